@@ -1,0 +1,161 @@
+"""Rounding: orthonormal directions, the right marginals, an exact mixture."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from onepass import rounding
+from onepass.subspace import Subspace
+
+
+def capped(values, k):
+    """Scale and clip positive values to weights in [0, 1] with the sum k, by bisection."""
+    low, high = 0.0, k / values.min()
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if np.minimum(1, middle * values).sum() < k else (low, middle)
+    return np.minimum(1, high * values)
+
+
+@st.composite
+def feasible(draw, full=True):
+    """(M, k, rng) with trace k if full, and below otherwise."""
+    d = draw(st.integers(1, 7))
+    k = draw(st.integers(1, d))
+    ties = st.sampled_from([1e-6, 0.01, 0.5, 1.0, 1.0, 30.0])
+    values = capped(np.array([draw(ties) for _ in range(d)]), k)
+    m = draw(st.integers(0, d))
+    if m < d:
+        values[m:] = values[m:].mean()
+    if not full:
+        values *= draw(st.floats(0, 1))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    basis = np.linalg.qr(rng.standard_normal((d, d)))[0][:m]
+    return Subspace(basis, values[:m], float(values[m]) if m < d else 0.0), k, rng
+
+
+def assert_orthonormal(directions, k, d):
+    assert directions.shape == (k, d)
+    np.testing.assert_allclose(directions @ directions.T, np.eye(k), atol=1e-12)
+
+
+@settings(deadline=None)
+@given(feasible() | feasible(full=False))
+def test_top_has_the_largest_eigenvalues(drawn):
+    M, k, _ = drawn
+    directions = rounding.top(M, k)
+    assert_orthonormal(directions, k, M.n_features)
+    eigenvalues = np.linalg.eigvalsh(M.to_dense())[::-1][:k]
+    np.testing.assert_allclose(M.compress(directions), np.diag(eigenvalues), atol=1e-12)
+    np.testing.assert_array_equal(rounding.top(M, k), directions)
+
+
+class Uniform:
+    """A generator whose uniform number is given: sampling is then a function of it."""
+
+    def __init__(self, u):
+        self.u = u
+        self.standard_normal = np.random.default_rng(0).standard_normal
+
+    def uniform(self):
+        return self.u
+
+
+@settings(deadline=None)
+@given(feasible())
+def test_marginals_are_exact(drawn):
+    M, k, _ = drawn
+    d, m = M.n_features, M.rank
+    # The set of drawn rows changes only where u + a partial sum is a whole number.
+    jumps = np.append(-np.cumsum(M.weights) % 1, [0, 1, -M.trace % 1])
+    edges = np.unique(jumps.round(12))
+    mean = np.zeros(m)
+    outside = 0.0
+    for low, high in itertools.pairwise(edges):
+        directions = rounding.sample(M, k, Uniform((low + high) / 2))
+        assert_orthonormal(directions, k, d)
+        inside = ((directions @ M.basis.T) ** 2).sum(axis=0)
+        np.testing.assert_allclose(inside, inside.round(), atol=1e-12)
+        mean += (high - low) * inside
+        outside += (high - low) * (k - inside.sum())
+    np.testing.assert_allclose(mean, M.weights, atol=1e-10)
+    assert outside == pytest.approx(M.rest * (d - m), abs=1e-10)
+
+
+def test_expected_projection_is_the_matrix():
+    rng = np.random.default_rng(0)
+    basis = np.linalg.qr(rng.standard_normal((6, 6)))[0][:3]
+    M = Subspace(basis, np.array([0.9, 0.5, 0.1]), rest=0.5)
+    n = 4000
+    samples = [rounding.sample(M, 3, rng) for _ in range(n)]
+    mean = sum(directions.T @ directions for directions in samples) / n
+    np.testing.assert_allclose(mean, M.to_dense(), atol=5 * 0.5 / np.sqrt(n))
+
+
+@settings(deadline=None)
+@given(feasible(full=False))
+def test_trace_below_k_is_completed(drawn):
+    M, k, rng = drawn
+    directions = rounding.sample(M, k, rng)
+    assert_orthonormal(directions, k, M.n_features)
+    # Rows are left out only for heavier or for drawn ones: nothing of weight 1 is lost.
+    certain = M.basis[M.weights >= 1]
+    np.testing.assert_allclose(certain @ directions.T @ directions, certain, atol=1e-12)
+
+
+def test_completion_takes_the_heaviest():
+    M = Subspace(np.eye(3, 5), np.array([0.01, 0.02, 0.2]))
+    directions = rounding.sample(M, 2, Uniform(0.5))
+    np.testing.assert_array_equal(directions, np.eye(5)[[2, 1]])
+    four = rounding.sample(M, 4, Uniform(0.985))
+    np.testing.assert_array_equal(four[:3], np.eye(5)[[1, 2, 0]])
+    assert_orthonormal(four, 4, 5)
+
+
+def test_float32_stays_float32():
+    M = Subspace(np.eye(2, 9, dtype=np.float32), np.array([1.0, 0.5]))
+    assert rounding.top(M, 3).dtype == np.float32
+    assert rounding.sample(M, 3, np.random.default_rng(0)).dtype == np.float32
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.data())
+def test_decomposition_reconstructs(data):
+    d = data.draw(st.integers(1, 12))
+    k = data.draw(st.integers(1, d))
+    value = st.floats(1e-9, 1) | st.sampled_from([0.25, 0.5, 1.0])
+    weights = capped(np.array([data.draw(value) for _ in range(d)]), k)
+    probabilities, corners = rounding.decompose(weights, k)
+    assert corners.shape == (len(probabilities), k)
+    assert len(probabilities) <= d
+    assert (probabilities > 0).all()
+    assert probabilities.sum() == pytest.approx(1, abs=1e-12)
+    rebuilt = np.zeros(d)
+    for probability, corner in zip(probabilities, corners, strict=True):
+        assert len(set(corner)) == k
+        rebuilt[corner] += probability
+    np.testing.assert_allclose(rebuilt, weights, atol=1e-12 * d)
+
+
+@pytest.mark.parametrize(
+    ("weights", "k", "said"),
+    [
+        ([0.5, 0.6], 1, "sum"),
+        ([0.5, 0.4], 1, "sum"),
+        ([1.5, 0.5], 2, "between"),
+        ([-0.5, 0.5], 1, "between"),
+        ([0.5, 0.5], 3, "k=3"),
+        ([0.5, 0.5], 0, "k=0"),
+        ([np.nan, 0.5], 1, "between"),
+    ],
+)
+def test_infeasible_weights_are_refused(weights, k, said):
+    with pytest.raises(ValueError, match=said):
+        rounding.decompose(weights, k)
+    if sum(weights) >= k:
+        M = Subspace(np.eye(2), np.array(weights))
+        with pytest.raises(ValueError, match=said):
+            rounding.sample(M, k, np.random.default_rng(0))
