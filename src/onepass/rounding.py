@@ -84,7 +84,7 @@ def sample(M: Subspace, k: int, rng: np.random.Generator) -> NDArray[np.floating
            [0., 1., 0.]])
     """
     _check_count(k, M.n_features)
-    _check_feasible(M, k)
+    _check_feasible(np.append(M.weights, M.rest), M.trace, k)
     position = rng.uniform()
     heights = np.floor(position + np.cumsum(np.clip(M.weights, 0, 1)))
     drawn = np.diff(heights, prepend=0.0) > 0
@@ -130,7 +130,7 @@ def decompose(weights: ArrayLike, k: int) -> tuple[NDArray[np.float64], NDArray[
     sigma = np.clip(np.asarray(weights, dtype=np.float64), 0, 1)
     d = len(sigma)
     _check_count(k, d)
-    _check_feasible(Subspace(np.eye(d), np.asarray(weights, dtype=np.float64)), k)
+    _check_feasible(np.asarray(weights, dtype=np.float64), float(np.sum(weights)), k)
     if abs(sigma.sum() - k) > _TOLERANCE * k:
         raise ValueError(f"weights sum to {sigma.sum():.6g}, not to k={k}")
     probabilities: list[float] = []
@@ -167,11 +167,10 @@ def _check_count(k: int, d: int) -> None:
         raise ValueError(f"k={k} must be from 1 to {d}, the number of dimensions")
 
 
-def _check_feasible(M: Subspace, k: int) -> None:
+def _check_feasible(values: NDArray[np.float64], total: float, k: int) -> None:
     """Refuse eigenvalues outside of [0, 1], or with a sum above k."""
-    values = np.append(M.weights, M.rest if M.rank < M.n_features else 0.0)
     low, high = values.min(), values.max()
     if not (low >= -_TOLERANCE and high <= 1 + _TOLERANCE):
         raise ValueError(f"eigenvalues must be between 0 and 1, not from {low:.6g} to {high:.6g}")
-    if M.trace > k + _TOLERANCE * k:
-        raise ValueError(f"eigenvalues must sum to at most k={k}, not to {M.trace:.6g}")
+    if total > k + _TOLERANCE * k:
+        raise ValueError(f"eigenvalues must sum to at most k={k}, not to {total:.6g}")
