@@ -1,0 +1,72 @@
+"""A file that is either the old one or the whole new one, whatever happens."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import BinaryIO
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a new file that takes the place of `path` when the ``with`` block ends well.
+
+    The bytes go to a temporary file in the same folder, are flushed to the disk, and the file is
+    renamed. If the block or any of this raises, the temporary file is removed and what was at
+    `path` is untouched. (Only where the very last step fails, flushing the folder, is the new
+    file in place already: whole, but not yet safe from a power cut.)
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file to write. A symbolic link is followed; the permissions of an old file are kept.
+
+    Yields
+    ------
+    binary file
+        For writing and reading.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from onepass.model_file import replacing
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "notes")
+    ...     with replacing(path) as file:
+    ...         _ = file.write(b"all or nothing")
+    ...     path.read_text()
+    'all or nothing'
+    """
+    target = os.path.realpath(path)
+    folder, name = os.path.split(target)
+    temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(6)}.tmp")
+    file = open(temporary, "x+b")  # noqa: SIM115 - closed below, before the rename
+    try:
+        try:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        finally:
+            file.close()
+        with suppress(FileNotFoundError):
+            os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
+        os.replace(temporary, target)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+    _flush_folder(folder)
+
+
+def _flush_folder(folder: str) -> None:
+    """Make a rename in the folder survive a power cut."""
+    if os.name == "nt":  # where a folder cannot be opened, and renaming flushes by itself
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
