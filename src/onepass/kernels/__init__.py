@@ -1,0 +1,1 @@
+"""Compiled arithmetic on small matrices: pure functions of arrays, buffers passed in."""

@@ -1,0 +1,203 @@
+r"""The projection onto {0 <= sigma <= 1, sum sigma = k}: Algorithm 2 of the paper, corrected.
+
+By Lemma 3.2 the projection of M' keeps its eigenvectors and maps its eigenvalues sigma' to
+``clip(sigma' + S, 0, 1)``; the functions here find S. In the paper (`sigma'` ascending, distinct,
+with multiplicities `kappa'` that sum to d)::
+
+    project(d, k, n, sigma', kappa')
+     1  sigma', kappa' <- sort(sigma', kappa')
+     2  i <- 1; j <- 1; s_i <- 0; s_j <- 0; c_i <- 0; c_j <- 0
+     3  while i <= n
+     4    if i < j
+     5      S <- (k - (s_j - s_i) - (d - c_j)) / (c_j - c_i)
+     6      b <- (
+     7        (sigma'_i + S >= 0) and (sigma'_{j-1} + S <= 1)
+     8        and ((i <= 1) or (sigma'_{i-1} + S <= 0))
+     9        and ((j >= n) or (sigma'_{j+1} >= 1))
+    10      )
+    11      return S if b
+    12    if (j <= n) and (sigma'_j - sigma'_i <= 1)
+    13      s_j <- s_j + kappa'_j sigma'_j; c_j <- c_j + kappa'_j; j <- j + 1
+    14    else
+    15      s_i <- s_i + kappa'_i sigma'_i; c_i <- c_i + kappa'_i; i <- i + 1
+    16  return error
+
+What is different here:
+
+- Line 9 is misprinted. j is one past the last eigenvalue that is not clipped, so it must read
+  ``((j > n) or (sigma'_j + S >= 1))``.
+- Sums are of ``sigma' - sigma'_i`` over the unclipped i..j-1 only, all of it in [0, 1], and the
+  unknown is the *level* ``sigma'_i + S``: an eigenvalue of 1e300 beside others in [0, 1] then costs
+  them no digit.
+- The tests of lines 7 to 9 allow for rounding, the sum of the chosen window is taken anew, and
+  bisection stands behind line 16.
+- Repeated eigenvalues are welcome, and a `target` that not even all ones can reach gives all ones.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onepass.kernels.compiling import jit
+from onepass.kernels.sorting import sort_descending
+
+SLACK = 1e-13
+"""By how much a level may miss its window; the rounding of the window's running sum is below."""
+
+
+@jit
+def clip_shifted(value: float, shift: float) -> float:
+    """Return ``clip(value + shift, 0, 1)``, what becomes of an eigenvalue in the projection."""
+    return min(1.0, max(0.0, value + shift))
+
+
+@jit
+def total_clipped(
+    n: int, values: NDArray[np.float64], multiplicities: NDArray[np.float64], shift: float
+) -> float:
+    """Return ``sum_i multiplicities[i] * clip(values[i] + shift, 0, 1)`` over the first n."""
+    total = 0.0
+    for i in range(n):
+        total += multiplicities[i] * clip_shifted(values[i], shift)
+    return total
+
+
+@jit
+def _bisect(
+    n: int, values: NDArray[np.float64], multiplicities: NDArray[np.float64], target: float
+) -> float:
+    """Return S by bisection, for the input that slips through every window by rounding."""
+    low, high = -values[0], 1.0 - values[0]
+    for i in range(n):
+        low = min(low, -values[i])
+        high = max(high, 1.0 - values[i])
+    while True:
+        middle = low + 0.5 * (high - low)
+        if middle <= low or middle >= high:
+            return high
+        if total_clipped(n, values, multiplicities, middle) < target:
+            low = middle
+        else:
+            high = middle
+
+
+@jit
+def _fresh_level(
+    i: int,
+    j: int,
+    ones: float,
+    values: NDArray[np.float64],
+    multiplicities: NDArray[np.float64],
+    order: NDArray[np.int64],
+    target: float,
+) -> float:
+    """Return the level of the window i..j-1 of `order` with all sums taken anew."""
+    above, count = 0.0, 0.0
+    for p in range(i, j):
+        above += multiplicities[order[p]] * (values[order[p]] - values[order[i]])
+        count += multiplicities[order[p]]
+    return (target - ones - above) / count
+
+
+@jit
+def shift(
+    n: int,
+    values: NDArray[np.float64],
+    multiplicities: NDArray[np.float64],
+    target: float,
+    order: NDArray[np.int64],
+) -> float:
+    """Return S such that ``sum_i multiplicities[i] * clip(values[i] + S, 0, 1) = target``.
+
+    Where a whole interval of S does, it is the upper end: -sigma of the largest value that becomes
+    0, which is exact however large the values above. O(n log n); O(n) when `values` is sorted.
+
+    Parameters
+    ----------
+    n : int
+        How many values; the arrays may be longer.
+    values : ndarray of shape (>= n,)
+        Eigenvalues in any order, repeated or not.
+    multiplicities : ndarray of shape (>= n,)
+        Not negative; floats that hold integers.
+    target : float
+        The wanted sum, k in the paper; at least 0. All ones if it cannot be reached.
+    order : ndarray of int64, of shape (2, >= n)
+        Room to work in.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onepass.kernels.simplex import shift
+    >>> float(shift(3, np.array([1.5, 0.5, 0.0]), np.ones(3), 1.0, np.empty((2, 3), np.int64)))
+    -0.5
+    """
+    if n == 0:
+        return 0.0
+    up = order[0]
+    sort_descending(n, values, up, order[1])
+    for p in range(n // 2):
+        up[p], up[n - 1 - p] = up[n - 1 - p], up[p]
+
+    ones = 0.0  # d - c_j
+    for p in range(n):
+        ones += multiplicities[p]
+    if target >= ones:
+        return 1.0 - values[up[0]]
+
+    i, j = 0, 0
+    above, count = 0.0, 0.0  # s_j - s_i less count * sigma_i, and c_j - c_i
+    while i < n:
+        bottom = values[up[i]]
+        if i < j and count > 0.0:
+            level = (target - ones - above) / count
+            if (
+                level >= -SLACK
+                and level + (values[up[j - 1]] - bottom) <= 1.0 + SLACK
+                and (i == 0 or level <= bottom - values[up[i - 1]] + SLACK)
+                and (j == n or level + (values[up[j]] - bottom) >= 1.0 - SLACK)
+            ):
+                return _fresh_level(i, j, ones, values, multiplicities, up, target) - bottom
+        if j < n and values[up[j]] - bottom <= 1.0:
+            above += multiplicities[up[j]] * (values[up[j]] - bottom)
+            count += multiplicities[up[j]]
+            ones -= multiplicities[up[j]]
+            j += 1
+        else:
+            count -= multiplicities[up[i]]
+            i += 1
+            # A window of one has nothing above its bottom: here rounding errors end.
+            above = 0.0 if i + 1 >= j else above - count * (values[up[i]] - bottom)
+    return _bisect(n, values, multiplicities, target)
+
+
+@jit
+def shift_at_most(
+    n: int,
+    values: NDArray[np.float64],
+    multiplicities: NDArray[np.float64],
+    target: float,
+    order: NDArray[np.int64],
+) -> float:
+    """Return S of the projection onto ``sum <= target``: 0 if clipping is enough, else `shift`.
+
+    Parameters are those of `shift`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onepass.kernels.simplex import shift_at_most
+    >>> room = np.empty((2, 2), np.int64)
+    >>> shift_at_most(2, np.array([1.5, 0.5]), np.ones(2), 2.0, room)
+    0.0
+    >>> shift_at_most(2, np.array([1.5, 0.5]), np.ones(2), 1.25, room)
+    -0.25
+    """
+    if total_clipped(n, values, multiplicities, 0.0) <= target:
+        return 0.0
+    return min(0.0, shift(n, values, multiplicities, target, order))
