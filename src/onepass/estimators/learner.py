@@ -1,0 +1,194 @@
+"""What an estimator has learned, and how rows are added to it.
+
+Rows are taken in chunks of a fixed number of rows, counted from the first: rows wait until there
+are enough of them, and reading a result takes what waits on a copy. How the rows are split into
+calls, and whether results are looked at in between, therefore changes not a single bit.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from onepass.averaging import Average
+from onepass.engine import Engine
+from onepass.estimators.captured import Score
+from onepass.estimators.waiting import Waiting
+from onepass.frames import Block
+from onepass.moments import Mean, SecondMoment
+from onepass.rules.rule import Rule
+from onepass.schedules import Schedule
+from onepass.subspace import Subspace
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the rows of a stream are taken.
+
+    Attributes
+    ----------
+    d : int
+        Their number of columns.
+    dtype : dtype
+        In which they are learned from.
+    is_sparse : bool
+        Whether they are kept as CSR or dense.
+    block_rows : int
+        Rows that the engine takes at once.
+    chunk_rows : int
+        Rows that the second moment takes at once; a multiple of block_rows.
+    center : bool
+        Whether the mean is taken away.
+    """
+
+    d: int
+    dtype: np.dtype
+    is_sparse: bool
+    block_rows: int
+    chunk_rows: int
+    center: bool
+
+
+class Learner:
+    """A rule on its way through a stream of rows, and the moments of these rows.
+
+    Parameters
+    ----------
+    plan : Plan
+    second : SecondMoment
+        Empty.
+    rule : Rule or None
+        The algorithm; None if the second moment is all that is wanted.
+    schedule : Schedule
+        Its steps.
+    batch : bool
+        Whether a block is one gradient step.
+    average : Average or None
+        Empty, if the iterates are to be averaged.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        second: SecondMoment,
+        rule: Rule | None,
+        schedule: Schedule,
+        batch: bool,
+        average: Average | None,
+    ) -> None:
+        self.plan, self.second, self.rule, self.schedule = plan, second, rule, schedule
+        self.average = average
+        self.mean = Mean(plan.d)
+        self.score = Score()
+        self.rows_seen = 0
+        self.steps_taken = 0
+        self.gradients = 0.0  # root of the sum of the squared norms of all gradients
+        self.waiting = Waiting(plan.chunk_rows, plan.d, plan.dtype, plan.is_sparse)
+        if rule is not None:
+            self.state = rule.start(plan.dtype)
+            self.engine = Engine(rule, batch, average is not None)
+
+    def push(self, rows: Any, weights: NDArray[np.float64] | None = None) -> None:
+        """Add rows of shape (r, d), checked already: finite, of the plan's dtype and kind."""
+        if weights is not None:
+            present = weights > 0.0
+            rows, weights = rows[present], weights[present]
+        total, start = rows.shape[0], 0
+        self.rows_seen += total
+        while start < total:
+            stop = min(total, start + self.plan.chunk_rows - self.waiting.count)
+            part = rows[start:stop] if stop - start < total else rows
+            given = None if weights is None else weights[start:stop]
+            if stop - start == self.plan.chunk_rows:
+                self._absorb(part, np.ones(stop - start) if given is None else given)
+            else:
+                self.waiting.add(part, given)
+                if self.waiting.count == self.plan.chunk_rows:
+                    self._absorb(*self.waiting.rows())
+                    self.waiting.clear()
+            start = stop
+
+    def settled(self) -> Learner:
+        """Return a learner for which no row waits: itself, or a copy that has taken them."""
+        if not self.waiting.count:
+            return self
+        twin = self.copy()
+        twin._absorb(*twin.waiting.rows())
+        twin.waiting.clear()
+        return twin
+
+    def copy(self) -> Learner:
+        """Return a copy that goes on by itself."""
+        twin = Learner.__new__(Learner)
+        twin.__dict__.update(self.__dict__)
+        twin.mean, twin.second = self.mean.copy(), self.second.copy()
+        twin.score, twin.waiting = self.score.copy(), self.waiting.copy()
+        if self.average is not None:
+            twin.average = self.average.copy()
+        if self.rule is not None:
+            twin.rule = copy.deepcopy(self.rule)
+            twin.engine = Engine(twin.rule, self.engine.batch, self.engine.averaging)
+            state = self.state
+            twin.state = Subspace(state.basis.copy(), state.weights.copy(), state.rest)
+        return twin
+
+    def iterate(self) -> Subspace:
+        """Return the current iterate M."""
+        assert self.rule is not None
+        primal = self.rule.primal(self.state)
+        return Subspace(primal.basis.copy(), primal.weights.copy(), primal.rest)
+
+    def _absorb(self, rows: Any, weights: NDArray[np.float64]) -> None:
+        """Take a chunk, or what there is of it at the end."""
+        before = self.mean.copy()
+        for start in range(0, rows.shape[0], self.plan.block_rows):
+            stop = start + self.plan.block_rows
+            self._take(rows[start:stop], weights[start:stop])
+        self.second.update(rows, weights, before, self.mean)
+
+    def _take(self, rows: Any, weights: NDArray[np.float64]) -> None:
+        """Take a block."""
+        block = self._block(rows, weights)
+        if self.plan.center:
+            self.mean.update(rows, weights)
+        else:
+            self.mean.weight += float(weights.sum())
+        if self.rule is None:
+            return
+        leading = self.average.leading(self.rule.k) if self.average else None
+        inner = block.inner(leading) if leading is not None else None
+        outcome = self.engine.advance(self.state, block, self._steps)
+        self.state = outcome.state
+        captured = outcome.captured if inner is None else np.einsum("ij,ij->i", inner, inner)
+        self.score.add(captured, outcome.energy)
+        self.second.energy += float(outcome.energy.sum())
+        if self.average is not None:
+            self.average.add(outcome.iterates, 1 if self.engine.batch else len(block))
+
+    def _block(self, rows: Any, weights: NDArray[np.float64]) -> Block:
+        """Return the rows as the engine learns from them: weighted and centred."""
+        if not self.plan.center:
+            if (weights == 1.0).all():
+                return Block(rows)
+            root = np.sqrt(weights).astype(self.plan.dtype)
+            return Block(sparse.diags_array(root) @ rows if self.plan.is_sparse else root[:, None] * rows)
+        mixing = self.mean.mixing(weights)
+        if self.plan.is_sparse:
+            offset = self.mean.vector
+            return Block(rows, np.column_stack([-mixing.sum(axis=1), mixing]), offset)
+        shift = self.mean.vector if self.mean.weight > 0.0 else rows[0]
+        return Block((rows - shift).astype(self.plan.dtype, copy=False), mixing)
+
+    def _steps(self, norms: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the next step sizes from the norms of the gradients."""
+        assert self.rule is not None
+        number = self.steps_taken + np.arange(1.0, len(norms) + 1)
+        seen = np.hypot.accumulate(np.concatenate([[self.gradients], norms]))[1:]
+        self.steps_taken += len(norms)
+        self.gradients = float(seen[-1])
+        return self.schedule.steps(number, seen, self.rule.diameter())

@@ -1,0 +1,79 @@
+"""Rows that wait until there are enough of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+
+class Waiting:
+    """Up to `room` rows of d columns with their weights, in the order in which they came.
+
+    Parameters
+    ----------
+    room : int
+        How many rows there is room for.
+    d : int
+        Their number of columns.
+    dtype : dtype
+        Of the rows.
+    is_sparse : bool
+        Whether they are kept as CSR or dense.
+    """
+
+    def __init__(self, room: int, d: int, dtype: np.dtype, is_sparse: bool) -> None:
+        self.room, self.count = room, 0
+        self._weights = np.ones(room)
+        self._dense = np.empty((0 if is_sparse else room, d), dtype)
+        self._pieces: list[Any] = []
+        self._is_sparse = is_sparse
+
+    def add(self, rows: Any, weights: NDArray[np.float64] | None) -> None:
+        """Add rows that there is room for."""
+        stop = self.count + rows.shape[0]
+        if self._is_sparse:
+            self._pieces.append(rows.copy())
+        else:
+            self._dense[self.count : stop] = rows
+        self._weights[self.count : stop] = 1.0 if weights is None else weights
+        self.count = stop
+
+    def rows(self) -> tuple[Any, NDArray[np.float64]]:
+        """Return the rows and their weights."""
+        if self._is_sparse:
+            self._pieces = [sparse.vstack(self._pieces, format="csr")]
+            return self._pieces[0], self._weights[: self.count]
+        return self._dense[: self.count], self._weights[: self.count]
+
+    def clear(self) -> None:
+        """Forget all rows."""
+        self.count = 0
+        self._pieces = []
+
+    def copy(self) -> Waiting:
+        """Return a copy that goes on by itself."""
+        twin = Waiting.__new__(Waiting)
+        twin.__dict__.update(self.__dict__)
+        twin._weights, twin._dense = self._weights.copy(), self._dense.copy()
+        twin._pieces = list(self._pieces)
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Only what is filled, so that equal contents are equal bytes."""
+        state = self.__dict__.copy()
+        state["_dense"] = self._dense[: self.count].copy()
+        state["_weights"] = self._weights[: self.count].copy()
+        state["_pieces"] = [self.rows()[0]] if self._pieces else []
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        dense, weights = self._dense, self._weights
+        self._weights = np.ones(self.room)
+        self._weights[: self.count] = weights
+        if not self._is_sparse:
+            self._dense = np.empty((self.room, dense.shape[1]), dense.dtype)
+            self._dense[: self.count] = dense

@@ -1,0 +1,283 @@
+"""An orthonormal frame of a state's basis and a block of rows: the small space.
+
+There are three ways to one, and each gives the coordinates of basis and rows and a way to carry
+coordinates back into d dimensions:
+
+- from the Gram matrix of [U; rows] (`GramFrame`), the fast one: the frame is never formed, and
+  factoring the Gram matrix anew for every block also keeps U orthonormal;
+- by Householder reflections (`FormedFrame`), where rows are nearly dependent and the Gram matrix
+  has lost their residuals;
+- all d dimensions (`WholeSpace`), where the block is no smaller than that.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import block_diag
+from scipy.sparse import issparse
+
+from onepass.kernels.orthonormal import (
+    SOUND,
+    USABLE,
+    cholesky,
+    householder,
+    solve_right,
+)
+from onepass.subspace import Subspace
+
+# Squares outside of this range lose digits to overflow or underflow.
+RANGE = {np.dtype(np.float64): (1e-280, 1e290), np.dtype(np.float32): (1e-24, 1e34)}
+CANCELLED = 1e-4  # the least share of the energy that centring may leave without a loss of digits
+FEW = 8  # sparse rows that may be made dense at once
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows on their way into the engine: ``mixing @ [offset; rows]``.
+
+    Attributes
+    ----------
+    rows : ndarray or CSR array of shape (r, d)
+        In the dtype of the state.
+    mixing : ndarray of shape (b, r) or, with an offset, (b, 1 + r); or None
+        What is learned from are combinations of the rows: weighted, or centred as they come. None
+        stands for the rows as they are.
+    offset : ndarray of shape (d,) or None
+        One more row, in front: how sparse rows are centred without making them dense.
+    """
+
+    rows: Any
+    mixing: NDArray[np.float64] | None = None
+    offset: NDArray[np.floating] | None = None
+
+    def __len__(self) -> int:
+        return self.rows.shape[0] if self.mixing is None else len(self.mixing)
+
+    def part(self, start: int, stop: int) -> Block:
+        """Return rows start..stop of what is learned from."""
+        if self.mixing is None:
+            return Block(self.rows[start:stop])
+        return Block(self.rows, self.mixing[start:stop], self.offset)
+
+    def inner(self, directions: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Return the products of what is learned from with directions of shape (j, d): (b, j)."""
+        inner = np.asarray(self.rows @ directions.T, dtype=np.float64)
+        if self.offset is not None:
+            inner = np.vstack([directions @ self.offset, inner])
+        return inner if self.mixing is None else self.mixing @ inner
+
+    def to_dense(self) -> NDArray[np.float64]:
+        """Return what is learned from as a (b, d) array."""
+        rows = self.rows.toarray() if issparse(self.rows) else self.rows
+        rows = rows.astype(np.float64)
+        if self.offset is not None:
+            rows = np.vstack([self.offset, rows])
+        return rows if self.mixing is None else self.mixing @ rows
+
+
+class Room:
+    """Two arrays that take turns: one holds [U; rows], the other receives the next U."""
+
+    def __init__(self) -> None:
+        self._arrays = [np.empty((0, 0)), np.empty((0, 0))]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_arrays": [np.empty((0, 0)), np.empty((0, 0))]}
+
+    def stack(self, basis: NDArray, below: int) -> NDArray:
+        """Return [basis; room for `below` rows], without a copy where the basis is there already."""
+        self._fit(0, len(basis) + below, basis)
+        front = self._arrays[0]
+        if not np.shares_memory(front, basis, max_work=0):
+            front[: len(basis)] = basis
+        return front[: len(basis) + below]
+
+    def receive(self, rows: int, like: NDArray) -> NDArray:
+        """Return room for the next basis, which `stack` will then find in place."""
+        self._fit(1, rows, like)
+        self._arrays.reverse()
+        return self._arrays[0][:rows]
+
+    def _fit(self, which: int, rows: int, like: NDArray) -> None:
+        """Make array `which` large enough."""
+        array = self._arrays[which]
+        if len(array) < rows or array.shape[1:] != like.shape[1:] or array.dtype != like.dtype:
+            self._arrays[which] = np.empty((rows + rows // 4, like.shape[1]), like.dtype)
+
+
+@dataclass(frozen=True)
+class Frame(ABC):
+    """A small space of n dimensions.
+
+    Attributes
+    ----------
+    basis : ndarray of shape (m, n)
+        The basis of the state in the frame.
+    coordinates : ndarray of shape (b, n)
+        The rows in the frame; row t is zero from column width + t + 1 on.
+    width : int
+        How many coordinates can be non-zero before the first row.
+    energy : ndarray of shape (b,)
+        The squared norms of the rows.
+    sound : bool
+        Whether what is carried back is orthonormal to rounding.
+    """
+
+    basis: NDArray[np.float64]
+    coordinates: NDArray[np.float64]
+    width: int
+    energy: NDArray[np.float64]
+    sound: bool
+
+    @abstractmethod
+    def carry(self, coefficients: NDArray[np.float64], room: Room | None = None) -> NDArray:
+        """Return ``coefficients @ frame`` in d dimensions, in `room` where given."""
+
+
+@dataclass(frozen=True)
+class GramFrame(Frame):
+    """The frame ``inv(factor) @ mixing @ stack``, never formed."""
+
+    factor: NDArray[np.float64]
+    mixing: NDArray[np.float64] | None
+    stack: NDArray[np.floating]
+    sparse: Any
+
+    def carry(self, coefficients, room=None):  # noqa: D102
+        combination = solve_right(coefficients, self.factor)
+        if self.mixing is not None:
+            combination = combination @ self.mixing
+        combination = combination.astype(self.stack.dtype, copy=False)
+        stack, dense = self.stack, len(self.stack)
+        out = np.empty((len(combination), stack.shape[1]), stack.dtype)
+        if room is not None:
+            out = room.receive(len(combination), stack)
+        np.dot(combination[:, :dense], stack, out=out)
+        if self.sparse is not None:
+            out += combination[:, dense:] @ self.sparse
+        return out
+
+
+@dataclass(frozen=True)
+class FormedFrame(Frame):
+    """A frame that had to be formed, as the rows of `vectors`, shape (n, d)."""
+
+    vectors: NDArray[np.float64]
+    dtype: np.dtype
+
+    def carry(self, coefficients, room=None):  # noqa: D102
+        return (coefficients @ self.vectors).astype(self.dtype, copy=False)
+
+
+@dataclass(frozen=True)
+class WholeSpace(Frame):
+    """All d dimensions as they are."""
+
+    dtype: np.dtype
+
+    def carry(self, coefficients, room=None):  # noqa: D102
+        return coefficients.astype(self.dtype)
+
+
+def find_frame(state: Subspace, block: Block, room: Room, whole: bool) -> Frame | None:
+    """Return a frame of the state's basis and the block, or None if the block should be halved.
+
+    Parameters
+    ----------
+    state : Subspace
+        In d dimensions.
+    block : Block
+    room : Room
+        Where [U; rows] is put together.
+    whole : bool
+        Whether the block has to be taken at once: never None.
+    """
+    basis, d = state.basis, state.n_features
+    if len(basis) + len(block) >= d:
+        rows = block.to_dense()
+        small = basis.astype(np.float64)
+        energy = np.einsum("ij,ij->i", rows, rows)
+        return WholeSpace(small, rows, d, energy, False, basis.dtype)
+    found = _gram_frame(basis, block, room)
+    if found is not None:
+        return found
+    if issparse(block.rows) and not whole and len(block) > FEW:
+        return None
+    rows = block.to_dense()
+    scale = np.abs(rows).max(axis=1, keepdims=True)
+    scale[scale == 0.0] = 1.0
+    coordinates, vectors = householder(np.vstack([basis, rows / scale]))
+    m = len(basis)
+    rows = coordinates[m:] * scale
+    energy = np.einsum("ij,ij->i", rows, rows)
+    # Householder finds the frame of the basis to be the basis, up to rounding.
+    small = np.eye(m, len(vectors))
+    return FormedFrame(small, rows, m, energy, True, vectors, basis.dtype)
+
+
+def _gram_frame(basis: NDArray, block: Block, room: Room) -> GramFrame | None:
+    """Return the frame by Cholesky, or None where the Gram matrix has lost too many digits."""
+    m, dtype, mixing = len(basis), basis.dtype, block.mixing
+    sparse = block.rows if issparse(block.rows) else None
+    if sparse is None:
+        stack = room.stack(basis, len(block.rows))
+        stack[m:] = block.rows
+    else:
+        stack = room.stack(basis, block.offset is not None)
+        stack[m:] = block.offset
+    gram = _gram(stack, sparse)
+    if _underflow(gram.diagonal()[m:], stack[m:], sparse):
+        return None
+    if mixing is not None:
+        mixed = np.abs(mixing) @ np.sqrt(gram.diagonal()[m:])
+        mixing = block_diag(np.eye(m), mixing)
+        gram = mixing @ gram @ mixing.T
+        if (gram.diagonal()[m:] < CANCELLED * mixed**2).any():
+            return None
+    energy = gram.diagonal()[m:].copy()
+    length = np.sqrt(gram.diagonal())
+    still = length == 0.0
+    if still.any():  # a row of zeros gets a direction of its own that nothing ever uses
+        length[still] = 1.0
+        gram[still, still] = 1.0
+    smallest, largest = RANGE[dtype]
+    if not (length.min() ** 2 >= smallest and length.max() ** 2 <= largest):
+        return None
+    factor, pivot = cholesky(gram / length / length[:, None])
+    if pivot < USABLE[dtype]:
+        return None
+    coordinates = factor[m:] * length[m:, None]
+    if still.any():
+        coordinates[still[m:]] = 0.0
+    factor *= length[:, None]
+    small = np.eye(m, len(factor))
+    return GramFrame(small, coordinates, m, energy, pivot >= SOUND[dtype], factor, mixing, stack, sparse)
+
+
+def _underflow(energy: NDArray[np.float64], dense: NDArray, sparse: Any) -> bool:
+    """Whether a row that is not zero has an energy of zero."""
+    for row in np.flatnonzero(energy == 0.0):
+        if row < len(dense) and dense[row].any():
+            return True
+        if row >= len(dense) and sparse[[row - len(dense)]].count_nonzero():
+            return True
+    return False
+
+
+def _gram(stack: NDArray, sparse: Any) -> NDArray[np.float64]:
+    """Return the Gram matrix of [stack; sparse] in double precision."""
+    top = stack @ stack.T
+    if sparse is None:
+        return top.astype(np.float64, copy=False)
+    n = len(top)
+    gram = np.empty((n + sparse.shape[0],) * 2)
+    gram[:n, :n] = top
+    gram[n:, :n] = sparse @ stack.T
+    gram[:n, n:] = gram[n:, :n].T
+    gram[n:, n:] = (sparse @ sparse.T).toarray()
+    return gram

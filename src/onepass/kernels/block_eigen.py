@@ -1,0 +1,46 @@
+"""The eigenpairs of the state plus the gradient of a whole batch, in the small space."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+
+
+def block_eigen(
+    basis: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    rows: NDArray[np.float64],
+    gain: float,
+    most: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the largest eigenpairs of ``basis' diag(weights) basis + gain * rows' rows``.
+
+    Parameters
+    ----------
+    basis : ndarray of shape (m, n)
+        Orthonormal rows.
+    weights : ndarray of shape (m,)
+        Their eigenvalues, not negative.
+    rows : ndarray of shape (b, n)
+        The rows of the batch.
+    gain : float
+        The step, not negative.
+    most : int
+        How many pairs are wanted; no more than m + b are not zero.
+
+    Returns
+    -------
+    values : ndarray of shape (j,)
+        Descending, without the part that is zero by rank.
+    vectors : ndarray of shape (j, n)
+        One eigenvector per row.
+    """
+    n = basis.shape[1]
+    count = min(most, n, len(basis) + len(rows))
+    scaled = np.sqrt(gain) * rows
+    matrix = (basis.T * weights) @ basis + scaled.T @ scaled
+    if count == 0:
+        return np.zeros(0), np.zeros((0, n))
+    values, vectors = eigh(matrix, subset_by_index=(n - count, n - 1), check_finite=False)
+    return values[::-1].clip(min=0.0), np.ascontiguousarray(vectors.T[::-1])

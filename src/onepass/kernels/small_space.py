@@ -1,0 +1,135 @@
+"""Moves of a few vectors in the small space: split a row, rotate a basis, add up iterates.
+
+Arrays of the small space hold one vector per row. A block's rows enter the frame one after the
+other, so only the first `width` coordinates of anything can be non-zero at a given row; every
+function takes that width and leaves the rest alone.
+"""
+
+import numpy as np
+
+from onepass.kernels.compiling import jit
+
+# A residual below this share of the row is rounding: the row lies in the span.
+IN_SPAN = 1e-14
+
+
+@jit
+def split(basis, rank, row, width, inside, outside):
+    """Write row = basis' inside + r * outside with unit `outside`; return r, 0 if in the span.
+
+    This is lines 1 and 2 of Algorithm 1. One round of orthogonalisation leaves an error of the
+    size of what was taken away, so it is repeated when little is left.
+    """
+    scale = 0.0
+    for c in range(width):
+        outside[c] = row[c]
+        scale = max(scale, abs(row[c]))
+    for i in range(rank):
+        inside[i] = 0.0
+    if scale == 0.0:
+        return 0.0
+    length = scaled_norm(row, width, scale)
+    left = length
+    for _ in range(3):
+        before = left
+        for i in range(rank):
+            part = 0.0
+            for c in range(width):
+                part += basis[i, c] * outside[c]
+            inside[i] += part
+            for c in range(width):
+                outside[c] -= part * basis[i, c]
+        left = scaled_norm(outside, width, scale)
+        if left <= IN_SPAN * length:
+            return 0.0
+        if left > 0.5 * before:
+            break
+    for c in range(width):
+        outside[c] /= left
+    return left
+
+
+@jit
+def scaled_norm(vector, width, scale):
+    """Return the Euclidean norm of vector[:width], whose entries are at most about `scale`."""
+    total = 0.0
+    for c in range(width):
+        entry = vector[c] / scale
+        total += entry * entry
+    return scale * np.sqrt(total)
+
+
+@jit
+def rotate(vectors, kept, size, basis, width, scratch):
+    """basis[:kept] = vectors[:kept, :size] @ basis[:size] on the first `width` columns."""
+    for i in range(kept):
+        for c in range(width):
+            scratch[i, c] = 0.0
+        for j in range(size):
+            coefficient = vectors[i, j]
+            if coefficient != 0.0:
+                for c in range(width):
+                    scratch[i, c] += coefficient * basis[j, c]
+    for i in range(kept):
+        for c in range(width):
+            basis[i, c] = scratch[i, c]
+
+
+@jit
+def turn(basis, rank, inside, outside, angle, width):
+    """Turn the basis by an angle in the plane of p = basis' inside and the unit vector `outside`.
+
+    p/|p| goes to cos(angle) p/|p| + sin(angle) outside; what is orthogonal to p stays.
+    """
+    length = np.sqrt(energy(inside, rank))
+    if length > 0.0 and angle != 0.0:
+        cosine, sine = np.cos(angle), np.sin(angle)
+        for c in range(width):
+            toward = 0.0
+            for i in range(rank):
+                toward += inside[i] / length * basis[i, c]
+            change = (cosine - 1.0) * toward + sine * outside[c]
+            for i in range(rank):
+                basis[i, c] += inside[i] / length * change
+
+
+@jit
+def extend(basis, weights, rank, rest, inside, outside, residual, step, width):
+    """Make basis, weights and z = sqrt(step) [inside; residual] ready for the rank-one update.
+
+    The unit residual joins the basis with the weight of the complement, unless the row lies in
+    the span. Returns the number of directions; z replaces `inside`.
+    """
+    size = rank
+    if residual > 0.0:
+        for c in range(width):
+            basis[rank, c] = outside[c]
+        weights[rank] = rest
+        inside[rank] = residual
+        size = rank + 1
+    root = np.sqrt(step)
+    for i in range(size):
+        inside[i] *= root
+    return size
+
+
+@jit
+def add_iterate(total, basis, weights, rank, rest, width):
+    """total += basis' diag(weights - rest) basis, on the upper triangle; nothing if it is empty."""
+    if total.size:
+        for i in range(rank):
+            weight = weights[i] - rest
+            for c in range(width):
+                part = weight * basis[i, c]
+                if part != 0.0:
+                    for e in range(c, width):
+                        total[c, e] += part * basis[i, e]
+
+
+@jit
+def energy(coordinates, count):
+    """Return the sum of squares of coordinates[:count]."""
+    total = 0.0
+    for i in range(count):
+        total += coordinates[i] * coordinates[i]
+    return total

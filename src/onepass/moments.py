@@ -1,0 +1,191 @@
+"""Running mean, total variance and low-rank second moment of the rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.sparse import issparse
+
+from onepass.kernels.orthonormal import householder, orthonormal
+from onepass.subspace import Subspace
+
+FRESH = 4  # new directions that every update of a sketch looks into
+
+
+class Mean:
+    """The weighted mean of the rows so far.
+
+    Attributes
+    ----------
+    weight : float
+        The sum of the weights; the number of rows where they have none.
+    vector : ndarray of shape (d,)
+    """
+
+    def __init__(self, d: int) -> None:
+        self.weight = 0.0
+        self.vector = np.zeros(d)
+
+    def copy(self) -> Mean:
+        """Return a copy; `update` never changes a vector in place."""
+        twin = Mean(0)
+        twin.weight, twin.vector = self.weight, self.vector
+        return twin
+
+    def update(self, rows: Any, weights: NDArray[np.float64]) -> None:
+        """Include rows of shape (b, d), dense or sparse."""
+        added = float(weights.sum())
+        if added > 0.0:
+            centred = weights @ rows - added * self.vector
+            self.weight += added
+            self.vector = self.vector + centred / self.weight
+
+    def mixing(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the matrix T of shape (b, b) that centres rows as they come.
+
+        With D the rows minus this mean (any shift, while there are none yet), the rows of T D are
+        sqrt(w W / (W + w)) (x - mean of the rows before), W the weight before x. Their second
+        moments add up to the scatter about the final mean.
+        """
+        before = self.weight + np.concatenate([[0.0], np.cumsum(weights)[:-1]])
+        inverse = np.divide(1.0, before, out=np.zeros_like(before), where=before > 0.0)
+        scale = np.sqrt(weights * before / (before + weights))
+        mixing = -scale[:, None] * np.tril(np.outer(inverse, weights), -1)
+        np.fill_diagonal(mixing, scale)
+        return mixing
+
+
+class SecondMoment:
+    """The sum of x x' of centred rows: exact for few columns, else a sketch of a given rank.
+
+    The sketch takes one step of a block power iteration on everything so far for every update,
+    from the directions that it has and a few fresh ones, and keeps the Nystroem approximation: the
+    exact product with these directions. What it does not see is spread evenly over the complement.
+
+    Parameters
+    ----------
+    d : int
+        The dimension of the rows.
+    max_rank : int
+        The rank that is kept; the matrix itself if it is d.
+    center : bool
+        Whether it is about the mean or about zero.
+    """
+
+    def __init__(self, d: int, max_rank: int, center: bool, dtype: np.dtype) -> None:
+        self.center = center
+        self.max_rank = max_rank
+        self.exact = max_rank >= d
+        self.energy = 0.0
+        self._matrix = np.zeros((d, d)) if self.exact else np.zeros((0, d))
+        self._sketch = Subspace.empty(d, dtype=dtype)
+        self._updates = 0
+
+    def copy(self) -> SecondMoment:
+        """Return a copy; `update` never changes an array in place."""
+        twin = SecondMoment.__new__(SecondMoment)
+        twin.__dict__.update(self.__dict__)
+        return twin
+
+    def compress(self, directions: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Return ``directions @ (sum of x x') @ directions.T`` for directions of shape (j, d)."""
+        if self.exact:
+            return directions @ self._matrix @ directions.T
+        return self.value().compress(directions)
+
+    def value(self) -> Subspace:
+        """Return the second moment, exact or approximate, as a sum over the rows."""
+        if self.exact:
+            values, vectors = eigh(self._matrix)
+            return Subspace(np.ascontiguousarray(vectors.T[::-1]), values[::-1].clip(min=0.0))
+        missing = max(self.energy - float(self._sketch.weights.sum()), 0.0)
+        rest = missing / max(self._sketch.n_features - self._sketch.rank, 1)
+        return Subspace(self._sketch.basis, self._sketch.weights, rest)
+
+    def update(self, rows: Any, weights: NDArray[np.float64], before: Mean, after: Mean) -> None:
+        """Include rows of shape (b, d), dense or sparse, seen between two means."""
+        step = np.zeros(0)
+        if self.center and before.weight > 0.0 and after.weight > before.weight:
+            # The mean of these rows minus the mean before, weighted as a row of the scatter.
+            share = np.sqrt(before.weight / (after.weight - before.weight) * after.weight)
+            step = share * (after.vector - before.vector)
+        if self.exact:
+            self._add(rows, weights, step)
+        else:
+            self._power_step(rows, weights, step)
+        self._updates += 1
+
+    def _add(self, rows: Any, weights: NDArray[np.float64], step: NDArray[np.float64]) -> None:
+        """Add the rows to the matrix."""
+        dense = (rows.toarray() if issparse(rows) else rows).astype(np.float64)
+        if self.center:
+            dense = dense - weights @ dense / weights.sum()
+            dense = dense - weights @ dense / weights.sum()  # what rounding left of a far mean
+        dense = np.sqrt(weights)[:, None] * dense
+        self._matrix = self._matrix + dense.T @ dense
+        if step.size:
+            self._matrix += np.outer(step, step)
+
+    def _power_step(self, rows: Any, weights: NDArray, step: NDArray[np.float64]) -> None:
+        """Replace the sketch by one step of the power iteration on itself plus the rows."""
+        first = self._sketch.rank == 0
+        directions, held = self._directions(rows, weights)
+        for _ in range(3 if first else 1):
+            product, core = self._multiply(directions, held, rows, weights, step)
+            self._sketch = _nystroem(product, core, self.max_rank)
+            if first:
+                directions, held = self._sketch.basis, np.zeros(self._sketch.rank)
+
+    def _directions(self, rows: Any, weights: NDArray) -> tuple[NDArray, NDArray[np.float64]]:
+        """Return the sketch's directions and fresh ones, mixed from the rows, and their weights."""
+        old = self._sketch.basis
+        count = FRESH if len(old) else self.max_rank + FRESH
+        count = min(count, rows.shape[0], old.shape[1] - len(old))
+        signs = np.random.default_rng(self._updates).integers(0, 2, (count, rows.shape[0]))
+        mixing = np.sqrt(weights) * (2 * signs - 1)
+        if self.center:
+            mixing -= mixing.sum(axis=1, keepdims=True) * weights / weights.sum()
+        fresh = np.asarray(mixing.astype(old.dtype) @ rows)
+        size = np.abs(fresh).max(axis=1, keepdims=True, initial=0.0)
+        fresh = np.divide(fresh, size, out=np.zeros_like(fresh), where=size > 0)
+        for _ in range(2):
+            fresh = fresh - (fresh @ old.T) @ old
+        fresh = householder(fresh.astype(np.float64))[1].astype(old.dtype)
+        held = np.concatenate([self._sketch.weights, np.zeros(len(fresh))])
+        return np.vstack([old, fresh]), held
+
+    def _multiply(
+        self,
+        directions: NDArray,
+        held: NDArray[np.float64],
+        rows: Any,
+        weights: NDArray,
+        step: NDArray[np.float64],
+    ) -> tuple[NDArray, NDArray[np.float64]]:
+        """Return A @ directions.T, transposed, and directions @ A @ directions.T."""
+        inner = np.asarray(rows @ directions.T)
+        if self.center:
+            inner = inner - weights @ inner / weights.sum()
+        weighted = (weights[:, None] * inner).astype(directions.dtype)
+        product = np.asarray(weighted.T @ rows) + held[:, None].astype(directions.dtype) * directions
+        core = np.diag(held) + weighted.T.astype(np.float64) @ inner
+        if step.size:
+            along = directions @ step
+            product += np.outer(along, step).astype(directions.dtype)
+            core += np.outer(along, along)
+        return product, core
+
+
+def _nystroem(product: NDArray, core: NDArray[np.float64], max_rank: int) -> Subspace:
+    """Return product' core^-1 product in eigenvectors, for product of shape (j, d)."""
+    cut = float(np.finfo(product.dtype).eps) ** 0.75
+    values, vectors = np.linalg.eigh(core)
+    kept = values > cut * values[-1]
+    factor = ((vectors[:, kept] / np.sqrt(values[kept])).T).astype(product.dtype) @ product
+    values, vectors = np.linalg.eigh((factor @ factor.T).astype(np.float64))
+    kept = np.flatnonzero(values > cut * values[-1])[::-1][:max_rank] if len(values) else []
+    turn = (vectors[:, kept] / np.sqrt(values[kept])).T.astype(product.dtype)
+    return Subspace(orthonormal(turn @ factor), values[kept])

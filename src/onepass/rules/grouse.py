@@ -1,0 +1,63 @@
+"""Grassmannian SGD, GROUSE: Balzano, Nowak and Recht (2010); the paper's Section 6.
+
+A step along the geodesic of the Grassmannian, here without missing entries. With w = U' x,
+p = U w, r = x - p and theta = eta |r| |p|:
+
+    U(t+1) = U + [(cos theta - 1) p/|p| + sin theta r/|r|] w'/|w|
+
+Here U is kept as rows: `basis` is U', all weights are 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onepass.kernels.compiling import jit
+from onepass.kernels.small_space import add_iterate, energy, split, turn
+from onepass.rules.rule import Rule
+from onepass.subspace import Subspace
+
+
+@dataclass
+class Grouse(Rule):
+    """Grassmannian SGD from the orthonormal rows `init`, of shape (k, d)."""
+
+    init: NDArray[np.floating]
+
+    def __post_init__(self) -> None:
+        self.k, self.d = self.init.shape
+
+    def start(self, dtype: np.dtype) -> Subspace:
+        """Return the projection onto the span of `init`."""
+        return Subspace(self.init.astype(dtype), np.ones(self.k))
+
+    def diameter(self) -> float:
+        """Return the diameter of the set of projections of rank k."""
+        return float(np.sqrt(2 * min(self.k, self.d - self.k)))
+
+    def room(self, rank: int, rows: int) -> int:  # noqa: D102
+        return self.k
+
+    def advance(self, V, weights, state, rows, width, steps, captured, total):  # noqa: D102
+        _rows(V, weights, self.k, rows, width, steps, captured, total)
+        return self.k, 0.0, 0.0
+
+    def batch(self, state, rows, step):  # noqa: D102
+        raise NotImplementedError("Grassmannian SGD steps by single rows")
+
+
+@jit
+def _rows(V, weights, k, rows, width, steps, captured, total):
+    """Turn V in place by every row of a block."""
+    n = V.shape[1]
+    w, q = np.empty(k), np.empty(n)
+    for t in range(len(rows)):
+        width = min(width + 1, n)
+        add_iterate(total, V, weights, k, 0.0, width)
+        r = split(V, k, rows[t], width, w, q)
+        captured[t] = energy(w, k)
+        theta = steps[t] * r * np.sqrt(captured[t])
+        turn(V, k, w, q, theta, width)

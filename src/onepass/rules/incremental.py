@@ -1,0 +1,63 @@
+"""The incremental algorithm of Arora, Cotter, Livescu and Srebro (2012); the paper's Section 5.2.
+
+    M(t+1) = P_rank-K(M(t) + x x')
+
+No step, no shift, no clip: sigma' = eig(diag(sigma) + z z'), z = [U x; r], and the K largest stay
+(K = k in the paper). Without truncation M is the second moment of the rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from onepass.kernels.block_eigen import block_eigen
+from onepass.kernels.compiling import jit
+from onepass.kernels.rank_one import ORDER_ROWS, WORK_ROWS, rank_one
+from onepass.kernels.small_space import add_iterate, energy, extend, rotate, split
+from onepass.rules.rule import Rule
+from onepass.subspace import Subspace
+
+
+@dataclass
+class Incremental(Rule):
+    """The incremental rule for k directions that keeps rank K = cap."""
+
+    k: int
+    d: int
+    cap: int
+
+    def diameter(self) -> float:  # noqa: D102
+        return 1.0  # there is no step to scale
+
+    def room(self, rank: int, rows: int) -> int:  # noqa: D102
+        return min(rank + rows, self.cap)
+
+    def advance(self, V, weights, state, rows, width, steps, captured, total):  # noqa: D102
+        rank = _rows(V, weights, state.rank, rows, width, captured, total, self.k, self.cap)
+        return rank, 0.0, 0.0
+
+    def batch(self, state, rows, step):  # noqa: D102
+        values, vectors = block_eigen(state.basis, state.weights, rows, 1.0, self.cap)
+        return Subspace(vectors, values)
+
+
+@jit
+def _rows(V, sigma, m, rows, width, captured, total, k, cap):
+    """Update and truncate for every row of a block; V and sigma are changed in place."""
+    room, n = V.shape
+    z, q, values = np.empty(room), np.empty(n), np.empty(room)
+    vectors, scratch, work = np.empty((room, room)), np.empty((room, n)), np.empty((WORK_ROWS, room))
+    order = np.empty((ORDER_ROWS, room), np.int64)
+    for t in range(len(rows)):
+        width = min(width + 1, n)
+        add_iterate(total, V, sigma, m, 0.0, width)
+        r = split(V, m, rows[t], width, z, q)
+        captured[t] = energy(z, min(k, m))
+        size = extend(V, sigma, m, 0.0, z, q, r, 1.0, width)
+        rank_one(size, sigma, z, values, vectors, work, order)
+        m = min(size, cap)
+        rotate(vectors, m, size, V, width, scratch)
+        sigma[:m] = values[:m]
+    return m

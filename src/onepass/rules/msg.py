@@ -1,0 +1,139 @@
+"""Matrix stochastic gradient and Capped MSG: Arora, Cotter and Srebro (2013), Sections 3.1 and 5.
+
+    M(t+1) = P(M(t) + eta x x')                                     (the paper's update 3.1)
+
+with P the projection onto 0 <= M <= I, tr M <= k or tr M = k and, where capped, rank M <= K. In
+eigenvectors: sigma' = eig(diag(sigma) + z z'), z = sqrt(eta) [U x; r] (Algorithm 1), keep the K
+largest, then sigma = clip(sigma' + S, 0, 1) (Algorithm 2, Lemma 3.2). `basis` is U, `weights` is
+sigma, `rest` the eigenvalue of the complement, which is not zero only for tr M = k without a cap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onepass.kernels.block_eigen import block_eigen
+from onepass.kernels.compiling import jit
+from onepass.kernels.rank_one import ORDER_ROWS, WORK_ROWS, rank_one
+from onepass.kernels.simplex import clip_shifted, shift, shift_at_most
+from onepass.kernels.small_space import add_iterate, energy, extend, rotate, split
+from onepass.rules.rule import Rule
+from onepass.subspace import Subspace
+
+# The places of what the rank test remembers: the cap K, whether the rank was below it since the
+# last test, the number of steps, and the step of the next test.
+CAP, DEFICIENT, STEP, TEST = range(4)
+FIRST_TEST = 64
+
+
+@dataclass
+class MSG(Rule):
+    """MSG for k directions; `cap` limits the rank, `grow` raises the cap by the rank test."""
+
+    k: int
+    d: int
+    cap: int
+    exact: bool = False
+    grow: bool = False
+    memory: NDArray[np.float64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.memory = np.array([min(self.cap, self.d), 0.0, 0.0, FIRST_TEST])
+
+    @property
+    def max_rank(self) -> int:
+        """The cap K now."""
+        return int(self.memory[CAP])
+
+    def diameter(self) -> float:  # noqa: D102
+        k, d = self.k, self.d
+        return float(np.sqrt(2 * min(k, d - k) if self.exact else min(2 * k, d)))
+
+    def room(self, rank: int, rows: int) -> int:  # noqa: D102
+        return min(rank + rows, self.max_rank + (rows if self.grow else 0))
+
+    def advance(self, V, weights, state, rows, width, steps, captured, total):  # noqa: D102
+        return _rows(
+            V, weights, state.rank, state.rest, rows, width, steps, captured, total,
+            self.d, self.k, self.exact, self.grow, self.memory,
+        )  # fmt: skip
+
+    def batch(self, state, rows, step):  # noqa: D102
+        lifted = state.weights - state.rest
+        values, vectors = block_eigen(state.basis, lifted, rows, step, self.max_rank)
+        size = len(values)
+        weights = np.append(values + state.rest, 0.0)
+        kept, rest = _project(
+            size, weights, state.rest, self.d, self.k, self.max_rank, self.exact,
+            np.empty(size + 1), np.empty((2, size + 1), np.int64),
+        )  # fmt: skip
+        _test_rank(self.memory, kept, self.d, self.grow)
+        return Subspace(vectors[:kept], weights[:kept], rest)
+
+
+@jit
+def _rows(V, sigma, m, rest, rows, width, steps, captured, total, d, k, exact, grow, memory):
+    """Algorithm 1 for every row of a block; V and sigma are changed in place."""
+    n = V.shape[1]
+    room = V.shape[0] + 1
+    z, q, values, multiplicities = np.empty(room), np.empty(n), np.empty(room), np.empty(room)
+    vectors, scratch, work = np.empty((room, room)), np.empty((room, n)), np.empty((WORK_ROWS, room))
+    order = np.empty((ORDER_ROWS, room), np.int64)
+    rests = 0.0
+    for t in range(len(rows)):
+        width = min(width + 1, n)
+        add_iterate(total, V, sigma, m, rest, width)
+        rests += rest
+        r = split(V, m, rows[t], width, z, q)
+        captured[t] = energy(z, min(k, m))
+        size = extend(V, sigma, m, rest, z, q, r, steps[t], width)
+        rank_one(size, sigma, z, values, vectors, work, order)
+        cap = int(memory[CAP])
+        m, rest = _project(size, values, rest, d, k, cap, exact, multiplicities, order)
+        rotate(vectors, m, size, V, width, scratch)
+        sigma[:m] = values[:m]
+        _test_rank(memory, m, d, grow)
+    return m, rest, rests
+
+
+@jit
+def _project(size, sigma, rest, d, k, cap, exact, multiplicities, order):
+    """Project descending sigma[:size] in place (Lemma 3.2); return the new rank and rest."""
+    size = min(size, cap)
+    for i in range(size):
+        multiplicities[i] = 1.0
+    if not exact:
+        S = shift_at_most(size, sigma, multiplicities, k, order)
+        rest = 0.0
+    elif cap < d or size == d:
+        # A capped iterate of fewer than k directions cannot have trace k yet.
+        S = shift(size, sigma, multiplicities, min(k, size), order)
+        rest = 0.0
+    else:  # the complement takes part, with its multiplicity
+        sigma[size] = rest
+        multiplicities[size] = d - size
+        S = shift(size + 1, sigma, multiplicities, k, order)
+        rest = clip_shifted(rest, S)
+    kept = 0
+    for i in range(size):
+        sigma[i] = clip_shifted(sigma[i], S)
+        if sigma[i] > rest:
+            kept = i + 1
+    return kept, rest
+
+
+@jit
+def _test_rank(memory, rank, d, grow):
+    """Section 5: an iterate that stays at rank K asks for a larger K; ever rarer tests."""
+    if grow:
+        memory[STEP] += 1
+        if rank < memory[CAP]:
+            memory[DEFICIENT] = 1.0
+        if memory[STEP] >= memory[TEST]:
+            if memory[DEFICIENT] == 0.0 and memory[CAP] < d:
+                memory[CAP] += 1
+            memory[DEFICIENT] = 0.0
+            memory[TEST] *= 2

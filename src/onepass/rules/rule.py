@@ -1,0 +1,96 @@
+"""What an algorithm is to the engine: a few moves of a `Subspace` in the small space."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onepass.subspace import Subspace
+
+
+class Rule(ABC):
+    """An algorithm for k directions in d dimensions.
+
+    A rule is asked to start, then to take rows one by one or a batch at a time. The state that it
+    gets and gives back is a `Subspace` whose basis is written in the frame of the block.
+    """
+
+    k: int
+    d: int
+
+    def start(self, dtype: np.dtype) -> Subspace:
+        """Return the state before the first row, in all d dimensions: the paper starts at 0."""
+        return Subspace.empty(self.d, dtype=dtype)
+
+    def primal(self, state: Subspace) -> Subspace:
+        """Return the iterate M that a state stands for: the state itself, but for mirror descent."""
+        return state
+
+    @abstractmethod
+    def diameter(self) -> float:
+        """Return the diameter of the feasible set in the Frobenius norm, for scale-free steps."""
+
+    @abstractmethod
+    def room(self, rank: int, rows: int) -> int:
+        """Return the largest rank that can be reached from `rank` with so many rows."""
+
+    @abstractmethod
+    def advance(
+        self,
+        V: NDArray[np.float64],
+        weights: NDArray[np.float64],
+        state: Subspace,
+        rows: NDArray[np.float64],
+        width: int,
+        steps: NDArray[np.float64],
+        captured: NDArray[np.float64],
+        total: NDArray[np.float64],
+    ) -> tuple[int, float, float]:
+        """Change V and weights in place by every row; return rank, rest and the sum of rests."""
+
+    @abstractmethod
+    def batch(self, state: Subspace, rows: NDArray[np.float64], step: float) -> Subspace:
+        """Take one step with the gradient rows' rows."""
+
+    def rows(
+        self,
+        state: Subspace,
+        rows: NDArray[np.float64],
+        width: int,
+        steps: NDArray[np.float64],
+        total: NDArray[np.float64],
+    ) -> tuple[Subspace, NDArray[np.float64], float]:
+        """Take rows one by one.
+
+        Parameters
+        ----------
+        state : Subspace
+            Its basis has shape (m, n), n the dimension of the small space.
+        rows : ndarray of shape (b, n)
+            Coordinates of the rows. Row t is zero from column width + t + 1 on.
+        width : int
+            How many coordinates can be non-zero before the first row.
+        steps : ndarray of shape (b,)
+            The step of every row.
+        total : ndarray of shape (n, n) or (0, 0)
+            The sum of the low-rank parts of the iterates held before each step is added to its
+            upper triangle, unless it is empty.
+
+        Returns
+        -------
+        state : Subspace
+        captured : ndarray of shape (b,)
+            The energy of every row in the k leading directions, before it was learned from.
+        rests : float
+            The sum of the `rest` of the iterates, where `total` is not empty.
+        """
+        room = self.room(state.rank, len(rows)) + 1
+        V = np.zeros((room, rows.shape[1]))
+        V[: state.rank] = state.basis
+        weights = np.zeros(room)
+        weights[: state.rank] = state.weights
+        captured = np.empty(len(rows))
+        rank, rest, rests = self.advance(V, weights, state, rows, width, steps, captured, total)
+        return Subspace(V[:rank], weights[:rank], rest), captured, rests

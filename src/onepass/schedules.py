@@ -1,0 +1,88 @@
+"""Step sizes of the gradient steps of a block, as an array.
+
+A schedule is a pure function of what has been seen: the number of the step, from 1, and the
+root of the sum of the squared gradient norms up to and including it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Schedule(ABC):
+    """What every schedule can do."""
+
+    @abstractmethod
+    def steps(
+        self, number: NDArray[np.float64], gradients: NDArray[np.float64], diameter: float
+    ) -> NDArray[np.float64]:
+        """Return the step sizes of consecutive steps.
+
+        Parameters
+        ----------
+        number : ndarray of shape (s,)
+            Which step it is, from 1.
+        gradients : ndarray of shape (s,)
+            sqrt(sum of the squared Frobenius norms of the gradients up to this step).
+        diameter : float
+            The diameter of the set that the algorithm moves in.
+        """
+
+
+@dataclass(frozen=True)
+class InverseSqrt(Schedule):
+    """The paper's decreasing step, ``scale / sqrt(t)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> InverseSqrt(0.5).steps(np.array([1.0, 4.0]), np.ones(2), diameter=1.0)
+    array([0.5 , 0.25])
+    """
+
+    scale: float
+
+    def steps(self, number, gradients, diameter):  # noqa: D102
+        return self.scale / np.sqrt(number)
+
+
+@dataclass(frozen=True)
+class Constant(Schedule):
+    """The same step always; ``Constant(sqrt(k / T))`` is the step of the paper's Theorem 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Constant(0.1).steps(np.array([1.0, 4.0]), np.ones(2), diameter=1.0)
+    array([0.1, 0.1])
+    """
+
+    step: float
+
+    def steps(self, number, gradients, diameter):  # noqa: D102
+        return np.full(len(number), self.step)
+
+
+@dataclass(frozen=True)
+class AdaGradNorm(Schedule):
+    """``scale * D / sqrt(2 sum_s |g_s|^2)``: no horizon, no scale of the data, nothing to tune.
+
+    With scale = 1 the regret is at most sqrt(2) D sqrt(sum_t |g_t|^2) on every sequence. Larger
+    scales are better when the iterates are averaged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> AdaGradNorm().steps(np.array([1.0, 2.0]), np.array([1.0, 2.0]), diameter=2**0.5)
+    array([1. , 0.5])
+    """
+
+    scale: float = 1.0
+
+    def steps(self, number, gradients, diameter):  # noqa: D102
+        seen = np.where(gradients > 0, gradients, np.inf)  # nothing seen: the step moves nothing
+        return self.scale * diameter / np.sqrt(2.0) / seen
