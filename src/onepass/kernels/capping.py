@@ -2,7 +2,7 @@
 
 After its step Warmuth and Kuzmin's algorithm holds W with eigenvalues omega', and the projection in
 relative entropy onto {W <= I, tr W = d - k} is ``omega = min(1, a * omega')``: the largest are
-capped at 1, the others scaled up (Section 3.3 of the paper). Eigenvalues as small as exp(-1e300) are
+capped at 1, the others scaled up (Section 3.3 of the paper). Eigenvalues of exp(-1e300) are
 normal after a large step, so everything here is about log omega'.
 """
 
