@@ -1,5 +1,16 @@
 """Anything that holds rows -> blocks of rows."""
 
+from onepass.sources.arrays import ArraySource
 from onepass.sources.base import Block, Position, Source, SourceError
+from onepass.sources.iterables import BlockSource
+from onepass.sources.sparse import SparseSource
 
-__all__ = ["Block", "Position", "Source", "SourceError"]
+__all__ = [
+    "ArraySource",
+    "Block",
+    "BlockSource",
+    "Position",
+    "Source",
+    "SourceError",
+    "SparseSource",
+]

@@ -14,7 +14,28 @@ Block: TypeAlias = NDArray[np.floating] | Any
 
 
 class SourceError(ValueError):
-    """Rows that cannot be read; the message says which file, row and column."""
+    """Rows that cannot be read; the message says which file, row and column.
+
+    Rows are counted from 1, without the header of a file. A column is called by its name, or by
+    its index in brackets, counted from 0, where it has none.
+    """
+
+    @classmethod
+    def at(
+        cls,
+        message: str,
+        *,
+        file: str | None = None,
+        row: int | None = None,
+        column: str | int | None = None,
+    ) -> SourceError:
+        """Return the error for a place."""
+        place = [] if file is None else [file]
+        if row is not None:
+            place.append(f"row {row}")
+        if column is not None:
+            place.append(f"column [{column}]" if isinstance(column, int) else f"column {column!r}")
+        return cls(f"{', '.join(place)}: {message}" if place else message)
 
 
 class Position(NamedTuple):
@@ -52,10 +73,31 @@ class Source(ABC):
     def blocks(self, start: Position | None = None) -> Iterator[tuple[Position, Block]]:
         """Yield (position after the block, block), from the first row or from a position.
 
-        A block belongs to the consumer only until it asks for the next one.
+        A block may be kept: it is never overwritten.
         """
+
+    def first_row(self, start: Position | None) -> int:
+        """Return the first row to read, for a source that is one piece."""
+        if start is None:
+            return 0
+        file, row = start
+        if file != 0 or row < 0 or (self.n_rows is not None and row > self.n_rows):
+            raise SourceError(f"there is no position {tuple(start)} in these rows")
+        return row
 
     def __iter__(self) -> Iterator[Block]:
         """Yield the blocks from the first row on."""
         for _, block in self.blocks():
             yield block
+
+
+def float_type(dtype: np.dtype) -> np.dtype:
+    """Return the type of blocks of numbers of a type: float32 stays, others become float64."""
+    if dtype.kind not in "biuf":
+        raise SourceError(f"values of type {dtype} are not numbers")
+    return np.dtype(np.float32 if dtype.newbyteorder("=") == np.float32 else np.float64)
+
+
+def rows_per_block(n_features: int) -> int:
+    """Return the rows of a block of about two megabytes: large to read, small to hold."""
+    return max(1, min(1 << 16, (1 << 18) // n_features))

@@ -74,7 +74,7 @@ class _Stream(Source):
         self, start: Position | None = None
     ) -> Iterator[tuple[Position, NDArray[np.float64]]]:
         """Yield (position after the block, block)."""
-        row = Position(*start).row if start is not None else 0
+        row = self.first_row(start)
         assert self.n_rows is not None
         ready = np.empty((0, self.n_features))
         drawn = row - row % CHUNK_ROWS

@@ -1,0 +1,51 @@
+"""The check that every number is finite, which knows where the number came from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from onepass.sources.base import SourceError
+
+
+def check_finite(
+    block: Any,
+    row: int,
+    name: Callable[[int], str | int],
+    file: str | None = None,
+) -> None:
+    """Refuse NaN and infinities.
+
+    Parameters
+    ----------
+    block : ndarray of shape (b, d) or scipy CSR
+        The numbers.
+    row : int
+        How many rows of the file came before.
+    name : callable
+        The name of a column of the block, for the message.
+    file : str, optional
+        The file, for the message.
+    """
+    sparse = scipy.sparse.issparse(block)
+    values: Any = block.data if sparse else block
+    # A sum is several times quicker than looking at each number, and finite only if all are.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum()):
+            return
+    bad = ~np.isfinite(values)
+    if not bad.any():
+        return
+    if sparse:
+        at = int(bad.argmax())
+        i = int(np.searchsorted(block.indptr, at, side="right")) - 1
+        j = int(block.indices[at])
+        value = values[at]
+    else:
+        i, j = (int(index) for index in np.unravel_index(bad.argmax(), bad.shape))
+        value = values[i, j]
+    what = "a missing value or NaN" if np.isnan(value) else f"{value}, which is not finite"
+    raise SourceError.at(what, file=file, row=row + i + 1, column=name(j))
