@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 from numba.core import event
+from numba.core.caching import FunctionCache
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -22,22 +26,49 @@ class _Announcement(event.Listener):
     """
 
     def on_start(self, event_: event.Event) -> None:
-        function = event_.data["dispatcher"].py_func
-        if function.__module__.startswith("onepass."):
+        """Say it, if the function is ours."""
+        if event_.data["dispatcher"].py_func.__module__.startswith("onepass."):
             event.unregister("numba:compile", self)
             print(MESSAGE, file=sys.stderr, flush=True)
 
     def on_end(self, event_: event.Event) -> None:
-        """Nothing to say when it is done."""
+        """Say nothing when it is done."""
 
 
-event.register("numba:compile", _Announcement())
+def _kernel_sources() -> str:
+    """Return a digest of the source of all kernels."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.name.encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+class _Cache(FunctionCache):
+    """Numba's disk cache, which also notices when a kernel that a function calls has changed.
+
+    Machine code contains that of the functions it calls, but Numba asks only whether the file of
+    the caller is still the same: a rule would go on with the kernels of an older release.
+    """
+
+    sources = _kernel_sources()
+
+    def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
+        return (*super()._index_key(sig, codegen), self.sources)
 
 
 def jit(function: F) -> F:
     """Compile `function` on its first call, or load it from the cache on disk.
 
-    Every compiled function of onepass is decorated with this and with nothing else.
+    Every compiled function of onepass is decorated with this and with nothing else. Division by
+    zero gives inf or NaN instead of an error, since the check would keep loops from being
+    vectorised. Where no directory can be written, each process compiles for itself.
     """
-    compiled: Any = numba.njit(cache=True, error_model="numpy")(function)
+    compiled: Any = numba.njit(error_model="numpy")(function)
+    if compiled is not function:  # it is under NUMBA_DISABLE_JIT=1
+        with contextlib.suppress(RuntimeError):
+            compiled._cache = _Cache(function)
     return cast(F, compiled)
+
+
+event.register("numba:compile", _Announcement())
