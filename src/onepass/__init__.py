@@ -1,1 +1,34 @@
 """Principal components in one pass over data that need not fit in memory."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+# Where each public name lives. Imported when first used: `import onepass` is quick.
+_HOMES = {
+    "MSG": "onepass.estimators.msg",
+    "CappedMSG": "onepass.estimators.capped_msg",
+    "MEG": "onepass.estimators.meg",
+    "Incremental": "onepass.estimators.incremental",
+    "Oja": "onepass.estimators.oja",
+    "Grouse": "onepass.estimators.grouse",
+    "ERM": "onepass.estimators.erm",
+}
+_MODULES = ["metrics", "rounding", "schedules", "sources"]
+
+__all__ = ["__version__", *_HOMES, *_MODULES]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return importlib.import_module(f"onepass.{name}")
+    raise AttributeError(f"module 'onepass' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -93,7 +93,7 @@ class Room:
         """Return [basis; room for `below` rows], without a copy where the basis is there already."""
         self._fit(0, len(basis) + below, basis)
         front = self._arrays[0]
-        if not np.shares_memory(front, basis, max_work=0):
+        if not np.may_share_memory(front, basis):
             front[: len(basis)] = basis
         return front[: len(basis) + below]
 

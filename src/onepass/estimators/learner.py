@@ -8,8 +8,8 @@ calls, and whether results are looked at in between, therefore changes not a sin
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,40 +18,16 @@ from scipy import sparse
 from onepass.averaging import Average
 from onepass.engine import Engine
 from onepass.estimators.captured import Score
+from onepass.estimators.plan import Plan
 from onepass.estimators.waiting import Waiting
 from onepass.frames import Block
+from onepass.kernels.threads import threads_for
 from onepass.moments import Mean, SecondMoment
 from onepass.rules.rule import Rule
 from onepass.schedules import Schedule
 from onepass.subspace import Subspace
 
-
-@dataclass(frozen=True)
-class Plan:
-    """How the rows of a stream are taken.
-
-    Attributes
-    ----------
-    d : int
-        Their number of columns.
-    dtype : dtype
-        In which they are learned from.
-    is_sparse : bool
-        Whether they are kept as CSR or dense.
-    block_rows : int
-        Rows that the engine takes at once.
-    chunk_rows : int
-        Rows that the second moment takes at once; a multiple of block_rows.
-    center : bool
-        Whether the mean is taken away.
-    """
-
-    d: int
-    dtype: np.dtype
-    is_sparse: bool
-    block_rows: int
-    chunk_rows: int
-    center: bool
+T = TypeVar("T")
 
 
 class Learner:
@@ -70,6 +46,8 @@ class Learner:
         Whether a block is one gradient step.
     average : Average or None
         Empty, if the iterates are to be averaged.
+    seed : int
+        For what is random about the results.
     """
 
     def __init__(
@@ -80,9 +58,12 @@ class Learner:
         schedule: Schedule,
         batch: bool,
         average: Average | None,
+        seed: int,
     ) -> None:
         self.plan, self.second, self.rule, self.schedule = plan, second, rule, schedule
-        self.average = average
+        self.average, self.seed = average, seed
+        self._settled: Learner | None = None
+        self._shown: Any = None
         self.mean = Mean(plan.d)
         self.score = Score()
         self.rows_seen = 0
@@ -95,6 +76,7 @@ class Learner:
 
     def push(self, rows: Any, weights: NDArray[np.float64] | None = None) -> None:
         """Add rows of shape (r, d), checked already: finite, of the plan's dtype and kind."""
+        self._settled = self._shown = None
         if weights is not None:
             present = weights > 0.0
             rows, weights = rows[present], weights[present]
@@ -117,15 +99,27 @@ class Learner:
         """Return a learner for which no row waits: itself, or a copy that has taken them."""
         if not self.waiting.count:
             return self
-        twin = self.copy()
-        twin._absorb(*twin.waiting.rows())
-        twin.waiting.clear()
-        return twin
+        if self._settled is None:
+            twin = self.copy()
+            twin._absorb(*twin.waiting.rows())
+            twin.waiting.clear()
+            self._settled = twin
+        return self._settled
+
+    def shown(self, show: Callable[[Learner], T]) -> T:
+        """Return show(self.settled()), worked out once until more rows come."""
+        if self._shown is None:
+            self._shown = show(self.settled())
+        return self._shown
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is only kept to save time, so that looking changes nothing."""
+        return {**self.__dict__, "_settled": None, "_shown": None}
 
     def copy(self) -> Learner:
         """Return a copy that goes on by itself."""
         twin = Learner.__new__(Learner)
-        twin.__dict__.update(self.__dict__)
+        twin.__dict__.update(self.__getstate__())
         twin.mean, twin.second = self.mean.copy(), self.second.copy()
         twin.score, twin.waiting = self.score.copy(), self.waiting.copy()
         if self.average is not None:
@@ -146,10 +140,11 @@ class Learner:
     def _absorb(self, rows: Any, weights: NDArray[np.float64]) -> None:
         """Take a chunk, or what there is of it at the end."""
         before = self.mean.copy()
-        for start in range(0, rows.shape[0], self.plan.block_rows):
-            stop = start + self.plan.block_rows
-            self._take(rows[start:stop], weights[start:stop])
-        self.second.update(rows, weights, before, self.mean)
+        with threads_for(self.plan.d):
+            for start in range(0, rows.shape[0], self.plan.block_rows):
+                stop = start + self.plan.block_rows
+                self._take(rows[start:stop], weights[start:stop])
+            self.second.update(rows, weights, before, self.mean)
 
     def _take(self, rows: Any, weights: NDArray[np.float64]) -> None:
         """Take a block."""

@@ -1,0 +1,278 @@
+"""What all estimators share: learning, publishing, transforming."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from onepass.estimators.captured import Captured
+from onepass.estimators.checking import check_block, check_finite, check_rows, check_weights, is_source
+from onepass.estimators.learner import Learner
+from onepass.estimators.published import Published, publish
+
+
+class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """A transformer that learns from rows as they come.
+
+    Subclasses say which learner they are with `_learner_for` and which directions a learner
+    stands for with `_directions`.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "center": ["boolean"],
+        "random_state": ["random_state"],
+        "block_size": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+    }
+    n_components: int
+    center: bool
+    random_state: Any
+    block_size: Any
+
+    @abstractmethod
+    def _learner_for(self, X: Any) -> Learner:
+        """Return the learner for a stream that begins with the rows X, of shape (n, d)."""
+
+    @abstractmethod
+    def _directions(self, learner: Learner) -> NDArray[np.floating]:
+        """Return the directions that a learner with nothing waiting stands for, of shape (k, d)."""
+
+    def fit(self, X: Any, y: Any = None, **weights: Any) -> Self:
+        """Learn from X alone, forgetting what was learned before.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, table or source of n rows and d columns
+            Or an iterable of blocks of rows.
+        y : ignored
+            Here for scikit-learn's conventions.
+        **weights : sample_weight, array of shape (n,)
+            As in `partial_fit`. It is no named parameter because a weight of 2 is one step with
+            twice the gradient, not the same row twice, which is what scikit-learn means by it.
+
+        Returns
+        -------
+        self
+        """
+        unknown = set(weights) - {"sample_weight"}
+        if unknown:
+            raise TypeError(f"fit() got an unexpected argument {unknown.pop()!r}")
+        return self._learn(X, weights.get("sample_weight"), anew=True)
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Go on learning with the rows of X, any number of them.
+
+        How the rows are split into calls does not change the result.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, table or source of n rows and d columns
+            Or an iterable of blocks of rows.
+        y : ignored
+            Here for scikit-learn's conventions.
+        sample_weight : array of shape (n,), optional
+            A row of weight w counts as sqrt(w) times the row; of weight 0 as if absent.
+
+        Returns
+        -------
+        self
+        """
+        return self._learn(X, sample_weight, anew=not self.__sklearn_is_fitted__())
+
+    def _learn(self, X: Any, sample_weight: Any, *, anew: bool) -> Self:
+        """Check, then advance; on any error everything is as it was."""
+        learner: Learner | None = None if anew else self._learner
+        if learner is not None and sample_weight is None and self._is_plain(X, learner):
+            learner.push(check_finite(X, "X", None))
+            return self
+        before = self.__dict__.copy()
+        try:
+            if anew:
+                self._validate_params()
+            if is_source(X):
+                if sample_weight is not None:
+                    raise ValueError("sample_weight needs rows, and X is a source of blocks")
+                learner = self._learn_source(X, learner)
+            else:
+                rows = check_rows(self, X, reset=anew)
+                weights = check_weights(sample_weight, rows.shape[0])
+                learner = learner or self._learner_for(rows)
+                learner.push(learner.plan.convert(rows), weights)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        self._learner = learner
+        return self
+
+    def _is_plain(self, X: Any, learner: Learner) -> bool:
+        """Whether X is so plain that there is nothing to convert: calls with one row are cheap."""
+        plan = learner.plan
+        return (
+            type(X) is np.ndarray
+            and X.ndim == 2
+            and X.shape[1] == plan.d
+            and len(X) > 0
+            and X.dtype == plan.dtype
+            and not plan.is_sparse
+            and not hasattr(self, "feature_names_in_")
+        )
+
+    def _learn_source(self, X: Any, learner: Learner | None) -> Learner:
+        """Learn from every block of a source, on a copy."""
+        learner = learner.copy() if learner is not None else None
+        for block in X:
+            rows = check_block(block, None if learner is None else learner.plan.d)
+            if learner is None:
+                learner = self._learner_for(rows)
+                self.__dict__.pop("feature_names_in_", None)
+                self.n_features_in_ = rows.shape[1]
+                names = getattr(X, "feature_names", None)
+                if names is not None:
+                    self.feature_names_in_ = np.asarray(names, dtype=object)
+            learner.push(learner.plan.convert(rows))
+        if learner is None:
+            raise ValueError("The source has no rows: there is nothing to learn from")
+        return learner
+
+    def transform(self, X: Any) -> NDArray[np.floating]:
+        """Return the coordinates of the rows of X in the components, of shape (n, k)."""
+        check_is_fitted(self)
+        if is_source(X):
+            return np.vstack([self._project(check_block(b, self.n_features_in_)) for b in X])
+        return self._project(check_rows(self, X, reset=False))
+
+    def _project(self, rows: Any) -> NDArray[np.floating]:
+        """Return (rows - mean) @ components', the mean taken away after the projection.
+
+        That keeps sparse rows sparse and needs no centred copy of dense ones.
+        """
+        components = self.components_
+        if sparse.issparse(rows):
+            return np.asarray(rows @ components.T) - (self.mean_ @ components.T)
+        return (rows - self.mean_) @ components.T if self.center else rows @ components.T
+
+    def inverse_transform(self, X: Any) -> NDArray[np.floating]:
+        """Return rows in the original columns from coordinates X of shape (n, k)."""
+        check_is_fitted(self)
+        X = check_block(X, self.n_components_)
+        return np.asarray(X @ self.components_) + self.mean_
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the fraction of the variance of X, about `mean_`, that the components capture."""
+        check_is_fitted(self)
+        blocks = X if is_source(X) else [check_rows(self, X, reset=False)]
+        captured = total = 0.0
+        for block in blocks:
+            rows = check_block(block, self.n_features_in_)
+            captured += float(np.sum(self._project(rows).astype(np.float64) ** 2))
+            total += self._energy(rows)
+        return captured / total if total > 0.0 else float("nan")
+
+    def _energy(self, rows: Any) -> float:
+        """Return the sum of the squared distances of rows to the mean."""
+        if not sparse.issparse(rows):
+            return float(np.sum((rows - self.mean_).astype(np.float64) ** 2))
+        mean = self.mean_.astype(np.float64)
+        cross = float(np.sum(rows @ mean))
+        squares = float(np.sum(rows.data.astype(np.float64) ** 2))
+        return squares - 2 * cross + rows.shape[0] * float(mean @ mean)
+
+    def get_covariance(self) -> NDArray[np.floating]:
+        """Return the covariance of the model: components, and noise in all other directions."""
+        check_is_fitted(self)
+        components = self.components_
+        excess = np.maximum(self.explained_variance_ - self.noise_variance_, 0.0)
+        covariance = (components.T * excess) @ components
+        covariance.flat[:: len(covariance) + 1] += self.noise_variance_
+        return covariance
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return getattr(self, "_learner", None) is not None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    # What has been learned. Everything is worked out when it is asked for and kept until more
+    # rows come, so that learning row by row does not pay for it.
+
+    def _settled(self) -> Learner:
+        """Return the learner with all rows taken."""
+        check_is_fitted(self)
+        return self._learner.settled()
+
+    def _published(self) -> Published:
+        """Return what is shown of it."""
+        check_is_fitted(self)
+        return self._learner.shown(lambda learner: publish(learner, self._directions(learner)))
+
+    @property
+    def components_(self) -> NDArray[np.floating]:
+        """Orthonormal rows (k, d), ordered by variance and uncorrelated on the rows seen."""
+        return self._published().components
+
+    @property
+    def explained_variance_(self) -> NDArray[np.floating]:
+        """Variance along each component (k,), of the rows seen."""
+        return self._published().explained_variance
+
+    @property
+    def explained_variance_ratio_(self) -> NDArray[np.floating]:
+        """Share of the total variance along each component (k,)."""
+        published = self._published()
+        if published.total_variance == 0.0:
+            return np.zeros_like(published.explained_variance)
+        return published.explained_variance / published.total_variance
+
+    @property
+    def singular_values_(self) -> NDArray[np.floating]:
+        """Singular values (k,) of the matrix of all rows seen, along the components."""
+        published = self._published()
+        return np.sqrt(published.explained_variance * published.degrees)
+
+    @property
+    def noise_variance_(self) -> float:
+        """Mean variance of the directions that are left out."""
+        return self._published().noise_variance
+
+    @property
+    def n_components_(self) -> int:
+        """The number k of components."""
+        return len(self.components_)
+
+    @property
+    def mean_(self) -> NDArray[np.floating]:
+        """Mean of the rows seen (d,); zeros where `center` is False."""
+        learner = self._settled()
+        return learner.mean.vector.astype(learner.plan.dtype)
+
+    @property
+    def n_samples_seen_(self) -> int:
+        """How many rows have been seen, those of weight 0 left out."""
+        check_is_fitted(self)
+        return self._learner.rows_seen
+
+    @property
+    def captured_(self) -> Captured:
+        """The share of variance captured, each row scored before it was learned from."""
+        return self._settled().score.value()
+
+    def _seed(self) -> int:
+        """Return a seed from `random_state`."""
+        return int(check_random_state(self.random_state).randint(2**31))

@@ -1,0 +1,99 @@
+"""The door: what comes in is checked here, once, and errors say what is wrong and where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_array, validate_data
+
+from onepass.sources import Source
+
+
+def is_source(X: Any) -> bool:
+    """Whether X gives blocks of rows rather than being one."""
+    if isinstance(X, Source | Iterator):
+        return True
+    return isinstance(X, list | tuple) and len(X) > 0 and getattr(X[0], "ndim", 0) == 2
+
+
+def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Return X as a finite float array or CSR array of shape (n, d); remember its columns."""
+    options: dict[str, Any] = {"accept_sparse": "csr", "ensure_all_finite": False}
+    X = validate_data(
+        estimator, X, reset=reset, dtype=[np.float64, np.float32], order="C", **options
+    )
+    names = getattr(estimator, "feature_names_in_", None)
+    return check_finite(_as_csr(X), "X", names)
+
+
+def check_block(X: Any, n_features: int | None) -> Any:
+    """Return a block of a source as a finite float array or CSR array."""
+    X = check_array(
+        X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", ensure_all_finite=False
+    )
+    if n_features is not None and X.shape[1] != n_features:
+        raise ValueError(f"A block has {X.shape[1]} features, expected n_features={n_features}")
+    return check_finite(_as_csr(X), "A block", None)
+
+
+def _as_csr(X: Any) -> Any:
+    """Return a sparse matrix as a CSR array without repeated entries."""
+    if sparse.issparse(X):
+        X = sparse.csr_array(X)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+    return X
+
+
+def check_finite(X: Any, name: str, columns: Iterable[str] | None) -> Any:
+    """Return X, or say at which row and column it is not finite."""
+    entries = X.data if sparse.issparse(X) else X
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(entries.sum()):
+            return X
+    bad = ~np.isfinite(entries)
+    if bad.any():
+        if sparse.issparse(X):
+            coordinates = X.tocoo()
+            where = int(np.flatnonzero(bad)[0])
+            row, column = int(coordinates.row[where]), int(coordinates.col[where])
+            value = coordinates.data[where]
+        else:
+            row, column = (int(index) for index in np.argwhere(bad)[0])
+            value = X[row, column]
+        what = "NaN" if np.isnan(value) else "inf"
+        label = f" ({list(columns)[column]!r})" if columns is not None else ""
+        raise ValueError(
+            f"{name} contains {what} at row {row}, column {column}{label}; all entries must be "
+            "finite: leave such rows out or fill the gaps first"
+        )
+    return X
+
+
+def check_weights(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
+    """Return the weights of n rows, or say which one is wrong."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight)
+    if weights.ndim == 0:
+        weights = np.full(n, weights)
+    try:
+        weights = weights.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must be numbers: {error}") from None
+    if weights.shape != (n,):
+        raise ValueError(
+            f"sample_weight has shape {weights.shape}, expected ({n},): one weight per row"
+        )
+    bad = ~(np.isfinite(weights) & (weights >= 0.0))
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise ValueError(
+            f"sample_weight is {weights[row]} at row {row}; weights must be finite and not negative"
+        )
+    return weights

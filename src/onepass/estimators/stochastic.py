@@ -1,0 +1,96 @@
+"""What the algorithms with an iterate share: rule, steps, averaging, rounding."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from onepass import rounding
+from onepass.averaging import Average
+from onepass.estimators.base import Estimator
+from onepass.estimators.learner import Learner
+from onepass.estimators.plan import make_plan
+from onepass.moments import SecondMoment
+from onepass.rules.rule import Rule
+from onepass.schedules import AdaGradNorm, Constant, InverseSqrt, Schedule
+from onepass.subspace import Subspace
+
+EXACT_COLUMNS = 128  # up to here the second moment of the rows is kept as a matrix
+AVERAGED_SCALE = 16.0  # averaging likes larger steps than the last iterate
+
+
+class IterateEstimator(Estimator):
+    """An estimator whose state is an iterate of one of the paper's algorithms."""
+
+    def _learner_for(self, X: Any) -> Learner:
+        d, k = X.shape[1], self.n_components
+        if k > d:
+            raise ValueError(f"n_components={k} is more than the n_features={d} of X")
+        seed = self._seed()
+        batch_size = getattr(self, "batch_size", 1)
+        plan = make_plan(X, k, self.center, self.block_size, batch_size)
+        rank = d if d <= EXACT_COLUMNS else min(d, k + 8)
+        average = None
+        if getattr(self, "average", False):
+            average = Average(d, min(d, 2 * k + 16), plan.dtype)
+        return Learner(
+            plan,
+            SecondMoment(d, rank, self.center, plan.dtype),
+            self._rule(d, np.random.default_rng(seed)),
+            self._schedule(),
+            batch_size > 1,
+            average,
+            seed,
+        )
+
+    @abstractmethod
+    def _rule(self, d: int, rng: np.random.Generator) -> Rule:
+        """Return the algorithm for rows of d columns."""
+
+    def _schedule(self) -> Schedule:
+        """Return the steps: none to choose."""
+        return Constant(1.0)
+
+    def _directions(self, learner: Learner) -> NDArray[np.floating]:
+        iterate = learner.iterate() if learner.average is None else learner.average.value()
+        return rounding.top(iterate, self.n_components)
+
+    @property
+    def subspace_(self) -> Subspace:
+        """The current iterate M."""
+        return self._settled().iterate()
+
+
+class SteppingEstimator(IterateEstimator):
+    """An iterate estimator that moves by gradient steps."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **Estimator._parameter_constraints,
+        "step_size": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither"), Schedule],
+        "average": ["boolean"],
+    }
+    step_size: Any
+    average: bool
+
+    def _schedule(self) -> Schedule:
+        if isinstance(self.step_size, Schedule):
+            return self.step_size
+        if self.step_size == "auto":
+            return AdaGradNorm(AVERAGED_SCALE if self.average else 1.0)
+        return InverseSqrt(float(self.step_size))
+
+    @property
+    def average_(self) -> Subspace:
+        """The average of the iterates held before each step; only with `average=True`."""
+        average = self._settled().average
+        if average is None:
+            raise AttributeError("average_ is kept only with average=True")
+        return average.value()
+
+
+BATCH_SIZE: list[Any] = [Interval(Integral, 1, None, closed="left")]
