@@ -27,9 +27,9 @@ What is different here:
 - Line 9 is misprinted. j is one past the last eigenvalue that is not clipped, so it must read
   ``((j > n) or (sigma'_j + S >= 1))``.
 - Sums are of ``sigma' - sigma'_i`` over the unclipped i..j-1 only, all of it in [0, 1], and the
-  unknown is the *level* ``sigma'_i + S``: an eigenvalue of 1e300 beside others in [0, 1] then costs
+  unknown is the level ``sigma'_i + S``: an eigenvalue of 1e300 beside others in [0, 1] then costs
   them no digit.
-- The tests of lines 7 to 9 allow for rounding, the sum of the chosen window is taken anew, and
+- The tests of lines 7 to 9 allow for rounding, are repeated with a sum that is taken anew, and
   bisection stands behind line 16.
 - Repeated eigenvalues are welcome, and a `target` that not even all ones can reach gives all ones.
 """
@@ -42,8 +42,8 @@ from numpy.typing import NDArray
 from onepass.kernels.compiling import jit
 from onepass.kernels.sorting import sort_descending
 
-SLACK = 1e-13
-"""By how much a level may miss its window; the rounding of the window's running sum is below."""
+ROUNDING = 2.0**-50
+"""The relative error that a short sum of positive terms may have."""
 
 
 @jit
@@ -83,21 +83,28 @@ def _bisect(
 
 
 @jit
-def _fresh_level(
+def _fits(
     i: int,
     j: int,
-    ones: float,
+    n: int,
     values: NDArray[np.float64],
-    multiplicities: NDArray[np.float64],
-    order: NDArray[np.int64],
-    target: float,
-) -> float:
-    """Return the level of the window i..j-1 of `order` with all sums taken anew."""
-    above, count = 0.0, 0.0
-    for p in range(i, j):
-        above += multiplicities[order[p]] * (values[order[p]] - values[order[i]])
-        count += multiplicities[order[p]]
-    return (target - ones - above) / count
+    up: NDArray[np.int64],
+    left: float,
+    count: float,
+    slack: float,
+) -> bool:
+    """Return whether i..j-1 of `up` are what is unclipped at the level left / count: lines 7 to 9.
+
+    In units of the sum, in which rounding is small; in those of the level it is not, if one of the
+    multiplicities is large.
+    """
+    bottom = values[up[i]]
+    return (
+        left >= -slack
+        and left <= count * (1.0 - (values[up[j - 1]] - bottom)) + slack
+        and (i == 0 or left <= count * (bottom - values[up[i - 1]]) + slack)
+        and (j == n or left >= count * (1.0 - (values[up[j]] - bottom)) - slack)
+    )
 
 
 @jit
@@ -150,19 +157,20 @@ def shift(
     if target >= ones:
         return 1.0 - values[up[0]]
 
+    drift = n * ROUNDING * ones
     i, j = 0, 0
     above, count = 0.0, 0.0  # s_j - s_i less count * sigma_i, and c_j - c_i
     while i < n:
         bottom = values[up[i]]
-        if i < j and count > 0.0:
-            level = (target - ones - above) / count
-            if (
-                level >= -SLACK
-                and level + (values[up[j - 1]] - bottom) <= 1.0 + SLACK
-                and (i == 0 or level <= bottom - values[up[i - 1]] + SLACK)
-                and (j == n or level + (values[up[j]] - bottom) >= 1.0 - SLACK)
-            ):
-                return _fresh_level(i, j, ones, values, multiplicities, up, target) - bottom
+        left = target - ones - above
+        if i < j and count > 0.0 and _fits(i, j, n, values, up, left, count, drift):
+            above = 0.0
+            for p in range(i, j):
+                above += multiplicities[up[p]] * (values[up[p]] - bottom)
+            left = target - ones - above
+            slack = ROUNDING * (abs(target - ones) + above)
+            if _fits(i, j, n, values, up, left, count, slack):
+                return left / count - bottom
         if j < n and values[up[j]] - bottom <= 1.0:
             above += multiplicities[up[j]] * (values[up[j]] - bottom)
             count += multiplicities[up[j]]

@@ -1,0 +1,154 @@
+"""LAPACK's own ratios on many updates, and values that are right to the last digits."""
+
+from fractions import Fraction
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onepass.kernels.rank_one import rank_one, workspace
+from tests.kernels.spectra import EPS, spectra
+
+
+def solve(d, z):
+    d, z = np.array(d, dtype=float), np.array(z, dtype=float)
+    n = len(d)
+    values, vectors = np.empty(n), np.empty((n, n))
+    rank_one(n, d, z, values, vectors, *workspace(n))
+    return values, vectors
+
+
+@numba.njit
+def worst_ratios(diagonals, zs, work, order):
+    """Return the largest |A - V'LV| / (n eps |A|), |I - VV'| / (n eps) and value out of order."""
+    n = diagonals.shape[1]
+    values, vectors = np.empty(n), np.empty((n, n))
+    residual, orthogonality, disorder = 0.0, 0.0, 0.0
+    for case in range(len(diagonals)):
+        d, z = diagonals[case], zs[case]
+        rank_one(n, d, z, values, vectors, work, order)
+        scale = 0.0
+        for i in range(n):
+            scale = max(scale, abs(d[i]), z[i] * z[i])
+        scale = scale if scale > 0.0 else 1.0
+        error, norm, tilt = 0.0, 0.0, 0.0
+        for i in range(n):
+            if i > 0 and not values[i] <= values[i - 1]:
+                disorder += 1.0
+            for j in range(n):
+                wanted = z[i] / np.sqrt(scale) * (z[j] / np.sqrt(scale))
+                if i == j:
+                    wanted += d[i] / scale
+                got, inner = 0.0, 0.0
+                for p in range(n):
+                    got += vectors[p, i] * (values[p] / scale) * vectors[p, j]
+                    inner += vectors[i, p] * vectors[j, p]
+                norm += wanted * wanted
+                error += (got - wanted) ** 2
+                tilt += (inner - (1.0 if i == j else 0.0)) ** 2
+        if not (error == error and tilt == tilt):
+            return np.inf, np.inf, disorder
+        # 1 is the size of the larger summand, which a negative diagonal may cancel.
+        residual = max(residual, np.sqrt(error / max(norm, 1.0)) / (n * EPS))
+        orthogonality = max(orthogonality, np.sqrt(tilt) / (n * EPS))
+    return residual, orthogonality, disorder
+
+
+def test_ratios_stay_small_on_many_updates(cases):
+    for d, z in spectra(cases):
+        residual, orthogonality, disorder = worst_ratios(d, z, *workspace(d.shape[1]))
+        assert residual < 5
+        assert orthogonality < 5
+        assert disorder == 0
+
+
+def test_values_are_those_of_numpy():
+    for d, z in spectra(2000, seed=1):
+        d, z = d[0], z[0]
+        scale = max(abs(d).max(), (z * z).max()) or 1.0
+        unit = z / np.sqrt(scale)
+        wanted = np.linalg.eigvalsh(np.diag(d / scale) + np.outer(unit, unit))[::-1]
+        np.testing.assert_allclose(solve(d, z)[0] / scale, wanted, atol=1e-14 * len(d), rtol=0)
+
+
+def count_above(d, z, x):
+    """Return how many eigenvalues of diag(d) + zz' exceed x, by Sylvester, in exact arithmetic."""
+    x = Fraction(x)
+    kept = [(Fraction(a), Fraction(b)) for a, b in zip(d, z, strict=True)]
+    above = sum(a > x for a, _ in kept)
+    if any(a == x for a, _ in kept):
+        raise ZeroDivisionError
+    return above + (1 + sum(b * b / (a - x) for a, b in kept) < 0)
+
+
+poles = st.floats(0, 1) | st.sampled_from([0.0, 0.25, 0.5, 1.0])
+entries = st.floats(-1, 1) | st.sampled_from([0.0, 1.0, 1e-9, 1e-20])
+problems = st.integers(1, 6).flatmap(
+    lambda n: st.tuples(
+        st.lists(poles, min_size=n, max_size=n), st.lists(entries, min_size=n, max_size=n)
+    )
+)
+
+
+@given(problems, st.sampled_from([0, 3, 20, 150]))
+def test_small_values_keep_their_digits_beside_a_huge_z(problem, exponent):
+    d, z = problem
+    z = [entry * 10.0**exponent for entry in z]
+    values, _ = solve(d, z)
+    for i, value in enumerate(values):
+        margin = 1e-14 * max(1.0, abs(value) if i == 0 else 0.0) * len(d)
+        for x, wanted in ((value - margin, i + 1), (value + margin, i)):
+            while x in d:
+                x += margin * (-1e-3 if wanted == i + 1 else 1e-3)
+            count = count_above(d, z, x)
+            assert count >= wanted if wanted == i + 1 else count <= wanted
+
+
+@pytest.mark.parametrize("exponent", [-150, -30, 0, 30, 150])
+def test_a_scale_of_everything_changes_nothing_else(exponent):
+    d, z = [0.9, 0.5, 0.5, 0.1, 0.0], [0.3, -0.4, 0.1, 0.0, 0.7]
+    values, vectors = solve(d, z)
+    root = 2.0**exponent
+    scaled_values, scaled_vectors = solve(np.multiply(d, root * root), np.multiply(z, root))
+    np.testing.assert_array_equal(scaled_values, values * root * root)
+    np.testing.assert_array_equal(scaled_vectors, vectors)
+
+
+def test_order_of_the_diagonal_does_not_matter():
+    rng = np.random.default_rng(0)
+    d, z = rng.integers(0, 5, 9) / 4, rng.standard_normal(9)
+    values, vectors = solve(d, z)
+    shuffle = rng.permutation(9)
+    again, shuffled = solve(d[shuffle], z[shuffle])
+    np.testing.assert_allclose(again, values, rtol=1e-14)
+    matrix = (vectors.T * values) @ vectors
+    np.testing.assert_allclose(
+        (shuffled.T * again) @ shuffled, matrix[np.ix_(shuffle, shuffle)], atol=1e-14
+    )
+
+
+def test_larger_buffers_are_left_alone_beyond_n():
+    d, z = np.array([1.0, 0.5, np.nan, np.nan]), np.array([0.3, 0.4, np.nan, np.nan])
+    values, vectors = np.full(4, 7.0), np.full((4, 4), 7.0)
+    rank_one(2, d, z, values, vectors, *workspace(4))
+    wanted_values, wanted_vectors = solve(d[:2], z[:2])
+    np.testing.assert_array_equal(values, [*wanted_values, 7, 7])
+    np.testing.assert_array_equal(vectors[:2, :2], wanted_vectors)
+    assert (vectors[2:] == 7).all()
+    assert (vectors[:, 2:] == 7).all()
+    np.testing.assert_array_equal(d, [1.0, 0.5, np.nan, np.nan])
+    np.testing.assert_array_equal(z, [0.3, 0.4, np.nan, np.nan])
+
+
+def test_nothing_to_add_and_nothing_to_add_to():
+    values, vectors = solve([1.0, 3.0, 2.0], [0.0, 0.0, 0.0])
+    np.testing.assert_array_equal(values, [3, 2, 1])
+    np.testing.assert_array_equal(vectors, np.eye(3)[[1, 2, 0]])
+    values, vectors = solve([0.0, 0.0], [3.0, 4.0])
+    np.testing.assert_allclose(values, [25, 0], rtol=1e-15)
+    np.testing.assert_allclose(abs(vectors), [[0.6, 0.8], [0.8, 0.6]], rtol=1e-15)
+    np.testing.assert_array_equal(solve([0.0], [0.0])[0], [0.0])
+    values, vectors = solve([2.0], [-3.0])
+    assert (values[0], abs(vectors[0, 0])) == (11.0, 1.0)
