@@ -72,11 +72,11 @@ def shifts(function, values, multiplicities, targets):
     return np.array([function(WIDEST, *row, order) for row in rows])
 
 
-def assert_same_projection(values, multiplicities, got, wanted):
+def assert_same_projection(values, multiplicities, targets, got, wanted):
     ours = np.clip(values + got[:, None], 0, 1)
     theirs = np.clip(values + wanted[:, None], 0, 1)
-    # S itself is a float: it can place a value no closer than that.
-    spacing = np.spacing(np.minimum(abs(got), abs(wanted)))[:, None]
+    # S itself is a float, it can place a value no closer; and so is the oracle's sum.
+    spacing = np.spacing(np.minimum(abs(got), abs(wanted)) + targets)[:, None]
     wrong = (abs(ours - theirs) > 1e-12 + 4 * spacing) & (multiplicities > 0)
     assert not wrong.any(), np.flatnonzero(wrong.any(axis=1))[:5]
 
@@ -84,7 +84,8 @@ def assert_same_projection(values, multiplicities, got, wanted):
 def test_equals_bisection_on_many_spectra(cases):
     values, multiplicities, targets = spectra(cases, seed=0)
     got = shifts(shift, values, multiplicities, targets)
-    assert_same_projection(values, multiplicities, got, oracle(values, multiplicities, targets))
+    wanted = oracle(values, multiplicities, targets)
+    assert_same_projection(values, multiplicities, targets, got, wanted)
 
 
 def test_at_most_equals_bisection_where_clipping_is_not_enough(cases):
@@ -93,7 +94,7 @@ def test_at_most_equals_bisection_where_clipping_is_not_enough(cases):
     enough = (multiplicities * np.clip(values, 0, 1)).sum(axis=1) <= targets
     assert 0.1 < enough.mean() < 0.9
     wanted = np.where(enough, 0.0, oracle(values, multiplicities, targets))
-    assert_same_projection(values, multiplicities, got, wanted)
+    assert_same_projection(values, multiplicities, targets, got, wanted)
     assert (got <= 0).all()
 
 
