@@ -1,0 +1,182 @@
+"""What users read: components, variances, shares, transforms."""
+
+import numpy as np
+import pytest
+
+import onepass
+from tests.contracts.results import assert_orthonormal, published
+from tests.contracts.rows import make
+from tests.contracts.variants import ALGORITHMS, ESTIMATORS, VARIANTS, Variant
+
+D, K, N = 20, 4, 4000
+EVERY = pytest.mark.parametrize("algorithm", ESTIMATORS)
+BOTH = pytest.mark.parametrize("center", [False, True])
+# MEG moves by factors, and slowly; with a larger step it gets there within the stream.
+FASTER = {"MEG": {"step_size": 2.0}, "Oja": {"step_size": 2.0}, "Grouse": {"step_size": 2.0}}
+
+
+def gapped(n, offset=0.0, seed=0):
+    """Rows with a spectrum that has a wide gap after K, in random directions."""
+    rng = np.random.default_rng(seed)
+    spectrum = np.array([0.4, 0.25, 0.15, 0.1, *np.full(D - K, 0.1 / (D - K))])
+    directions = np.linalg.qr(np.random.default_rng(99).normal(size=(D, D)))[0]
+    return rng.normal(size=(n, D)) * np.sqrt(spectrum) @ directions + offset * directions[-1]
+
+
+def fitted(algorithm, rows, center, **params):
+    options = {**FASTER.get(algorithm, {}), "random_state": 0, "center": center, **params}
+    return getattr(onepass, algorithm)(K, **options).fit(rows)
+
+
+def second_moment(rows, center):
+    """The scatter that `explained_variance_` speaks of, per row."""
+    rows = rows - rows.mean(axis=0) if center else rows
+    return rows.T @ rows / len(rows)
+
+
+@EVERY
+@BOTH
+def test_explained_variance_is_honest(algorithm, center):
+    rows = gapped(N, offset=2.0 if center else 0.0)
+    estimator = fitted(algorithm, rows, center)
+    V, variances = estimator.components_, estimator.explained_variance_
+    exact = V @ second_moment(rows, center) @ V.T
+    np.testing.assert_allclose(variances, np.diag(exact), rtol=0.03)
+    total = np.trace(second_moment(rows, center))
+    np.testing.assert_allclose(estimator.explained_variance_ratio_, variances / total, rtol=0.03)
+    np.testing.assert_allclose(estimator.singular_values_**2, variances * N, rtol=0.01)
+    rest = (total - np.trace(exact)) / (D - K)
+    assert estimator.noise_variance_ == pytest.approx(rest, rel=0.15)
+
+
+@EVERY
+@BOTH
+def test_components_are_ordered_uncorrelated_and_orthonormal(algorithm, center):
+    rows = gapped(N, offset=2.0 if center else 0.0)
+    estimator = fitted(algorithm, rows, center)
+    V = estimator.components_
+    assert V.shape == (K, D)
+    assert_orthonormal(V)
+    assert (np.diff(estimator.explained_variance_) <= 0).all()
+    exact = V @ second_moment(rows, center) @ V.T
+    spread = np.sqrt(np.diag(exact))
+    np.testing.assert_allclose(exact / np.outer(spread, spread), np.eye(K), atol=0.03)
+
+
+@EVERY
+@BOTH
+def test_the_subspace_is_learned(algorithm, center):
+    """Nearly all that batch PCA captures: a bound that a wrong sign or order would break."""
+    rows = gapped(N, offset=2.0 if center else 0.0)
+    estimator = fitted(algorithm, rows, center)
+    S = second_moment(rows, center)
+    best = np.linalg.eigvalsh(S)[-K:].sum()
+    assert np.trace(estimator.components_ @ S @ estimator.components_.T) > 0.95 * best
+
+
+@EVERY
+def test_signs_are_deterministic(algorithm):
+    V = fitted(algorithm, gapped(500), center=False).components_
+    largest = np.abs(V).argmax(axis=1)
+    assert (V[np.arange(K), largest] > 0).all()
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_components_span_the_top_of_the_average_or_iterate(variant):
+    d, k = 12, 3
+    rows = make("gaussian", 400, d, k)
+    outcome = variant.expected(rows, k)
+    M = outcome.average if variant.averages else outcome.last
+    values, vectors = np.linalg.eigh(M)
+    assert values[-k] - values[-k - 1] > 1e-3  # else the top is not defined
+    wanted = vectors[:, -k:] @ vectors[:, -k:].T
+    V = variant.build(d, k).fit(rows).components_
+    np.testing.assert_allclose(V.T @ V, wanted, atol=1e-6)
+
+
+@EVERY
+@BOTH
+def test_captured_estimates_the_share_of_variance(algorithm, center):
+    rows = gapped(N, offset=2.0 if center else 0.0)
+    estimator = fitted(algorithm, rows, center)
+    share = estimator.score(gapped(N, offset=2.0 if center else 0.0, seed=1))
+    early = fitted(algorithm, rows[:500], center).captured_
+    captured = estimator.captured_
+    assert 0 < captured.standard_error < early.standard_error < 0.1
+    # It counts from the first row, when nothing was known yet, so it may be behind a little.
+    assert share - 0.1 < captured.mean < share + 4 * captured.standard_error + 0.01
+
+
+@EVERY
+@BOTH
+def test_score_is_the_share_of_variance_captured(algorithm, center):
+    estimator = fitted(algorithm, gapped(500, offset=1.0), center)
+    rows = gapped(300, offset=1.0, seed=1)
+    centred = rows - estimator.mean_
+    share = np.sum((centred @ estimator.components_.T) ** 2) / np.sum(centred**2)
+    assert estimator.score(rows) == pytest.approx(share, rel=1e-9)
+    assert np.array_equal(estimator.mean_, np.zeros(D)) == (not center)
+
+
+@EVERY
+@BOTH
+def test_transform_and_back(algorithm, center):
+    rows = gapped(500, offset=1.0)
+    estimator = fitted(algorithm, rows, center)
+    if center:
+        np.testing.assert_allclose(estimator.mean_, rows.mean(axis=0), rtol=1e-10)
+    scores = estimator.transform(rows)
+    np.testing.assert_allclose(scores, (rows - estimator.mean_) @ estimator.components_.T)
+    back = estimator.inverse_transform(scores)
+    np.testing.assert_allclose(back, scores @ estimator.components_ + estimator.mean_)
+    np.testing.assert_allclose(estimator.transform(back), scores, atol=1e-12)
+    again = fitted(algorithm, rows, center)
+    np.testing.assert_array_equal(again.fit_transform(rows), scores)
+    assert list(estimator.get_feature_names_out()) == [f"{algorithm.lower()}{i}" for i in range(K)]
+
+
+@EVERY
+def test_covariance_has_the_variances_and_noise(algorithm):
+    estimator = fitted(algorithm, gapped(500), center=True)
+    V, C = estimator.components_, estimator.get_covariance()
+    np.testing.assert_allclose(C, C.T, atol=1e-12)
+    np.testing.assert_allclose(
+        V @ C @ V.T, np.diag(estimator.explained_variance_), rtol=1e-6, atol=1e-9
+    )
+    outside = np.linalg.eigvalsh(C)[: D - K]
+    np.testing.assert_allclose(outside, estimator.noise_variance_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+@pytest.mark.parametrize("kind", ["gaussian", "all_zero"])
+@EVERY
+def test_fewer_rows_than_components_can_be_read(algorithm, kind, n):
+    estimator = getattr(onepass, algorithm)(3, random_state=0).fit(make(kind, n, 6, 3))
+    for name, value in published(estimator).items():
+        if not name.startswith(("captured_", "explained_variance_ratio_")):
+            assert np.isfinite(value).all(), name
+    assert len(estimator.components_) == estimator.n_components_ <= 3
+    assert_orthonormal(estimator.components_)
+    assert np.isfinite(estimator.transform(np.ones((2, 6)))).all()
+
+
+def test_rank_and_rank_deficiency_of_capped_msg():
+    variant = Variant("CappedMSG", "auto", extra_rank=2)
+    for name in ("gaussian", "in_small_span"):
+        rows = make(name, 200, 12, 3)
+        estimator = variant.build(12, 3).fit(rows)
+        rank = int((np.linalg.eigvalsh(variant.expected(rows, 3).last) > 1e-9).sum())
+        assert estimator.rank_ == estimator.subspace_.rank == rank
+        assert estimator.rank_deficient_ is (rank < 5)
+
+
+def test_automatic_rank_starts_above_k_and_may_grow():
+    rows = make("unit_one_hot", 3000, 30, 4)
+    estimator = onepass.CappedMSG(4, max_rank="auto").fit(rows)
+    assert 4 <= estimator.rank_ <= 30
+    few = onepass.CappedMSG(4, max_rank="auto").fit(rows[:20])
+    assert few.rank_ <= estimator.rank_ or estimator.rank_deficient_
+
+
+def test_algorithms_are_all_listed():
+    assert {v.algorithm for v in VARIANTS} == set(ALGORITHMS)

@@ -1,0 +1,134 @@
+"""The same numbers give the same result, whatever holds them."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+
+import onepass
+from tests.contracts.rows import make
+from tests.contracts.splits import SPLITS, feed
+from tests.contracts.variants import ESTIMATORS, VARIANTS, Variant
+
+D, K = 24, 3
+COLUMNS = [f"column {j}" for j in range(D)]
+TABLES = {
+    "list": lambda X: X.tolist(),
+    "fortran": np.asfortranarray,
+    "strided": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+    "read-only": lambda X: np.frombuffer(X.tobytes()).reshape(X.shape),
+    "big-endian": lambda X: X.astype(">f8"),
+    "pandas": lambda X: pd.DataFrame(X, columns=COLUMNS),
+    "polars": lambda X: pl.DataFrame(X, schema=COLUMNS),
+    "pyarrow": lambda X: pa.table(dict(zip(COLUMNS, X.T, strict=True))),
+}
+SPARSE = {
+    "csr_array": sp.csr_array,
+    "csr_matrix": sp.csr_matrix,
+    "csc_array": sp.csc_array,
+    "coo_matrix": sp.coo_matrix,
+}
+
+
+def unsorted_csr(X):
+    """CSR with every entry as two halves, the last column of a row first."""
+    columns = [np.tile(row.nonzero()[0][::-1], 2) for row in X]
+    halves = [row[where] / 2 for row, where in zip(X, columns, strict=True)]
+    starts = np.cumsum([0, *map(len, columns)])
+    return sp.csr_array((np.concatenate(halves), np.concatenate(columns), starts), shape=X.shape)
+
+
+def wide_csr(X):
+    """CSR whose indices are 64-bit, as in matrices with very many entries."""
+    csr = sp.csr_array(X)
+    csr.indices, csr.indptr = csr.indices.astype(np.int64), csr.indptr.astype(np.int64)
+    return csr
+
+
+SPARSE |= {"unsorted halves": unsorted_csr, "int64 indices": wide_csr}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Gaussian rows, two thirds zero, one of them entirely."""
+    rows = make("gaussian", n=80, d=D, k=K)
+    rows[np.random.default_rng(0).random(rows.shape) < 2 / 3] = 0
+    rows[5] = 0
+    return rows
+
+
+def close(one, other, tolerance=1e-10):
+    """Compare projectors, variances and shares of two fitted estimators."""
+    projectors = [e.components_.T @ e.components_ for e in (one, other)]
+    np.testing.assert_allclose(*projectors, rtol=0, atol=tolerance)
+    for name in ("explained_variance_", "explained_variance_ratio_", "mean_"):
+        values = [getattr(e, name) for e in (one, other)]
+        np.testing.assert_allclose(*values, rtol=tolerance, atol=tolerance)
+    assert one.captured_.mean == pytest.approx(other.captured_.mean, rel=tolerance)
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("algorithm", ESTIMATORS)
+def test_tables_and_arrays_agree(algorithm, table, rows):
+    array = getattr(onepass, algorithm)(K, random_state=0).fit(rows)
+    given = TABLES[table](rows)
+    other = getattr(onepass, algorithm)(K, random_state=0).fit(given)
+    close(array, other)
+    np.testing.assert_allclose(other.transform(given), array.transform(rows), atol=1e-9)
+    if table in ("pandas", "polars", "pyarrow"):
+        assert list(other.feature_names_in_) == COLUMNS
+
+
+@pytest.mark.parametrize("holder", SPARSE)
+@pytest.mark.parametrize("algorithm", ESTIMATORS)
+def test_sparse_holders_agree(algorithm, holder, rows):
+    given = SPARSE[holder](rows)
+    np.testing.assert_array_equal(given.toarray(), rows)
+    dense = getattr(onepass, algorithm)(K, random_state=0).fit(rows)
+    sparse = getattr(onepass, algorithm)(K, random_state=0).fit(given)
+    close(dense, sparse)
+    np.testing.assert_allclose(sparse.transform(given), dense.transform(rows), atol=1e-9)
+    assert sparse.score(given) == pytest.approx(dense.score(rows))
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_sparse_and_dense_agree(variant, center, split, rows):
+    dense, sparse = (
+        feed(variant.build(D, K, center=center), given, SPLITS[split])
+        for given in (rows, sp.csr_array(rows))
+    )
+    close(dense, sparse)
+    wanted = dense.subspace_.to_dense()
+    scale = max(1.0, np.abs(wanted).max())
+    np.testing.assert_allclose(sparse.subspace_.to_dense(), wanted, rtol=0, atol=1e-10 * scale)
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("variant", [*VARIANTS, Variant("ERM")], ids=str)
+def test_float32_and_float64_agree(variant, center, rows):
+    single = rows.astype(np.float32)
+    wide = variant.build(D, K, center=center).fit(single.astype(float))
+    narrow = variant.build(D, K, center=center).fit(single)
+    close(wide, narrow, tolerance=2e-3)
+    for name in ("components_", "explained_variance_", "mean_", "singular_values_"):
+        assert getattr(narrow, name).dtype == np.float32, name
+        assert getattr(wide, name).dtype == np.float64, name
+    assert narrow.transform(single).dtype == np.float32
+    assert narrow.inverse_transform(narrow.transform(single)).dtype == np.float32
+    np.testing.assert_allclose(narrow.components_ @ narrow.components_.T, np.eye(K), atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, bool])
+@pytest.mark.parametrize("algorithm", ESTIMATORS)
+def test_whole_numbers_are_numbers(algorithm, dtype):
+    """Squares of small integers overflow in their own type."""
+    rows = np.random.default_rng(0).integers(0, 256, (60, 8)).astype(dtype)
+    close(
+        getattr(onepass, algorithm)(2, random_state=0).fit(rows.astype(float)),
+        getattr(onepass, algorithm)(2, random_state=0).fit(rows),
+        tolerance=1e-9,
+    )

@@ -1,0 +1,140 @@
+"""The one list of estimators that every contract is tried on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import onepass
+from onepass.schedules import AdaGradNorm, Constant
+from tests import reference
+
+Array = NDArray[np.float64]
+
+# How a step size is written for an estimator, and what it means to the reference.
+STEPS: dict[str, tuple[Any, reference.StepRule | None]] = {
+    "sqrt": (0.7, reference.inverse_sqrt(0.7)),
+    "constant": (Constant(0.2), reference.constant(0.2)),
+    "auto": ("auto", reference.adagrad_norm()),
+    "adagrad": (AdaGradNorm(scale=3.0), reference.adagrad_norm(3.0)),
+    "gentle": (AdaGradNorm(scale=0.2), reference.adagrad_norm(0.2)),
+}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """An algorithm with parameters. `extra_rank` is max_rank - k; `step` is a key of STEPS."""
+
+    algorithm: str
+    step: str | None = None
+    extra_rank: int | None = None
+    params: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        options = [f"{name}={value}" for name, value in self.params.items()]
+        extra = [] if self.extra_rank is None else [f"k+{self.extra_rank}"]
+        return "-".join([self.algorithm, *([self.step] if self.step else []), *extra, *options])
+
+    @property
+    def scale_free(self) -> bool:
+        """Whether multiplying all rows by one number leaves the iterates as they are."""
+        return self.step in ("auto", "adagrad", "gentle")
+
+    @property
+    def trace(self) -> str:
+        """The constraint on the trace of the iterate; "none" for Incremental."""
+        if self.algorithm in ("MSG", "CappedMSG"):
+            return self.params.get("trace", "at_most")
+        return "none" if self.algorithm == "Incremental" else "exact"
+
+    @property
+    def averages(self) -> bool:
+        """Whether it keeps an average."""
+        return self.params.get("average", False)
+
+    def max_rank(self, d: int, k: int) -> int:
+        """The largest number of directions that the iterate may have."""
+        if self.algorithm in ("MSG", "MEG"):
+            return d
+        extra = {"CappedMSG": 1}.get(self.algorithm, 0)
+        return min(d, k + (extra if self.extra_rank is None else self.extra_rank))
+
+    def well_posed_on(self, rows: str, d: int, k: int) -> bool:
+        """Whether the paper defines the result on these rows, to more digits than are compared."""
+        # A tie leaves open which direction is dropped. Orthogonal rows and steps so large that
+        # several weights are cut to one and then shifted together make ties out of rows without.
+        if rows == "unit_one_hot":
+            return self.algorithm not in ("CappedMSG", "Incremental")
+        if rows == "one_hot" and self.algorithm == "CappedMSG":
+            return self.step not in ("auto", "adagrad")
+        # A residual of 1e-9 gives a direction to 1e-7; an exact trace may lift it to weight one.
+        if rows == "nearly_in_span" and self.algorithm == "CappedMSG" and self.trace == "exact":
+            return min(d - 1, k + 5) > self.max_rank(d, k)
+        return True
+
+    def _options(self, d: int, k: int) -> dict[str, Any]:
+        """Options that depend on the shape and mean the same to estimator and reference."""
+        options: dict[str, Any] = {}
+        if self.extra_rank is not None:
+            options["max_rank"] = self.max_rank(d, k)
+        if self.algorithm in ("Oja", "Grouse"):
+            rng = np.random.default_rng([d, k])
+            options["init"] = reference.orthonormal(rng.normal(size=(k, d)))
+        return options
+
+    def build(self, d: int, k: int, **params: Any) -> Any:
+        """Return the estimator for rows of d entries and k components."""
+        step = {"step_size": STEPS[self.step][0]} if self.step else {}
+        given = {**step, **self._options(d, k), **self.params, **params}
+        return getattr(onepass, self.algorithm)(k, **given)
+
+    def expected(self, rows: Array, k: int, weights: Array | None = None) -> reference.Outcome:
+        """Return what the reference makes of the rows (n, d)."""
+        options = {**self._options(rows.shape[1], k), **self.params}
+        options.pop("average", None)
+        step = STEPS[self.step][1] if self.step else None
+        return reference.run(self.algorithm, rows, k, step=step, weights=weights, **options)
+
+
+def _variants() -> list[Variant]:
+    """Every algorithm plainly, and with each option at least once."""
+    exact = {"trace": "exact"}
+    everything = {"average": True, "batch_size": 4, "center": True}
+    return [
+        Variant("MSG", "sqrt"),
+        Variant("MSG", "auto"),
+        Variant("MSG", "constant", params={"center": True}),
+        Variant("MSG", "sqrt", params=exact),
+        Variant("MSG", "auto", params=exact),
+        Variant("MSG", "adagrad", params=everything),
+        Variant("MSG", "adagrad", params={**everything, **exact}),
+        Variant("CappedMSG", "sqrt"),
+        Variant("CappedMSG", "auto"),
+        Variant("CappedMSG", "auto", extra_rank=0),
+        Variant("CappedMSG", "gentle"),
+        Variant("CappedMSG", "sqrt", extra_rank=3, params={"batch_size": 3}),
+        Variant("CappedMSG", "sqrt", params=exact),
+        Variant("CappedMSG", "auto", extra_rank=3, params=exact),
+        Variant("CappedMSG", "adagrad", params=everything),
+        Variant("MEG", "sqrt"),
+        Variant("MEG", "auto"),
+        Variant("MEG", "constant", params={"batch_size": 5}),
+        Variant("MEG", "adagrad", params=everything),
+        Variant("Incremental"),
+        Variant("Incremental", extra_rank=2, params={"center": True}),
+        Variant("Incremental", params={"batch_size": 4}),
+        Variant("Oja", "sqrt"),
+        Variant("Oja", "auto"),
+        Variant("Oja", "adagrad", params=everything),
+        Variant("Grouse", "sqrt"),
+        Variant("Grouse", "auto"),
+        Variant("Grouse", "constant", params={"average": True, "center": True}),
+    ]
+
+
+VARIANTS = _variants()
+ALGORITHMS = ("MSG", "CappedMSG", "MEG", "Incremental", "Oja", "Grouse")
+ESTIMATORS = (*ALGORITHMS, "ERM")

@@ -1,0 +1,177 @@
+"""Bad input raises a ValueError that says what and where, and leaves the estimator as it was."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+import onepass
+from tests.contracts.variants import ESTIMATORS
+
+D, K, N = 7, 3, 900
+EVERY = pytest.mark.parametrize("algorithm", ESTIMATORS)
+WHEN = pytest.mark.parametrize("when", ["first", "later"])
+METHOD = pytest.mark.parametrize("method", ["fit", "partial_fit"])
+
+
+def good(n=N):
+    return np.random.default_rng(0).normal(size=(n, D))
+
+
+def spoiled(value, dtype=float):
+    """Good rows, but for one entry far into the array."""
+    rows = good().astype(dtype)
+    rows[877, 5] = value
+    return rows
+
+
+NAN = r"(?is)(?=.*nan)(?=.*\b877\b)(?=.*\b5\b)"
+INFINITY = r"(?is)(?=.*inf)(?=.*\b877\b)(?=.*\b5\b)"
+# What is wrong -> (X, sample_weight, what the message must say).
+BAD = {
+    "NaN": (spoiled(np.nan), None, NAN),
+    "NaN in float32": (spoiled(np.nan, np.float32), None, NAN),
+    "infinity": (spoiled(np.inf), None, INFINITY),
+    "minus infinity": (spoiled(-np.inf), None, INFINITY),
+    "NaN in sparse rows": (sp.csr_array(spoiled(np.nan)), None, NAN),
+    "NaN in a column-wise sparse matrix": (
+        sp.csc_matrix(spoiled(np.nan)),
+        None,
+        NAN,
+    ),
+    "NaN in a table": (
+        pd.DataFrame(spoiled(np.nan), columns=[*"abcdefg"]),
+        None,
+        r"(?is)(?=.*nan)(?=.*877)(?=.*\b(5|f)\b)",
+    ),
+    "text": (good(4).astype(str).astype(object) + "x", None, r"(?i)string|text|float|numeric"),
+    "text in a table": (
+        pd.DataFrame(good(4)).assign(word="spam"),
+        None,
+        r"(?i)string|text|float|numeric|word",
+    ),
+    "complex numbers": (good(4) + 1j, None, r"(?i)complex"),
+    "no rows": (good(0), None, r"(?i)0 sample|no rows|empty|minimum of 1"),
+    "no columns": (np.ones((4, 0)), None, r"(?i)0 feature|no columns|empty"),
+    "one dimension": (good(1)[0], None, r"(?i)2D|1D|two dim"),
+    "three dimensions": (good(4)[None], None, r"(?i)2D|2d|dim 3|3D|three"),
+    "a scalar": (3.0, None, r"(?i)2D|scalar"),
+    "a negative weight": (good(4), [1, 1, -0.5, 1], r"(?i)weight.*(negative|2)|negative.*weight"),
+    "a NaN weight": (good(4), [1, 1, np.nan, 1], r"(?i)weight"),
+    "an infinite weight": (good(4), [1, 1, np.inf, 1], r"(?i)weight"),
+    "too few weights": (good(4), [1, 1, 1], r"(?i)weight"),
+    "too many weights": (good(4), [1] * 5, r"(?i)weight"),
+    "weights in two dimensions": (good(4), np.ones((4, 2)), r"(?i)weight"),
+    "weights that are text": (good(4), ["a"] * 4, r"(?i)."),
+}
+
+# What is wrong -> (which estimators, parameters, what the message must say).
+STOCHASTIC = [name for name in ESTIMATORS if name not in ("ERM", "Incremental")]
+BAD_PARAMETERS = {
+    "k > d": (ESTIMATORS, {"n_components": D + 1}, r"(?s)n_components.*(8.*7|7.*8)"),
+    "k = 0": (ESTIMATORS, {"n_components": 0}, "n_components"),
+    "k < 0": (ESTIMATORS, {"n_components": -1}, "n_components"),
+    "k is not whole": (ESTIMATORS, {"n_components": 1.5}, "n_components"),
+    "max_rank < k": (["CappedMSG", "Incremental"], {"max_rank": K - 1}, "max_rank"),
+    "max_rank = 0": (["CappedMSG", "Incremental"], {"max_rank": 0}, "max_rank"),
+    "max_rank is a word": (["CappedMSG"], {"max_rank": "many"}, "max_rank"),
+    "a negative step": (STOCHASTIC, {"step_size": -1.0}, "step_size"),
+    "a step that is NaN": (STOCHASTIC, {"step_size": float("nan")}, "step_size"),
+    "a step that is a word": (STOCHASTIC, {"step_size": "large"}, "step_size"),
+    "no rows per step": (["MSG", "CappedMSG", "MEG", "Oja"], {"batch_size": 0}, "batch_size"),
+    "no rows per block": (ESTIMATORS, {"block_size": 0}, "block_size"),
+    "a trace unheard of": (["MSG", "CappedMSG"], {"trace": "at_least"}, "trace"),
+    "a rounding unheard of": (["MSG", "CappedMSG"], {"rounding": "up"}, "rounding"),
+    "init is too wide": (["Oja", "Grouse"], {"init": np.eye(K, D + 1)}, "init"),
+    "init has too few rows": (["Oja", "Grouse"], {"init": np.eye(K - 1, D)}, "init"),
+    "init has dependent rows": (["Oja", "Grouse"], {"init": np.ones((K, D))}, "init"),
+    "init has NaN": (["Oja", "Grouse"], {"init": np.full((K, D), np.nan)}, "init"),
+    "init is a word": (["Oja", "Grouse"], {"init": "zeros"}, "init"),
+}
+
+
+def refuse(estimator, method, rows, weights, message):
+    """Demand a ValueError with this message, and not a bit changed."""
+    before = pickle.dumps(estimator)
+    with pytest.raises(ValueError, match=message):
+        getattr(estimator, method)(rows, sample_weight=weights)
+    assert pickle.dumps(estimator) == before
+
+
+def ready(algorithm, when, **params):
+    """An estimator that has seen nothing, or some rows of which a few wait for their block."""
+    estimator = getattr(onepass, algorithm)(**{"n_components": K, "random_state": 0, **params})
+    return estimator.partial_fit(good(101)) if when == "later" else estimator
+
+
+@WHEN
+@METHOD
+@pytest.mark.parametrize("wrong", BAD)
+@EVERY
+def test_bad_rows_and_weights(algorithm, wrong, method, when):
+    refuse(ready(algorithm, when), method, *BAD[wrong])
+
+
+@WHEN
+@METHOD
+@pytest.mark.parametrize(
+    ("algorithm", "wrong"),
+    [(name, wrong) for wrong, (names, *_) in BAD_PARAMETERS.items() for name in names],
+)
+def test_bad_parameters(algorithm, wrong, method, when):
+    """Found at the first call already, and when they are changed between calls."""
+    if (wrong.startswith("init"), method, when) == (True, "partial_fit", "later"):
+        pytest.skip("a start is no matter of a stream that has started")
+    _, params, message = BAD_PARAMETERS[wrong]
+    estimator = ready(algorithm, when).set_params(**params)
+    refuse(estimator, method, good(), None, message)
+
+
+@pytest.mark.parametrize("width", [D - 1, D + 1])
+@EVERY
+def test_another_width_later(algorithm, width):
+    rows = np.ones((3, width))
+    refuse(ready(algorithm, "later"), "partial_fit", rows, None, rf"(?s){width}.*{D}|{D}.*{width}")
+    for name in ("transform", "score"):
+        with pytest.raises(ValueError, match=rf"(?s){width}.*{D}|{D}.*{width}"):
+            getattr(ready(algorithm, "later"), name)(rows)
+
+
+@EVERY
+def test_other_names_later(algorithm):
+    table = pd.DataFrame(good(20), columns=[*"abcdefg"])
+    estimator = getattr(onepass, algorithm)(K, random_state=0).fit(table)
+    refuse(estimator, "partial_fit", table[[*"gfedcba"]], None, r"(?i)feature names")
+
+
+@EVERY
+def test_the_stream_goes_on_after_a_refusal(algorithm):
+    undisturbed, disturbed = ready(algorithm, "later"), ready(algorithm, "later")
+    with pytest.raises(ValueError, match=r"(?i)nan"):
+        disturbed.partial_fit(spoiled(np.nan))
+    for estimator in (undisturbed, disturbed):
+        estimator.partial_fit(good())
+    np.testing.assert_array_equal(undisturbed.components_, disturbed.components_)
+    assert undisturbed.n_samples_seen_ == disturbed.n_samples_seen_ == 101 + N
+
+
+@EVERY
+def test_transform_refuses_what_fit_refuses(algorithm):
+    estimator = ready(algorithm, "later")
+    before = pickle.dumps(estimator)
+    for name in ("transform", "score"):
+        with pytest.raises(ValueError, match=r"(?i)nan"):
+            getattr(estimator, name)(spoiled(np.nan))
+    with pytest.raises(ValueError, match=r"(?s)4.*3|3.*4|shape|features|columns"):
+        estimator.inverse_transform(np.ones((2, K + 1)))
+    assert pickle.dumps(estimator) == before
+
+
+@EVERY
+def test_reading_before_fitting(algorithm):
+    estimator = getattr(onepass, algorithm)(K)
+    with pytest.raises((ValueError, AttributeError), match=r"(?i)not fitted"):
+        estimator.transform(good(3))
+    assert not hasattr(estimator, "components_")
