@@ -2,6 +2,7 @@
 
 from onepass.sources.arrays import ArraySource
 from onepass.sources.base import Block, Position, Source, SourceError
+from onepass.sources.files.opening import open_source
 from onepass.sources.iterables import BlockSource
 from onepass.sources.sparse import SparseSource
 
@@ -13,4 +14,5 @@ __all__ = [
     "Source",
     "SourceError",
     "SparseSource",
+    "open_source",
 ]

@@ -28,7 +28,8 @@ def read_ahead(make: Callable[[], Iterator[T]]) -> Iterator[T]:
     object
         The items of the iterator.
     """
-    items: queue.Queue[tuple[T | None, BaseException | None] | None] = queue.Queue(_DEPTH)
+    # An item comes in a list of its own, an exception as it is, and None is the end.
+    items: queue.Queue[list[T] | BaseException | None] = queue.Queue(_DEPTH)
     stop = threading.Event()
 
     def produce() -> None:
@@ -36,7 +37,9 @@ def read_ahead(make: Callable[[], Iterator[T]]) -> Iterator[T]:
             iterator = make()
             try:
                 for item in iterator:
-                    items.put((item, None))
+                    items.put([item])
+                    # Otherwise the item would live here while the next one is read.
+                    del item
                     if stop.is_set():
                         return
             finally:
@@ -45,19 +48,16 @@ def read_ahead(make: Callable[[], Iterator[T]]) -> Iterator[T]:
                     close()
             items.put(None)
         except BaseException as error:  # carried over to the consumer, whatever it is
-            items.put((None, error))
+            items.put(error)
 
     # A daemon: a read that never returns must not keep the program from ending.
     thread = threading.Thread(target=produce, name="onepass-read-ahead", daemon=True)
     thread.start()
     try:
         while (entry := items.get()) is not None:
-            item, error = entry
-            if error is not None:
-                raise error
-            yield item  # type: ignore[misc]
-            # Otherwise the item would live in this frame while the next one is waited for.
-            del item, entry
+            if isinstance(entry, BaseException):
+                raise entry
+            yield entry.pop()
     finally:
         stop.set()
         while thread.is_alive():

@@ -11,6 +11,7 @@ import scipy.sparse
 
 from onepass.sources.base import Block, Position, Source, SourceError, float_type
 from onepass.sources.finite import check_finite
+from onepass.sources.sparse import canonical
 
 
 class BlockSource(Source):
@@ -86,5 +87,5 @@ def _checked(given: Any, width: int | None, row: int) -> Block:
         raise SourceError.at(f"a block of shape {block.shape}, not {expected}", row=row + 1)
     dtype = float_type(block.dtype)
     if sparse:
-        return scipy.sparse.csr_array(block, dtype=dtype)
+        return canonical(scipy.sparse.csr_array(block, dtype=dtype))
     return np.ascontiguousarray(block, dtype=dtype)

@@ -46,6 +46,15 @@ class SparseSource(Source):
         """Yield (position after the block, block)."""
         begin = self.first_row(start)
         for row in range(begin, self._matrix.shape[0], self._block_rows):
-            block = self._matrix[row : row + self._block_rows].astype(self._dtype)
+            block = canonical(self._matrix[row : row + self._block_rows].astype(self._dtype))
             check_finite(block, row, int)
             yield Position(0, row + block.shape[0]), block
+
+
+def canonical(block: Any) -> Any:
+    """Return a CSR block whose rows have no entry twice, sorted; the given one is not changed."""
+    if block.has_canonical_format:
+        return block
+    block = block.copy()
+    block.sum_duplicates()
+    return block

@@ -34,36 +34,46 @@ def choose(
     list of ndarray of shape (d,)
     """
     first = tables[0]
-    _check_unique(first)
+    indices = [_indices(table) for table in tables]
     if wanted is None:
         chosen = np.arange(len(first.numeric))
         if skip_non_numeric:
             chosen = chosen[first.numeric]
     else:
-        chosen = np.array([_find(first, column) for column in wanted], dtype=np.intp)
+        chosen = np.array([_find(first, indices[0], column) for column in wanted], dtype=np.intp)
         if len(set(chosen.tolist())) < len(chosen):
             raise SourceError(f"a column is chosen twice: {', '.join(map(str, wanted))}")
     if len(chosen) == 0:
         raise SourceError.at("no column is numeric", file=first.path)
     found = [chosen]
-    for table in tables[1:]:
+    for table, index in zip(tables[1:], indices[1:], strict=True):
         if wanted is None:
             _check_same(first, table)
-        _check_unique(table)
-        columns = [_find(table, first.column(j)) for j in chosen.tolist()]
-        found.append(np.array(columns, dtype=np.intp))
+        names = [first.column(j) for j in chosen.tolist()]
+        found.append(np.array([_find(table, index, name) for name in names], dtype=np.intp))
     for table, columns in zip(tables, found, strict=True):
         _check_numeric(table, columns, hint=wanted is None)
     return found
 
 
-def _find(table: Table, column: str | int) -> int:
+def _indices(table: Table) -> dict[str, int] | None:
+    """Return the index of each name, if there are names, and refuse two columns of one name."""
+    if table.names is None:
+        return None
+    indices: dict[str, int] = {}
+    for j, name in enumerate(table.names):
+        if indices.setdefault(name, j) != j:
+            raise SourceError.at("there are two columns of this name", file=table.path, column=name)
+    return indices
+
+
+def _find(table: Table, indices: dict[str, int] | None, column: str | int) -> int:
     """Return the index of a column given by its name or its index."""
-    if isinstance(column, str) and table.names is not None:
-        if column in table.names:
-            return table.names.index(column)
+    if isinstance(column, str) and indices is not None:
+        if column in indices:
+            return indices[column]
         raise SourceError.at(
-            f"there is no such column; there are {_listed(table.names)}",
+            f"there is no such column; there are {_listed(list(indices))}",
             file=table.path,
             column=column,
         )
@@ -81,15 +91,6 @@ def _find(table: Table, column: str | int) -> int:
     return int(column)
 
 
-def _check_unique(table: Table) -> None:
-    """Refuse two columns of one name."""
-    seen: set[str] = set()
-    for name in table.names or []:
-        if name in seen:
-            raise SourceError.at("there are two columns of this name", file=table.path, column=name)
-        seen.add(name)
-
-
 def _check_same(first: Table, table: Table) -> None:
     """Refuse a file that has other columns than the first one."""
     if first.names is None or table.names is None:
@@ -99,11 +100,11 @@ def _check_same(first: Table, table: Table) -> None:
                 file=table.path,
             )
         return
-    missing = [name for name in first.names if name not in set(table.names)]
-    extra = [name for name in table.names if name not in set(first.names)]
+    missing = set(first.names) - set(table.names)
+    extra = set(table.names) - set(first.names)
     if missing or extra:
-        differences = [f"is missing {_listed(missing)}"] * bool(missing)
-        differences += [f"has also {_listed(extra)}"] * bool(extra)
+        differences = [f"is missing {_listed(sorted(missing))}"] * bool(missing)
+        differences += [f"has also {_listed(sorted(extra))}"] * bool(extra)
         raise SourceError.at(
             f"compared with {first.path}, it {' and '.join(differences)}", file=table.path
         )

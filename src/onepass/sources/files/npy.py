@@ -66,11 +66,11 @@ def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
     raise ValueError(f"npy files of version {version} hold no plain numbers")
 
 
-def read_into(file: IO[bytes], out: NDArray[Any]) -> None:
-    """Fill a C-contiguous array with the next bytes."""
-    view = memoryview(out.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
+def read_into(file: Any, out: NDArray[Any]) -> None:
+    """Fill a C-contiguous array with the next bytes of a binary file."""
+    view = out.reshape(-1).view(np.uint8).data
     while len(view):
-        count = file.readinto(view)  # type: ignore[attr-defined]
+        count = file.readinto(view)
         if not count:
             raise EOFError("the file ends here")
         view = view[count:]

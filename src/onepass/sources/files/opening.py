@@ -34,7 +34,7 @@ def open_source(
     batch_rows: int | None = None,
     skip_non_numeric: bool = False,
 ) -> FileSource:
-    """Return the rows of one file or of many, as a source.
+    r"""Return the rows of one file or of many, as a source.
 
     Formats are told by their suffix: npy, npz (one 2-D array, or a scipy sparse matrix), csv and
     csv.gz (with or without a header), parquet, arrow and feather, h5, zarr, svmlight (the labels
@@ -70,7 +70,7 @@ def open_source(
     >>> from onepass.sources import open_source
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "a.csv")
-    ...     _ = path.write_text("x,y,city\\n1,2,Oslo\\n3,4,Rome\\n")
+    ...     _ = path.write_text("x,y,city\n1,2,Oslo\n3,4,Rome\n")
     ...     source = open_source(path, skip_non_numeric=True)
     ...     source.feature_names, list(source)
     (['x', 'y'], [array([[1., 2.],

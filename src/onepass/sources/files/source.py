@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,8 @@ class FileSource(Source):
         skip_non_numeric: bool,
     ) -> None:
         self._tables = tables
+        for table in tables:
+            table.settle(tables, columns)
         self._columns = choose(tables, columns, skip_non_numeric)
         self._block_rows = block_rows or rows_per_block(len(self._columns[0]))
         single = (table.single[chosen].all() for table, chosen in self._files())
@@ -76,6 +79,7 @@ class FileSource(Source):
     def _read(self, start: Position) -> Iterator[tuple[Position, Block]]:
         """Yield (position after the block, block), in this thread."""
         buffers = Buffers(self._dtype)
+        empty = start == Position(0, 0)
         for index, (table, columns) in enumerate(self._files()):
             if index < start.file:
                 continue
@@ -83,15 +87,21 @@ class FileSource(Source):
             for block in _guarded(table, columns, row, self._block_rows, buffers):
                 for begin in range(0, block.shape[0], self._block_rows):
                     piece = block[begin : begin + self._block_rows]
-                    check_finite(
-                        piece, row, lambda j, t=table, c=columns: t.column(int(c[j])), table.path
-                    )
+                    check_finite(piece, row, partial(_column, table, columns), table.path)
                     row += piece.shape[0]
+                    empty = False
                     yield Position(index, row), piece
             if table.n_rows is not None and row != table.n_rows:
                 raise SourceError.at(
                     f"it should have {table.n_rows} rows", file=table.path, row=row
                 )
+        if empty:
+            raise SourceError.at("there are no rows", file=self._tables[0].path)
+
+
+def _column(table: Table, columns: NDArray[np.intp], j: int) -> str | int:
+    """Return how messages call column number j of a block."""
+    return table.column(int(columns[j]))
 
 
 def _guarded(

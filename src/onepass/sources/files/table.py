@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from typing import ClassVar
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +36,7 @@ class Table(ABC):
     numeric: NDArray[np.bool_]
     single: NDArray[np.bool_]
     n_rows: int | None
-    one_use: ClassVar[bool] = False
+    one_use: bool = False
 
     @abstractmethod
     def read(
@@ -57,6 +56,10 @@ class Table(ABC):
             Where dense blocks take their memory, and of which type they are. Sparse ones are of
             this type too.
         """
+
+    def settle(self, tables: Sequence[Table], wanted: Sequence[str | int] | None) -> None:
+        """Learn what a file cannot know of itself, from the others and from the choice."""
+        return
 
     def column(self, index: int) -> str | int:
         """Return how messages call a column: by its name or, without one, by its index."""

@@ -1,0 +1,88 @@
+"""Formats of Arrow: what parquet and arrow files have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onepass.sources.buffers import Buffers
+from onepass.sources.files.table import Table
+
+
+class Columnar(Table):
+    """A file whose columns have names and Arrow types."""
+
+    def __init__(self, path: str, schema: Any, n_rows: int | None) -> None:
+        self.path = path
+        self.n_rows = n_rows
+        self.names = list(schema.names)
+        self._types = [str(kind) for kind in schema.types]
+        self.numeric = np.array([_is_number(kind) for kind in schema.types], dtype=np.bool_)
+        self.single = np.array([kind == "float" for kind in self._types], dtype=np.bool_)
+
+    def why_not_numeric(self, index: int) -> str:
+        """Return what a column that is not numeric holds."""
+        return f"values of type {self._types[index]}"
+
+
+def blocks(
+    record_batches: Iterator[Any], names: list[str], skip: int, buffers: Buffers
+) -> Iterator[NDArray[np.floating]]:
+    """Yield the numbers of Arrow record batches, without the first `skip` rows.
+
+    Parameters
+    ----------
+    record_batches : iterator of pyarrow.RecordBatch
+        With the named columns, in any order.
+    names : list of str
+        The columns.
+    skip : int
+        How many rows to leave out.
+    buffers : Buffers
+        Where blocks take their memory.
+    """
+    for rows in record_batches:
+        count = rows.num_rows - skip
+        if count <= 0:
+            skip -= rows.num_rows
+            continue
+        block = buffers.take((count, len(names)))
+        for j, name in enumerate(names):
+            block[:, j] = _numbers(rows.column(name).slice(skip))
+        skip = 0
+        yield block
+
+
+def _numbers(column: Any) -> NDArray[Any]:
+    """Return a column as an array, missing values as NaN."""
+    import pyarrow as pa
+
+    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        column = column.cast(pa.float64())
+    return column.to_numpy(zero_copy_only=False)
+
+
+def _is_number(kind: Any) -> bool:
+    """Return whether an Arrow type is one of numbers."""
+    from pyarrow import types
+
+    return (
+        types.is_integer(kind)
+        or types.is_floating(kind)
+        or types.is_boolean(kind)
+        or types.is_decimal(kind)
+    )
+
+
+def library(what: str) -> Any:
+    """Return pyarrow."""
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise ImportError(
+            f"reading {what} files needs pyarrow: pip install 'onepass[files]'"
+        ) from error
+    return pyarrow

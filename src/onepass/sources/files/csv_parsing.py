@@ -1,0 +1,133 @@
+"""From lines of csv to numbers: quickly where all is well, and exactly where it is not.
+
+`_by_row` says what is right: it is slow and names the row and the column of an error. The other
+parsers are quicker, and whatever they refuse is handed to it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onepass.sources.base import SourceError
+from onepass.sources.buffers import Buffers
+from onepass.sources.files.text import as_text, number
+
+if TYPE_CHECKING:
+    from onepass.sources.files.csv import CsvTable
+
+
+def parse(
+    piece: bytes, table: CsvTable, columns: NDArray[np.intp], row: int, buffers: Buffers
+) -> NDArray[np.floating]:
+    """Return the chosen columns of whole rows.
+
+    Parameters
+    ----------
+    piece : bytes
+        Whole rows.
+    table : CsvTable
+        What is known of the file.
+    columns : ndarray of shape (d,)
+        The columns.
+    row : int
+        How many rows came before.
+    buffers : Buffers
+        Where the block takes its memory.
+
+    Returns
+    -------
+    ndarray of shape (rows, d)
+        Missing values are NaN.
+    """
+    try:
+        return _by_arrow(piece, table, columns, buffers)
+    except ImportError:
+        pass
+    except ValueError:
+        return _by_row(piece, table, columns, row)
+    try:
+        return _by_numpy(piece, table, columns)
+    except ValueError:
+        return _by_row(piece, table, columns, row)
+
+
+def _by_arrow(
+    piece: bytes, table: CsvTable, columns: NDArray[np.intp], buffers: Buffers
+) -> NDArray[np.floating]:
+    """Parse with pyarrow, whose errors are ValueErrors."""
+    import pyarrow as pa
+    import pyarrow.csv
+
+    names = [str(j) for j in range(len(table.numeric))]
+    chosen = [names[j] for j in columns.tolist()]
+    found = pyarrow.csv.read_csv(
+        pa.BufferReader(piece),
+        # One block of Arrow's: it must not cut the piece between two quotation marks.
+        read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=len(piece) + 1),
+        parse_options=pyarrow.csv.ParseOptions(
+            delimiter=table.separator, newlines_in_values=b'"' in piece
+        ),
+        convert_options=pyarrow.csv.ConvertOptions(
+            column_types=dict.fromkeys(chosen, pa.float64()),
+            include_columns=chosen,
+            null_values=[""],
+            check_utf8=False,
+        ),
+    )
+    block = buffers.take((found.num_rows, len(chosen)))
+    for j, column in enumerate(found.columns):
+        block[:, j] = column.to_numpy()
+    return block
+
+
+def _by_numpy(piece: bytes, table: CsvTable, columns: NDArray[np.intp]) -> NDArray[np.floating]:
+    """Parse with NumPy, which must see all columns to notice a row of another length."""
+    if len(columns) < len(table.numeric) or not piece.strip():
+        raise ValueError("not for this parser")
+    block = np.loadtxt(
+        io.BytesIO(piece), delimiter=table.separator, comments=None, quotechar='"', ndmin=2
+    )
+    if block.shape[1] != len(table.numeric):
+        raise ValueError("rows of another length")
+    return block[:, columns]
+
+
+def _by_row(
+    piece: bytes, table: CsvTable, columns: NDArray[np.intp], row: int
+) -> NDArray[np.floating]:
+    """Parse value by value."""
+    width = len(table.numeric)
+    chosen = columns.tolist()
+    values = []
+    for fields in _rows(piece, table, row):
+        row += 1
+        if len(fields) != width:
+            raise SourceError.at(f"{len(fields)} values, not {width}", file=table.path, row=row)
+        for j in chosen:
+            value = number(fields[j])
+            if value is None:
+                raise SourceError.at(
+                    f"{fields[j][:40]!r} is not a number",
+                    file=table.path,
+                    row=row,
+                    column=table.column(j),
+                )
+            values.append(value)
+    return np.array(values).reshape(-1, len(chosen))
+
+
+def _rows(piece: bytes, table: CsvTable, row: int) -> Iterator[list[str]]:
+    """Yield the fields of each row; empty lines are not rows."""
+    try:
+        for fields in csv.reader(as_text(piece), delimiter=table.separator, strict=True):
+            if fields:
+                row += 1
+                yield fields
+    except csv.Error as error:
+        raise SourceError.at(str(error), file=table.path, row=row + 1) from error

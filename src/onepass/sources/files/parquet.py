@@ -1,0 +1,44 @@
+"""Parquet files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onepass.sources.buffers import Buffers
+from onepass.sources.files.columnar import Columnar, blocks, library
+
+
+class ParquetTable(Columnar):
+    """A parquet file, read row group by row group."""
+
+    def __init__(self, path: str) -> None:
+        library("parquet")
+        import pyarrow.parquet
+
+        with pyarrow.parquet.ParquetFile(path) as file:
+            super().__init__(path, file.schema_arrow, file.metadata.num_rows)
+
+    def read(
+        self, columns: NDArray[np.intp], start: int, block_rows: int, buffers: Buffers
+    ) -> Iterator[NDArray[np.floating]]:
+        """Yield the rows from number `start` on."""
+        import pyarrow.parquet
+
+        assert self.names is not None
+        names = [self.names[j] for j in columns.tolist()]
+        # Buffering whole row groups ahead would take several times the memory.
+        with pyarrow.parquet.ParquetFile(self.path, pre_buffer=False) as file:
+            lengths = [
+                file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)
+            ]
+            first = 0
+            while first < len(lengths) and lengths[first] <= start:
+                start -= lengths[first]
+                first += 1
+            groups = list(range(first, len(lengths)))
+            if groups:
+                found = file.iter_batches(block_rows, row_groups=groups, columns=names)
+                yield from blocks(found, names, start, buffers)

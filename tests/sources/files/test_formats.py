@@ -1,0 +1,148 @@
+"""Every format: the rows that were written are the rows that are read, from any position."""
+
+import json
+import pickle
+import threading
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from onepass.sources import SourceError, open_source
+from tests.sources.files.written import WRITERS
+
+RNG = np.random.default_rng(0)
+ROWS = RNG.standard_normal((30, 5)).round(3) * (RNG.random((30, 5)) < 0.8)
+KNOW_NO_TYPE = ("csv", "csv.gz", "svmlight")
+
+
+def dense(block):
+    return block.toarray() if scipy.sparse.issparse(block) else block
+
+
+def stacked(blocks):
+    return np.vstack([np.empty((0, 5)), *map(dense, blocks)])
+
+
+@pytest.fixture(params=WRITERS)
+def written(request, tmp_path):
+    """A function that writes rows and returns the path."""
+
+    def write(rows, prefix=""):
+        path = tmp_path / (prefix + request.param)
+        WRITERS[request.param](path, rows)
+        return path
+
+    write.name = request.param
+    return write
+
+
+@pytest.mark.parametrize("batch_rows", [None, 1, 4, 1000])
+def test_round_trip(written, batch_rows):
+    source = open_source(written(ROWS), batch_rows=batch_rows)
+    assert source.n_features == 5
+    assert source.n_rows == (None if "csv" in written.name or "stream" in written.name else 30)
+    named = written.name.endswith((".csv", ".parquet", ".arrow", ".feather"))
+    assert source.feature_names == ([f"c{j}" for j in range(5)] if named else None)
+    for _ in range(2):
+        blocks = list(source)
+        np.testing.assert_array_equal(stacked(blocks), ROWS)
+        for block in blocks:
+            assert block.dtype == np.float64
+            assert 1 <= block.shape[0] <= (batch_rows or 30)
+            if scipy.sparse.issparse(block):
+                assert block.format == "csr"
+                assert block.has_canonical_format
+            else:
+                assert block.flags.c_contiguous
+                assert block.flags.writeable
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i2", "u1", "i8"])
+def test_types(written, dtype):
+    rows = (ROWS * 50).astype(dtype)
+    blocks = list(open_source(written(rows)))
+    untyped = written.name.endswith(KNOW_NO_TYPE)
+    for block in blocks:
+        assert block.dtype == (np.float32 if dtype == "f4" and not untyped else np.float64)
+    np.testing.assert_array_equal(stacked(blocks), rows)
+
+
+def test_goes_on_from_every_position(written):
+    paths = [written(ROWS[:13], "1"), written(ROWS[13:], "2")]
+    source = open_source(paths, batch_rows=4)
+    if "csv" not in written.name and "stream" not in written.name:
+        assert source.n_rows == 30
+    seen = [(0, 0), (0, 1), (1, 0), *(position for position, _ in source.blocks())]
+    assert seen[-1] == (1, 17)
+    for file, row in seen:
+        saved = json.loads(json.dumps((file, row)))
+        rest = stacked(block for _, block in source.blocks(saved))
+        np.testing.assert_array_equal(rest, ROWS[13 * file + row :])
+
+
+def test_positions_that_do_not_exist(written):
+    source = open_source(written(ROWS))
+    for position in [(0, -1), (1, 0), (-1, 0)]:
+        with pytest.raises(SourceError, match="no position"):
+            list(source.blocks(position))
+
+
+def test_columns(written):
+    source = open_source(written(ROWS), columns=[3, 0])
+    np.testing.assert_array_equal(np.vstack([dense(b) for b in source]), ROWS[:, [3, 0]])
+    source = open_source(
+        written(ROWS, "again"), columns=["4"] if not source.feature_names else ["c4"]
+    )
+    np.testing.assert_array_equal(np.vstack([dense(b) for b in source]), ROWS[:, [4]])
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_the_place_of_a_bad_number_is_named(written, bad):
+    rows = ROWS.copy()
+    rows[17, 3] = bad
+    path = written(rows)
+    source = open_source(path, columns=[4, 3], batch_rows=4)
+    name = r"'c3'" if source.feature_names else r"\[3\]"
+    with pytest.raises(SourceError, match=rf"{path}, row 18, column {name}: "):
+        list(source)
+
+
+def test_stopping_early_ends_the_thread(written):
+    before = threading.active_count()
+    source = open_source(written(ROWS), batch_rows=1)
+    iterator = iter(source)
+    next(iterator)
+    iterator.close()
+    assert threading.active_count() == before
+
+
+def test_sources_can_be_sent_elsewhere(written):
+    source = pickle.loads(pickle.dumps(open_source(written(ROWS))))
+    np.testing.assert_array_equal(stacked(source), ROWS)
+
+
+def test_cut_off(written, tmp_path):
+    path = written(ROWS)
+    if path.is_dir():
+        pytest.skip("a folder of many files")
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    if path.suffix in (".csv", ".svmlight"):
+        pytest.skip("text that is cut off may still be text")
+    with pytest.raises(SourceError, match=path.name):
+        list(open_source(path))
+
+
+def test_empty(written):
+    path = written(ROWS)
+    if path.is_dir():
+        pytest.skip("a folder")
+    path.write_bytes(b"")
+    with pytest.raises(SourceError, match="empty"):
+        open_source(path)
+
+
+def test_no_rows(written):
+    with pytest.raises(SourceError, match=r"no rows|empty"):
+        list(open_source(written(ROWS[:0])))
