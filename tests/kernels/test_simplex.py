@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from onepass.kernels.simplex import (
     _bisect,
     clip_shifted,
+    project,
     shift,
     shift_at_most,
     total_clipped,
@@ -96,6 +97,24 @@ def test_at_most_equals_bisection_where_clipping_is_not_enough(cases):
     wanted = np.where(enough, 0.0, oracle(values, multiplicities, targets))
     assert_same_projection(values, multiplicities, targets, got, wanted)
     assert (got <= 0).all()
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_project_is_shift_and_clip(exact):
+    values, multiplicities, targets = spectra(300, seed=2)
+    order = np.empty((2, WIDEST), np.int64)
+    for row, *rest in zip(values, multiplicities, targets, strict=True):
+        S = (shift if exact else shift_at_most)(WIDEST, row, *rest, order)
+        wanted = [clip_shifted(value, S) for value in row]
+        project(WIDEST, row, *rest, exact, order)
+        np.testing.assert_allclose(row, wanted, atol=1e-14 + 4 * np.spacing(abs(S)))
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_project_shares_among_equal_huge_values(exact):
+    values = np.array([1e300, 0.5, 1e300, 1e300, 9e299])
+    project(4, values, np.ones(5), 2.0, exact, np.empty((2, 5), np.int64))
+    np.testing.assert_allclose(values, [2 / 3, 0, 2 / 3, 2 / 3, 9e299])
 
 
 quarters = st.integers(-8, 12).map(lambda q: q / 4)

@@ -18,6 +18,43 @@ from onepass.kernels.sorting import sort_descending
 
 
 @jit
+def _level(
+    n: int,
+    logs: NDArray[np.float64],
+    multiplicities: NDArray[np.float64],
+    target: float,
+    order: NDArray[np.int64],
+) -> tuple[float, float]:
+    """Return one of the logarithms and what becomes of it; log a is between."""
+    if target <= 0.0:
+        return 0.0, -math.inf
+    down = order[0]
+    sort_descending(n, logs, down, order[1])
+    while n > 0 and logs[down[n - 1]] == -math.inf:
+        n -= 1
+    capped = 0.0
+    for p in range(n):
+        capped += multiplicities[down[p]]
+    if n == 0:
+        return 0.0, 0.0
+    if target >= capped:
+        return logs[down[n - 1]], 0.0
+
+    # From the smallest up, until the next one is at its cap: a = (target - capped) / sum. The sum
+    # of exp(logs) is kept relative to its largest term, so it neither over- nor underflows.
+    total, last = 0.0, logs[down[n - 1]]
+    for p in range(n - 1, -1, -1):
+        current = logs[down[p]]
+        total = total * math.exp(last - current) + multiplicities[down[p]]
+        capped -= multiplicities[down[p]]
+        last = current
+        # Strictly, since the exponential may be zero and the difference is divided by a sum.
+        if p == 0 or target - capped > total * math.exp(current - logs[down[p - 1]]):
+            break
+    return last, math.log((target - capped) / total)
+
+
+@jit
 def log_scale(
     n: int,
     logs: NDArray[np.float64],
@@ -41,7 +78,7 @@ def log_scale(
     target : float
         The wanted sum, d - k in the paper. If it cannot be reached, a makes all positive
         eigenvalues 1; if it is 0, log a is -inf.
-    order : ndarray of int64, of shape (2, >= n)
+    order : ndarray of int64, of shape (>= 2, >= n)
         Room to work in.
 
     Returns
@@ -57,29 +94,32 @@ def log_scale(
     >>> np.exp(np.minimum(0.0, logs + log_a)).round(12)
     array([1. , 0.4, 0.2])
     """
-    if target <= 0.0:
-        return -math.inf
-    down = order[0]
-    sort_descending(n, logs, down, order[1])
-    while n > 0 and logs[down[n - 1]] == -math.inf:
-        n -= 1
-    capped = 0.0
-    for p in range(n):
-        capped += multiplicities[down[p]]
-    if n == 0:
-        return 0.0
-    if target >= capped:
-        return -logs[down[n - 1]]
+    reference, level = _level(n, logs, multiplicities, target, order)
+    return level - reference
 
-    # From the smallest up, until the next one is at its cap: a = (target - capped) / sum. The sum
-    # of exp(logs) is kept relative to its largest term, so it neither over- nor underflows.
-    total, last = 0.0, logs[down[n - 1]]
-    for p in range(n - 1, -1, -1):
-        current = logs[down[p]]
-        total = total * math.exp(last - current) + multiplicities[down[p]]
-        capped -= multiplicities[down[p]]
-        last = current
-        # Strictly, since the exponential may be zero and the difference is divided by a sum.
-        if p == 0 or target - capped > total * math.exp(current - logs[down[p - 1]]):
-            break
-    return math.log(target - capped) - math.log(total) - last
+
+@jit
+def cap(
+    n: int,
+    logs: NDArray[np.float64],
+    multiplicities: NDArray[np.float64],
+    target: float,
+    order: NDArray[np.int64],
+) -> None:
+    """Replace ``logs[:n]`` by ``min(0, logs + log a)``, with the log a of `log_scale`.
+
+    Also right for several equal logarithms of -1e300, which log a as one number cannot tell from
+    what becomes of them. Parameters are those of `log_scale`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onepass.kernels.capping import cap
+    >>> logs = np.array([-1e300, -1e300])
+    >>> cap(2, logs, np.ones(2), 1.0, np.empty((2, 2), np.int64))
+    >>> np.exp(logs)
+    array([0.5, 0.5])
+    """
+    reference, level = _level(n, logs, multiplicities, target, order)
+    for i in range(n):
+        logs[i] = min(0.0, (logs[i] - reference) + level)

@@ -1,8 +1,8 @@
 r"""The projection onto {0 <= sigma <= 1, sum sigma = k}: Algorithm 2 of the paper, corrected.
 
 By Lemma 3.2 the projection of M' keeps its eigenvectors and maps its eigenvalues sigma' to
-``clip(sigma' + S, 0, 1)``; the functions here find S. In the paper (`sigma'` ascending, distinct,
-with multiplicities `kappa'` that sum to d)::
+``clip(sigma' + S, 0, 1)``; `shift` finds S and `project` applies it. In the paper (`sigma'`
+ascending, distinct, with multiplicities `kappa'` that sum to d)::
 
     project(d, k, n, sigma', kappa')
      1  sigma', kappa' <- sort(sigma', kappa')
@@ -108,6 +108,55 @@ def _fits(
 
 
 @jit
+def _level(
+    n: int,
+    values: NDArray[np.float64],
+    multiplicities: NDArray[np.float64],
+    target: float,
+    order: NDArray[np.int64],
+) -> tuple[float, float]:
+    """Return an eigenvalue and the level that it goes to before it is clipped; S is between."""
+    if n == 0:
+        return 0.0, 0.0
+    up = order[0]
+    sort_descending(n, values, up, order[1])
+    for p in range(n // 2):
+        up[p], up[n - 1 - p] = up[n - 1 - p], up[p]
+
+    ones = 0.0  # d - c_j
+    for p in range(n):
+        ones += multiplicities[p]
+    if target >= ones:
+        return values[up[0]], 1.0
+
+    drift = n * ROUNDING * ones
+    i, j = 0, 0
+    above, count = 0.0, 0.0  # s_j - s_i less count * sigma_i, and c_j - c_i
+    while i < n:
+        bottom = values[up[i]]
+        left = target - ones - above
+        if i < j and count > 0.0 and _fits(i, j, n, values, up, left, count, drift):
+            above = 0.0
+            for p in range(i, j):
+                above += multiplicities[up[p]] * (values[up[p]] - bottom)
+            left = target - ones - above
+            slack = ROUNDING * (abs(target - ones) + above)
+            if _fits(i, j, n, values, up, left, count, slack):
+                return bottom, left / count
+        if j < n and values[up[j]] - bottom <= 1.0:
+            above += multiplicities[up[j]] * (values[up[j]] - bottom)
+            count += multiplicities[up[j]]
+            ones -= multiplicities[up[j]]
+            j += 1
+        else:
+            count -= multiplicities[up[i]]
+            i += 1
+            # A window of one has nothing above its bottom: here rounding errors end.
+            above = 0.0 if i + 1 >= j else above - count * (values[up[i]] - bottom)
+    return 0.0, _bisect(n, values, multiplicities, target)
+
+
+@jit
 def shift(
     n: int,
     values: NDArray[np.float64],
@@ -130,7 +179,7 @@ def shift(
         Not negative; floats that hold integers.
     target : float
         The wanted sum, k in the paper; at least 0. All ones if it cannot be reached.
-    order : ndarray of int64, of shape (2, >= n)
+    order : ndarray of int64, of shape (>= 2, >= n)
         Room to work in.
 
     Returns
@@ -141,47 +190,11 @@ def shift(
     --------
     >>> import numpy as np
     >>> from onepass.kernels.simplex import shift
-    >>> float(shift(3, np.array([1.5, 0.5, 0.0]), np.ones(3), 1.0, np.empty((2, 3), np.int64)))
+    >>> shift(3, np.array([1.5, 0.5, 0.0]), np.ones(3), 1.0, np.empty((2, 3), np.int64))
     -0.5
     """
-    if n == 0:
-        return 0.0
-    up = order[0]
-    sort_descending(n, values, up, order[1])
-    for p in range(n // 2):
-        up[p], up[n - 1 - p] = up[n - 1 - p], up[p]
-
-    ones = 0.0  # d - c_j
-    for p in range(n):
-        ones += multiplicities[p]
-    if target >= ones:
-        return 1.0 - values[up[0]]
-
-    drift = n * ROUNDING * ones
-    i, j = 0, 0
-    above, count = 0.0, 0.0  # s_j - s_i less count * sigma_i, and c_j - c_i
-    while i < n:
-        bottom = values[up[i]]
-        left = target - ones - above
-        if i < j and count > 0.0 and _fits(i, j, n, values, up, left, count, drift):
-            above = 0.0
-            for p in range(i, j):
-                above += multiplicities[up[p]] * (values[up[p]] - bottom)
-            left = target - ones - above
-            slack = ROUNDING * (abs(target - ones) + above)
-            if _fits(i, j, n, values, up, left, count, slack):
-                return left / count - bottom
-        if j < n and values[up[j]] - bottom <= 1.0:
-            above += multiplicities[up[j]] * (values[up[j]] - bottom)
-            count += multiplicities[up[j]]
-            ones -= multiplicities[up[j]]
-            j += 1
-        else:
-            count -= multiplicities[up[i]]
-            i += 1
-            # A window of one has nothing above its bottom: here rounding errors end.
-            above = 0.0 if i + 1 >= j else above - count * (values[up[i]] - bottom)
-    return _bisect(n, values, multiplicities, target)
+    bottom, level = _level(n, values, multiplicities, target, order)
+    return level - bottom
 
 
 @jit
@@ -209,3 +222,35 @@ def shift_at_most(
     if total_clipped(n, values, multiplicities, 0.0) <= target:
         return 0.0
     return min(0.0, shift(n, values, multiplicities, target, order))
+
+
+@jit
+def project(
+    n: int,
+    values: NDArray[np.float64],
+    multiplicities: NDArray[np.float64],
+    target: float,
+    exact: bool,
+    order: NDArray[np.int64],
+) -> None:
+    """Replace ``values[:n]`` by ``clip(values + S, 0, 1)``, whose sum is the target or at most it.
+
+    As `shift` (`exact`) or `shift_at_most` and `clip_shifted`, but also right for several equal
+    values of 1e300, which S as one number cannot tell from their level.
+
+    Parameters are those of `shift`, and `exact`: whether the sum must be equal to the target.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onepass.kernels.simplex import project
+    >>> values = np.array([1e300, 1e300, 0.25])
+    >>> project(3, values, np.ones(3), 1.0, True, np.empty((2, 3), np.int64))
+    >>> values
+    array([0.5, 0.5, 0. ])
+    """
+    bottom, level = 0.0, 0.0
+    if exact or total_clipped(n, values, multiplicities, 0.0) > target:
+        bottom, level = _level(n, values, multiplicities, target, order)
+    for i in range(n):
+        values[i] = clip_shifted(values[i] - bottom, level)
