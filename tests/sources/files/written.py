@@ -44,7 +44,7 @@ def write_arrow_stream(path, rows):
 
 
 def _chunks(rows):
-    return {"chunks": (7, 2), "compression": "gzip"} if len(rows) else {}
+    return {"chunks": (5, 2), "compression": "gzip"} if len(rows) else {}
 
 
 def write_h5(path, rows):

@@ -21,7 +21,8 @@ class ZarrTable(Rectangular):
         self._name = None
         if not hasattr(node, "shape"):
             candidates = [key for key, array in node.arrays() if len(array.shape) == 2]
-            if name is not None and name not in candidates and name in node:
+            # A name may lead deeper than the arrays that are listed.
+            if name is not None and "/" in name and len(getattr(node[name], "shape", ())) == 2:
                 candidates.append(name)
             self._name = choose_array(self._folder, name, candidates)
             node = node[self._name]

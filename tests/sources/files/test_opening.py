@@ -1,0 +1,235 @@
+"""Folders, patterns, several files, columns by name, missing packages."""
+
+import os
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+import scipy.sparse
+
+from onepass.sources import SourceError, open_source
+from tests.sources.files.written import WRITERS, arrow_table
+
+ROWS = np.arange(12.0).reshape(6, 2)
+
+
+def rows(source):
+    return np.vstack(list(source)).tolist()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "deeper").mkdir()
+    for name, part in (("b", ROWS[2:4]), ("a", ROWS[:2]), ("deeper/c", ROWS[4:])):
+        WRITERS["a.parquet"](tmp_path / f"{name}.parquet", part)
+    for ignored in ("_SUCCESS", ".hidden.parquet", "notes.txt"):
+        (tmp_path / ignored).write_text("not data")
+    return tmp_path
+
+
+def test_folder_and_patterns(folder):
+    assert rows(open_source(folder)) == ROWS.tolist()
+    assert rows(open_source(str(folder / "*.parquet"))) == ROWS[:4].tolist()
+    assert rows(open_source(str(folder / "**/*.parquet"))) == ROWS.tolist()
+    assert rows(open_source([folder / "b.parquet", folder / "deeper"])) == ROWS[2:].tolist()
+    assert open_source(folder).paths[0] == os.fspath(folder / "a.parquet")
+
+
+def test_a_folder_of_zarr_arrays(tmp_path):
+    for name, part in (("a", ROWS[:4]), ("b", ROWS[4:])):
+        WRITERS["a.zarr"](tmp_path / f"{name}.zarr", part)
+    assert rows(open_source(tmp_path)) == ROWS.tolist()
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("none.csv", "none.csv: there is no such file"),
+        ("*.npy", "no file matches"),
+        ("a.txt", "format is not known"),
+        ("empty", "no file of a known format"),
+        ("mixed", "several formats in this folder: .csv, .npy"),
+        ([], "no file is given"),
+    ],
+)
+def test_nothing_to_open(tmp_path, monkeypatch, path, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text("1,2")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "mixed").mkdir()
+    (tmp_path / "mixed/a.csv").write_text("1,2")
+    np.save(tmp_path / "mixed/b.npy", ROWS)
+    with pytest.raises(SourceError, match=message):
+        open_source(path)
+
+
+def test_columns_are_matched_by_name(tmp_path):
+    pa.parquet.write_table(arrow_table(ROWS, ["x", "y"]), tmp_path / "1.parquet")
+    pa.parquet.write_table(arrow_table(ROWS[:, ::-1], ["y", "x"]), tmp_path / "2.parquet")
+    (tmp_path / "3.csv").write_text("y,x\n1,0\n")
+    source = open_source([tmp_path / "1.parquet", tmp_path / "2.parquet", tmp_path / "3.csv"])
+    assert source.feature_names == ["x", "y"]
+    assert rows(source) == [*ROWS.tolist(), *ROWS.tolist(), [0, 1]]
+
+
+def test_other_columns_are_refused(tmp_path):
+    for name, header in (("1", "x,y"), ("2", "x,z"), ("3", "x,y,z")):
+        values = ",".join("1" * len(header.split(",")))
+        (tmp_path / f"{name}.csv").write_text(f"{header}\n{values}\n")
+    with pytest.raises(SourceError, match=r"2\.csv: .*1\.csv, it is missing 'y' and has also 'z'"):
+        open_source([tmp_path / "1.csv", tmp_path / "2.csv"])
+    with pytest.raises(SourceError, match=r"3\.csv: .*has also 'z'"):
+        open_source([tmp_path / "1.csv", tmp_path / "3.csv"])
+    with pytest.raises(SourceError, match=r"2\.csv, column 'y': there is no such column"):
+        open_source([tmp_path / "1.csv", tmp_path / "2.csv"], columns=["y"])
+    assert rows(open_source(str(tmp_path / "*.csv"), columns=["x"])) == [[1], [1], [1]]
+
+
+def test_other_widths_are_refused(tmp_path):
+    np.save(tmp_path / "1.npy", ROWS)
+    np.save(tmp_path / "2.npy", np.ones((2, 3)))
+    with pytest.raises(SourceError, match=r"2\.npy: there are 3 columns, and 2 in"):
+        open_source(tmp_path)
+    assert len(rows(open_source(tmp_path, columns=[1]))) == 8
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (["z"], "column 'z': there is no such column; there are 'c0', 'c1'"),
+        (["c0", "c0"], "chosen twice: c0, c0"),
+        ([2], r"column \[2\]: there is no such column: there are only 2"),
+        ([-1], r"column \[-1\]"),
+        ([], "no column"),
+    ],
+)
+def test_impossible_choices(tmp_path, columns, message):
+    WRITERS["a.csv"](tmp_path / "a.csv", ROWS)
+    with pytest.raises(SourceError, match=message):
+        open_source(tmp_path / "a.csv", columns=columns)
+
+
+def test_names_where_there_are_none(tmp_path):
+    np.save(tmp_path / "a.npy", ROWS)
+    with pytest.raises(SourceError, match=r"'x': .*no names here, only numbers 0 to 1"):
+        open_source(tmp_path / "a.npy", columns=["x"])
+
+
+def test_arrow_types(tmp_path):
+    table = pa.table(
+        {
+            "flag": pa.array([True, False]),
+            "price": pa.array(["1.25", "-2.50"]).cast(pa.decimal128(6, 2)),
+            "half": pa.array(np.array([1.5, 2.5], dtype=np.float16)),
+            "big": pa.array([2**63, 1], pa.uint64()),
+            "word": pa.array(["a", "b"]),
+            "day": pa.array([1, 2], pa.date32()),
+        }
+    )
+    pa.parquet.write_table(table, tmp_path / "a.parquet")
+    with pytest.raises(SourceError, match=r"'word': it holds values of type string; .* of 'day'"):
+        open_source(tmp_path / "a.parquet")
+    source = open_source(tmp_path / "a.parquet", skip_non_numeric=True)
+    assert source.feature_names == ["flag", "price", "half", "big"]
+    assert rows(source) == [[1, 1.25, 1.5, 2.0**63], [0, -2.5, 2.5, 1]]
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.int32(), pa.bool_(), pa.decimal128(5, 1)])
+def test_missing_values_of_arrow(tmp_path, kind):
+    table = pa.table({"a": pa.array([1.0, 0.0, None]).cast(kind)})
+    pa.parquet.write_table(table, tmp_path / "a.parquet")
+    with pytest.raises(SourceError, match="row 3, column 'a': a missing value"):
+        list(open_source(tmp_path / "a.parquet"))
+
+
+def test_float32_only_if_all_are(tmp_path):
+    np.save(tmp_path / "1.npy", ROWS.astype(np.float32))
+    np.save(tmp_path / "2.npy", ROWS)
+    assert {block.dtype for block in open_source(tmp_path)} == {np.dtype(np.float64)}
+    assert {b.dtype for b in open_source(tmp_path / "1.npy")} == {np.dtype(np.float32)}
+
+
+@pytest.mark.parametrize("suffix", ["npz", "h5", "zarr"])
+def test_several_arrays_in_a_file(tmp_path, suffix):
+    path = tmp_path / f"a.{suffix}"
+    if suffix == "npz":
+        np.savez(path, x=ROWS, y=-ROWS, label=np.arange(6))
+    elif suffix == "h5":
+        import h5py
+
+        with h5py.File(path, "w") as file:
+            file["x"], file["y"], file["label"] = ROWS, -ROWS, np.arange(6)
+    else:
+        import zarr
+
+        group = zarr.create_group(path)
+        for name, array in (("x", ROWS), ("y", -ROWS), ("label", np.arange(6))):
+            group.create_array(name, shape=array.shape, dtype=array.dtype)[:] = array
+    with pytest.raises(SourceError, match=r"'x', 'y'\. Choose one with"):
+        open_source(path)
+    assert rows(open_source(f"{path}::y")) == (-ROWS).tolist()
+    with pytest.raises(SourceError, match="no array 'label' of rows and columns"):
+        open_source(f"{path}::label")
+
+
+@pytest.mark.parametrize("array", [np.ones(3), np.ones((2, 2, 2)), np.ones((2, 0)), np.array(1.0)])
+def test_arrays_that_are_not_rows(tmp_path, array):
+    np.save(tmp_path / "a.npy", array)
+    with pytest.raises(SourceError, match=r"a\.npy: an array of shape"):
+        open_source(tmp_path / "a.npy")
+
+
+def test_arrays_that_are_not_numbers(tmp_path):
+    np.save(tmp_path / "a.npy", np.array([["a", "b"]]))
+    np.save(tmp_path / "b.npy", np.array([[None]]), allow_pickle=True)
+    with pytest.raises(SourceError, match=r"column \[0\]: it holds values of type <U1"):
+        open_source(tmp_path / "a.npy")
+    with pytest.raises(SourceError, match=r"column \[0\]: it holds values of type object"):
+        open_source(tmp_path / "b.npy")
+
+
+def test_other_sparse_formats_are_refused(tmp_path):
+    scipy.sparse.save_npz(tmp_path / "a.npz", scipy.sparse.csc_array(ROWS))
+    with pytest.raises(SourceError, match=r"format b?'csc', not csr"):
+        open_source(tmp_path / "a.npz")
+
+
+def test_forged_sparse_indices_are_refused(tmp_path):
+    matrix = scipy.sparse.csr_matrix(ROWS)
+    parts = {"data": matrix.data, "indptr": matrix.indptr, "shape": (6, 2)}
+    np.savez(tmp_path / "a.npz", indices=matrix.indices + 5, **parts)
+    with pytest.raises(SourceError, match="index outside of 0 to 1"):
+        list(open_source(tmp_path / "a.npz"))
+    parts["indptr"] = matrix.indptr[::-1]
+    np.savez(tmp_path / "b.npz", indices=matrix.indices, **parts)
+    with pytest.raises(SourceError, match="do not make up a sparse matrix"):
+        open_source(tmp_path / "b.npz")
+
+
+@pytest.mark.parametrize(
+    ("name", "package"),
+    [("a.parquet", "pyarrow"), ("a.arrow", "pyarrow"), ("a.h5", "h5py"), ("a.zarr", "zarr")],
+)
+def test_missing_packages_are_named(tmp_path, monkeypatch, name, package):
+    WRITERS[name](tmp_path / name, ROWS)
+    for module in list(sys.modules):
+        if module.partition(".")[0] == package:
+            monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ImportError, match=rf"needs {package}: pip install 'onepass\[files\]'"):
+        open_source(tmp_path / name)
+
+
+def test_a_file_may_shrink_between_opening_and_reading(tmp_path):
+    np.save(tmp_path / "a.npy", ROWS)
+    source = open_source(tmp_path / "a.npy")
+    np.save(tmp_path / "a.npy", ROWS[:3])
+    with pytest.raises(SourceError, match=r"a\.npy, row 1: cannot be read on"):
+        list(source)
+
+
+def test_batch_rows_below_one():
+    with pytest.raises(ValueError, match="batch_rows=0"):
+        open_source("a.npy", batch_rows=0)

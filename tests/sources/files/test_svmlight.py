@@ -1,0 +1,66 @@
+"""svmlight: labels, notes, query numbers, counting from 0 or 1, errors."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+from onepass.sources import SourceError, open_source
+
+
+def rows_of(path, content, **keywords):
+    path.write_text(content)
+    return np.vstack([block.toarray() for block in open_source(path, **keywords)]).tolist()
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("1 1:2 3:4\n0 2:5\n", [[2, 0, 4], [0, 5, 0]]),
+        ("1 0:2 3:4\n", [[2, 0, 0, 4]]),
+        ("1 3:4 1:2\r\n0\r\n", [[2, 0, 4], [0, 0, 0]]),
+        ('# "a note 9:9\n1 1:2 # 8:8\n\n2 2:3', [[2, 0], [0, 3]]),
+        ("1 qid:7 1:2\n2 qid:7 2:3\n", [[2, 0], [0, 3]]),
+        ("1,2 1:2\n,3 2:3\n", [[2, 0], [0, 3]]),
+        ("1:2\n2:3 \n", [[2, 0], [0, 3]]),
+        ("a 1:1e-3 2:-.5\n", [[0.001, -0.5]]),
+        ("1 1:2 1:3\n", [[5]]),
+    ],
+)
+def test_good(tmp_path, content, expected):
+    assert rows_of(tmp_path / "a.svmlight", content) == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("1 1:2\n1 2:x\n", "row 2: '2:x' is not index:value"),
+        ("1 1:2\n1 2 3:4\n", "row 2: '2' is not index:value"),
+        ("1 1:2\n1 2:3:4 5\n", "row 2: '2:3:4' is not index:value"),
+        ("1 1:2\n1 -2:3\n", "row 2: '-2:3' is not index:value"),
+        ("1 1:2\n1 2:\n", "row 2: '2:' is not index:value"),
+        ("1 1:1_0\n", "row 1: '1:1_0' is not index:value"),
+        ("1 1:2\n1 3:nan\n", r"row 2, column \[2\]: a missing value or NaN"),
+        ("1 999999999999:1\n", "an index of 999999999999 is too large"),
+        ("# nothing\n\n", "no rows"),
+        ("1 1:1\n1 \x0b7:1\n", "row 1: cannot be read on: an index is not between 1 and 1"),
+    ],
+)
+def test_bad(tmp_path, content, message):
+    with pytest.raises(SourceError, match=rf"a\.svmlight(, |: ).*{message}"):
+        rows_of(tmp_path / "a.svmlight", content)
+
+
+def test_files_agree_on_width_and_base(tmp_path):
+    (tmp_path / "1.svmlight").write_text("1 1:1\n")
+    (tmp_path / "2.svmlight.gz").write_bytes(gzip.compress(b"1 0:1 4:2\n"))
+    source = open_source([tmp_path / "1.svmlight", tmp_path / "2.svmlight.gz"])
+    assert source.n_features == 5
+    assert source.n_rows == 2
+    dense = np.vstack([block.toarray() for block in source])
+    assert dense.tolist() == [[0, 1, 0, 0, 0], [1, 0, 0, 0, 2]]
+
+
+def test_columns_beyond_the_largest_index_are_zero(tmp_path):
+    rows = rows_of(tmp_path / "a.svmlight", "1 1:5\n", columns=[3, 0])
+    assert rows == [[0, 5]]

@@ -1,0 +1,130 @@
+"""Reading ahead: order, errors, early stop, bounded depth; and the memory of blocks."""
+
+import gc
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from onepass.sources.ahead import read_ahead
+from onepass.sources.buffers import Buffers
+
+
+def test_everything_comes_in_order():
+    assert list(read_ahead(lambda: iter(range(1000)))) == list(range(1000))
+    assert list(read_ahead(lambda: iter(()))) == []
+
+
+def test_errors_come_where_they_happen():
+    def numbers():
+        yield 1
+        yield 2
+        raise OSError("the disk is gone")
+
+    ahead = read_ahead(numbers)
+    assert [next(ahead), next(ahead)] == [1, 2]
+    with pytest.raises(OSError, match="the disk is gone"):
+        next(ahead)
+
+
+def test_errors_of_the_beginning():
+    def fail():
+        raise OSError("cannot open")
+
+    with pytest.raises(OSError, match="cannot open"):
+        next(read_ahead(fail))
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
+def test_it_reads_two_ahead_and_no_more():
+    made = []
+
+    def numbers():
+        for i in range(100):
+            made.append(i)
+            yield i
+
+    ahead = read_ahead(numbers)
+    assert next(ahead) == 0
+    # One in the consumer's hands, two waiting, one in the producer's hands.
+    wait_for(lambda: len(made) == 4)
+    time.sleep(0.05)
+    assert len(made) == 4
+    ahead.close()
+
+
+@pytest.mark.parametrize("taken", [1, 2, 50])
+def test_stopping_early_closes_the_iterator(taken):
+    closed = []
+
+    def numbers():
+        try:
+            yield from range(1000)
+        finally:
+            closed.append(threading.current_thread().name)
+
+    before = threading.active_count()
+    ahead = read_ahead(numbers)
+    for _ in range(taken):
+        next(ahead)
+    ahead.close()
+    assert closed == ["onepass-read-ahead"]
+    assert threading.active_count() == before
+
+
+def test_a_consumer_that_fails_ends_the_thread():
+    def consume():
+        for _ in read_ahead(lambda: iter(range(1000))):
+            raise RuntimeError("the consumer fails")
+
+    before = threading.active_count()
+    with pytest.raises(RuntimeError):
+        consume()
+    gc.collect()
+    wait_for(lambda: threading.active_count() == before)
+
+
+def addresses(buffers, n, shape=(10, 4)):
+    return [buffers.take(shape).ctypes.data for _ in range(n)]
+
+
+def test_memory_is_used_again():
+    buffers = Buffers(np.dtype(np.float64))
+    assert len(set(addresses(buffers, 20))) == 1
+    kept = [buffers.take((10, 4)) for _ in range(3)]
+    for i, block in enumerate(kept):
+        block[:] = i
+    assert len({block.ctypes.data for block in kept}) == 3
+    assert [block.max() for block in kept] == [0, 1, 2]
+
+
+def test_memory_of_which_a_view_is_kept_is_not_used_again():
+    buffers = Buffers(np.dtype(np.float32))
+    block = buffers.take((10, 4))
+    block[:] = 7
+    view = block[3:5].T[::2]
+    del block
+    for _ in range(5):
+        buffers.take((10, 4))[:] = -1
+    assert (view == 7).all()
+    address = view.ctypes.data
+    del view
+    assert any(0 <= address - a < 160 for a in addresses(buffers, 5))
+
+
+def test_larger_and_smaller_blocks():
+    buffers = Buffers(np.dtype(np.float64))
+    for rows in (5, 50, 5, 500):
+        block = buffers.take((rows, 3))
+        assert block.shape == (rows, 3)
+        assert block.flags.c_contiguous
+        assert block.flags.writeable
+        block[:] = rows
+        del block
