@@ -1,0 +1,86 @@
+"""Damaged files of every format: rows, or a SourceError; never another error, never a hang."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from onepass.sources import SourceError, open_source
+from tests.sources.files.written import WRITERS
+
+ROWS = np.random.default_rng(0).standard_normal((25, 4)).round(3)
+FILES = [name for name in WRITERS if not name.endswith(".zarr")]
+
+
+def mutated(content, rng):
+    """One random change: a bit, a cut, a hole, an insertion, extreme bytes."""
+    data = bytearray(content)
+    at = int(rng.integers(len(data)))
+    length = int(rng.integers(1, 20))
+    match rng.integers(6):
+        case 0:
+            data[at] ^= 1 << int(rng.integers(8))
+        case 1:
+            del data[at:]
+        case 2:
+            del data[at : at + length]
+        case 3:
+            data[at:at] = rng.bytes(length)
+        case 4:
+            data[at : at + 4] = [b"\xff" * 4, b"\0" * 4, b"\xff\xff\xff\x7f"][rng.integers(3)]
+        case 5:
+            data[at : at + 3] = [b'"', b",,", b"\n", b"9999999", b":", b"nan"][rng.integers(6)]
+    return bytes(data)
+
+
+def read(path):
+    """Read everything; what is read must be finite rows of one width."""
+    source = open_source(path)
+    for block in source:
+        assert block.shape[1] == source.n_features
+        values = block.data if scipy.sparse.issparse(block) else block
+        assert np.isfinite(values).all()
+
+
+def mutate(path, n, seed):
+    rng = np.random.default_rng(seed)
+    content = path.read_bytes()
+    messages = []
+    for _ in range(n):
+        path.write_bytes(mutated(content, rng))
+        try:
+            read(path)
+        except SourceError as error:
+            messages.append(str(error))
+    assert len(messages) > n / 20
+    assert all(path.name in message for message in messages)
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.filterwarnings("ignore:Reading `.npy` or `.npz` file required additional header")
+def test_mutations(name, tmp_path):
+    WRITERS[name](tmp_path / name, ROWS)
+    mutate(tmp_path / name, 60, seed=0)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.filterwarnings("ignore:Reading `.npy` or `.npz` file required additional header")
+def test_many_mutations(name, tmp_path):
+    WRITERS[name](tmp_path / name, ROWS)
+    mutate(tmp_path / name, 1000, seed=1)
+
+
+def test_mutated_zarr_metadata(tmp_path):
+    rng = np.random.default_rng(0)
+    WRITERS["a.zarr"](tmp_path / "a.zarr", ROWS)
+    metadata = tmp_path / "a.zarr" / "zarr.json"
+    content = metadata.read_bytes()
+    messages = []
+    for _ in range(60):
+        metadata.write_bytes(mutated(content, rng))
+        try:
+            read(tmp_path / "a.zarr")
+        except SourceError as error:
+            messages.append(str(error))
+    assert messages
+    assert all("a.zarr" in message for message in messages)
