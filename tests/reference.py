@@ -20,10 +20,12 @@ StepRule = Callable[[Array, float], Array]
 
 
 class Outcome(NamedTuple):
-    """The iterate after the last step, and the average of those held before each step."""
+    """The iterate after the last step; the average of those before each step; batches and those."""
 
     last: Array
     average: Array
+    batches: list[Array]
+    before: list[Array]
 
 
 # -- projections of a spectrum -------------------------------------------------------------------
@@ -72,8 +74,14 @@ def msg(pushes: list[Array], d: int, k: int, trace: str = "at_most") -> Iterator
 def capped_msg(
     pushes: list[Array], d: int, k: int, trace: str = "at_most", max_rank: int | None = None
 ) -> Iterator[Array]:
-    """Section 5: as MSG, but only the K largest eigenvalues that exist at all are projected."""
+    """Section 5: as MSG, but only the K largest eigenvalues that exist at all are projected.
+
+    For K < d a zero eigenvalue has no direction of its own and stays zero; K >= d caps nothing.
+    """
     K = k + 1 if max_rank is None else max_rank
+    if d <= K:
+        yield from msg(pushes, d, k, trace)
+        return
     yield (M := np.zeros((d, d)))
     for A in pushes:
         values, vectors = np.linalg.eigh(M + A.T @ A)
@@ -220,4 +228,15 @@ def run(
         steps = step(norms, diameter(algorithm, d, k, str(options.get("trace", "at_most"))))
         pushes = [np.sqrt(eta) * Y for eta, Y in zip(steps, roots, strict=True)]
     *before, last = ALGORITHMS[algorithm](pushes, d, k, **options)
-    return Outcome(last, np.mean(before, axis=0))
+    return Outcome(last, np.mean(before, axis=0), batches, before)
+
+
+def captured(outcome: Outcome, k: int) -> float:
+    """The share of variance in the top k of each iterate, of the batch that it sees next."""
+    inside = total = 0.0
+    for batch, M in zip(outcome.batches, outcome.before, strict=True):
+        values, vectors = np.linalg.eigh(M)
+        top = vectors[:, -k:][:, values[-k:] > 1e-12 * values[-1]]
+        inside += np.sum((batch @ top) ** 2)
+        total += np.sum(batch**2)
+    return inside / total

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-CASES = "5x3 and at_once and (gaussian or one_hot or with_zeros)"
+CASES = "5x3 and (gaussian or one_hot or with_zeros)"
 
 
 def test_contracts_without_compilation():

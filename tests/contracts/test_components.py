@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import onepass
+from tests import reference
 from tests.contracts.results import assert_orthonormal, published
 from tests.contracts.rows import make
 from tests.contracts.variants import ALGORITHMS, ESTIMATORS, VARIANTS, Variant
@@ -105,6 +106,20 @@ def test_captured_estimates_the_share_of_variance(algorithm, center):
     assert 0 < captured.standard_error < early.standard_error < 0.1
     # It counts from the first row, when nothing was known yet, so it may be behind a little.
     assert share - 0.1 < captured.mean < share + 4 * captured.standard_error + 0.01
+
+
+FULL_RANK = ("MEG-", "MSG-sqrt-trace=exact", "MSG-auto-trace=exact")  # ties: no top at the start
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [v for v in VARIANTS if not v.averages and not str(v).startswith(FULL_RANK)],
+    ids=str,
+)
+def test_captured_scores_each_batch_before_it_is_learned_from(variant):
+    rows = make("gaussian", 150, 12, 3)
+    wanted = reference.captured(variant.expected(rows, 3), 3)
+    assert variant.build(12, 3).fit(rows).captured_.mean == pytest.approx(wanted, rel=1e-9)
 
 
 @EVERY
