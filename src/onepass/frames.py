@@ -32,7 +32,6 @@ from onepass.subspace import Subspace
 
 # Squares outside of this range lose digits to overflow or underflow.
 RANGE = {np.dtype(np.float64): (1e-280, 1e290), np.dtype(np.float32): (1e-24, 1e34)}
-CANCELLED = 1e-4  # the least share of the energy that centring may leave without a loss of digits
 FEW = 8  # sparse rows that may be made dense at once
 
 
@@ -233,12 +232,12 @@ def _gram_frame(basis: NDArray, block: Block, room: Room) -> GramFrame | None:
     gram = _gram(stack, sparse)
     if _underflow(gram.diagonal()[m:], stack[m:], sparse):
         return None
+    left = 1.0
     if mixing is not None:
         mixed = np.abs(mixing) @ np.sqrt(gram.diagonal()[m:])
         mixing = block_diag(np.eye(m), mixing)
         gram = mixing @ gram @ mixing.T
-        if (gram.diagonal()[m:] < CANCELLED * mixed**2).any():
-            return None
+        left = _left(gram.diagonal()[m:], mixed**2)
     energy = gram.diagonal()[m:].copy()
     length = np.sqrt(gram.diagonal())
     still = length == 0.0
@@ -249,6 +248,7 @@ def _gram_frame(basis: NDArray, block: Block, room: Room) -> GramFrame | None:
     if not (length.min() ** 2 >= smallest and length.max() ** 2 <= largest):
         return None
     factor, pivot = cholesky(gram / length / length[:, None])
+    pivot *= left
     if pivot < USABLE[dtype]:
         return None
     coordinates = factor[m:] * length[m:, None]
@@ -257,6 +257,12 @@ def _gram_frame(basis: NDArray, block: Block, room: Room) -> GramFrame | None:
     factor *= length[:, None]
     small = np.eye(m, len(factor))
     return GramFrame(small, coordinates, m, energy, pivot >= SOUND[dtype], factor, mixing, stack, sparse)
+
+
+def _left(energy: NDArray[np.float64], summands: NDArray[np.float64]) -> float:
+    """Return the least share of its summands' energy that cancellation has left of a row."""
+    some = energy > 0.0
+    return float((energy[some] / summands[some]).min(initial=1.0))
 
 
 def _underflow(energy: NDArray[np.float64], dense: NDArray, sparse: Any) -> bool:

@@ -79,7 +79,7 @@ class SecondMoment:
         self.center = center
         self.max_rank = max_rank
         self.exact = max_rank >= d
-        self.energy = 0.0
+        self._energy = 0.0
         self._matrix = np.zeros((d, d)) if self.exact else np.zeros((0, d))
         self._sketch = Subspace.empty(d, dtype=dtype)
         self._updates = 0
@@ -89,6 +89,15 @@ class SecondMoment:
         twin = SecondMoment.__new__(SecondMoment)
         twin.__dict__.update(self.__dict__)
         return twin
+
+    @property
+    def energy(self) -> float:
+        """The sum of the squared norms of the rows."""
+        return float(np.trace(self._matrix)) if self.exact else self._energy
+
+    def add_energy(self, energy: float) -> None:
+        """Count the energy of rows that a sketch is going to see."""
+        self._energy += energy
 
     def compress(self, directions: NDArray[np.floating]) -> NDArray[np.float64]:
         """Return ``directions @ (sum of x x') @ directions.T`` for directions of shape (j, d)."""

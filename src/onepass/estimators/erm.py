@@ -99,9 +99,9 @@ class ERM(Estimator):
                 f"The second moment of {d} columns takes {size:.3g} GiB, more than max_memory="
                 f"{self.max_memory:g} GiB; CappedMSG needs memory for {k + 1} rows only"
             )
-        plan = make_plan(X, k, self.center, self.block_size, 1)
+        plan = make_plan(X, k, center=self.center, block_size=self.block_size)
         second = SecondMoment(d, d, self.center, plan.dtype)
-        return Learner(plan, second, None, Constant(1.0), False, None, 0)
+        return Learner(plan, k, second, None, Constant(1.0), False, None, 0)
 
     def _directions(self, learner: Learner) -> NDArray[np.floating]:
         return learner.second.value().basis[: self.n_components].astype(learner.plan.dtype)

@@ -29,6 +29,8 @@ from onepass.subspace import Subspace
 
 T = TypeVar("T")
 
+JUDGE_AFTER = 1.5  # growth of the stream after which directions to score by are found anew
+
 
 class Learner:
     """A rule on its way through a stream of rows, and the moments of these rows.
@@ -36,6 +38,8 @@ class Learner:
     Parameters
     ----------
     plan : Plan
+    k : int
+        The number of directions.
     second : SecondMoment
         Empty.
     rule : Rule or None
@@ -53,6 +57,7 @@ class Learner:
     def __init__(
         self,
         plan: Plan,
+        k: int,
         second: SecondMoment,
         rule: Rule | None,
         schedule: Schedule,
@@ -60,7 +65,8 @@ class Learner:
         average: Average | None,
         seed: int,
     ) -> None:
-        self.plan, self.second, self.rule, self.schedule = plan, second, rule, schedule
+        self.plan, self.k, self.second, self.rule = plan, k, second, rule
+        self.schedule = schedule
         self.average, self.seed = average, seed
         self._settled: Learner | None = None
         self._shown: Any = None
@@ -68,6 +74,8 @@ class Learner:
         self.score = Score()
         self.rows_seen = 0
         self.steps_taken = 0
+        self.judges = np.zeros((0, plan.d))  # what rows are scored by where there is no rule
+        self.judged = 0.0  # the weight of the rows when they were found
         self.gradients = 0.0  # root of the sum of the squared norms of all gradients
         self.waiting = Waiting(plan.chunk_rows, plan.d, plan.dtype, plan.is_sparse)
         if rule is not None:
@@ -149,21 +157,36 @@ class Learner:
     def _take(self, rows: Any, weights: NDArray[np.float64]) -> None:
         """Take a block."""
         block = self._block(rows, weights)
+        if self.rule is None:
+            self._judge(block)
         if self.plan.center:
             self.mean.update(rows, weights)
         else:
             self.mean.weight += float(weights.sum())
         if self.rule is None:
             return
-        leading = self.average.leading(self.rule.k) if self.average else None
+        leading = self.average.leading(self.k) if self.average else None
         inner = block.inner(leading) if leading is not None else None
         outcome = self.engine.advance(self.state, block, self._steps)
         self.state = outcome.state
         captured = outcome.captured if inner is None else np.einsum("ij,ij->i", inner, inner)
+        if self.k == self.plan.d:
+            captured = outcome.energy
         self.score.add(captured, outcome.energy)
-        self.second.energy += float(outcome.energy.sum())
+        self.second.add_energy(float(outcome.energy.sum()))
         if self.average is not None:
             self.average.add(outcome.iterates, 1 if self.engine.batch else len(block))
+
+    def _judge(self, block: Block) -> None:
+        """Score a block with the leading directions of the second moment, found now and then."""
+        if self.mean.weight >= JUDGE_AFTER * max(self.judged, 1.0):
+            self.judges = self.second.value().basis[: self.k]
+            self.judged = self.mean.weight
+        if len(self.judges):
+            rows = block.to_dense()
+            inner = rows @ self.judges.T
+            energy = np.einsum("ij,ij->i", rows, rows)
+            self.score.add(np.einsum("ij,ij->i", inner, inner), energy)
 
     def _block(self, rows: Any, weights: NDArray[np.float64]) -> Block:
         """Return the rows as the engine learns from them: weighted and centred."""

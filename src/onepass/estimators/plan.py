@@ -48,18 +48,26 @@ class Plan:
 
 
 def make_plan(
-    X: Any, k: int, center: bool, block_size: int | Literal["auto"], batch_size: int
+    X: Any,
+    k: int,
+    *,
+    center: bool,
+    block_size: int | Literal["auto"] = "auto",
+    batch_size: int = 1,
+    average: bool = False,
 ) -> Plan:
-    """Return the plan for k directions and a stream that begins with the rows X."""
+    """Return the plan for k directions and a stream that begins with the rows X.
+
+    What is truncated after every block or chunk depends a little on where these end. Therefore
+    the size of a chunk does not follow `block_size`, nor that of a block where iterates are
+    averaged.
+    """
     d, is_sparse = X.shape[1], sparse.issparse(X)
-    if batch_size > 1:
-        block = batch_size
-    elif block_size != "auto":
-        block = block_size
-    else:
-        block = _block_rows(d, k, is_sparse)
-    chunk = 1024 if is_sparse else min(256, CHUNK_BYTES // (d * X.dtype.itemsize))
-    return Plan(d, X.dtype, is_sparse, center, block, block * max(1, chunk // block))
+    best = batch_size if batch_size > 1 else _block_rows(d, k, is_sparse and not average)
+    room = 1024 if is_sparse else min(256, CHUNK_BYTES // (d * X.dtype.itemsize))
+    chunk = best * max(1, room // best)
+    block = best if block_size == "auto" or batch_size > 1 or average else min(block_size, chunk)
+    return Plan(d, X.dtype, is_sparse, center, block, chunk)
 
 
 def _block_rows(d: int, k: int, is_sparse: bool) -> int:

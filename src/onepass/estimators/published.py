@@ -19,6 +19,7 @@ class Published:
     components : ndarray of shape (k, d)
         Orthonormal, ordered by variance, mutually uncorrelated on the rows seen.
     explained_variance : ndarray of shape (k,)
+        In the dtype of the rows, unless its range is too small for their squares.
     total_variance : float
         The sum of the variances of all columns.
     noise_variance : float
@@ -48,4 +49,7 @@ def publish(learner: Learner, directions: NDArray[np.floating]) -> Published:
     total = max(learner.second.energy / degrees, float(explained.sum()))
     noise = (total - float(explained.sum())) / (d - k) if k < d else 0.0
     components = np.ascontiguousarray(components.astype(dtype))
-    return Published(components, explained.astype(dtype), total, noise, degrees)
+    smallest, largest = np.finfo(dtype).tiny, np.finfo(dtype).max
+    if largest > explained[0] and (explained[0] == 0.0 or explained[0] > smallest):
+        explained = explained.astype(dtype)
+    return Published(components, explained, total, noise, degrees)

@@ -20,7 +20,7 @@ from onepass.rules.rule import Rule
 from onepass.schedules import AdaGradNorm, Constant, InverseSqrt, Schedule
 from onepass.subspace import Subspace
 
-EXACT_COLUMNS = 128  # up to here the second moment of the rows is kept as a matrix
+EXACT_COLUMNS = 256  # up to here the second moment of the rows is kept as a matrix
 AVERAGED_SCALE = 16.0  # averaging likes larger steps than the last iterate
 
 
@@ -33,13 +33,20 @@ class IterateEstimator(Estimator):
             raise ValueError(f"n_components={k} is more than the n_features={d} of X")
         seed = self._seed()
         batch_size = getattr(self, "batch_size", 1)
-        plan = make_plan(X, k, self.center, self.block_size, batch_size)
+        averaging = getattr(self, "average", False)
+        plan = make_plan(
+            X,
+            k,
+            center=self.center,
+            block_size=self.block_size,
+            batch_size=batch_size,
+            average=averaging,
+        )
         rank = d if d <= EXACT_COLUMNS else min(d, k + 8)
-        average = None
-        if getattr(self, "average", False):
-            average = Average(d, min(d, 2 * k + 16), plan.dtype)
+        average = Average(d, min(d, 2 * k + 16), plan.dtype) if averaging else None
         return Learner(
             plan,
+            k,
             SecondMoment(d, rank, self.center, plan.dtype),
             self._rule(d, np.random.default_rng(seed)),
             self._schedule(),

@@ -10,7 +10,7 @@ from scipy.linalg.lapack import dpotrf, dtrtrs
 # A row keeps this share of its energy outside of the rows before it, or its residual has lost too
 # many digits in the Gram matrix: eps / share is the loss of orthogonality.
 SOUND = {np.dtype(np.float64): 1e-3, np.dtype(np.float32): 0.1}
-USABLE = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 1e-2}
+USABLE = {np.dtype(np.float64): 1e-5, np.dtype(np.float32): 1e-2}
 
 
 def cholesky(gram: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
@@ -35,6 +35,8 @@ def cholesky(gram: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
 
 def solve_right(coefficients: NDArray[np.float64], factor: NDArray[np.float64]) -> NDArray:
     """Return ``coefficients @ inv(factor)`` for a lower triangular factor."""
+    if not len(coefficients):
+        return coefficients
     solution, _ = dtrtrs(factor, coefficients.T, lower=1, trans=1)
     return solution.T
 

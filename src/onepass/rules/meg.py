@@ -37,7 +37,8 @@ class MEG(Rule):
 
     def start(self, dtype: np.dtype) -> Subspace:
         """Return the dual of W = (d - k)/d I."""
-        return Subspace.empty(self.d, -np.log1p(-self.k / self.d), dtype)
+        rest = -np.log1p(-self.k / self.d) if self.k < self.d else np.inf
+        return Subspace.empty(self.d, rest, dtype)
 
     def primal(self, state: Subspace) -> Subspace:
         """Return the iterate M = I - exp(-A)."""
@@ -51,11 +52,16 @@ class MEG(Rule):
         return min(rank + rows, self.d)
 
     def advance(self, V, weights, state, rows, width, steps, captured, total):  # noqa: D102
+        if self.k == self.d:  # W = 0, M = I: there is nothing to learn
+            captured[:] = np.einsum("ij,ij->i", rows, rows)
+            return 0, state.rest, float(len(rows))
         return _rows(
             V, weights, state.rank, state.rest, rows, width, steps, captured, total, self.d, self.k
         )
 
     def batch(self, state, rows, step):  # noqa: D102
+        if self.k == self.d:
+            return state
         lifted = state.weights - state.rest
         values, vectors = block_eigen(state.basis, lifted, rows, step, self.d)
         size = len(values)

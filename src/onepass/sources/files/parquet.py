@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from onepass.sources.buffers import Buffers
 from onepass.sources.files.columnar import Columnar, blocks, library
 
+_BUFFERED = 1 << 24
+
 
 class ParquetTable(Columnar):
     """A parquet file, read row group by row group."""
@@ -29,8 +31,12 @@ class ParquetTable(Columnar):
 
         assert self.names is not None
         names = [self.names[j] for j in columns.tolist()]
-        # Buffering whole row groups ahead would take several times the memory.
-        with pyarrow.parquet.ParquetFile(self.path, pre_buffer=False) as file:
+        # Without a buffer of its own for each column, whole row groups are read at once, which may
+        # be hundreds of megabytes.
+        buffer_size = max(1 << 16, min(1 << 20, _BUFFERED // len(names)))
+        with pyarrow.parquet.ParquetFile(
+            self.path, pre_buffer=False, buffer_size=buffer_size
+        ) as file:
             lengths = [
                 file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)
             ]
@@ -40,5 +46,5 @@ class ParquetTable(Columnar):
                 first += 1
             groups = list(range(first, len(lengths)))
             if groups:
-                found = file.iter_batches(block_rows, row_groups=groups, columns=names)
+                found = file.iter_batches(block_rows, row_groups=groups, columns=names, use_threads=False)
                 yield from blocks(found, names, start, buffers)
