@@ -202,7 +202,8 @@ def find_frame(state: Subspace, block: Block, room: Room, whole: bool) -> Frame 
         small = basis.astype(np.float64)
         energy = np.einsum("ij,ij->i", rows, rows)
         return WholeSpace(small, rows, d, energy, False, basis.dtype)
-    found = _gram_frame(basis, block, room)
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is found and done again
+        found = _gram_frame(basis, block, room)
     if found is not None:
         return found
     if issparse(block.rows) and not whole and len(block) > FEW:

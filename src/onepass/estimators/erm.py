@@ -100,7 +100,7 @@ class ERM(Estimator):
                 f"{self.max_memory:g} GiB; CappedMSG needs memory for {k + 1} rows only"
             )
         plan = make_plan(X, k, center=self.center, block_size=self.block_size)
-        second = SecondMoment(d, d, self.center, plan.dtype)
+        second = SecondMoment(d, d, self.center, plan.dtype, 0)
         return Learner(plan, k, second, None, Constant(1.0), False, None, 0)
 
     def _directions(self, learner: Learner) -> NDArray[np.floating]:

@@ -10,6 +10,8 @@ from scipy import sparse
 
 CHUNK_BYTES = 2**22  # a chunk of dense rows stays in the processor's cache
 
+WIDE = 2000  # from here on sparse rows are much smaller than dense ones
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -64,7 +66,7 @@ def make_plan(
     """
     d, is_sparse = X.shape[1], sparse.issparse(X)
     best = batch_size if batch_size > 1 else _block_rows(d, k, is_sparse and not average)
-    room = 1024 if is_sparse else min(256, CHUNK_BYTES // (d * X.dtype.itemsize))
+    room = 1024 if is_sparse and d > WIDE else min(256, CHUNK_BYTES // (d * X.dtype.itemsize))
     chunk = best * max(1, room // best)
     block = best if block_size == "auto" or batch_size > 1 or average else min(block_size, chunk)
     return Plan(d, X.dtype, is_sparse, center, block, chunk)

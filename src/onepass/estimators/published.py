@@ -41,7 +41,7 @@ def publish(learner: Learner, directions: NDArray[np.floating]) -> Published:
     dtype = directions.dtype
     directions = np.linalg.qr(directions.astype(np.float64).T)[0].T
     degrees = max(learner.mean.weight - learner.plan.center, 1.0)
-    values, vectors = np.linalg.eigh(learner.second.compress(directions) / degrees)
+    values, vectors = np.linalg.eigh(learner.second.compress(directions, learner.mean) / degrees)
     components = vectors.T[::-1] @ directions
     largest = np.abs(components).argmax(axis=1)
     components *= np.sign(components[np.arange(k), largest])[:, None]

@@ -47,7 +47,7 @@ class IterateEstimator(Estimator):
         return Learner(
             plan,
             k,
-            SecondMoment(d, rank, self.center, plan.dtype),
+            SecondMoment(d, rank, self.center, plan.dtype, plan.chunk_rows),
             self._rule(d, np.random.default_rng(seed)),
             self._schedule(),
             batch_size > 1,

@@ -50,19 +50,22 @@ def blocks(
             skip -= rows.num_rows
             continue
         block = buffers.take((count, len(names)))
-        for j, name in enumerate(names):
-            block[:, j] = _numbers(rows.column(name).slice(skip))
+        fill(block, rows.slice(skip), names)
         skip = 0
         yield block
 
 
-def _numbers(column: Any) -> NDArray[Any]:
-    """Return a column as an array, missing values as NaN."""
+def fill(block: NDArray[np.floating], rows: Any, names: list[str]) -> None:
+    """Copy the named columns of a record batch into a block, missing values as NaN."""
     import pyarrow as pa
 
-    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-        column = column.cast(pa.float64())
-    return column.to_numpy(zero_copy_only=False)
+    for j, name in enumerate(names):
+        column = rows.column(name)
+        plain = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+        if column.null_count or not plain:
+            column = column.cast(pa.float64(), safe=False).fill_null(np.nan)
+        # Arrow's own conversion would import pandas, and its memory with it.
+        block[:, j] = np.from_dlpack(column)
 
 
 def _is_number(kind: Any) -> bool:

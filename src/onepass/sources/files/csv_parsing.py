@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from onepass.sources.base import SourceError
 from onepass.sources.buffers import Buffers
+from onepass.sources.files.columnar import fill
 from onepass.sources.files.text import as_text, number
 
 if TYPE_CHECKING:
@@ -81,8 +82,10 @@ def _by_arrow(
         ),
     )
     block = buffers.take((found.num_rows, len(chosen)))
-    for j, column in enumerate(found.columns):
-        block[:, j] = column.to_numpy()
+    row = 0
+    for rows in found.to_batches():
+        fill(block[row : row + rows.num_rows], rows, chosen)
+        row += rows.num_rows
     return block
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from onepass.sources.buffers import Buffers
 from onepass.sources.files.columnar import Columnar, blocks, library
 
-_BUFFERED = 1 << 24
+_BUFFERED = 1 << 22
 
 
 class ParquetTable(Columnar):
@@ -46,5 +46,7 @@ class ParquetTable(Columnar):
                 first += 1
             groups = list(range(first, len(lengths)))
             if groups:
-                found = file.iter_batches(block_rows, row_groups=groups, columns=names, use_threads=False)
+                found = file.iter_batches(
+                    block_rows, row_groups=groups, columns=names, use_threads=False
+                )
                 yield from blocks(found, names, start, buffers)

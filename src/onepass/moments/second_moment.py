@@ -1,4 +1,4 @@
-"""Running mean, total variance and low-rank second moment of the rows."""
+"""The running second moment of the rows."""
 
 from __future__ import annotations
 
@@ -10,52 +10,11 @@ from scipy.linalg import eigh
 from scipy.sparse import issparse
 
 from onepass.kernels.orthonormal import householder, orthonormal
+from onepass.moments.mean import Mean
+from onepass.moments.sample import Sample
 from onepass.subspace import Subspace
 
 FRESH = 4  # new directions that every update of a sketch looks into
-
-
-class Mean:
-    """The weighted mean of the rows so far.
-
-    Attributes
-    ----------
-    weight : float
-        The sum of the weights; the number of rows where they have none.
-    vector : ndarray of shape (d,)
-    """
-
-    def __init__(self, d: int) -> None:
-        self.weight = 0.0
-        self.vector = np.zeros(d)
-
-    def copy(self) -> Mean:
-        """Return a copy; `update` never changes a vector in place."""
-        twin = Mean(0)
-        twin.weight, twin.vector = self.weight, self.vector
-        return twin
-
-    def update(self, rows: Any, weights: NDArray[np.float64]) -> None:
-        """Include rows of shape (b, d), dense or sparse."""
-        added = float(weights.sum())
-        if added > 0.0:
-            centred = weights @ rows - added * self.vector
-            self.weight += added
-            self.vector = self.vector + centred / self.weight
-
-    def mixing(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the matrix T of shape (b, b) that centres rows as they come.
-
-        With D the rows minus this mean (any shift, while there are none yet), the rows of T D are
-        sqrt(w W / (W + w)) (x - mean of the rows before), W the weight before x. Their second
-        moments add up to the scatter about the final mean.
-        """
-        before = self.weight + np.concatenate([[0.0], np.cumsum(weights)[:-1]])
-        inverse = np.divide(1.0, before, out=np.zeros_like(before), where=before > 0.0)
-        scale = np.sqrt(weights * before / (before + weights))
-        mixing = -scale[:, None] * np.tril(np.outer(inverse, weights), -1)
-        np.fill_diagonal(mixing, scale)
-        return mixing
 
 
 class SecondMoment:
@@ -63,7 +22,7 @@ class SecondMoment:
 
     The sketch takes one step of a block power iteration on everything so far for every update,
     from the directions that it has and a few fresh ones, and keeps the Nystroem approximation: the
-    exact product with these directions. What it does not see is spread evenly over the complement.
+    exact product with these directions. What it does not see is judged by a sample of the rows.
 
     Parameters
     ----------
@@ -73,21 +32,29 @@ class SecondMoment:
         The rank that is kept; the matrix itself if it is d.
     center : bool
         Whether it is about the mean or about zero.
+    dtype : dtype
+        Of the rows.
+    sample_rows : int
+        How many rows a sketch may keep.
     """
 
-    def __init__(self, d: int, max_rank: int, center: bool, dtype: np.dtype) -> None:
+    def __init__(
+        self, d: int, max_rank: int, center: bool, dtype: np.dtype, sample_rows: int
+    ) -> None:
         self.center = center
         self.max_rank = max_rank
         self.exact = max_rank >= d
         self._energy = 0.0
         self._matrix = np.zeros((d, d)) if self.exact else np.zeros((0, d))
         self._sketch = Subspace.empty(d, dtype=dtype)
+        self._sample = Sample(0 if self.exact else sample_rows)
         self._updates = 0
 
     def copy(self) -> SecondMoment:
         """Return a copy; `update` never changes an array in place."""
         twin = SecondMoment.__new__(SecondMoment)
         twin.__dict__.update(self.__dict__)
+        twin._sample = self._sample.copy()
         return twin
 
     @property
@@ -99,11 +66,34 @@ class SecondMoment:
         """Count the energy of rows that a sketch is going to see."""
         self._energy += energy
 
-    def compress(self, directions: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Return ``directions @ (sum of x x') @ directions.T`` for directions of shape (j, d)."""
+    def compress(self, directions: NDArray[np.floating], mean: Mean) -> NDArray[np.float64]:
+        """Return ``directions @ (sum of x x') @ directions.T``.
+
+        Parameters
+        ----------
+        directions : ndarray of shape (j, d)
+            Orthonormal rows.
+        mean : Mean
+            Of the rows.
+        """
         if self.exact:
             return directions @ self._matrix @ directions.T
-        return self.value().compress(directions)
+        basis = self._sketch.basis.astype(np.float64)
+        inside = directions @ basis.T
+        seen = (inside * self._sketch.weights) @ inside.T
+        rows, weights = self._sample.rows, self._sample.weights
+        if rows is None:
+            return seen
+        whole = np.asarray(rows @ directions.T, dtype=np.float64)
+        part = np.asarray(rows @ basis.T, dtype=np.float64)
+        if self.center:
+            whole = whole - directions @ mean.vector
+            part = part - basis @ mean.vector
+        part = part @ inside.T
+        unseen = mean.weight / weights.sum() * float(weights @ (whole**2 - part**2).sum(axis=1))
+        # A sample is too small for the whole matrix of what is unseen: one level for all of it.
+        outside = np.eye(len(directions)) - inside @ inside.T
+        return seen + max(unseen, 0.0) / max(float(np.trace(outside)), 1e-300) * outside
 
     def value(self) -> Subspace:
         """Return the second moment, exact or approximate, as a sum over the rows."""
@@ -125,6 +115,7 @@ class SecondMoment:
             self._add(rows, weights, step)
         else:
             self._power_step(rows, weights, step)
+            self._sample.add(rows, weights)
         self._updates += 1
 
     def _add(self, rows: Any, weights: NDArray[np.float64], step: NDArray[np.float64]) -> None:
@@ -140,17 +131,19 @@ class SecondMoment:
 
     def _power_step(self, rows: Any, weights: NDArray, step: NDArray[np.float64]) -> None:
         """Replace the sketch by one step of the power iteration on itself plus the rows."""
-        first = self._sketch.rank == 0
+        dtype, sketch = self._sketch.basis.dtype, self._sketch
+        rows = _in_range(rows)
         directions, held = self._directions(rows, weights)
-        for _ in range(3 if first else 1):
+        for _ in range(1 if sketch.rank else 3):
             product, core = self._multiply(directions, held, rows, weights, step)
-            self._sketch = _nystroem(product, core, self.max_rank)
-            if first:
-                directions, held = self._sketch.basis, np.zeros(self._sketch.rank)
+            new = _nystroem(product, core, self.max_rank)
+            if not sketch.rank:
+                directions, held = new.basis, np.zeros(new.rank)
+        self._sketch = Subspace(new.basis.astype(dtype, copy=False), new.weights)
 
     def _directions(self, rows: Any, weights: NDArray) -> tuple[NDArray, NDArray[np.float64]]:
         """Return the sketch's directions and fresh ones, mixed from the rows, and their weights."""
-        old = self._sketch.basis
+        old = self._sketch.basis.astype(rows.dtype, copy=False)
         count = FRESH if len(old) else self.max_rank + FRESH
         count = min(count, rows.shape[0], old.shape[1] - len(old))
         signs = np.random.default_rng(self._updates).integers(0, 2, (count, rows.shape[0]))
@@ -186,6 +179,15 @@ class SecondMoment:
             product += np.outer(along, step).astype(directions.dtype)
             core += np.outer(along, along)
         return product, core
+
+
+def _in_range(rows: Any) -> Any:
+    """Return rows in double precision where their third powers would leave the range of single."""
+    if rows.dtype == np.float32:
+        largest = np.abs(rows.data if issparse(rows) else rows).max(initial=0.0)
+        if not 1e-10 < largest < 1e10:
+            return rows.astype(np.float64)
+    return rows
 
 
 def _nystroem(product: NDArray, core: NDArray[np.float64], max_rank: int) -> Subspace:

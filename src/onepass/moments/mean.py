@@ -1,0 +1,51 @@
+"""The running mean of the rows, and rows centred as they come."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Mean:
+    """The weighted mean of the rows so far.
+
+    Attributes
+    ----------
+    weight : float
+        The sum of the weights; the number of rows where they have none.
+    vector : ndarray of shape (d,)
+    """
+
+    def __init__(self, d: int) -> None:
+        self.weight = 0.0
+        self.vector = np.zeros(d)
+
+    def copy(self) -> Mean:
+        """Return a copy; `update` never changes a vector in place."""
+        twin = Mean(0)
+        twin.weight, twin.vector = self.weight, self.vector
+        return twin
+
+    def update(self, rows: Any, weights: NDArray[np.float64]) -> None:
+        """Include rows of shape (b, d), dense or sparse."""
+        added = float(weights.sum())
+        if added > 0.0:
+            centred = weights @ rows - added * self.vector
+            self.weight += added
+            self.vector = self.vector + centred / self.weight
+
+    def mixing(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the matrix T of shape (b, b) that centres rows as they come.
+
+        With D the rows minus this mean (any shift, while there are none yet), the rows of T D are
+        sqrt(w W / (W + w)) (x - mean of the rows before), W the weight before x. Their second
+        moments add up to the scatter about the final mean.
+        """
+        before = self.weight + np.concatenate([[0.0], np.cumsum(weights)[:-1]])
+        inverse = np.divide(1.0, before, out=np.zeros_like(before), where=before > 0.0)
+        scale = np.sqrt(weights * before / (before + weights))
+        mixing = -scale[:, None] * np.tril(np.outer(inverse, weights), -1)
+        np.fill_diagonal(mixing, scale)
+        return mixing
