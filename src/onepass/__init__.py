@@ -16,6 +16,10 @@ _HOMES = {
     "Oja": "onepass.estimators.oja",
     "Grouse": "onepass.estimators.grouse",
     "ERM": "onepass.estimators.erm",
+    "load": "onepass.estimators.persistence",
+    "open_source": "onepass.sources",
+    "ModelFileError": "onepass.model_file",
+    "SourceError": "onepass.sources",
 }
 _MODULES = ["metrics", "rounding", "schedules", "sources"]
 

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from onepass.estimators.captured import Captured
 from onepass.estimators.checking import check_block, check_finite, check_rows, check_weights, is_source
 from onepass.estimators.learner import Learner
+from onepass.estimators.persistence import save
 from onepass.estimators.published import Published, publish
 
 
@@ -91,6 +92,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _learn(self, X: Any, sample_weight: Any, *, anew: bool) -> Self:
         """Check, then advance; on any error everything is as it was."""
         learner: Learner | None = None if anew else self._learner
+        if learner is not None:
+            self._check_unchanged()
         if learner is not None and sample_weight is None and self._is_plain(X, learner):
             learner.push(check_finite(X, "X", None))
             return self
@@ -112,7 +115,20 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             self.__dict__.update(before)
             raise
         self._learner = learner
+        if anew:
+            self._learned_with = self.get_params(deep=False)
         return self
+
+    def _check_unchanged(self) -> None:
+        """Refuse to go on with other parameters than learning began with."""
+        for name, value in self._learned_with.items():
+            now = getattr(self, name)
+            if now is not value and not np.array_equal(now, value):
+                self._validate_params()
+                raise ValueError(
+                    f"{name} was {value!r} when learning began and is {now!r} now; "
+                    "fit begins anew, partial_fit cannot go on"
+                )
 
     def _is_plain(self, X: Any, learner: Learner) -> bool:
         """Whether X is so plain that there is nothing to convert: calls with one row are cheap."""
@@ -195,6 +211,18 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         covariance = (components.T * excess) @ components
         covariance.flat[:: len(covariance) + 1] += self.noise_variance_
         return covariance
+
+    def save(self, path: Any) -> None:
+        """Write the whole state to a model file, so that `onepass.load` goes on where it was.
+
+        Parameters
+        ----------
+        path : str or path
+            Usually ending in ``.onepass``. What was there before is replaced in one move, or
+            left untouched if anything goes wrong.
+        """
+        check_is_fitted(self)
+        save(self, path)
 
     def __sklearn_is_fitted__(self) -> bool:
         return getattr(self, "_learner", None) is not None

@@ -68,8 +68,6 @@ class Learner:
         self.plan, self.k, self.second, self.rule = plan, k, second, rule
         self.schedule = schedule
         self.average, self.seed = average, seed
-        self._settled: Learner | None = None
-        self._shown: Any = None
         self.mean = Mean(plan.d)
         self.score = Score()
         self.rows_seen = 0
@@ -80,7 +78,8 @@ class Learner:
         self.waiting = Waiting(plan.chunk_rows, plan.d, plan.dtype, plan.is_sparse)
         if rule is not None:
             self.state = rule.start(plan.dtype)
-            self.engine = Engine(rule, batch, average is not None)
+        self.batch = batch
+        self._equip()
 
     def push(self, rows: Any, weights: NDArray[np.float64] | None = None) -> None:
         """Add rows of shape (r, d), checked already: finite, of the plan's dtype and kind."""
@@ -120,23 +119,34 @@ class Learner:
             self._shown = show(self.settled())
         return self._shown
 
+    def _equip(self) -> None:
+        """Make what is not part of the state: the engine, and results that were looked at."""
+        self._settled: Learner | None = None
+        self._shown: Any = None
+        if self.rule is not None:
+            self._engine = Engine(self.rule, self.batch, self.average is not None)
+
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is only kept to save time, so that looking changes nothing."""
-        return {**self.__dict__, "_settled": None, "_shown": None}
+        """Leave out what can be made again, so that looking at results changes nothing."""
+        return {name: value for name, value in self.__dict__.items() if name[0] != "_"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._equip()
 
     def copy(self) -> Learner:
         """Return a copy that goes on by itself."""
         twin = Learner.__new__(Learner)
-        twin.__dict__.update(self.__getstate__())
-        twin.mean, twin.second = self.mean.copy(), self.second.copy()
-        twin.score, twin.waiting = self.score.copy(), self.waiting.copy()
-        if self.average is not None:
-            twin.average = self.average.copy()
+        state = self.__getstate__()
+        for name in ("mean", "second", "score", "waiting", "average"):
+            if state[name] is not None:
+                state[name] = state[name].copy()
         if self.rule is not None:
-            twin.rule = copy.deepcopy(self.rule)
-            twin.engine = Engine(twin.rule, self.engine.batch, self.engine.averaging)
-            state = self.state
-            twin.state = Subspace(state.basis.copy(), state.weights.copy(), state.rest)
+            state["rule"] = copy.deepcopy(self.rule)
+            state["state"] = Subspace(
+                self.state.basis.copy(), self.state.weights.copy(), self.state.rest
+            )
+        twin.__setstate__(state)
         return twin
 
     def iterate(self) -> Subspace:
@@ -167,7 +177,7 @@ class Learner:
             return
         leading = self.average.leading(self.k) if self.average else None
         inner = block.inner(leading) if leading is not None else None
-        outcome = self.engine.advance(self.state, block, self._steps)
+        outcome = self._engine.advance(self.state, block, self._steps)
         self.state = outcome.state
         captured = outcome.captured if inner is None else np.einsum("ij,ij->i", inner, inner)
         if self.k == self.plan.d:
@@ -175,7 +185,7 @@ class Learner:
         self.score.add(captured, outcome.energy)
         self.second.add_energy(float(outcome.energy.sum()))
         if self.average is not None:
-            self.average.add(outcome.iterates, 1 if self.engine.batch else len(block))
+            self.average.add(outcome.iterates, 1 if self.batch else len(block))
 
     def _judge(self, block: Block) -> None:
         """Score a block with the leading directions of the second moment, found now and then."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +11,17 @@ from numpy.typing import NDArray
 from onepass.sources.buffers import Buffers
 from onepass.sources.files.columnar import Columnar, blocks, library
 
+# Streaming takes about this much for each column: a page and a dictionary, both up to 1 MB.
+_STREAMED_COLUMN = 2 << 20
 _BUFFERED = 1 << 22
 
 
 class ParquetTable(Columnar):
-    """A parquet file, read row group by row group."""
+    """A parquet file, read row group by row group.
+
+    A row group is decoded as a whole or streamed, whichever takes less memory: at most its own
+    size, and at most a few megabytes for each column.
+    """
 
     def __init__(self, path: str) -> None:
         library("parquet")
@@ -31,22 +38,30 @@ class ParquetTable(Columnar):
 
         assert self.names is not None
         names = [self.names[j] for j in columns.tolist()]
-        # Without a buffer of its own for each column, whole row groups are read at once, which may
-        # be hundreds of megabytes.
+        # Without a buffer of its own for each column, all of a row group is read at once.
         buffer_size = max(1 << 16, min(1 << 20, _BUFFERED // len(names)))
         with pyarrow.parquet.ParquetFile(
             self.path, pre_buffer=False, buffer_size=buffer_size
         ) as file:
-            lengths = [
-                file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)
-            ]
-            first = 0
-            while first < len(lengths) and lengths[first] <= start:
-                start -= lengths[first]
-                first += 1
-            groups = list(range(first, len(lengths)))
-            if groups:
-                found = file.iter_batches(
-                    block_rows, row_groups=groups, columns=names, use_threads=False
-                )
-                yield from blocks(found, names, start, buffers)
+            for group in range(file.metadata.num_row_groups):
+                length = file.metadata.row_group(group).num_rows
+                if length > start:
+                    found = _record_batches(file, group, names, length, block_rows)
+                    yield from blocks(found, names, start, buffers)
+                start = max(0, start - length)
+                # Otherwise what a row group needed stays with this process.
+                pyarrow.default_memory_pool().release_unused()
+
+
+def _record_batches(
+    file: Any, group: int, names: list[str], length: int, block_rows: int
+) -> Iterator[Any]:
+    """Yield the record batches of one row group."""
+    # One thread: more of them take more memory, and other work is waiting for the cores.
+    if length * 8 <= _STREAMED_COLUMN:
+        whole = file.read_row_group(group, columns=names, use_threads=False)
+        yield from whole.to_batches(max_chunksize=block_rows)
+    else:
+        yield from file.iter_batches(
+            block_rows, row_groups=[group], columns=names, use_threads=False
+        )
