@@ -19,8 +19,8 @@ _BUFFERED = 1 << 22
 class ParquetTable(Columnar):
     """A parquet file, read row group by row group.
 
-    A row group is decoded as a whole or streamed, whichever takes less memory: at most its own
-    size, and at most a few megabytes for each column.
+    A row group is decoded column by column or streamed, whichever takes less memory: at most its
+    own size, and at most a few megabytes for each column.
     """
 
     def __init__(self, path: str) -> None:
@@ -57,10 +57,16 @@ def _record_batches(
     file: Any, group: int, names: list[str], length: int, block_rows: int
 ) -> Iterator[Any]:
     """Yield the record batches of one row group."""
+    import pyarrow as pa
+
     # One thread: more of them take more memory, and other work is waiting for the cores.
     if length * 8 <= _STREAMED_COLUMN:
-        whole = file.read_row_group(group, columns=names, use_threads=False)
-        yield from whole.to_batches(max_chunksize=block_rows)
+        # Column by column, so that only one at a time holds pages and a dictionary.
+        columns = [
+            file.read_row_group(group, columns=[name], use_threads=False).column(name)
+            for name in names
+        ]
+        yield from pa.table(columns, names=names).to_batches(max_chunksize=block_rows)
     else:
         yield from file.iter_batches(
             block_rows, row_groups=[group], columns=names, use_threads=False
