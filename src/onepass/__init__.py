@@ -23,7 +23,7 @@ _HOMES = {
 }
 _MODULES = ["metrics", "rounding", "schedules", "sources"]
 
-__all__ = ["__version__", *_HOMES, *_MODULES]  # noqa: PLE0604
+__all__ = ["__version__", *_HOMES, *_MODULES]
 
 
 def __getattr__(name: str) -> Any:

@@ -35,11 +35,14 @@ class Rule(Protocol):
         width: int,
         steps: NDArray[np.float64],
         total: NDArray[np.float64],
-    ) -> tuple[Subspace, NDArray[np.float64], float]: ...
+    ) -> tuple[Subspace, NDArray[np.float64], float]:
+        """Take rows one by one."""
 
-    def batch(self, state: Subspace, rows: NDArray[np.float64], step: float) -> Subspace: ...
+    def batch(self, state: Subspace, rows: NDArray[np.float64], step: float) -> Subspace:
+        """Take one step with a batch."""
 
-    def primal(self, state: Subspace) -> Subspace: ...
+    def primal(self, state: Subspace) -> Subspace:
+        """Return the iterate M that a state stands for."""
 
 
 @dataclass(frozen=True)
@@ -97,9 +100,7 @@ class Engine:
         take = self._take_batch if self.batch else self._take_rows
         return take(state, Subspace(frame.basis, state.weights, state.rest), frame, steps)
 
-    def _take_rows(
-        self, state: Subspace, small: Subspace, frame: Frame, steps: Steps
-    ) -> Outcome:
+    def _take_rows(self, state: Subspace, small: Subspace, frame: Frame, steps: Steps) -> Outcome:
         """Take the rows of a block one by one."""
         n = frame.coordinates.shape[1] if self.averaging else 0
         total = np.zeros((n, n))
@@ -113,9 +114,7 @@ class Engine:
             iterates = [Subspace(lifted, values[kept] + rests, rests)]
         return self._outcome(moved, frame, captured, iterates)
 
-    def _take_batch(
-        self, state: Subspace, small: Subspace, frame: Frame, steps: Steps
-    ) -> Outcome:
+    def _take_batch(self, state: Subspace, small: Subspace, frame: Frame, steps: Steps) -> Outcome:
         """Take one step with the mean gradient of the block."""
         rows = frame.coordinates
         inside = rows @ small.top(self.rule.k).T

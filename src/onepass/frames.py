@@ -89,7 +89,7 @@ class Room:
         return {"_arrays": [np.empty((0, 0)), np.empty((0, 0))]}
 
     def stack(self, basis: NDArray, below: int) -> NDArray:
-        """Return [basis; room for `below` rows], without a copy where the basis is there already."""
+        """Return [basis; room for `below` rows], without a copy where the basis is there."""
         self._fit(0, len(basis) + below, basis)
         front = self._arrays[0]
         if not np.may_share_memory(front, basis):
@@ -134,7 +134,7 @@ class Frame(ABC):
     sound: bool
 
     @abstractmethod
-    def carry(self, coefficients: NDArray[np.float64], room: Room | None = None) -> NDArray:
+    def carry(self, coefficients: NDArray, room: Room | None = None) -> NDArray:
         """Return ``coefficients @ frame`` in d dimensions, in `room` where given."""
 
 
@@ -147,7 +147,7 @@ class GramFrame(Frame):
     stack: NDArray[np.floating]
     sparse: Any
 
-    def carry(self, coefficients, room=None):  # noqa: D102
+    def carry(self, coefficients: NDArray, room: Room | None = None) -> NDArray:
         combination = solve_right(coefficients, self.factor)
         if self.mixing is not None:
             combination = combination @ self.mixing
@@ -169,7 +169,7 @@ class FormedFrame(Frame):
     vectors: NDArray[np.float64]
     dtype: np.dtype
 
-    def carry(self, coefficients, room=None):  # noqa: D102
+    def carry(self, coefficients: NDArray, room: Room | None = None) -> NDArray:
         return (coefficients @ self.vectors).astype(self.dtype, copy=False)
 
 
@@ -179,7 +179,7 @@ class WholeSpace(Frame):
 
     dtype: np.dtype
 
-    def carry(self, coefficients, room=None):  # noqa: D102
+    def carry(self, coefficients: NDArray, room: Room | None = None) -> NDArray:
         return coefficients.astype(self.dtype)
 
 
@@ -257,7 +257,9 @@ def _gram_frame(basis: NDArray, block: Block, room: Room) -> GramFrame | None:
         coordinates[still[m:]] = 0.0
     factor *= length[:, None]
     small = np.eye(m, len(factor))
-    return GramFrame(small, coordinates, m, energy, pivot >= SOUND[dtype], factor, mixing, stack, sparse)
+    return GramFrame(
+        small, coordinates, m, energy, pivot >= SOUND[dtype], factor, mixing, stack, sparse
+    )
 
 
 def _left(energy: NDArray[np.float64], summands: NDArray[np.float64]) -> float:

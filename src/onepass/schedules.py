@@ -46,7 +46,9 @@ class InverseSqrt(Schedule):
 
     scale: float
 
-    def steps(self, number, gradients, diameter):  # noqa: D102
+    def steps(
+        self, number: NDArray[np.float64], gradients: NDArray[np.float64], diameter: float
+    ) -> NDArray[np.float64]:
         return self.scale / np.sqrt(number)
 
 
@@ -63,7 +65,9 @@ class Constant(Schedule):
 
     step: float
 
-    def steps(self, number, gradients, diameter):  # noqa: D102
+    def steps(
+        self, number: NDArray[np.float64], gradients: NDArray[np.float64], diameter: float
+    ) -> NDArray[np.float64]:
         return np.full(len(number), self.step)
 
 
@@ -83,6 +87,8 @@ class AdaGradNorm(Schedule):
 
     scale: float = 1.0
 
-    def steps(self, number, gradients, diameter):  # noqa: D102
+    def steps(
+        self, number: NDArray[np.float64], gradients: NDArray[np.float64], diameter: float
+    ) -> NDArray[np.float64]:
         seen = np.where(gradients > 0, gradients, np.inf)  # nothing seen: the step moves nothing
         return self.scale * diameter / np.sqrt(2.0) / seen

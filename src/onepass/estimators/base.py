@@ -15,7 +15,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from onepass.estimators.captured import Captured
-from onepass.estimators.checking import check_block, check_finite, check_rows, check_weights, is_source
+from onepass.estimators.checking import (
+    check_block,
+    check_finite,
+    check_rows,
+    check_weights,
+    is_source,
+)
 from onepass.estimators.learner import Learner
 from onepass.estimators.persistence import save
 from onepass.estimators.published import Published, publish
@@ -38,6 +44,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     center: bool
     random_state: Any
     block_size: Any
+    _learner: Learner
+    _learned_with: dict[str, Any]
 
     @abstractmethod
     def _learner_for(self, X: Any) -> Learner:

@@ -79,7 +79,8 @@ class CappedMSG(MSG):
 
     References
     ----------
-    .. [1] R. Arora, A. Cotter, N. Srebro, "Stochastic Optimization of PCA with Capped MSG", NIPS 2013.
+    .. [1] R. Arora, A. Cotter, N. Srebro, "Stochastic Optimization of PCA with Capped MSG",
+       NIPS 2013.
 
     Examples
     --------

@@ -53,7 +53,8 @@ class ERM(Estimator):
 
     References
     ----------
-    .. [1] R. Arora, A. Cotter, N. Srebro, "Stochastic Optimization of PCA with Capped MSG", NIPS 2013.
+    .. [1] R. Arora, A. Cotter, N. Srebro, "Stochastic Optimization of PCA with Capped MSG",
+       NIPS 2013.
 
     Examples
     --------

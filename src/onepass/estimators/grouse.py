@@ -58,9 +58,10 @@ class Grouse(StartingEstimator):
 
     References
     ----------
-    .. [1] R. Arora, A. Cotter, N. Srebro, "Stochastic Optimization of PCA with Capped MSG", NIPS 2013.
-    .. [2] L. Balzano, R. Nowak, B. Recht, "Online Identification and Tracking of Subspaces from Highly
-       Incomplete Information", Allerton 2010.
+    .. [1] R. Arora, A. Cotter, N. Srebro, "Stochastic Optimization of PCA with Capped MSG",
+       NIPS 2013.
+    .. [2] L. Balzano, R. Nowak, B. Recht, "Online Identification and Tracking of Subspaces
+       from Highly Incomplete Information", Allerton 2010.
 
     Examples
     --------

@@ -15,8 +15,8 @@ from onepass.rules.incremental import Incremental as Rule
 class Incremental(IterateEstimator):
     """The incremental algorithm: the second moment of the rows, truncated after every row.
 
-    No steps to choose, and the fastest progress where it works; but with K = k it gets stuck on data
-    whose rows are orthogonal, as the paper's Section 5.2 shows.
+    No steps to choose, and the fastest progress where it works; but with K = k it gets stuck on
+    data whose rows are orthogonal, as the paper's Section 5.2 shows.
 
     Parameters
     ----------
@@ -53,7 +53,8 @@ class Incremental(IterateEstimator):
 
     References
     ----------
-    .. [1] R. Arora, A. Cotter, N. Srebro, "Stochastic Optimization of PCA with Capped MSG", NIPS 2013.
+    .. [1] R. Arora, A. Cotter, N. Srebro, "Stochastic Optimization of PCA with Capped MSG",
+       NIPS 2013.
     .. [2] R. Arora, A. Cotter, K. Livescu, N. Srebro, "Stochastic Optimization for PCA and PLS",
        Allerton 2012.
 

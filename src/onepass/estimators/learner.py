@@ -54,6 +54,9 @@ class Learner:
         For what is random about the results.
     """
 
+    _settled: Learner | None
+    _shown: Any
+
     def __init__(
         self,
         plan: Plan,
@@ -72,7 +75,9 @@ class Learner:
         self.score = Score()
         self.rows_seen = 0
         self.steps_taken = 0
-        self.judges = np.zeros((0, plan.d))  # what rows are scored by where there is no rule
+        self.judges: NDArray[np.floating] = np.zeros(
+            (0, plan.d)
+        )  # what rows are scored by where there is no rule
         self.judged = 0.0  # the weight of the rows when they were found
         self.gradients = 0.0  # root of the sum of the squared norms of all gradients
         self.waiting = Waiting(plan.chunk_rows, plan.d, plan.dtype, plan.is_sparse)
@@ -83,7 +88,7 @@ class Learner:
 
     def push(self, rows: Any, weights: NDArray[np.float64] | None = None) -> None:
         """Add rows of shape (r, d), checked already: finite, of the plan's dtype and kind."""
-        self._settled = self._shown = None
+        self._forget()
         if weights is not None:
             present = weights > 0.0
             rows, weights = rows[present], weights[present]
@@ -121,10 +126,13 @@ class Learner:
 
     def _equip(self) -> None:
         """Make what is not part of the state: the engine, and results that were looked at."""
-        self._settled: Learner | None = None
-        self._shown: Any = None
+        self._forget()
         if self.rule is not None:
             self._engine = Engine(self.rule, self.batch, self.average is not None)
+
+    def _forget(self) -> None:
+        """Forget results that were looked at."""
+        self._settled = self._shown = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be made again, so that looking at results changes nothing."""
@@ -204,7 +212,9 @@ class Learner:
             if (weights == 1.0).all():
                 return Block(rows)
             root = np.sqrt(weights).astype(self.plan.dtype)
-            return Block(sparse.diags_array(root) @ rows if self.plan.is_sparse else root[:, None] * rows)
+            return Block(
+                sparse.diags_array(root) @ rows if self.plan.is_sparse else root[:, None] * rows
+            )
         mixing = self.mean.mixing(weights)
         if self.plan.is_sparse:
             offset = self.mean.vector

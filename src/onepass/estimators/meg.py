@@ -59,7 +59,8 @@ class MEG(SteppingEstimator):
 
     References
     ----------
-    .. [1] R. Arora, A. Cotter, N. Srebro, "Stochastic Optimization of PCA with Capped MSG", NIPS 2013.
+    .. [1] R. Arora, A. Cotter, N. Srebro, "Stochastic Optimization of PCA with Capped MSG",
+       NIPS 2013.
     .. [2] M. Warmuth, D. Kuzmin, "Randomized Online PCA Algorithms with Regret Bounds that Are
        Logarithmic in the Dimension", JMLR 9, 2008.
 

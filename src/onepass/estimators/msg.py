@@ -18,8 +18,8 @@ class MSG(SteppingEstimator):
     """Matrix stochastic gradient: stochastic gradient descent on the convex relaxation of PCA.
 
     The iterate is a d x d matrix M with eigenvalues between 0 and 1 that sum to at most k (or to
-    k), of which only the eigenvectors of non-zero eigenvalues are kept. Its rank, and with it the cost
-    of a row, is free: see `CappedMSG` for the practical variant.
+    k), of which only the eigenvectors of non-zero eigenvalues are kept. Its rank, and with it the
+    cost of a row, is free: see `CappedMSG` for the practical variant.
 
     Parameters
     ----------
@@ -70,7 +70,8 @@ class MSG(SteppingEstimator):
 
     References
     ----------
-    .. [1] R. Arora, A. Cotter, N. Srebro, "Stochastic Optimization of PCA with Capped MSG", NIPS 2013.
+    .. [1] R. Arora, A. Cotter, N. Srebro, "Stochastic Optimization of PCA with Capped MSG",
+       NIPS 2013.
 
     Examples
     --------

@@ -62,9 +62,10 @@ class Oja(StartingEstimator):
 
     References
     ----------
-    .. [1] R. Arora, A. Cotter, N. Srebro, "Stochastic Optimization of PCA with Capped MSG", NIPS 2013.
-    .. [2] E. Oja, J. Karhunen, "On Stochastic Approximation of the Eigenvectors and Eigenvalues of the
-       Expectation of a Random Matrix", J. Math. Anal. Appl. 106, 1985.
+    .. [1] R. Arora, A. Cotter, N. Srebro, "Stochastic Optimization of PCA with Capped MSG",
+       NIPS 2013.
+    .. [2] E. Oja, J. Karhunen, "On Stochastic Approximation of the Eigenvectors and Eigenvalues
+       of the Expectation of a Random Matrix", J. Math. Anal. Appl. 106, 1985.
 
     Examples
     --------

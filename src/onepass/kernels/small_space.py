@@ -61,7 +61,7 @@ def scaled_norm(vector, width, scale):
 
 @jit
 def rotate(vectors, kept, size, basis, width, scratch):
-    """basis[:kept] = vectors[:kept, :size] @ basis[:size] on the first `width` columns."""
+    """Set basis[:kept] = vectors[:kept, :size] @ basis[:size] on the first `width` columns."""
     for i in range(kept):
         for c in range(width):
             scratch[i, c] = 0.0
@@ -115,7 +115,7 @@ def extend(basis, weights, rank, rest, inside, outside, residual, step, width):
 
 @jit
 def add_iterate(total, basis, weights, rank, rest, width):
-    """total += basis' diag(weights - rest) basis, on the upper triangle; nothing if it is empty."""
+    """Add basis' diag(weights - rest) basis to the upper triangle of `total`, if not empty."""
     if total.size:
         for i in range(rank):
             weight = weights[i] - rest

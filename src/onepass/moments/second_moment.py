@@ -172,7 +172,9 @@ class SecondMoment:
         if self.center:
             inner = inner - weights @ inner / weights.sum()
         weighted = (weights[:, None] * inner).astype(directions.dtype)
-        product = np.asarray(weighted.T @ rows) + held[:, None].astype(directions.dtype) * directions
+        product = (
+            np.asarray(weighted.T @ rows) + held[:, None].astype(directions.dtype) * directions
+        )
         core = np.diag(held) + weighted.T.astype(np.float64) @ inner
         if step.size:
             along = directions @ step

@@ -38,14 +38,14 @@ class Grouse(Rule):
         """Return the diameter of the set of projections of rank k."""
         return float(np.sqrt(2 * min(self.k, self.d - self.k)))
 
-    def room(self, rank: int, rows: int) -> int:  # noqa: D102
+    def room(self, rank: int, rows: int) -> int:
         return self.k
 
-    def advance(self, V, weights, state, rows, width, steps, captured, total):  # noqa: D102
+    def advance(self, V, weights, state, rows, width, steps, captured, total):
         _rows(V, weights, self.k, rows, width, steps, captured, total)
         return self.k, 0.0, 0.0
 
-    def batch(self, state, rows, step):  # noqa: D102
+    def batch(self, state, rows, step):
         raise NotImplementedError("Grassmannian SGD steps by single rows")
 
 

@@ -28,17 +28,17 @@ class Incremental(Rule):
     d: int
     cap: int
 
-    def diameter(self) -> float:  # noqa: D102
+    def diameter(self) -> float:
         return 1.0  # there is no step to scale
 
-    def room(self, rank: int, rows: int) -> int:  # noqa: D102
+    def room(self, rank: int, rows: int) -> int:
         return min(rank + rows, self.cap)
 
-    def advance(self, V, weights, state, rows, width, steps, captured, total):  # noqa: D102
+    def advance(self, V, weights, state, rows, width, steps, captured, total):
         rank = _rows(V, weights, state.rank, rows, width, captured, total, self.k, self.cap)
         return rank, 0.0, 0.0
 
-    def batch(self, state, rows, step):  # noqa: D102
+    def batch(self, state, rows, step):
         values, vectors = block_eigen(state.basis, state.weights, rows, 1.0, self.cap)
         return Subspace(vectors, values)
 
@@ -48,7 +48,11 @@ def _rows(V, sigma, m, rows, width, captured, total, k, cap):
     """Update and truncate for every row of a block; V and sigma are changed in place."""
     room, n = V.shape
     z, q, values = np.empty(room), np.empty(n), np.empty(room)
-    vectors, scratch, work = np.empty((room, room)), np.empty((room, n)), np.empty((WORK_ROWS, room))
+    vectors, scratch, work = (
+        np.empty((room, room)),
+        np.empty((room, n)),
+        np.empty((WORK_ROWS, room)),
+    )
     order = np.empty((ORDER_ROWS, room), np.int64)
     for t in range(len(rows)):
         width = min(width + 1, n)

@@ -48,10 +48,10 @@ class MEG(Rule):
         """Return sqrt(2 k log(d/k)), the entropy's counterpart of the diameter of MSG."""
         return float(np.sqrt(2 * self.k * np.log(self.d / self.k)))
 
-    def room(self, rank: int, rows: int) -> int:  # noqa: D102
+    def room(self, rank: int, rows: int) -> int:
         return min(rank + rows, self.d)
 
-    def advance(self, V, weights, state, rows, width, steps, captured, total):  # noqa: D102
+    def advance(self, V, weights, state, rows, width, steps, captured, total):
         if self.k == self.d:  # W = 0, M = I: there is nothing to learn
             captured[:] = np.einsum("ij,ij->i", rows, rows)
             return 0, state.rest, float(len(rows))
@@ -59,7 +59,7 @@ class MEG(Rule):
             V, weights, state.rank, state.rest, rows, width, steps, captured, total, self.d, self.k
         )
 
-    def batch(self, state, rows, step):  # noqa: D102
+    def batch(self, state, rows, step):
         if self.k == self.d:
             return state
         lifted = state.weights - state.rest
@@ -78,7 +78,11 @@ def _rows(V, a, m, rest, rows, width, steps, captured, total, d, k):
     n = V.shape[1]
     room = V.shape[0] + 1
     z, q, values, primal = np.empty(room), np.empty(n), np.empty(room), np.empty(room)
-    vectors, scratch, work = np.empty((room, room)), np.empty((room, n)), np.empty((WORK_ROWS, room))
+    vectors, scratch, work = (
+        np.empty((room, room)),
+        np.empty((room, n)),
+        np.empty((WORK_ROWS, room)),
+    )
     order = np.empty((ORDER_ROWS, room), np.int64)
     rests = 0.0
     for t in range(len(rows)):

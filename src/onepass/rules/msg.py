@@ -48,20 +48,20 @@ class MSG(Rule):
         """The cap K now."""
         return int(self.memory[CAP])
 
-    def diameter(self) -> float:  # noqa: D102
+    def diameter(self) -> float:
         k, d = self.k, self.d
         return float(np.sqrt(2 * min(k, d - k) if self.exact else min(2 * k, d)))
 
-    def room(self, rank: int, rows: int) -> int:  # noqa: D102
+    def room(self, rank: int, rows: int) -> int:
         return min(rank + rows, self.max_rank + (rows if self.grow else 0))
 
-    def advance(self, V, weights, state, rows, width, steps, captured, total):  # noqa: D102
+    def advance(self, V, weights, state, rows, width, steps, captured, total):
         return _rows(
             V, weights, state.rank, state.rest, rows, width, steps, captured, total,
             self.d, self.k, self.exact, self.grow, self.memory,
         )  # fmt: skip
 
-    def batch(self, state, rows, step):  # noqa: D102
+    def batch(self, state, rows, step):
         lifted = state.weights - state.rest
         values, vectors = block_eigen(state.basis, lifted, rows, step, self.max_rank)
         size = len(values)
@@ -80,7 +80,11 @@ def _rows(V, sigma, m, rest, rows, width, steps, captured, total, d, k, exact, g
     n = V.shape[1]
     room = V.shape[0] + 1
     z, q, values, multiplicities = np.empty(room), np.empty(n), np.empty(room), np.empty(room)
-    vectors, scratch, work = np.empty((room, room)), np.empty((room, n)), np.empty((WORK_ROWS, room))
+    vectors, scratch, work = (
+        np.empty((room, room)),
+        np.empty((room, n)),
+        np.empty((WORK_ROWS, room)),
+    )
     order = np.empty((ORDER_ROWS, room), np.int64)
     rests = 0.0
     for t in range(len(rows)):

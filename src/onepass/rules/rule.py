@@ -25,7 +25,7 @@ class Rule(ABC):
         return Subspace.empty(self.d, dtype=dtype)
 
     def primal(self, state: Subspace) -> Subspace:
-        """Return the iterate M that a state stands for: the state itself, but for mirror descent."""
+        """Return the iterate M that a state stands for: itself, but for mirror descent."""
         return state
 
     @abstractmethod

@@ -1,0 +1,51 @@
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+BIN := .venv/bin
+export OPENBLAS_NUM_THREADS ?= 1
+
+.PHONY: help
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+
+.venv/ready: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	@touch $@
+
+.PHONY: demo
+demo: .venv/ready  ## fit from a file in pieces, transform, score; under a minute
+	$(BIN)/onepass demo
+
+.PHONY: test
+test: .venv/ready  ## tests and doctests
+	$(BIN)/python -m pytest -n 2 -q
+	$(BIN)/python -m pytest -q --doctest-modules src/onepass
+
+.PHONY: lint
+lint: .venv/ready  ## format, lint, types, layers; changes nothing
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+.PHONY: check
+check: lint test  ## everything that must pass
+
+.PHONY: format
+format: .venv/ready  ## format and mend what can be mended
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+.PHONY: long
+long: .venv/ready  ## the tests that take minutes
+	$(BIN)/python -m pytest -n 2 -q -m long
+
+.PHONY: bench
+bench: .venv/ready  ## speed against other libraries
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
+	$(BIN)/python -m benchmarks
+
+.PHONY: clean
+clean:  ## remove what can be made again
+	rm -rf .venv build dist .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
