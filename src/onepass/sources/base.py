@@ -34,8 +34,13 @@ class SourceError(ValueError):
         if row is not None:
             place.append(f"row {row}")
         if column is not None:
-            place.append(f"column [{column}]" if isinstance(column, int) else f"column {column!r}")
+            place.append(f"column {called(column)}")
         return cls(f"{', '.join(place)}: {message}" if place else message)
+
+
+def called(column: str | int) -> str:
+    """Return how messages call a column: by its name, or by its index in brackets."""
+    return f"[{column}]" if isinstance(column, int) else repr(column)
 
 
 class Position(NamedTuple):

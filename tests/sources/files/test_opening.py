@@ -167,11 +167,24 @@ def test_several_arrays_in_a_file(tmp_path, suffix):
         group = zarr.create_group(path)
         for name, array in (("x", ROWS), ("y", -ROWS), ("label", np.arange(6))):
             group.create_array(name, shape=array.shape, dtype=array.dtype)[:] = array
-    with pytest.raises(SourceError, match=r"'x', 'y'\. Choose one with"):
+    with pytest.raises(SourceError, match=r"rows and columns have 'x', 'y'\. Choose one with"):
         open_source(path)
     assert rows(open_source(f"{path}::y")) == (-ROWS).tolist()
     with pytest.raises(SourceError, match="no array 'label' of rows and columns"):
         open_source(f"{path}::label")
+
+
+def test_an_array_of_three_dimensions_is_not_passed_over(tmp_path):
+    np.savez(tmp_path / "a.npz", picture=np.ones((2, 2, 2)), truth=ROWS)
+    with pytest.raises(SourceError, match="have 'truth', more dimensions have 'picture'"):
+        open_source(tmp_path / "a.npz")
+    assert rows(open_source(f"{tmp_path / 'a.npz'}::truth")) == ROWS.tolist()
+
+
+def test_columns_without_names_are_listed_by_index(tmp_path):
+    (tmp_path / "a.csv").write_text("1,a,b\n2,c,d\n")
+    with pytest.raises(SourceError, match=r"column \[1\]: .* 'a'; the same is true of \[2\]"):
+        open_source(tmp_path / "a.csv")
 
 
 @pytest.mark.parametrize("array", [np.ones(3), np.ones((2, 2, 2)), np.ones((2, 0)), np.array(1.0)])

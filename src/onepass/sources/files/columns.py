@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.sources.base import SourceError
+from onepass.sources.base import SourceError, called
 from onepass.sources.files.table import Table
 
 
@@ -117,13 +117,13 @@ def _check_numeric(table: Table, columns: NDArray[np.intp], hint: bool) -> None:
         return
     message = f"it holds {table.why_not_numeric(bad[0])}"
     if len(bad) > 1:
-        message += f"; the same is true of {_listed([str(table.column(j)) for j in bad[1:]])}"
+        message += f"; the same is true of {_listed([table.column(j) for j in bad[1:]])}"
     if hint:
         message += ". Choose columns, or skip those that are not numeric"
     raise SourceError.at(message, file=table.path, column=table.column(bad[0]))
 
 
-def _listed(names: list[str], most: int = 8) -> str:
-    """Return names as text, not too many of them."""
-    text = ", ".join(map(repr, names[:most]))
+def _listed(names: Sequence[str | int], most: int = 8) -> str:
+    """Return columns as text, not too many of them."""
+    text = ", ".join(map(called, names[:most]))
     return text + (f" and {len(names) - most} more" if len(names) > most else "")

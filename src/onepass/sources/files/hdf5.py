@@ -19,9 +19,9 @@ class Hdf5Table(Rectangular):
     def __init__(self, path: str) -> None:
         self._file, name = split(path)
         with _library().File(self._file, "r") as file:
-            candidates: list[str] = []
-            file.visititems(lambda key, node: _note(candidates, key, node))
-            self._name = choose_array(self._file, name, candidates)
+            shapes: dict[str, tuple[int, ...]] = {}
+            file.visititems(lambda key, node: _note(shapes, key, node))
+            self._name = choose_array(self._file, name, shapes)
             data = file[self._name]
             chunk_rows = data.chunks[0] if data.chunks else 1
             super().__init__(path, data.shape, data.dtype, chunk_rows)
@@ -38,10 +38,10 @@ class Hdf5Table(Rectangular):
             yield fetch
 
 
-def _note(candidates: list[str], key: str, node: Any) -> None:
-    """Remember the name of a two-dimensional data set; a group has no shape."""
-    if len(getattr(node, "shape", None) or ()) == 2:
-        candidates.append(key)
+def _note(shapes: dict[str, tuple[int, ...]], key: str, node: Any) -> None:
+    """Remember the shape of a data set; a group has none, and an empty one is None."""
+    if getattr(node, "shape", None) is not None:
+        shapes[key] = node.shape
 
 
 def _library() -> Any:

@@ -28,8 +28,8 @@ def open_npz(path: str) -> Table:
                 headers[info.filename.removesuffix(".npy")] = read_header(member)
     if name is None and {"data", "indptr", "indices", "shape"} <= headers.keys():
         return SparseNpzTable(path)
-    candidates = [key for key, (shape, _, _) in headers.items() if len(shape) == 2]
-    return NpzTable(path, choose_array(file, name, candidates))
+    shapes = {key: shape for key, (shape, _, _) in headers.items()}
+    return NpzTable(path, choose_array(file, name, shapes))
 
 
 class NpzTable(Rectangular):

@@ -20,11 +20,11 @@ class ZarrTable(Rectangular):
         node = _library().open(self._folder, mode="r")
         self._name = None
         if not hasattr(node, "shape"):
-            candidates = [key for key, array in node.arrays() if len(array.shape) == 2]
+            shapes = {key: array.shape for key, array in node.arrays()}
             # A name may lead deeper than the arrays that are listed.
-            if name is not None and "/" in name and len(getattr(node[name], "shape", ())) == 2:
-                candidates.append(name)
-            self._name = choose_array(self._folder, name, candidates)
+            if name is not None and "/" in name and hasattr(node[name], "shape"):
+                shapes[name] = node[name].shape
+            self._name = choose_array(self._folder, name, shapes)
             node = node[self._name]
         chunk_rows = (node.shards or node.chunks)[0]
         super().__init__(path, node.shape, node.dtype, chunk_rows)
