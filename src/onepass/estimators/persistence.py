@@ -51,6 +51,11 @@ PARTS = [
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator to a model file."""
+    model_file.write(path, *pack(estimator))
+
+
+def pack(estimator: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the header and the arrays that a model file of a fitted estimator consists of."""
     params = dict(estimator._learned_with)
     if not isinstance(params.get("random_state"), int | None):
         params["random_state"] = None  # what it was needed for is in the state already
@@ -63,7 +68,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
         "params": _encode(params, arrays),
         "learner": _encode(estimator._learner, arrays),
     }
-    model_file.write(path, header, arrays)
+    return header, arrays
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -93,7 +98,13 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> model.n_samples_seen_
     500
     """
-    header, arrays = model_file.read(path)
+    return unpack(*model_file.read(path), path)
+
+
+def unpack(
+    header: dict[str, Any], arrays: dict[str, NDArray[Any]], path: str | os.PathLike[str]
+) -> Any:
+    """Return the estimator of the content of a model file, read from `path`; see `load`."""
     try:
         name = header["estimator"]
         cls = getattr(importlib.import_module(ESTIMATORS[name]), name)
