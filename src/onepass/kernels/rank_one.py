@@ -23,93 +23,75 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from onepass.kernels.buffers import (
+    BASE,
+    COSINE,
+    DIAGONAL,
+    FIRST,
+    KEPT,
+    OFFSET,
+    ORDER_ROWS,
+    PLACE,
+    POLE,
+    SECOND,
+    SINE,
+    SORTED,
+    WEIGHT,
+    WORK_ROWS,
+    Z,
+    workspace,
+)
 from onepass.kernels.compiling import jit
-from onepass.kernels.secular import secular_root
+from onepass.kernels.eigenvectors import write_eigenvectors
+from onepass.kernels.secular import secular_roots
 from onepass.kernels.sorting import sort_descending
 
-WORK_ROWS = 8
-ORDER_ROWS = 5
+__all__ = ["ORDER_ROWS", "WORK_ROWS", "rank_one", "workspace"]
 
-TINY_GAP = 2.0**-200
+# In units of the largest pole, or weight: what is below would leave the floating-point range.
+TINY_GAP = 2.0**-100
 TINY_WEIGHT = 2.0**-200
-TINY_OFFSET = 2.0**-1000
-
-
-def workspace(capacity: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the buffers ``work, order`` that `rank_one` needs for any n up to `capacity`."""
-    return np.empty((WORK_ROWS, capacity)), np.empty((ORDER_ROWS, capacity), np.int64)
+TINY_OFFSET = 2.0**-300
 
 
 @jit
-def _exponent(n: int, array: NDArray[np.float64], otherwise: int) -> int:
-    """Return the binary exponent of the largest magnitude, or `otherwise` if all are zero.
-
-    Kept within the range in which 2 to that power has an inverse.
-    """
-    largest = 0.0
-    for i in range(n):
-        largest = max(largest, abs(array[i]))
+def _exponent(largest: float, otherwise: int) -> int:
+    """Return the binary exponent of a magnitude, kept in the range where powers have inverses."""
     exponent = math.frexp(largest)[1] if largest > 0.0 else otherwise
     return max(-1000, min(1000, exponent))
 
 
 @jit
 def _deflate(
-    n: int,
-    poles: NDArray[np.float64],
-    z: NDArray[np.float64],
-    inverse: float,
-    work: NDArray[np.float64],
-    order: NDArray[np.int64],
+    n: int, inverse: float, work: NDArray[np.float64], order: NDArray[np.int64]
 ) -> tuple[int, int]:
     """Separate the poles of the secular equation from the eigenvalues that are known already.
 
-    On entry ``order[0]`` sorts the scaled `poles` (n,), descending. On return ``order[1][:m]`` are
-    the indices of the m poles that stay and ``order[1][m:n]`` those deflated, each descending; the
-    rotations of ties are in ``order[2:4]`` (pairs of indices) and ``work[2:4]`` (cosine, sine).
-    Returns m and the number of rotations.
+    On return ``order[KEPT, :m]`` are the indices of the m poles that stay and ``order[KEPT, m:n]``
+    those of the others, each by descending pole. The rotations of equal poles are in rows FIRST and
+    SECOND (indices), COSINE and SINE. Returns m and the number of rotations.
     """
-    kept, gone, rotations = order[1], order[4], 0
-    m = 0
+    m, rotations = 0, 0
     for p in range(n):
-        i = order[0][p]
-        weight = z[i] * z[i]
+        i = order[SORTED, p]
+        z = work[Z, i]
+        weight = z * z
+        last = order[KEPT, m - 1] if m > 0 else i
         if weight <= TINY_WEIGHT or weight <= inverse * TINY_OFFSET:
-            gone[p - m] = i
-        elif m > 0 and poles[kept[m - 1]] - poles[i] <= TINY_GAP:
-            last = kept[m - 1]
-            length = math.sqrt(z[last] * z[last] + weight)
-            order[2, rotations], order[3, rotations] = last, i
-            work[2, rotations], work[3, rotations] = z[last] / length, z[i] / length
+            order[PLACE, p - m] = i
+        elif m > 0 and work[DIAGONAL, last] - work[DIAGONAL, i] <= TINY_GAP:
+            length = math.sqrt(work[Z, last] * work[Z, last] + weight)
+            order[FIRST, rotations], order[SECOND, rotations] = last, i
+            work[COSINE, rotations], work[SINE, rotations] = work[Z, last] / length, z / length
+            work[Z, last] = length
             rotations += 1
-            z[last], z[i] = length, 0.0
-            gone[p - m] = i
+            order[PLACE, p - m] = i
         else:
-            kept[m] = i
+            order[KEPT, m] = i
             m += 1
     for p in range(n - m):
-        kept[m + p] = gone[p]
+        order[KEPT, m + p] = order[PLACE, p]
     return m, rotations
-
-
-@jit
-def _weights(
-    m: int,
-    d: NDArray[np.float64],
-    base: NDArray[np.float64],
-    offset: NDArray[np.float64],
-    z: NDArray[np.float64],
-) -> None:
-    """Overwrite z (m,) with the one, up to a factor, whose roots are exactly ``base + offset``.
-
-    z_j^2 is proportional to prod_i (x_i - d_j) / prod_{i != j} (d_i - d_j).
-    """
-    for j in range(m):
-        product = abs((base[j] - d[j]) + offset[j])
-        for i in range(m):
-            if i != j:
-                product *= ((base[i] - d[j]) + offset[i]) / (d[i] - d[j])
-        z[j] = math.copysign(math.sqrt(abs(product)), z[j])
 
 
 @jit
@@ -149,61 +131,50 @@ def rank_one(
     >>> values
     array([9.77200187, 1.22799813])
     """
-    poles, weighted = work[0], work[1]
-    high_z = _exponent(n, z, 0)
-    high = _exponent(n, diagonal, 2 * high_z)
+    largest, largest_z = 0.0, 0.0
+    for i in range(n):
+        largest, largest_z = max(largest, abs(diagonal[i])), max(largest_z, abs(z[i]))
+    high_z = _exponent(largest_z, 0)
+    high = _exponent(largest, 2 * high_z)
     scale, scale_z = math.ldexp(1.0, high), math.ldexp(1.0, high_z)
     for i in range(n):
-        poles[i] = diagonal[i] / scale
-        weighted[i] = z[i] / scale_z
-    # The factor of z z' in units of the scaled diagonal is 1 / inverse.
-    inverse = math.ldexp(1.0, max(-200, min(1020, high - 2 * high_z)))
+        work[DIAGONAL, i] = diagonal[i] / scale
+        work[Z, i] = z[i] / scale_z
+    # In these units the matrix is diag + z z' / inverse.
+    inverse = math.ldexp(1.0, max(-100, min(320, high - 2 * high_z)))
 
-    sort_descending(n, poles, order[0], order[1])
-    m, rotations = _deflate(n, poles, weighted, inverse, work, order)
-
-    d, u, w, base, offset = work[4], work[5], work[6], work[7], values
-    kept = order[1]
+    sort_descending(n, work[DIAGONAL], order[SORTED], order[KEPT])
+    m, rotations = _deflate(n, inverse, work, order)
+    total = 0.0
     for j in range(m):
-        d[j] = poles[kept[j]]
-        u[j] = weighted[kept[j]]
-        w[j] = u[j] * u[j]
-    for i in range(m):
-        base[i], offset[i] = secular_root(i, m, d, w, inverse)
-    _weights(m, d, base, offset, u)
+        i = order[KEPT, j]
+        work[POLE, j] = work[DIAGONAL, i]
+        work[WEIGHT, j] = work[Z, i] * work[Z, i]
+        total += work[WEIGHT, j]
+    secular_roots(m, inverse, work, order)
 
-    for i in range(n):
-        for j in range(n):
-            vectors[i, j] = 0.0
-    # From the last row to the first, so that `values`, which holds the offsets, is read before it
-    # is written: root i goes to row i or below.
-    root, known = m - 1, n - 1
-    for row in range(n - 1, -1, -1):
-        if known < m or (root >= 0 and base[root] + offset[root] <= poles[kept[known]]):
-            x, tau = base[root], offset[root]
-            square = 0.0
-            for j in range(m):
-                entry = u[j] * (tau / ((d[j] - x) - tau))
-                w[j] = entry
-                square += entry * entry
-            length = math.sqrt(square)
-            for j in range(m):
-                vectors[row, kept[j]] = w[j] / length
-            values[row] = (x + tau) * scale
-            if root == 0 and high - 2 * high_z < -200:
-                norm = 0.0
-                for j in range(m):
-                    norm += weighted[kept[j]] * weighted[kept[j]]
-                values[row] = norm * scale_z * scale_z
-            root -= 1
+    if m < n:
+        for i in range(n):
+            for j in range(n):
+                vectors[i, j] = 0.0
+    root, known = 0, m
+    for row in range(n):
+        x = work[BASE, root] + work[OFFSET, root] if root < m else -math.inf
+        if known < n and work[DIAGONAL, order[KEPT, known]] > x:
+            values[row] = work[DIAGONAL, order[KEPT, known]] * scale
+            vectors[row, order[KEPT, known]] = 1.0
+            known += 1
         else:
-            vectors[row, kept[known]] = 1.0
-            values[row] = poles[kept[known]] * scale
-            known -= 1
+            values[row] = x * scale
+            order[PLACE, root] = row
+            root += 1
+    if m > 0 and high - 2 * high_z < -100:  # beyond the units: the largest is |z|^2
+        values[order[PLACE, 0]] = total * scale_z * scale_z
+    write_eigenvectors(m, work, order, vectors)
 
     for p in range(rotations - 1, -1, -1):
-        first, second = order[2, p], order[3, p]
-        c, s = work[2, p], work[3, p]
+        first, second = order[FIRST, p], order[SECOND, p]
+        c, s = work[COSINE, p], work[SINE, p]
         for row in range(n):
             a, b = vectors[row, first], vectors[row, second]
             vectors[row, first] = c * a - s * b

@@ -1,4 +1,18 @@
-"""The roots of the secular equation, each as an offset from its nearest pole."""
+"""The roots of the secular equation, all at once, each as an offset from its nearest pole.
+
+With poles d strictly descending and weights w positive, the equation and its m roots are::
+
+    f(x) = inverse + sum_j w_j / (d_j - x) = 0,      d_0 < x_0,  d_i < x_i < d_{i-1}
+
+A root is kept as ``base + offset`` with `base` the nearest pole, and every distance is computed as
+``(d_j - base) - offset``, which is accurate even if x itself rounds to a pole. Each step solves
+``c + s / (d_i - x) + t / (d_{i-1} - x) = 0`` with the c, s, t that match f and its first two
+derivatives: that converges cubically and from one side (Borges and Gragg 1993). The largest root
+has its second pole at infinity.
+
+The roots are worked on together, pole by pole, in loops over roots that the compiler vectorises;
+those that have converged leave. Everything is in rows of one buffer (`kernels.buffers`).
+"""
 
 from __future__ import annotations
 
@@ -7,127 +21,129 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from onepass.kernels.buffers import (
+    BASE,
+    FAR,
+    OFFSET,
+    POLE,
+    SLOPE,
+    SLOT,
+    SLOT_BASE,
+    SLOT_OFFSET,
+    VALUE,
+    WEIGHT,
+)
 from onepass.kernels.compiling import jit
+from onepass.kernels.secular_start import first_offsets
 
-MAX_STEPS = 60
+MAX_SWEEPS = 100
 EPS = 2.0**-52
+# A cubic step of this size, relative to the offset, leaves an error below rounding.
+SMALL_STEP = 1e-6
 
 
 @jit
-def _step(f: float, p: float, q: float, a: float, b: float) -> float:
-    """Return the root y of f + p y / (1 - a y) + q y / (1 - b y) with 1 - a y, 1 - b y > 0."""
-    linear = p + q - f * (a + b)
-    square = f * a * b - p * b - q * a
-    spread = math.sqrt(max(0.0, linear * linear - 4.0 * f * square))
-    if linear > 0.0:
-        return -2.0 * f / (linear + spread)
-    return (spread - linear) / (2.0 * square)
+def _sums(m: int, slots: int, work: NDArray[np.float64]) -> None:
+    """Write the three sums over the poles of the first `slots` slots. Two poles share a division.
+
+    With r_j = offset / (d_j - x): f, but for `inverse`; the slope, sum_j w_j / (d_j - x) r_j; and
+    the same with another factor 1 + r_j, which is zero for the base: what is far.
+    """
+    d, w, base, offset = work[POLE], work[WEIGHT], work[SLOT_BASE], work[SLOT_OFFSET]
+    f, slope, far = work[VALUE], work[SLOPE], work[FAR]
+    for s in range(slots):
+        f[s] = 0.0
+        slope[s] = 0.0
+        far[s] = 0.0
+    for pair in range(m >> 1):
+        j = 2 * pair
+        d0, w0, d1, w1 = d[j], w[j], d[j + 1], w[j + 1]
+        for s in range(slots):
+            gap0, gap1 = d0 - base[s], d1 - base[s]
+            apart0, apart1 = gap0 - offset[s], gap1 - offset[s]
+            both = 1.0 / (apart0 * apart1)
+            inverse0, inverse1 = both * apart1, both * apart0
+            term0, term1 = w0 * inverse0, w1 * inverse1
+            part0, part1 = term0 * (offset[s] * inverse0), term1 * (offset[s] * inverse1)
+            f[s] += term0 + term1
+            slope[s] += part0 + part1
+            far[s] += part0 * (gap0 * inverse0) + part1 * (gap1 * inverse1)
+    if m & 1:
+        d0, w0 = d[m - 1], w[m - 1]
+        for s in range(slots):
+            gap0 = d0 - base[s]
+            inverse0 = 1.0 / (gap0 - offset[s])
+            term0 = w0 * inverse0
+            part0 = term0 * (offset[s] * inverse0)
+            f[s] += term0
+            slope[s] += part0
+            far[s] += part0 * (gap0 * inverse0)
 
 
 @jit
-def _first_top(m: int, d: NDArray[np.float64], w: NDArray[np.float64], inverse: float) -> float:
-    """Return a first offset for the largest root: all poles but d[0] gathered in their mean."""
-    total, mean = 0.0, 0.0
-    for j in range(1, m):
-        total += w[j]
-        mean += w[j] * (d[0] - d[j])
-    if total == 0.0:
-        return w[0] / inverse
-    mean /= total
-    own = w[0] / inverse
-    linear = own + total / inverse - mean
-    spread = math.sqrt(linear * linear + 4.0 * own * mean)
-    if linear > 0.0:
-        return 0.5 * (linear + spread)
-    return own * (2.0 * mean / (spread - linear))
-
-
-@jit
-def _first(
-    i: int, m: int, d: NDArray[np.float64], w: NDArray[np.float64], inverse: float
-) -> tuple[int, float]:
-    """Return the pole nearest to root i > 0 and a first offset: the other poles held constant."""
-    gap = d[i - 1] - d[i]
-    half = 0.5 * gap
-    rest = inverse
+def _noise(m: int, s: int, inverse: float, work: NDArray[np.float64]) -> float:
+    """Return the rounding error that f may have in slot s."""
+    size = inverse
     for j in range(m):
-        if j != i and j != i - 1:
-            rest += w[j] / ((d[j] - d[i]) - half)
-    near = i if rest + (w[i - 1] - w[i]) / half >= 0.0 else i - 1
-    # With the sign of the offset t, for 0 < |t| <= half and the other pole at distance gap:
-    # rest - w_near / t + w_far / (sign * gap - t) = 0
-    sign = 1.0 if near == i else -1.0
-    size = abs(rest) * gap + w[i] + w[i - 1]
-    slope = sign * rest * gap / size
-    linear = slope + (w[i] + w[i - 1]) / size
-    own = w[near] / size
-    spread = math.sqrt(max(0.0, linear * linear - 4.0 * slope * own))
-    share = 2.0 * own / (linear + spread) if linear > 0.0 else 0.5 * (linear - spread) / slope
-    return near, sign * min(share * gap, half)
+        apart = (work[POLE, j] - work[SLOT_BASE, s]) - work[SLOT_OFFSET, s]
+        size += abs(work[WEIGHT, j] / apart)
+    return EPS * size
 
 
 @jit
-def secular_root(
-    i: int, m: int, d: NDArray[np.float64], w: NDArray[np.float64], inverse: float
-) -> tuple[float, float]:
-    """Return ``pole, offset`` such that their sum is the root i of the secular equation.
-
-    The equation is ``inverse + sum_j w[j] / (d[j] - x) = 0``. Each step solves
-    ``c + s / (d[i] - x) + t / (d[i - 1] - x) = 0`` with the c, s and t that match f and its first
-    two derivatives (Borges and Gragg 1993): cubic convergence. The largest root has its second pole
-    at infinity. All distances are in units of the offset, so that no square leaves the range.
+def secular_roots(
+    m: int, inverse: float, work: NDArray[np.float64], order: NDArray[np.int64]
+) -> None:
+    """Find the m roots of ``inverse + sum_j weight_j / (pole_j - x) = 0``.
 
     Parameters
     ----------
-    i : int
-        Which root; descending, d[i] < root < d[i - 1].
     m : int
-        How many poles.
-    d, w : ndarray of shape (>= m,)
-        Poles, strictly descending; weights, positive.
+        How many poles and roots.
     inverse : float
         Positive.
-
-    Returns
-    -------
-    tuple of float
-        `pole` is the nearest entry of d, `offset` is never zero.
+    work, order : ndarray
+        Buffers. Row POLE of `work`: the poles, descending, between -1 and 1, no two closer than
+        2^-100. Row WEIGHT: at most 1, and neither weight nor weight / inverse below 2^-300. Rows
+        BASE and OFFSET receive the roots, in the order of the poles; no offset is zero.
     """
-    if i == 0:
-        near, offset = 0, _first_top(m, d, w, inverse)
-        bound = math.inf
-    else:
-        near, offset = _first(i, m, d, w, inverse)
-        bound = 0.5 * (d[i - 1] - d[i])
-    pole = d[near]
-    # The root's offset has the sign of `offset` and a magnitude between these two.
-    below, beyond = 0.0, bound
-    for _ in range(MAX_STEPS):
-        unit = abs(offset)
-        a = unit / ((d[i] - pole) - offset)
-        b = unit / ((d[i - 1] - pole) - offset) if i > 0 else 0.0
-        f, size, sum_a, sum_b = inverse, inverse, 0.0, 0.0
-        for j in range(m):
-            inverse_j = 1.0 / ((d[j] - pole) - offset)
-            term = w[j] * inverse_j
-            ratio = unit * inverse_j
-            slope = term * ratio
-            f += term
-            size += abs(term)
-            sum_a += slope * (b - ratio)
-            sum_b += slope * (ratio - a)
-        if (f > 0.0) == (offset > 0.0):
-            beyond = unit
-        else:
-            below = unit
-        width = (b - a) * size
-        step = unit * _step(f / size, sum_a / width, sum_b / width, a, b)
-        new = abs(offset + step)
-        inside = below <= new <= beyond and (offset > 0.0) == (offset + step > 0.0)
-        if not inside or new == 0.0:
-            new = math.sqrt(below * beyond) if below > 0.0 and beyond < math.inf else 0.125 * unit
-            step = math.copysign(new, offset) - offset
-        offset = math.copysign(new, offset)
-        if abs(step) <= 1e-6 * unit or abs(f) <= EPS * size:
+    if m <= 1:
+        if m == 1:
+            work[BASE, 0], work[OFFSET, 0] = work[POLE, 0], work[WEIGHT, 0] / inverse
+        return
+    d, base, offset = work[POLE], work[SLOT_BASE], work[SLOT_OFFSET]
+    f, slope, far, slots = work[VALUE], work[SLOPE], work[FAR], order[SLOT]
+    first_offsets(m, inverse, work)
+    for s in range(m):
+        slots[s] = s
+    active = m
+    for sweep in range(MAX_SWEEPS):
+        _sums(m, min((active + 3) & ~3, work.shape[1]), work)
+        left = 0
+        for s in range(active):
+            i, t = slots[s], offset[s]
+            sign = 1.0 if t > 0.0 else -1.0
+            # With x = base + t (1 + y) and both = near + other, the equation of the step is
+            # value + near y / (1 + y) + other y / (1 - beta y) = 0.
+            gap = d[i - 1] - d[i] if i > 0 else math.inf
+            beta = abs(t) / (gap - abs(t))
+            value, both = sign * (inverse + f[s]), sign * slope[s]
+            other = sign * far[s] / (1.0 + beta)
+            linear = both + value * (1.0 - beta)
+            square = other - beta * (value + both - other)
+            spread = math.sqrt(max(0.0, linear * linear - 4.0 * value * square))
+            if linear > 0.0:
+                y = -2.0 * value / (linear + spread)
+            else:
+                y = (spread - linear) / (2.0 * square)
+            moved = sign * min(0.5 * gap, abs(t) * (1.0 + y if y > -1.0 else 0.125))
+            if abs(y) <= SMALL_STEP or (sweep > 2 and abs(value) <= _noise(m, s, inverse, work)):
+                work[BASE, i], work[OFFSET, i] = base[s], moved
+            else:
+                slots[left], base[left], offset[left] = i, base[s], moved
+                left += 1
+        active = left
+        if active == 0:
             break
-    return pole, offset
+    for s in range(active):  # none: a dozen sweeps is the most that was ever seen
+        work[BASE, slots[s]], work[OFFSET, slots[s]] = base[s], offset[s]

@@ -42,8 +42,8 @@ from numpy.typing import NDArray
 from onepass.kernels.compiling import jit
 from onepass.kernels.sorting import sort_descending
 
+# The relative error that a short sum of positive terms may have.
 ROUNDING = 2.0**-50
-"""The relative error that a short sum of positive terms may have."""
 
 
 @jit
@@ -74,7 +74,7 @@ def _bisect(
         high = max(high, 1.0 - values[i])
     while True:
         middle = low + 0.5 * (high - low)
-        if middle <= low or middle >= high:
+        if not low < middle < high:
             return high
         if total_clipped(n, values, multiplicities, middle) < target:
             low = middle

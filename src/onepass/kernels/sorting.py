@@ -30,20 +30,21 @@ def sort_descending(
         order[i] = i
     width = 1
     while width < n:
-        for start in range(0, n - width, 2 * width):
+        start = 0
+        while start + width < n:
             middle = start + width
             stop = min(middle + width, n)
-            if values[order[middle - 1]] >= values[order[middle]]:
-                continue
-            for i in range(start, middle):
-                spare[i] = order[i]
-            left, right, to = start, middle, start
-            while left < middle:
-                if right < stop and values[order[right]] > values[spare[left]]:
-                    order[to] = order[right]
-                    right += 1
-                else:
-                    order[to] = spare[left]
-                    left += 1
-                to += 1
+            if values[order[middle - 1]] < values[order[middle]]:
+                for i in range(start, middle):
+                    spare[i] = order[i]
+                left, right, to = start, middle, start
+                while left < middle:
+                    if right < stop and values[order[right]] > values[spare[left]]:
+                        order[to] = order[right]
+                        right += 1
+                    else:
+                        order[to] = spare[left]
+                        left += 1
+                    to += 1
+            start = stop
         width *= 2
