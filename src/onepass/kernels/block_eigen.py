@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 
 
 def block_eigen(
@@ -42,5 +41,6 @@ def block_eigen(
     matrix = (basis.T * weights) @ basis + scaled.T @ scaled
     if count == 0:
         return np.zeros(0), np.zeros((0, n))
-    values, vectors = eigh(matrix, subset_by_index=(n - count, n - 1), check_finite=False)
-    return values[::-1].clip(min=0.0), np.ascontiguousarray(vectors.T[::-1])
+    values, vectors = np.linalg.eigh(matrix)  # quicker here than LAPACK's drivers for a few pairs
+    largest = slice(n - 1, n - 1 - count if count < n else None, -1)
+    return values[largest].clip(min=0.0), np.ascontiguousarray(vectors.T[largest])

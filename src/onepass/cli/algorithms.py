@@ -1,0 +1,33 @@
+"""The names of algorithms on the command line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# Name -> class in onepass, which is imported when it is asked for.
+ALGORITHMS = {
+    "pca": "PCA",
+    "capped-msg": "CappedMSG",
+    "msg": "MSG",
+    "meg": "MEG",
+    "incremental": "Incremental",
+    "oja": "Oja",
+    "grouse": "Grouse",
+    "erm": "ERM",
+}
+
+
+def estimator(
+    algorithm: str, n_components: int | float, center: bool | None = None, seed: int = 0
+) -> Any:
+    """Return a new estimator; `center` None is the algorithm's own default."""
+    import onepass
+
+    options = {} if center is None else {"center": center}
+    return getattr(onepass, ALGORITHMS[algorithm])(n_components, random_state=seed, **options)
+
+
+def name_of(model: Any) -> str:
+    """Return the algorithm of an estimator."""
+    kind = type(model).__name__
+    return next((name for name, known in ALGORITHMS.items() if known == kind), kind)

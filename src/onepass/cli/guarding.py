@@ -1,0 +1,95 @@
+"""Errors -> one clear line and an exit code, never a traceback."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+import warnings
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any, NoReturn
+
+import click
+
+FAILED_WRITE = 1
+BAD_INPUT = 2
+
+
+class Failure(click.ClickException):
+    """An error that is shown as one line; `exit_code` says of which kind it is."""
+
+    def __init__(self, message: str, exit_code: int = BAD_INPUT) -> None:
+        super().__init__(" ".join(message.split()))
+        self.exit_code = exit_code
+
+    def show(self, file: Any = None) -> None:
+        """Write the line to standard error."""
+        click.echo(f"onepass: {self.message}", file=file, err=True)
+
+
+class GuardedGroup(click.Group):
+    """A group of commands whose errors all end here."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; turn what went wrong into a line and an exit code."""
+        with _ending_by_signals(), _warning_in_lines():
+            try:
+                return super().invoke(ctx)
+            except KeyboardInterrupt:
+                click.echo("onepass: stopped", err=True)
+                ctx.exit(128 + signal.SIGINT)
+            except BrokenPipeError:
+                raise  # whoever read our output has seen enough; click ends quietly
+            except (ValueError, ImportError) as error:
+                raise Failure(str(error)) from error
+            except MemoryError as error:
+                raise Failure(f"not enough memory: {error}", FAILED_WRITE) from error
+            except OSError as error:
+                raise Failure(told(error), _exit_code(error)) from error
+
+
+def told(error: OSError) -> str:
+    """Return what the operating system said, without its number."""
+    if error.strerror is None:
+        return str(error)
+    return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+
+
+def _exit_code(error: OSError) -> int:
+    """Return the code for a path that is wrong, or for a disk that is full or broken."""
+    wrong_path = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
+    return BAD_INPUT if isinstance(error, wrong_path) else FAILED_WRITE
+
+
+@contextlib.contextmanager
+def _ending_by_signals() -> Iterator[None]:
+    """End by SIGTERM as by an exception, so that unfinished files are removed on the way out."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGTERM, _end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+def _end(number: int, frame: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + number)
+
+
+@contextlib.contextmanager
+def _warning_in_lines() -> Iterator[None]:
+    """Show a warning as one line, without the place in the code."""
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if not issubclass(category, DeprecationWarning | PendingDeprecationWarning):
+            click.echo(f"onepass: warning: {message}", err=True)
+
+    previous = warnings.showwarning
+    warnings.showwarning = show
+    try:
+        yield
+    finally:
+        warnings.showwarning = previous

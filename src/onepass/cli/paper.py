@@ -1,0 +1,54 @@
+"""``onepass paper``."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  onepass paper --quick --out paper-quick            all of it in under a minute
+  onepass paper --figure 2                           one figure, with 100 runs
+  onepass paper --mnist ~/data/mnist --jobs 4        with idx files of MNIST from a folder
+
+Finished runs are kept in the output folder: the same command goes on after an interruption.""",
+)
+@click.option(
+    "--figure",
+    "figures",
+    type=click.Choice(["1", "2", "3"]),
+    multiple=True,
+    help="Only this figure; may be given several times. All by default.",
+)
+@click.option("--out", type=click.Path(file_okay=False), default="paper", show_default=True)
+@click.option(
+    "--mnist",
+    type=click.Path(exists=True, file_okay=False),
+    help="A folder with the idx files of MNIST, compressed or not.",
+)
+@click.option("--quick", is_flag=True, help="Fewer rows, runs and splits.")
+@click.option("--splits", type=click.IntRange(min=1), help="Random splits of MNIST for figure 3.")
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+def paper(
+    figures: tuple[str, ...],
+    out: str,
+    mnist: str | None,
+    quick: bool,
+    splits: int | None,
+    jobs: int,
+    seed: int,
+) -> None:
+    """Reproduce the figures of the Capped MSG paper, and measure its claims."""
+    from onepass.paper import run
+
+    run(
+        out=out,
+        figures=[int(number) for number in figures] or [1, 2, 3],
+        mnist=mnist,
+        quick=quick,
+        splits=splits,
+        jobs=jobs,
+        seed=seed,
+    )
