@@ -1,0 +1,83 @@
+"""How every picture looks: colours that all eyes can tell apart, one line style each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from onepass.model_file import replacing
+
+# Okabe and Ito's palette, made for colour-blind readers; without its yellow, which is faint on white.
+BLACK, ORANGE, SKY, GREEN, BLUE, RED, PINK, GREY = (
+    "#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7", "#7F7F7F",
+)  # fmt: skip
+
+# An algorithm has the same colour and dash in every picture; the dash carries it in print.
+LINES: dict[str, dict[str, Any]] = {
+    "MSG": {"color": BLUE, "linestyle": "-"},
+    "Capped MSG": {"color": RED, "linestyle": "-"},
+    "Incremental": {"color": GREEN, "linestyle": "--"},
+    "Warmuth-Kuzmin": {"color": ORANGE, "linestyle": "-."},
+    "Grassmannian SGD": {"color": PINK, "linestyle": "-"},
+    "Oja": {"color": PINK, "linestyle": ":"},
+    "Capped MSG, averaged": {"color": RED, "linestyle": ":"},
+    "PCA": {"color": SKY, "linestyle": "-"},
+    "IncrementalPCA": {"color": GREY, "linestyle": "--"},
+    "ERM": {"color": BLACK, "linestyle": ":"},
+}
+
+RC = {
+    "font.size": 12,
+    "axes.titlesize": 13,
+    "axes.labelsize": 12,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#E3E3E3",
+    "grid.linewidth": 0.7,
+    "lines.linewidth": 1.9,
+    "legend.frameon": False,
+    "figure.dpi": 100,
+    "savefig.dpi": 150,
+    "svg.hashsalt": "onepass",  # the same numbers give the same file
+    "svg.fonttype": "none",
+}
+
+
+@contextmanager
+def figure(rows: int, columns: int, width: float, height: float, **kwargs: Any) -> Iterator[Any]:
+    """Give a new matplotlib figure and its axes, of shape (rows, columns), in the common style.
+
+    It is drawn without a display and without touching the state of ``matplotlib.pyplot``.
+    """
+    try:
+        import matplotlib
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError("a picture needs matplotlib: pip install 'onepass[report]'") from error
+    with matplotlib.rc_context(RC):
+        drawing = Figure(figsize=(width, height), layout="constrained")
+        FigureCanvasAgg(drawing)
+        yield drawing, drawing.subplots(rows, columns, squeeze=False, **kwargs)
+
+
+def legend_below(drawing: Any, axes: Any, columns: int) -> None:
+    """Put one legend for all axes under them, where it covers no curve."""
+    entries = {}
+    for axis in axes.flat:
+        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+    drawing.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=columns)
+
+
+def save(drawing: Any, stem: str | os.PathLike[str]) -> None:
+    """Write ``stem.png`` and ``stem.svg``."""
+    import matplotlib
+
+    with matplotlib.rc_context(RC):
+        for suffix, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
+            with replacing(f"{os.fspath(stem)}.{suffix}") as file:
+                drawing.savefig(file, format=suffix, metadata=metadata)
