@@ -77,3 +77,15 @@ def test_float32_rows_whose_squares_overflow(variant, scale):
     scaled = variant.build(d, k).fit(rows * np.float32(scale)).components_
     assert scaled.dtype == np.float32
     np.testing.assert_allclose(scaled.T @ scaled, wanted.T @ wanted, atol=2e-3)
+
+
+@pytest.mark.parametrize("variant", [v for v in VARIANTS if v.scale_free], ids=str)
+def test_constant_rows_teach_nothing_when_centred(variant):
+    """Steps without a scale of their own must not take the rounding of a mean for a row."""
+    d, k = 6, 2
+    for seed in range(10):
+        rows = np.repeat(make("gaussian", 1, d, k, seed), 11, axis=0)
+        wanted = variant.build(d, k, center=True).fit(np.zeros((11, d))).subspace_.to_dense()
+        for split in SPLITS.values():
+            estimator = feed(variant.build(d, k, center=True), rows, split)
+            equal(estimator.subspace_.to_dense(), wanted)
