@@ -1,0 +1,1 @@
+"""Data sets: every module here has a list `DATASETS`."""

@@ -1,0 +1,1 @@
+"""Solvers: every module here has a list `SOLVERS`."""
