@@ -12,20 +12,27 @@ from typing import Any, NoReturn
 
 import click
 
-FAILED_WRITE = 1
-BAD_INPUT = 2
-
 
 class Failure(click.ClickException):
-    """An error that is shown as one line; `exit_code` says of which kind it is."""
+    """Wrong usage or bad data, shown as one line."""
 
-    def __init__(self, message: str, exit_code: int = BAD_INPUT) -> None:
+    exit_code = 2
+
+    def __init__(self, message: str) -> None:
         super().__init__(" ".join(message.split()))
-        self.exit_code = exit_code
 
     def show(self, file: Any = None) -> None:
         """Write the line to standard error."""
         click.echo(f"onepass: {self.message}", file=file, err=True)
+
+
+class MachineFailure(Failure):
+    """Nobody's fault: a full disk, a broken one, too little memory."""
+
+    exit_code = 1
+
+
+_WRONG_PATHS = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 
 
 class GuardedGroup(click.Group):
@@ -44,9 +51,10 @@ class GuardedGroup(click.Group):
             except (ValueError, ImportError) as error:
                 raise Failure(str(error)) from error
             except MemoryError as error:
-                raise Failure(f"not enough memory: {error}", FAILED_WRITE) from error
+                raise MachineFailure(f"not enough memory: {error}") from error
             except OSError as error:
-                raise Failure(told(error), _exit_code(error)) from error
+                kind = Failure if isinstance(error, _WRONG_PATHS) else MachineFailure
+                raise kind(told(error)) from error
 
 
 def told(error: OSError) -> str:
@@ -54,12 +62,6 @@ def told(error: OSError) -> str:
     if error.strerror is None:
         return str(error)
     return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-
-
-def _exit_code(error: OSError) -> int:
-    """Return the code for a path that is wrong, or for a disk that is full or broken."""
-    wrong_path = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
-    return BAD_INPUT if isinstance(error, wrong_path) else FAILED_WRITE
 
 
 @contextlib.contextmanager

@@ -19,14 +19,16 @@ class ComponentCount(click.ParamType[Any]):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> int | float:
         """Return an int from 1 on, or a float between 0 and 1."""
-        for kind, fits in ((int, lambda n: n >= 1), (float, lambda share: 0.0 < share < 1.0)):
-            try:
-                number = kind(value)
-            except ValueError:
-                continue
-            if fits(number):
-                return number
-        self.fail(f"{value!r} is neither a number from 1 on nor a share such as 0.95", param, ctx)
+        try:
+            number = float(value)
+        except ValueError:
+            number = 0.0
+        if number >= 1.0 and number.is_integer():
+            return int(number)
+        if not 0.0 < number < 1.0:
+            message = f"{value!r} is neither a number from 1 on nor a share such as 0.95"
+            self.fail(message, param, ctx)
+        return number
 
 
 class ColumnList(click.ParamType[Any]):

@@ -1,0 +1,211 @@
+"""``onepass fit``."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from onepass.cli.algorithms import ALGORITHMS
+from onepass.cli.options import ComponentCount, columns_options, data_argument, json_option
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  onepass fit events/*.parquet -k 20                20 components of all files, in one pass
+  onepass fit events/ -k 20 -o events.onepass       the same, of all files in a folder
+  onepass fit data.csv -k 0.95                      as many as capture 95% of the variance
+  onepass fit data.csv -k 2 --columns height,weight
+  onepass fit data.csv -k 2 --skip-non-numeric      every column that holds numbers
+  onepass fit rows.npy -k 8 --algorithm capped-msg  one of the paper's algorithms
+  zcat log.csv.gz | onepass fit - -k 3              csv from another program
+  onepass fit rows.npy -k 8 --report page.html      a page with pictures
+
+\b
+Interrupted? Ctrl-C and kill leave a checkpoint beside the model, and every 30 seconds one is
+written anyway. The same command with --resume goes on from there, and ends with exactly the model
+of a run that was never interrupted.
+
+\b
+Memory does not grow with the number of rows. The model file works with `onepass transform`,
+`score`, `info` and `merge`, and with onepass.load in Python.""",
+)
+@data_argument
+@click.option(
+    "-k",
+    "--components",
+    "n_components",
+    type=ComponentCount(),
+    required=True,
+    help="How many components; or, for pca, a share of the variance such as 0.95.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False),
+    default="model.onepass",
+    show_default=True,
+    help="The model file.",
+)
+@click.option(
+    "--algorithm",
+    type=click.Choice(list(ALGORITHMS)),
+    default="pca",
+    show_default=True,
+    help="pca needs no choice; the others are the paper's.",
+)
+@click.option(
+    "--center/--no-center",
+    default=None,
+    help="Whether to take the mean away: pca does by default, the paper's algorithms do not.",
+)
+@columns_options
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    default=0,
+    show_default=True,
+    help="For what is random: the same command gives the same model.",
+)
+@click.option(
+    "--checkpoint-every",
+    type=click.FloatRange(min=0),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Time between checkpoints; 0 is after every block.",
+)
+@click.option("--resume", is_flag=True, help="Go on from the checkpoint, if there is one.")
+@click.option(
+    "--report", type=click.Path(dir_okay=False), help="Write a page of HTML about the model."
+)
+@json_option
+@click.pass_context
+def fit(
+    ctx: click.Context,
+    data: tuple[str, ...],
+    n_components: int | float,
+    output: str,
+    algorithm: str,
+    center: bool | None,
+    columns: list[str] | None,
+    skip_non_numeric: bool,
+    seed: int,
+    checkpoint_every: float,
+    resume: bool,
+    report: str | None,
+    as_json: bool,
+) -> None:
+    """Learn principal components of the rows in DATA, in one pass."""
+    from onepass.cli.algorithms import estimator
+    from onepass.cli.expected_rows import expected_rows
+    from onepass.cli.fitting import prepare
+    from onepass.cli.output import check_output
+    from onepass.cli.progress import Progress
+    from onepass.cli.summary import facts
+    from onepass.sources import open_source
+
+    if report is not None:
+        from onepass.report import model_page
+    source = open_source(data, columns=columns, skip_non_numeric=skip_non_numeric)
+    check_output(output, source.paths)
+    if report is not None:
+        check_output(report, [*source.paths, output])
+    options = {
+        "algorithm": algorithm,
+        "components": n_components,
+        "center": center,
+        "seed": seed,
+        "columns": columns,
+        "skip-non-numeric": skip_non_numeric,
+    }
+    model = estimator(algorithm, n_components, center, seed)
+    work = prepare(model, source, output, options, checkpoint_every=checkpoint_every, resume=resume)
+    _tell_memory(algorithm, n_components, source.n_features)
+    total = expected_rows(source)
+    exact = source.n_rows is not None
+    with Progress("fit", total, exact=exact, done=work.saved_rows) as progress:
+        stopped_by = work.run(progress)
+    if stopped_by is not None:
+        _tell_resume(ctx, work.saved_rows)
+        ctx.exit(128 + stopped_by)
+    model = work.model
+    if report is not None:
+        model_page(model, report, title=output, data=source.paths)
+    found = facts(model, output)
+    found["seconds"] = round(work.seconds, 3)
+    found["rows_per_second"] = round(found["rows"] / max(work.seconds, 1e-9))
+    _show(model, found, as_json)
+
+
+def _tell_memory(algorithm: str, n_components: int | float, n_features: int) -> None:
+    """Say how much memory it is going to take, on a terminal, and warn if that is too much."""
+    import sys
+
+    from onepass.cli import memory
+
+    needed, free = memory.estimate(algorithm, n_components, n_features), memory.available()
+    if free is not None and needed > free:
+        click.echo(
+            f"onepass: warning: this may take about {memory.shown(needed)} of memory, and "
+            f"{memory.shown(free)} are free; fewer components or --columns take less",
+            err=True,
+        )
+    elif sys.stderr.isatty():
+        click.echo(
+            f"{n_features:,} columns; at most about {memory.shown(needed)} of memory", err=True
+        )
+
+
+def _tell_resume(ctx: click.Context, rows: int) -> None:
+    """Say what is saved, and the command that goes on."""
+    if not rows:
+        click.echo("onepass: stopped, and nothing is saved", err=True)
+        return
+    click.echo(f"onepass: stopped; {rows:,} rows are saved. To go on:", err=True)
+    click.echo(f"  {_resuming(ctx.params)}", err=True)
+
+
+def _resuming(params: dict[str, Any]) -> str:
+    """Return the command of a run with --resume."""
+    import shlex
+
+    words = ["onepass", "fit", *params["data"], "-k", str(params["n_components"])]
+    words += ["-o", params["output"], "--algorithm", params["algorithm"]]
+    if params["center"] is not None:
+        words.append("--center" if params["center"] else "--no-center")
+    if params["columns"] is not None:
+        words += ["--columns", ",".join(params["columns"])]
+    words += ["--skip-non-numeric"] * params["skip_non_numeric"]
+    words += ["--seed", str(params["seed"])] if params["seed"] else []
+    words += ["--checkpoint-every", f"{params['checkpoint_every']:g}"]
+    words += ["--report", params["report"]] if params["report"] else []
+    words += ["--json"] * params["as_json"]
+    return shlex.join([*words, "--resume"])
+
+
+def _show(model: Any, found: dict[str, Any], as_json: bool) -> None:
+    """Print the result: a table, or JSON."""
+    if as_json:
+        import json
+
+        click.echo(json.dumps(found))
+        return
+    from rich.console import Console
+
+    from onepass.cli.summary import component_table
+
+    click.echo(
+        f"{os.fspath(found['model'])}: {found['n_components']} components of "
+        f"{found['n_features']:,} columns from {found['rows']:,} rows in {found['seconds']:.1f} s "
+        f"({found['rows_per_second']:,} rows/s)"
+    )
+    Console().print(component_table(model))
+    captured = found["captured"]
+    if captured["mean"] is not None:
+        error = captured["standard_error"] or 0.0
+        click.echo(
+            f"captured of rows before they were learned from: {captured['mean']:.2%} ± {error:.2%}"
+        )

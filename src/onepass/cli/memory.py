@@ -1,0 +1,56 @@
+"""How much memory a fit is going to take, and how much there is."""
+
+from __future__ import annotations
+
+import os
+
+PROGRAM = 160 << 20  # Python with NumPy, SciPy, scikit-learn, numba and pyarrow
+READING = 48 << 20  # blocks that were read ahead, and what they are made of
+_CHUNK = 4 << 20
+_ROWS_AT_ONCE = 48
+
+
+def estimate(algorithm: str, n_components: int | float, n_features: int) -> int:
+    """Return about how many bytes a fit takes at most, for dense rows.
+
+    It does not depend on the number of rows. For ``msg`` and ``meg``, whose rank the data decide,
+    it is what full rank takes up to a few hundred columns, and a guess above.
+
+    Parameters
+    ----------
+    algorithm : str
+        Its name on the command line.
+    n_components : int or float
+        A share of the variance counts as the largest rank that is kept for it.
+    n_features : int
+        The number of columns.
+    """
+    d = n_features
+    row = 8 * d
+    k = min(d, n_components if isinstance(n_components, int) else 100)
+    waiting = max(_CHUNK, _ROWS_AT_ONCE * row)
+    if algorithm == "erm":
+        return PROGRAM + READING + 3 * waiting + 4 * d * row
+    rank = min(d, {"msg": 300, "meg": 300, "pca": 8 * k + 50}.get(algorithm, 2 * k + 10))
+    # The state, its copy while a stretch is learned, the sketch, and products with a block.
+    return PROGRAM + READING + 6 * waiting + 8 * (rank + _ROWS_AT_ONCE) * row
+
+
+def available() -> int | None:
+    """Return the bytes of memory that are free, if the system says so."""
+    try:
+        with open("/proc/meminfo") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def shown(size: int) -> str:
+    """Return a number of bytes as text."""
+    return f"{size / 2**30:.1f} GB" if size >= 2**30 else f"{size / 2**20:.0f} MB"

@@ -1,0 +1,70 @@
+"""How far it is, on standard error, if somebody is looking."""
+
+from __future__ import annotations
+
+import math
+import sys
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+
+class Progress:
+    """A line with rows, rows per second, share captured and time left; nothing off a terminal.
+
+    Parameters
+    ----------
+    label : str
+        What is going on.
+    total : int or None
+        The number of rows, where it is known.
+    exact : bool
+        Whether it is known for sure, or estimated.
+    done : int
+        Rows that were done before.
+    """
+
+    def __init__(self, label: str, total: int | None, *, exact: bool = True, done: int = 0) -> None:
+        self.visible = sys.stderr.isatty()
+        of = "" if total is None else f" of {'' if exact else 'about '}{total:,}"
+        self._bar = Bar(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=20),
+            TextColumn(f"{{task.completed:,.0f}}{of} rows"),
+            TextColumn("{task.fields[rate]}"),
+            TextColumn("{task.fields[captured]}"),
+            TimeElapsedColumn() if total is None else TimeRemainingColumn(),
+            TextColumn("" if total is None else "left"),
+            console=Console(stderr=True),
+            transient=True,
+            refresh_per_second=4,
+            disable=not self.visible,
+        )
+        self._task = self._bar.add_task(label, total=total, completed=done, rate="", captured="")
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._bar.stop()
+
+    def advance(self, rows: int) -> None:
+        """Count rows that are done."""
+        if self.visible:
+            self._bar.advance(self._task, rows)
+            speed = self._bar.tasks[0].speed
+            self._bar.update(self._task, rate="" if speed is None else f"{speed:,.0f} rows/s")
+
+    def captured(self, share: float) -> None:
+        """Show the share of variance captured so far."""
+        if math.isfinite(share):
+            self._bar.update(self._task, captured=f"{share:.1%} captured")
