@@ -1,1 +1,1 @@
-"""Pictures and the HTML page."""
+"""Pictures, and pages of HTML that hold them."""
