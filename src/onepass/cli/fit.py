@@ -108,7 +108,9 @@ def fit(
     from onepass.sources import open_source
 
     if report is not None:
-        from onepass.report import model_page
+        from onepass.report import model_page, require
+
+        require()  # rather than after hours of work
     source = open_source(data, columns=columns, skip_non_numeric=skip_non_numeric)
     check_output(output, source.paths)
     if report is not None:
