@@ -70,7 +70,7 @@ BAD = {
 # What is wrong -> (which estimators, parameters, what the message must say).
 STOCHASTIC = [name for name in ESTIMATORS if name not in ("ERM", "Incremental")]
 BAD_PARAMETERS = {
-    "k > d": (ESTIMATORS, {"n_components": D + 1}, r"(?s)n_components.*(8.*7|7.*8)"),
+    "k > d": (ESTIMATORS, {"n_components": D + 1}, r"n_components.*(8.*7|7.*8)"),
     "k = 0": (ESTIMATORS, {"n_components": 0}, "n_components"),
     "k < 0": (ESTIMATORS, {"n_components": -1}, "n_components"),
     "k is not whole": (ESTIMATORS, {"n_components": 1.5}, "n_components"),
@@ -126,6 +126,8 @@ def test_bad_parameters(algorithm, wrong, method, when):
     if (wrong.startswith("init"), method, when) == (True, "partial_fit", "later"):
         pytest.skip("a start is no matter of a stream that has started")
     _, params, message = BAD_PARAMETERS[wrong]
+    if when == "later":
+        message = message.split(".*")[0]  # there it is enough to name what was changed
     estimator = ready(algorithm, when).set_params(**params)
     refuse(estimator, method, good(), None, message)
 
