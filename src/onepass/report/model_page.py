@@ -14,7 +14,7 @@ import numpy as np
 
 from onepass.model_file import replacing
 from onepass.report.page import Picture, Section, Table, render
-from onepass.report.style import BLUE, GREY, figure
+from onepass.report.style import BLUE, GREY, figure, legend_below
 
 _MOST_COMPONENTS = 20
 _MOST_COLUMNS = 40
@@ -104,7 +104,8 @@ def _variance(model: Any) -> str:
         axis.set_ylabel("share of variance, %")
         axis.xaxis.get_major_locator().set_params(integer=True)
         axis.set_ylim(bottom=0)
-        axis.legend(loc="upper left")
+        axis.set_axisbelow(True)
+        legend_below(drawing, axes, 2)
         return _embedded(drawing)
 
 
@@ -120,7 +121,8 @@ def _weights(model: Any) -> str:
         image = axis.imshow(
             components[:, leading], cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto"
         )
-        labels = [str(j if names is None else names[j])[:20] for j in leading]
+        # A dollar sign would begin a formula.
+        labels = [str(j if names is None else names[j])[:20].replace("$", r"\$") for j in leading]
         axis.set_xticks(np.arange(len(leading)), labels, rotation=90, fontsize=9)
         axis.set_yticks(np.arange(len(components)))
         axis.set_xlabel("column")

@@ -9,7 +9,7 @@ from typing import Any
 
 from onepass.model_file import replacing
 
-# Okabe and Ito's palette, made for colour-blind readers; without its yellow, which is faint on white.
+# Okabe and Ito's palette for colour-blind readers, without its yellow, which is faint on white.
 BLACK, ORANGE, SKY, GREEN, BLUE, RED, PINK, GREY = (
     "#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7", "#7F7F7F",
 )  # fmt: skip
