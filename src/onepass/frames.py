@@ -70,6 +70,11 @@ class Block:
             inner = np.vstack([directions @ self.offset, inner])
         return inner if self.mixing is None else self.mixing @ inner
 
+    def energy(self) -> NDArray[np.float64]:
+        """Return the squared norms of what is learned from, of shape (b,)."""
+        rows = self.to_dense()
+        return np.einsum("ij,ij->i", rows, rows)
+
     def to_dense(self) -> NDArray[np.float64]:
         """Return what is learned from as a (b, d) array."""
         rows = self.rows.toarray() if issparse(self.rows) else self.rows

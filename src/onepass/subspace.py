@@ -45,6 +45,10 @@ class Subspace:
         """``rest * I`` in d dimensions: nothing learned yet."""
         return cls(np.zeros((0, d), dtype=dtype), np.zeros(0), rest)
 
+    def copy(self) -> Subspace:
+        """Return a copy with arrays of its own."""
+        return Subspace(self.basis.copy(), self.weights.copy(), self.rest)
+
     @property
     def rank(self) -> int:
         """The number m of directions that are kept one by one."""

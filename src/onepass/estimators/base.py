@@ -44,7 +44,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     center: bool
     random_state: Any
     block_size: Any
-    _learner: Learner
+    _learner: Any
     _learned_with: dict[str, Any]
 
     @abstractmethod
@@ -52,7 +52,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Return the learner for a stream that begins with the rows X, of shape (n, d)."""
 
     @abstractmethod
-    def _directions(self, learner: Learner) -> NDArray[np.floating]:
+    def _directions(self, learner: Any) -> NDArray[np.floating]:
         """Return the directions that a learner with nothing waiting stands for, of shape (k, d)."""
 
     def fit(self, X: Any, y: Any = None, **weights: Any) -> Self:
@@ -248,7 +248,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     # What has been learned. Everything is worked out when it is asked for and kept until more
     # rows come, so that learning row by row does not pay for it.
 
-    def _settled(self) -> Learner:
+    def _settled(self) -> Any:
         """Return the learner with all rows taken."""
         check_is_fitted(self)
         return self._learner.settled()

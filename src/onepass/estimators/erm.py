@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
 from onepass.estimators.base import Estimator
-from onepass.estimators.learner import Learner
+from onepass.estimators.moment_learner import MomentLearner
 from onepass.estimators.plan import make_plan
 from onepass.moments import SecondMoment
-from onepass.schedules import Constant
 
 
 class ERM(Estimator):
@@ -90,7 +89,7 @@ class ERM(Estimator):
         self.random_state = random_state
         self.block_size = block_size
 
-    def _learner_for(self, X: Any) -> Learner:
+    def _learner_for(self, X: Any) -> MomentLearner:
         d, k = X.shape[1], self.n_components
         if k > d:
             raise ValueError(f"n_components={k} is more than the n_features={d} of X")
@@ -102,7 +101,7 @@ class ERM(Estimator):
             )
         plan = make_plan(X, k, center=self.center, block_size=self.block_size)
         second = SecondMoment(d, d, self.center, plan.dtype, 0)
-        return Learner(plan, k, second, None, Constant(1.0), False, None, 0)
+        return MomentLearner(plan, second, k)
 
-    def _directions(self, learner: Learner) -> NDArray[np.floating]:
+    def _directions(self, learner: MomentLearner) -> NDArray[np.floating]:
         return learner.second.value().basis[: self.n_components].astype(learner.plan.dtype)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
 from onepass import rounding
-from onepass.estimators.learner import Learner
+from onepass.estimators.rule_learner import RuleLearner
 from onepass.estimators.stochastic import BATCH_SIZE, SteppingEstimator
 from onepass.rules.msg import MSG as Rule
 
@@ -120,7 +120,7 @@ class MSG(SteppingEstimator):
     def _rule(self, d: int, rng: np.random.Generator) -> Rule:
         return Rule(self.n_components, d, cap=d, exact=self.trace == "exact")
 
-    def _directions(self, learner: Learner) -> NDArray[np.floating]:
+    def _directions(self, learner: RuleLearner) -> NDArray[np.floating]:
         if self.rounding == "top":
             return super()._directions(learner)
         iterate = learner.iterate() if learner.average is None else learner.average.value()

@@ -31,8 +31,9 @@ ESTIMATORS = {
 PARTS = [
     "onepass.averaging.Average",
     "onepass.estimators.captured.Score",
-    "onepass.estimators.learner.Learner",
+    "onepass.estimators.moment_learner.MomentLearner",
     "onepass.estimators.plan.Plan",
+    "onepass.estimators.rule_learner.RuleLearner",
     "onepass.estimators.waiting.Waiting",
     "onepass.moments.mean.Mean",
     "onepass.moments.sample.Sample",

@@ -30,7 +30,9 @@ class Plan:
     block_rows : int
         Rows that the engine takes at once.
     chunk_rows : int
-        Rows that the second moment takes at once; a multiple of block_rows.
+        Rows that the second moment takes at once.
+    batch : bool
+        Whether a block is one gradient step.
     """
 
     d: int
@@ -39,6 +41,7 @@ class Plan:
     center: bool
     block_rows: int
     chunk_rows: int
+    batch: bool = False
 
     def convert(self, rows: Any) -> Any:
         """Return rows in the plan's dtype and kind."""
@@ -69,7 +72,7 @@ def make_plan(
     room = 1024 if is_sparse and d > WIDE else min(256, CHUNK_BYTES // (d * X.dtype.itemsize))
     chunk = best * max(1, room // best)
     block = best if block_size == "auto" or batch_size > 1 or average else min(block_size, chunk)
-    return Plan(d, X.dtype, is_sparse, center, block, chunk)
+    return Plan(d, X.dtype, is_sparse, center, block, chunk, batch_size > 1)
 
 
 def _block_rows(d: int, k: int, is_sparse: bool) -> int:

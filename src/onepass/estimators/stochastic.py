@@ -13,8 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from onepass import rounding
 from onepass.averaging import Average
 from onepass.estimators.base import Estimator
-from onepass.estimators.learner import Learner
 from onepass.estimators.plan import make_plan
+from onepass.estimators.rule_learner import RuleLearner
 from onepass.moments import SecondMoment
 from onepass.rules.rule import Rule
 from onepass.schedules import AdaGradNorm, Constant, InverseSqrt, Schedule
@@ -27,7 +27,7 @@ AVERAGED_SCALE = 16.0  # averaging likes larger steps than the last iterate
 class IterateEstimator(Estimator):
     """An estimator whose state is an iterate of one of the paper's algorithms."""
 
-    def _learner_for(self, X: Any) -> Learner:
+    def _learner_for(self, X: Any) -> RuleLearner:
         d, k = X.shape[1], self.n_components
         if k > d:
             raise ValueError(f"n_components={k} is more than the n_features={d} of X")
@@ -44,13 +44,11 @@ class IterateEstimator(Estimator):
         )
         rank = d if d <= EXACT_COLUMNS else min(d, k + 8)
         average = Average(d, min(d, 2 * k + 16), plan.dtype) if averaging else None
-        return Learner(
+        return RuleLearner(
             plan,
-            k,
             SecondMoment(d, rank, self.center, plan.dtype, plan.chunk_rows),
             self._rule(d, np.random.default_rng(seed)),
             self._schedule(),
-            batch_size > 1,
             average,
             seed,
         )
@@ -63,7 +61,7 @@ class IterateEstimator(Estimator):
         """Return the steps: none to choose."""
         return Constant(1.0)
 
-    def _directions(self, learner: Learner) -> NDArray[np.floating]:
+    def _directions(self, learner: RuleLearner) -> NDArray[np.floating]:
         iterate = learner.iterate() if learner.average is None else learner.average.value()
         return rounding.top(iterate, self.n_components)
 

@@ -19,16 +19,19 @@ MESSAGE = "onepass: compiling its kernels for this machine, once (about 20 s) ..
 
 
 class _Announcement(event.Listener):
-    """Says on the first real compilation of one of our functions that it happens, then leaves.
+    """Says on the first real compilation of one of our functions that it happens, once.
 
     Numba triggers "numba:compile" only after it has looked into its disk cache in vain, so a
     cached kernel says nothing, and without the compiler (NUMBA_DISABLE_JIT=1) nothing is triggered.
     """
 
+    said = False
+
     def on_start(self, event_: event.Event) -> None:
         """Say it, if the function is ours."""
-        if event_.data["dispatcher"].py_func.__module__.startswith("onepass."):
-            event.unregister("numba:compile", self)
+        module = event_.data["dispatcher"].py_func.__module__
+        if not self.said and module.startswith("onepass."):
+            self.said = True
             print(MESSAGE, file=sys.stderr, flush=True)
 
     def on_end(self, event_: event.Event) -> None:

@@ -36,6 +36,8 @@ What is different here:
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -83,27 +85,18 @@ def _bisect(
 
 
 @jit
-def _fits(
-    i: int,
-    j: int,
-    n: int,
-    values: NDArray[np.float64],
-    up: NDArray[np.int64],
-    left: float,
-    count: float,
-    slack: float,
-) -> bool:
-    """Return whether i..j-1 of `up` are what is unclipped at the level left / count: lines 7 to 9.
+def _fits(left: float, count: float, span: float, below: float, above: float, slack: float) -> bool:
+    """Return whether a window is what is unclipped at the level left / count: lines 7 to 9.
 
+    `span`, `below` and `above` are the distances from its bottom to its top and to its neighbours.
     In units of the sum, in which rounding is small; in those of the level it is not, if one of the
     multiplicities is large.
     """
-    bottom = values[up[i]]
     return (
         left >= -slack
-        and left <= count * (1.0 - (values[up[j - 1]] - bottom)) + slack
-        and (i == 0 or left <= count * (bottom - values[up[i - 1]]) + slack)
-        and (j == n or left >= count * (1.0 - (values[up[j]] - bottom)) - slack)
+        and left <= count * (1.0 - span) + slack
+        and left <= count * below + slack
+        and left >= count * (1.0 - above) - slack
     )
 
 
@@ -131,28 +124,31 @@ def _level(
 
     drift = n * ROUNDING * ones
     i, j = 0, 0
-    above, count = 0.0, 0.0  # s_j - s_i less count * sigma_i, and c_j - c_i
+    over, count = 0.0, 0.0  # s_j - s_i less count * sigma_i, and c_j - c_i
     while i < n:
         bottom = values[up[i]]
-        left = target - ones - above
-        if i < j and count > 0.0 and _fits(i, j, n, values, up, left, count, drift):
-            above = 0.0
-            for p in range(i, j):
-                above += multiplicities[up[p]] * (values[up[p]] - bottom)
-            left = target - ones - above
-            slack = ROUNDING * (abs(target - ones) + above)
-            if _fits(i, j, n, values, up, left, count, slack):
-                return bottom, left / count
-        if j < n and values[up[j]] - bottom <= 1.0:
-            above += multiplicities[up[j]] * (values[up[j]] - bottom)
+        above = values[up[j]] - bottom if j < n else math.inf
+        if i < j and count > 0.0:
+            span = values[up[j - 1]] - bottom
+            below = bottom - values[up[i - 1]] if i > 0 else math.inf
+            if _fits(target - ones - over, count, span, below, above, drift):
+                over = 0.0
+                for p in range(i, j):
+                    over += multiplicities[up[p]] * (values[up[p]] - bottom)
+                left = target - ones - over
+                slack = ROUNDING * (abs(target - ones) + over)
+                if _fits(left, count, span, below, above, slack):
+                    return bottom, left / count
+        if above <= 1.0:
+            over += multiplicities[up[j]] * above
             count += multiplicities[up[j]]
             ones -= multiplicities[up[j]]
             j += 1
         else:
             count -= multiplicities[up[i]]
             i += 1
-            # A window of one has nothing above its bottom: here rounding errors end.
-            above = 0.0 if i + 1 >= j else above - count * (values[up[i]] - bottom)
+            # A window of one has nothing over its bottom: here rounding errors end.
+            over = 0.0 if i + 1 >= j else over - count * (values[up[i]] - bottom)
     return 0.0, _bisect(n, values, multiplicities, target)
 
 

@@ -28,10 +28,12 @@ class Mean:
         twin.weight, twin.vector = self.weight, self.vector
         return twin
 
-    def update(self, rows: Any, weights: NDArray[np.float64]) -> None:
-        """Include rows of shape (b, d), dense or sparse."""
+    def update(self, rows: Any, weights: NDArray[np.float64], center: bool) -> None:
+        """Include rows of shape (b, d), dense or sparse; without `center` the mean stays zero."""
         added = float(weights.sum())
-        if added > 0.0:
+        if not center:
+            self.weight += added
+        elif added > 0.0:
             centred = weights @ rows - added * self.vector
             self.weight += added
             self.vector = self.vector + centred / self.weight

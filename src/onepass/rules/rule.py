@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +21,10 @@ class Rule(ABC):
 
     k: int
     d: int
+
+    def copy(self) -> Self:
+        """Return a rule that goes on by itself."""
+        return copy.deepcopy(self)
 
     def start(self, dtype: np.dtype) -> Subspace:
         """Return the state before the first row, in all d dimensions: the paper starts at 0."""

@@ -1,0 +1,47 @@
+"""A learner that keeps nothing but moments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onepass.estimators.learner import Learner
+from onepass.estimators.plan import Plan
+from onepass.moments import SecondMoment
+
+JUDGE_AFTER = 1.5  # growth of the stream after which directions to score by are found anew
+
+
+class MomentLearner(Learner):
+    """Mean and second moment of the rows, and k directions to score further rows by.
+
+    Parameters
+    ----------
+    plan : Plan
+        How the rows are taken.
+    second : SecondMoment
+        Of the rows, empty.
+    k : int
+        The number of directions.
+    """
+
+    def __init__(self, plan: Plan, second: SecondMoment, k: int) -> None:
+        self.k = k
+        self.judges: NDArray[np.floating] = np.zeros((0, plan.d))
+        self.judged = 0.0  # the weight of the rows when they were found
+        super().__init__(plan, second)
+
+    def _absorb(self, rows: Any, weights: NDArray[np.float64]) -> None:
+        before = self.mean.copy()
+        if before.weight >= JUDGE_AFTER * max(self.judged, 1.0):
+            self.judges = self.second.value().basis[: self.k]
+            self.judged = before.weight
+        for block in self._blocks(rows, weights):
+            energy = block.energy()
+            self.second.add_energy(float(energy.sum()))
+            if len(self.judges):
+                inner = block.inner(self.judges)
+                self.score.add(np.einsum("ij,ij->i", inner, inner), energy)
+        self.second.update(rows, weights, before, self.mean)

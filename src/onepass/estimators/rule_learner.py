@@ -1,0 +1,90 @@
+"""A learner that moves by a rule: the paper's algorithms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onepass.averaging import Average
+from onepass.engine import Engine
+from onepass.estimators.learner import Learner
+from onepass.estimators.plan import Plan
+from onepass.frames import Block
+from onepass.moments import SecondMoment
+from onepass.rules.rule import Rule
+from onepass.schedules import Schedule
+from onepass.subspace import Subspace
+
+
+class RuleLearner(Learner):
+    """A rule on its way through a stream of rows.
+
+    Parameters
+    ----------
+    plan : Plan
+        How the rows are taken.
+    second : SecondMoment
+        Of the rows, empty.
+    rule : Rule
+        The algorithm.
+    schedule : Schedule
+        Its steps.
+    average : Average or None
+        Empty, if the iterates are to be averaged.
+    seed : int
+        For what is random about the results.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        second: SecondMoment,
+        rule: Rule,
+        schedule: Schedule,
+        average: Average | None,
+        seed: int,
+    ) -> None:
+        self.rule, self.schedule, self.average, self.seed = rule, schedule, average, seed
+        self.state = rule.start(plan.dtype)
+        self.steps_taken = 0
+        self.gradients = 0.0  # root of the sum of the squared norms of all gradients
+        super().__init__(plan, second)
+
+    def _equip(self) -> None:
+        super()._equip()
+        self._engine = Engine(self.rule, self.plan.batch, self.average is not None)
+
+    def iterate(self) -> Subspace:
+        """Return the current iterate M."""
+        return self.rule.primal(self.state.copy())
+
+    def _absorb(self, rows: Any, weights: NDArray[np.float64]) -> None:
+        before = self.mean.copy()
+        for block in self._blocks(rows, weights):
+            captured, energy = self._advance(block)
+            self.score.add(captured, energy)
+        self.second.update(rows, weights, before, self.mean)
+
+    def _advance(self, block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Learn from a block; return what was captured of its rows before, and their energy."""
+        leading = self.average.leading(self.rule.k) if self.average else None
+        inner = block.inner(leading) if leading is not None else None
+        outcome = self._engine.advance(self.state, block, self._steps)
+        self.state = outcome.state
+        self.second.add_energy(float(outcome.energy.sum()))
+        if self.average is not None:
+            self.average.add(outcome.iterates, 1 if self.plan.batch else len(block))
+        if self.rule.k == self.plan.d:
+            return outcome.energy, outcome.energy
+        captured = outcome.captured if inner is None else np.einsum("ij,ij->i", inner, inner)
+        return captured, outcome.energy
+
+    def _steps(self, norms: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the next step sizes from the norms of the gradients."""
+        number = self.steps_taken + np.arange(1.0, len(norms) + 1)
+        seen = np.hypot.accumulate(np.concatenate([[self.gradients], norms]))[1:]
+        self.steps_taken += len(norms)
+        self.gradients = float(seen[-1])
+        return self.schedule.steps(number, seen, self.rule.diameter())

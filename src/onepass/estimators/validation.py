@@ -1,0 +1,113 @@
+"""Progressive validation: which of two experts has captured more of rows not yet learned from.
+
+Every chunk of rows is scored by both before either learns from it. One score is the energy that
+the challenger captured beyond the incumbent; the other is the same as a share of the chunk's
+energy, so that a few huge rows do not decide alone. Later chunks count more, because the experts
+have become better. The scores are gathered in segments of equal length, whose spread says how
+sure the difference is. On a stream that drifts, the next rows say little about all rows, so
+evidence counts only while chunks look exchangeable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST_SEGMENTS = 32
+LEAST_SEGMENTS = 8
+SURE = 2.0  # standard errors by which the challenger has to be better
+DRIFTING = 3.0  # standard errors by which chunks may resemble their neighbours
+RECENT = 4  # power of the time with which recent chunks are weighted
+
+
+@dataclass(frozen=True)
+class Expert:
+    """Which expert answered, and with what evidence.
+
+    Attributes
+    ----------
+    name : {"sketch", "average"}
+        The second moment of the rows, or the average of the Capped MSG iterates.
+    evidence : float
+        By how many standard errors the average was better on rows not yet learned from: the lesser
+        of its two scores; NaN while there are too few segments.
+    segments : int
+        How many segments the evidence is from.
+    drift : float
+        By how many standard errors neighbouring chunks resemble each other.
+    """
+
+    name: str
+    evidence: float
+    segments: int
+    drift: float
+
+
+class Validation:
+    """Scores of a challenger against an incumbent, on a stream of chunks."""
+
+    def __init__(self) -> None:
+        self.chunks = 0
+        self.unit = 0.0
+        self.length = 1
+        self.segments = np.zeros((0, 2))
+        self.current = np.zeros(2)
+        self.recent = np.zeros(2)
+        self.resemblance = np.zeros(2)
+        self.last = np.zeros(0)
+
+    def copy(self) -> Validation:
+        """Return a copy; nothing is changed in place."""
+        twin = Validation()
+        twin.__dict__.update(self.__dict__)
+        return twin
+
+    def add(self, gain: float, energy: float) -> None:
+        """Add a chunk of some energy in which the challenger captured `gain` more."""
+        self.chunks += 1
+        if energy <= 0.0:
+            return
+        self.unit = self.unit or energy
+        score = np.array([gain / self.unit, gain / energy])
+        self.current = self.current + self.chunks * score
+        self.recent = self.recent + float(self.chunks) ** RECENT * score
+        if self.chunks % self.length == 0:
+            self.segments = np.vstack([self.segments, self.current])
+            self.current = np.zeros(2)
+            if len(self.segments) == MOST_SEGMENTS:
+                self.segments = self.segments[0::2] + self.segments[1::2]
+                self.length *= 2
+
+    def resemble(self, step: NDArray[np.float64]) -> None:
+        """Note how far a chunk's mean is from the mean before, as a vector of shape (d,)."""
+        size = float(np.abs(step).max(initial=0.0))
+        if size > 0.0:
+            step = step / size / np.linalg.norm(step / size)
+            if self.last.size:
+                cosine = float(step @ self.last)
+                self.resemblance = self.resemblance + [cosine, cosine * cosine]
+            self.last = step
+
+    def fade(self, factor: float) -> None:
+        """Let everything so far count less."""
+        self.segments, self.current = factor * self.segments, factor * self.current
+        self.recent, self.resemblance = factor * self.recent, factor * self.resemblance
+
+    def verdict(self) -> Expert:
+        """Return which expert to believe."""
+        count = len(self.segments)
+        evidence = float("nan")
+        drift = _sure(self.resemblance[0], self.resemblance[1])
+        if count >= LEAST_SEGMENTS:
+            scores = [_sure(s.sum(), float(s @ s)) for s in self.segments.T]
+            evidence = min(scores)
+            if evidence > SURE and drift < DRIFTING and self.recent.min() > 0.0:
+                return Expert("average", evidence, count, drift)
+        return Expert("sketch", evidence, count, drift)
+
+
+def _sure(total: float, squares: float) -> float:
+    """Return a sum in units of its standard error."""
+    return float(total / np.sqrt(squares)) if squares > 0.0 else 0.0
