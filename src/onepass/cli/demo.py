@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 COMPONENTS = 8
+TRAIN, HELD_OUT = "digits.csv", "held-out.csv"
 
 
 @click.command(
@@ -27,6 +28,7 @@ Examples:
 @click.pass_context
 def demo(ctx: click.Context, keep: str | None) -> None:
     """Show all of it on scikit-learn's digits: fit from a file, transform, score, compare."""
+    import contextlib
     import os
     import tempfile
 
@@ -35,31 +37,26 @@ def demo(ctx: click.Context, keep: str | None) -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = keep or temporary
         os.makedirs(folder, exist_ok=True)
-        train, held_out = _write_digits(folder)
-        model, coordinates = (os.path.join(folder, name) for name in ("model.onepass", "out.npy"))
-        _run(ctx, "fit", train, "-k", str(COMPONENTS), "-o", model)
-        _run(ctx, "transform", model, held_out, "-o", coordinates)
-        _run(ctx, "score", model, held_out)
-        console = Console()
-        console.print(f"\nEvery algorithm, in one pass over {train} in pieces of 100 rows:\n")
-        console.print(_comparison(train, held_out))
+        with contextlib.chdir(folder):  # for commands that are short to read
+            _write_digits()
+            _run(ctx, "fit", TRAIN, "-k", str(COMPONENTS), "-o", "model.onepass")
+            _run(ctx, "transform", "model.onepass", HELD_OUT, "-o", "coordinates.npy")
+            _run(ctx, "score", "model.onepass", HELD_OUT)
+            click.echo(f"\nEvery algorithm, in one pass over {TRAIN} in pieces of 100 rows:\n")
+            Console().print(_comparison())
 
 
-def _write_digits(folder: str) -> tuple[str, str]:
+def _write_digits() -> None:
     """Write 64-pixel images of digits as csv, two thirds to learn from and the rest held out."""
-    import os
-
     import numpy as np
     from sklearn.datasets import load_digits
 
     rows = load_digits().data
     rows = rows[np.random.default_rng(0).permutation(len(rows))]
     names = ",".join(f"pixel_{i // 8}_{i % 8}" for i in range(rows.shape[1]))
-    paths = os.path.join(folder, "digits.csv"), os.path.join(folder, "held-out.csv")
-    for path, part in zip(paths, (rows[:1200], rows[1200:]), strict=True):
+    for path, part in ((TRAIN, rows[:1200]), (HELD_OUT, rows[1200:])):
         np.savetxt(path, part, fmt="%g", delimiter=",", header=names, comments="")
         click.echo(f"wrote {path}: {len(part)} rows of {part.shape[1]} columns")
-    return paths
 
 
 def _run(ctx: click.Context, *words: str) -> None:
@@ -74,7 +71,7 @@ def _run(ctx: click.Context, *words: str) -> None:
         command.invoke(inner)
 
 
-def _comparison(train: str, held_out: str) -> Table:
+def _comparison() -> Table:
     """Fit every algorithm, and batch PCA; return what each captures of the held-out rows."""
     import time
 
@@ -87,19 +84,19 @@ def _comparison(train: str, held_out: str) -> Table:
     table = Table(title=f"Share of the variance of held-out rows, k = {COMPONENTS}")
     for heading in ("algorithm", "captured", "of batch PCA", "seconds"):
         table.add_column(heading, justify="left" if heading == "algorithm" else "right")
-    rows = _all_rows(train)
+    rows = _all_rows(TRAIN)
     # The mean of these rows is the centre for all, so that all shares are of the same variance.
     begin = time.perf_counter()
     batch = BatchPCA(COMPONENTS).fit(rows)
     seconds = time.perf_counter() - begin
-    best = _captured(batch.mean_, batch.components_, held_out)
+    best = _captured(batch.mean_, batch.components_, HELD_OUT)
     table.add_row("batch PCA, all in memory", f"{best:.2%}", "100.0%", f"{seconds:.2f}")
     table.add_section()
     for name in ALGORITHMS:
         begin = time.perf_counter()
-        model = estimator(name, COMPONENTS, center=True).fit(open_source(train, batch_rows=100))
+        model = estimator(name, COMPONENTS, center=True).fit(open_source(TRAIN, batch_rows=100))
         seconds = time.perf_counter() - begin
-        share = _captured(batch.mean_, model.components_, held_out)
+        share = _captured(batch.mean_, model.components_, HELD_OUT)
         table.add_row(name, f"{share:.2%}", f"{share / best:.1%}", f"{seconds:.2f}")
     return table
 

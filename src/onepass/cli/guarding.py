@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import threading
 import warnings
@@ -27,7 +28,7 @@ class Failure(click.ClickException):
 
 
 class MachineFailure(Failure):
-    """Nobody's fault: a full disk, a broken one, too little memory."""
+    """Not the user's fault: a full disk, a broken one, too little memory, a bug."""
 
     exit_code = 1
 
@@ -46,8 +47,8 @@ class GuardedGroup(click.Group):
             except KeyboardInterrupt:
                 click.echo("onepass: stopped", err=True)
                 ctx.exit(128 + signal.SIGINT)
-            except BrokenPipeError:
-                raise  # whoever read our output has seen enough; click ends quietly
+            except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):
+                raise  # click knows what to do; with a closed pipe, to end quietly
             except (ValueError, ImportError) as error:
                 raise Failure(str(error)) from error
             except MemoryError as error:
@@ -55,6 +56,12 @@ class GuardedGroup(click.Group):
             except OSError as error:
                 kind = Failure if isinstance(error, _WRONG_PATHS) else MachineFailure
                 raise kind(told(error)) from error
+            except Exception as error:
+                if os.environ.get("ONEPASS_TRACEBACK"):
+                    raise
+                what = f"{type(error).__name__}: {error}"
+                message = f"{what} (a bug; ONEPASS_TRACEBACK=1 shows where)"
+                raise MachineFailure(message) from error
 
 
 def told(error: OSError) -> str:

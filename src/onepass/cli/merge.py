@@ -32,7 +32,8 @@ def merge(models: tuple[str, ...], output: str) -> None:
     from onepass.cli.output import check_output
 
     check_output(output, [])
-    merged = onepass.merge(*(onepass.load(path) for path in models))
+    loaded = [onepass.load(path) for path in models]
+    merged = onepass.merge(*loaded)
     merged.save(output)
     click.echo(
         f"{output}: {merged.n_components_} components from {merged.n_samples_seen_:,} rows "

@@ -39,7 +39,7 @@ def component_table(model: Any) -> Table:
     """Return the components: variance, share, share so far, and the columns that matter most."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("component", "variance", "share", "together"):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", no_wrap=True, min_width=max(8, len(heading)))
     table.add_column("largest weights", overflow="ellipsis", no_wrap=True)
     ratios = model.explained_variance_ratio_
     names = getattr(model, "feature_names_in_", None)

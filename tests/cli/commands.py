@@ -1,0 +1,28 @@
+"""Commands run in this process."""
+
+import numpy as np
+from click.testing import CliRunner
+
+from onepass.cli import main
+
+
+def onepass(*words, code=0, given=None):
+    """Run a command; return its result, whose exit code is as expected; None expects nothing."""
+    result = CliRunner().invoke(main, [str(word) for word in words], input=given)
+    assert code is None or result.exit_code == code, (result.exit_code, result.stdout, result.stderr)
+    assert "Traceback" not in result.stderr
+    assert "(a bug" not in result.stderr
+    return result
+
+
+def rows(n=300, d=6, seed=0):
+    """Return rows with a spectrum that decays and a mean that is not zero."""
+    return 1.0 + np.random.default_rng(seed).normal(size=(n, d)) * np.arange(d, 0, -1)
+
+
+def parts(folder, count=5, n=60):
+    """Write files of a few rows each, every one of which is a block; return their paths."""
+    paths = [folder / f"part-{i}.npy" for i in range(count)]
+    for i, path in enumerate(paths):
+        np.save(path, rows(n, seed=i))
+    return paths

@@ -1,0 +1,202 @@
+"""Interrupted runs go on from their checkpoint and end with the model of an undisturbed one."""
+
+import json
+import os
+import shlex
+import signal
+
+import numpy as np
+import pytest
+
+import onepass
+from onepass.cli.algorithms import ALGORITHMS
+from onepass.cli.progress import Progress
+from tests.cli.commands import onepass as run
+from tests.cli.commands import parts, rows
+from tests.sources.files.written import WRITERS
+
+
+@pytest.fixture
+def interrupt(monkeypatch):
+    """Return a function that lets a signal come after a number of blocks."""
+
+    def after(blocks, number=signal.SIGINT):
+        def advance(self, rows):
+            nonlocal blocks
+            blocks -= 1
+            if blocks == 0:
+                signal.raise_signal(number)
+
+        monkeypatch.setattr(Progress, "advance", advance)
+
+    return after
+
+
+def command(folder, data, *more, algorithm="capped-msg", output="m.onepass"):
+    return ["fit", *data, "-k", 2, "--algorithm", algorithm, "-o", folder / output, *more]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_printed_command_goes_on(tmp_path, interrupt, algorithm):
+    data = parts(tmp_path)
+    more = ["--center", "--seed", "3"]
+    run(*command(tmp_path, data, *more, algorithm=algorithm, output="whole"))
+    interrupt(3)
+    result = run(*command(tmp_path, data, *more, algorithm=algorithm), code=130)
+    assert "180 rows are saved" in result.stderr
+    assert not (tmp_path / "m.onepass").exists()
+    assert (tmp_path / "m.onepass.checkpoint").exists()
+    words = shlex.split(result.stderr.splitlines()[-1])
+    assert words[0] == "onepass"
+    again = run(*words[1:])
+    assert "going on after 180 rows" in again.stderr
+    assert (tmp_path / "m.onepass").read_bytes() == (tmp_path / "whole").read_bytes()
+    assert not (tmp_path / "m.onepass.checkpoint").exists()
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_format_goes_on_in_the_middle_of_a_file(tmp_path, interrupt, monkeypatch, name):
+    from onepass.sources.files import source
+
+    monkeypatch.setattr(source, "rows_per_block", lambda d: 7)
+    WRITERS[name](tmp_path / name, rows(50))
+    data = [tmp_path / name]
+    run(*command(tmp_path, data, output="whole"))
+    interrupt(2)
+    # A file of text is one block here: then there is nothing left to read, which must work too.
+    run(*command(tmp_path, data), code=130)
+    run(*command(tmp_path, data, "--resume"))
+    assert (tmp_path / "m.onepass").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+@pytest.mark.parametrize("blocks", range(1, 6))
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_at_every_block(tmp_path, interrupt, blocks, number):
+    data = parts(tmp_path)
+    run(*command(tmp_path, data, output="whole"))
+    interrupt(blocks, number)
+    run(*command(tmp_path, data), code=128 + number)
+    run(*command(tmp_path, data, "--resume"))
+    assert (tmp_path / "m.onepass").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+def test_interrupted_again_and_again(tmp_path, interrupt):
+    data = parts(tmp_path)
+    run(*command(tmp_path, data, output="whole"))
+    for done in range(1, 6):
+        interrupt(1)
+        result = run(*command(tmp_path, data, "--resume"), code=130)
+        assert f"{60 * done} rows are saved" in result.stderr
+    run(*command(tmp_path, data, "--resume"))
+    assert (tmp_path / "m.onepass").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+def test_signals_do_as_before_afterwards(tmp_path, interrupt):
+    before = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+    interrupt(1)
+    run(*command(tmp_path, parts(tmp_path)), code=130)
+    after = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+    assert after == before
+
+
+def test_a_second_signal_is_not_patient(tmp_path, monkeypatch):
+    def advance(self, rows):
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Progress, "advance", advance)
+    run(*command(tmp_path, parts(tmp_path)), code=130)
+    assert not (tmp_path / "m.onepass.checkpoint").exists()
+
+
+def change_size(data):
+    np.save(data[1], rows(61, seed=1))
+
+
+def change_time(data):
+    os.utime(data[1], ns=(0, 0))
+
+
+DIFFERENT = {
+    "k": (lambda c: c.__setitem__(c.index("-k") + 1, 3), "components was 2 and is 3"),
+    "algorithm": (lambda c: c.__setitem__(c.index("capped-msg"), "msg"), "was capped-msg and is"),
+    "center": (lambda c: c.append("--center"), "center was not given and is True"),
+    "seed": (lambda c: c.extend(["--seed", 5]), "seed was 0 and is 5"),
+    "columns": (lambda c: c.extend(["--columns", "0,2"]), "columns was not given and is 0,2"),
+    "fewer files": (lambda c: c.pop(2), "part-1.npy was read and is not given now"),
+    "more files": (lambda c: c.insert(2, c[1].with_name("new.npy")), "new.npy is new"),
+    "order": (lambda c: c.insert(1, c.pop(2)), "in another order"),
+    "size": (lambda c: change_size(c[1:6]), "bytes and has"),
+    "time": (lambda c: change_time(c[1:6]), "part-1.npy was modified"),
+}
+
+
+@pytest.mark.parametrize("case", DIFFERENT)
+def test_a_checkpoint_of_another_run_is_refused(tmp_path, interrupt, case):
+    change, said = DIFFERENT[case]
+    data = parts(tmp_path)
+    np.save(tmp_path / "new.npy", rows())
+    interrupt(2)
+    run(*command(tmp_path, data), code=130)
+    kept = (tmp_path / "m.onepass.checkpoint").read_bytes()
+    words = command(tmp_path, data, "--resume")
+    change(words)
+    result = run(*words, code=2)
+    assert said in result.stderr
+    assert "m.onepass.checkpoint is of another run" in result.stderr
+    assert (tmp_path / "m.onepass.checkpoint").read_bytes() == kept
+
+
+def test_columns_by_another_name_are_refused(tmp_path, interrupt):
+    path = tmp_path / "a.csv"
+    path.write_text("x,y\n1,2\n3,5\n")
+    os.utime(path, ns=(0, 0))
+    interrupt(1)
+    run(*command(tmp_path, [path]), code=130)
+    path.write_text("x,z\n1,2\n3,5\n")
+    os.utime(path, ns=(0, 0))
+    result = run(*command(tmp_path, [path], "--resume"), code=2)
+    assert "the columns were x,y and are x,z" in result.stderr
+
+
+def test_damaged_or_finished_is_no_checkpoint(tmp_path, interrupt):
+    data = parts(tmp_path)
+    checkpoint = tmp_path / "m.onepass.checkpoint"
+    interrupt(2)
+    run(*command(tmp_path, data), code=130)
+    content = bytearray(checkpoint.read_bytes())
+    content[len(content) // 2] ^= 1
+    checkpoint.write_bytes(content)
+    assert "damaged" in run(*command(tmp_path, data, "--resume"), code=2).stderr
+    onepass.CappedMSG(2).fit(rows()).save(checkpoint)
+    assert "a finished model" in run(*command(tmp_path, data, "--resume"), code=2).stderr
+
+
+def test_without_resume_it_begins_anew_and_says_so(tmp_path, interrupt):
+    data = parts(tmp_path)
+    interrupt(2)
+    run(*command(tmp_path, data), code=130)
+    assert "--resume would have gone on" in run(*command(tmp_path, data)).stderr
+    assert onepass.load(tmp_path / "m.onepass").n_samples_seen_ == 300
+    assert not (tmp_path / "m.onepass.checkpoint").exists()
+
+
+def test_resume_without_a_checkpoint_begins_at_the_first_row(tmp_path):
+    result = run(*command(tmp_path, parts(tmp_path), "--resume"))
+    assert "there is no" in result.stderr
+    assert onepass.load(tmp_path / "m.onepass").n_samples_seen_ == 300
+
+
+def test_a_checkpoint_can_be_looked_into(tmp_path, interrupt):
+    interrupt(2)
+    run(*command(tmp_path, parts(tmp_path)), code=130)
+    found = json.loads(run("info", tmp_path / "m.onepass.checkpoint", "--json").stdout)
+    assert found["rows"] == 120
+
+
+def test_what_a_killed_run_left_is_removed(tmp_path):
+    data = parts(tmp_path)
+    for left in (".m.onepass.0123.tmp", ".m.onepass.checkpoint.4567.tmp"):
+        (tmp_path / left).write_text("half a mod")
+    run(*command(tmp_path, data))
+    assert sorted(os.listdir(tmp_path)) == sorted(["m.onepass", *(path.name for path in data)])

@@ -1,0 +1,116 @@
+"""The other commands, the help, and how quickly it comes."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import onepass
+from onepass.cli import main
+from onepass.cli.algorithms import ALGORITHMS, estimator
+from tests.cli.commands import onepass as run
+from tests.cli.commands import rows
+
+COMMANDS = ["completion", "demo", "fit", "info", "merge", "paper", "score", "transform"]
+
+
+def test_what_there_is():
+    assert sorted(main.commands) == COMMANDS
+    assert onepass.__version__ in run("--version").stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_teaches_with_examples(command):
+    text = run(command, "--help").stdout
+    assert "Examples:" in text
+    assert f"onepass {command}" in text
+
+
+def test_help_imports_next_to_nothing():
+    code = (
+        "import sys, onepass.cli; "
+        "print(sorted({'numpy', 'scipy', 'sklearn', 'rich', 'numba'} & set(sys.modules)))"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.stdout.strip() == "[]", result.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(shell):
+    assert "_ONEPASS_COMPLETE" in run("completion", shell).stdout
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_info_of_every_model(tmp_path, algorithm):
+    path = tmp_path / "m.onepass"
+    model = estimator(algorithm, 2).fit(rows())
+    model.save(path)
+    found = json.loads(run("info", path, "--json").stdout)
+    assert found["algorithm"] == algorithm
+    assert found["rows"] == 300
+    assert found["params"]["n_components"] == 2
+    assert found["feature_names"] is None
+    assert found["explained_variance_ratio"] == model.explained_variance_ratio_.tolist()
+    text = run("info", path).stdout
+    assert algorithm in text
+    assert "300" in text
+
+
+def test_merge(tmp_path):
+    X = rows()
+    for name, part in (("1", X[:100]), ("2", X[100:])):
+        np.save(tmp_path / f"{name}.npy", part)
+        run("fit", tmp_path / f"{name}.npy", "-k", 2, "-o", tmp_path / name)
+    paths = [tmp_path / "1", tmp_path / "2"]
+    assert "300 rows of 2 models" in run("merge", *paths, "-o", tmp_path / "m").stdout
+    merged = onepass.merge(*map(onepass.load, paths))
+    np.testing.assert_array_equal(onepass.load(tmp_path / "m").components_, merged.components_)
+
+
+def test_models_that_do_not_merge(tmp_path):
+    for name, d in (("1", 4), ("2", 5)):
+        onepass.PCA(2).fit(rows(d=d)).save(tmp_path / name)
+    run("merge", tmp_path / "1", tmp_path / "2", "-o", tmp_path / "m", code=2)
+    assert not (tmp_path / "m").exists()
+
+
+def test_demo(tmp_path):
+    text = run("demo", "--keep", tmp_path / "digits").stdout
+    for algorithm in ALGORITHMS:
+        assert algorithm in text
+    shares = [float(line.split("│")[3].strip(" %")) for line in text.splitlines() if "│" in line]
+    assert len(shares) == 1 + len(ALGORITHMS)
+    assert min(shares) > 95.0
+    assert np.load(tmp_path / "digits" / "coordinates.npy").shape == (597, 8)
+
+
+def test_paper_passes_its_options_on(tmp_path, monkeypatch):
+    import onepass.paper
+
+    given = {}
+    monkeypatch.setattr(onepass.paper, "run", lambda **options: given.update(options))
+    run("paper", "--figure", 1, "--figure", 3, "--out", tmp_path, "--quick", "--jobs", 2)
+    assert given == {
+        "out": str(tmp_path),
+        "figures": [1, 3],
+        "mnist": None,
+        "quick": True,
+        "splits": None,
+        "jobs": 2,
+        "seed": 0,
+    }
+
+
+def test_a_bug_is_told_without_a_traceback(tmp_path, monkeypatch):
+    from click.testing import CliRunner
+
+    def broken(*given):
+        raise KeyError("lost")
+
+    monkeypatch.setattr("onepass.cli.algorithms.estimator", broken)
+    np.save(tmp_path / "a.npy", rows())
+    result = CliRunner().invoke(main, ["fit", str(tmp_path / "a.npy"), "-k", "1"])
+    assert result.exit_code == 1
+    assert result.stderr.startswith("onepass: KeyError: 'lost' (a bug")

@@ -1,0 +1,109 @@
+"""Errors: exit code 2, one line that says where, and outputs as they were."""
+
+import os
+
+import numpy as np
+import pyarrow.parquet
+import pytest
+
+from tests.cli.commands import onepass as run
+from tests.cli.commands import rows
+from tests.sources.files.written import arrow_table, csv_text
+
+
+def bad_csv(old, new):
+    def write(folder):
+        X = rows(9, 3)
+        X[6, 1] = 77.0
+        text = csv_text(X, ["a", "b", "c"])
+        assert old in text
+        (folder / "bad.csv").write_text(text.replace(old, new))
+
+    return write
+
+
+def truncated_parquet(folder):
+    pyarrow.parquet.write_table(arrow_table(rows(500)), folder / "bad.parquet")
+    os.truncate(folder / "bad.parquet", os.path.getsize(folder / "bad.parquet") // 2)
+
+
+def infinite_npy(folder):
+    X = rows()
+    X[123, 4] = np.inf
+    np.save(folder / "bad.npy", X)
+
+
+BAD = {
+    "NaN": (bad_csv("77.0", "nan"), "bad.csv", [], ["bad.csv, row 7, column 'b'"]),
+    "missing": (bad_csv("77.0", ""), "bad.csv", [], ["bad.csv, row 7, column 'b'"]),
+    "text": (bad_csv("77.0", "many"), "bad.csv", [], ["row 7, column 'b'", "'many'"]),
+    "ragged": (bad_csv("77.0", "77,0"), "bad.csv", [], ["bad.csv, row 7", "4 values, not 3"]),
+    "column": (bad_csv("77.0", "7"), "bad.csv", ["--columns", "a,z"], ["'z'", "'a', 'b', 'c'"]),
+    "infinite": (infinite_npy, "bad.npy", [], ["bad.npy, row 124, column [4]", "inf"]),
+    "truncated": (truncated_parquet, "bad.parquet", [], ["bad.parquet", "not a sound parquet"]),
+    "empty": (lambda f: (f / "bad.csv").write_text(""), "bad.csv", [], ["bad.csv", "empty"]),
+    "absent": (lambda f: None, "bad.csv", [], ["bad.csv", "there is no such file"]),
+    "format": (lambda f: (f / "bad.doc").write_text("?"), "bad.doc", [], ["bad.doc", ".parquet"]),
+    "too many": (bad_csv("77.0", "7"), "bad.csv", ["-k", "4"], ["n_components=4", "3"]),
+}
+
+
+def listing(folder):
+    return {p.name: p.read_bytes() for p in folder.iterdir()}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_data(tmp_path, case):
+    write, name, more, said = BAD[case]
+    write(tmp_path)
+    output = tmp_path / "model.onepass"
+    output.write_text("the old model")
+    before = listing(tmp_path)
+    words = ["fit", tmp_path / name, "-k", 1, "--algorithm", "capped-msg", "-o", output]
+    result = run(*words, "--checkpoint-every", 0, *more, code=2)
+    assert result.stdout == ""
+    assert len(result.stderr.splitlines()) == 1
+    for part in said:
+        assert part in result.stderr
+    assert listing(tmp_path) == before
+
+
+@pytest.mark.parametrize("k", ["0", "-1", "1.5", "0.0", "eight", "nan", "inf"])
+def test_impossible_numbers_of_components(tmp_path, k):
+    assert "neither a number" in run("fit", "a.npy", "-k", k, code=2).stderr
+
+
+@pytest.mark.parametrize("output", ["no/such/folder/m.onepass", "."])
+def test_outputs_that_cannot_be(tmp_path, monkeypatch, output):
+    monkeypatch.chdir(tmp_path)
+    np.save("a.npy", rows())
+    run("fit", "a.npy", "-k", 1, "-o", output, "--algorithm", "erm", code=2)
+    assert os.listdir(tmp_path) == ["a.npy"]
+
+
+def test_data_are_not_overwritten(tmp_path):
+    np.save(tmp_path / "a.npy", rows())
+    before = listing(tmp_path)
+    data = tmp_path / "a.npy"
+    words = ["fit", data, "-k", 1, "--algorithm", "erm"]
+    assert "must not be overwritten" in run(*words, "-o", data, code=2).stderr
+    assert "must not be overwritten" in run(*words, "--report", data, code=2).stderr
+    run(*words, "-o", tmp_path / "m")
+    words = ["transform", tmp_path / "m", data, "-o"]
+    assert "must not be overwritten" in run(*words, data, code=2).stderr
+    (tmp_path / "m").unlink()
+    assert listing(tmp_path) == before
+
+
+@pytest.mark.parametrize("command", ["info", "score", "transform", "merge"])
+def test_what_is_no_model(tmp_path, command):
+    np.save(tmp_path / "a.npy", rows())
+    words = {
+        "info": [],
+        "score": [tmp_path / "a.npy"],
+        "transform": [tmp_path / "a.npy", "-o", tmp_path / "out.npy"],
+        "merge": ["-o", tmp_path / "out"],
+    }
+    result = run(command, tmp_path / "a.npy", *words[command], code=2)
+    assert "a.npy: not a sound model file" in result.stderr
+    assert os.listdir(tmp_path) == ["a.npy"]

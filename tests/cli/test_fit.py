@@ -1,0 +1,121 @@
+"""``onepass fit``: what comes out is what the library gives, and is told clearly."""
+
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import onepass
+from onepass.cli.algorithms import ALGORITHMS, estimator
+from tests.cli.commands import onepass as run
+from tests.cli.commands import parts, rows
+from tests.sources.files.written import WRITERS
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_format_gives_the_model_of_the_rows_in_memory(tmp_path, name):
+    X = rows()
+    X[:, 5] = np.where(X[:, 5] > 1.0, X[:, 5], 0.0)
+    WRITERS[name](tmp_path / name, X)
+    run("fit", tmp_path / name, "-k", 2, "--algorithm", "capped-msg", "-o", tmp_path / "m")
+    is_sparse = name.endswith("svmlight") or "sparse" in name
+    expected = onepass.CappedMSG(2).fit(scipy.sparse.csr_array(X) if is_sparse else X)
+    model = onepass.load(tmp_path / "m")
+    np.testing.assert_array_equal(model.components_, expected.components_)
+    np.testing.assert_array_equal(model.explained_variance_, expected.explained_variance_)
+    assert model.captured_ == expected.captured_
+    assert model.n_samples_seen_ == len(X)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_algorithm(tmp_path, algorithm):
+    np.save(tmp_path / "a.npy", rows())
+    words = ["fit", tmp_path / "a.npy", "-k", 2, "--algorithm", algorithm, "--center"]
+    result = run(*words, "-o", tmp_path / "m", "--json")
+    expected = estimator(algorithm, 2, center=True).fit(rows())
+    model = onepass.load(tmp_path / "m")
+    np.testing.assert_array_equal(model.components_, expected.components_)
+    assert json.loads(result.stdout)["algorithm"] == algorithm
+    expected.save(tmp_path / "expected")
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "expected").read_bytes()
+
+
+def test_json_is_one_object(tmp_path):
+    np.save(tmp_path / "a.npy", rows())
+    output = str(tmp_path / "m")
+    words = ["fit", tmp_path / "a.npy", "-k", 2, "--algorithm", "oja", "-o", output]
+    result = run(*words, "--json")
+    found = json.loads(result.stdout)
+    model = onepass.load(output)
+    assert result.stderr == ""
+    assert found.pop("seconds") > 0
+    assert found.pop("rows_per_second") > 0
+    assert found == {
+        "algorithm": "oja",
+        "n_components": 2,
+        "n_features": 6,
+        "rows": 300,
+        "explained_variance_ratio": model.explained_variance_ratio_.tolist(),
+        "captured": {
+            "mean": model.captured_.mean,
+            "standard_error": model.captured_.standard_error,
+        },
+        "model": output,
+    }
+
+
+def test_what_is_unknown_is_null_in_json(tmp_path):
+    np.save(tmp_path / "a.npy", rows(1))
+    words = ["fit", tmp_path / "a.npy", "-k", 1, "--algorithm", "erm", "-o", tmp_path / "m"]
+    assert json.loads(run(*words, "--json").stdout)["captured"]["mean"] is None
+    assert "nan" not in run(*words).stdout
+
+
+def test_the_table_names_columns(tmp_path):
+    (tmp_path / "a.csv").write_text("tall,wide\n" + "9,1\n-8,0\n7,1\n" * 20)
+    words = ["fit", tmp_path / "a.csv", "-k", 1, "--algorithm", "erm", "-o", tmp_path / "m"]
+    result = run(*words)
+    assert "1 components of 2 columns from 60 rows" in result.stdout
+    assert "+1.00 tall" in result.stdout
+    assert result.stderr == ""
+
+
+def test_columns_are_chosen_and_skipped(tmp_path):
+    (tmp_path / "a.csv").write_text("x,city,y\n1,Oslo,2\n3,Rome,5\n0,Bonn,1\n")
+    words = ["fit", tmp_path / "a.csv", "-k", 1, "--algorithm", "erm", "-o", tmp_path / "m"]
+    run(*words, "--skip-non-numeric")
+    assert onepass.load(tmp_path / "m").feature_names_in_.tolist() == ["x", "y"]
+    run(*words, "--columns", "y")
+    assert onepass.load(tmp_path / "m").feature_names_in_.tolist() == ["y"]
+
+
+def test_standard_input(tmp_path):
+    X = rows()
+    text = "\n".join(",".join(map(repr, row)) for row in X.tolist())
+    words = ["fit", "-", "-k", 2, "--algorithm", "capped-msg", "-o", tmp_path / "m"]
+    run(*words, given=text)
+    model = onepass.load(tmp_path / "m")
+    np.testing.assert_array_equal(model.components_, onepass.CappedMSG(2).fit(X).components_)
+    assert "standard input" in run(*words, "--resume", given=text, code=2).stderr
+
+
+def test_files_folders_and_patterns_are_one_stream(tmp_path):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    paths = parts(folder)
+    models = []
+    for data in (paths, [folder], [folder / "*.npy"]):
+        run("fit", *data, "-k", 2, "--algorithm", "msg", "-o", tmp_path / "m")
+        models.append((tmp_path / "m").read_bytes())
+    assert models[0] == models[1] == models[2]
+    assert onepass.load(tmp_path / "m").n_samples_seen_ == 300
+
+
+def test_memory_that_is_not_there_is_warned_of(tmp_path, monkeypatch):
+    from onepass.cli import memory
+
+    monkeypatch.setattr(memory, "available", lambda: 1 << 20)
+    np.save(tmp_path / "a.npy", rows())
+    words = ["fit", tmp_path / "a.npy", "-k", 2, "--algorithm", "erm", "-o", tmp_path / "m"]
+    assert "1 MB are free" in run(*words).stderr
