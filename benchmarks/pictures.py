@@ -8,6 +8,7 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 
+from benchmarks.growth import Curve, by_solver, exponent
 from benchmarks.runner import Measurement
 
 matplotlib.use("Agg")
@@ -42,5 +43,21 @@ def speed_and_loss(results: Sequence[Measurement], path: Path) -> None:
         axis.set_xlim(min(times) / 2, max(times) * 12)
         axis.set_title(f"{case[0]}, d={case[1]:,}, k={case[2]}")
         axis.set_xlabel("CPU microseconds per row")
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
+
+
+def growth(curve: Curve, results: Sequence[Measurement], path: Path) -> None:
+    """Draw time per row against what grows, one line for each solver."""
+    figure, axis = plt.subplots(figsize=(8, 5), layout="constrained")
+    for solver, measured in by_solver(results).items():
+        x, y = [curve.value(m) for m in measured], [1e6 * m.seconds for m in measured]
+        slope = f"  (exponent {exponent(x, y):.2f})" if len(x) > 1 else ""
+        style = "--" if colour(solver) == OTHERS else "-"
+        axis.loglog(x, y, style, marker="o", label=solver + slope)
+    axis.set_xlabel(curve.name)
+    axis.set_ylabel("CPU microseconds per row")
+    axis.grid(alpha=0.3)
+    axis.legend(fontsize=8)
     figure.savefig(path, dpi=130)
     plt.close(figure)

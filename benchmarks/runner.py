@@ -67,7 +67,7 @@ class _Run:
                 solver, solver.prepare(problem.X[:few], self.k), self.k
             )
             if solver.streams:
-                rows = min(n, max(few, int(budget / cpu * few)))
+                rows = int(min(n, max(few, budget / cpu * few)))
         self.prepared = solver.prepare(problem.X[:rows], self.k)
         self.measurement = Measurement(problem.name, solver.name, rows, d, self.k)
 
@@ -99,6 +99,7 @@ def measure(
     repeat: int = 3,
     threads: int = 1,
     budget: float = BUDGET,
+    judged: bool = True,
 ) -> list[Measurement]:
     """Time solvers in turns, so that whatever else the machine does is shared by all.
 
@@ -114,6 +115,8 @@ def measure(
         Of BLAS and OpenMP.
     budget : float
         Seconds that one turn of a solver that streams should take.
+    judged : bool
+        Whether the variance that each loses is worked out; batch PCA may take its time.
 
     Returns
     -------
@@ -130,7 +133,7 @@ def measure(
             for run in runs:
                 run.once()
         for run in runs:
-            if run.directions is not None:
+            if judged and run.directions is not None:
                 run.measurement.lost = judge.lost(run.directions, run.measurement.n)
     progress("")
     return [run.measurement for run in runs]
