@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 # Where each public name lives. Imported when first used: `import onepass` is quick.
 _HOMES = {
+    "PCA": "onepass.estimators.pca",
     "MSG": "onepass.estimators.msg",
     "CappedMSG": "onepass.estimators.capped_msg",
     "MEG": "onepass.estimators.meg",
@@ -16,6 +17,7 @@ _HOMES = {
     "Oja": "onepass.estimators.oja",
     "Grouse": "onepass.estimators.grouse",
     "ERM": "onepass.estimators.erm",
+    "merge": "onepass.estimators.merging",
     "load": "onepass.estimators.persistence",
     "open_source": "onepass.sources",
     "ModelFileError": "onepass.model_file",

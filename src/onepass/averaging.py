@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.kernels.orthonormal import orthonormal
-from onepass.subspace import Subspace
+from onepass.subspace import Subspace, add_up
 
 
 class Average:
@@ -23,11 +23,11 @@ class Average:
 
     def __init__(self, d: int, max_rank: int, dtype: np.dtype) -> None:
         self.max_rank = max_rank
-        self.count = 0
+        self.count = 0.0
         self._sum = Subspace.empty(d, dtype=dtype)
         self._waiting: list[Subspace] = []
 
-    def add(self, iterates: list[Subspace], count: int) -> None:
+    def add(self, iterates: list[Subspace], count: float) -> None:
         """Add `count` iterates, given as summands of their sum."""
         self.count += count
         self._waiting = [*self._waiting, *iterates]
@@ -41,8 +41,20 @@ class Average:
 
     def value(self) -> Subspace:
         """Return the average."""
-        total, count = self._merged(), max(self.count, 1)
+        total, count = self._merged(), self.count or 1.0
         return Subspace(orthonormal(total.basis), total.weights / count, total.rest / count)
+
+    def fade(self, factor: float) -> None:
+        """Let everything so far count less."""
+        self.count *= factor
+        self._sum = self._sum.scaled(factor)
+        self._waiting = [iterate.scaled(factor) for iterate in self._waiting]
+
+    def merge(self, other: Average) -> None:
+        """Include the iterates of another average."""
+        self.count += other.count
+        self._sum = add_up([self._merged(), other._merged()], self.max_rank)
+        self._waiting = []
 
     def copy(self) -> Average:
         """Return a copy that goes on by itself."""
@@ -53,20 +65,3 @@ class Average:
     def _merged(self) -> Subspace:
         """Return the sum of everything, truncated."""
         return add_up([self._sum, *self._waiting], self.max_rank)
-
-
-def add_up(summands: list[Subspace], max_rank: int) -> Subspace:
-    """Return the sum of matrices whose weights are at least their rest, truncated to a rank."""
-    rest = sum(summand.rest for summand in summands)
-    if sum(summand.rank for summand in summands) == summands[0].rank:
-        return Subspace(summands[0].basis, summands[0].weights - summands[0].rest + rest, rest)
-    factor = np.vstack(
-        [
-            np.sqrt(np.maximum(s.weights - s.rest, 0.0)).astype(s.basis.dtype)[:, None] * s.basis
-            for s in summands
-        ]
-    )
-    values, vectors = np.linalg.eigh((factor @ factor.T).astype(np.float64))
-    kept = np.flatnonzero(values > 1e-14 * values[-1])[::-1][:max_rank]
-    turn = (vectors[:, kept] / np.sqrt(values[kept])).T.astype(factor.dtype)
-    return Subspace(turn @ factor, values[kept] + rest, rest)

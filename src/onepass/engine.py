@@ -27,6 +27,7 @@ class Rule(Protocol):
     """What the engine asks of an algorithm; `onepass.rules.rule` says it in full."""
 
     k: int
+    d: int
 
     def rows(
         self,
@@ -135,4 +136,6 @@ class Engine:
         basis = frame.carry(moved.basis, self._room)
         if not frame.sound:
             basis = orthonormal(basis)
+        if self.rule.k == self.rule.d:  # all directions capture everything
+            captured = frame.energy
         return Outcome(Subspace(basis, moved.weights, moved.rest), frame.energy, captured, iterates)

@@ -49,6 +49,10 @@ class Subspace:
         """Return a copy with arrays of its own."""
         return Subspace(self.basis.copy(), self.weights.copy(), self.rest)
 
+    def scaled(self, factor: float) -> Subspace:
+        """Return the matrix times a number."""
+        return Subspace(self.basis, factor * self.weights, factor * self.rest)
+
     @property
     def rank(self) -> int:
         """The number m of directions that are kept one by one."""
@@ -78,3 +82,20 @@ class Subspace:
     def to_dense(self) -> NDArray[np.float64]:
         """Return the d x d matrix itself, for small d."""
         return self.compress(np.eye(self.n_features))
+
+
+def add_up(summands: list[Subspace], max_rank: int) -> Subspace:
+    """Return the sum of matrices whose weights are at least their rest, truncated to a rank."""
+    rest = sum(summand.rest for summand in summands)
+    if sum(summand.rank for summand in summands) == summands[0].rank:
+        return Subspace(summands[0].basis, summands[0].weights - summands[0].rest + rest, rest)
+    factor = np.vstack(
+        [
+            np.sqrt(np.maximum(s.weights - s.rest, 0.0)).astype(s.basis.dtype)[:, None] * s.basis
+            for s in summands
+        ]
+    )
+    values, vectors = np.linalg.eigh((factor @ factor.T).astype(np.float64))
+    kept = np.flatnonzero(values > 1e-14 * values[-1])[::-1][:max_rank]
+    turn = (vectors[:, kept] / np.sqrt(values[kept])).T.astype(factor.dtype)
+    return Subspace(turn @ factor, values[kept] + rest, rest)

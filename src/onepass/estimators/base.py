@@ -23,6 +23,7 @@ from onepass.estimators.checking import (
     is_source,
 )
 from onepass.estimators.learner import Learner
+from onepass.estimators.merging import merge
 from onepass.estimators.persistence import save
 from onepass.estimators.published import Published, publish
 
@@ -231,6 +232,22 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """
         check_is_fitted(self)
         save(self, path)
+
+    def merge(self, *others: Self) -> Self:
+        """Return one estimator for the rows of this and of others: all stay as they are.
+
+        Parameters
+        ----------
+        *others : estimators
+            Of the same kind, with the same parameters and columns, fitted on other rows.
+
+        Returns
+        -------
+        estimator
+            Up to truncation what one pass over all rows would give: means, variances and
+            averages merge in closed form.
+        """
+        return merge(self, *others)
 
     def __sklearn_is_fitted__(self) -> bool:
         return getattr(self, "_learner", None) is not None

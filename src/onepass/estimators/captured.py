@@ -29,7 +29,7 @@ class Score:
 
     def __init__(self) -> None:
         self.unit = 0.0
-        self.count = 0
+        self.count = 0.0
         self.sums = np.zeros(5)  # of c, e, c^2, c e, e^2
 
     def copy(self) -> Score:
@@ -42,13 +42,29 @@ class Score:
         """Add rows with these captured energies and energies."""
         largest = float(energy.max(initial=0.0))
         self.count += len(energy)
-        if largest > self.unit:
-            ratio = self.unit / largest
-            self.sums = self.sums * np.array([ratio, ratio, ratio**2, ratio**2, ratio**2])
-            self.unit = largest
+        self._reach(largest)
         if self.unit > 0.0:
             c, e = captured / self.unit, energy / self.unit
             self.sums = self.sums + [c.sum(), e.sum(), c @ c, c @ e, e @ e]
+
+    def fade(self, factor: float) -> None:
+        """Let everything so far count less."""
+        self.count *= factor
+        self.sums = factor * self.sums
+
+    def merge(self, other: Score) -> None:
+        """Include the rows of another score."""
+        self._reach(other.unit)
+        self.count += other.count
+        if self.unit > 0.0:
+            ratio = other.unit / self.unit
+            self.sums = self.sums + other.sums * ratio ** np.array([1, 1, 2, 2, 2])
+
+    def _reach(self, largest: float) -> None:
+        """Make the unit at least `largest`."""
+        if largest > self.unit:
+            self.sums = self.sums * (self.unit / largest) ** np.array([1, 1, 2, 2, 2])
+            self.unit = largest
 
     def value(self) -> Captured:
         """Return the estimate."""

@@ -47,6 +47,7 @@ class Learner(ABC):
         self.mean = Mean(plan.d)
         self.score = Score()
         self.rows_seen = 0
+        self.anchors: NDArray[np.floating] = np.zeros((0, plan.d))  # what signs are held to
         self.waiting = Waiting(plan.chunk_rows, plan.d, plan.dtype, plan.is_sparse)
         self._equip()
 
@@ -92,6 +93,14 @@ class Learner(ABC):
             self._shown = show(self.settled())
         return self._shown
 
+    def merge(self, other: Self) -> None:
+        """Include the rows of another learner of the same kind; no row waits in either."""
+        self._forget()
+        self.second.merge(other.second, self.mean.between(other.mean))
+        self.mean.merge(other.mean)
+        self.score.merge(other.score)
+        self.rows_seen += other.rows_seen
+
     def copy(self) -> Self:
         """Return a copy that goes on by itself."""
         twin = object.__new__(type(self))
@@ -122,7 +131,15 @@ class Learner(ABC):
     def _take(self, rows: Any, weights: NDArray[np.float64]) -> None:
         """Take a chunk with as many threads as it is worth."""
         with threads_for(self.plan.d):
+            if self.plan.half_life is not None:
+                self._fade(0.5 ** (rows.shape[0] / self.plan.half_life))
             self._absorb(rows, weights)
+
+    def _fade(self, factor: float) -> None:
+        """Let everything so far count less."""
+        self.mean.fade(factor)
+        self.second.fade(factor)
+        self.score.fade(factor)
 
     def _blocks(self, rows: Any, weights: NDArray[np.float64]) -> Any:
         """Yield the blocks of a chunk, weighted and centred; the mean comes along."""

@@ -33,6 +33,10 @@ class MomentLearner(Learner):
         self.judged = 0.0  # the weight of the rows when they were found
         super().__init__(plan, second)
 
+    def _fade(self, factor: float) -> None:
+        super()._fade(factor)
+        self.judged *= factor
+
     def _absorb(self, rows: Any, weights: NDArray[np.float64]) -> None:
         before = self.mean.copy()
         if before.weight >= JUDGE_AFTER * max(self.judged, 1.0):

@@ -20,6 +20,7 @@ from onepass import model_file
 from onepass.model_file import ModelFileError
 
 ESTIMATORS = {
+    "PCA": "onepass.estimators.pca",
     "MSG": "onepass.estimators.msg",
     "CappedMSG": "onepass.estimators.capped_msg",
     "MEG": "onepass.estimators.meg",
@@ -32,8 +33,10 @@ PARTS = [
     "onepass.averaging.Average",
     "onepass.estimators.captured.Score",
     "onepass.estimators.moment_learner.MomentLearner",
+    "onepass.estimators.pca_learner.PCALearner",
     "onepass.estimators.plan.Plan",
     "onepass.estimators.rule_learner.RuleLearner",
+    "onepass.estimators.validation.Validation",
     "onepass.estimators.waiting.Waiting",
     "onepass.moments.mean.Mean",
     "onepass.moments.sample.Sample",

@@ -33,6 +33,8 @@ class Plan:
         Rows that the second moment takes at once.
     batch : bool
         Whether a block is one gradient step.
+    half_life : float or None
+        After how many rows what was seen counts half.
     """
 
     d: int
@@ -42,6 +44,7 @@ class Plan:
     block_rows: int
     chunk_rows: int
     batch: bool = False
+    half_life: float | None = None
 
     def convert(self, rows: Any) -> Any:
         """Return rows in the plan's dtype and kind."""
@@ -60,6 +63,7 @@ def make_plan(
     block_size: int | Literal["auto"] = "auto",
     batch_size: int = 1,
     average: bool = False,
+    half_life: float | None = None,
 ) -> Plan:
     """Return the plan for k directions and a stream that begins with the rows X.
 
@@ -68,11 +72,15 @@ def make_plan(
     averaged.
     """
     d, is_sparse = X.shape[1], sparse.issparse(X)
+    if half_life is not None:  # what is taken at once counts the same
+        batch_size = max(1, min(batch_size, int(half_life / 4)))
     best = batch_size if batch_size > 1 else _block_rows(d, k, is_sparse and not average)
     room = 1024 if is_sparse and d > WIDE else min(256, CHUNK_BYTES // (d * X.dtype.itemsize))
+    if half_life is not None:
+        room = min(room, int(half_life / 4))
     chunk = best * max(1, room // best)
     block = best if block_size == "auto" or batch_size > 1 or average else min(block_size, chunk)
-    return Plan(d, X.dtype, is_sparse, center, block, chunk, batch_size > 1)
+    return Plan(d, X.dtype, is_sparse, center, block, chunk, batch_size > 1, half_life)
 
 
 def _block_rows(d: int, k: int, is_sparse: bool) -> int:

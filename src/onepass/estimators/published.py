@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from onepass.estimators.learner import Learner
 
+CLOSE = 0.5  # the cosine from which on an anchor decides
+
 
 @dataclass(frozen=True)
 class Published:
@@ -42,9 +44,7 @@ def publish(learner: Learner, directions: NDArray[np.floating]) -> Published:
     directions = np.linalg.qr(directions.astype(np.float64).T)[0].T
     degrees = max(learner.mean.weight - learner.plan.center, 1.0)
     values, vectors = np.linalg.eigh(learner.second.compress(directions, learner.mean) / degrees)
-    components = vectors.T[::-1] @ directions
-    largest = np.abs(components).argmax(axis=1)
-    components *= np.sign(components[np.arange(k), largest])[:, None]
+    components = signed(vectors.T[::-1] @ directions, learner.anchors)
     explained = values[::-1].clip(min=0.0)
     total = max(learner.second.energy / degrees, float(explained.sum()))
     noise = (total - float(explained.sum())) / (d - k) if k < d else 0.0
@@ -53,3 +53,19 @@ def publish(learner: Learner, directions: NDArray[np.floating]) -> Published:
     if largest > explained[0] and (explained[0] == 0.0 or explained[0] > smallest):
         explained = explained.astype(dtype)
     return Published(components, explained, total, noise, degrees)
+
+
+def signed(components: NDArray[np.float64], anchors: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Return components (k, d) with signs that do not depend on how they were computed.
+
+    A component points the way of the anchor (one of the rows of `anchors`) that it is closest to.
+    Without one that is close, its largest entry is positive.
+    """
+    largest = np.abs(components).argmax(axis=1)
+    toward = np.take_along_axis(components, largest[:, None], axis=1)[:, 0]
+    if len(anchors):
+        inner = components @ anchors.T
+        closest = np.abs(inner).argmax(axis=1)
+        nearest = np.take_along_axis(inner, closest[:, None], axis=1)[:, 0]
+        toward = np.where(np.abs(nearest) > CLOSE, nearest, toward)
+    return np.where(toward < 0.0, -1.0, 1.0)[:, None] * components

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onepass.averaging import Average
-from onepass.engine import Engine
+from onepass.engine import Engine, Outcome
 from onepass.estimators.learner import Learner
 from onepass.estimators.plan import Plan
 from onepass.frames import Block
+from onepass.kernels.orthonormal import orthonormal
 from onepass.moments import SecondMoment
 from onepass.rules.rule import Rule
 from onepass.schedules import Schedule
@@ -60,26 +61,41 @@ class RuleLearner(Learner):
         """Return the current iterate M."""
         return self.rule.primal(self.state.copy())
 
+    def merge(self, other: Self) -> None:  # noqa: D102
+        together = max(self.steps_taken + other.steps_taken, 1)
+        shares = [self.steps_taken / together, other.steps_taken / together]
+        self.state = self.rule.merged([self.state, other.state], shares)
+        self.state = Subspace(orthonormal(self.state.basis), self.state.weights, self.state.rest)
+        self.steps_taken += other.steps_taken
+        self.gradients = float(np.hypot(self.gradients, other.gradients))
+        if self.average is not None and other.average is not None:
+            self.average.merge(other.average)
+        super().merge(other)
+
     def _absorb(self, rows: Any, weights: NDArray[np.float64]) -> None:
         before = self.mean.copy()
         for block in self._blocks(rows, weights):
-            captured, energy = self._advance(block)
-            self.score.add(captured, energy)
+            leading = self.average.leading(self.rule.k) if self.average else None
+            inner = block.inner(leading) if leading is not None else None
+            outcome = self._advance(block)
+            captured = outcome.captured if inner is None else np.einsum("ij,ij->i", inner, inner)
+            self.score.add(captured, outcome.energy)
         self.second.update(rows, weights, before, self.mean)
 
-    def _advance(self, block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Learn from a block; return what was captured of its rows before, and their energy."""
-        leading = self.average.leading(self.rule.k) if self.average else None
-        inner = block.inner(leading) if leading is not None else None
+    def _advance(self, block: Block) -> Outcome:
+        """Learn from a block."""
         outcome = self._engine.advance(self.state, block, self._steps)
         self.state = outcome.state
         self.second.add_energy(float(outcome.energy.sum()))
         if self.average is not None:
             self.average.add(outcome.iterates, 1 if self.plan.batch else len(block))
-        if self.rule.k == self.plan.d:
-            return outcome.energy, outcome.energy
-        captured = outcome.captured if inner is None else np.einsum("ij,ij->i", inner, inner)
-        return captured, outcome.energy
+        return outcome
+
+    def _fade(self, factor: float) -> None:
+        super()._fade(factor)
+        self.gradients *= float(np.sqrt(factor))
+        if self.average is not None:
+            self.average.fade(factor)
 
     def _steps(self, norms: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the next step sizes from the norms of the gradients."""

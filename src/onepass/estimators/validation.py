@@ -49,7 +49,8 @@ class Validation:
     """Scores of a challenger against an incumbent, on a stream of chunks."""
 
     def __init__(self) -> None:
-        self.chunks = 0
+        self.chunks = 0  # that have passed
+        self.added = 0  # that were scored
         self.unit = 0.0
         self.length = 1
         self.segments = np.zeros((0, 2))
@@ -66,14 +67,15 @@ class Validation:
 
     def add(self, gain: float, energy: float) -> None:
         """Add a chunk of some energy in which the challenger captured `gain` more."""
-        self.chunks += 1
         if energy <= 0.0:
             return
         self.unit = self.unit or energy
         score = np.array([gain / self.unit, gain / energy])
-        self.current = self.current + self.chunks * score
-        self.recent = self.recent + float(self.chunks) ** RECENT * score
-        if self.chunks % self.length == 0:
+        time = float(self.chunks)
+        self.current = self.current + time * score
+        self.recent = self.recent + time**RECENT * score
+        self.added += 1
+        if self.added % self.length == 0:
             self.segments = np.vstack([self.segments, self.current])
             self.current = np.zeros(2)
             if len(self.segments) == MOST_SEGMENTS:
@@ -94,6 +96,22 @@ class Validation:
         """Let everything so far count less."""
         self.segments, self.current = factor * self.segments, factor * self.current
         self.recent, self.resemblance = factor * self.recent, factor * self.resemblance
+
+    def merge(self, other: Validation) -> None:
+        """Include the chunks of another stream."""
+        self.chunks += other.chunks
+        unit = self.unit or other.unit
+        ratio = np.array([other.unit / unit if unit else 1.0, 1.0])
+        self.unit, self.length = unit, max(self.length, other.length)
+        self.segments = np.vstack([self.segments, other.segments * ratio])
+        while len(self.segments) >= MOST_SEGMENTS:
+            pairs = len(self.segments) // 2 * 2
+            self.segments = self.segments[0:pairs:2] + self.segments[1:pairs:2]
+        self.current, self.recent = (
+            self.current + other.current * ratio,
+            self.recent + (other.recent * ratio),
+        )
+        self.resemblance = self.resemblance + other.resemblance
 
     def verdict(self) -> Expert:
         """Return which expert to believe."""

@@ -28,6 +28,23 @@ class Mean:
         twin.weight, twin.vector = self.weight, self.vector
         return twin
 
+    def fade(self, factor: float) -> None:
+        """Let everything so far count less."""
+        self.weight *= factor
+
+    def between(self, other: Mean) -> NDArray[np.float64]:
+        """Return the row whose square is the scatter of two groups' means about the joint one."""
+        together = self.weight + other.weight
+        share = np.sqrt(self.weight) * np.sqrt(other.weight / together) if together > 0.0 else 0.0
+        return share * (other.vector - self.vector)
+
+    def merge(self, other: Mean) -> None:
+        """Include the rows of another mean."""
+        together = self.weight + other.weight
+        if together > 0.0:
+            self.vector = self.vector + other.weight / together * (other.vector - self.vector)
+        self.weight = together
+
     def update(self, rows: Any, weights: NDArray[np.float64], center: bool) -> None:
         """Include rows of shape (b, d), dense or sparse; without `center` the mean stays zero."""
         added = float(weights.sum())

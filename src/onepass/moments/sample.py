@@ -37,6 +37,21 @@ class Sample:
         twin.__dict__.update(self.__dict__)
         return twin
 
+    def fade(self, factor: float) -> None:
+        """Let everything so far count less."""
+        self.weights = factor * self.weights
+
+    def merge(self, other: Sample) -> None:
+        """Include the rows of another sample; each stands for as many rows as its stride says."""
+        if other.rows is None:
+            return
+        self.weights = self.weights * self._stride
+        stride, self._stride = self._stride, 1
+        self._append(other.rows, other.weights * other._stride)
+        self._stride = max(stride, other._stride)
+        self.weights = self.weights / self._stride
+        self._seen += other._seen
+
     def add(self, rows: Any, weights: NDArray[np.float64]) -> None:
         """Let rows of shape (b, d) pass by."""
         first = -self._seen % self._stride
@@ -44,6 +59,10 @@ class Sample:
         rows, weights = rows[first :: self._stride], weights[first :: self._stride]
         if rows.shape[0] == 0 or self.room == 0:
             return
+        self._append(rows, weights)
+
+    def _append(self, rows: Any, weights: NDArray[np.float64]) -> None:
+        """Append rows and thin out what is too much."""
         if self.rows is None:
             self.rows, self.weights = rows.copy(), weights.copy()
         else:

@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 from onepass.kernels.orthonormal import householder, orthonormal
 from onepass.moments.mean import Mean
 from onepass.moments.sample import Sample
-from onepass.subspace import Subspace
+from onepass.subspace import Subspace, add_up
 
 FRESH = 4  # new directions that every update of a sketch looks into
 
@@ -65,6 +65,43 @@ class SecondMoment:
     def add_energy(self, energy: float) -> None:
         """Count the energy of rows that a sketch is going to see."""
         self._energy += energy
+
+    def leading(self, k: int) -> NDArray[np.floating]:
+        """Return the k leading directions, fewer if the rows span fewer: (at most k, d)."""
+        if self.exact:
+            d = len(self._matrix)
+            values, vectors = eigh(self._matrix, subset_by_index=(max(d - k, 0), d - 1))
+            value = Subspace(np.ascontiguousarray(vectors.T[::-1]), values[::-1].clip(min=0.0))
+        else:
+            value = Subspace(self._sketch.basis[:k], self._sketch.weights[:k])
+        least = 4 * len(value.basis.T) * np.finfo(np.float64).eps * value.weights.max(initial=0.0)
+        return value.basis[value.weights > least].astype(self._sketch.basis.dtype, copy=False)
+
+    def fade(self, factor: float) -> None:
+        """Let everything so far count less."""
+        self._energy *= factor
+        self._matrix = factor * self._matrix
+        self._sketch = self._sketch.scaled(factor)
+        self._sample.fade(factor)
+
+    def merge(self, other: SecondMoment, between: NDArray[np.float64]) -> None:
+        """Include the rows of another one; `between` is the row that the two means add."""
+        self._updates += other._updates
+        self._energy += other._energy
+        if self.exact:
+            self._matrix = self._matrix + other._matrix
+            if self.center:
+                self._matrix += np.outer(between, between)
+            return
+        summands = [self._sketch, other._sketch]
+        length = float(np.linalg.norm(between))
+        if self.center and length > 0.0:
+            direction = (between / length)[None].astype(self._sketch.basis.dtype)
+            summands.append(Subspace(direction, np.array([length**2])))
+            self._energy += length**2
+        total = add_up(summands, self.max_rank)
+        self._sketch = Subspace(orthonormal(total.basis), total.weights)
+        self._sample.merge(other._sample)
 
     def compress(self, directions: NDArray[np.floating], mean: Mean) -> NDArray[np.float64]:
         """Return ``directions @ (sum of x x') @ directions.T``.
@@ -196,9 +233,11 @@ def _nystroem(product: NDArray, core: NDArray[np.float64], max_rank: int) -> Sub
     """Return product' core^-1 product in eigenvectors, for product of shape (j, d)."""
     cut = float(np.finfo(product.dtype).eps) ** 0.75
     values, vectors = np.linalg.eigh(core)
+    if not values.max(initial=0.0) > 0.0:  # rows without any spread
+        return Subspace.empty(product.shape[1], dtype=product.dtype)
     kept = values > cut * values[-1]
     factor = ((vectors[:, kept] / np.sqrt(values[kept])).T).astype(product.dtype) @ product
     values, vectors = np.linalg.eigh((factor @ factor.T).astype(np.float64))
-    kept = np.flatnonzero(values > cut * values[-1])[::-1][:max_rank] if len(values) else []
+    kept = np.flatnonzero(values > cut * values[-1])[::-1][:max_rank]
     turn = (vectors[:, kept] / np.sqrt(values[kept])).T.astype(product.dtype)
     return Subspace(orthonormal(turn @ factor), values[kept])

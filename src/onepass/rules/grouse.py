@@ -45,6 +45,11 @@ class Grouse(Rule):
         _rows(V, weights, self.k, rows, width, steps, captured, total)
         return self.k, 0.0, 0.0
 
+    def merged(self, states: list[Subspace], shares: list[float]) -> Subspace:
+        """Return the projection onto the leading directions of the average of the projections."""
+        M = super().merged(states, shares)
+        return Subspace(M.basis, np.ones(self.k))
+
     def batch(self, state, rows, step):
         raise NotImplementedError("Grassmannian SGD steps by single rows")
 

@@ -17,7 +17,7 @@ from onepass.kernels.compiling import jit
 from onepass.kernels.rank_one import ORDER_ROWS, WORK_ROWS, rank_one
 from onepass.kernels.small_space import add_iterate, energy, extend, rotate, split
 from onepass.rules.rule import Rule
-from onepass.subspace import Subspace
+from onepass.subspace import Subspace, add_up
 
 
 @dataclass
@@ -37,6 +37,10 @@ class Incremental(Rule):
     def advance(self, V, weights, state, rows, width, steps, captured, total):
         rank = _rows(V, weights, state.rank, rows, width, captured, total, self.k, self.cap)
         return rank, 0.0, 0.0
+
+    def merged(self, states: list[Subspace], shares: list[float]) -> Subspace:
+        """Return the sum: the second moment of all rows."""
+        return add_up(states, self.cap)
 
     def batch(self, state, rows, step):
         values, vectors = block_eigen(state.basis, state.weights, rows, 1.0, self.cap)

@@ -59,6 +59,12 @@ class MEG(Rule):
             V, weights, state.rank, state.rest, rows, width, steps, captured, total, self.d, self.k
         )
 
+    def merged(self, states: list[Subspace], shares: list[float]) -> Subspace:
+        """Return the dual of the average of the iterates."""
+        M = super().merged(states, shares)
+        weights = -np.log1p(-np.minimum(M.weights, 1.0 - 2.0**-53))
+        return Subspace(M.basis, weights, -np.log1p(-min(M.rest, 1.0 - 2.0**-53)))
+
     def batch(self, state, rows, step):
         if self.k == self.d:
             return state

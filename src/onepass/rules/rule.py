@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.subspace import Subspace
+from onepass.subspace import Subspace, add_up
 
 
 class Rule(ABC):
@@ -33,6 +33,11 @@ class Rule(ABC):
     def primal(self, state: Subspace) -> Subspace:
         """Return the iterate M that a state stands for: itself, but for mirror descent."""
         return state
+
+    def merged(self, states: list[Subspace], shares: list[float]) -> Subspace:
+        """Return one state for several streams: the average of the iterates, which is feasible."""
+        parts = [self.primal(s).scaled(share) for s, share in zip(states, shares, strict=True)]
+        return add_up(parts, self.room(self.d, 0))
 
     @abstractmethod
     def diameter(self) -> float:

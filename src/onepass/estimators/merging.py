@@ -1,0 +1,75 @@
+"""Several estimators, fitted on different rows, become one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+MAY_DIFFER = {"random_state", "block_size"}
+
+
+def merge(*estimators: Any) -> Any:
+    """Return one estimator for the rows of all.
+
+    Parameters
+    ----------
+    *estimators : fitted estimators
+        Of the same kind, with the same parameters and columns; they stay as they are.
+
+    Returns
+    -------
+    estimator
+        Up to truncation what one pass over all rows would give. It can go on learning, be saved
+        and be merged again.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onepass import PCA, merge
+    >>> X = np.random.default_rng(0).normal(size=(3000, 5)) * [4, 3, 1, 1, 1]
+    >>> parts = [PCA(2).fit(part) for part in np.array_split(X, 3)]
+    >>> whole = merge(*parts)
+    >>> whole.n_samples_seen_
+    3000
+    >>> bool(np.allclose(whole.mean_, X.mean(axis=0)))
+    True
+    """
+    if not estimators:
+        raise ValueError("There is nothing to merge")
+    first = estimators[0]
+    check_is_fitted(first)
+    learner = first._learner.settled().copy()
+    for number, other in enumerate(estimators[1:], start=2):
+        _check_alike(first, other, f"model {number}")
+        learner.merge(other._learner.settled())
+    merged = clone(first)
+    merged._learner, merged._learned_with = learner, dict(first._learned_with)
+    merged.n_features_in_ = first.n_features_in_
+    if hasattr(first, "feature_names_in_"):
+        merged.feature_names_in_ = first.feature_names_in_
+    for name, value in first._learned_with.items():
+        setattr(merged, name, value)
+    return merged
+
+
+def _check_alike(first: Any, other: Any, which: str) -> None:
+    """Raise where two estimators cannot be merged, and say why."""
+    if type(other) is not type(first):
+        raise ValueError(f"{which} is {type(other).__name__}, the first is {type(first).__name__}")
+    check_is_fitted(other)
+    if other.n_features_in_ != first.n_features_in_:
+        raise ValueError(
+            f"{which} has {other.n_features_in_} features, the first {first.n_features_in_}"
+        )
+    ours, theirs = (getattr(e, "feature_names_in_", first.n_features_in_) for e in (first, other))
+    if not np.array_equal(ours, theirs):
+        raise ValueError(f"{which} has other feature names than the first")
+    for name, value in first._learned_with.items():
+        theirs = other._learned_with[name]
+        if name not in MAY_DIFFER and theirs is not value and not np.array_equal(theirs, value):
+            raise ValueError(f"{which} has {name}={theirs!r}, the first {name}={value!r}")
+    if other._learner.plan.dtype != first._learner.plan.dtype:
+        raise ValueError(f"{which} has learned from rows of another dtype than the first")

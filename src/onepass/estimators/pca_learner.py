@@ -1,0 +1,114 @@
+"""The learner behind `PCA`: two experts on one stream, and progressive validation between them.
+
+The incumbent is the second moment of the rows, at the level of batch PCA. The challenger is the
+average of mini-batch Capped MSG iterates: every batch moves it by a bounded amount, so that a few
+huge rows cannot carry it away. Both see the same chunks and the same mean.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onepass import rounding
+from onepass.averaging import Average
+from onepass.estimators.plan import Plan
+from onepass.estimators.published import publish
+from onepass.estimators.rule_learner import RuleLearner
+from onepass.estimators.validation import Validation
+from onepass.moments import Mean, SecondMoment
+from onepass.rules.rule import Rule
+from onepass.schedules import Schedule
+
+ASK_AFTER = 1.15  # growth of the stream after which both experts are asked anew
+
+
+class PCALearner(RuleLearner):
+    """Second moment and averaged Capped MSG of the same rows.
+
+    Parameters
+    ----------
+    plan : Plan
+        How the rows are taken.
+    second : SecondMoment
+        The incumbent, empty.
+    rule : Rule
+        The challenger's algorithm.
+    schedule : Schedule
+        Its steps.
+    average : Average
+        Of its iterates, empty.
+    """
+
+    average: Average
+
+    def __init__(
+        self,
+        plan: Plan,
+        second: SecondMoment,
+        rule: Rule,
+        schedule: Schedule,
+        average: Average,
+    ) -> None:
+        self.validation = Validation()
+        self.asked = 0.0  # the weight of the rows when the experts were asked
+        self.answers: list[NDArray[np.floating]] = []  # then: incumbent, challenger
+        super().__init__(plan, second, rule, schedule, average, seed=0)
+
+    def directions(self, expert: str | None = None) -> NDArray[np.floating]:
+        """Return the directions of an expert, or of the one to believe: (at most k, d)."""
+        incumbent = self.second.leading(self.rule.k)
+        if len(incumbent) < self.rule.k:  # too few rows for anything to be compared
+            return incumbent
+        name = expert or self.validation.verdict().name
+        return incumbent if name == "sketch" else rounding.top(self.average.value(), self.rule.k)
+
+    def merge(self, other: Self) -> None:  # noqa: D102
+        self.validation.merge(other.validation)
+        super().merge(other)
+        self._ask()
+
+    def _absorb(self, rows: Any, weights: NDArray[np.float64]) -> None:
+        before = self.mean.copy()
+        captured = [self._captured(answer, rows, weights, before) for answer in self.answers]
+        energies = [self._advance(block).energy for block in self._blocks(rows, weights)]
+        self.second.update(rows, weights, before, self.mean)
+        if captured:
+            self._validate(captured, np.concatenate(energies))
+        if self.plan.center and before.weight > 0.0:
+            self.validation.resemble(self.mean.vector - before.vector)
+        self.validation.chunks += 1
+        if self.mean.weight >= ASK_AFTER * self.asked:
+            self._ask()
+        power_of_two = self.validation.chunks & (self.validation.chunks - 1) == 0
+        if power_of_two and self.answers:
+            self.anchors = publish(self, self.directions()).components
+
+    def _fade(self, factor: float) -> None:
+        super()._fade(factor)
+        self.validation.fade(factor)
+        self.asked *= factor
+
+    def _captured(
+        self, answer: NDArray, rows: Any, weights: NDArray[np.float64], mean: Mean
+    ) -> NDArray[np.float64]:
+        """Return the energies (b,) of rows in the directions of an answer."""
+        inner = np.asarray(rows @ answer.T, dtype=np.float64) - answer @ mean.vector
+        return weights * np.einsum("ij,ij->i", inner, inner)
+
+    def _validate(self, captured: list[NDArray], energy: NDArray[np.float64]) -> None:
+        """Score both answers on rows that they had not seen."""
+        incumbent, challenger = captured
+        believed = challenger if self.validation.verdict().name == "average" else incumbent
+        self.score.add(np.minimum(believed, energy), energy)
+        self.validation.add(float((challenger - incumbent).sum()), float(energy.sum()))
+
+    def _ask(self) -> None:
+        """Ask both experts for their directions, to score further rows by."""
+        self.asked = self.mean.weight
+        self.answers = []
+        incumbent = self.second.leading(self.rule.k)
+        if len(incumbent) == self.rule.k:
+            self.answers = [incumbent, rounding.top(self.average.value(), self.rule.k)]
