@@ -9,7 +9,11 @@ from onepass.cli import main
 def onepass(*words, code=0, given=None):
     """Run a command; return its result, whose exit code is as expected; None expects nothing."""
     result = CliRunner().invoke(main, [str(word) for word in words], input=given)
-    assert code is None or result.exit_code == code, (result.exit_code, result.stdout, result.stderr)
+    assert code is None or result.exit_code == code, (
+        result.exit_code,
+        result.stdout,
+        result.stderr,
+    )
     assert "Traceback" not in result.stderr
     assert "(a bug" not in result.stderr
     return result

@@ -11,17 +11,12 @@ from tests.cli.commands import parts
 from tests.model_file.test_atomic import Faults, FaultyFile
 
 
-def fit_with_fault(patch, words, fatal, error, lasting):
-    """Run a fit during which one step of writing fails, from then on all, or only that one."""
-    faults = Faults(fatal, error, lasting)
+def failing_disk(patch, faults):
+    """Let files be written to a disk with faults."""
     opened = faults.wrap("open", open)
-    with patch.context() as patched:
-        patched.setattr(
-            atomic, "open", lambda *given: FaultyFile(opened(*given), faults), raising=False
-        )
-        for name in ("fsync", "replace"):
-            patched.setattr(os, name, faults.wrap(name, getattr(os, name)))
-        return faults, run(*words, code=None)
+    patch.setattr(atomic, "open", lambda *given: FaultyFile(opened(*given), faults), raising=False)
+    for name in ("fsync", "replace"):
+        patch.setattr(os, name, faults.wrap(name, getattr(os, name)))
 
 
 @pytest.mark.parametrize(
@@ -38,9 +33,10 @@ def test_every_step_of_every_write_may_fail(tmp_path, monkeypatch, code, lasting
     for fatal in range(0, 2000, stride):
         output.write_text("the old model")
         words = [*base, "-o", output, "--checkpoint-every", 0]
-        faults, result = fit_with_fault(
-            monkeypatch, words, fatal, OSError(code, os.strerror(code)), lasting
-        )
+        faults = Faults(fatal, OSError(code, os.strerror(code)), lasting)
+        with monkeypatch.context() as patch:
+            failing_disk(patch, faults)
+            result = run(*words, code=None)
         if faults.failed is None:
             break
         seen.add(faults.failed)
@@ -64,7 +60,7 @@ def test_every_step_of_every_write_may_fail(tmp_path, monkeypatch, code, lasting
 
 
 def test_a_disk_that_is_full_in_the_end(tmp_path, monkeypatch):
-    """All rows are learned and the model cannot be written: the last checkpoint is said and kept."""
+    """All rows are learned, the model cannot be written: a checkpoint of all rows is kept."""
     data = parts(tmp_path, count=3)
     words = ["fit", *data, "-k", 2, "--algorithm", "msg", "--checkpoint-every", 0]
     real = atomic.os.replace

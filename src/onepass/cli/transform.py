@@ -52,11 +52,16 @@ def transform(
     total, exact = expected_rows(source), source.n_rows is not None
     with Progress("transform", total, exact=exact) as progress, replacing(output) as file:
         writer = None
-        for block in source:
-            rows = fitted.transform([block])
-            writer = writer or kind(file, names, rows.dtype)
-            writer.write(rows)
-            progress.advance(len(rows))
-        assert writer is not None  # a source without rows is an error
-        writer.finish()
+        try:
+            for block in source:
+                rows = fitted.transform([block])
+                writer = writer or kind(file, names, rows.dtype)
+                writer.write(rows)
+                progress.advance(len(rows))
+            assert writer is not None  # a source without rows is an error
+            writer.finish()
+        except BaseException:
+            if writer is not None:
+                writer.abandon()
+            raise
     click.echo(f"{output}: {writer.rows:,} rows of {len(names)} coordinates")

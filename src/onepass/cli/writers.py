@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -40,6 +41,10 @@ class Writer(ABC):
 
     def finish(self) -> None:
         """Write what comes last."""
+        return
+
+    def abandon(self) -> None:
+        """Let go of the file, whatever is in it."""
         return
 
 
@@ -116,6 +121,12 @@ class ParquetWriter(Writer):
         """Write the last blocks and the table of contents."""
         self._write_group()
         self._parquet.close()
+
+    def abandon(self) -> None:
+        """Let go of the file, which pyarrow would otherwise write to when it is closed already."""
+        with suppress(Exception):
+            self._parquet.close()
+        self._parquet.is_open = False
 
 
 _FORMATS: dict[str, type[Writer]] = {

@@ -1,0 +1,18 @@
+"""The number of rows, for the time left."""
+
+import pytest
+
+from onepass import open_source
+from onepass.cli.expected_rows import expected_rows
+from tests.cli.commands import rows
+from tests.sources.files.written import WRITERS
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_format(tmp_path, name):
+    WRITERS[name](tmp_path / name, rows(5000))
+    expected = expected_rows(open_source(str(tmp_path / name)))
+    if name == "stream.arrow":
+        assert expected is None or expected > 0  # a stream does not say
+    else:
+        assert expected == pytest.approx(5000, rel=0.05)

@@ -1,0 +1,92 @@
+"""Runs that are killed, and what somebody at a terminal sees: in processes of their own."""
+
+import os
+import pty
+import random
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import onepass
+from tests.cli.commands import rows
+
+# Says when it is about to begin, so that no time is lost on killing what only imports modules.
+START = """
+import sys
+import onepass.cli.fitting, onepass.cli.progress, onepass.estimators.capped_msg
+from onepass.cli import main
+print("ready", flush=True)
+main(sys.argv[1:])
+"""
+
+
+def start(*words, **streams):
+    """Begin a command in a process of its own; return when it is at work."""
+    command = [sys.executable, "-c", START, *map(str, words)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, **streams)
+    assert process.stdout.readline() == b"ready\n"
+    return process
+
+
+def finish(process, code=0):
+    """Return what a process says on standard output and standard error."""
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == code, err
+    return out.decode(), (err or b"").decode()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
+@pytest.mark.parametrize("kills", [4, pytest.param(200, marks=pytest.mark.long)])
+def test_killed_runs_end_like_an_undisturbed_one(tmp_path, kills):
+    # Ten blocks or so, and a checkpoint after each.
+    np.save(tmp_path / "a.npy", rows(60_000, 40))
+    base = ["fit", tmp_path / "a.npy", "-k", 3, "--algorithm", "capped-msg"]
+    base += ["--checkpoint-every", 0, "--resume", "-o"]
+    finish(start(*base, tmp_path / "whole", stderr=subprocess.DEVNULL))
+    begin = time.monotonic()
+    finish(start(*base, tmp_path / "whole", stderr=subprocess.DEVNULL))
+    whole, length = (tmp_path / "whole").read_bytes(), time.monotonic() - begin
+    output = tmp_path / "m.onepass"
+    moments, done, resumed = random.Random(0), 0, 0
+    while done < kills:
+        process = start(*base, output, stderr=subprocess.PIPE)
+        time.sleep(moments.uniform(0.0, length))
+        process.kill()
+        _, said = process.communicate()
+        done += process.returncode != 0
+        resumed += b"going on after" in said
+        if process.returncode == 0:
+            assert output.read_bytes() == whole
+            output.unlink()
+    finish(start(*base, output, stderr=subprocess.DEVNULL))
+    assert output.read_bytes() == whole
+    assert sorted(os.listdir(tmp_path)) == ["a.npy", "m.onepass", "whole"]
+    assert resumed > kills // 20
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no pseudo-terminal")
+def test_progress_on_a_terminal_only(tmp_path):
+    np.save(tmp_path / "a.npy", rows(20_000, 40))
+    words = ["fit", tmp_path / "a.npy", "-k", 3, "--algorithm", "capped-msg", "-o", tmp_path / "m"]
+    _, said = finish(start(*words, stderr=subprocess.PIPE))
+    assert said == ""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
+    process = start(*words, stderr=theirs, env=environment)
+    os.close(theirs)
+    shown = b""
+    try:
+        while piece := os.read(ours, 1 << 16):
+            shown += piece
+    except OSError:  # the other side is closed
+        pass
+    finally:
+        os.close(ours)
+    out, _ = finish(process)
+    assert "3 components of 40 columns from 20,000 rows" in out
+    for part in (b"of 20,000 rows", b"rows/s", b"% captured", b"left", b"MB of memory"):
+        assert part in shown
+    assert onepass.load(tmp_path / "m").n_samples_seen_ == 20_000

@@ -1,0 +1,48 @@
+"""The estimate of memory, against what a fit takes."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from onepass.cli import memory
+from onepass.cli.algorithms import ALGORITHMS, estimator
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(("d", "k"), [(50, 8), (3000, 5), (2000, 40)])
+def test_a_fit_takes_less_and_not_much_less(algorithm, d, k):
+    X = np.random.default_rng(0).normal(size=(200, d))
+    estimator(algorithm, 2).fit(X[:, :4]).captured_  # compiles and imports
+    tracemalloc.start()
+    try:
+        model = estimator(algorithm, k)
+        for _ in range(3):
+            model.partial_fit([X])
+        assert model.captured_.mean > 0
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    estimated = memory.estimate(algorithm, k, d) - memory.PROGRAM - memory.READING
+    assert peak < estimated
+    assert estimated < 8 * peak + (64 << 20)
+
+
+def test_more_columns_and_components_take_more():
+    sizes = [memory.estimate("pca", k, d) for k, d in ((2, 100), (2, 10**5), (200, 10**5))]
+    assert sizes == sorted(sizes)
+    assert memory.estimate("erm", 2, 10**5) > 8 * 10**10
+
+
+def test_a_share_of_the_variance_has_an_estimate():
+    assert memory.estimate("pca", 0.9, 1000) > memory.estimate("pca", 5, 1000)
+
+
+def test_the_system_says_what_is_free():
+    free = memory.available()
+    assert free is None or free > 1 << 20
+
+
+def test_sizes_as_text():
+    assert memory.shown(5 << 20) == "5 MB"
+    assert memory.shown(3 << 30) == "3.0 GB"
