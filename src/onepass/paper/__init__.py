@@ -1,1 +1,5 @@
-"""x"""
+"""The paper again: every figure and every claim of Arora, Cotter and Srebro (2013), measured."""
+
+from onepass.paper.reproduction import run
+
+__all__ = ["run"]

@@ -86,22 +86,24 @@ def run_all(out: Path, rows: int, jobs: int, seed: int) -> dict[str, Arrays]:
 def draw(results: dict[str, Arrays], out: Path) -> None:
     """Write the figure and its numbers."""
     run = results["text"]
-    time = np.arange(1, len(run["ranks"]) + 1)
-    seen = checkpoints(1, len(time), 3000)
-    with style.figure(1, 2, 10, 4) as (drawing, axes):
+    seen = checkpoints(1, len(run["ranks"]), 500)
+    lines = {
+        "text": ("$p_i \\propto \\tau^{-i/2}$, as in the text", style.BLUE),
+        "signed": ("$p_i \\propto \\tau^{-i}$", style.GREEN),
+    }
+    with style.figure(1, 2, 10, 4.6) as (drawing, axes):
         left, right = axes[0]
-        left.plot(seen, run["ranks"][seen - 1], color=style.BLUE, linewidth=0.8)
-        left.axhline(15, color=style.RED, linestyle="--", linewidth=1.2)
-        left.annotate(
-            "the paper: around 15", (1.2, 15), (0, 4), textcoords="offset points", color=style.RED
-        )
+        for name, (label, color) in lines.items():
+            ranks = results[name]["ranks"][seen - 1]
+            left.plot(seen, ranks, color=color, label=label, linewidth=1.0)
+        left.axhline(15, color=style.BLACK, linestyle="--", linewidth=1.2, label="15")
         left.set(title="$k_t'$", xlabel="Iterations", xscale="log", ylim=(0, D))
-        right.plot(run["shown"], run["spectrum"], linewidth=0.8)
-        for i, line in enumerate(right.lines):
-            line.set_color(style.BLUE if i < K else style.ORANGE)
-            line.set_label({0: f"the $k={K}$ largest", K: "the others"}.get(i, "_"))
+        for i, eigenvalues in enumerate(run["spectrum"].T):
+            named = {0: f"the $k={K}$ largest", K: "the other eigenvalues"}.get(i)
+            color = style.RED if i < K else style.ORANGE
+            right.plot(run["shown"], eigenvalues, color=color, label=named, linewidth=0.7)
         right.set(title="Spectrum", xlabel="Iterations", xscale="log", ylim=(0, 1.02))
-        right.legend(loc="upper left")
+        style.legend_below(drawing, axes, 3)
         style.save(drawing, out / "figure1")
     columns = ["variant", "iteration", "rank", *(f"eigenvalue_{i + 1}" for i in range(D))]
     write_csv(

@@ -97,7 +97,7 @@ def draw(results: dict[int, Arrays], out: Path) -> None:
                 many.fill_between(run["marks"], low, high, color=line["color"], alpha=0.15, lw=0)
             single.set(title=f"$k={k}$", xscale="log", yscale="log")
             many.set(xlabel="Iterations")
-            many.set_ylim(bottom=FLOOR * 0.9)
+            many.set_ylim(FLOOR * 0.9, 0.4)
         count = len(next(iter(results.values()))["MSG"])
         axes[0, 0].set_ylabel("Suboptimality\n(one sequence)")
         axes[1, 0].set_ylabel(f"Suboptimality\n(median, quartiles of {count})")

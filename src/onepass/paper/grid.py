@@ -7,12 +7,13 @@ The 18 runs over one pass share what can be shared, without changing the choice:
   directions, those of S(t) = sum_s x_s x_s' / sqrt(s), for MSG and Warmuth-Kuzmin alike; Capped MSG
   follows the truncation of S(t), which is also the same for all of them. One run stands for all;
 - a run is given up as soon as its sum of suboptimalities exceeds the smallest total so far, since
-  the summands are not negative.
+  the summands are not negative. Those that do well on the first rows are run first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,7 @@ from onepass.paper.trajectory import run_weights, trajectory
 from onepass.schedules import InverseSqrt
 
 EXPONENTS = range(-12, 6)
+REHEARSAL = 2  # the share of the checkpoints that decides on the order: few rows, as they are early
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class HeldOut:
     @classmethod
     def of(cls, moment: NDArray[np.float64]) -> HeldOut:
         """Find the eigenvalues, descending."""
-        return cls(moment, np.linalg.eigvalsh(moment)[::-1])
+        return cls(moment, np.linalg.eigvalsh(moment)[::-1].astype(np.float64))
 
     def suboptimality(self, directions: NDArray[np.floating], k: int) -> float:
         """Return what the best k directions capture more than these orthonormal rows (j, d)."""
@@ -86,11 +88,6 @@ class Chosen:
     averages: dict[int, float]
 
 
-def order(exponents: Iterable[int]) -> list[int]:
-    """Return the exponents, those that tend to be good first, so that others are given up early."""
-    return sorted(exponents, key=lambda exponent: (abs(exponent - 1), exponent))
-
-
 def choose(
     name: str,
     k: int,
@@ -106,24 +103,33 @@ def choose(
     small = [e for e in EXPONENTS if shared.covers(2.0**e, k)]
     same = _same(name)
     tried = [e for e in EXPONENTS if not (same and e in small[:-1])]
+
+    def run(exponent: int) -> Iterator[Look]:
+        if same == "directions" and exponent in small:
+            return iter(shared.looks)
+        return _run(name, k, rows, 2.0**exponent, marks, rank_limit, seed)
+
+    def rehearse(exponent: int) -> float:
+        looks = itertools.islice(run(exponent), len(marks) // REHEARSAL)
+        return sum(
+            weight * validation.suboptimality(look.directions[:k], k)
+            for look, weight in zip(looks, weights, strict=False)
+        )
+
     best, found = np.inf, Chosen(np.nan, [], {})
     averages: dict[int, float] = {}
-    for exponent in order(tried):
+    for exponent in sorted(tried, key=rehearse):
         total, looks = 0.0, []
-        if same == "directions" and exponent in small:
-            run: Iterator[Look] = iter(shared.looks)
-        else:
-            run = _run(name, k, rows, 2.0**exponent, marks, rank_limit, seed)
-        for look, weight in zip(run, weights, strict=True):
+        for look, weight in zip(run(exponent), weights, strict=True):
             looks.append(look)
             total += weight * max(0.0, validation.suboptimality(look.directions[:k], k))
             if total > best:
                 break
-        averages[exponent] = total
+        averages[exponent] = float(total)
         if total < best:
             best, found = total, Chosen(2.0**exponent, looks, averages)
-    if same:
-        averages.update(dict.fromkeys(small[:-1], averages.get(small[-1], np.nan) if small else 0))
+    if same and small:
+        averages.update(dict.fromkeys(small, averages[small[-1]]))
     return found
 
 

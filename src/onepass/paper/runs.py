@@ -78,7 +78,8 @@ def execute(run: Run, folder: Path) -> tuple[str, Arrays]:
     """Do a run and keep its result."""
     arrays = run.function(**run.settings, **run.data)
     with replacing(folder / f"{run.name}.npz") as file:
-        np.savez_compressed(file, stamp=np.array(run.stamp()), **arrays)
+        members: dict[str, Any] = {"stamp": np.array(run.stamp()), **arrays}
+        np.savez_compressed(file, **members)
     return run.name, arrays
 
 
@@ -100,7 +101,7 @@ def seed_of(*parts: Any) -> int:
 
 
 class progress:  # noqa: N801 - reads as a phrase after `with`
-    """A progress bar on standard error, if that is a terminal; gives a function that advances it."""
+    """A progress bar on standard error, if a terminal; gives the function that advances it."""
 
     def __init__(self, what: str, total: int, done: int) -> None:
         from rich.console import Console

@@ -28,7 +28,7 @@ LINES: dict[str, dict[str, Any]] = {
     "ERM": {"color": BLACK, "linestyle": ":"},
 }
 
-RC = {
+RC: dict[Any, Any] = {
     "font.size": 12,
     "axes.titlesize": 13,
     "axes.labelsize": 12,
@@ -66,7 +66,7 @@ def figure(rows: int, columns: int, width: float, height: float, **kwargs: Any) 
 
 def legend_below(drawing: Any, axes: Any, columns: int) -> None:
     """Put one legend for all axes under them, where it covers no curve."""
-    entries = {}
+    entries: dict[str, Any] = {}
     for axis in axes.flat:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
