@@ -1,0 +1,6 @@
+"""The accuracy study: ``python -m benchmarks.accuracy``."""
+
+from benchmarks.accuracy.command import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Methods: every module here has a list `METHODS`."""

@@ -1,0 +1,1 @@
+"""Studies: every module here has a list `STUDIES`."""

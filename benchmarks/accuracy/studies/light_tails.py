@@ -1,0 +1,28 @@
+"""Gaussian rows: nothing can be much better than batch PCA, so nothing may be much worse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.accuracy.spectra import Spectrum, exponential, gapped, polynomial, spiked
+from benchmarks.accuracy.study import Case, Limit, Study, excess
+from onepass.sources.synthetic import Gaussian
+
+SIZES = ((60, 2, 4000), (100, 5, 6000), (200, 10, 6000), (400, 20, 5000), (1000, 40, 4000))
+SPECTRA: tuple[Spectrum, ...] = (polynomial, exponential, spiked, gapped)
+
+
+def cases(seed: int, folder: Path | None) -> Iterator[Case]:
+    """Yield four spectra in five sizes."""
+    for d, k, n in SIZES:
+        for spectrum in SPECTRA:
+            population = Gaussian(spectrum(d, k), rotation=seed)
+            X = population.sample(n, np.random.default_rng([seed, d]))
+            yield Case(f"{spectrum.__name__} {d}, {k}", X, k, population)
+
+
+LIMITS = (Limit("gmean", 1.03), Limit("worst", 1.2))
+STUDIES = [Study("light", "light tails, 20 cases", excess(cases), LIMITS)]
