@@ -10,10 +10,10 @@ from onepass.cli.algorithms import ALGORITHMS, estimator
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize(("d", "k"), [(50, 8), (3000, 5), (2000, 40)])
+@pytest.mark.parametrize(("d", "k"), [(50, 8), (1200, 5), (1000, 40)])
 def test_a_fit_takes_less_and_not_much_less(algorithm, d, k):
     X = np.random.default_rng(0).normal(size=(200, d))
-    estimator(algorithm, 2).fit(X[:, :4]).captured_  # compiles and imports
+    assert estimator(algorithm, 2).fit(X[:, :4]).captured_  # compiles and imports
     tracemalloc.start()
     try:
         model = estimator(algorithm, k)

@@ -25,7 +25,7 @@ from onepass.subspace import Subspace
 
 EXACT_COLUMNS = 256  # up to here the second moment of the rows is kept as a matrix
 MOST_COMPONENTS = 64  # that are looked at where their number is to be found
-STEP_SCALE = 64.0  # averages like large steps
+STEP_SCALE = 48.0  # averages like large steps
 
 
 class PCA(Estimator):
@@ -129,7 +129,7 @@ class PCA(Estimator):
         plan = make_plan(
             X, k, center=self.center, batch_size=max(32, 2 * k), half_life=self.half_life
         )
-        rank = d if d <= EXACT_COLUMNS else min(d, 3 * k + 16)
+        rank = d if d <= EXACT_COLUMNS else min(d, 4 * k + 32)
         return PCALearner(
             plan,
             SecondMoment(d, rank, self.center, plan.dtype, plan.chunk_rows),

@@ -14,6 +14,7 @@ from onepass.moments.mean import Mean
 from onepass.moments.sample import Sample
 from onepass.subspace import Subspace, add_up
 
+NEGLIGIBLE = 1e-9  # part of directions outside of a sketch that is rounding
 FRESH = 4  # new directions that every update of a sketch looks into
 
 
@@ -130,7 +131,8 @@ class SecondMoment:
         unseen = mean.weight / weights.sum() * float(weights @ (whole**2 - part**2).sum(axis=1))
         # A sample is too small for the whole matrix of what is unseen: one level for all of it.
         outside = np.eye(len(directions)) - inside @ inside.T
-        return seen + max(unseen, 0.0) / max(float(np.trace(outside)), 1e-300) * outside
+        share = float(np.trace(outside))
+        return seen + max(unseen, 0.0) / share * outside if share > NEGLIGIBLE else seen
 
     def value(self) -> Subspace:
         """Return the second moment, exact or approximate, as a sum over the rows."""

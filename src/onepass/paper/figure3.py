@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -32,12 +33,18 @@ STEPPED = (
 )
 BEYOND = ("Oja", "Capped MSG" + AVERAGED, "PCA", "IncrementalPCA", "ERM")
 BATCH_ROWS = 100  # rows that scikit-learn's IncrementalPCA gets at once
-MARKS = 45
 RANK_LIMIT = 32  # + 4k directions at most: small steps fill the trace late, at full rank
 
 
-def one_split(images: NDArray[np.uint8], seed: int, train_rows: int, scaling: Scaling) -> Arrays:
-    """Run everything on one random split.
+def one_split(
+    images: NDArray[np.uint8],
+    data: str,
+    seed: int,
+    train_rows: int,
+    scaling: Scaling,
+    marks_count: int,
+) -> Arrays:
+    """Run everything on one random split of the images, which `data` identifies.
 
     Returns
     -------
@@ -52,7 +59,7 @@ def one_split(images: NDArray[np.uint8], seed: int, train_rows: int, scaling: Sc
         rows = scaled(train[:train_rows])
         validation = HeldOut.of(scaled.second_moment(validation_images))
         test = HeldOut.of(scaled.second_moment(test_images))
-        marks = checkpoints(10, len(rows), MARKS)
+        marks = checkpoints(10, len(rows), marks_count)
         erm = weighted_erm(rows, marks, np.ones(len(rows)))[0]
         looks, trace, largest = weighted_erm(rows, marks, np.arange(1.0, len(rows) + 1) ** -0.5)
         # Nobody runs MSG by eigenvalues of S(t): there is no time to report.
@@ -146,12 +153,14 @@ def run_all(
     out: Path,
     images: NDArray[np.uint8],
     train_rows: int,
+    marks_count: int,
     splits: int,
     scaling: Scaling,
     jobs: int,
     seed: int,
 ) -> list[Arrays]:
     """Run all splits."""
+    data = hashlib.sha256(images.tobytes()).hexdigest()
     runs = [
         Run(
             f"figure3-{scaling}-{i}",
@@ -159,6 +168,8 @@ def run_all(
             {
                 "seed": seed_of(seed, "figure 3", i),
                 "train_rows": train_rows,
+                "marks_count": marks_count,
+                "data": data,
                 "scaling": scaling,
             },
             {"images": images},

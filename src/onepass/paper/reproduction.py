@@ -34,18 +34,24 @@ class Size:
         Runs.
     horizons : tuple of int
         The T of Theorem 1.
+    marks : int
+        Checkpoints of a run on MNIST.
+    every_image : int
+        One image in so many is used.
     splits : int
         Splits of MNIST.
     """
 
     figure1_rows: int = 100_000
-    figure2_rows: int = 50_000
+    figure2_rows: int = 30_000
     figure2_sequences: int = 100
     toy_rows: int = 1000
     toy_sequences: int = 2000
     regret_sequences: int = 5
     horizons: tuple[int, ...] = (10, 30, 100, 300, 1000, 3000, 10_000, 30_000)
     train_rows: int = 28_000
+    marks: int = 45
+    every_image: int = 1
     splits: int = 100
 
 
@@ -58,6 +64,8 @@ QUICK = Size(
     regret_sequences=2,
     horizons=(10, 30, 100, 300, 1000, 3000),
     train_rows=1400,
+    marks=24,
+    every_image=5,
     splits=2,
 )
 
@@ -106,7 +114,7 @@ def run(
     folder.mkdir(parents=True, exist_ok=True)
     size = QUICK if quick else Size()
     # Before anything takes long: is there something to learn from?
-    images = load_images(mnist) if "3" in wanted else None
+    images = load_images(mnist)[:: size.every_image] if "3" in wanted else None
     summaries: dict[str, Summary] = {}
     found: list[Claim] = []
     if "1" in wanted:
@@ -126,7 +134,9 @@ def run(
         count = splits or size.splits
         for scaling, (stem, where) in SCALINGS.items():
             part = count if scaling == "pixels" else -(-count // 3)
-            results = figure3.run_all(folder, images, size.train_rows, part, scaling, jobs, seed)
+            results = figure3.run_all(
+                folder, images, size.train_rows, size.marks, part, scaling, jobs, seed
+            )
             summaries[stem] = Summary(results)
             figure3_pictures.draw(summaries[stem], folder, stem)
             found += claims.about_figure3(summaries[stem], where)

@@ -6,6 +6,7 @@ import hashlib
 import json
 import sys
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -90,7 +91,7 @@ def kept(run: Run, folder: Path) -> Arrays | None:
             if str(file["stamp"]) != run.stamp():
                 return None
             return {name: file[name] for name in file.files if name != "stamp"}
-    except (FileNotFoundError, zipfile.BadZipFile, ValueError, KeyError):
+    except (FileNotFoundError, EOFError, zipfile.BadZipFile, zlib.error, ValueError, KeyError):
         return None
 
 
