@@ -139,4 +139,4 @@ def _variants() -> list[Variant]:
 
 VARIANTS = _variants()
 ALGORITHMS = ("MSG", "CappedMSG", "MEG", "Incremental", "Oja", "Grouse")
-ESTIMATORS = (*ALGORITHMS, "ERM")
+ESTIMATORS = (*ALGORITHMS, "ERM", "PCA")
