@@ -23,7 +23,7 @@ _HOMES = {
     "ModelFileError": "onepass.model_file",
     "SourceError": "onepass.sources",
 }
-_MODULES = ["metrics", "rounding", "schedules", "sources"]
+_MODULES = ["distributed", "metrics", "rounding", "schedules", "sources"]
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

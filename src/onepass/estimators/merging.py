@@ -71,5 +71,12 @@ def _check_alike(first: Any, other: Any, which: str) -> None:
         theirs = other._learned_with[name]
         if name not in MAY_DIFFER and theirs is not value and not np.array_equal(theirs, value):
             raise ValueError(f"{which} has {name}={theirs!r}, the first {name}={value!r}")
-    if other._learner.plan.dtype != first._learner.plan.dtype:
-        raise ValueError(f"{which} has learned from rows of another dtype than the first")
+    ours, theirs = first._learner.plan, other._learner.plan
+    if theirs.dtype != ours.dtype:
+        raise ValueError(f"{which} has learned from {theirs.dtype} rows, the first {ours.dtype}")
+    if theirs.is_sparse != ours.is_sparse:
+        kinds = ("dense", "sparse")
+        raise ValueError(
+            f"{which} has learned from {kinds[theirs.is_sparse]} rows, the first from "
+            f"{kinds[ours.is_sparse]} ones"
+        )

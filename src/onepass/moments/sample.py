@@ -45,12 +45,16 @@ class Sample:
         """Include the rows of another sample; each stands for as many rows as its stride says."""
         if other.rows is None:
             return
-        self.weights = self.weights * self._stride
-        stride, self._stride = self._stride, 1
-        self._append(other.rows, other.weights * other._stride)
-        self._stride = max(stride, other._stride)
-        self.weights = self.weights / self._stride
+        longer = max(self._stride, other._stride)
+        self.weights = self.weights * (self._stride / longer)
+        self._stride = longer
+        self._append(other.rows, other.weights * (other._stride / longer))
         self._seen += other._seen
+
+    def limit(self, room: int) -> None:
+        """Keep at most `room` rows from now on."""
+        self.room = min(self.room, room)
+        self._thin()
 
     def add(self, rows: Any, weights: NDArray[np.float64]) -> None:
         """Let rows of shape (b, d) pass by."""
@@ -62,13 +66,17 @@ class Sample:
         self._append(rows, weights)
 
     def _append(self, rows: Any, weights: NDArray[np.float64]) -> None:
-        """Append rows and thin out what is too much."""
+        """Append rows as far as there is room."""
         if self.rows is None:
             self.rows, self.weights = rows.copy(), weights.copy()
         else:
             stack = sparse.vstack if sparse.issparse(rows) else np.vstack
             self.rows = stack([self.rows, rows])
             self.weights = np.concatenate([self.weights, weights])
+        self._thin()
+
+    def _thin(self) -> None:
+        """Leave every other row out until there is room."""
         while len(self.weights) > self.room:
             self.rows, self.weights = self.rows[::2].copy(), self.weights[::2].copy()
             self._stride *= 2

@@ -104,6 +104,10 @@ class SecondMoment:
         self._sketch = Subspace(orthonormal(total.basis), total.weights)
         self._sample.merge(other._sample)
 
+    def lighten(self) -> None:
+        """Keep no more rows than directions from now on, so that it is quick to send."""
+        self._sample.limit(self.max_rank)
+
     def compress(self, directions: NDArray[np.floating], mean: Mean) -> NDArray[np.float64]:
         """Return ``directions @ (sum of x x') @ directions.T``.
 

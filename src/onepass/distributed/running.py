@@ -1,0 +1,91 @@
+"""Tasks -> their result, with a client or without one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+from onepass.distributed.learning import Learned, ShardError
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """The tasks of a round.
+
+    Attributes
+    ----------
+    root : Delayed
+        Its result is the model.
+    counts : list of Delayed
+        Tasks on the way whose results are numbers of rows.
+    labels : dict
+        From the key of the task that learns from a shard to the shard's label.
+    """
+
+    root: Any
+    counts: list[Any]
+    labels: dict[str, str]
+
+
+def require() -> None:
+    """Raise if Dask is not there."""
+    if not (find_spec("dask") and find_spec("distributed")):
+        raise ImportError("onepass.distributed needs dask: pip install 'onepass[dask]'")
+
+
+def run_tasks(tasks: Tasks, client: Any, progress: Callable[[int], None] | None) -> Learned:
+    """Return the result of a round; nothing of it stays on the cluster, whatever happens.
+
+    Parameters
+    ----------
+    tasks : Tasks
+        What to do.
+    client : distributed.Client or None
+        As for `onepass.distributed.fit`.
+    progress : callable or None
+        Called with the numbers of rows as they come.
+    """
+    import distributed
+
+    if client is None:
+        try:
+            client = distributed.default_client()
+        except ValueError:
+            return _run_here(tasks, progress)
+    # Nobody waits for the models of single shards, so that a worker can drop them when merged.
+    wanted = [tasks.root] if progress is None else [tasks.root, *tasks.counts]
+    futures = client.compute(wanted)
+    try:
+        if progress is not None:
+            for done in distributed.as_completed(futures[1:], raise_errors=False):
+                if done.status != "finished":
+                    break
+                progress(done.result())
+        return futures[0].result()
+    except distributed.KilledWorker as error:
+        raise ShardError(
+            f"{tasks.labels.get(str(error.task), error.task)}: every worker that tried it died; their "
+            "logs say why, and most often it is too little memory"
+        ) from error
+    except distributed.CancelledError as error:
+        address = client.scheduler.address
+        raise ConnectionError(
+            f"The scheduler {address} is gone, or the work was cancelled"
+        ) from error
+    finally:
+        if client.status == "running":
+            client.cancel(futures, force=True)
+
+
+def _run_here(tasks: Tasks, progress: Callable[[int], None] | None) -> Learned:
+    """Return the result of a round that this process has done alone."""
+    import dask
+
+    if progress is None:
+        return dask.compute(tasks.root, scheduler="synchronous")[0]
+    result, *counts = dask.compute(tasks.root, *tasks.counts, scheduler="synchronous")
+    for count in counts:
+        progress(count)
+    return result
