@@ -39,7 +39,7 @@ def command(folder, data, *more, algorithm="capped-msg", output="m.onepass"):
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_printed_command_goes_on(tmp_path, interrupt, algorithm):
     data = parts(tmp_path)
-    more = ["--center", "--seed", "3"]
+    more = ["--center", "--seed", "3", "--columns", "0,1,2,4"]
     run(*command(tmp_path, data, *more, algorithm=algorithm, output="whole"))
     interrupt(3)
     result = run(*command(tmp_path, data, *more, algorithm=algorithm), code=130)
@@ -47,7 +47,8 @@ def test_the_printed_command_goes_on(tmp_path, interrupt, algorithm):
     assert not (tmp_path / "m.onepass").exists()
     assert (tmp_path / "m.onepass.checkpoint").exists()
     words = shlex.split(result.stderr.splitlines()[-1])
-    assert words[0] == "onepass"
+    given = command(tmp_path, data, *more, algorithm=algorithm)
+    assert sorted(words) == sorted(["onepass", *map(str, given), "--resume"])
     again = run(*words[1:])
     assert "going on after 180 rows" in again.stderr
     assert (tmp_path / "m.onepass").read_bytes() == (tmp_path / "whole").read_bytes()
@@ -89,6 +90,15 @@ def test_interrupted_again_and_again(tmp_path, interrupt):
         assert f"{60 * done} rows are saved" in result.stderr
     run(*command(tmp_path, data, "--resume"))
     assert (tmp_path / "m.onepass").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+def test_flags_are_printed_as_given(tmp_path, interrupt):
+    more = ["--no-center", "--skip-non-numeric", "--json", "--checkpoint-every", "7.5"]
+    interrupt(1)
+    result = run(*command(tmp_path, parts(tmp_path), *more), code=130)
+    words = shlex.split(result.stderr.splitlines()[-1])
+    assert set(more) | {"--resume"} <= set(words)
+    assert json.loads(run(*words[1:]).stdout)["rows"] == 300
 
 
 def test_signals_do_as_before_afterwards(tmp_path, interrupt):

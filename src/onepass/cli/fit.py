@@ -167,24 +167,25 @@ def _tell_resume(ctx: click.Context, rows: int) -> None:
         click.echo("onepass: stopped, and nothing is saved", err=True)
         return
     click.echo(f"onepass: stopped; {rows:,} rows are saved. To go on:", err=True)
-    click.echo(f"  {_resuming(ctx.params)}", err=True)
+    click.echo(f"  {_resuming(ctx)}", err=True)
 
 
-def _resuming(params: dict[str, Any]) -> str:
-    """Return the command of a run with --resume."""
+def _resuming(ctx: click.Context) -> str:
+    """Return the command that was given, with --resume."""
     import shlex
 
-    words = ["onepass", "fit", *params["data"], "-k", str(params["n_components"])]
-    words += ["-o", params["output"], "--algorithm", params["algorithm"]]
-    if params["center"] is not None:
-        words.append("--center" if params["center"] else "--no-center")
-    if params["columns"] is not None:
-        words += ["--columns", ",".join(params["columns"])]
-    words += ["--skip-non-numeric"] * params["skip_non_numeric"]
-    words += ["--seed", str(params["seed"])] if params["seed"] else []
-    words += ["--checkpoint-every", f"{params['checkpoint_every']:g}"]
-    words += ["--report", params["report"]] if params["report"] else []
-    words += ["--json"] * params["as_json"]
+    from click.core import ParameterSource
+
+    words = ["onepass", "fit", *ctx.params["data"]]
+    for option in ctx.command.params:
+        name, value = str(option.name), ctx.params[str(option.name)]
+        given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if not isinstance(option, click.Option) or not given or name == "resume":
+            continue
+        if option.is_flag:
+            words.append((option.opts if value else option.secondary_opts)[0])
+        else:
+            words += [option.opts[0], ",".join(value) if name == "columns" else str(value)]
     return shlex.join([*words, "--resume"])
 
 
