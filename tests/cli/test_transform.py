@@ -4,6 +4,7 @@ import errno
 import gc
 import json
 import os
+import signal
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,7 @@ import pyarrow.parquet
 import pytest
 
 import onepass
+from onepass.cli.progress import Progress
 from onepass.sources.files import source
 from tests.cli.commands import onepass as run
 from tests.cli.commands import rows
@@ -155,6 +157,21 @@ def test_a_full_disk_leaves_the_old_output(tmp_path, model, output, monkeypatch)
         assert sorted(os.listdir(tmp_path)) == before
     assert fatal > 3
     assert READERS[output](tmp_path / output).shape == (300, 3)
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("output", READERS)
+def test_a_signal_leaves_the_old_output(tmp_path, model, output, number, monkeypatch):
+    np.save(tmp_path / "a.npy", rows())
+    (tmp_path / output).write_text("old")
+    before = sorted(os.listdir(tmp_path))
+    monkeypatch.setattr(Progress, "advance", lambda self, rows: signal.raise_signal(number))
+    words = ["transform", model, tmp_path / "a.npy", "-o", tmp_path / output]
+    run(*words, code=128 + number)
+    gc.collect()
+    assert (tmp_path / output).read_text() == "old"
+    assert sorted(os.listdir(tmp_path)) == before
 
 
 def test_an_unknown_format(tmp_path, model):

@@ -35,6 +35,17 @@ def model_page(
         Its heading.
     data : sequence of str
         The files that the model was fitted on.
+
+    Examples
+    --------
+    >>> import numpy as np, os, tempfile
+    >>> from onepass import CappedMSG
+    >>> from onepass.report import model_page
+    >>> model = CappedMSG(2).fit(np.random.default_rng(0).normal(size=(500, 5)))
+    >>> path = os.path.join(tempfile.mkdtemp(), "page.html")
+    >>> model_page(model, path, title="Noise")
+    >>> os.path.getsize(path) > 10_000
+    True
     """
     ratio = model.explained_variance_ratio_
     listed = f" ({', '.join(data[:5])}{', ...' * (len(data) > 5)})" if data else ""
