@@ -59,15 +59,17 @@ def run_tasks(tasks: Tasks, client: Any, progress: Callable[[int], None] | None)
     futures = client.compute(wanted)
     try:
         if progress is not None:
-            for done in distributed.as_completed(futures[1:], raise_errors=False):
+            finished = distributed.as_completed(futures[1:], loop=client.loop, raise_errors=False)
+            for done in finished:
                 if done.status != "finished":
                     break
                 progress(done.result())
         return futures[0].result()
     except distributed.KilledWorker as error:
+        label = tasks.labels.get(str(error.task), error.task)
         raise ShardError(
-            f"{tasks.labels.get(str(error.task), error.task)}: every worker that tried it died; their "
-            "logs say why, and most often it is too little memory"
+            f"{label}: every worker that tried it died; their logs "
+            "say why, and most often it is too little memory"
         ) from error
     except distributed.CancelledError as error:
         address = client.scheduler.address

@@ -17,7 +17,7 @@ def fold(leaves: Sequence[T], join: Callable[..., T]) -> T:
     --------
     >>> from onepass.distributed.tree import fold
     >>> fold("abcdefghi", lambda *parts: f"({''.join(parts)})")
-    '(((abcd)(efgh))i)'
+    '((abcd)(efgh)i)'
     """
     while len(leaves) > 1:
         groups = [leaves[first : first + FAN_IN] for first in range(0, len(leaves), FAN_IN)]

@@ -1,0 +1,13 @@
+"""A cluster of two processes on this machine, started when the first test asks for it."""
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def client():
+    distributed = pytest.importorskip("distributed")
+    cluster = distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    )
+    with cluster, distributed.Client(cluster, set_as_default=False) as client:
+        yield client

@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+
+from onepass import PCA, CappedMSG, ModelFileError, Oja, load
+from onepass.distributed import ShardError, fit
+from tests.distributed.models import made_rows, same_bits
+
+dask = pytest.importorskip("dask")
+
+X = made_rows(1200)
+SEEDED = [kind(3, random_state=3) for kind in (PCA, CappedMSG, Oja)]
+
+
+class Fails:
+    """Gives rows, but not the n-th time it is asked."""
+
+    def __init__(self, fails_at):
+        self.asked, self.fails_at = 0, fails_at
+
+    def shard(self, rows):
+        self.asked += 1
+        if self.asked == self.fails_at:
+            raise OSError("the disk is gone")
+        return rows
+
+
+def shards(given):
+    return [dask.delayed(given.shard)(part) for part in np.array_split(X, 6)]
+
+
+@pytest.mark.parametrize("estimator", SEEDED, ids=repr)
+@pytest.mark.parametrize("fails_at", [3, 6])
+def test_resuming_ends_with_the_same_bits(estimator, fails_at, tmp_path):
+    path = tmp_path / "run.onepass"
+    whole = fit(estimator, shards(Fails(0)), rounds=3)
+    with pytest.raises(OSError, match="the disk is gone"):
+        fit(estimator, shards(Fails(fails_at)), rounds=3, checkpoint=path)
+    rounds_done = (fails_at - 1) // 2
+    assert load(path).n_samples_seen_ == 400 * rounds_done
+    again = Fails(0)
+    found = fit(estimator, shards(again), rounds=3, checkpoint=path, resume=True)
+    assert again.asked == 6 - 2 * rounds_done
+    assert same_bits(found, whole)
+    assert same_bits(load(path), whole)
+
+
+def test_a_seed_that_was_drawn_is_kept(tmp_path):
+    path = tmp_path / "run.onepass"
+    with pytest.raises(OSError):
+        fit(Oja(3), shards(Fails(5)), rounds=3, checkpoint=path)
+    resumed = [
+        fit(Oja(3), shards(Fails(0)), rounds=3, checkpoint=copy, resume=True)
+        for copy in (_copy(path, "a"), _copy(path, "b"))
+    ]
+    assert same_bits(*resumed)
+
+
+def _copy(path, name):
+    twin = path.with_name(name)
+    twin.write_bytes(path.read_bytes())
+    return twin
+
+
+def test_a_finished_run_is_not_done_again(tmp_path):
+    path = tmp_path / "run.onepass"
+    whole = fit(PCA(3), shards(Fails(0)), checkpoint=path)
+    found = fit(PCA(3), shards(Fails(1)), checkpoint=path, resume=True)
+    assert same_bits(found, whole)
+    with pytest.raises(OSError):
+        fit(PCA(3), shards(Fails(1)), checkpoint=path)
+
+
+def test_a_checkpoint_of_another_run_is_refused(tmp_path):
+    path = tmp_path / "run.onepass"
+    fit(PCA(3), shards(Fails(0)), rounds=2, checkpoint=path)
+    for estimator, rounds, what in ((PCA(2), 2, "params"), (PCA(3), 3, "rounds")):
+        with pytest.raises(ValueError, match=f"another run: its {what}"):
+            fit(estimator, shards(Fails(0)), rounds=rounds, checkpoint=path, resume=True)
+    with pytest.raises(ValueError, match="another run: its shards"):
+        fit(PCA(3), shards(Fails(0))[:5], rounds=2, checkpoint=path, resume=True)
+    PCA(3).fit(X).save(path)
+    with pytest.raises(ModelFileError, match="not a checkpoint"):
+        fit(PCA(3), shards(Fails(0)), checkpoint=path, resume=True)
+
+
+def test_an_error_in_a_shard_is_the_same_without_a_cluster():
+    bad = [dask.delayed(part) for part in (X[:5], np.full((5, 12), np.inf))]
+    with pytest.raises(ShardError, match="shard 1: X contains inf at row 0, column 0"):
+        fit(PCA(3), bad)

@@ -1,0 +1,111 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+from onepass import ERM, MEG, MSG, PCA, CappedMSG, Grouse, Incremental, Oja, metrics
+from onepass.distributed import fit
+from onepass.distributed.carrying import begin, leave
+from tests.distributed.models import made_rows, same_bits
+
+dask = pytest.importorskip("dask")
+
+STEPPING = [
+    PCA(3), CappedMSG(3, average=True), CappedMSG(3, max_rank="auto"), MSG(3, trace="exact"),
+    MEG(3), Oja(3, random_state=1), Grouse(3, random_state=1),
+]  # fmt: skip
+SUMMING = [Incremental(3), ERM(3, center=True), PCA(0.9)]
+
+
+def delayed(parts):
+    return [dask.delayed(part) for part in parts]
+
+
+@settings(max_examples=15)
+@given(
+    st.lists(st.integers(0, 90), min_size=2, max_size=9).filter(lambda sizes: sum(sizes) > 1),
+    st.integers(1, 2),
+)
+def test_moments_are_those_of_all_rows_each_counted_once(sizes, rounds):
+    X = made_rows(sum(sizes), d=6)
+    parts = np.split(X, np.cumsum(sizes)[:-1])
+    for estimator in (PCA(2), ERM(2, center=True)):
+        found = fit(estimator, delayed(parts), rounds=rounds)
+        assert found.n_samples_seen_ == len(X)
+        assert found._learner.mean.weight == len(X)
+        np.testing.assert_allclose(found.mean_, X.mean(axis=0), rtol=1e-11, atol=1e-12)
+        scatter = found._learner.second.value().to_dense()
+        centred = X - X.mean(axis=0)
+        np.testing.assert_allclose(scatter, centred.T @ centred, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("estimator", STEPPING, ids=repr)
+def test_steps_gradients_and_averages_are_counted_once(estimator):
+    X = made_rows(1200)
+    parts = np.array_split(X, 6)
+    learners = [fit(estimator, delayed(parts), rounds=rounds)._learner for rounds in (1, 3)]
+    first, second = learners
+    assert first.steps_taken == second.steps_taken
+    assert second.gradients == pytest.approx(first.gradients, rel=1e-6)
+    if first.average is not None:
+        assert first.average.count == second.average.count
+
+
+@pytest.mark.parametrize("estimator", STEPPING, ids=repr)
+def test_a_round_begins_at_the_iterate_of_the_one_before(estimator):
+    X = made_rows(1000)
+    model = fit(estimator, delayed(np.array_split(X[:700], 2)))
+    start = begin(estimator, model)
+    assert start.n_samples_seen_ == 0
+    ours, theirs = start._learner.iterate(), model._learner.iterate()
+    np.testing.assert_array_equal(ours.to_dense(), theirs.to_dense())
+    start.partial_fit(X[700:])
+    anew = clone(estimator).fit(X[700:])
+    assert not np.allclose(
+        start._learner.iterate().to_dense(), anew._learner.iterate().to_dense(), atol=1e-6
+    )
+    leave(start, model)
+    start._learner = start._learner.settled()
+    assert start._learner.steps_taken == anew._learner.settled().steps_taken
+
+
+@pytest.mark.parametrize("estimator", SUMMING, ids=repr)
+def test_where_there_is_no_iterate_rounds_carry_nothing(estimator):
+    X = made_rows(600)
+    model = fit(estimator, delayed(np.array_split(X, 3)))
+    assert not hasattr(begin(estimator, model), "_learner")
+    parts = np.array_split(X, 6)
+    one, three = (fit(estimator, delayed(parts), rounds=rounds) for rounds in (1, 3))
+    assert one.n_samples_seen_ == three.n_samples_seen_ == 600
+    assert one.score(X) == pytest.approx(three.score(X), abs=0.02)
+
+
+@pytest.mark.parametrize("estimator", [*STEPPING, *SUMMING], ids=repr)
+def test_merged_iterates_are_as_good_as_one_pass(estimator):
+    X = made_rows(4000) - made_rows(4000).mean(axis=0)
+    best = ERM(3).fit(X).score(X)
+    for rounds in (1, 2):
+        found = fit(estimator, delayed(np.array_split(X, 4)), rounds=rounds)
+        assert found.score(X) > best - 0.03
+        span = found.components_ @ found.components_.T
+        np.testing.assert_allclose(span, np.eye(len(span)), atol=1e-10)
+
+
+def test_an_unseeded_estimator_starts_at_the_same_place_in_every_shard():
+    X = made_rows(10)
+    found = fit(Oja(3, step_size=1e-12), delayed(np.array_split(X, 5)))
+    learner = found._learner
+    assert found.random_state is None
+    one = learner.rule.start(learner.plan.dtype).basis
+    angles = metrics.principal_angles(learner.state.basis, one)
+    assert np.max(angles) < 1e-6
+
+
+def test_the_given_estimator_stays_as_it_is():
+    X = made_rows(300)
+    estimator = PCA(3).fit(X[:100])
+    before = clone(estimator).fit(X[:100])
+    found = fit(estimator, delayed([X[100:]]))
+    assert found.n_samples_seen_ == 200
+    assert same_bits(estimator, before)

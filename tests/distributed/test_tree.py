@@ -1,0 +1,23 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onepass.distributed.tree import FAN_IN, fold
+
+
+@given(st.integers(1, 300))
+def test_every_leaf_is_joined_once_and_in_order(count):
+    joins = []
+
+    def join(*parts):
+        joins.append(len(parts))
+        return [leaf for part in parts for leaf in part]
+
+    assert fold([[leaf] for leaf in range(count)], join) == list(range(count))
+    assert all(2 <= size <= FAN_IN for size in joins)
+    assert sum(size - 1 for size in joins) == count - 1
+
+
+@given(st.integers(2, 2000))
+def test_the_tree_is_as_low_as_it_can_be(count):
+    height = fold([0] * count, lambda *parts: 1 + max(parts))
+    assert FAN_IN ** (height - 1) < count <= FAN_IN**height
