@@ -67,7 +67,7 @@ def run_problems(args: argparse.Namespace, solvers: Any, datasets: Any) -> list[
         found = measure(problem, chosen, **how)
         if args.memory:
             memory.add(found, problem, args.data)
-        print(f"\n{problem}\n\n{tables.of_measurements(found)}", flush=True)
+        print(f"\n### {problem}\n\n{tables.of_measurements(found)}", flush=True)
         results += found
     if args.plot:
         pictures.speed_and_loss(results, args.plot)
@@ -80,7 +80,9 @@ def run_growth(args: argparse.Namespace, solvers: Any) -> list[Measurement]:
     names = args.solvers or ",".join(name for name in GROWING if name in solvers)
     how = {"repeat": args.repeat, "threads": args.threads, "budget": args.budget}
     results = growth.grow(curve, choose(solvers, names), **how)
-    print(f"\n{growth.of_curve(curve, results)}")
+    print(
+        f"\n### CPU microseconds per row against {curve.name}\n\n{growth.of_curve(curve, results)}"
+    )
     if args.plot:
         pictures.growth(curve, results, args.plot)
     return results

@@ -45,18 +45,17 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class Limit:
-    """What is promised of a statistic of the outcomes of `onepass.PCA`."""
+    """The largest value that is promised of a statistic of the outcomes of `onepass.PCA`."""
 
     statistic: str
     limit: float
-    at_least: bool = False
 
     def met(self, value: float) -> bool:
-        """Whether the promise is kept."""
-        return value >= self.limit if self.at_least else value <= self.limit
+        """Whether the promise is kept; not where the value is no number."""
+        return value <= self.limit
 
     def __str__(self) -> str:
-        return f"{self.statistic} {'>=' if self.at_least else '<='} {self.limit:g}"
+        return f"{self.statistic} <= {self.limit:g}"
 
 
 # (methods, seed, folder) -> (answer, label, value)
