@@ -48,7 +48,9 @@ def _picture(summary: Summary, stem: Path, rows: dict[str, tuple[str, ...]]) -> 
                     curve = summary.curve(name, k, "suboptimality")
                     across = summary.marks if what == "iterations" else summary.curve(name, k, what)
                     axis.plot(across, curve, label=name, **style.LINES[name])
-                axis.set(xscale="log", yscale="log", xlabel=AXES[what])
+                style.logarithmic(axis, "x")
+                style.logarithmic(axis, "y")
+                axis.set_xlabel(AXES[what])
                 if what == "iterations":
                     axis.set_title(f"$k={k}$")
             line[0].set_ylabel("Suboptimality")

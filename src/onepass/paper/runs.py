@@ -87,7 +87,8 @@ def execute(run: Run, folder: Path) -> tuple[str, Arrays]:
 def kept(run: Run, folder: Path) -> Arrays | None:
     """Return the result of the same run done before, if it is there."""
     try:
-        with np.load(folder / f"{run.name}.npz", allow_pickle=False) as file:
+        # Opened here: NumPy leaves files open that it finds damaged.
+        with open(folder / f"{run.name}.npz", "rb") as opened, np.load(opened) as file:
             if str(file["stamp"]) != run.stamp():
                 return None
             return {name: file[name] for name in file.files if name != "stamp"}

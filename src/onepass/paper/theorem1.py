@@ -115,7 +115,9 @@ def draw(results: dict[str, Arrays], out: Path) -> None:
             axis.plot(horizons, bound * scale, color=color, linestyle="--", label=f"bound, {name}")
             mean = run[name].mean(axis=0) * scale
             axis.plot(horizons, mean, color=color, marker="o", label=f"measured, {name}")
-        axis.set(xlabel="Iterations $T$", ylabel="Regret", xscale="log", yscale="log")
+        axis.set(xlabel="Iterations $T$", ylabel="Regret")
+        style.logarithmic(axis, "x")
+        style.logarithmic(axis, "y")
         style.legend_below(drawing, axes, 2)
         style.save(drawing, out / "theorem1")
     write_csv(

@@ -64,6 +64,14 @@ def figure(rows: int, columns: int, width: float, height: float, **kwargs: Any) 
         yield drawing, drawing.subplots(rows, columns, squeeze=False, **kwargs)
 
 
+def logarithmic(axis: Any, which: str) -> None:
+    """Make the "x" or "y" scale logarithmic, labelled at powers of ten only."""
+    from matplotlib.ticker import NullFormatter
+
+    axis.set(**{f"{which}scale": "log"})
+    getattr(axis, f"{which}axis").set_minor_formatter(NullFormatter())
+
+
 def legend_below(drawing: Any, axes: Any, columns: int) -> None:
     """Put one legend for all axes under them, where it covers no curve."""
     entries: dict[str, Any] = {}
@@ -81,3 +89,4 @@ def save(drawing: Any, stem: str | os.PathLike[str]) -> None:
         for suffix, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
             with replacing(f"{os.fspath(stem)}.{suffix}") as file:
                 drawing.savefig(file, format=suffix, metadata=metadata)
+            drawing.set_layout_engine("none")  # found once, good for both

@@ -1,0 +1,61 @@
+"""Reading, scaling and splitting MNIST."""
+
+import numpy as np
+import pytest
+
+from onepass.paper.mnist import Normalisation, load_images, split
+from tests.paper.idx import make_images, write_folder, write_images
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_idx_files_are_read_compressed_or_not(tmp_path, packed):
+    images = write_folder(tmp_path, packed=packed)
+    np.testing.assert_array_equal(load_images(tmp_path), images)
+
+
+def test_what_is_missing_or_damaged_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="neither train-images"):
+        load_images(tmp_path)
+    write_folder(tmp_path)
+    path = write_images(tmp_path, "train-images-idx3-ubyte", make_images(9), packed=False)
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(ValueError, match="cut short"):
+        load_images(tmp_path)
+    path.write_bytes(b"something else entirely")
+    with pytest.raises(ValueError, match="not an idx file"):
+        load_images(tmp_path)
+
+
+def test_without_network_and_folder_both_ways_are_said(monkeypatch):
+    def offline(*args, **kwargs):
+        raise OSError("no route")
+
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", offline)
+    with pytest.raises(OSError, match=r"--mnist DIR.*fetch_openml"):
+        load_images(None)
+
+
+@pytest.mark.parametrize("scaling", ["pixels", "whole"])
+def test_rows_have_mean_zero_and_unit_norm(scaling):
+    images = make_images(500)
+    rows = Normalisation.of(images, scaling)(images)
+    np.testing.assert_allclose(rows.mean(axis=0), 0, atol=1e-12)
+    assert (rows**2).sum(axis=1).mean() == pytest.approx(1)
+    assert (rows[:, 0] == 0).all()
+    variances = rows[:, 1:].var(axis=0)
+    assert np.allclose(variances, variances[0]) == (scaling == "pixels")
+
+
+def test_the_second_moment_is_that_of_the_rows():
+    images = make_images(9000)  # more than one chunk
+    scaled = Normalisation.of(images, "pixels")
+    rows = scaled(images)
+    np.testing.assert_allclose(scaled.second_moment(images), rows.T @ rows / len(rows), atol=1e-12)
+
+
+def test_the_split_is_40_20_40_and_uses_every_image_once():
+    images = np.arange(100, dtype=np.uint8)[:, None]
+    parts = split(images, seed=3)
+    assert [len(part) for part in parts] == [40, 20, 40]
+    assert sorted(np.vstack(parts).ravel()) == list(range(100))
+    assert not np.array_equal(split(images, seed=4)[0], parts[0])
