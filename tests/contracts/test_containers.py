@@ -127,7 +127,8 @@ def test_float32_and_float64_agree(variant, center, rows):
 @pytest.mark.parametrize("algorithm", ESTIMATORS)
 def test_whole_numbers_are_numbers(algorithm, dtype):
     """Squares of small integers overflow in their own type."""
-    rows = np.random.default_rng(0).integers(0, 256, (60, 8)).astype(dtype)
+    largest = 1 if dtype is bool else 255
+    rows = np.random.default_rng(0).integers(0, largest, (60, 8), endpoint=True).astype(dtype)
     close(
         getattr(onepass, algorithm)(2, random_state=0).fit(rows.astype(float)),
         getattr(onepass, algorithm)(2, random_state=0).fit(rows),
