@@ -56,6 +56,7 @@ def test_everything_is_written(tiny, first):
     page = (out / "index.html").read_text()
     assert "quick version" in page
     assert all(f'src="{stem}.png"' in page for stem in pictures)
+    assert (out / "index.md").read_text().count("\n| ") > len(entries)
     assert page.count("<td>yes</td>") + page.count("<td>NO</td>") == len(entries)
 
 

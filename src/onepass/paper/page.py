@@ -9,7 +9,7 @@ from onepass.model_file import replacing
 from onepass.paper import figure3_pictures
 from onepass.paper.claims import Claim
 from onepass.paper.figure3_summary import Summary
-from onepass.report.page import Picture, Section, Table, render
+from onepass.report.page import Picture, Section, Table, render, render_markdown
 
 TITLE = "Stochastic Optimization of PCA with Capped MSG, measured again"
 LEAD = (
@@ -78,16 +78,17 @@ def write_page(
     figures: set[str],
     quick: bool,
 ) -> None:
-    """Write ``index.html``."""
+    """Write ``index.html`` and, the same, ``index.md``."""
     sections = [claims_section(claims)]
     if "1" in figures:
         sections.append(FIGURE1)
     if "2" in figures:
         sections += [FIGURE2, THEOREM1]
     sections += [_figure3(stem, summary) for stem, summary in summaries.items()]
-    html = render(TITLE, (QUICK if quick else "") + LEAD, sections)
-    with replacing(out / "index.html") as file:
-        file.write(html.encode())
+    lead = (QUICK if quick else "") + LEAD
+    for name, write in (("index.html", render), ("index.md", render_markdown)):
+        with replacing(out / name) as file:
+            file.write(write(TITLE, lead, sections).encode())
 
 
 def claims_section(claims: Sequence[Claim]) -> Section:

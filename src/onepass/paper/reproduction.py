@@ -81,8 +81,9 @@ def run(
 ) -> list[Claim]:
     """Reproduce the paper's figures and measure its claims.
 
-    Writes pictures (png and svg), raw numbers (csv), ``claims.json`` and ``index.html``. Finished
-    runs are kept in ``out/runs``: an interrupted reproduction goes on where it was.
+    Writes pictures (png and svg), raw numbers (csv), ``claims.json`` and ``index.html``
+    (the same as ``index.md``). Finished runs are kept in ``out/runs``: an interrupted reproduction
+    goes on where it was.
 
     Parameters
     ----------

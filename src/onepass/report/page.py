@@ -1,4 +1,4 @@
-"""A page of HTML: a title, sections, pictures and tables, in one file without scripts."""
+"""A page: a title, sections, pictures and tables, as HTML without scripts or as Markdown."""
 
 from __future__ import annotations
 
@@ -91,3 +91,38 @@ def render(title: str, lead: str, sections: Sequence[Section]) -> str:
         raise ImportError("a page needs jinja2: pip install 'onepass[report]'") from error
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     return environment.from_string(TEMPLATE).render(title=title, lead=lead, sections=sections)
+
+
+def render_markdown(title: str, lead: str, sections: Sequence[Section]) -> str:
+    """Return the same page as Markdown.
+
+    Examples
+    --------
+    >>> print(render_markdown("Rows", "Seen.", [Section("Numbers", tables=[Table(["n"], [[1]])])]))
+    # Rows
+    <BLANKLINE>
+    Seen.
+    <BLANKLINE>
+    ## Numbers
+    <BLANKLINE>
+    | n |
+    |---|
+    | 1 |
+    <BLANKLINE>
+    """
+    parts = [f"# {title}", lead]
+    for section in sections:
+        parts += [f"## {section.title}", *section.paragraphs]
+        for picture in section.pictures:
+            parts += [f"![{picture.caption}]({picture.source})", picture.caption]
+        for table in section.tables:
+            lines = [table.columns, *table.rows]
+            cells = ["| " + " | ".join(_cell(cell) for cell in line) + " |" for line in lines]
+            cells.insert(1, "|" + "---|" * len(table.columns))
+            parts.append("\n".join(cells))
+    return "\n\n".join(parts) + "\n"
+
+
+def _cell(value: Any) -> str:
+    """Return a cell that does not end early."""
+    return str(value).replace("|", "\\|").replace("\n", " ")
