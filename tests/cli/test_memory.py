@@ -23,7 +23,7 @@ def test_a_fit_takes_less_and_not_much_less(algorithm, d, k):
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    estimated = memory.estimate(algorithm, k, d) - memory.PROGRAM - memory.READING
+    estimated = memory.learning(algorithm, k, d)
     assert peak < estimated
     assert estimated < 8 * peak + (64 << 20)
 

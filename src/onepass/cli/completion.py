@@ -7,6 +7,7 @@ from click.shell_completion import get_completion_class
 
 
 @click.command(
+    short_help="Print what makes a shell complete commands.",
     epilog="""\b
 Examples:
   eval "$(onepass completion bash)"                          in ~/.bashrc

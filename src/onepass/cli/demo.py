@@ -14,6 +14,7 @@ TRAIN, HELD_OUT = "digits.csv", "held-out.csv"
 
 
 @click.command(
+    short_help="Show all of it on a small data set.",
     epilog="""\b
 Examples:
   onepass demo                                      in a folder that is removed afterwards
@@ -93,6 +94,7 @@ def _comparison() -> Table:
     table.add_row("batch PCA, all in memory", f"{best:.2%}", "100.0%", f"{seconds:.2f}")
     table.add_section()
     for name in ALGORITHMS:
+        estimator(name, COMPONENTS, center=True).fit(rows[:100])  # compiles, once per machine
         begin = time.perf_counter()
         model = estimator(name, COMPONENTS, center=True).fit(open_source(TRAIN, batch_rows=100))
         seconds = time.perf_counter() - begin

@@ -6,6 +6,7 @@ import click
 
 
 @click.command(
+    short_help="Reproduce the paper's figures and claims.",
     epilog="""\b
 Examples:
   onepass paper --quick --out paper-quick            all of it in under a minute

@@ -29,10 +29,10 @@ class Progress:
 
     def __init__(self, label: str, total: int | None, *, exact: bool = True, done: int = 0) -> None:
         self.visible = sys.stderr.isatty()
-        of = "" if total is None else f" of {'' if exact else 'about '}{total:,}"
+        of = "" if total is None else f" of {'' if exact else '~'}{total:,}"
         self._bar = Bar(
             TextColumn("{task.description}"),
-            BarColumn(bar_width=20),
+            BarColumn(bar_width=12),
             TextColumn(f"{{task.completed:,.0f}}{of} rows"),
             TextColumn("{task.fields[rate]}"),
             TextColumn("{task.fields[captured]}"),

@@ -8,6 +8,7 @@ from onepass.cli.options import columns_options, data_argument, json_option, mod
 
 
 @click.command(
+    short_help="Print the share of variance of DATA captured by MODEL.",
     epilog="""\b
 Examples:
   onepass score model.onepass held-out.parquet

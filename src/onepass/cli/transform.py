@@ -8,6 +8,7 @@ from onepass.cli.options import columns_options, data_argument, model_argument
 
 
 @click.command(
+    short_help="Write the coordinates of DATA in the components of MODEL.",
     epilog="""\b
 Examples:
   onepass transform model.onepass new.parquet -o coordinates.npy
