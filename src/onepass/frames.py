@@ -145,7 +145,7 @@ class Frame(ABC):
 
 @dataclass(frozen=True)
 class GramFrame(Frame):
-    """The frame ``inv(factor) @ mixing @ stack``, never formed."""
+    """The frame ``inv(factor.T) @ mixing @ stack``, never formed; `factor` is upper triangular."""
 
     factor: NDArray[np.float64]
     mixing: NDArray[np.float64] | None
@@ -236,7 +236,7 @@ def _gram_frame(basis: NDArray, block: Block, room: Room) -> GramFrame | None:
         stack = room.stack(basis, block.offset is not None)
         stack[m:] = block.offset
     gram = _gram(stack, sparse)
-    if _underflow(gram.diagonal()[m:], stack[m:], sparse):
+    if (gram.diagonal()[m:] == 0.0).any() and _underflow(gram.diagonal()[m:], stack[m:], sparse):
         return None
     left = 1.0
     if mixing is not None:
@@ -245,26 +245,13 @@ def _gram_frame(basis: NDArray, block: Block, room: Room) -> GramFrame | None:
         gram = mixing @ gram @ mixing.T
         left = _left(gram.diagonal()[m:], mixed**2)
     energy = gram.diagonal()[m:].copy()
-    length = np.sqrt(gram.diagonal())
-    still = length == 0.0
-    if still.any():  # a row of zeros gets a direction of its own that nothing ever uses
-        length[still] = 1.0
-        gram[still, still] = 1.0
-    smallest, largest = RANGE[dtype]
-    if not (length.min() ** 2 >= smallest and length.max() ** 2 <= largest):
+    coordinates = np.empty((len(energy), len(gram)))
+    share = left * cholesky(gram, *RANGE[dtype], coordinates)
+    if share < USABLE[dtype]:
         return None
-    factor, pivot = cholesky(gram / length / length[:, None])
-    pivot *= left
-    if pivot < USABLE[dtype]:
-        return None
-    coordinates = factor[m:] * length[m:, None]
-    if still.any():
-        coordinates[still[m:]] = 0.0
-    factor *= length[:, None]
-    small = np.eye(m, len(factor))
-    return GramFrame(
-        small, coordinates, m, energy, pivot >= SOUND[dtype], factor, mixing, stack, sparse
-    )
+    sound = share >= SOUND[dtype]
+    small = np.eye(m, len(gram))
+    return GramFrame(small, coordinates, m, energy, sound, gram, mixing, stack, sparse)
 
 
 def _left(energy: NDArray[np.float64], summands: NDArray[np.float64]) -> float:
@@ -287,7 +274,7 @@ def _gram(stack: NDArray, sparse: Any) -> NDArray[np.float64]:
     """Return the Gram matrix of [stack; sparse] in double precision."""
     top = stack @ stack.T
     if sparse is None:
-        return top.astype(np.float64, copy=False)
+        return top if top.dtype == np.float64 else top.astype(np.float64)
     n = len(top)
     gram = np.empty((n + sparse.shape[0],) * 2)
     gram[:n, :n] = top

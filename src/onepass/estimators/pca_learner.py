@@ -66,13 +66,18 @@ class PCALearner(RuleLearner):
         return incumbent if name == "sketch" else rounding.top(self.average.value(), self.rule.k)
 
     def merge(self, other: Self) -> None:  # noqa: D102
+        between = self.mean.between(other.mean)
         self.validation.merge(other.validation)
         super().merge(other)
         self._ask()
+        if self.plan.center and self.answers:
+            self._validate_between(between)
 
     def _absorb(self, rows: Any, weights: NDArray[np.float64]) -> None:
         before = self.mean.copy()
-        captured = [self._captured(answer, rows, weights, before) for answer in self.answers]
+        # Answers that come from another stream are of no use before there is a mean.
+        answers = self.answers if before.weight > 0.0 else []
+        captured = [self._captured(answer, rows, weights, before) for answer in answers]
         energies = [self._advance(block).energy for block in self._blocks(rows, weights)]
         self.second.update(rows, weights, before, self.mean)
         if captured:
@@ -104,6 +109,16 @@ class PCALearner(RuleLearner):
         believed = challenger if self.validation.verdict().name == "average" else incumbent
         self.score.add(np.minimum(believed, energy), energy)
         self.validation.add(float((challenger - incumbent).sum()), float(energy.sum()))
+
+    def _validate_between(self, between: NDArray[np.float64]) -> None:
+        """Score both answers on how two streams' means differ, which no iterate has seen.
+
+        If the streams are alike, that is as much energy as one row has, and decides nothing.
+        """
+        incumbent, challenger = (answer @ between for answer in self.answers)
+        chunk = self.plan.chunk_rows * self.second.energy / max(self.mean.weight, 1.0)
+        gain = float(challenger @ challenger - incumbent @ incumbent)
+        self.validation.add(gain, max(float(between @ between), chunk))
 
     def _ask(self) -> None:
         """Ask both experts for their directions, to score further rows by."""

@@ -21,6 +21,7 @@ from onepass.schedules import AdaGradNorm, Constant, InverseSqrt, Schedule
 from onepass.subspace import Subspace
 
 EXACT_COLUMNS = 256  # up to here the second moment of the rows is kept as a matrix
+THIN_AFTER = 4096  # rows after which variances are known well enough to look at fewer
 AVERAGED_SCALE = 16.0  # averaging likes larger steps than the last iterate
 
 
@@ -46,7 +47,7 @@ class IterateEstimator(Estimator):
         average = Average(d, min(d, 2 * k + 16), plan.dtype) if averaging else None
         return RuleLearner(
             plan,
-            SecondMoment(d, rank, self.center, plan.dtype, plan.chunk_rows),
+            SecondMoment(d, rank, self.center, plan.dtype, plan.chunk_rows, THIN_AFTER),
             self._rule(d, np.random.default_rng(seed)),
             self._schedule(),
             average,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse import issparse
 
-from onepass.kernels.orthonormal import householder, orthonormal
+from onepass.kernels.orthonormal import orthonormal
 from onepass.moments.mean import Mean
 from onepass.moments.sample import Sample
 from onepass.subspace import Subspace, add_up
@@ -37,10 +38,19 @@ class SecondMoment:
         Of the rows.
     sample_rows : int
         How many rows a sketch may keep.
+    thin_after : float
+        After so many rows a sketch takes every second chunk only, after four times as many every
+        fourth, and so on: the error of a variance from that many rows is small enough.
     """
 
     def __init__(
-        self, d: int, max_rank: int, center: bool, dtype: np.dtype, sample_rows: int
+        self,
+        d: int,
+        max_rank: int,
+        center: bool,
+        dtype: np.dtype,
+        sample_rows: int,
+        thin_after: float = np.inf,
     ) -> None:
         self.center = center
         self.max_rank = max_rank
@@ -50,6 +60,8 @@ class SecondMoment:
         self._sketch = Subspace.empty(d, dtype=dtype)
         self._sample = Sample(0 if self.exact else sample_rows)
         self._updates = 0
+        self._weight = 0.0  # of the rows that it was made from
+        self.thin_after = thin_after
 
     def copy(self) -> SecondMoment:
         """Return a copy; `update` never changes an array in place."""
@@ -81,6 +93,7 @@ class SecondMoment:
     def fade(self, factor: float) -> None:
         """Let everything so far count less."""
         self._energy *= factor
+        self._weight *= factor
         self._matrix = factor * self._matrix
         self._sketch = self._sketch.scaled(factor)
         self._sample.fade(factor)
@@ -89,6 +102,7 @@ class SecondMoment:
         """Include the rows of another one; `between` is the row that the two means add."""
         self._updates += other._updates
         self._energy += other._energy
+        self._weight += other._weight
         if self.exact:
             self._matrix = self._matrix + other._matrix
             if self.center:
@@ -122,7 +136,8 @@ class SecondMoment:
             return directions @ self._matrix @ directions.T
         basis = self._sketch.basis.astype(np.float64)
         inside = directions @ basis.T
-        seen = (inside * self._sketch.weights) @ inside.T
+        scale = mean.weight / self._weight if self._weight > 0.0 else 1.0
+        seen = scale * (inside * self._sketch.weights) @ inside.T
         rows, weights = self._sample.rows, self._sample.weights
         if rows is None:
             return seen
@@ -154,12 +169,17 @@ class SecondMoment:
             # The mean of these rows minus the mean before, weighted as a row of the scatter.
             share = np.sqrt(before.weight / (after.weight - before.weight) * after.weight)
             step = share * (after.vector - before.vector)
+        self._updates += 1
         if self.exact:
             self._add(rows, weights, step)
-        else:
+        elif before.weight < self.thin_after or self._updates % self._stride(before.weight) == 0:
             self._power_step(rows, weights, step)
             self._sample.add(rows, weights)
-        self._updates += 1
+            self._weight += float(weights.sum())
+
+    def _stride(self, weight: float) -> int:
+        """Return every how many chunks one is taken after rows of some weight."""
+        return int(2 ** np.ceil(np.log2(weight / self.thin_after) / 2 + 0.5))
 
     def _add(self, rows: Any, weights: NDArray[np.float64], step: NDArray[np.float64]) -> None:
         """Add the rows to the matrix."""
@@ -189,8 +209,7 @@ class SecondMoment:
         old = self._sketch.basis.astype(rows.dtype, copy=False)
         count = FRESH if len(old) else self.max_rank + FRESH
         count = min(count, rows.shape[0], old.shape[1] - len(old))
-        signs = np.random.default_rng(self._updates).integers(0, 2, (count, rows.shape[0]))
-        mixing = np.sqrt(weights) * (2 * signs - 1)
+        mixing = np.sqrt(weights) * _signs(count, rows.shape[0], self._updates)
         if self.center:
             mixing -= mixing.sum(axis=1, keepdims=True) * weights / weights.sum()
         fresh = np.asarray(mixing.astype(old.dtype) @ rows)
@@ -198,7 +217,7 @@ class SecondMoment:
         fresh = np.divide(fresh, size, out=np.zeros_like(fresh), where=size > 0)
         for _ in range(2):
             fresh = fresh - (fresh @ old.T) @ old
-        fresh = householder(fresh.astype(np.float64))[1].astype(old.dtype)
+        fresh = orthonormal(fresh)
         held = np.concatenate([self._sketch.weights, np.zeros(len(fresh))])
         return np.vstack([old, fresh]), held
 
@@ -224,6 +243,18 @@ class SecondMoment:
             product += np.outer(along, step).astype(directions.dtype)
             core += np.outer(along, along)
         return product, core
+
+
+@cache
+def _all_signs() -> NDArray[np.float64]:
+    """Return many random signs, always the same."""
+    return np.random.default_rng(0).choice([-1.0, 1.0], 2**16)
+
+
+def _signs(rows: int, columns: int, which: int) -> NDArray[np.float64]:
+    """Return a matrix of signs, another one for every `which`."""
+    start = np.arange(rows)[:, None] * 997 + which * 7919
+    return _all_signs()[(start + np.arange(columns)) % 2**16]
 
 
 def _in_range(rows: Any) -> Any:

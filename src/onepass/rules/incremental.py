@@ -67,5 +67,6 @@ def _rows(V, sigma, m, rows, width, captured, total, k, cap):
         rank_one(size, sigma, z, values, vectors, work, order)
         m = min(size, cap)
         rotate(vectors, m, size, V, width, scratch)
-        sigma[:m] = values[:m]
+        for i in range(m):
+            sigma[i] = values[i]
     return m

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onepass.kernels.block_eigen import block_eigen
-from onepass.kernels.capping import log_scale
+from onepass.kernels.capping import cap
 from onepass.kernels.compiling import jit
 from onepass.kernels.rank_one import ORDER_ROWS, WORK_ROWS, rank_one
 from onepass.kernels.small_space import add_iterate, energy, extend, rotate, split
@@ -104,7 +104,8 @@ def _rows(V, a, m, rest, rows, width, steps, captured, total, d, k):
         rank_one(size, a, z, values, vectors, work, order)
         m, rest = _cap(size, values, rest, d, k, work, order)
         rotate(vectors, m, size, V, width, scratch)
-        a[:m] = values[:m]
+        for i in range(m):
+            a[i] = values[i]
     return m, rest, rests
 
 
@@ -120,11 +121,10 @@ def _cap(size, a, rest, d, k, work, order):
         logs[size] = -rest
         multiplicities[size] = d - size
         count = size + 1
-    scale = log_scale(count, logs, multiplicities, d - k, order)
-    rest = max(0.0, rest - scale) if size < d else 0.0
-    kept = 0
+    cap(count, logs, multiplicities, d - k, order)
+    rest = -logs[size] if size < d else 0.0
     for i in range(size):
-        a[i] = max(0.0, a[i] - scale)
-        if a[i] > rest:
-            kept = i + 1
-    return kept, rest
+        a[i] = -logs[i]
+    while size > 0 and a[size - 1] <= rest:
+        size -= 1
+    return size, rest

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from onepass.kernels.block_eigen import block_eigen
 from onepass.kernels.compiling import jit
 from onepass.kernels.rank_one import ORDER_ROWS, WORK_ROWS, rank_one
-from onepass.kernels.simplex import clip_shifted, shift, shift_at_most
+from onepass.kernels.simplex import project
 from onepass.kernels.small_space import add_iterate, energy, extend, rotate, split
 from onepass.rules.rule import Rule
 from onepass.subspace import Subspace
@@ -98,7 +98,8 @@ def _rows(V, sigma, m, rest, rows, width, steps, captured, total, d, k, exact, g
         cap = int(memory[CAP])
         m, rest = _project(size, values, rest, d, k, cap, exact, multiplicities, order)
         rotate(vectors, m, size, V, width, scratch)
-        sigma[:m] = values[:m]
+        for i in range(m):
+            sigma[i] = values[i]
         _test_rank(memory, m, d, grow)
     return m, rest, rests
 
@@ -109,24 +110,17 @@ def _project(size, sigma, rest, d, k, cap, exact, multiplicities, order):
     size = min(size, cap)
     for i in range(size):
         multiplicities[i] = 1.0
-    if not exact:
-        S = shift_at_most(size, sigma, multiplicities, k, order)
-        rest = 0.0
-    elif cap < d or size == d:
-        # A capped iterate of fewer than k directions cannot have trace k yet.
-        S = shift(size, sigma, multiplicities, min(k, size), order)
-        rest = 0.0
-    else:  # the complement takes part, with its multiplicity
+    if exact and cap >= d and size < d:  # the complement takes part, with its multiplicity
         sigma[size] = rest
         multiplicities[size] = d - size
-        S = shift(size + 1, sigma, multiplicities, k, order)
-        rest = clip_shifted(rest, S)
-    kept = 0
-    for i in range(size):
-        sigma[i] = clip_shifted(sigma[i], S)
-        if sigma[i] > rest:
-            kept = i + 1
-    return kept, rest
+        project(size + 1, sigma, multiplicities, k, exact, order)
+        rest = sigma[size]
+    else:  # a capped iterate of fewer than k directions cannot have trace k yet
+        project(size, sigma, multiplicities, min(k, size), exact, order)
+        rest = 0.0
+    while size > 0 and sigma[size - 1] <= rest:
+        size -= 1
+    return size, rest
 
 
 @jit
