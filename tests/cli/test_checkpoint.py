@@ -119,6 +119,19 @@ def test_a_second_signal_is_not_patient(tmp_path, monkeypatch):
     assert not (tmp_path / "m.onepass.checkpoint").exists()
 
 
+def test_a_signal_while_the_model_is_written_is_too_late(tmp_path, monkeypatch):
+    data = parts(tmp_path)
+    save = onepass.CappedMSG.save
+
+    def interrupted(model, path):
+        signal.raise_signal(signal.SIGINT)
+        save(model, path)
+
+    monkeypatch.setattr(onepass.CappedMSG, "save", interrupted)
+    run(*command(tmp_path, data))
+    assert onepass.load(tmp_path / "m.onepass").n_samples_seen_ == 300
+
+
 def change_size(data):
     np.save(data[1], rows(61, seed=1))
 

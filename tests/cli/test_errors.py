@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.commands import onepass as run
 from tests.cli.commands import rows
-from tests.sources.files.written import arrow_table, csv_text
+from tests.sources.files.written import arrow_table, csv_text, write_csv_gz
 
 
 def bad_csv(old, new):
@@ -27,6 +27,13 @@ def truncated_parquet(folder):
     os.truncate(folder / "bad.parquet", os.path.getsize(folder / "bad.parquet") // 2)
 
 
+def damaged_gzip(folder):
+    write_csv_gz(folder / "bad.csv.gz", rows(20_000))
+    content = bytearray((folder / "bad.csv.gz").read_bytes())
+    content[len(content) // 2 : len(content) // 2 + 100] = bytes(100)
+    (folder / "bad.csv.gz").write_bytes(content)
+
+
 def infinite_npy(folder):
     X = rows()
     X[123, 4] = np.inf
@@ -41,6 +48,7 @@ BAD = {
     "column": (bad_csv("77.0", "7"), "bad.csv", ["--columns", "a,z"], ["'z'", "'a', 'b', 'c'"]),
     "infinite": (infinite_npy, "bad.npy", [], ["bad.npy, row 124, column [4]", "inf"]),
     "truncated": (truncated_parquet, "bad.parquet", [], ["bad.parquet", "not a sound parquet"]),
+    "damaged": (damaged_gzip, "bad.csv.gz", [], ["bad.csv.gz, row"]),
     "empty": (lambda f: (f / "bad.csv").write_text(""), "bad.csv", [], ["bad.csv", "empty"]),
     "absent": (lambda f: None, "bad.csv", [], ["bad.csv", "there is no such file"]),
     "format": (lambda f: (f / "bad.doc").write_text("?"), "bad.doc", [], ["bad.doc", ".parquet"]),
@@ -60,7 +68,7 @@ def test_bad_data(tmp_path, case):
     output.write_text("the old model")
     before = listing(tmp_path)
     words = ["fit", tmp_path / name, "-k", 1, "--algorithm", "capped-msg", "-o", output]
-    result = run(*words, "--checkpoint-every", 0, *more, code=2)
+    result = run(*words, *more, code=2)
     assert result.stdout == ""
     assert len(result.stderr.splitlines()) == 1
     for part in said:

@@ -44,5 +44,6 @@ def test_the_system_says_what_is_free():
 
 
 def test_sizes_as_text():
+    assert memory.shown(7 << 10) == "7 KB"
     assert memory.shown(5 << 20) == "5 MB"
     assert memory.shown(3 << 30) == "3.0 GB"

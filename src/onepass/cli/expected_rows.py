@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import zlib
 
 from onepass.sources.files.source import FileSource
 
@@ -22,12 +23,14 @@ def _lines(path: str) -> int | None:
     """Return about how many lines a file has, from the lengths of the first ones."""
     if not os.path.isfile(path):
         return None
-    size = os.path.getsize(path)
     with open(path, "rb") as file:
         if path.lower().endswith(".gz"):
-            with gzip.GzipFile(fileobj=file) as text:
-                lines = text.read(_SAMPLE).count(b"\n")
+            try:
+                with gzip.GzipFile(fileobj=file) as text:
+                    lines = text.read(_SAMPLE).count(b"\n")
+            except (OSError, EOFError, zlib.error):  # reading is going to say where
+                return None
         else:
             lines = file.read(_SAMPLE).count(b"\n")
         taken = file.tell()
-    return round(lines * size / taken) if lines and taken else None
+    return round(lines * os.path.getsize(path) / taken) if lines and taken else None

@@ -85,7 +85,7 @@ class Fit:
                     due = time.monotonic() + self.checkpoint_every
                 if progress.visible:
                     progress.captured(self.model.captured_.mean)
-        self._save()
+            self._save()  # a signal that comes now is too late: there is nothing left to stop
         return None
 
     def _save_checkpoint(self) -> None:

@@ -67,4 +67,6 @@ def available() -> int | None:
 
 def shown(size: int) -> str:
     """Return a number of bytes as text."""
-    return f"{size / 2**30:.1f} GB" if size >= 2**30 else f"{size / 2**20:.0f} MB"
+    if size >= 2**30:
+        return f"{size / 2**30:.1f} GB"
+    return f"{size / 2**20:.0f} MB" if size >= 2**20 else f"{size / 2**10:.0f} KB"
