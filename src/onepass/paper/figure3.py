@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -163,13 +163,13 @@ def run_all(
     images: NDArray[np.uint8],
     train_rows: int,
     marks_count: int,
-    splits: int,
-    scaling: Scaling,
+    splits: Mapping[Scaling, int],
     jobs: int,
     seed: int,
-) -> list[Arrays]:
-    """Run all splits."""
+) -> dict[Scaling, list[Arrays]]:
+    """Run all splits, so many with each scaling; those of the same number are the same split."""
     data = hashlib.sha256(images.tobytes()).hexdigest()
+    pieces = [(scaling, i) for scaling, count in splits.items() for i in range(count)]
     runs = [
         Run(
             f"figure3-{scaling}-{i}",
@@ -183,6 +183,7 @@ def run_all(
             },
             {"images": images},
         )
-        for i in range(splits)
+        for scaling, i in pieces
     ]
-    return complete(runs, out / "runs", jobs, f"Figure 3, {scaling}")
+    found = dict(zip(pieces, complete(runs, out / "runs", jobs, "Figure 3"), strict=True))
+    return {s: [found[s, i] for i in range(count)] for s, count in splits.items()}

@@ -66,7 +66,7 @@ def figure(rows: int, columns: int, width: float, height: float, **kwargs: Any) 
 
 def logarithmic(axis: Any, which: str) -> None:
     """Make the "x" or "y" scale logarithmic; a "y" of few decades is also labelled at 3 10^n."""
-    from matplotlib.ticker import LogFormatterMathtext, LogLocator, NullFormatter
+    from matplotlib.ticker import LogFormatterSciNotation, LogLocator, NullFormatter
 
     axis.set(**{f"{which}scale": "log"})
     scale = getattr(axis, f"{which}axis")
@@ -74,7 +74,7 @@ def logarithmic(axis: Any, which: str) -> None:
     if which == "y":
         scale.set_major_locator(LogLocator(subs=(1.0, 3.0)))
         every = (float("inf"), float("inf"))
-        scale.set_major_formatter(LogFormatterMathtext(minor_thresholds=every))
+        scale.set_major_formatter(LogFormatterSciNotation(minor_thresholds=every))
 
 
 def legend_below(drawing: Any, axes: Any, columns: int) -> None:
