@@ -146,23 +146,26 @@ class Learner(ABC):
         for start in range(0, rows.shape[0], self.plan.block_rows):
             part = rows[start : start + self.plan.block_rows]
             given = weights[start : start + self.plan.block_rows]
-            block = self._block(part, given)
-            self.mean.update(part, given, self.plan.center)
-            yield block
+            yield self._centred(part, given) if self.plan.center else self._weighted(part, given)
 
-    def _block(self, rows: Any, weights: NDArray[np.float64]) -> Block:
-        """Return rows as they are learned from: weighted and centred."""
-        if not self.plan.center:
-            if (weights == 1.0).all():
-                return Block(rows)
-            root = np.sqrt(weights).astype(self.plan.dtype)
-            scaled = (
-                sparse.diags_array(root) @ rows if self.plan.is_sparse else root[:, None] * rows
-            )
-            return Block(scaled)
+    def _weighted(self, rows: Any, weights: NDArray[np.float64]) -> Block:
+        """Return rows as they are learned from without centring."""
+        self.mean.weight += float(weights.sum())
+        if (weights == 1.0).all():
+            return Block(rows)
+        root = np.sqrt(weights).astype(self.plan.dtype)
+        return Block(
+            sparse.diags_array(root) @ rows if self.plan.is_sparse else root[:, None] * rows
+        )
+
+    def _centred(self, rows: Any, weights: NDArray[np.float64]) -> Block:
+        """Return rows as they are learned from, centred as they come; the mean comes along."""
         mixing = self.mean.mixing(weights)
         if self.plan.is_sparse:
-            offset = self.mean.vector
-            return Block(rows, np.column_stack([-mixing.sum(axis=1), mixing]), offset)
-        shift = self.mean.vector if self.mean.weight > 0.0 else rows[0]
-        return Block((rows - shift).astype(self.plan.dtype, copy=False), mixing)
+            block = Block(rows, np.column_stack([-mixing.sum(axis=1), mixing]), self.mean.vector)
+            self.mean.update(0.0, rows, weights)
+            return block
+        shift = self.mean.vector if self.mean.weight > 0.0 else rows[0].astype(np.float64)
+        deviations = rows - shift
+        self.mean.update(shift, deviations, weights)
+        return Block(deviations.astype(self.plan.dtype, copy=False), mixing)

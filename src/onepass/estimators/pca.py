@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, RealNotInt
 
 from onepass import rounding
 from onepass.averaging import Average
@@ -91,7 +91,7 @@ class PCA(Estimator):
         **Estimator._parameter_constraints,
         "n_components": [
             Interval(Integral, 1, None, closed="left"),
-            Interval(Real, 0, 1, closed="neither"),
+            Interval(RealNotInt, 0, 1, closed="neither"),
         ],
         "whiten": ["boolean"],
         "half_life": [Interval(Real, 0, None, closed="neither"), None],

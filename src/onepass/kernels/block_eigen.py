@@ -42,5 +42,7 @@ def block_eigen(
     if count == 0:
         return np.zeros(0), np.zeros((0, n))
     values, vectors = np.linalg.eigh(matrix)  # quicker here than LAPACK's drivers for a few pairs
+    # Dependent rows leave eigenvalues that are zero but for rounding: they are no directions.
+    count = min(count, int((values > 4 * n * np.finfo(np.float64).eps * values[-1]).sum()))
     largest = slice(n - 1, n - 1 - count if count < n else None, -1)
-    return values[largest].clip(min=0.0), np.ascontiguousarray(vectors.T[largest])
+    return values[largest], np.ascontiguousarray(vectors.T[largest])

@@ -45,15 +45,16 @@ class Mean:
             self.vector = self.vector + other.weight / together * (other.vector - self.vector)
         self.weight = together
 
-    def update(self, rows: Any, weights: NDArray[np.float64], center: bool) -> None:
-        """Include rows of shape (b, d), dense or sparse; without `center` the mean stays zero."""
+    def update(self, shift: Any, rows: Any, weights: NDArray[np.float64]) -> None:
+        """Include rows of shape (b, d), dense or sparse, given as shift + rows.
+
+        Rows that are all the same leave a mean that is that row to the last bit.
+        """
         added = float(weights.sum())
-        if not center:
+        if added > 0.0:
+            before = self.weight / (self.weight + added) if self.weight > 0.0 else 0.0
             self.weight += added
-        elif added > 0.0:
-            centred = weights @ rows - added * self.vector
-            self.weight += added
-            self.vector = self.vector + centred / self.weight
+            self.vector = shift + before * (self.vector - shift) + weights @ rows / self.weight
 
     def mixing(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the matrix T of shape (b, b) that centres rows as they come.

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 from scipy.sparse import issparse
 
 from onepass.kernels.orthonormal import orthonormal
@@ -82,11 +81,10 @@ class SecondMoment:
     def leading(self, k: int) -> NDArray[np.floating]:
         """Return the k leading directions, fewer if the rows span fewer: (at most k, d)."""
         if self.exact:
-            d = len(self._matrix)
-            values, vectors = eigh(self._matrix, subset_by_index=(max(d - k, 0), d - 1))
-            value = Subspace(np.ascontiguousarray(vectors.T[::-1]), values[::-1].clip(min=0.0))
+            value = self.value()
         else:
-            value = Subspace(self._sketch.basis[:k], self._sketch.weights[:k])
+            value = self._sketch
+        value = Subspace(value.basis[:k], value.weights[:k])
         least = 4 * len(value.basis.T) * np.finfo(np.float64).eps * value.weights.max(initial=0.0)
         return value.basis[value.weights > least].astype(self._sketch.basis.dtype, copy=False)
 
@@ -156,7 +154,7 @@ class SecondMoment:
     def value(self) -> Subspace:
         """Return the second moment, exact or approximate, as a sum over the rows."""
         if self.exact:
-            values, vectors = eigh(self._matrix)
+            values, vectors = np.linalg.eigh(self._matrix)
             return Subspace(np.ascontiguousarray(vectors.T[::-1]), values[::-1].clip(min=0.0))
         missing = max(self.energy - float(self._sketch.weights.sum()), 0.0)
         rest = missing / max(self._sketch.n_features - self._sketch.rank, 1)
