@@ -41,6 +41,9 @@ def test_rows_have_mean_zero_and_unit_norm(scaling):
     rows = Normalisation.of(images, scaling)(images)
     np.testing.assert_allclose(rows.mean(axis=0), 0, atol=1e-12)
     assert (rows**2).sum(axis=1).mean() == pytest.approx(1)
+    assert Normalisation.of(images, scaling).fourth_moment(images) == pytest.approx(
+        ((rows**2).sum(axis=1) ** 2).mean()
+    )
     assert (rows[:, 0] == 0).all()
     variances = rows[:, 1:].var(axis=0)
     assert np.allclose(variances, variances[0]) == (scaling == "pixels")

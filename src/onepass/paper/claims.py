@@ -222,6 +222,17 @@ def about_theorem1(results: dict[str, Arrays]) -> list[Claim]:
     return claims
 
 
+def about_tails(fourth: float, where: str) -> Claim:
+    """Section 2: what the analysis assumes of the rows, E|x|^2 being 1."""
+    return Claim(
+        "A bounded fourth moment, E|x|^4 <= 1, as the analysis requires",
+        where,
+        f"at most {COMPARABLE:g}, where 1 is the least possible",
+        f"E|x|^4 = {fourth:.2f}",
+        fourth <= COMPARABLE,
+    )
+
+
 def about_figure3(summary: Summary, where: str) -> list[Claim]:
     """Section 6: MNIST."""
     progress, runtime, rank = summary.average, summary.at_equal_cost, summary.rank

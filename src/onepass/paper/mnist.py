@@ -96,6 +96,14 @@ class Normalisation:
             total += rows.T @ rows
         return total / len(images)
 
+    def fourth_moment(self, images: NDArray[np.uint8]) -> float:
+        """Return E|x|^4 of the normalised rows: 1 at least, and more for heavier tails."""
+        total = 0.0
+        for start in range(0, len(images), CHUNK):
+            rows = self(images[start : start + CHUNK])
+            total += float((np.einsum("ij,ij->i", rows, rows) ** 2).sum())
+        return total / len(images)
+
 
 def split(
     images: NDArray[np.uint8], seed: int

@@ -12,7 +12,7 @@ from onepass.model_file import replacing
 from onepass.paper import claims, figure1, figure2, figure3, figure3_pictures, theorem1, toy
 from onepass.paper.claims import Claim
 from onepass.paper.figure3_summary import Summary
-from onepass.paper.mnist import Scaling, load_images
+from onepass.paper.mnist import Normalisation, Scaling, load_images
 from onepass.paper.page import write_page
 
 FIGURES = ("1", "2", "3")
@@ -138,6 +138,8 @@ def run(
         for scaling, (stem, where) in SCALINGS.items():
             summaries[stem] = Summary(found3[scaling])
             figure3_pictures.draw(summaries[stem], folder, stem)
+            fourth = Normalisation.of(images, scaling).fourth_moment(images)
+            found.append(claims.about_tails(fourth, where))
             found += claims.about_figure3(summaries[stem], where)
     with replacing(folder / "claims.json") as file:
         file.write(json.dumps([claim.to_json() for claim in found], indent=2).encode())
