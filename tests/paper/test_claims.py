@@ -43,6 +43,7 @@ def figure2_run(capped):
         "Warmuth-Kuzmin": learning,
         "Capped MSG": learning if capped else still,
         "Incremental": still,
+        "ERM": learning,
     }
 
 

@@ -29,7 +29,7 @@ def test_a_stay_is_from_entering_to_leaving():
     assert len(run["stays"]) + run["ranks"][-1] >= rises
 
 
-def test_a_run_is_stuck_if_suboptimal_and_still():
+def test_a_run_is_stuck_if_worse_than_batch_and_still():
     marks = np.array([1, 5, 10, 50, 100])
     curves = np.array(
         [
@@ -37,9 +37,21 @@ def test_a_run_is_stuck_if_suboptimal_and_still():
             [0.3, 0.2, 0.1, 0.1, 0.0],  # optimal at the end
             [0.3, 0.2, 0.1, 0.2, 0.1],  # moved
             [0.0, 0.0, 0.0, 0.0, 0.0],  # optimal always
+            [0.3, 0.2, 0.1, 0.1, 0.1],  # as good as these rows allow
         ]
     )
-    assert figure2.stuck(marks, curves).tolist() == [True, False, False, False]
+    batch = np.zeros((5, 5))
+    batch[4] = 0.1
+    run = {"marks": marks, "MSG": curves, "ERM": batch}
+    assert figure2.stuck(run, "MSG").tolist() == [True, False, False, False, False]
+    assert figure2.learned(run, "MSG").tolist() == [False, True, False, True, True]
+
+
+def test_batch_takes_the_most_frequent_axes():
+    rows = np.eye(3)[[2, 2, 1, 1, 1, 0]]
+    p = np.array([0.5, 0.3, 0.2])
+    curve = figure2.batch(rows, 1, np.array([1, 3, 6]), p)
+    np.testing.assert_allclose(curve, [0.3, 0.3, 0.2])
 
 
 def test_figure_2_gives_all_algorithms_the_same_rows_and_the_same_numbers_again():

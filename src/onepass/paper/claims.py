@@ -119,12 +119,12 @@ def about_figure2(results: dict[int, Arrays]) -> list[Claim]:
     """Section 5.2: individual and many runs on the orthogonal distribution."""
     count = len(results[1]["MSG"])
     stuck = {
-        (name, k): float(figure2.stuck(run["marks"], run[name]).mean())
+        (name, k): float(figure2.stuck(run, name).mean())
         for k, run in results.items()
         for name in figure2.ALGORITHMS
     }
-    optimal = {
-        (name, k): float((run[name][:, -1] == 0).mean())
+    learned = {
+        (name, k): float(figure2.learned(run, name).mean())
         for k, run in results.items()
         for name in figure2.ALGORITHMS
     }
@@ -157,18 +157,18 @@ def about_figure2(results: dict[int, Arrays]) -> list[Claim]:
         Claim(
             "Capped MSG with K=k+1 does not get stuck on it",
             "Figure 2",
-            "no run stands still at a suboptimal point for the last nine tenths",
+            "no run is stuck",
             f"stuck in {by_k(stuck, 'Capped MSG')} of {count} runs",
             all(stuck["Capped MSG", k] == 0 for k in results),
         ),
         Claim(
             "MSG, Warmuth-Kuzmin and Capped MSG go on to converge towards the optimum",
             "Figure 2",
-            "at least 90% of the runs of each are optimal at the end",
-            f"MSG {by_k(optimal, 'MSG')}; Warmuth-Kuzmin {by_k(optimal, 'Warmuth-Kuzmin')}; "
-            f"Capped MSG {by_k(optimal, 'Capped MSG')}",
+            "at least 90% of the runs of each end as near to it as batch PCA of the same rows",
+            f"MSG {by_k(learned, 'MSG')}; Warmuth-Kuzmin {by_k(learned, 'Warmuth-Kuzmin')}; "
+            f"Capped MSG {by_k(learned, 'Capped MSG')}",
             all(
-                optimal[name, k] >= 0.9
+                learned[name, k] >= 0.9
                 for name in ("MSG", "Warmuth-Kuzmin", "Capped MSG")
                 for k in results
             ),

@@ -29,14 +29,17 @@ def compare(seed: int, k: int, rows: int, sequences: int) -> Arrays:
     Returns
     -------
     dict
-        `marks` (s,) and, under the name of each algorithm, suboptimality (sequences, s).
+        `marks` (s,) and, under the name of each algorithm and "ERM", which is batch PCA of the
+        rows so far, suboptimality (sequences, s).
     """
     source = Orthogonal(D, TAU)
     p = source.probabilities
     marks = checkpoints(1, rows, 120)
     curves = {name: np.empty((sequences, len(marks))) for name in ALGORITHMS}
+    erm = np.empty((sequences, len(marks)))
     for i in range(sequences):
         sample = source.sample(rows, np.random.default_rng([seed, i]))
+        erm[i] = batch(sample, k, marks, p)
         for name, curve in curves.items():
             rule = make_rule(name, k, D)
             moments = trajectory(rule, sample, AdaGradNorm(), marks, block_rows=BLOCK_ROWS)
@@ -44,13 +47,27 @@ def compare(seed: int, k: int, rows: int, sequences: int) -> Arrays:
                 leading = moment.iterate.top(k)
                 missing = p[:k].sum() - (leading**2 @ p).sum()
                 curve[i, j] = missing if missing > 1e-12 else 0.0
-    return {"marks": marks, **curves}
+    return {"marks": marks, "ERM": erm, **curves}
 
 
-def stuck(marks: NDArray[np.int64], curves: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which runs, of shape (n, s), are not optimal and did not move in the last nine tenths."""
-    late = curves[:, marks >= marks[-1] / 10]
-    return (late[:, -1] > 0) & (np.ptp(late, axis=1) < 1e-12)
+def batch(
+    sample: NDArray[np.float64], k: int, marks: NDArray[np.int64], p: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the suboptimality of batch PCA at the marks: it takes the most frequent axes."""
+    counts = np.cumsum(np.abs(sample), axis=0)[marks - 1]
+    leading = np.argsort(-counts, axis=1, kind="stable")[:, :k]
+    return np.maximum(p[:k].sum() - p[leading].sum(axis=1), 0.0).round(12)
+
+
+def learned(run: Arrays, name: str) -> NDArray[np.bool_]:
+    """Which runs of an algorithm end no worse than batch PCA of the same rows."""
+    return run[name][:, -1] <= run["ERM"][:, -1] + 1e-9
+
+
+def stuck(run: Arrays, name: str) -> NDArray[np.bool_]:
+    """Which of them end worse, and have not moved in the last nine tenths of the rows."""
+    late = run[name][:, run["marks"] >= run["marks"][-1] / 10]
+    return ~learned(run, name) & (np.ptp(late, axis=1) < 1e-12)
 
 
 def average_over_run(marks: NDArray[np.int64], curves: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -78,7 +95,7 @@ def run_all(out: Path, rows: int, sequences: int, jobs: int, seed: int) -> dict[
     gathered: dict[int, Arrays] = {}
     for k in KS:
         parts = [found for run, found in zip(runs, results, strict=True) if run.settings["k"] == k]
-        stacked = {name: np.vstack([part[name] for part in parts]) for name in ALGORITHMS}
+        stacked = {name: np.vstack([part[name] for part in parts]) for name in (*ALGORITHMS, "ERM")}
         gathered[k] = {"marks": parts[0]["marks"], **stacked}
     return gathered
 
@@ -118,13 +135,13 @@ def draw(results: dict[int, Arrays], out: Path) -> None:
     )
     write_csv(
         out / "figure2-summary.csv",
-        ["k", "algorithm", "share_stuck", "share_optimal_at_end", "average_suboptimality"],
+        ["k", "algorithm", "share_stuck", "share_as_good_as_batch", "average_suboptimality"],
         (
             [
                 k,
                 name,
-                float(stuck(run["marks"], run[name]).mean()),
-                float((run[name][:, -1] == 0).mean()),
+                float(stuck(run, name).mean()),
+                float(learned(run, name).mean()),
                 float(average_over_run(run["marks"], run[name]).mean()),
             ]
             for k, run in results.items()

@@ -74,7 +74,9 @@ def logarithmic(axis: Any, which: str) -> None:
     if which == "y":
         scale.set_major_locator(LogLocator(subs=(1.0, 3.0)))
         every = (float("inf"), float("inf"))
-        scale.set_major_formatter(LogFormatterSciNotation(minor_thresholds=every))
+        scale.set_major_formatter(
+            LogFormatterSciNotation(labelOnlyBase=False, minor_thresholds=every)
+        )
 
 
 def legend_below(drawing: Any, axes: Any, columns: int) -> None:
