@@ -54,3 +54,20 @@ def test_a_lightened_second_moment_keeps_few_rows_and_its_variances():
     np.testing.assert_allclose(light.explained_variance_, before, rtol=0.01)
     light.partial_fit(X[2900:])
     assert len(light._learner.settled().second._sample.weights) <= kept.max_rank
+
+
+@pytest.mark.parametrize(("apart", "expert"), [(0.0, "average"), (20.0, "sketch")])
+def test_what_only_the_means_of_streams_show_counts_against_the_average(apart, expert):
+    X = made_rows(8000, d=20)
+    weakest = np.linalg.eigh(np.cov(X.T))[1][:, 0]
+    models = []
+    for part, sign in zip(np.array_split(X, 4), [1, -1, 1, -1], strict=True):
+        models.append(PCA(3).fit(part + sign * apart * weakest))
+        models[-1]._learner = models[-1]._learner.settled()
+        validation = models[-1]._learner.validation  # as if the average had been better
+        validation.segments = np.full((8, 2), 0.5)
+        validation.recent = np.full(2, 1e6)
+    merged = merge(*models)
+    assert merged.expert_.name == expert
+    if apart:
+        assert np.linalg.norm(merged.components_ @ weakest) > 0.99

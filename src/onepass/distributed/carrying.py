@@ -2,8 +2,11 @@
 
 A round begins where the merged iterate is, with its number of steps and its sum of gradients, so
 that steps are as long as if there were one stream. Moments, averages and scores begin empty and
-are added to those of earlier rounds. What is a sum over the rows anyway (ERM, the incremental
-algorithm, `PCA` by share) has no iterate that could be carried.
+are added to those of earlier rounds. The two experts of `PCA` are compared on the rows of a round
+by what they knew, together, before it: on single shards neither may know enough yet.
+
+What is a sum over the rows anyway (ERM, the incremental algorithm, `PCA` by share) has no iterate
+that could be carried.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from onepass.estimators.merging import merge
+from onepass.estimators.pca_learner import PCALearner
 from onepass.estimators.rule_learner import RuleLearner
 from onepass.rules.incremental import Incremental
 
@@ -29,7 +33,13 @@ def begin(estimator: Any, model: Any) -> Any:
     kind = sparse.csr_array if plan.is_sparse else np.zeros
     started = fresh._learner_for(kind((1, plan.d), dtype=plan.dtype))
     carried = {name: getattr(learner, name) for name in ("state", "steps_taken", "gradients")}
-    started.__setstate__({**started.__getstate__(), **carried, "rule": learner.rule.copy()})
+    carried["rule"] = learner.rule.copy()
+    if isinstance(learner, PCALearner):
+        # The rows of the round say which of the merged experts to believe.
+        carried["answers"], carried["asked"] = learner.answers, learner.asked
+        carried["validation"] = started.validation.copy()
+        carried["validation"].chunks = learner.validation.chunks
+    started.__setstate__({**started.__getstate__(), **carried})
     fresh._learner, fresh._learned_with = started, fresh.get_params(deep=False)
     fresh.n_features_in_ = model.n_features_in_
     if hasattr(model, "feature_names_in_"):
@@ -44,6 +54,8 @@ def leave(model: Any, start: Any) -> None:
         learner.steps_taken -= given.steps_taken
         share = min(given.gradients / learner.gradients, 1.0) if learner.gradients else 0.0
         learner.gradients *= float(np.sqrt((1.0 - share) * (1.0 + share)))
+        if isinstance(given, PCALearner):
+            learner.validation.chunks -= given.validation.chunks
 
 
 def add_round(model: Any, latest: Any) -> Any:
