@@ -34,7 +34,8 @@ FIGURE2 = Section(
         "All algorithms see the same sequences and use AdaGrad-norm steps; Capped MSG has K=k+1. "
         "Suboptimality is on the population, of the k leading eigenvectors of M(t). A run is stuck "
         "if it ends worse than batch PCA of the same rows and has not moved in the last nine "
-        "tenths of them. Zero is drawn at the lower edge: 0.001 is less than the smallest difference of two eigenvalues.",
+        "tenths of them. Zero is drawn at the lower edge: 0.001 is less than the "
+        "smallest difference of two eigenvalues.",
     ],
     [Picture("figure2.png", "One sequence (top) and median and quartiles of all (bottom).")],
 )
