@@ -33,7 +33,9 @@ def parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--solvers", help="comma-separated names or patterns (default: all)")
     add("--datasets", default="*", help="comma-separated names or patterns (default: all)")
-    add("--sizes", help="comma-separated K, DxK or NxDxK (default: each data set's own)")
+    add(
+        "--sizes", type=sizes, help="comma-separated K, DxK or NxDxK (default: each data set's own)"
+    )
     add("--repeat", type=int, default=3, help="turns of every solver (default: 3)")
     add("--threads", type=int, default=1, help="of BLAS and OpenMP (default: 1)")
     add("--budget", type=float, default=BUDGET, help="seconds of a streaming solver's turn")
@@ -47,11 +49,18 @@ def parser() -> argparse.ArgumentParser:
     return parser
 
 
+def sizes(text: str) -> list[Size]:
+    """Read comma-separated sizes."""
+    try:
+        return [Size.parse(size) for size in text.split(",")]
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
 def problems(datasets: list[Dataset], args: argparse.Namespace) -> Iterator[Problem]:
     """Load what was asked for, one after the other; say what cannot be."""
-    sizes = [Size.parse(text) for text in args.sizes.split(",")] if args.sizes else None
     for dataset in datasets:
-        for size in dataset.sizes if sizes is None else dataset.fitting(sizes):
+        for size in dataset.fitting(args.sizes) if args.sizes else dataset.sizes:
             try:
                 yield dataset.load(size, args.data)
             except FileNotFoundError as error:

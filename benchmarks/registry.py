@@ -35,11 +35,11 @@ def discover(package: ModuleType, what: str) -> tuple[dict[str, Any], list[str]]
 
 
 def choose(found: dict[str, Any], patterns: str) -> list[Any]:
-    """Return the items whose names match the comma-separated patterns, in the order of these."""
+    """Return the items whose names match comma-separated patterns; end where one matches none."""
     chosen: dict[str, Any] = {}
     for pattern in patterns.split(","):
         names = [name for name in found if fnmatchcase(name, pattern.strip())]
         if not names:
-            raise ValueError(f"there is no {pattern!r}; there are {', '.join(found)}")
+            raise SystemExit(f"error: there is no {pattern!r}; there are {', '.join(found)}")
         chosen.update({name: found[name] for name in names})
     return list(chosen.values())

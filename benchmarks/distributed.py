@@ -1,0 +1,191 @@
+"""Measure what distributed work costs, and work out what that means for 10 to 1,000 workers.
+
+    python -m benchmarks.distributed [--plot docs/distributed] [--speed] [--rounds]
+
+One shard's learning, one merge, one message and one task of Dask are measured; the rest is
+arithmetic, in `predicted`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import pickle
+import time
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from onepass import ERM, PCA
+from onepass.distributed import fit
+from onepass.distributed.learning import join, learn
+from onepass.distributed.tree import FAN_IN
+
+BANDWIDTH = 1e9 / 8  # bytes a second between two machines: a slow network
+ROWS = 8192  # of the shards that are measured
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Seconds and bytes for rows of d columns and k directions."""
+
+    d: int
+    k: int
+    row: float  # seconds to learn from a row
+    merge: float  # seconds to merge two models
+    size: int  # bytes of a model
+    task: float  # seconds of the scheduler for a task
+
+
+def shard(d: int, rows: int, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(rows, d)) * np.linspace(3.0, 0.5, d)
+
+
+def best_of(times: int, work) -> float:
+    best = math.inf
+    for _ in range(times):
+        begin = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - begin)
+    return best
+
+
+def measured(d: int, k: int, task: float) -> Costs:
+    """Return the costs of `PCA(k)`, the best of three."""
+    rows = [shard(d, ROWS, seed) for seed in range(2)]
+    models = [learn(PCA(k), None, part, "shard") for part in rows]
+    learning = best_of(3, lambda: learn(PCA(k), None, rows[0], "shard"))
+    merging = best_of(3, lambda: join(*models))
+    return Costs(d, k, learning / ROWS, merging, len(pickle.dumps(models[0])), task)
+
+
+def task_seconds(client) -> float:
+    """Return what one task costs Dask's scheduler, from thousands that do nothing."""
+    client.gather(client.map(int, range(100), pure=False))
+    begin = time.perf_counter()
+    client.gather(client.map(int, range(3000), pure=False))
+    return (time.perf_counter() - begin) / 3000
+
+
+def predicted(costs: Costs, workers: int, shards: int, rows: int, rounds: int = 1) -> float:
+    """Return the seconds for so many shards of so many rows each.
+
+    The scheduler hands out tasks one after the other, while the workers learn; then the tree is
+    climbed. On a level a worker fetches `FAN_IN` - 1 models and merges them.
+    """
+    per_round = math.ceil(shards / rounds)
+    tasks = per_round * (1 + 1 / (FAN_IN - 1))
+    learning = math.ceil(per_round / workers) * rows * costs.row
+    levels = math.ceil(math.log(max(per_round, 2), FAN_IN))
+    merging = tasks / 3 / workers * costs.merge * (FAN_IN - 1)
+    climbing = levels * (FAN_IN - 1) * (costs.merge + costs.size / BANDWIDTH)
+    return rounds * (max(learning + merging, tasks * costs.task) + climbing)
+
+
+def efficiency(costs: Costs, workers: int, rows: int, each: int, rounds: int = 1) -> float:
+    """Return the share of the time that is learning, with so many shards for each worker."""
+    shards = workers * each
+    return each * rows * costs.row / predicted(costs, workers, shards, rows, rounds)
+
+
+def draw(costs: Costs, stem: str) -> None:
+    """Draw efficiency against workers."""
+    from onepass.report.style import figure, save
+
+    workers = np.unique(np.geomspace(10, 1000, 25).astype(int))
+    with figure(1, 1, 6.0, 3.6) as (drawing, axes):
+        axis = axes[0, 0]
+        for rows, style in ((10_000, ":"), (100_000, "--"), (1_000_000, "-")):
+            shares = [efficiency(costs, int(count), rows, 4) for count in workers]
+            axis.plot(workers, shares, "k" + style, label=f"{rows:,} rows in a shard")
+        axis.set(xscale="log", ylim=(0, 1.02), xlabel="workers, 4 shards each")
+        axis.set(ylabel="share of the time spent learning")
+        axis.set_title(f"{costs.d} columns, {costs.k} components")
+        axis.legend(loc="lower left")
+        save(drawing, stem)
+
+
+def compare_speed() -> None:
+    """Print how much faster two workers are than one; the machine has to be idle."""
+    from dask import delayed
+    from distributed import Client, LocalCluster
+
+    seconds = {}
+    for count in (1, 2):
+        with (
+            LocalCluster(count, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
+            Client(cluster) as client,
+        ):
+            shards = [delayed(shard)(80, 50_000, seed) for seed in range(8)]
+            kept = [client.persist(part, workers=None) for part in shards]
+            fit(PCA(8), kept[:2], client)  # compiled code is loaded
+            seconds[count] = best_of(3, lambda c=client, s=kept: fit(PCA(8), s, c))
+    print(f"\n1 worker {seconds[1]:.2f} s, 2 workers {seconds[2]:.2f} s: "
+          f"{seconds[1] / seconds[2]:.2f} times as fast")  # fmt: skip
+
+
+def compare_rounds() -> None:
+    """Print the excess of rounds, of shard sizes, and of one pass, in units of batch PCA's."""
+    from dask import delayed
+
+    d, k = 40, 3
+    scale = np.concatenate([[6, 4, 3], np.ones(d - 3)])
+    print("\n| tails | rows a shard | one pass | 1 round | 2 rounds | 4 rounds |")
+    print("|---|---|---|---|---|---|")
+    for freedom in (50.0, 2.5):
+        for rows in (1000, 4000):
+            excesses = []
+            for seed in range(3):
+                rng = np.random.default_rng(seed)
+                X = rng.normal(size=(16 * rows, d)) * scale
+                X *= np.sqrt(freedom / rng.chisquare(freedom, size=(len(X), 1)))
+                parts = [delayed(part) for part in np.split(X, 16)]
+                models = [ERM(k, center=True).fit(X), PCA(k).fit(X)]
+                models += [fit(PCA(k), parts, rounds=rounds) for rounds in (1, 2, 4)]
+                lost = [50.0 + 11.0 - float(np.sum((m.components_ * scale) ** 2)) for m in models]
+                excesses.append(np.array(lost[1:]) / lost[0])
+            means = np.exp(np.mean(np.log(excesses), axis=0))
+            cells = " | ".join(f"{mean:.2f}" for mean in means)
+            print(f"| t{freedom:g} | {rows:,} | {cells} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser("python -m benchmarks.distributed", description=__doc__)
+    parser.add_argument("--plot", metavar="STEM", help="draw STEM.png and STEM.svg")
+    parser.add_argument("--speed", action="store_true", help="two workers against one")
+    parser.add_argument("--rounds", action="store_true", help="accuracy of rounds")
+    args = parser.parse_args()
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(1, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
+        Client(cluster) as client,
+    ):
+        task = task_seconds(client)
+    print("| columns | k | us a row | ms a merge | kB a model | rows of d numbers | us a task |")
+    print("|---|---|---|---|---|---|---|")
+    found = [measured(d, k, task) for d, k in ((80, 8), (784, 8), (784, 40), (5000, 8))]
+    for c in found:
+        print(f"| {c.d} | {c.k} | {1e6 * c.row:.1f} | {1e3 * c.merge:.1f} | {c.size / 1e3:.0f} "
+              f"| {c.size / 8 / c.d:.0f} | {1e6 * c.task:.0f} |")  # fmt: skip
+    print("\n| columns | k | rows a shard | 10 workers | 100 | 1,000 | 1,000, 4 rounds |")
+    print("|---|---|---|---|---|---|---|")
+    for c in found:
+        for rows in (10_000, 100_000, 1_000_000):
+            shares = [efficiency(c, count, rows, 4) for count in (10, 100, 1000)]
+            shares.append(efficiency(c, 1000, rows, 4, rounds=4))
+            cells = " | ".join(f"{share:.0%}" for share in shares)
+            print(f"| {c.d} | {c.k} | {rows:,} | {cells} |")
+    if args.plot:
+        draw(found[1], args.plot)
+    if args.rounds:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compare_rounds()
+    if args.speed:
+        compare_speed()
+
+
+if __name__ == "__main__":
+    main()
