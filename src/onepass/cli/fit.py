@@ -22,6 +22,7 @@ Examples:
   onepass fit rows.npy -k 8 --algorithm capped-msg  one of the paper's algorithms
   zcat log.csv.gz | onepass fit - -k 3              csv from another program
   onepass fit rows.npy -k 8 --report page.html      a page with pictures
+  onepass fit events/*.parquet -k 20 --workers 4    four processes, a file each at a time
 
 \b
 Interrupted? Ctrl-C and kill leave a checkpoint beside the model, and every 30 seconds one is
@@ -77,6 +78,12 @@ Memory does not grow with the number of rows. The model file works with `onepass
     metavar="SECONDS",
     help="Time between checkpoints; 0 is after every block.",
 )
+@click.option("--dask", metavar="ADDRESS", help="Of a Dask scheduler; each file is a shard.")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    help="Processes on this machine that learn from files at the same time.",
+)
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint, if there is one.")
 @click.option(
     "--report", type=click.Path(dir_okay=False), help="Write a page of HTML about the model."
@@ -94,6 +101,8 @@ def fit(
     skip_non_numeric: bool,
     seed: int,
     checkpoint_every: float,
+    dask: str | None,
+    workers: int | None,
     resume: bool,
     report: str | None,
     as_json: bool,
@@ -124,21 +133,31 @@ def fit(
         "skip-non-numeric": skip_non_numeric,
     }
     model = estimator(algorithm, n_components, center, seed)
-    work = prepare(model, source, output, options, checkpoint_every=checkpoint_every, resume=resume)
     _tell_memory(algorithm, n_components, source.n_features)
     total = expected_rows(source)
     exact = source.n_rows is not None
-    with Progress("fit", total, exact=exact, done=work.saved_rows) as progress:
-        stopped_by = work.run(progress)
-    if stopped_by is not None:
-        _tell_resume(ctx, work.saved_rows)
-        ctx.exit(128 + stopped_by)
-    model = work.model
+    if dask is not None or workers is not None:
+        from onepass.cli.cluster import connected, fit_on_cluster, shards_of
+
+        shards = shards_of(source, columns, skip_non_numeric, resume=resume)
+        with connected(dask, workers) as client, Progress("fit", total, exact=exact) as progress:
+            model, seconds = fit_on_cluster(model, shards, client, progress)
+        model.save(output)
+    else:
+        work = prepare(
+            model, source, output, options, checkpoint_every=checkpoint_every, resume=resume
+        )
+        with Progress("fit", total, exact=exact, done=work.saved_rows) as progress:
+            stopped_by = work.run(progress)
+        if stopped_by is not None:
+            _tell_resume(ctx, work.saved_rows)
+            ctx.exit(128 + stopped_by)
+        model, seconds = work.model, work.seconds
     if report is not None:
         model_page(model, report, title=output, data=source.paths)
     found = facts(model, output)
-    found["seconds"] = round(work.seconds, 3)
-    found["rows_per_second"] = round(found["rows"] / max(work.seconds, 1e-9))
+    found["seconds"] = round(seconds, 3)
+    found["rows_per_second"] = round(found["rows"] / max(seconds, 1e-9))
     _show(model, found, as_json)
 
 
