@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
+CLEARLY = 1.1
 SLIGHTLY = 1.5
 COMPARABLE = 2.0
 MUCH = 2.0
