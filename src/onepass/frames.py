@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import block_diag
 from scipy.sparse import issparse
 
 from onepass.kernels.orthonormal import (
@@ -155,7 +154,8 @@ class GramFrame(Frame):
     def carry(self, coefficients: NDArray, room: Room | None = None) -> NDArray:
         combination = solve_right(coefficients, self.factor)
         if self.mixing is not None:
-            combination = combination @ self.mixing
+            m = len(self.basis)
+            combination = np.hstack([combination[:, :m], combination[:, m:] @ self.mixing])
         combination = combination.astype(self.stack.dtype, copy=False)
         stack, dense = self.stack, len(self.stack)
         out = np.empty((len(combination), stack.shape[1]), stack.dtype)
@@ -241,17 +241,26 @@ def _gram_frame(basis: NDArray, block: Block, room: Room) -> GramFrame | None:
     left = 1.0
     if mixing is not None:
         mixed = np.abs(mixing) @ np.sqrt(gram.diagonal()[m:])
-        mixing = block_diag(np.eye(m), mixing)
-        gram = mixing @ gram @ mixing.T
+        gram = _mix(gram, m, mixing)
         left = _left(gram.diagonal()[m:], mixed**2)
     energy = gram.diagonal()[m:].copy()
     coordinates = np.empty((len(energy), len(gram)))
     share = left * cholesky(gram, *RANGE[dtype], coordinates)
-    if share < USABLE[dtype]:
+    if not share >= USABLE[dtype]:  # nor where it is NaN
         return None
     sound = share >= SOUND[dtype]
     small = np.eye(m, len(gram))
     return GramFrame(small, coordinates, m, energy, sound, gram, mixing, stack, sparse)
+
+
+def _mix(gram: NDArray[np.float64], m: int, mixing: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the Gram matrix of [U; mixing @ rows] from that of [U; rows]."""
+    mixed = np.empty((m + len(mixing),) * 2)
+    mixed[:m, :m] = gram[:m, :m]
+    mixed[m:, :m] = mixing @ gram[m:, :m]
+    mixed[:m, m:] = mixed[m:, :m].T
+    mixed[m:, m:] = mixing @ gram[m:, m:] @ mixing.T
+    return mixed
 
 
 def _left(energy: NDArray[np.float64], summands: NDArray[np.float64]) -> float:

@@ -19,6 +19,7 @@ from onepass.estimators.captured import Score
 from onepass.estimators.plan import Plan
 from onepass.estimators.waiting import Waiting
 from onepass.frames import Block
+from onepass.kernels.centring import centring
 from onepass.kernels.threads import threads_for
 from onepass.moments import Mean, SecondMoment
 
@@ -160,7 +161,8 @@ class Learner(ABC):
 
     def _centred(self, rows: Any, weights: NDArray[np.float64]) -> Block:
         """Return rows as they are learned from, centred as they come; the mean comes along."""
-        mixing = self.mean.mixing(weights)
+        mixing = np.empty((len(weights), len(weights)))
+        centring(self.mean.weight, weights, mixing)
         if self.plan.is_sparse:
             block = Block(rows, np.column_stack([-mixing.sum(axis=1), mixing]), self.mean.vector)
             self.mean.update(0.0, rows, weights)

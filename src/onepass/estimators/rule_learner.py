@@ -74,12 +74,14 @@ class RuleLearner(Learner):
 
     def _absorb(self, rows: Any, weights: NDArray[np.float64]) -> None:
         before = self.mean.copy()
+        scores = []
         for block in self._blocks(rows, weights):
             leading = self.average.leading(self.rule.k) if self.average else None
             inner = block.inner(leading) if leading is not None else None
             outcome = self._advance(block)
             captured = outcome.captured if inner is None else np.einsum("ij,ij->i", inner, inner)
-            self.score.add(captured, outcome.energy)
+            scores.append((captured, outcome.energy))
+        self.score.add(*(np.concatenate(parts) for parts in zip(*scores, strict=True)))
         self.second.update(rows, weights, before, self.mean)
 
     def _advance(self, block: Block) -> Outcome:

@@ -33,9 +33,7 @@ def split(basis, rank, row, width, inside, outside):
     for _ in range(3):
         before = left
         for i in range(rank):
-            part = 0.0
-            for c in range(width):
-                part += basis[i, c] * outside[c]
+            part = dot(basis[i], outside, width)
             inside[i] += part
             for c in range(width):
                 outside[c] -= part * basis[i, c]
@@ -52,11 +50,28 @@ def split(basis, rank, row, width, inside, outside):
 @jit
 def scaled_norm(vector, width, scale):
     """Return the Euclidean norm of vector[:width], whose entries are at most about `scale`."""
+    if 1e-100 < scale < 1e100:  # squares cannot leave the range
+        return np.sqrt(dot(vector, vector, width))
     total = 0.0
     for c in range(width):
         entry = vector[c] / scale
         total += entry * entry
     return scale * np.sqrt(total)
+
+
+@jit
+def dot(left, right, width):
+    """Return the inner product of the first `width` entries, in four sums side by side."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    whole = width - width % 4
+    for i in range(0, whole, 4):
+        a += left[i] * right[i]
+        b += left[i + 1] * right[i + 1]
+        c += left[i + 2] * right[i + 2]
+        d += left[i + 3] * right[i + 3]
+    for i in range(whole, width):
+        a += left[i] * right[i]
+    return (a + b) + (c + d)
 
 
 @jit

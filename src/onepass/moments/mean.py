@@ -55,17 +55,3 @@ class Mean:
             before = self.weight / (self.weight + added) if self.weight > 0.0 else 0.0
             self.weight += added
             self.vector = shift + before * (self.vector - shift) + weights @ rows / self.weight
-
-    def mixing(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the matrix T of shape (b, b) that centres rows as they come.
-
-        With D the rows minus this mean (any shift, while there are none yet), the rows of T D are
-        sqrt(w W / (W + w)) (x - mean of the rows before), W the weight before x. Their second
-        moments add up to the scatter about the final mean.
-        """
-        before = self.weight + np.concatenate([[0.0], np.cumsum(weights)[:-1]])
-        inverse = np.divide(1.0, before, out=np.zeros_like(before), where=before > 0.0)
-        scale = np.sqrt(weights * before / (before + weights))
-        mixing = -scale[:, None] * np.tril(np.outer(inverse, weights), -1)
-        np.fill_diagonal(mixing, scale)
-        return mixing

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dpotrf, dtrtrs
 from scipy.sparse import issparse
 
 from onepass.kernels.orthonormal import orthonormal
@@ -80,10 +81,7 @@ class SecondMoment:
 
     def leading(self, k: int) -> NDArray[np.floating]:
         """Return the k leading directions, fewer if the rows span fewer: (at most k, d)."""
-        if self.exact:
-            value = self.value()
-        else:
-            value = self._sketch
+        value = self.value() if self.exact else self._sketch
         value = Subspace(value.basis[:k], value.weights[:k])
         least = 4 * len(value.basis.T) * np.finfo(np.float64).eps * value.weights.max(initial=0.0)
         return value.basis[value.weights > least].astype(self._sketch.basis.dtype, copy=False)
@@ -267,11 +265,17 @@ def _in_range(rows: Any) -> Any:
 def _nystroem(product: NDArray, core: NDArray[np.float64], max_rank: int) -> Subspace:
     """Return product' core^-1 product in eigenvectors, for product of shape (j, d)."""
     cut = float(np.finfo(product.dtype).eps) ** 0.75
-    values, vectors = np.linalg.eigh(core)
-    if not values.max(initial=0.0) > 0.0:  # rows without any spread
-        return Subspace.empty(product.shape[1], dtype=product.dtype)
-    kept = values > cut * values[-1]
-    factor = ((vectors[:, kept] / np.sqrt(values[kept])).T).astype(product.dtype) @ product
+    root, info = dpotrf(core, lower=1, clean=1)
+    pivots = root.diagonal() ** 2
+    if info == 0 and pivots.min(initial=np.inf) > cut * pivots.max(initial=0.0):
+        root = dtrtrs(root, np.eye(len(root)), lower=1)[0]
+    else:
+        values, vectors = np.linalg.eigh(core)
+        if not values.max(initial=0.0) > 0.0:  # rows without any spread
+            return Subspace.empty(product.shape[1], dtype=product.dtype)
+        kept = values > cut * values[-1]
+        root = (vectors[:, kept] / np.sqrt(values[kept])).T
+    factor = root.astype(product.dtype) @ product
     values, vectors = np.linalg.eigh((factor @ factor.T).astype(np.float64))
     kept = np.flatnonzero(values > cut * values[-1])[::-1][:max_rank]
     turn = (vectors[:, kept] / np.sqrt(values[kept])).T.astype(product.dtype)
