@@ -32,7 +32,7 @@ STEPPED = (
     "Capped MSG" + AVERAGED,
 )
 BEYOND = ("Oja", "Capped MSG" + AVERAGED, "PCA", "IncrementalPCA", "ERM")
-BATCH_ROWS = 100  # rows that scikit-learn's IncrementalPCA gets at once
+TOGETHER = 100  # rows that scikit-learn's IncrementalPCA gets at once
 RANK_LIMIT = 32  # + 4k directions at most: small steps fill the trace late, at full rank
 
 
@@ -77,8 +77,10 @@ def one_split(
                 result[f"{name}/{k}/grid"] = np.array(grid)
             _keep(result, f"Incremental/{k}", list(_incremental(k, rows, marks)), test, k)
             _keep(result, f"ERM/{k}", erm, test, k)
-            for name, model, batch in _estimators(k):
-                _keep(result, f"{name}/{k}", list(_estimator(model, batch, rows, marks)), test, k)
+            for name, model, together in _estimators(k):
+                _keep(
+                    result, f"{name}/{k}", list(_estimator(model, together, rows, marks)), test, k
+                )
     return result
 
 
@@ -130,31 +132,33 @@ def _incremental(k: int, rows: NDArray[np.float64], marks: NDArray[np.int64]) ->
         yield Look(moment.iterate.top(k).copy(), moment.cost, moment.seconds, False)
 
 
-def _estimators(k: int) -> Iterator[tuple[str, Any, int]]:
-    """Return the estimators to compare with and how many rows they get at once."""
+def _estimators(k: int) -> Iterator[tuple[str, Any, int | None]]:
+    """Return the estimators to compare with, and how many rows they get at once if that matters."""
     import onepass
 
     if hasattr(onepass, "PCA"):
-        yield "PCA", onepass.PCA(k, random_state=0), 1
+        yield "PCA", onepass.PCA(k, random_state=0), None
     from sklearn.decomposition import IncrementalPCA
 
-    yield "IncrementalPCA", IncrementalPCA(k), BATCH_ROWS
+    yield "IncrementalPCA", IncrementalPCA(k), TOGETHER
 
 
 def _estimator(
-    model: Any, batch: int, rows: NDArray[np.float64], marks: NDArray[np.int64]
+    model: Any, together: int | None, rows: NDArray[np.float64], marks: NDArray[np.int64]
 ) -> Iterator[Look]:
-    """Look at an estimator after the whole batches up to every checkpoint."""
+    """Look at an estimator at every checkpoint, after what it could be given up to there."""
     seen, seconds = 0, 0.0
     directions = np.zeros((0, rows.shape[1]))
     for mark in marks:
+        stop = mark if together is None else mark // together * together
         start = time.process_time()
-        stop = mark // batch * batch
-        for first in range(seen, stop, max(batch, stop - seen if batch == 1 else batch)):
-            model.partial_fit(rows[first : stop if batch == 1 else first + batch])
+        while seen < stop:
+            upto = stop if together is None else seen + together
+            model.partial_fit(rows[seen:upto])
+            seen = upto
         seconds += time.process_time() - start
-        if stop > seen:
-            directions, seen = model.components_, stop
+        if seen:
+            directions = model.components_
         yield Look(directions, np.nan, seconds, False)
 
 

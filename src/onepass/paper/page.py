@@ -60,9 +60,9 @@ REASONS = Section(
         "one of them.",
         "Figure 3: dividing every pixel by its standard deviation makes pixels that are nearly "
         "always black rare and huge. The fourth moment, which the analysis assumes to be at most "
-        "1, is far from it; a few rows throw every last iterate, that of the incremental algorithm "
-        "first of all, and the average of the iterates is what withstands them. With one scale "
-        "for all pixels the order of the algorithms is nearer to the paper's.",
+        "1, is far from it; a few rows throw the incremental algorithm, MSG and Capped MSG, and "
+        "those that move a basis by small angles, or average, withstand them. With one scale for "
+        "all pixels the order of the algorithms is nearer to the paper's.",
         "Figure 3: chosen by average suboptimality alone, c is often so small that the constraints "
         "are hardly met. MSG and Warmuth-Kuzmin are then weighted batch PCA, with a rank far above "
         "k: good per iteration, and costly.",
