@@ -1,0 +1,90 @@
+"""What is promised about clusters, at the size at which it is promised."""
+
+import os
+import random
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from onepass import ERM, PCA
+from onepass.distributed import fit
+from tests.distributed.models import made_rows, same_bits
+
+dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
+
+pytestmark = pytest.mark.long
+
+
+def cluster_of(workers):
+    return distributed.LocalCluster(
+        n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+    )
+
+
+def dense(number, shards=20):
+    """Return 200,000 / shards rows of 80 columns with slowly decaying variances."""
+    rng = np.random.default_rng(number)
+    return rng.normal(size=(200_000 // shards, 80)) * 0.95 ** np.arange(80) + 1.0
+
+
+def sparse_rows(number):
+    """Return 4,000 rows of 1,000 columns, 2% of them filled, some columns much more often."""
+    rng = np.random.default_rng(number)
+    often = 0.2 * 0.98 ** np.arange(1000)
+    topics = rng.random((4000, 4)) < 0.3
+    chance = often * (1.0 + 3.0 * (topics @ (np.arange(1000) % 4 == np.arange(4)[:, None])))
+    return sp.csr_array((rng.random((4000, 1000)) < chance * 0.3).astype(float))
+
+
+@pytest.mark.parametrize("workers", [2, 4])
+@pytest.mark.parametrize(("make", "count"), [(dense, 20), (sparse_rows, 8)])
+def test_as_good_as_one_pass(workers, make, count):
+    parts = [make(number) for number in range(count)]
+    X = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
+    with cluster_of(workers) as cluster, distributed.Client(cluster) as client:
+        found = fit(PCA(5), [dask.delayed(make)(number) for number in range(count)], client)
+    assert found.n_samples_seen_ == X.shape[0]
+    best = ERM(5, center=True).fit(X).score(X)
+    single, ours = PCA(5).fit(X).score(X), found.score(X)
+    assert best - ours <= 1.1 * (best - single) + 1e-6
+
+
+def slow(number):
+    """Return a shard after a while."""
+    time.sleep(0.15)
+    return made_rows(1000, seed=number)
+
+
+def test_thirty_workers_killed_at_random_moments():
+    with dask.config.set({"distributed.scheduler.allowed-failures": 1000}):
+        cluster = cluster_of(3)
+    parts = [dask.delayed(slow)(number) for number in range(40)]
+    expected = fit(PCA(3), parts, rounds=2)
+    killed = 0
+    with cluster, distributed.Client(cluster) as client:
+        while killed < 30:
+            stop = threading.Event()
+            kills = []
+
+            def kill(stop=stop, kills=kills):
+                chance = random.Random(len(kills))
+                while not stop.wait(0.2 + chance.random()):
+                    pids = [nanny.pid for nanny in cluster.workers.values() if nanny.pid]
+                    if len(pids) > 1:
+                        os.kill(chance.choice(pids), signal.SIGKILL)
+                        kills.append(1)
+
+            thread = threading.Thread(target=kill)
+            thread.start()
+            try:
+                found = fit(PCA(3), parts, client, rounds=2)
+            finally:
+                stop.set()
+                thread.join()
+            assert same_bits(found, expected)
+            killed += len(kills)
