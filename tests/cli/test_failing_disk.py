@@ -3,8 +3,10 @@
 import errno
 import os
 
+import numpy as np
 import pytest
 
+from onepass import model_file
 from onepass.model_file import atomic
 from tests.cli.commands import onepass as run
 from tests.cli.commands import parts
@@ -17,6 +19,14 @@ def failing_disk(patch, faults):
     patch.setattr(atomic, "open", lambda *given: FaultyFile(opened(*given), faults), raising=False)
     for name in ("fsync", "replace"):
         patch.setattr(os, name, faults.wrap(name, getattr(os, name)))
+
+
+def assert_same_content(path, expected):
+    (header, arrays), (right_header, right_arrays) = map(model_file.read, (path, expected))
+    assert header == right_header
+    assert arrays.keys() == right_arrays.keys()
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(array, right_arrays[name])
 
 
 @pytest.mark.parametrize(
@@ -43,7 +53,9 @@ def test_every_step_of_every_write_may_fail(tmp_path, monkeypatch, code, lasting
         if result.exit_code == 0:
             # Only a checkpoint was lost, or nothing: the zip writer can do without seeking.
             assert "could not be written" in result.stderr or faults.failed == "seek"
-            assert output.read_bytes() == whole
+            if output.read_bytes() != whole:
+                assert faults.failed == "seek"  # then the same content is archived another way
+                assert_same_content(output, tmp_path / "whole")
         else:
             assert result.exit_code == 1
             assert os.strerror(code) in result.stderr
