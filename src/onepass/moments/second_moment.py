@@ -264,6 +264,8 @@ def _in_range(rows: Any) -> Any:
 
 def _nystroem(product: NDArray, core: NDArray[np.float64], max_rank: int) -> Subspace:
     """Return product' core^-1 product in eigenvectors, for product of shape (j, d)."""
+    if not np.trace(core) > 0.0:  # rows without any spread
+        return Subspace.empty(product.shape[1], dtype=product.dtype)
     cut = float(np.finfo(product.dtype).eps) ** 0.75
     root, info = dpotrf(core, lower=1, clean=1)
     pivots = root.diagonal() ** 2
@@ -271,8 +273,6 @@ def _nystroem(product: NDArray, core: NDArray[np.float64], max_rank: int) -> Sub
         root = dtrtrs(root, np.eye(len(root)), lower=1)[0]
     else:
         values, vectors = np.linalg.eigh(core)
-        if not values.max(initial=0.0) > 0.0:  # rows without any spread
-            return Subspace.empty(product.shape[1], dtype=product.dtype)
         kept = values > cut * values[-1]
         root = (vectors[:, kept] / np.sqrt(values[kept])).T
     factor = root.astype(product.dtype) @ product

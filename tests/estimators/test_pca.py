@@ -1,0 +1,187 @@
+"""`PCA`: as good as batch PCA, better on heavy tails, right without a parameter."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn import decomposition
+
+from onepass import PCA, load, merge
+
+
+def _batch(X, k):
+    return decomposition.PCA(k, svd_solver="full").fit(X)
+
+
+def _gapped(n, d, seed, k=3):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, d)) * np.r_[np.full(k, 5.0) + np.arange(k)[::-1], np.ones(d - k)]
+
+
+@pytest.mark.parametrize("d", [20, 400])
+def test_agrees_with_batch_on_clean_data(d):
+    X = _gapped(3000, d, 0) + 100.0
+    model, batch = PCA(3).fit(X), _batch(X, 3)
+    assert model.score(X) > 0.999 * np.sum(batch.explained_variance_ratio_)
+    np.testing.assert_allclose(model.explained_variance_, batch.explained_variance_, rtol=0.01)
+    np.testing.assert_allclose(model.mean_, X.mean(axis=0), rtol=1e-12)
+    assert model.noise_variance_ == pytest.approx(batch.noise_variance_, rel=0.01)
+    if d == 20:
+        np.testing.assert_allclose(np.abs(model.components_), np.abs(batch.components_), atol=1e-8)
+        np.testing.assert_allclose(model.get_covariance(), batch.get_covariance(), atol=1e-6)
+
+
+def test_is_better_than_batch_on_heavy_tails():
+    worse = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        spectrum = np.arange(1, 201) ** -1.0
+        X = rng.normal(size=(6000, 200)) * np.sqrt(spectrum / rng.chisquare(2.5, (6000, 1)))
+        model = PCA(5).fit(X)
+        lost = [
+            spectrum[:5].sum() - np.sum(V**2 * spectrum)
+            for V in (model.components_, _batch(X, 5).components_)
+        ]
+        worse.append(lost[0] / lost[1])
+    assert np.exp(np.mean(np.log(worse))) < 0.5
+    assert max(worse) < 1.05
+
+
+def test_any_split_gives_the_same_bits_and_looking_changes_nothing():
+    X = _gapped(1500, 300, 1)
+    whole = PCA(4).fit(X)
+    pieces = PCA(4)
+    for rows in np.split(X, [1, 2, 40, 300, 301, 1100]):
+        pieces.partial_fit(rows)
+        assert pieces.components_.shape[1] == 300
+    np.testing.assert_array_equal(whole.components_, pieces.components_)
+    np.testing.assert_array_equal(whole.explained_variance_, pieces.explained_variance_)
+    assert whole.captured_ == pieces.captured_
+
+
+def test_goes_on_after_loading(tmp_path):
+    X = _gapped(900, 300, 2)
+    model = PCA(2).partial_fit(X[:501])
+    model.save(tmp_path / "m.onepass")
+    again = load(tmp_path / "m.onepass").partial_fit(X[501:])
+    np.testing.assert_array_equal(again.components_, model.partial_fit(X[501:]).components_)
+    assert again.expert_.name == model.expert_.name
+
+
+@pytest.mark.parametrize("parts", [2, 8, 64])
+def test_merged_parts_are_as_good_as_one_pass(parts):
+    X = _gapped(6400, 300, 3)
+    one, merged = PCA(3).fit(X), merge(*[PCA(3).fit(part) for part in np.array_split(X, parts)])
+    assert merged.n_samples_seen_ == 6400
+    np.testing.assert_allclose(merged.mean_, one.mean_, atol=1e-12)
+    truth = np.r_[np.ones(3), np.zeros(297)]
+    lost = [3 - np.sum(m.components_**2 * truth) for m in (one, merged)]
+    assert lost[1] < 1.1 * lost[0]
+
+
+def test_merging_what_differs_is_refused():
+    X = _gapped(50, 10, 4)
+    with pytest.raises(ValueError, match="n_components=3"):
+        merge(PCA(2).fit(X), PCA(3).fit(X))
+    with pytest.raises(ValueError, match="9 features"):
+        merge(PCA(2).fit(X), PCA(2).fit(X[:, :9]))
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e8])
+def test_a_far_mean_does_no_harm(offset):
+    X = _gapped(1000, 30, 5)
+    near, far = PCA(3).fit(X), PCA(3).fit(X + offset)
+    inner = np.abs(near.components_ @ far.components_.T)
+    np.testing.assert_allclose(inner, np.eye(3), atol=1e-6)
+    np.testing.assert_allclose(far.explained_variance_, near.explained_variance_, rtol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+def test_scale_does_not_matter(scale):
+    X = _gapped(800, 300, 6)
+    plain, scaled = PCA(3).fit(X), PCA(3).fit(scale * X)
+    np.testing.assert_allclose(
+        np.abs(plain.components_ @ scaled.components_.T), np.eye(3), atol=1e-6
+    )
+    np.testing.assert_allclose(
+        scaled.explained_variance_ / scale**2, plain.explained_variance_, rtol=1e-6
+    )
+
+
+def test_sparse_rows_equal_dense_rows():
+    X = sparse.random_array((600, 80), density=0.1, format="csr", rng=np.random.default_rng(7))
+    X = X @ sparse.diags_array(np.linspace(5, 1, 80))
+    dense, thin = PCA(3).fit(X.toarray()), PCA(3).fit(X)
+    np.testing.assert_allclose(thin.components_, dense.components_, atol=1e-8)
+    np.testing.assert_allclose(thin.transform(X), dense.transform(X.toarray()), atol=1e-8)
+
+
+def test_a_share_of_the_variance():
+    X = _gapped(2000, 20, 8)
+    ratio = np.cumsum(_batch(X, 20).explained_variance_ratio_)
+    for share in (0.3, 0.8, 0.95):
+        model = PCA(share).fit(X)
+        assert model.n_components_ == 1 + np.searchsorted(ratio, share)
+        assert model.explained_variance_ratio_.sum() >= share
+
+
+def test_whitened_rows_have_unit_variance_and_come_back():
+    X = _gapped(2000, 20, 9)
+    model = PCA(20, whiten=True).fit(X)
+    Z = model.transform(X)
+    np.testing.assert_allclose(np.cov(Z.T), np.eye(20), atol=1e-8)
+    np.testing.assert_allclose(model.inverse_transform(Z), X, atol=1e-8)
+
+
+def test_half_life_follows_a_turning_subspace():
+    rng = np.random.default_rng(10)
+    turned = np.linspace(0, np.pi / 2, 12_000)
+    X = rng.normal(size=(12_000, 30))
+    strong = 6 * rng.normal(size=12_000)
+    X[:, 0] += strong * np.cos(turned)
+    X[:, 1] += strong * np.sin(turned)
+    following, remembering = PCA(1, half_life=500).fit(X), PCA(1).fit(X)
+    assert following.score(X[-300:]) > remembering.score(X[-300:]) + 0.2
+    assert following._learner.mean.weight == pytest.approx(500 / np.log(2), rel=0.15)
+
+
+def test_signs_hold_while_the_data_stays_the_same():
+    X = _gapped(6000, 40, 11)
+    model, flips = PCA(3), 0
+    last = None
+    for rows in np.array_split(X, 40):
+        now = model.partial_fit(rows).components_
+        if last is not None and model.n_samples_seen_ > 1000:
+            flips += int((np.diag(now @ last.T) < 0).sum())
+        last = now
+    assert flips == 0
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_fewer_rows_than_components(rows):
+    X = _gapped(5, 30, 12)[:rows]
+    with pytest.warns(UserWarning, match="directions only"):
+        model = PCA(4).fit(X)
+    assert model.n_components_ == max(rows - 1, 1)
+    assert model.transform(X).shape == (rows, model.n_components_)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint16, np.int64, np.float32])
+def test_kinds_of_numbers(dtype):
+    X = np.abs(_gapped(400, 12, 13))
+    X = X > 1 if dtype is bool else (8 * X).astype(dtype)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = PCA(2).fit(X)
+    exact = np.var(X.astype(float) @ model.components_.T.astype(float), axis=0, ddof=1)
+    np.testing.assert_allclose(model.explained_variance_, exact, rtol=1e-4)
+
+
+@pytest.mark.parametrize("X", [np.ones((10, 4)), np.zeros((10, 4)), np.arange(10.0)[:, None]])
+def test_hardly_any_spread(X):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        model = PCA(1).fit(X)
+    assert np.isfinite(model.components_).all()
+    assert model.explained_variance_[0] == pytest.approx(np.var(X, axis=0, ddof=1).sum())
