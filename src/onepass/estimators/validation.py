@@ -72,7 +72,7 @@ class Validation:
         self.unit = self.unit or energy
         score = np.array([gain / self.unit, gain / energy])
         time = float(self.chunks)
-        self.current = self.current + time * score
+        self.current = self.current + time**2 * score
         self.recent = self.recent + time**RECENT * score
         self.added += 1
         if self.added % self.length == 0:
@@ -113,16 +113,23 @@ class Validation:
         )
         self.resemblance = self.resemblance + other.resemblance
 
+    def hopeless(self) -> bool:
+        """Whether the challenger is worse beyond doubt."""
+        return max(self._scores()) < -SURE and self.recent.max() < 0.0
+
+    def _scores(self) -> list[float]:
+        """Return both scores in standard errors; NaN while there are too few segments."""
+        if len(self.segments) < LEAST_SEGMENTS:
+            return [float("nan")] * 2
+        return [_sure(s.sum(), float(s @ s)) for s in self.segments.T]
+
     def verdict(self) -> Expert:
         """Return which expert to believe."""
         count = len(self.segments)
-        evidence = float("nan")
+        evidence = min(self._scores())
         drift = _sure(self.resemblance[0], self.resemblance[1])
-        if count >= LEAST_SEGMENTS:
-            scores = [_sure(s.sum(), float(s @ s)) for s in self.segments.T]
-            evidence = min(scores)
-            if evidence > SURE and drift < DRIFTING and self.recent.min() > 0.0:
-                return Expert("average", evidence, count, drift)
+        if evidence > SURE and drift < DRIFTING and self.recent.min() > 0.0:
+            return Expert("average", evidence, count, drift)
         return Expert("sketch", evidence, count, drift)
 
 
