@@ -69,30 +69,39 @@ def slow(number):
 
 
 def test_thirty_workers_killed_at_random_moments():
-    with dask.config.set({"distributed.scheduler.allowed-failures": 1000}):
-        cluster = cluster_of(3)
     parts = [dask.delayed(slow)(number) for number in range(40)]
     expected = fit(PCA(3), parts, rounds=2)
     killed = 0
-    with cluster, distributed.Client(cluster) as client:
-        while killed < 30:
-            stop = threading.Event()
-            kills = []
+    while killed < 30:
+        # A nanny whose worker dies again and again gives up, so every run has a new cluster.
+        with dask.config.set({"distributed.scheduler.allowed-failures": 1000}):
+            cluster = cluster_of(3)
+        with cluster, distributed.Client(cluster) as client, Killer(cluster, killed) as killer:
+            found = fit(PCA(3), parts, client, rounds=2)
+        assert same_bits(found, expected)
+        assert killer.kills > 0
+        killed += killer.kills
 
-            def kill(stop=stop, kills=kills):
-                chance = random.Random(len(kills))
-                while not stop.wait(0.2 + chance.random()):
-                    pids = [nanny.pid for nanny in cluster.workers.values() if nanny.pid]
-                    if len(pids) > 1:
-                        os.kill(chance.choice(pids), signal.SIGKILL)
-                        kills.append(1)
 
-            thread = threading.Thread(target=kill)
-            thread.start()
-            try:
-                found = fit(PCA(3), parts, client, rounds=2)
-            finally:
-                stop.set()
-                thread.join()
-            assert same_bits(found, expected)
-            killed += len(kills)
+class Killer:
+    """Kills a worker of a cluster now and then, as long as another one is there."""
+
+    def __init__(self, cluster, seed):
+        self.cluster, self.chance = cluster, random.Random(seed)
+        self.kills, self.stop = 0, threading.Event()
+        self.thread = threading.Thread(target=self.run)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *error):
+        self.stop.set()
+        self.thread.join()
+
+    def run(self):
+        while not self.stop.wait(0.3 + self.chance.random()):
+            names = [worker.name for worker in self.cluster.scheduler.workers.values()]
+            if len(names) > 1:
+                os.kill(self.cluster.workers[self.chance.choice(names)].pid, signal.SIGKILL)
+                self.kills += 1

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 MOST_SEGMENTS = 32
 LEAST_SEGMENTS = 8
-SURE = 2.0  # standard errors by which the challenger has to be better
+SURE = 1.75  # standard errors by which the challenger has to be better
 DRIFTING = 3.0  # standard errors by which chunks may resemble their neighbours
 RECENT = 4  # power of the time with which recent chunks are weighted
 
@@ -72,7 +72,7 @@ class Validation:
         self.unit = self.unit or energy
         score = np.array([gain / self.unit, gain / energy])
         time = float(self.chunks)
-        self.current = self.current + time**2 * score
+        self.current = self.current + time * score
         self.recent = self.recent + time**RECENT * score
         self.added += 1
         if self.added % self.length == 0:
