@@ -14,6 +14,7 @@ from benchmarks.runner import Measurement
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
 
 OURS, OTHERS = "#c2410c", "#475569"
 PEERS = ("sklearn", "gensim", "fbpca", "torch", "naive", "floor")
@@ -25,26 +26,36 @@ def colour(solver: str) -> str:
 
 
 def speed_and_loss(results: Sequence[Measurement], path: Path) -> None:
-    """Draw one panel for each problem: bars of time per row, with the variance lost beside."""
-    cases = list(dict.fromkeys((m.dataset, m.d, m.k) for m in results))
-    tallest = max(sum((m.dataset, m.d, m.k) == case for m in results) for case in cases)
-    size = (6.0 * len(cases), 0.8 + 0.27 * tallest)
-    figure, axes = plt.subplots(1, len(cases), figsize=size, squeeze=False, layout="constrained")
-    for axis, case in zip(axes[0], cases, strict=True):
-        here = sorted(
-            (m for m in results if (m.dataset, m.d, m.k) == case), key=lambda m: -m.seconds
-        )
-        times = [1e6 * m.seconds for m in here]
-        axis.barh([m.solver for m in here], times, color=[colour(m.solver) for m in here])
-        for height, (time, m) in enumerate(zip(times, here, strict=True)):
-            lost = "" if np.isnan(m.lost) else f"  {100 * m.lost:.2g}% lost"
-            axis.text(time, height, lost, va="center", fontsize=8)
-        axis.set_xscale("log")
-        axis.set_xlim(min(times) / 2, max(times) * 12)
-        axis.set_title(f"{case[0]}, d={case[1]:,}, k={case[2]}")
-        axis.set_xlabel("CPU microseconds per row")
-    figure.savefig(path, dpi=130)
+    """Draw a panel for each problem: the time of a row and its range, and the variance lost."""
+    cases: dict[tuple[str, int, int], list[Measurement]] = {}
+    for m in results:
+        cases.setdefault((m.dataset, m.d, m.k), []).append(m)
+    columns = min(2, len(cases))
+    lines = -(-len(cases) // columns)
+    size = (7.0 * columns, lines * (1.0 + 0.25 * max(map(len, cases.values()))))
+    figure, axes = plt.subplots(lines, columns, figsize=size, squeeze=False, layout="constrained")
+    for axis in axes.flat[len(cases) :]:
+        axis.remove()
+    for axis, ((dataset, d, k), found) in zip(axes.flat, cases.items(), strict=False):
+        _speed_panel(axis, sorted(found, key=lambda m: -m.seconds))
+        axis.set_title(f"{dataset}, d={d:,}, k={k}")
+    figure.savefig(path, dpi=110)
     plt.close(figure)
+
+
+def _speed_panel(axis: Axes, found: list[Measurement]) -> None:
+    """Draw the measurements of one problem, the fastest at the top."""
+    for height, m in enumerate(found):
+        low, middle, high = (1e6 * q for q in np.quantile(m.cpu, [0.0, 0.5, 1.0]))
+        axis.plot([low, high], [height, height], color=colour(m.solver), linewidth=2)
+        axis.plot(middle, height, "o", color=colour(m.solver))
+        lost = "" if np.isnan(m.lost) else f"{100 * m.lost:.2f}% lost".replace("-0.00", "0.00")
+        axis.annotate(lost, (high, height), (8, -3), textcoords="offset points", fontsize=8)
+    axis.set_yticks(range(len(found)), [m.solver for m in found])
+    axis.set_xscale("log")
+    axis.set_xlim(right=1e6 * max(m.seconds for m in found) * 6)
+    axis.grid(axis="x", alpha=0.3)
+    axis.set_xlabel("CPU microseconds per row")
 
 
 def growth(curve: Curve, results: Sequence[Measurement], path: Path) -> None:
