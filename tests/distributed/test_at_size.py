@@ -101,7 +101,8 @@ class Killer:
 
     def run(self):
         while not self.stop.wait(0.3 + self.chance.random()):
-            names = [worker.name for worker in self.cluster.scheduler.workers.values()]
-            if len(names) > 1:
-                os.kill(self.cluster.workers[self.chance.choice(names)].pid, signal.SIGKILL)
+            there = {worker.name for worker in self.cluster.scheduler.workers.values()}
+            pids = [n.pid for name, n in self.cluster.workers.items() if name in there and n.pid]
+            if len(pids) > 1:
+                os.kill(self.chance.choice(pids), signal.SIGKILL)
                 self.kills += 1
