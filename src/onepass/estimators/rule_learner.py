@@ -64,6 +64,7 @@ class RuleLearner(Learner):
     def merge(self, other: Self) -> None:  # noqa: D102
         together = max(self.steps_taken + other.steps_taken, 1)
         shares = [self.steps_taken / together, other.steps_taken / together]
+        self.rule.adopt(other.rule)
         self.state = self.rule.merged([self.state, other.state], shares)
         self.state = Subspace(orthonormal(self.state.basis), self.state.weights, self.state.rest)
         self.steps_taken += other.steps_taken

@@ -105,8 +105,10 @@ class Validation:
         self.unit, self.length = unit, max(self.length, other.length)
         self.segments = np.vstack([self.segments, other.segments * ratio])
         while len(self.segments) >= MOST_SEGMENTS:
-            pairs = len(self.segments) // 2 * 2
-            self.segments = self.segments[0:pairs:2] + self.segments[1:pairs:2]
+            odd = np.zeros((len(self.segments) % 2, 2))
+            self.segments = np.vstack([self.segments, odd])
+            self.segments = self.segments[0::2] + self.segments[1::2]
+            self.length *= 2
         self.current, self.recent = (
             self.current + other.current * ratio,
             self.recent + (other.recent * ratio),

@@ -55,6 +55,15 @@ class MSG(Rule):
     def room(self, rank: int, rows: int) -> int:
         return min(rank + rows, self.max_rank + (rows if self.grow else 0))
 
+    def adopt(self, other: MSG) -> None:
+        """Take over a larger cap."""
+        self.memory[CAP] = max(self.memory[CAP], other.memory[CAP])
+
+    def merged(self, states: list[Subspace], shares: list[float]) -> Subspace:
+        """Return the projection of the average: truncation may have left a smaller trace."""
+        M = super().merged(states, shares)
+        return self._projected(M.weights, M.rest, M.basis)
+
     def advance(self, V, weights, state, rows, width, steps, captured, total):
         return _rows(
             V, weights, state.rank, state.rest, rows, width, steps, captured, total,
@@ -64,13 +73,18 @@ class MSG(Rule):
     def batch(self, state, rows, step):
         lifted = state.weights - state.rest
         values, vectors = block_eigen(state.basis, lifted, rows, step, self.max_rank)
+        moved = self._projected(values + state.rest, state.rest, vectors)
+        _test_rank(self.memory, moved.rank, self.d, self.grow)
+        return moved
+
+    def _projected(self, values, rest, vectors):
+        """Return the projection of a matrix with these descending eigenvalues."""
         size = len(values)
-        weights = np.append(values + state.rest, 0.0)
+        weights = np.append(values, 0.0)
         kept, rest = _project(
-            size, weights, state.rest, self.d, self.k, self.max_rank, self.exact,
+            size, weights, rest, self.d, self.k, self.max_rank, self.exact,
             np.empty(size + 1), np.empty((2, size + 1), np.int64),
         )  # fmt: skip
-        _test_rank(self.memory, kept, self.d, self.grow)
         return Subspace(vectors[:kept], weights[:kept], rest)
 
 

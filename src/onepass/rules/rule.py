@@ -39,6 +39,10 @@ class Rule(ABC):
         parts = [self.primal(s).scaled(share) for s, share in zip(states, shares, strict=True)]
         return add_up(parts, self.room(self.d, 0))
 
+    def adopt(self, other: Self) -> None:
+        """Take over what the rule of another stream has learned about itself: usually nothing."""
+        return
+
     @abstractmethod
     def diameter(self) -> float:
         """Return the diameter of the feasible set in the Frobenius norm, for scale-free steps."""
