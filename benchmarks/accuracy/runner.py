@@ -19,7 +19,7 @@ def run(
     outcomes: list[Outcome] = []
     with threadpool_limits(limits=1):
         for study in studies:
-            for seed in range(SEED, SEED + (min(seeds, 2) if study.few_seeds else seeds)):
+            for seed in range(SEED, SEED + (1 if study.one_seed else seeds)):
                 try:
                     for answer, label, value in study.measure(methods, seed, folder):
                         progress(f"{study.title}, seed {seed}: {label}, {answer}")

@@ -76,15 +76,15 @@ class Study:
         ``measure(methods, seed, folder)`` yields (answer, label of the case, value).
     limits : tuple of Limit
         What is promised.
-    few_seeds : bool
-        Whether one seed is enough, because there is nothing random or enough of it in one.
+    one_seed : bool
+        Whether a seed stands for all the runs that there should be.
     """
 
     name: str
     title: str
     measure: Measure
     limits: tuple[Limit, ...]
-    few_seeds: bool = False
+    one_seed: bool = False
 
 
 def excess(cases: Callable[[int, Path | None], Iterator[Case]]) -> Measure:

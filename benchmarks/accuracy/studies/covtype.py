@@ -27,4 +27,4 @@ def cases(seed: int, folder: Path | None) -> Iterator[Case]:
 
 
 TITLE = "covtype in natural order"
-STUDIES = [Study("covtype", TITLE, excess(cases), (Limit("worst", 1.15),), few_seeds=True)]
+STUDIES = [Study("covtype", TITLE, excess(cases), (Limit("worst", 1.15),))]

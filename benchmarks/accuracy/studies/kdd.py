@@ -27,4 +27,4 @@ def cases(seed: int, folder: Path | None) -> Iterator[Case]:
         yield Case(f"k={k}", X[learned], k, population)
 
 
-STUDIES = [Study("kdd", "KDD raw", excess(cases), (Limit("worst", 1.05),), few_seeds=True)]
+STUDIES = [Study("kdd", "KDD raw", excess(cases), (Limit("worst", 1.05),))]

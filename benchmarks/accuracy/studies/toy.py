@@ -33,4 +33,4 @@ def failures(
 
 
 TITLE = "the paper's toy, failures in 200 runs"
-STUDIES = [Study("toy", TITLE, failures, (Limit("sum", 0),), few_seeds=True)]
+STUDIES = [Study("toy", TITLE, failures, (Limit("sum", 0),), one_seed=True)]
