@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -21,11 +22,14 @@ from onepass.estimators.checking import (
     check_rows,
     check_weights,
     is_source,
+    is_table,
 )
 from onepass.estimators.learner import Learner
 from onepass.estimators.merging import merge
 from onepass.estimators.persistence import save
 from onepass.estimators.published import Published, publish
+
+NO_ROWS = "The source has no rows; an iterator can be read only once"
 
 
 class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -104,7 +108,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if learner is not None:
             self._check_unchanged()
         if learner is not None and sample_weight is None and self._is_plain(X, learner):
-            learner.push(check_finite(X, "X", None))
+            self._learner = learner.with_rows(check_finite(X, "X", None), None)
             return self
         before = self.__dict__.copy()
         try:
@@ -118,7 +122,9 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 rows = check_rows(self, X, reset=anew)
                 weights = check_weights(sample_weight, rows.shape[0])
                 learner = learner or self._learner_for(rows)
-                learner.push(learner.plan.convert(rows), weights)
+                if rows.dtype != learner.plan.dtype:  # what single precision cannot hold
+                    rows = check_finite(learner.plan.convert(rows), "X", None)
+                learner = learner.with_rows(learner.plan.convert(rows), weights)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -154,26 +160,48 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _learn_source(self, X: Any, learner: Learner | None) -> Learner:
         """Learn from every block of a source, on a copy."""
+        begun, rows_before = learner is not None, 0 if learner is None else learner.rows_seen
         learner = learner.copy() if learner is not None else None
-        for block in X:
-            rows = check_block(block, None if learner is None else learner.plan.d)
+        if not begun:
+            self.__dict__.pop("feature_names_in_", None)
+            self.__dict__.pop("n_features_in_", None)
+            names = getattr(X, "feature_names", None)
+            if names is not None:
+                self.feature_names_in_ = np.asarray(names, dtype=object)
+        for rows in self._rows_of(X):
             if learner is None:
                 learner = self._learner_for(rows)
-                self.__dict__.pop("feature_names_in_", None)
                 self.n_features_in_ = rows.shape[1]
-                names = getattr(X, "feature_names", None)
-                if names is not None:
-                    self.feature_names_in_ = np.asarray(names, dtype=object)
             learner.push(learner.plan.convert(rows))
-        if learner is None:
-            raise ValueError("The source has no rows: there is nothing to learn from")
+        if learner is None or learner.rows_seen == rows_before:
+            raise ValueError(NO_ROWS)
         return learner
+
+    def _rows_of(self, source: Any) -> Iterator[Any]:
+        """Yield the checked blocks of a source, with the columns that the estimator knows."""
+        ours, names = (
+            getattr(self, "feature_names_in_", None),
+            getattr(source, "feature_names", None),
+        )
+        if ours is not None and names is not None and list(ours) != list(names):
+            raise ValueError(
+                f"The source has the columns {list(names)}, the estimator was fitted with "
+                f"{list(ours)}"
+            )
+        for block in source:
+            if is_table(block):
+                yield check_rows(self, block, reset=not hasattr(self, "n_features_in_"))
+            else:
+                yield check_block(block, getattr(self, "n_features_in_", None))
 
     def transform(self, X: Any) -> NDArray[np.floating]:
         """Return the coordinates of the rows of X in the components, of shape (n, k)."""
         check_is_fitted(self)
         if is_source(X):
-            return np.vstack([self._project(check_block(b, self.n_features_in_)) for b in X])
+            parts = [self._project(rows) for rows in self._rows_of(X)]
+            if not parts:
+                raise ValueError(NO_ROWS)
+            return np.vstack(parts)
         return self._project(check_rows(self, X, reset=False))
 
     def _project(self, rows: Any) -> NDArray[np.floating]:
@@ -181,10 +209,12 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
         That keeps sparse rows sparse and needs no centred copy of dense ones.
         """
-        components = self.components_
+        components = self._published().components
+        if not self._learner.plan.center:
+            return np.asarray(rows @ components.T)
         if sparse.issparse(rows):
             return np.asarray(rows @ components.T) - (self.mean_ @ components.T)
-        return (rows - self.mean_) @ components.T if self.center else rows @ components.T
+        return (rows - self.mean_) @ components.T
 
     def inverse_transform(self, X: Any) -> NDArray[np.floating]:
         """Return rows in the original columns from coordinates X of shape (n, k)."""
@@ -195,10 +225,9 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def score(self, X: Any, y: Any = None) -> float:
         """Return the fraction of the variance of X, about `mean_`, that the components capture."""
         check_is_fitted(self)
-        blocks = X if is_source(X) else [check_rows(self, X, reset=False)]
+        blocks = self._rows_of(X) if is_source(X) else [check_rows(self, X, reset=False)]
         captured = total = 0.0
-        for block in blocks:
-            rows = check_block(block, self.n_features_in_)
+        for rows in blocks:
             captured += float(np.sum(self._project(rows).astype(np.float64) ** 2))
             total += self._energy(rows)
         return captured / total if total > 0.0 else float("nan")
@@ -278,12 +307,12 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     @property
     def components_(self) -> NDArray[np.floating]:
         """Orthonormal rows (k, d), ordered by variance and uncorrelated on the rows seen."""
-        return self._published().components
+        return self._published().components.copy()
 
     @property
     def explained_variance_(self) -> NDArray[np.floating]:
         """Variance along each component (k,), of the rows seen."""
-        return self._published().explained_variance
+        return self._published().explained_variance.copy()
 
     @property
     def explained_variance_ratio_(self) -> NDArray[np.floating]:
@@ -307,7 +336,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     @property
     def n_components_(self) -> int:
         """The number k of components."""
-        return len(self.components_)
+        return len(self._published().components)
 
     @property
     def mean_(self) -> NDArray[np.floating]:

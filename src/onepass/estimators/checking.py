@@ -12,12 +12,26 @@ from sklearn.utils.validation import check_array, validate_data
 
 from onepass.sources import Source
 
+LARGEST = 1e152  # sums of squares of larger numbers leave the range of double precision
+
 
 def is_source(X: Any) -> bool:
     """Whether X gives blocks of rows rather than being one."""
     if isinstance(X, Source | Iterator):
         return True
-    return isinstance(X, list | tuple) and len(X) > 0 and getattr(X[0], "ndim", 0) == 2
+    if isinstance(X, list | tuple):
+        return len(X) > 0 and len(getattr(X[0], "shape", ())) == 2
+    held = ("shape", "__array__", "__array_interface__", "__dataframe__")
+    return (
+        isinstance(X, Iterable)
+        and not isinstance(X, str)
+        and not any(hasattr(X, name) for name in held)
+    )
+
+
+def is_table(X: Any) -> bool:
+    """Whether a block has names for its columns."""
+    return hasattr(X, "columns") or hasattr(X, "column_names") or hasattr(X, "__dataframe__")
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -53,10 +67,13 @@ def _as_csr(X: Any) -> Any:
 def check_finite(X: Any, name: str, columns: Iterable[str] | None) -> Any:
     """Return X, or say at which row and column it is not finite."""
     entries = X.data if sparse.issparse(X) else X
+    flat = entries.reshape(-1)
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(entries.sum()):
+        if np.isfinite(flat @ flat):  # the quickest look at every entry
             return X
-    bad = ~np.isfinite(entries)
+        bad = ~np.isfinite(entries)
+        if entries.dtype == np.float64:
+            bad |= np.abs(entries) > LARGEST
     if bad.any():
         if sparse.issparse(X):
             coordinates = X.tocoo()
@@ -66,11 +83,12 @@ def check_finite(X: Any, name: str, columns: Iterable[str] | None) -> Any:
         else:
             row, column = (int(index) for index in np.argwhere(bad)[0])
             value = X[row, column]
-        what = "NaN" if np.isnan(value) else "inf"
+        what = "NaN" if np.isnan(value) else "inf" if np.isinf(value) else f"{value:g}"
         label = f" ({list(columns)[column]!r})" if columns is not None else ""
         raise ValueError(
             f"{name} contains {what} at row {row}, column {column}{label}; all entries must be "
-            "finite: leave such rows out or fill the gaps first"
+            f"finite and at most {LARGEST:g}, so that their squares are: leave such rows out or "
+            "fill the gaps first"
         )
     return X
 

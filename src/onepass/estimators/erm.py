@@ -104,4 +104,4 @@ class ERM(Estimator):
         return MomentLearner(plan, second, k)
 
     def _directions(self, learner: MomentLearner) -> NDArray[np.floating]:
-        return learner.second.value().basis[: self.n_components].astype(learner.plan.dtype)
+        return learner.second.value().basis[: learner.k].astype(learner.plan.dtype)

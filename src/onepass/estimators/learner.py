@@ -77,6 +77,17 @@ class Learner(ABC):
                     self.waiting.clear()
             start = stop
 
+    def with_rows(self, rows: Any, weights: NDArray[np.float64] | None) -> Self:
+        """Return a learner that has taken rows: this one, if they only have to wait, or a copy.
+
+        Whatever goes wrong on the way, this one is as it was.
+        """
+        twin = self
+        if self.waiting.count + rows.shape[0] >= self.plan.chunk_rows:
+            twin = self.copy()
+        twin.push(rows, weights)
+        return twin
+
     def settled(self) -> Self:
         """Return a learner for which no row waits: itself, or a copy that has taken them."""
         if not self.waiting.count:

@@ -125,4 +125,4 @@ class MSG(SteppingEstimator):
             return super()._directions(learner)
         iterate = learner.iterate() if learner.average is None else learner.average.value()
         rng = np.random.default_rng([learner.seed, learner.steps_taken])
-        return rounding.sample(iterate, self.n_components, rng)
+        return rounding.sample(iterate, learner.rule.k, rng)

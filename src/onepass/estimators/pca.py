@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, RealNotInt
 from onepass import rounding
 from onepass.averaging import Average
 from onepass.estimators.base import Estimator
+from onepass.estimators.checking import check_block
 from onepass.estimators.learner import Learner
 from onepass.estimators.moment_learner import MomentLearner
 from onepass.estimators.pca_learner import PCALearner
@@ -181,7 +182,10 @@ class PCA(Estimator):
 
     def inverse_transform(self, X: Any) -> NDArray[np.floating]:
         """Return rows in the original columns from coordinates X of shape (n, k)."""
-        return super().inverse_transform(X * self._scale() if self.whiten else X)
+        if self.whiten:
+            X = check_block(X, self.n_components_)
+            X = X @ np.diag(self._scale())
+        return super().inverse_transform(X)
 
     def _scale(self) -> NDArray[np.floating]:
         """Return the standard deviations along the components, one where there is none."""

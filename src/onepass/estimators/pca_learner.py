@@ -88,13 +88,13 @@ class PCALearner(RuleLearner):
         answers = self.answers if before.weight > 0.0 else []
         captured = [self._captured(answer, rows, weights, before) for answer in answers]
         if self.validation.hopeless() and self.validation.chunks % SELDOM:
-            energy = self._pass_by(rows, weights)
+            self._pass_by(rows, weights)
         else:
-            blocks = self._blocks(rows, weights)
-            energy = np.concatenate([self._advance(block).energy for block in blocks])
+            for block in self._blocks(rows, weights):
+                self._advance(block)
         self.second.update(rows, weights, before, self.mean)
         if captured:
-            self._validate(captured, energy)
+            self._validate(captured, weights * self._distances(rows, before))
         if self.plan.center and before.weight > 0.0:
             self.validation.resemble(self.mean.vector - before.vector)
         self.validation.chunks += 1
@@ -104,23 +104,27 @@ class PCALearner(RuleLearner):
         if power_of_two and self.answers:
             self.anchors = publish(self, self.directions()).components
 
-    def _pass_by(self, rows: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Let the challenger miss a chunk; return the energies (b,) of its rows."""
+    def _distances(self, rows: Any, mean: Mean) -> NDArray[np.float64]:
+        """Return the squared distances (b,) of rows to a mean."""
+        if not self.plan.center:
+            return row_energies(rows)
+        if self.plan.is_sparse:
+            inner = rows @ mean.vector
+            return np.maximum(row_energies(rows) - 2 * inner + mean.vector @ mean.vector, 0.0)
+        return row_energies(rows - mean.vector)
+
+    def _pass_by(self, rows: Any, weights: NDArray[np.float64]) -> None:
+        """Let the challenger miss a chunk: only mean and energy come along."""
+        before = self.mean.copy()
+        energy = float(weights @ self._distances(rows, before))
         if not self.plan.center:
             self.mean.weight += float(weights.sum())
-            energy = weights * row_energies(rows)
-            self.second.add_energy(float(energy.sum()))
-            return energy
-        before, shift = self.mean.copy(), 0.0 if self.plan.is_sparse else self.mean.vector
-        deviations = rows - shift if not self.plan.is_sparse else rows
-        self.mean.update(shift, deviations, weights)
-        energy = row_energies(deviations)
-        if self.plan.is_sparse:
-            energy = energy - 2 * (rows @ before.vector) + before.vector @ before.vector
-        energy = weights * energy
+        elif self.plan.is_sparse:
+            self.mean.update(0.0, rows, weights)
+        else:
+            self.mean.update(before.vector, rows - before.vector, weights)
         moved = self.mean.vector - before.vector
-        self.second.add_energy(float(energy.sum()) - self.mean.weight * float(moved @ moved))
-        return energy
+        self.second.add_energy(energy - self.mean.weight * float(moved @ moved))
 
     def _fade(self, factor: float) -> None:
         super()._fade(factor)

@@ -52,7 +52,8 @@ class Plan:
             rows = sparse.csr_array(rows)
         elif not self.is_sparse and sparse.issparse(rows):
             rows = rows.toarray()
-        return rows.astype(self.dtype, copy=False)
+        with np.errstate(over="ignore"):  # what overflows is refused with its place
+            return rows.astype(self.dtype, copy=False)
 
 
 def make_plan(

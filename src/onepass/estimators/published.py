@@ -42,7 +42,8 @@ def publish(learner: Learner, directions: NDArray[np.floating]) -> Published:
     k, d = directions.shape
     dtype = directions.dtype
     directions = np.linalg.qr(directions.astype(np.float64).T)[0].T
-    degrees = max(learner.mean.weight - learner.plan.center, 1.0)
+    lost = 1.0 / max(learner.rows_seen, 2) if learner.plan.center else 0.0
+    degrees = learner.mean.weight * (1.0 - lost) or 1.0
     values, vectors = np.linalg.eigh(learner.second.compress(directions, learner.mean) / degrees)
     components = signed(vectors.T[::-1] @ directions, learner.anchors)
     explained = values[::-1].clip(min=0.0)

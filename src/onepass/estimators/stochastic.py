@@ -64,7 +64,7 @@ class IterateEstimator(Estimator):
 
     def _directions(self, learner: RuleLearner) -> NDArray[np.floating]:
         iterate = learner.iterate() if learner.average is None else learner.average.value()
-        return rounding.top(iterate, self.n_components)
+        return rounding.top(iterate, learner.rule.k)
 
     @property
     def subspace_(self) -> Subspace:

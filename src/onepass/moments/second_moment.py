@@ -60,7 +60,8 @@ class SecondMoment:
         self._sketch = Subspace.empty(d, dtype=dtype)
         self._sample = Sample(0 if self.exact else sample_rows)
         self._updates = 0
-        self._weight = 0.0  # of the rows that it was made from
+        self._known = 0.0  # energy of all rows that have been offered
+        self._taken = 0.0  # energy of those that a sketch was made from
         self.thin_after = thin_after
 
     def copy(self) -> SecondMoment:
@@ -89,7 +90,8 @@ class SecondMoment:
     def fade(self, factor: float) -> None:
         """Let everything so far count less."""
         self._energy *= factor
-        self._weight *= factor
+        self._known *= factor
+        self._taken *= factor
         self._matrix = factor * self._matrix
         self._sketch = self._sketch.scaled(factor)
         self._sample.fade(factor)
@@ -98,7 +100,8 @@ class SecondMoment:
         """Include the rows of another one; `between` is the row that the two means add."""
         self._updates += other._updates
         self._energy += other._energy
-        self._weight += other._weight
+        self._known += other._known
+        self._taken += other._taken
         if self.exact:
             self._matrix = self._matrix + other._matrix
             if self.center:
@@ -132,7 +135,7 @@ class SecondMoment:
             return directions @ self._matrix @ directions.T
         basis = self._sketch.basis.astype(np.float64)
         inside = directions @ basis.T
-        scale = mean.weight / self._weight if self._weight > 0.0 else 1.0
+        scale = self._known / self._taken if self._taken > 0.0 else 1.0
         seen = scale * (inside * self._sketch.weights) @ inside.T
         rows, weights = self._sample.rows, self._sample.weights
         if rows is None:
@@ -170,8 +173,9 @@ class SecondMoment:
             self._add(rows, weights, step)
         elif before.weight < self.thin_after or self._updates % self._stride(before.weight) == 0:
             self._power_step(rows, weights, step)
-            self._sample.add(rows, weights)
-            self._weight += float(weights.sum())
+            self._taken += self._energy - self._known
+        self._sample.add(rows, weights)
+        self._known = self._energy
 
     def _stride(self, weight: float) -> int:
         """Return every how many chunks one is taken after rows of some weight."""

@@ -1,0 +1,145 @@
+"""What a stranger found, and must not find again."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import onepass
+from onepass import PCA, CappedMSG
+from onepass.sources import Source
+
+pandas = pytest.importorskip("pandas")
+NAMES = ["PCA", "MSG", "CappedMSG", "MEG", "Incremental", "Oja", "Grouse", "ERM"]
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(700, 6)) * [5, 4, 3, 1, 1, 0.5]
+TABLE = pandas.DataFrame(X, columns=list("abcdef"))
+TURNED = TABLE[list("fedcba")]
+
+
+class Named(Source):
+    """A source of one block whose columns have names."""
+
+    def __init__(self, table):
+        self.table, self.n_features, self.n_rows = table, table.shape[1], len(table)
+        self.feature_names = list(table.columns)
+
+    def blocks(self, start=None):
+        yield (0, len(self.table)), self.table.to_numpy()
+
+
+def test_columns_of_sources_are_known_by_name():
+    model = PCA(2).fit(Named(TABLE))
+    assert list(model.feature_names_in_) == list("abcdef")
+    assert model.score(Named(TABLE)) == pytest.approx(model.score(TABLE))
+    for use in (model.transform, model.score, model.partial_fit):
+        with pytest.raises(ValueError, match="columns"):
+            use(Named(TURNED))
+        with pytest.raises(ValueError, match="feature names"):
+            use(iter([TURNED]))
+    blocks = PCA(2).fit([TABLE[:300], TABLE[300:]])
+    assert list(blocks.feature_names_in_) == list("abcdef")
+    with pytest.raises(ValueError, match="feature names"):
+        PCA(2).fit([TABLE[:300], TURNED[300:]])
+
+
+def test_variances_are_right_where_the_scale_changes():
+    rows = RNG.normal(size=(12_000, 300)) * np.r_[9, 6, np.ones(298)]
+    rows[6000:] *= 5
+    model = CappedMSG(2).fit(rows)
+    exact = ((rows @ model.components_.T) ** 2).mean(axis=0)
+    np.testing.assert_allclose(model.explained_variance_, exact, rtol=0.1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_row_out_of_range_is_refused_and_changes_nothing(name):
+    model = getattr(onepass, name)(2, random_state=0).fit(X)
+    before = model.components_
+    with pytest.raises(ValueError, match="1e\\+160 at row 0, column 3"):
+        model.partial_fit(np.eye(1, 6, 3) * 1e160)
+    single = getattr(onepass, name)(2, random_state=0).fit(X.astype(np.float32))
+    with pytest.raises(ValueError, match="inf at row 0"):
+        single.partial_fit(np.full((1, 6), 1e39))
+    np.testing.assert_array_equal(model.components_, before)
+    assert model.n_samples_seen_ == single.n_samples_seen_ == len(X)
+
+
+@pytest.mark.parametrize("name", ["PCA", "CappedMSG", "ERM"])
+def test_an_interrupted_call_changes_nothing(name, monkeypatch):
+    model = getattr(onepass, name)(2).fit(X)
+    learner = type(model._learner)
+    absorb, calls = learner._absorb, []
+
+    def interrupted(self, rows, weights):
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        absorb(self, rows, weights)
+
+    before = model.components_
+    monkeypatch.setattr(learner, "_absorb", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(np.vstack([X, X]))
+    monkeypatch.undo()
+    assert model.n_samples_seen_ == len(X)
+    np.testing.assert_array_equal(model.components_, before)
+    again = getattr(onepass, name)(2).fit(np.vstack([X, X, X]))
+    np.testing.assert_array_equal(
+        model.partial_fit(np.vstack([X, X])).components_, again.components_
+    )
+
+
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_all_directions_capture_everything(as_sparse):
+    rows = sparse.csr_array(X + 3) if as_sparse else X + 3
+    assert PCA(6).fit(rows).captured_.mean == pytest.approx(1.0)
+
+
+def test_whitened_coordinates_are_checked_before_they_are_scaled():
+    model = PCA(3, whiten=True).fit(X)
+    with pytest.raises(ValueError, match="1 features"):
+        model.inverse_transform(X[:, :1])
+    Z = model.transform(X)
+    np.testing.assert_allclose(
+        model.inverse_transform(sparse.csr_matrix(Z)), model.inverse_transform(Z)
+    )
+
+
+def test_iterables_of_blocks_of_any_kind():
+    polars = pytest.importorskip("polars")
+    expected = PCA(2).fit(X).components_
+    named = [polars.DataFrame(X[:300], schema=list("abcdef"))]
+    named += [polars.DataFrame(X[300:], schema=list("abcdef"))]
+    for blocks in (named, {1: X[:300], 2: X[300:]}.values(), iter([X[:300], X[300:]])):
+        np.testing.assert_array_equal(PCA(2).fit(blocks).components_, expected)
+
+
+def test_sources_that_run_empty_say_so():
+    model = PCA(2).fit(X)
+    for use in (model.transform, model.partial_fit, PCA(2).fit):
+        with pytest.raises(ValueError, match="no rows"):
+            use(iter([]))
+    with pytest.raises(ValueError, match="only once"):
+        PCA(2).fit_transform(X[i : i + 100] for i in range(0, 700, 100))
+    assert model.n_samples_seen_ == 700
+
+
+@pytest.mark.parametrize("weight", [1e-3, 0.1, 10.0])
+def test_the_scale_of_weights_is_not_the_scale_of_variances(weight):
+    plain = PCA(2).fit(X)
+    weighted = PCA(2).partial_fit(X, sample_weight=np.full(700, weight))
+    np.testing.assert_allclose(weighted.explained_variance_, plain.explained_variance_, rtol=1e-8)
+
+
+def test_parameters_set_later_do_not_change_what_was_learned():
+    model = PCA(2).fit(X + 100)
+    before = model.transform(X + 100)
+    np.testing.assert_array_equal(model.set_params(center=False).transform(X + 100), before)
+    assert CappedMSG(2).fit(X).set_params(n_components=3).transform(X).shape == (700, 2)
+
+
+def test_what_is_published_can_be_written_to():
+    model = PCA(2).fit(X)
+    model.components_[:] = 0
+    model.explained_variance_[:] = 0
+    assert model.components_.any()
+    assert model.explained_variance_.any()
