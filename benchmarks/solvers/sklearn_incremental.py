@@ -10,8 +10,8 @@ from benchmarks.solver import Directions, Solver
 
 
 def by_hundreds(X: Any, k: int) -> Directions:
-    """100 rows at a time."""
-    return IncrementalPCA(k, batch_size=100).fit(X).components_
+    """100 rows at a time, or k where these are more: it needs as many."""
+    return IncrementalPCA(k, batch_size=max(100, k)).fit(X).components_
 
 
 def by_default(X: Any, k: int) -> Directions:
