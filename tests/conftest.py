@@ -11,7 +11,9 @@ settings.register_profile("repeatable", deadline=None, derandomize=True, databas
 settings.register_profile("search", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
-# A shell that starts tests in the background has them ignore Ctrl-C, and the command line rightly
-# keeps to that. The tests of Ctrl-C need the usual handler.
+# A shell that starts tests in the background has them ignore Ctrl-C, or nohup a hang-up, and the
+# command line rightly keeps to that. The tests of signals need the usual handlers.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)

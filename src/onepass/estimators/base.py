@@ -167,7 +167,8 @@ class Estimator(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
                 learner = self._learner_for(rows)
                 self.n_features_in_ = rows.shape[1]
             learner.push(learner.plan.convert(rows))
-        if learner is None or learner.rows_seen == rows_before:
+        nothing = learner is None or learner.rows_seen == rows_before
+        if learner is None or (nothing and isinstance(X, Iterator)):
             raise ValueError(NO_ROWS)
         return learner
 

@@ -20,7 +20,9 @@ class ZarrTable(Rectangular):
         node = _library().open(self._folder, mode="r")
         self._name = None
         if not hasattr(node, "shape"):
-            shapes = {key: array.shape for key, array in node.arrays()}
+            shapes = {
+                key: array.shape for key, array in sorted(node.arrays(), key=lambda item: item[0])
+            }
             # A name may lead deeper than the arrays that are listed.
             if name is not None and "/" in name and hasattr(node[name], "shape"):
                 shapes[name] = node[name].shape
