@@ -26,7 +26,7 @@ from onepass.subspace import Subspace
 
 EXACT_COLUMNS = 256  # up to here the second moment of the rows is kept as a matrix
 MOST_COMPONENTS = 64  # that are looked at where their number is to be found
-STEP_SCALE = 48.0  # averages like large steps
+STEP_SCALE = 48.0  # averages like large steps; how it was picked: docs/benchmarks.md
 
 
 class PCA(Estimator):
