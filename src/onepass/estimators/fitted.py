@@ -6,6 +6,7 @@ by row does not pay for it.
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from typing import Any
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from onepass.estimators.captured import Captured
+from onepass.estimators.onnx_export import export
 from onepass.estimators.published import Published, publish
 
 
@@ -86,3 +88,30 @@ class Fitted:
     def captured_(self) -> Captured:
         """The share of variance captured, each row scored before it was learned from."""
         return self._settled().score.value()
+
+    def to_onnx(self, path: str | os.PathLike[str]) -> None:
+        """Write what `transform` does to an ONNX file, for programs without Python.
+
+        Its input is ``X``, any number of dense rows of shape (n, d), of the type that the estimator
+        was fitted on; its output is ``coordinates``, of shape (n, k). Names of columns, where there
+        are any, are in its metadata as ``feature_names``. Needs the extra ``onnx``.
+
+        Parameters
+        ----------
+        path : str or path
+            Usually ending in ``.onnx``. What was there before is replaced in one move, or left
+            untouched if anything goes wrong.
+
+        Examples
+        --------
+        >>> import numpy as np, onnxruntime, os, tempfile
+        >>> from onepass import PCA
+        >>> X = np.random.default_rng(0).normal(size=(500, 5)) + 100
+        >>> model, path = PCA(2).fit(X), os.path.join(tempfile.mkdtemp(), "model.onnx")
+        >>> model.to_onnx(path)
+        >>> (coordinates,) = onnxruntime.InferenceSession(path).run(None, {"X": X})
+        >>> np.allclose(coordinates, model.transform(X))
+        True
+        """
+        check_is_fitted(self)
+        export(self, path)
