@@ -20,15 +20,17 @@ def connected(address: str | None, workers: int | None) -> Iterator[Any]:
         raise ImportError("--dask and --workers need dask: pip install 'onepass[dask]'") from error
     if address is not None:
         try:
-            client = Client(address)
+            client = Client(address, set_as_default=False)
         except (OSError, ValueError) as error:
             raise Failure(f"--dask {address}: there is no scheduler: {error}") from error
         with client:
             yield client
     else:
         with (
-            LocalCluster(workers, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
-            Client(cluster) as client,
+            LocalCluster(
+                n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+            ) as cluster,
+            Client(cluster, set_as_default=False) as client,
         ):
             yield client
 

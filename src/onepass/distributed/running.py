@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from onepass.distributed.learning import Learned, ShardError
+from onepass.distributed.waiting import completed
 
 
 @dataclass(frozen=True)
@@ -54,16 +55,19 @@ def run_tasks(tasks: Tasks, client: Any, progress: Callable[[int], None] | None)
             client = distributed.default_client()
         except ValueError:
             return _run_here(tasks, progress)
+    if client.status != "running":
+        # It would keep the tasks for a scheduler that it may never find. A client whose scheduler
+        # was not there stays the default one for a while.
+        raise ConnectionError(f"{client} is {client.status}: give a client that has a scheduler")
     # Nobody waits for the models of single shards, so that a worker can drop them when merged.
     wanted = [tasks.root] if progress is None else [tasks.root, *tasks.counts]
     futures = client.compute(wanted)
     try:
-        if progress is not None:
-            finished = distributed.as_completed(futures[1:], loop=client.loop, raise_errors=False)
-            for done in finished:
-                if done.status != "finished":
-                    break
+        for done in completed(client, futures):
+            if done is not futures[0] and progress is not None:
                 progress(done.result())
+            elif done.status != "finished":
+                break
         return futures[0].result()
     except distributed.KilledWorker as error:
         label = tasks.labels.get(str(error.task), error.task)
@@ -77,8 +81,9 @@ def run_tasks(tasks: Tasks, client: Any, progress: Callable[[int], None] | None)
             f"The scheduler {address} is gone, or the work was cancelled"
         ) from error
     finally:
-        if client.status == "running":
-            client.cancel(futures, force=True)
+        # What nobody wants any more is not begun, and dropped when done.
+        for future in futures:
+            future.release()
 
 
 def _run_here(tasks: Tasks, progress: Callable[[int], None] | None) -> Learned:
