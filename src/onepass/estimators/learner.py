@@ -21,7 +21,7 @@ from onepass.estimators.waiting import Waiting
 from onepass.frames import Block
 from onepass.kernels.centring import centring
 from onepass.kernels.threads import threads_for
-from onepass.moments import Mean, SecondMoment
+from onepass.moments import Mean, SecondMoment, TrackedMoment
 
 T = TypeVar("T")
 
@@ -36,14 +36,14 @@ class Learner(ABC):
     ----------
     plan : Plan
         How the rows are taken.
-    second : SecondMoment
+    second : SecondMoment or TrackedMoment
         Of the rows, empty.
     """
 
     _settled: Any
     _shown: Any
 
-    def __init__(self, plan: Plan, second: SecondMoment) -> None:
+    def __init__(self, plan: Plan, second: SecondMoment | TrackedMoment) -> None:
         self.plan, self.second = plan, second
         self.mean = Mean(plan.d)
         self.score = Score()
@@ -55,6 +55,10 @@ class Learner(ABC):
     @abstractmethod
     def _absorb(self, rows: Any, weights: NDArray[np.float64]) -> None:
         """Learn from a chunk, or from what there is of it at the end."""
+
+    def _held(self) -> NDArray[np.floating] | None:
+        """Return the directions (m, d) along which variances are wanted; None is everywhere."""
+        return None
 
     def push(self, rows: Any, weights: NDArray[np.float64] | None = None) -> None:
         """Add rows of shape (r, d), checked already: finite, of the plan's dtype and kind."""
@@ -108,7 +112,7 @@ class Learner(ABC):
     def merge(self, other: Self) -> None:
         """Include the rows of another learner of the same kind; no row waits in either."""
         self._forget()
-        self.second.merge(other.second, self.mean.between(other.mean))
+        self.second.merge(other.second, self.mean.between(other.mean), self._held())
         self.mean.merge(other.mean)
         self.score.merge(other.score)
         self.rows_seen += other.rows_seen

@@ -41,6 +41,7 @@ PARTS = [
     "onepass.moments.mean.Mean",
     "onepass.moments.sample.Sample",
     "onepass.moments.second_moment.SecondMoment",
+    "onepass.moments.tracked.TrackedMoment",
     "onepass.rules.grouse.Grouse",
     "onepass.rules.incremental.Incremental",
     "onepass.rules.meg.MEG",

@@ -13,7 +13,7 @@ from onepass.estimators.learner import Learner
 from onepass.estimators.plan import Plan
 from onepass.frames import Block
 from onepass.kernels.orthonormal import orthonormal
-from onepass.moments import SecondMoment
+from onepass.moments import SecondMoment, TrackedMoment
 from onepass.rules.rule import Rule
 from onepass.schedules import Schedule
 from onepass.subspace import Subspace
@@ -26,7 +26,7 @@ class RuleLearner(Learner):
     ----------
     plan : Plan
         How the rows are taken.
-    second : SecondMoment
+    second : SecondMoment or TrackedMoment
         Of the rows, empty.
     rule : Rule
         The algorithm.
@@ -41,7 +41,7 @@ class RuleLearner(Learner):
     def __init__(
         self,
         plan: Plan,
-        second: SecondMoment,
+        second: SecondMoment | TrackedMoment,
         rule: Rule,
         schedule: Schedule,
         average: Average | None,
@@ -83,7 +83,7 @@ class RuleLearner(Learner):
             captured = outcome.captured if inner is None else np.einsum("ij,ij->i", inner, inner)
             scores.append((captured, outcome.energy))
         self.score.add(*(np.concatenate(parts) for parts in zip(*scores, strict=True)))
-        self.second.update(rows, weights, before, self.mean)
+        self.second.update(rows, weights, before, self.mean, self._held())
 
     def _advance(self, block: Block) -> Outcome:
         """Learn from a block."""
@@ -93,6 +93,10 @@ class RuleLearner(Learner):
         if self.average is not None:
             self.average.add(outcome.iterates, 1 if self.plan.batch else len(block))
         return outcome
+
+    def _held(self) -> NDArray[np.floating]:
+        leading = self.average.leading(self.rule.k) if self.average else None
+        return self.state.basis if leading is None else leading
 
     def _fade(self, factor: float) -> None:
         super()._fade(factor)

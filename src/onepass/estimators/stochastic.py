@@ -13,15 +13,15 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from onepass import rounding
 from onepass.averaging import Average
 from onepass.estimators.base import Estimator
-from onepass.estimators.plan import make_plan
+from onepass.estimators.plan import Plan, make_plan
 from onepass.estimators.rule_learner import RuleLearner
-from onepass.moments import SecondMoment
+from onepass.moments import SecondMoment, TrackedMoment
 from onepass.rules.rule import Rule
 from onepass.schedules import AdaGradNorm, Constant, InverseSqrt, Schedule
 from onepass.subspace import Subspace
 
 EXACT_COLUMNS = 256  # up to here the second moment of the rows is kept as a matrix
-THIN_AFTER = 4096  # rows after which variances are known well enough to look at fewer
+THIN_AFTER = 2048  # rows after which variances are known well enough to look at fewer
 AVERAGED_SCALE = 16.0  # averaging likes larger steps than the last iterate
 
 
@@ -43,16 +43,19 @@ class IterateEstimator(Estimator):
             batch_size=batch_size,
             average=averaging,
         )
-        rank = d if d <= EXACT_COLUMNS else min(d, k + 8)
         average = Average(d, min(d, 2 * k + 16), plan.dtype) if averaging else None
-        return RuleLearner(
-            plan,
-            SecondMoment(d, rank, self.center, plan.dtype, plan.chunk_rows, THIN_AFTER),
-            self._rule(d, np.random.default_rng(seed)),
-            self._schedule(),
-            average,
-            seed,
-        )
+        rule = self._rule(d, np.random.default_rng(seed))
+        second = self._second(plan, rule)
+        return RuleLearner(plan, second, rule, self._schedule(), average, seed)
+
+    def _second(self, plan: Plan, rule: Rule) -> SecondMoment | TrackedMoment:
+        """Return how variances are measured: as well as the cost of the algorithm allows."""
+        d, k = plan.d, rule.k
+        if d <= EXACT_COLUMNS:
+            return SecondMoment(d, d, self.center, plan.dtype, 0)
+        if rule.room(d, 0) <= 2 * k + 1:
+            return TrackedMoment(d, self.center, plan.dtype, THIN_AFTER)
+        return SecondMoment(d, min(d, k + 8), self.center, plan.dtype, plan.chunk_rows)
 
     @abstractmethod
     def _rule(self, d: int, rng: np.random.Generator) -> Rule:

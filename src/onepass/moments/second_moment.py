@@ -12,6 +12,7 @@ from scipy.sparse import issparse
 
 from onepass.kernels.orthonormal import orthonormal
 from onepass.moments.mean import Mean
+from onepass.moments.products import in_range, mean_step, multiply
 from onepass.moments.sample import Sample
 from onepass.subspace import Subspace, add_up
 
@@ -38,9 +39,6 @@ class SecondMoment:
         Of the rows.
     sample_rows : int
         How many rows a sketch may keep.
-    thin_after : float
-        After so many rows a sketch takes every second chunk only, after four times as many every
-        fourth, and so on: the error of a variance from that many rows is small enough.
     """
 
     def __init__(
@@ -50,7 +48,6 @@ class SecondMoment:
         center: bool,
         dtype: np.dtype,
         sample_rows: int,
-        thin_after: float = np.inf,
     ) -> None:
         self.center = center
         self.max_rank = max_rank
@@ -60,9 +57,6 @@ class SecondMoment:
         self._sketch = Subspace.empty(d, dtype=dtype)
         self._sample = Sample(0 if self.exact else sample_rows)
         self._updates = 0
-        self._known = 0.0  # energy of all rows that have been offered
-        self._taken = 0.0  # energy of those that a sketch was made from
-        self.thin_after = thin_after
 
     def copy(self) -> SecondMoment:
         """Return a copy; `update` never changes an array in place."""
@@ -90,18 +84,19 @@ class SecondMoment:
     def fade(self, factor: float) -> None:
         """Let everything so far count less."""
         self._energy *= factor
-        self._known *= factor
-        self._taken *= factor
         self._matrix = factor * self._matrix
         self._sketch = self._sketch.scaled(factor)
         self._sample.fade(factor)
 
-    def merge(self, other: SecondMoment, between: NDArray[np.float64]) -> None:
+    def merge(
+        self,
+        other: SecondMoment,
+        between: NDArray[np.float64],
+        held: NDArray[np.floating] | None = None,
+    ) -> None:
         """Include the rows of another one; `between` is the row that the two means add."""
         self._updates += other._updates
         self._energy += other._energy
-        self._known += other._known
-        self._taken += other._taken
         if self.exact:
             self._matrix = self._matrix + other._matrix
             if self.center:
@@ -135,8 +130,7 @@ class SecondMoment:
             return directions @ self._matrix @ directions.T
         basis = self._sketch.basis.astype(np.float64)
         inside = directions @ basis.T
-        scale = self._known / self._taken if self._taken > 0.0 else 1.0
-        seen = scale * (inside * self._sketch.weights) @ inside.T
+        seen = (inside * self._sketch.weights) @ inside.T
         rows, weights = self._sample.rows, self._sample.weights
         if rows is None:
             return seen
@@ -161,25 +155,25 @@ class SecondMoment:
         rest = missing / max(self._sketch.n_features - self._sketch.rank, 1)
         return Subspace(self._sketch.basis, self._sketch.weights, rest)
 
-    def update(self, rows: Any, weights: NDArray[np.float64], before: Mean, after: Mean) -> None:
-        """Include rows of shape (b, d), dense or sparse, seen between two means."""
-        step = np.zeros(0)
-        if self.center and before.weight > 0.0 and after.weight > before.weight:
-            # The mean of these rows minus the mean before, weighted as a row of the scatter.
-            share = np.sqrt(before.weight / (after.weight - before.weight) * after.weight)
-            step = share * (after.vector - before.vector)
+    def update(
+        self,
+        rows: Any,
+        weights: NDArray[np.float64],
+        before: Mean,
+        after: Mean,
+        held: NDArray[np.floating] | None = None,
+    ) -> None:
+        """Include rows of shape (b, d), dense or sparse, seen between two means.
+
+        `held` are the directions that a `TrackedMoment` looks along; this one looks everywhere.
+        """
+        step = mean_step(before, after) if self.center else np.zeros(0)
         self._updates += 1
         if self.exact:
             self._add(rows, weights, step)
-        elif before.weight < self.thin_after or self._updates % self._stride(before.weight) == 0:
+        else:
             self._power_step(rows, weights, step)
-            self._taken += self._energy - self._known
         self._sample.add(rows, weights)
-        self._known = self._energy
-
-    def _stride(self, weight: float) -> int:
-        """Return every how many chunks one is taken after rows of some weight."""
-        return int(2 ** np.ceil(np.log2(weight / self.thin_after) / 2 + 0.5))
 
     def _add(self, rows: Any, weights: NDArray[np.float64], step: NDArray[np.float64]) -> None:
         """Add the rows to the matrix."""
@@ -195,10 +189,12 @@ class SecondMoment:
     def _power_step(self, rows: Any, weights: NDArray, step: NDArray[np.float64]) -> None:
         """Replace the sketch by one step of the power iteration on itself plus the rows."""
         dtype, sketch = self._sketch.basis.dtype, self._sketch
-        rows = _in_range(rows)
+        rows = in_range(rows)
         directions, held = self._directions(rows, weights)
         for _ in range(1 if sketch.rank else 3):
-            product, core = self._multiply(directions, held, rows, weights, step)
+            product, core = multiply(directions, rows, weights, self.center, step)
+            product += held[:, None].astype(product.dtype) * directions
+            core += np.diag(held)
             new = _nystroem(product, core, self.max_rank)
             if not sketch.rank:
                 directions, held = new.basis, np.zeros(new.rank)
@@ -221,29 +217,6 @@ class SecondMoment:
         held = np.concatenate([self._sketch.weights, np.zeros(len(fresh))])
         return np.vstack([old, fresh]), held
 
-    def _multiply(
-        self,
-        directions: NDArray,
-        held: NDArray[np.float64],
-        rows: Any,
-        weights: NDArray,
-        step: NDArray[np.float64],
-    ) -> tuple[NDArray, NDArray[np.float64]]:
-        """Return A @ directions.T, transposed, and directions @ A @ directions.T."""
-        inner = np.asarray(rows @ directions.T)
-        if self.center:
-            inner = inner - weights @ inner / weights.sum()
-        weighted = (weights[:, None] * inner).astype(directions.dtype)
-        product = (
-            np.asarray(weighted.T @ rows) + held[:, None].astype(directions.dtype) * directions
-        )
-        core = np.diag(held) + weighted.T.astype(np.float64) @ inner
-        if step.size:
-            along = directions @ step
-            product += np.outer(along, step).astype(directions.dtype)
-            core += np.outer(along, along)
-        return product, core
-
 
 @cache
 def _all_signs() -> NDArray[np.float64]:
@@ -255,15 +228,6 @@ def _signs(rows: int, columns: int, which: int) -> NDArray[np.float64]:
     """Return a matrix of signs, another one for every `which`."""
     start = np.arange(rows)[:, None] * 997 + which * 7919
     return _all_signs()[(start + np.arange(columns)) % 2**16]
-
-
-def _in_range(rows: Any) -> Any:
-    """Return rows in double precision where their third powers would leave the range of single."""
-    if rows.dtype == np.float32:
-        largest = np.abs(rows.data if issparse(rows) else rows).max(initial=0.0)
-        if not 1e-10 < largest < 1e10:
-            return rows.astype(np.float64)
-    return rows
 
 
 def _nystroem(product: NDArray, core: NDArray[np.float64], max_rank: int) -> Subspace:

@@ -1,0 +1,144 @@
+"""The second moment of the rows along directions that move."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onepass.kernels.orthonormal import householder
+from onepass.moments.mean import Mean
+from onepass.moments.products import mean_step
+
+NEGLIGIBLE = 1e-12  # part of a direction that is rounding
+LITTLE = 1e-6  # how much what is not known counts, against everything that was seen
+
+
+class TrackedMoment:
+    """Variances along the directions that an algorithm holds, for next to nothing.
+
+    Two small matrices are kept in the coordinates of these directions: the sum of x x', and the
+    energy of the rows that each direction has been measured with. When the directions turn, both
+    turn with them and lose what is no longer inside. Their quotient so stays a share of energy,
+    and rows from the time of other directions count less. It is exact for one chunk; on longer
+    streams it is right within a few per cent once the directions have settled, and too low for
+    one that came late.
+
+    Parameters
+    ----------
+    d : int
+        The dimension of the rows.
+    center : bool
+        Whether it is about the mean or about zero.
+    dtype : dtype
+        Of the rows.
+    thin_after : float
+        After so many rows every second chunk is looked at, after four times as many every fourth,
+        and so on: the error of a variance from that many rows is small enough.
+    """
+
+    def __init__(self, d: int, center: bool, dtype: np.dtype, thin_after: float) -> None:
+        self.center = center
+        self.thin_after = thin_after
+        self.energy = 0.0  # the sum of the squared norms of the rows
+        self._known = 0.0  # of those that have been offered
+        self._directions: NDArray[np.floating] = np.zeros((0, d), dtype)
+        self._sums = np.zeros((0, 0))
+        self._energies = np.zeros((0, 0))
+        self._updates = 0
+
+    def copy(self) -> TrackedMoment:
+        """Return a copy; no array is changed in place."""
+        twin = TrackedMoment.__new__(TrackedMoment)
+        twin.__dict__.update(self.__dict__)
+        return twin
+
+    def add_energy(self, energy: float) -> None:
+        """Count the energy of rows."""
+        self.energy += energy
+
+    def fade(self, factor: float) -> None:
+        """Let everything so far count less."""
+        self.energy, self._known = factor * self.energy, factor * self._known
+        self._sums, self._energies = factor * self._sums, factor * self._energies
+
+    def update(
+        self,
+        rows: Any,
+        weights: NDArray[np.float64],
+        before: Mean,
+        after: Mean,
+        held: NDArray[np.floating],
+    ) -> None:
+        """Look at rows of shape (b, d), seen between two means, along directions (m, d)."""
+        self._updates += 1
+        energy, self._known = self.energy - self._known, self.energy
+        if before.weight >= self.thin_after and self._updates % self._stride(before.weight):
+            return
+        self._turn(held)
+        inner = np.asarray(rows @ self._directions.T, dtype=np.float64)
+        if self.center:
+            inner = inner - weights @ inner / weights.sum()
+        self._sums = self._sums + (weights[:, None] * inner).T @ inner
+        self._energies = self._energies + energy * np.eye(len(held))
+        if self.center:
+            self._add_row(mean_step(before, after))
+
+    def merge(
+        self, other: TrackedMoment, between: NDArray[np.float64], held: NDArray[np.floating]
+    ) -> None:
+        """Include the rows of another one; `between` is the row that the two means add."""
+        self._updates += other._updates
+        self.energy, self._known = self.energy + other.energy, self._known + other._known
+        both = householder(np.vstack([self._directions, other._directions]).astype(np.float64))[1]
+        theirs = other.copy()
+        for moment in (self, theirs):
+            moment._turn(both.astype(held.dtype))
+        self._sums, self._energies = self._sums + theirs._sums, self._energies + theirs._energies
+        if self.center:
+            energy = float(between @ between)
+            self._add_row(between)
+            self._energies += energy * np.eye(len(both))
+            self.energy, self._known = self.energy + energy, self._known + energy
+        self._turn(held)
+
+    def lighten(self) -> None:
+        """There is nothing to leave out."""
+
+    def compress(self, directions: NDArray[np.floating], mean: Mean) -> NDArray[np.float64]:
+        """Return ``directions @ (sum of x x') @ directions.T`` for orthonormal rows (j, d).
+
+        Outside of the directions that were looked along, variance is taken to be the same
+        everywhere. The `mean` of the rows is not needed here.
+        """
+        turn = (directions @ self._directions.T).astype(np.float64)
+        outside = LITTLE * self.energy * (np.eye(len(directions)) - turn @ turn.T)
+        m, d = self._directions.shape
+        level = (1.0 - float(np.trace(_quotient(self._sums, self._energies)))) / max(d - m, 1)
+        sums, energies = turn @ self._sums @ turn.T, turn @ self._energies @ turn.T
+        return self.energy * _quotient(sums + max(level, 0.0) * outside, energies + outside)
+
+    def _turn(self, held: NDArray[np.floating]) -> None:
+        """Go over to other orthonormal directions (m, d)."""
+        turn = (held @ self._directions.T).astype(np.float64)
+        self._sums, self._energies = turn @ self._sums @ turn.T, turn @ self._energies @ turn.T
+        self._directions = held.copy()
+
+    def _add_row(self, row: NDArray[np.float64]) -> None:
+        """Add a row of the scatter that is none of the rows counted, of shape (d,) or (0,)."""
+        if row.size:
+            along = self._directions @ row
+            self._sums = self._sums + np.outer(along, along)
+
+    def _stride(self, weight: float) -> int:
+        """Return every how many chunks one is looked at after rows of some weight."""
+        return int(2 ** np.ceil(np.log2(weight / self.thin_after) / 2 + 0.5))
+
+
+def _quotient(sums: NDArray[np.float64], energies: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return ``energies^-1/2 @ sums @ energies^-1/2``, zero where there was no energy."""
+    values, vectors = np.linalg.eigh(energies)
+    some = values > NEGLIGIBLE * values.max(initial=0.0)
+    root = vectors[:, some] / np.sqrt(values[some]) @ vectors[:, some].T
+    return root @ sums @ root
