@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 
@@ -24,6 +25,13 @@ def spoiled(value, dtype=float):
     """Good rows, but for one entry far into the array."""
     rows = good().astype(dtype)
     rows[877, 5] = value
+    return rows
+
+
+def masked():
+    """Good rows, but for one entry far into the array that does not count."""
+    rows = np.ma.masked_array(good())
+    rows[877, 5] = np.ma.masked
     return rows
 
 
@@ -52,6 +60,10 @@ BAD = {
         None,
         r"(?i)string|text|float|numeric|\bg\b",
     ),
+    "a masked entry": (masked(), None, r"masked at row 877, column 5"),
+    "a masked entry in a block": ([good(), masked()], None, r"masked at row 877, column 5"),
+    "a lazy table": (pl.LazyFrame(good(4)), None, r"LazyFrame.*collect it first"),
+    "a list of lazy tables": ([pl.LazyFrame(good(4))], None, r"LazyFrame.*collect it first"),
     "complex numbers": (good(4) + 1j, None, r"(?i)complex"),
     "no rows": (good(0), None, r"(?i)0 sample|no rows|empty|minimum of 1"),
     "no columns": (np.ones((4, 0)), None, r"(?i)0 feature|no columns|empty"),
@@ -170,6 +182,28 @@ def test_transform_refuses_what_fit_refuses(algorithm):
     with pytest.raises(ValueError, match=r"(?s)4.*3|3.*4|shape|features|columns"):
         estimator.inverse_transform(np.ones((2, K + 1)))
     assert pickle.dumps(estimator) == before
+
+
+@EVERY
+def test_lazy_tables_and_masked_entries_are_refused_when_reading(algorithm):
+    estimator = ready(algorithm, "later")
+    lazy = pl.LazyFrame(good(4))
+    for name in ("transform", "score"):
+        for X in (lazy, [lazy], iter([lazy])):
+            with pytest.raises(ValueError, match=r"LazyFrame.*collect it first"):
+                getattr(estimator, name)(X)
+        with pytest.raises(ValueError, match="masked at row 877, column 5"):
+            getattr(estimator, name)(masked())
+
+
+@EVERY
+def test_a_mask_that_hides_nothing_does_no_harm(algorithm):
+    plain, unmasked = (getattr(onepass, algorithm)(K, random_state=0) for _ in range(2))
+    plain.fit(good()), unmasked.fit(np.ma.masked_array(good()))
+    np.testing.assert_array_equal(plain.components_, unmasked.components_)
+    found = unmasked.transform(np.ma.masked_array(good(9)))
+    assert type(found) is np.ndarray
+    np.testing.assert_array_equal(found, plain.transform(good(9)))
 
 
 @EVERY

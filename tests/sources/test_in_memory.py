@@ -122,3 +122,12 @@ def test_what_is_not_rows_is_refused(make_bad):
 def test_a_ragged_block_is_named_by_its_row():
     with pytest.raises(SourceError, match=r"row 3: a block of shape \(2, 4\), not \(rows, 3\)"):
         list(BlockSource([np.ones((2, 3)), np.ones((2, 4))]))
+
+
+@pytest.mark.parametrize("kind", ["array", "one block", "list", "function"])
+def test_a_masked_value_is_named(kind):
+    X = np.ma.masked_array(ROWS)
+    assert stacked(SOURCES[kind](X)).tolist() == ROWS.tolist()
+    X[17, 2] = np.ma.masked
+    with pytest.raises(SourceError, match=r"row 18, column \[2\]: a masked value"):
+        list(SOURCES[kind](X))

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
 from onepass.sources import Source
+from onepass.sources.finite import first_masked
 
 LARGEST = 1e152  # sums of squares of larger numbers leave the range of double precision
 
@@ -31,11 +32,14 @@ def is_source(X: Any) -> bool:
 
 def is_table(X: Any) -> bool:
     """Whether a block has names for its columns."""
+    if _is_lazy(X):
+        return False
     return hasattr(X, "columns") or hasattr(X, "column_names") or hasattr(X, "__dataframe__")
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Return X as a finite float array or CSR array of shape (n, d); remember its columns."""
+    _check_present(X, "X")
     options: dict[str, Any] = {"accept_sparse": "csr", "ensure_all_finite": False}
     X = validate_data(
         estimator, X, reset=reset, dtype=[np.float64, np.float32], order="C", **options
@@ -46,12 +50,34 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 def check_block(X: Any, n_features: int | None) -> Any:
     """Return a block of a source as a finite float array or CSR array."""
+    _check_present(X, "A block")
     X = check_array(
         X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", ensure_all_finite=False
     )
     if n_features is not None and X.shape[1] != n_features:
         raise ValueError(f"A block has {X.shape[1]} features, expected n_features={n_features}")
     return check_finite(_as_csr(X), "A block", None)
+
+
+def _is_lazy(X: Any) -> bool:
+    """Whether X is a query, such as polars' LazyFrame, rather than its result."""
+    return callable(getattr(type(X), "collect", None))
+
+
+def _check_present(X: Any, name: str) -> None:
+    """Refuse what holds no rows yet, and entries that are there but do not count."""
+    for given in X[:1] if isinstance(X, list | tuple) else [X]:
+        if _is_lazy(given):
+            raise ValueError(
+                f"{name} is a {type(given).__name__}, which holds no rows yet: collect it first, "
+                "with its method collect()"
+            )
+    where = first_masked(X)
+    if where is not None:
+        raise ValueError(
+            f"{name} is masked at row {where[0]}, column {where[1]}: leave such rows out or fill "
+            "the gaps first"
+        )
 
 
 def _as_csr(X: Any) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onepass.sources.base import Position, Source, SourceError, float_type, rows_per_block
-from onepass.sources.finite import check_finite
+from onepass.sources.finite import check_finite, check_unmasked
 
 
 class ArraySource(Source):
@@ -46,6 +46,7 @@ class ArraySource(Source):
         begin = self.first_row(start)
         for row in range(begin, len(self._array), self._block_rows):
             part = self._array[row : row + self._block_rows]
+            check_unmasked(part, row)
             block = np.ascontiguousarray(part, dtype=self._dtype).view(np.ndarray)
             check_finite(block, row, int)
             yield Position(0, row + len(block)), block

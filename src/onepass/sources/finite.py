@@ -1,4 +1,4 @@
-"""The check that every number is finite, which knows where the number came from."""
+"""The checks that every number is there and finite, which know where the number came from."""
 
 from __future__ import annotations
 
@@ -49,3 +49,21 @@ def check_finite(
         value = values[i, j]
     what = "a missing value or NaN" if np.isnan(value) else f"{value}, which is not finite"
     raise SourceError.at(what, file=file, row=row + i + 1, column=name(j))
+
+
+def first_masked(array: Any) -> tuple[int, int] | None:
+    """Return row and column, from 0, of the first masked entry of a masked array of shape (n, d).
+
+    None if nothing is masked, or if it is something else.
+    """
+    if not isinstance(array, np.ma.MaskedArray) or array.ndim != 2 or not np.ma.is_masked(array):
+        return None
+    row, column = np.argwhere(np.ma.getmaskarray(array))[0]
+    return int(row), int(column)
+
+
+def check_unmasked(array: Any, row: int) -> None:
+    """Refuse a masked array of shape (n, d) in which something is masked, `row` rows in."""
+    where = first_masked(array)
+    if where is not None:
+        raise SourceError.at("a masked value", row=row + where[0] + 1, column=where[1])

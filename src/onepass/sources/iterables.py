@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 
 from onepass.sources.base import Block, Position, Source, SourceError, float_type
-from onepass.sources.finite import check_finite
+from onepass.sources.finite import check_finite, check_unmasked
 from onepass.sources.sparse import canonical
 
 
@@ -80,6 +80,7 @@ class BlockSource(Source):
 
 def _checked(given: Any, width: int | None, row: int) -> Block:
     """Return a block as a C-contiguous float array or as CSR."""
+    check_unmasked(given, row)
     sparse = scipy.sparse.issparse(given)
     block = given if sparse else np.asarray(given)
     if block.ndim != 2 or block.shape[1] != (width or block.shape[1]) or block.shape[1] == 0:
