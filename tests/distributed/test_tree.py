@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onepass.distributed.tree import FAN_IN, fold
+from onepass.distributed.tree import FAN_IN, branches, fold
 
 
 @given(st.integers(1, 300))
@@ -21,3 +21,14 @@ def test_every_leaf_is_joined_once_and_in_order(count):
 def test_the_tree_is_as_low_as_it_can_be(count):
     height = fold([0] * count, lambda *parts: 1 + max(parts))
     assert FAN_IN ** (height - 1) < count <= FAN_IN**height
+
+
+@given(st.integers(1, 600), st.integers(1, 40))
+def test_branches_are_folded_into_the_same_tree(count, most):
+    def join(*parts):
+        return f"({' '.join(parts)})"
+
+    leaves = [str(leaf) for leaf in range(count)]
+    found = branches(leaves, most)
+    assert len(found) <= most
+    assert fold([fold(branch, join) for branch in found], join) == fold(leaves, join)

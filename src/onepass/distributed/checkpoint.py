@@ -1,12 +1,18 @@
-"""The model between two rounds, on the client's disk."""
+"""What is known between two rounds, or in the middle of one, on the client's disk."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from onepass import model_file
+from onepass.distributed.carrying import add_round
+from onepass.distributed.learning import Learned, join
+from onepass.distributed.shards import Shard
 from onepass.estimators.persistence import pack, unpack
 from onepass.model_file import ModelFileError
 
@@ -23,29 +29,130 @@ class Run:
         The labels of all shards, in their order.
     params : dict of str
         The parameters of the estimator, as text, but for the seed.
+    files : list of [str, int, int]
+        Path, bytes and time of modification of the files that the client sees.
     """
 
     rounds: int
     shards: list[str]
     params: dict[str, str]
+    files: list[list[Any]]
+
+    @classmethod
+    def of(cls, estimator: Any, shards: Sequence[Shard], rounds: int) -> Run:
+        """Return the run of an estimator."""
+        params = {name: repr(value) for name, value in estimator.get_params(deep=False).items()}
+        params.pop("random_state", None)
+        paths = dict.fromkeys(shard.path for shard in shards if shard.path is not None)
+        seen = {path: os.stat(path) for path in paths if os.path.isfile(path)}
+        files = [[path, stat.st_size, stat.st_mtime_ns] for path, stat in seen.items()]
+        return cls(rounds, [shard.label for shard in shards], params, files)
 
 
-def save(path: str | os.PathLike[str], model: Any, run: Run, done: int, seed: int) -> None:
-    """Write the model after `done` rounds: a model file, with one more entry in its header."""
-    header, arrays = pack(model)
-    entry = {"run": asdict(run), "done": done, "seed": seed}
+@dataclass
+class State:
+    """How far a run is.
+
+    Attributes
+    ----------
+    seed : int
+        Of all its tasks.
+    done : int
+        How many rounds are finished.
+    model : estimator or None
+        Their model; None if they had no row.
+    branches : dict of Learned
+        What is finished of the next round, by number.
+    """
+
+    seed: int
+    done: int = 0
+    model: Any = None
+    branches: dict[int, Learned] = field(default_factory=dict)
+
+    def so_far(self) -> Any:
+        """Return the model of all rows that are done, None if there is none yet."""
+        parts = [self.branches[number] for number in sorted(self.branches)]
+        return add_round(self.model, join(*parts).model if parts else None)
+
+
+class Keeper:
+    """Writes the state of a run now and then.
+
+    Parameters
+    ----------
+    path : str or path
+        Where to.
+    run : Run
+        What the file is good for.
+    every : float
+        Seconds between two checkpoints.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], run: Run, every: float) -> None:
+        self._path, self._run, self._every = path, run, every
+        self._due = time.monotonic() + every
+
+    def keep(self, state: State, *, now: bool = False) -> None:
+        """Write the state if it is time to; a disk that fails is no reason to stop."""
+        if not now and time.monotonic() < self._due:
+            return
+        shown = state.so_far()
+        if shown is not None:
+            try:
+                _write(self._path, self._run, state, shown)
+            except OSError as error:
+                warnings.warn(
+                    f"the checkpoint could not be written ({error}); the work goes on without",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
+        self._due = time.monotonic() + self._every
+
+
+def _write(path: str | os.PathLike[str], run: Run, state: State, shown: Any) -> None:
+    """Write a model file of all rows so far, with what is needed to go on beside it."""
+    header, arrays = pack(shown)
+    parts: dict[str, Any] = {str(number): part for number, part in state.branches.items()}
+    if state.branches and state.model is not None:
+        parts["model"] = Learned(state.model, "")
+    kept = {}
+    for name, part in parts.items():
+        content = None
+        if part.model is not None:
+            content, more = pack(part.model)
+            arrays.update({f"{_prefix(name)}{key}": array for key, array in more.items()})
+        kept[name] = {"label": part.label, "content": content}
+    entry = {"run": asdict(run), "seed": state.seed, "done": state.done, "parts": kept}
     model_file.write(path, {**header, "distributed": entry}, arrays)
 
 
-def load(path: str | os.PathLike[str], run: Run) -> tuple[Any, int, int]:
-    """Return model, rounds done and seed of a checkpoint of the same run."""
+def load(path: str | os.PathLike[str], run: Run) -> State:
+    """Return the state in a checkpoint of the same run."""
     header, arrays = model_file.read(path)
     try:
         entry = header["distributed"]
-        then, done, seed = Run(**entry["run"]), int(entry["done"]), int(entry["seed"])
-    except (KeyError, TypeError) as error:
+        then, kept = Run(**entry["run"]), dict(entry["parts"])
+        state = State(int(entry["seed"]), int(entry["done"]))
+    except (KeyError, TypeError, ValueError) as error:
         raise ModelFileError(f"{os.fspath(path)}: not a checkpoint of a distributed run") from error
     for name, value in asdict(run).items():
         if getattr(then, name) != value:
             raise ValueError(f"{os.fspath(path)} is of another run: its {name} are not the same")
-    return unpack(header, arrays, path), done, seed
+    for name, part in kept.items():
+        model, content, start = None, part["content"], _prefix(name)
+        if content is not None:
+            own = {key.removeprefix(start): a for key, a in arrays.items() if key.startswith(start)}
+            model = unpack(content, own, path)
+        if name == "model":
+            state.model = model
+        else:
+            state.branches[int(name)] = Learned(model, part["label"])
+    if state.done and not state.branches:
+        state.model = unpack(header, arrays, path)
+    return state
+
+
+def _prefix(name: str) -> str:
+    """Return what the names of the arrays of a part begin with."""
+    return f"of-{name}-"

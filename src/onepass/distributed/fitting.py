@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sklearn.base import clone
@@ -13,9 +13,11 @@ from sklearn.utils import check_random_state
 from onepass.distributed import checkpoint as checkpoints
 from onepass.distributed.carrying import add_round
 from onepass.distributed.learning import join, learn
-from onepass.distributed.running import Tasks, require, run_tasks
-from onepass.distributed.shards import Shard, shards_of
-from onepass.distributed.tree import fold
+from onepass.distributed.running import Branch, require, run_branches
+from onepass.distributed.shards import SHARD_ROWS, Shard, shards_of
+from onepass.distributed.tree import branches, fold
+
+BRANCHES = 16  # models that the client holds, and writes, at most
 
 
 def fit(
@@ -24,7 +26,9 @@ def fit(
     client: Any = None,
     *,
     rounds: int = 1,
+    shard_rows: int | None = SHARD_ROWS,
     checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: float = 30.0,
     resume: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Any:
@@ -42,18 +46,28 @@ def fit(
     data : dask array, dask dataframe, or list
         A shard is a chunk of rows of an array (of dense or scipy sparse blocks), a partition of a
         dataframe, or an item of a list: a delayed block or table, a source, or a path that
-        the worker can read. Shards without rows are passed over.
+        the worker can read. Large files are several shards: see `shard_rows`. Shards without rows
+        are passed over.
     client : distributed.Client, optional
-        By default the current one. Without any, this process does all the work, shard by shard.
+        By default the one of `distributed.default_client`. Without any, this process does all the
+        work, shard by shard.
     rounds : int, default=1
         With 1, all shards are learned from independently. With r > 1, a round takes every r-th
         shard, and begins from the iterate that the round before has ended with; still each row is
         seen once. Where there is no iterate (ERM, Incremental), rounds only say how often there
         is a checkpoint.
+    shard_rows : int or None, default=131072
+        Sources and files that know how many rows they have (npy, npz, parquet, arrow, h5, zarr) are
+        shards of at most so many rows, as equal as can be, and of one file each; a worker reads
+        its rows alone. The split decides about the result, the number of workers does not. Text
+        files are a shard each, and so is every item with None.
     checkpoint : str or path, optional
-        A model file that the client writes after every round.
+        A model file of all rows that are done, which the client writes after every round, in a
+        round when it is time to, and when something ends the work before its end.
+    checkpoint_every : float, default=30.0
+        Seconds between checkpoints in a round. They change nothing in the result.
     resume : bool, default=False
-        Whether to go on after the last round that is in the checkpoint, if the file exists.
+        Whether to go on from the checkpoint, if the file exists.
     progress : callable, optional
         Called in this process with the number of rows of each shard that is done.
 
@@ -66,6 +80,8 @@ def fit(
     ------
     ShardError
         A ValueError that says which shard cannot be learned from, and where in it.
+    ConnectionError
+        There is no scheduler, or no longer.
 
     Examples
     --------
@@ -85,30 +101,59 @@ def fit(
             "half_life needs an order of the rows, and shards are learned from at once"
         )
     estimator._validate_params()
-    shards = shards_of(data)
+    if shard_rows is not None and shard_rows < 1:
+        raise ValueError(f"shard_rows={shard_rows} must be at least 1")
+    shards = shards_of(data, client, shard_rows)
     if not 1 <= rounds <= len(shards):
         raise ValueError(
             f"rounds={rounds} must be between 1 and the number of shards, {len(shards)}"
         )
-    params = {name: repr(value) for name, value in estimator.get_params(deep=False).items()}
-    params.pop("random_state", None)
-    run = checkpoints.Run(rounds, [shard.label for shard in shards], params)
-    model, done = None, 0
+    run = checkpoints.Run.of(estimator, shards, rounds)
     if resume and checkpoint is not None and os.path.exists(checkpoint):
-        model, done, seed = checkpoints.load(checkpoint, run)
+        state = checkpoints.load(checkpoint, run)
     else:
-        seed = _seed(estimator.random_state)
+        state = checkpoints.State(_seed(estimator.random_state))
+    keeper = None
+    if checkpoint is not None:
+        keeper = checkpoints.Keeper(checkpoint, run, checkpoint_every)
     # A task that is done again must draw the same numbers.
-    template = clone(estimator).set_params(random_state=seed)
-    for number in range(done, rounds):
-        tasks = _tasks(template, model, shards[number::rounds])
-        model = add_round(model, run_tasks(tasks, client, progress).model)
-        if checkpoint is not None and model is not None:
-            checkpoints.save(checkpoint, model, run, number + 1, seed)
+    template = clone(estimator).set_params(random_state=state.seed)
+    while state.done < rounds:
+        _run_round(template, shards[state.done :: rounds], state, client, progress, keeper)
+    model = state.model
     if model is None:
         raise ValueError(f"There are no rows in any of the {len(shards)} shards")
     model.random_state = model._learned_with["random_state"] = estimator.random_state
     return model
+
+
+def _run_round(
+    template: Any,
+    shards: list[Shard],
+    state: checkpoints.State,
+    client: Any,
+    progress: Callable[[int], None] | None,
+    keeper: checkpoints.Keeper | None,
+) -> None:
+    """Do what is left of a round."""
+    groups = branches(shards, 1 if keeper is None else BRANCHES)
+    left = [number for number in range(len(groups)) if number not in state.branches]
+    tasks = _tasks(template, state.model, [groups[number] for number in left])
+    saved = len(state.branches)
+    try:
+        for index, learned in run_branches(tasks, client, progress):
+            state.branches[left[index]] = learned
+            if keeper is not None and len(state.branches) < len(groups):
+                keeper.keep(state)
+    except BaseException:
+        if keeper is not None and len(state.branches) > saved:
+            keeper.keep(state, now=True)
+        raise
+    whole = fold([state.branches[number] for number in range(len(groups))], join)
+    state.model = add_round(state.model, whole.model)
+    state.done, state.branches = state.done + 1, {}
+    if keeper is not None:
+        keeper.keep(state, now=True)
 
 
 def _seed(random_state: Any) -> int:
@@ -118,8 +163,8 @@ def _seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31))
 
 
-def _tasks(template: Any, start: Any, shards: list[Shard]) -> Tasks:
-    """Return the tasks of a round."""
+def _tasks(template: Any, start: Any, groups: list[Sequence[Shard]]) -> list[Branch]:
+    """Return the tasks of groups of shards."""
     from dask import delayed
 
     run = uuid.uuid4().hex
@@ -127,18 +172,22 @@ def _tasks(template: Any, start: Any, shards: list[Shard]) -> Tasks:
         delayed(value, name=f"{name}-{run}", traverse=False)
         for name, value in (("onepass-estimator", template), ("onepass-start", start))
     ]
-    leaves = [
-        delayed(learn, pure=False)(
-            *kept, shard.content, shard.label, dask_key_name=f"onepass-learn-{run}-{number}"
-        )
-        for number, shard in enumerate(shards)
-    ]
-    counts = [
-        delayed(_rows, pure=False)(leaf, dask_key_name=f"onepass-rows-{run}-{number}")
-        for number, leaf in enumerate(leaves)
-    ]
-    labels = {leaf.key: shard.label for leaf, shard in zip(leaves, shards, strict=True)}
-    return Tasks(fold(leaves, delayed(join, pure=False)), counts, labels)
+    found = []
+    for group, shards in enumerate(groups):
+        leaves = [
+            delayed(learn, pure=False)(
+                *kept,
+                shard.content,
+                shard.label,
+                shard.extent,
+                dask_key_name=f"onepass-learn-{run}-{group}-{number}",
+            )
+            for number, shard in enumerate(shards)
+        ]
+        counts = [delayed(_rows, pure=False)(leaf) for leaf in leaves]
+        labels = {leaf.key: shard.label for leaf, shard in zip(leaves, shards, strict=True)}
+        found.append(Branch(fold(leaves, delayed(join, pure=False)), counts, labels))
+    return found
 
 
 def _rows(learned: Any) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 from scipy import sparse
 
 from onepass.distributed.carrying import begin, leave
+from onepass.distributed.excerpt import Excerpt, Extent
 from onepass.distributed.one_thread import one_thread
 from onepass.estimators.merging import merge
 from onepass.sources import Source, open_source
@@ -39,7 +40,9 @@ class Learned:
         return 0 if self.model is None else self.model.n_samples_seen_
 
 
-def learn(estimator: Any, start: Any, content: Any, label: str) -> Learned:
+def learn(
+    estimator: Any, start: Any, content: Any, label: str, extent: Extent | None = None
+) -> Learned:
     """Return a model of one shard.
 
     Parameters
@@ -52,11 +55,15 @@ def learn(estimator: Any, start: Any, content: Any, label: str) -> Learned:
         As in `Shard`, computed.
     label : str
         What messages call the shard.
+    extent : Extent, optional
+        Which rows of a source or file; all by default.
     """
     try:
         with one_thread():
             rows = open_source(content) if isinstance(content, str | os.PathLike) else content
-            if not isinstance(rows, Source) and _length(rows) == 0:
+            if extent is not None:
+                rows = Excerpt(rows, extent)
+            elif not isinstance(rows, Source) and _length(rows) == 0:
                 return Learned(None, label)
             model = begin(estimator, start).partial_fit(rows)
             model._learner = model._learner.settled()

@@ -1,8 +1,9 @@
-"""Tasks -> their result, with a client or without one."""
+"""Tasks -> their results, with a client or without one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -12,13 +13,13 @@ from onepass.distributed.waiting import completed
 
 
 @dataclass(frozen=True)
-class Tasks:
-    """The tasks of a round.
+class Branch:
+    """The tasks of neighbouring shards.
 
     Attributes
     ----------
     root : Delayed
-        Its result is the model.
+        Its result is their model.
     counts : list of Delayed
         Tasks on the way whose results are numbers of rows.
     labels : dict
@@ -36,63 +37,107 @@ def require() -> None:
         raise ImportError("onepass.distributed needs dask: pip install 'onepass[dask]'")
 
 
-def run_tasks(tasks: Tasks, client: Any, progress: Callable[[int], None] | None) -> Learned:
-    """Return the result of a round; nothing of it stays on the cluster, whatever happens.
+def run_branches(
+    branches: list[Branch], client: Any, progress: Callable[[int], None] | None
+) -> Iterator[tuple[int, Learned]]:
+    """Yield number and model of each branch as it is done, in any order.
+
+    Nothing of them stays on the cluster, whatever happens.
 
     Parameters
     ----------
-    tasks : Tasks
+    branches : list of Branch
         What to do.
     client : distributed.Client or None
         As for `onepass.distributed.fit`.
     progress : callable or None
         Called with the numbers of rows as they come.
     """
+    client = _running(client)
+    if client is None:
+        yield from _run_here(branches, progress)
+        return
+    # Nobody waits for the models of single shards, so that a worker can drop them when merged.
+    counts = [] if progress is None else [count for branch in branches for count in branch.counts]
+    labels = {key: label for branch in branches for key, label in branch.labels.items()}
+    futures = client.compute([*(branch.root for branch in branches), *counts])
+    numbers = {future.key: number for number, future in enumerate(futures[: len(branches)])}
+    with _releasing(futures), _explaining(client, labels):
+        for done in completed(client, futures):
+            result = done.result()
+            if done.key in numbers:
+                done.release()
+                yield numbers[done.key], result
+            elif progress is not None:
+                progress(result)
+
+
+def compute(task: Any, client: Any) -> Any:
+    """Return the result of one task, done by a worker where there is a client."""
+    client = _running(client)
+    if client is None:
+        return task.compute(scheduler="synchronous")
+    futures = [client.compute(task)]
+    with _releasing(futures), _explaining(client, {}):
+        return next(completed(client, futures)).result()
+
+
+def _running(client: Any) -> Any:
+    """Return the client to use; None if there is none."""
     import distributed
 
     if client is None:
         try:
             client = distributed.default_client()
         except ValueError:
-            return _run_here(tasks, progress)
+            return None
     if client.status != "running":
         # It would keep the tasks for a scheduler that it may never find. A client whose scheduler
         # was not there stays the default one for a while.
         raise ConnectionError(f"{client} is {client.status}: give a client that has a scheduler")
-    # Nobody waits for the models of single shards, so that a worker can drop them when merged.
-    wanted = [tasks.root] if progress is None else [tasks.root, *tasks.counts]
-    futures = client.compute(wanted)
+    return client
+
+
+@contextmanager
+def _releasing(futures: list[Any]) -> Iterator[None]:
+    """Let go of futures in the end: what nobody wants is not begun, and dropped when done."""
     try:
-        for done in completed(client, futures):
-            if done is not futures[0] and progress is not None:
-                progress(done.result())
-            elif done.status != "finished":
-                break
-        return futures[0].result()
+        yield
+    finally:
+        for future in futures:
+            future.release()
+
+
+@contextmanager
+def _explaining(client: Any, labels: dict[str, str]) -> Iterator[None]:
+    """Say in words of shards and schedulers what Dask says in words of tasks."""
+    import distributed
+
+    address = client.scheduler.address
+    try:
+        yield
     except distributed.KilledWorker as error:
-        label = tasks.labels.get(str(error.task), error.task)
+        label = labels.get(str(error.task), error.task)
         raise ShardError(
             f"{label}: every worker that tried it died; their logs "
             "say why, and most often it is too little memory"
         ) from error
     except distributed.CancelledError as error:
-        address = client.scheduler.address
         raise ConnectionError(
             f"The scheduler {address} is gone, or the work was cancelled"
         ) from error
-    finally:
-        # What nobody wants any more is not begun, and dropped when done.
-        for future in futures:
-            future.release()
 
 
-def _run_here(tasks: Tasks, progress: Callable[[int], None] | None) -> Learned:
-    """Return the result of a round that this process has done alone."""
+def _run_here(
+    branches: list[Branch], progress: Callable[[int], None] | None
+) -> Iterator[tuple[int, Learned]]:
+    """Yield number and model of each branch, done by this process alone."""
     import dask
 
-    if progress is None:
-        return dask.compute(tasks.root, scheduler="synchronous")[0]
-    result, *counts = dask.compute(tasks.root, *tasks.counts, scheduler="synchronous")
-    for count in counts:
-        progress(count)
-    return result
+    for number, branch in enumerate(branches):
+        counts = [] if progress is None else branch.counts
+        result, *rows = dask.compute(branch.root, *counts, scheduler="synchronous")
+        if progress is not None:
+            for count in rows:
+                progress(count)
+        yield number, result

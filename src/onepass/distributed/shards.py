@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from onepass.distributed.excerpt import Extent, extents, rows_in
+from onepass.distributed.running import compute
 from onepass.sources import Source
+
+SHARD_ROWS = 1 << 17  # seconds of learning, and thousands of times what a task costs
 
 
 @dataclass(frozen=True)
@@ -22,18 +27,24 @@ class Shard:
         What messages call it.
     content : object
         A delayed block or a future of one, a block or table, a source, or the path of a file.
+    extent : Extent or None
+        Which rows of the source or file; None for all.
+    path : str or None
+        The file that the rows are in, if it is known here.
     """
 
     label: str
     content: Any
+    extent: Extent | None = None
+    path: str | None = None
 
 
-def shards_of(data: Any) -> list[Shard]:
+def shards_of(data: Any, client: Any = None, shard_rows: int | None = SHARD_ROWS) -> list[Shard]:
     """Return the shards of data as `onepass.distributed.fit` takes them, in their order."""
     if isinstance(data, str | os.PathLike | Source):
         data = [data]
     if isinstance(data, list | tuple):
-        found = [Shard(f"shard {number}{_called(item)}", item) for number, item in enumerate(data)]
+        found = list(_of_items(list(data), client, shard_rows))
     elif hasattr(data, "to_delayed") and hasattr(data, "chunks"):
         found = list(_of_array(data))
     elif hasattr(data, "to_delayed"):
@@ -49,9 +60,57 @@ def shards_of(data: Any) -> list[Shard]:
     return found
 
 
-def _called(item: Any) -> str:
-    """Return the name of a shard that has one, to be put behind its number."""
-    return f" ({os.fspath(item)})" if isinstance(item, str | os.PathLike) else ""
+def _of_items(items: list[Any], client: Any, shard_rows: int | None) -> Iterator[Shard]:
+    """Yield the items of a list, in parts where they are sources or files of many rows."""
+    from dask import delayed
+
+    number = 0
+    for item, files in zip(items, _files(items, client, shard_rows), strict=True):
+        found = extents([count for _, count in files], shard_rows or 1) if files else []
+        if len(found) <= 1:
+            path = _path(item) if not files else files[0][0] or _path(item)
+            yield Shard(f"shard {number}{f' ({path})' if path else ''}", item, None, path)
+            number += 1
+            continue
+        # One for all parts: it may know many files, and may be large.
+        content = item
+        if isinstance(item, Source):
+            content = delayed(item, name=f"onepass-source-{uuid.uuid4().hex}", traverse=False)
+        for extent in found:
+            path, count = files[extent.file]
+            whole = extent.start == 0 and extent.stop == count
+            words = [path] if path else []
+            words += [] if whole else [f"from row {extent.start}"]
+            yield Shard(f"shard {number} ({' '.join(words)})", content, extent, path or None)
+            number += 1
+
+
+def _files(
+    items: list[Any], client: Any, shard_rows: int | None
+) -> list[list[tuple[str, int | None]]]:
+    """Return names and numbers of rows of the files in each item; none for one that stays whole.
+
+    What sources hold is known here. Paths are those of the workers, so workers look.
+    """
+    from dask import delayed
+
+    if shard_rows is None:
+        return [[] for _ in items]
+    paths = [item for item in items if isinstance(item, str | os.PathLike)]
+    looks = [delayed(rows_in, pure=False)(path) for path in paths]
+    there = iter(compute(delayed(list, pure=False)(looks), client) if looks else [])
+    found = []
+    for item in items:
+        if isinstance(item, str | os.PathLike):
+            found.append(next(there) or [])
+        else:
+            found.append((rows_in(item) or []) if isinstance(item, Source) else [])
+    return found
+
+
+def _path(item: Any) -> str | None:
+    """Return the name of a shard that has one."""
+    return os.fspath(item) if isinstance(item, str | os.PathLike) else None
 
 
 def _of_array(array: Any) -> Iterator[Shard]:

@@ -23,3 +23,18 @@ def fold(leaves: Sequence[T], join: Callable[..., T]) -> T:
         groups = [leaves[first : first + FAN_IN] for first in range(0, len(leaves), FAN_IN)]
         leaves = [join(*group) if len(group) > 1 else group[0] for group in groups]
     return leaves[0]
+
+
+def branches(leaves: Sequence[T], most: int) -> list[Sequence[T]]:
+    """Return the leaves in groups, at most so many: folded one by one, then together, as `fold`.
+
+    Examples
+    --------
+    >>> from onepass.distributed.tree import branches
+    >>> branches("abcdefghi", 3)
+    ['abcd', 'efgh', 'i']
+    """
+    size = 1
+    while size * most < len(leaves):
+        size *= FAN_IN
+    return [leaves[first : first + size] for first in range(0, len(leaves), size)]

@@ -18,12 +18,12 @@ def completed(client: Any, futures: list[Any]) -> Iterator[Any]:
     client : distributed.Client
         Theirs.
     futures : list of distributed.Future
-        The first one is done last, up to those that nobody depends on.
+        What to wait for.
 
     Raises
     ------
     ConnectionError
-        The scheduler does not know the first one, and so it is never going to be done.
+        The scheduler does not know some of them, which then are never going to be done.
     """
     done: queue.SimpleQueue[Any] = queue.SimpleQueue()
     for future in futures:
@@ -33,17 +33,20 @@ def completed(client: Any, futures: list[Any]) -> Iterator[Any]:
         try:
             future = done.get(timeout=LOOK_EVERY)
         except queue.Empty:
-            unknown = 0 if _is_known(client, futures[0]) else unknown + 1
+            unknown = 0 if _are_known(client, futures) else unknown + 1
             if unknown >= PATIENCE:
                 raise ConnectionError(
                     f"The scheduler {client.scheduler.address} does not know the work any more"
                 ) from None
-            continue
-        left, unknown = left - 1, 0
-        yield future
+        else:
+            left, unknown = left - 1, 0
+            yield future
 
 
-def _is_known(client: Any, future: Any) -> bool:
-    """Whether a future is done, or its scheduler has its task."""
-    status = client.sync(client.scheduler.get_task_status, keys=[future.key])
-    return status[future.key] is not None or future.done()
+def _are_known(client: Any, futures: list[Any]) -> bool:
+    """Whether every future is done, or its scheduler has its task."""
+    waiting = {future.key: future for future in futures if not future.done()}
+    states = client.sync(client.scheduler.get_task_status, keys=list(waiting))
+    return all(
+        state is not None or waiting[key].done() for key, state in states.items() if key in waiting
+    )
