@@ -3,9 +3,11 @@ import pytest
 
 from onepass import PCA, CappedMSG, ModelFileError, Oja, load
 from onepass.distributed import ShardError, fit
+from onepass.distributed import checkpoint as checkpoints
 from tests.distributed.models import made_rows, same_bits
 
 dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
 
 X = made_rows(1200)
 SEEDED = [kind(3, random_state=3) for kind in (PCA, CappedMSG, Oja)]
@@ -86,3 +88,59 @@ def test_an_error_in_a_shard_is_the_same_without_a_cluster():
     bad = [dask.delayed(part) for part in (X[:5], np.full((5, 12), np.inf))]
     with pytest.raises(ShardError, match="shard 1: X contains inf at row 0, column 0"):
         fit(PCA(3), bad)
+
+
+def test_losing_the_scheduler_costs_what_was_being_done(client, tmp_path):
+    path = tmp_path / "run.onepass"
+    parts = [dask.delayed(part) for part in np.array_split(X, 12)]
+    expected = fit(PCA(3), parts)
+    cluster = distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0"
+    )
+    counted = []
+
+    def lose(rows):
+        counted.append(rows)
+        if len(counted) == 5:
+            cluster.close()
+
+    with (
+        distributed.Client(cluster, set_as_default=False) as lost,
+        pytest.raises(ConnectionError, match="is gone, or the work was cancelled"),
+    ):
+        fit(PCA(3), parts, lost, checkpoint=path, checkpoint_every=1000, progress=lose)
+    saved = load(path).n_samples_seen_
+    assert saved >= 500
+    again = []
+    found = fit(PCA(3), parts, client, checkpoint=path, resume=True, progress=again.append)
+    assert sum(again) == 1200 - saved
+    assert same_bits(found, expected)
+
+
+@pytest.mark.parametrize("every", [0.0, 1000.0])
+def test_checkpoints_in_a_round_come_as_often_as_asked_for(every, tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(checkpoints, "_write", lambda path, run, state, shown: seen.append(shown))
+    fit(PCA(3), shards(Fails(0)), rounds=2, checkpoint=tmp_path / "a", checkpoint_every=every)
+    rows = [model.n_samples_seen_ for model in seen]
+    assert rows == ([200, 400, 600, 800, 1000, 1200] if every == 0.0 else [600, 1200])
+
+
+def test_a_disk_that_is_full_is_no_reason_to_stop(tmp_path, monkeypatch):
+    def full(*content):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(checkpoints, "_write", full)
+    with pytest.warns(RuntimeWarning, match="could not be written .no space left"):
+        found = fit(PCA(3), shards(Fails(0)), checkpoint=tmp_path / "a")
+    assert same_bits(found, fit(PCA(3), shards(Fails(0))))
+
+
+def test_a_file_that_was_changed_is_another_run(tmp_path):
+    path, rows = tmp_path / "run.onepass", tmp_path / "rows.npy"
+    np.save(rows, X)
+    fit(PCA(3), [rows], checkpoint=path)
+    fit(PCA(3), [rows], checkpoint=path, resume=True)
+    np.save(rows, X[:600])
+    with pytest.raises(ValueError, match="another run: its files"):
+        fit(PCA(3), [rows], checkpoint=path, resume=True)

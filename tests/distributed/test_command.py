@@ -1,35 +1,128 @@
 """``onepass fit --workers`` and ``--dask``."""
 
+import os
+import shlex
+
 import numpy as np
+import pytest
 
-from onepass import load
+from onepass import PCA, load
+from onepass.cli.progress import Progress
+from onepass.distributed import fit, fitting
 from tests.cli.commands import onepass, parts, rows
+from tests.distributed.models import same_bits
+
+distributed = pytest.importorskip("distributed")
 
 
-def test_the_command_gives_the_model_of_all_files(client, tmp_path):
-    paths = parts(tmp_path)
-    output = tmp_path / "model.onepass"
-    onepass("fit", *paths, "-k", 2, "-o", output, "--dask", client.scheduler.address)
+@pytest.fixture
+def words(client, tmp_path):
+    """Return the command for five files."""
+    output = tmp_path / "m.onepass"
+    return ["fit", *parts(tmp_path), "-k", 2, "-o", output, "--dask", client.scheduler.address]
+
+
+@pytest.fixture
+def expected(tmp_path):
+    """Return the model of five files."""
+    return fit(PCA(2, random_state=0), parts(tmp_path))
+
+
+def test_the_command_gives_the_model_of_all_files(words, tmp_path, expected):
+    onepass(*words)
+    model = load(tmp_path / "m.onepass")
+    assert same_bits(model, expected)
     X = np.concatenate([rows(60, seed=seed) for seed in range(5)])
-    model = load(output)
     assert model.n_samples_seen_ == len(X)
     np.testing.assert_allclose(model.mean_, X.mean(axis=0))
     variances = np.linalg.eigvalsh(np.cov(X.T))[::-1][:2]
     np.testing.assert_allclose(model.explained_variance_, variances)
+    assert not (tmp_path / "m.onepass.checkpoint").exists()
 
 
-def test_errors_are_one_line(client, tmp_path):
-    paths = parts(tmp_path)
+def test_as_many_workers_as_asked_for(tmp_path, monkeypatch):
+    counts = []
+    run = fitting.run_branches
+
+    def counting(branches, client, progress):
+        counts.append(len(client.scheduler_info()["workers"]))
+        return run(branches, client, progress)
+
+    monkeypatch.setattr(fitting, "run_branches", counting)
+    onepass("fit", *parts(tmp_path), "-k", 2, "-o", tmp_path / "m.onepass", "--workers", 1)
+    assert counts == [1]
+    assert load(tmp_path / "m.onepass").n_samples_seen_ == 300
+
+
+def test_errors_are_one_line(words, tmp_path):
+    *command, _, address = words
+    missing = onepass(*command, "--dask", "nonsense://x", code=2).stderr
+    assert "there is no scheduler" in missing
+    with pytest.raises(ValueError, match="No clients found"):
+        distributed.default_client()
+    piped = onepass("fit", "-", "-k", 2, "--dask", address, code=2, given="1,2\n3,4\n").stderr
+    assert "standard input" in piped
+
+
+def test_what_is_done_is_safe_when_a_file_is_bad(words, tmp_path, expected):
+    path, output = tmp_path / "part-3.npy", tmp_path / "m.onepass"
+    good, stat = path.read_bytes(), path.stat()
     bad = rows(60)
     bad[7, 2] = np.nan
-    np.save(paths[3], bad)
-    words = ["fit", *paths, "-k", 2, "-o", tmp_path / "m.onepass"]
-    cluster = ["--dask", client.scheduler.address]
-    result = onepass(*words, *cluster, code=2)
-    assert "shard 3" in result.stderr
-    assert "part-3.npy, row 8, column [2]" in result.stderr
-    assert "--resume goes with one process" in onepass(*words, "--resume", *cluster, code=2).stderr
-    missing = onepass(*words, "--dask", "nonsense://x", code=2).stderr
-    assert "there is no scheduler" in missing
-    piped = onepass("fit", "-", "-k", 2, *cluster, code=2, given="1,2\n3,4\n").stderr
-    assert "standard input" in piped
+    np.save(path, bad)
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    message = onepass(*words, "--checkpoint-every", 0, code=2).stderr
+    assert f"shard 3 ({path}): {path}, row 8, column [2]" in message
+    saved = load(f"{output}.checkpoint").n_samples_seen_ if "rows are safe" in message else 0
+    path.write_bytes(good)
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    again = onepass(*words, "--resume").stderr
+    assert (f"going on after {saved} rows" if saved else "there is no") in again
+    assert same_bits(load(output), expected)
+
+
+class StopsAt:
+    """Presses Ctrl-C when so many shards are done."""
+
+    def __init__(self, shards, raised):
+        self.left, self.raised = shards, raised
+
+    def __call__(self, rows):
+        self.left -= 1
+        if self.left == 0:
+            raise self.raised
+
+
+@pytest.mark.parametrize(("raised", "code"), [(KeyboardInterrupt, 130), (SystemExit(143), 143)])
+def test_a_signal_leaves_a_checkpoint_and_the_command_that_goes_on(
+    words, tmp_path, monkeypatch, raised, code, expected
+):
+    output, checkpoint = tmp_path / "m.onepass", tmp_path / "m.onepass.checkpoint"
+    with monkeypatch.context() as patch:
+        patch.setattr(Progress, "advance", StopsAt(2, raised))
+        said = onepass(*words, "--checkpoint-every", 0, code=code).stderr.splitlines()
+    saved = load(checkpoint).n_samples_seen_
+    assert 120 <= saved <= 300
+    assert said[-2] == f"onepass: stopped; {saved} rows are saved. To go on:"
+    program, *again = shlex.split(said[-1])
+    assert program == "onepass"
+    replaced = onepass(*words, "--checkpoint-every", 0, "-o", tmp_path / "other.onepass").stderr
+    assert "checkpoint" not in replaced
+    alone = onepass(*words[:-2], "--resume", code=2).stderr
+    assert "of a run with --dask or --workers" in alone
+    other = onepass(*words, "--resume", "-k", 3, code=2).stderr
+    assert "is of another run: its params are not the same" in other
+    assert f"going on after {saved} rows" in onepass(*again).stderr
+    assert same_bits(load(output), expected)
+    assert not checkpoint.exists()
+
+
+def test_an_old_checkpoint_is_replaced_only_with_a_warning(words, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(Progress, "advance", StopsAt(2, KeyboardInterrupt))
+        onepass(*words, "--checkpoint-every", 0, code=130)
+        patch.setattr(Progress, "advance", StopsAt(1, KeyboardInterrupt))
+        early = onepass(*words, "--checkpoint-every", 100, code=130).stderr
+    assert "--resume would have gone on from it" in early
+    assert "stopped" in early
+    assert (tmp_path / "m.onepass.checkpoint").exists()

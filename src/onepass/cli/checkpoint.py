@@ -57,6 +57,8 @@ def save(path: str, model: Any, checkpoint: Checkpoint) -> None:
 def load(path: str) -> tuple[Any, Checkpoint]:
     """Return the model and the checkpoint."""
     header, arrays = model_file.read(path)
+    if "distributed" in header:
+        raise ModelFileError(f"{path}: of a run with --dask or --workers, which goes on with them")
     if "checkpoint" not in header:
         raise ModelFileError(f"{path}: a finished model, and not a checkpoint")
     try:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
-from onepass.cli.guarding import Failure, MachineFailure
+import click
+
+from onepass import model_file
+from onepass.cli import checkpoint as checkpoints
+from onepass.cli.guarding import Failure, MachineFailure, told
 from onepass.cli.progress import Progress
 
 
@@ -35,41 +42,107 @@ def connected(address: str | None, workers: int | None) -> Iterator[Any]:
             yield client
 
 
-def shards_of(
-    source: Any, columns: list[str] | None, skip_non_numeric: bool, *, resume: bool
-) -> list[Any]:
-    """Return a source for each file of a source, for a worker to read."""
-    from onepass.sources import open_source
+@dataclass
+class ClusterFit:
+    """A model on its way, on a cluster.
 
-    if resume:
-        raise Failure("--resume goes with one process: --dask and --workers leave no checkpoint")
-    if "standard input" in source.paths:
-        raise Failure("standard input cannot be shared: --dask and --workers need files")
-    chosen = source.feature_names if skip_non_numeric else columns
-    return [open_source(path, columns=chosen) for path in source.paths]
-
-
-def fit_on_cluster(
-    model: Any, shards: list[Any], client: Any, progress: Progress
-) -> tuple[Any, float]:
-    """Return the model of all shards, and how many seconds that took.
-
-    Parameters
+    Attributes
     ----------
     model : estimator
-        Not fitted.
-    shards : list of FileSource
-        Of one file each.
-    client : distributed.Client
-        From `connected`.
-    progress : Progress
-        Told about every shard that is done.
+        Not fitted before `run`.
+    source : FileSource
+        The rows.
+    output : str
+        Where the model goes.
+    checkpoint_every : float
+        Seconds.
+    resume : bool
+        Whether to go on from the checkpoint, if there is one.
+    old : int
+        When the checkpoint of another run was written, which is to be replaced; else 0.
+    seconds : float
+        How long `run` took.
     """
-    from onepass.distributed import fit
 
-    begin = time.monotonic()
-    try:
-        found = fit(model, shards, client, progress=progress.advance)
-    except ConnectionError as error:
-        raise MachineFailure(str(error)) from error
-    return found, time.monotonic() - begin
+    model: Any
+    source: Any
+    output: str
+    checkpoint_every: float
+    resume: bool
+    old: int = 0
+    seconds: float = 0.0
+
+    def run(self, client: Any, progress: Progress) -> int | None:
+        """Learn from all rows and write the model; return the signal that kept it from that."""
+        from onepass.distributed import fit
+
+        begin = time.monotonic()
+        try:
+            self.model = fit(
+                self.model,
+                self.source,
+                client,
+                checkpoint=self.path,
+                checkpoint_every=self.checkpoint_every,
+                resume=self.resume,
+                progress=progress.advance,
+            )
+        except KeyboardInterrupt:
+            return int(signal.SIGINT)
+        except SystemExit as error:  # what SIGTERM is turned into
+            return int(error.code or 0) - 128
+        except (ValueError, ConnectionError) as error:
+            kind = MachineFailure if isinstance(error, ConnectionError) else Failure
+            raise kind(f"{error}{self._safe()}") from error
+        self.seconds = time.monotonic() - begin
+        try:
+            self.model.save(self.output)
+        except OSError as error:
+            message = f"{self.output} could not be written ({told(error)})"
+            raise MachineFailure(f"{message}{self._safe()}") from error
+        checkpoints.remove(self.output)
+        return None
+
+    @property
+    def path(self) -> str:
+        """Where the checkpoint lies."""
+        return checkpoints.path_for(self.output)
+
+    @property
+    def saved_rows(self) -> int:
+        """Rows in the checkpoint on the disk, 0 if there is none of this run."""
+        if _written(self.path) in (0, self.old):
+            return 0
+        return int(model_file.read(self.path)[0]["n_samples_seen"])
+
+    def _safe(self) -> str:
+        """Return what is to be said about the checkpoint when the work has failed."""
+        rows = self.saved_rows
+        return f"; {rows:,} rows are safe in {self.path}, --resume goes on there" if rows else ""
+
+
+def prepare_on_cluster(
+    model: Any, source: Any, output: str, *, checkpoint_every: float, resume: bool
+) -> ClusterFit:
+    """Return the work to do, and say what becomes of a checkpoint that is there; see `prepare`."""
+    if "standard input" in source.paths:
+        raise Failure("standard input cannot be shared: --dask and --workers need files")
+    checkpoints.remove(output, unfinished_only=True)
+    work = ClusterFit(model, source, output, checkpoint_every, resume)
+    if resume and not _written(work.path):
+        click.echo(f"onepass: there is no {work.path}; beginning at the first row", err=True)
+    elif resume:
+        click.echo(f"onepass: going on after {work.saved_rows:,} rows", err=True)
+    elif _written(work.path):
+        click.echo(
+            f"onepass: warning: {work.path} is of a run that was interrupted, and is going to be "
+            "replaced; --resume would have gone on from it",
+            err=True,
+        )
+        work.old = _written(work.path)
+    return work
+
+
+def _written(path: str) -> int:
+    """Return when a file was written, 0 if it is not there."""
+    return os.stat(path).st_mtime_ns if os.path.exists(path) else 0

@@ -22,7 +22,7 @@ Examples:
   onepass fit rows.npy -k 8 --algorithm capped-msg  one of the paper's algorithms
   zcat log.csv.gz | onepass fit - -k 3              csv from another program
   onepass fit rows.npy -k 8 --report page.html      a page with pictures
-  onepass fit events/*.parquet -k 20 --workers 4    four processes, a file each at a time
+  onepass fit events/*.parquet -k 20 --workers 4    four processes
 
 \b
 Interrupted? Ctrl-C and kill leave a checkpoint beside the model, and every 30 seconds one is
@@ -76,13 +76,13 @@ Memory does not grow with the number of rows. The model file works with `onepass
     default=30.0,
     show_default=True,
     metavar="SECONDS",
-    help="Time between checkpoints; 0 is after every block.",
+    help="Time between checkpoints; 0 is after every block, or every shard of a cluster.",
 )
-@click.option("--dask", metavar="ADDRESS", help="Of a Dask scheduler; each file is a shard.")
+@click.option("--dask", metavar="ADDRESS", help="Of a Dask scheduler whose workers learn.")
 @click.option(
     "--workers",
     type=click.IntRange(min=1),
-    help="Processes on this machine that learn from files at the same time.",
+    help="Processes on this machine that learn at the same time.",
 )
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint, if there is one.")
 @click.option(
@@ -109,8 +109,9 @@ def fit(
 ) -> None:
     """Learn principal components of the rows in DATA, in one pass."""
     from onepass.cli.algorithms import estimator
+    from onepass.cli.cluster import ClusterFit, connected, prepare_on_cluster
     from onepass.cli.expected_rows import expected_rows
-    from onepass.cli.fitting import prepare
+    from onepass.cli.fitting import Fit, prepare
     from onepass.cli.output import check_output
     from onepass.cli.progress import Progress
     from onepass.cli.summary import facts
@@ -136,23 +137,26 @@ def fit(
     _tell_memory(algorithm, n_components, source.n_features)
     total = expected_rows(source)
     exact = source.n_rows is not None
+    work: Fit | ClusterFit
     if dask is not None or workers is not None:
-        from onepass.cli.cluster import connected, fit_on_cluster, shards_of
-
-        shards = shards_of(source, columns, skip_non_numeric, resume=resume)
-        with connected(dask, workers) as client, Progress("fit", total, exact=exact) as progress:
-            model, seconds = fit_on_cluster(model, shards, client, progress)
-        model.save(output)
+        work = prepare_on_cluster(
+            model, source, output, checkpoint_every=checkpoint_every, resume=resume
+        )
+        with (
+            connected(dask, workers) as client,
+            Progress("fit", total, exact=exact, done=work.saved_rows) as progress,
+        ):
+            stopped_by = work.run(client, progress)
     else:
         work = prepare(
             model, source, output, options, checkpoint_every=checkpoint_every, resume=resume
         )
         with Progress("fit", total, exact=exact, done=work.saved_rows) as progress:
             stopped_by = work.run(progress)
-        if stopped_by is not None:
-            _tell_resume(ctx, work.saved_rows)
-            ctx.exit(128 + stopped_by)
-        model, seconds = work.model, work.seconds
+    if stopped_by is not None:
+        _tell_resume(ctx, work.saved_rows)
+        ctx.exit(128 + stopped_by)
+    model, seconds = work.model, work.seconds
     if report is not None:
         model_page(model, report, title=output, data=source.paths)
     found = facts(model, output)
