@@ -23,6 +23,7 @@ from scipy.sparse import issparse
 from onepass.kernels.orthonormal import (
     SOUND,
     USABLE,
+    add_product,
     cholesky,
     householder,
     solve_right,
@@ -31,6 +32,7 @@ from onepass.subspace import Subspace
 
 # Squares outside of this range lose digits to overflow or underflow.
 RANGE = {np.dtype(np.float64): (1e-280, 1e290), np.dtype(np.float32): (1e-24, 1e34)}
+PANEL = 2048  # columns of U and of a block's rows that are in the cache together
 FEW = 8  # sparse rows that may be made dense at once
 
 
@@ -84,13 +86,11 @@ class Block:
 
 
 class Room:
-    """Two arrays that take turns: one holds [U; rows], the other receives the next U."""
+    """Two arrays that take turns: one holds U or [U; rows], the other receives the next U."""
 
     def __init__(self) -> None:
         self._arrays = [np.empty((0, 0)), np.empty((0, 0))]
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_arrays": [np.empty((0, 0)), np.empty((0, 0))]}
+        self._panel = np.empty(0)
 
     def stack(self, basis: NDArray, below: int) -> NDArray:
         """Return [basis; room for `below` rows], without a copy where the basis is there."""
@@ -106,11 +106,17 @@ class Room:
         self._arrays.reverse()
         return self._arrays[0][:rows]
 
+    def panel(self, rows: int, columns: int, dtype: np.dtype) -> NDArray:
+        """Return an array that is used until the next one is asked for."""
+        if self._panel.size < rows * columns or self._panel.dtype != dtype:
+            self._panel = np.empty(rows * columns, dtype)
+        return self._panel[: rows * columns].reshape(rows, columns)
+
     def _fit(self, which: int, rows: int, like: NDArray) -> None:
         """Make array `which` large enough."""
         array = self._arrays[which]
         if len(array) < rows or array.shape[1:] != like.shape[1:] or array.dtype != like.dtype:
-            self._arrays[which] = np.empty((rows + rows // 4, like.shape[1]), like.dtype)
+            self._arrays[which] = np.empty((rows, like.shape[1]), like.dtype)
 
 
 @dataclass(frozen=True)
@@ -144,26 +150,33 @@ class Frame(ABC):
 
 @dataclass(frozen=True)
 class GramFrame(Frame):
-    """The frame ``inv(factor.T) @ mixing @ stack``, never formed; `factor` is upper triangular."""
+    """The frame ``inv(factor.T) @ [U; mixed rows]``, never formed; `factor` is upper triangular.
+
+    `stack` is [U; rows], where that is small enough to have been put together.
+    """
 
     factor: NDArray[np.float64]
-    mixing: NDArray[np.float64] | None
-    stack: NDArray[np.floating]
-    sparse: Any
+    state: Subspace
+    block: Block
+    stack: NDArray[np.floating] | None
 
     def carry(self, coefficients: NDArray, room: Room | None = None) -> NDArray:
         combination = solve_right(coefficients, self.factor)
-        if self.mixing is not None:
-            m = len(self.basis)
-            combination = np.hstack([combination[:, :m], combination[:, m:] @ self.mixing])
-        combination = combination.astype(self.stack.dtype, copy=False)
-        stack, dense = self.stack, len(self.stack)
-        out = np.empty((len(combination), stack.shape[1]), stack.dtype)
-        if room is not None:
-            out = room.receive(len(combination), stack)
-        np.dot(combination[:, :dense], stack, out=out)
-        if self.sparse is not None:
-            out += combination[:, dense:] @ self.sparse
+        basis, block = self.state.basis, self.block
+        m, mixing = len(basis), block.mixing
+        if mixing is not None:
+            combination = np.hstack([combination[:, :m], combination[:, m:] @ mixing])
+        combination = combination.astype(basis.dtype, copy=False)
+        if room is None:
+            out = np.empty((len(combination), basis.shape[1]), basis.dtype)
+        else:
+            out = room.receive(len(combination), basis)
+        if self.stack is not None:
+            return np.dot(combination, self.stack, out=out)
+        np.dot(combination[:, :m], basis, out=out)
+        if block.offset is not None:
+            out += np.outer(combination[:, m], block.offset.astype(basis.dtype, copy=False))
+        add_product(combination[:, combination.shape[1] - block.rows.shape[0] :], block.rows, out)
         return out
 
 
@@ -197,7 +210,6 @@ def find_frame(state: Subspace, block: Block, room: Room, whole: bool) -> Frame 
         In d dimensions.
     block : Block
     room : Room
-        Where [U; rows] is put together.
     whole : bool
         Whether the block has to be taken at once: never None.
     """
@@ -208,7 +220,7 @@ def find_frame(state: Subspace, block: Block, room: Room, whole: bool) -> Frame 
         energy = np.einsum("ij,ij->i", rows, rows)
         return WholeSpace(small, rows, d, energy, False, basis.dtype)
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is found and done again
-        found = _gram_frame(basis, block, room)
+        found = _gram_frame(state, block, room)
     if found is not None:
         return found
     if issparse(block.rows) and not whole and len(block) > FEW:
@@ -225,22 +237,24 @@ def find_frame(state: Subspace, block: Block, room: Room, whole: bool) -> Frame 
     return FormedFrame(small, rows, m, energy, True, vectors, basis.dtype)
 
 
-def _gram_frame(basis: NDArray, block: Block, room: Room) -> GramFrame | None:
+def _gram_frame(state: Subspace, block: Block, room: Room) -> GramFrame | None:
     """Return the frame by Cholesky, or None where the Gram matrix has lost too many digits."""
-    m, dtype, mixing = len(basis), basis.dtype, block.mixing
-    sparse = block.rows if issparse(block.rows) else None
-    if sparse is None:
+    basis, mixing = state.basis, block.mixing
+    m, dtype = len(basis), basis.dtype
+    stack = None
+    if issparse(block.rows):
+        gram = _sparse_gram(basis, block)
+    elif basis.shape[1] > PANEL:
+        gram = _wide_gram(basis, block, room)
+    else:
         stack = room.stack(basis, len(block.rows))
         stack[m:] = block.rows
-    else:
-        stack = room.stack(basis, block.offset is not None)
-        stack[m:] = block.offset
-    gram = _gram(stack, sparse)
-    if (gram.diagonal()[m:] == 0.0).any() and _underflow(gram.diagonal()[m:], stack[m:], sparse):
+        gram = (stack @ stack.T).astype(np.float64, copy=False)
+    energy, left = gram.diagonal()[m:], 1.0
+    if not energy.all() and _underflow(energy, block):
         return None
-    left = 1.0
     if mixing is not None:
-        mixed = np.abs(mixing) @ np.sqrt(gram.diagonal()[m:])
+        mixed = np.abs(mixing) @ np.sqrt(energy)
         gram = _mix(gram, m, mixing)
         left = _left(gram.diagonal()[m:], mixed**2)
     energy = gram.diagonal()[m:].copy()
@@ -248,9 +262,36 @@ def _gram_frame(basis: NDArray, block: Block, room: Room) -> GramFrame | None:
     share = left * cholesky(gram, *RANGE[dtype], coordinates)
     if not share >= USABLE[dtype]:  # nor where it is NaN
         return None
-    sound = share >= SOUND[dtype]
-    small = np.eye(m, len(gram))
-    return GramFrame(small, coordinates, m, energy, sound, gram, mixing, stack, sparse)
+    small, sound = np.eye(m, len(gram)), share >= SOUND[dtype]
+    return GramFrame(small, coordinates, m, energy, sound, gram, state, block, stack)
+
+
+def _wide_gram(basis: NDArray, block: Block, room: Room) -> NDArray[np.float64]:
+    """Return the Gram matrix of [U; rows]: a few columns at a time, which stay in the cache."""
+    d, m = basis.shape[1], len(basis)
+    gram = np.zeros((m + len(block.rows),) * 2)
+    for start in range(0, d, PANEL):
+        columns = slice(start, min(start + PANEL, d))
+        stack = room.panel(m + len(block.rows), columns.stop - start, basis.dtype)
+        stack[:m], stack[m:] = basis[:, columns], block.rows[:, columns]
+        gram += stack @ stack.T
+    return gram
+
+
+def _sparse_gram(basis: NDArray, block: Block) -> NDArray[np.float64]:
+    """Return the Gram matrix of [U; offset; rows] for sparse rows."""
+    rows, m = block.rows, len(basis)
+    front = m + (block.offset is not None)
+    gram = np.empty((front + rows.shape[0],) * 2)
+    gram[:m, :m] = basis @ basis.T
+    gram[front:, :m] = rows @ basis.T
+    gram[front:, front:] = (rows @ rows.T).toarray()
+    if block.offset is not None:
+        gram[m, :m], gram[m, m] = basis @ block.offset, block.offset @ block.offset
+        gram[front:, m] = rows @ block.offset
+    upper = np.triu_indices(len(gram), 1)
+    gram[upper] = gram.T[upper]
+    return gram
 
 
 def _mix(gram: NDArray[np.float64], m: int, mixing: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -269,25 +310,13 @@ def _left(energy: NDArray[np.float64], summands: NDArray[np.float64]) -> float:
     return float((energy[some] / summands[some]).min(initial=1.0))
 
 
-def _underflow(energy: NDArray[np.float64], dense: NDArray, sparse: Any) -> bool:
+def _underflow(energy: NDArray[np.float64], block: Block) -> bool:
     """Whether a row that is not zero has an energy of zero."""
+    shift = int(block.offset is not None)
     for row in np.flatnonzero(energy == 0.0):
-        if row < len(dense) and dense[row].any():
-            return True
-        if row >= len(dense) and sparse[[row - len(dense)]].count_nonzero():
+        if row < shift:
+            if np.any(block.offset):
+                return True
+        elif abs(block.rows[[row - shift]]).max() > 0.0:
             return True
     return False
-
-
-def _gram(stack: NDArray, sparse: Any) -> NDArray[np.float64]:
-    """Return the Gram matrix of [stack; sparse] in double precision."""
-    top = stack @ stack.T
-    if sparse is None:
-        return top if top.dtype == np.float64 else top.astype(np.float64)
-    n = len(top)
-    gram = np.empty((n + sparse.shape[0],) * 2)
-    gram[:n, :n] = top
-    gram[n:, :n] = sparse @ stack.T
-    gram[:n, n:] = gram[n:, :n].T
-    gram[n:, n:] = (sparse @ sparse.T).toarray()
-    return gram

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,5 +91,6 @@ class AdaGradNorm(Schedule):
     def steps(
         self, number: NDArray[np.float64], gradients: NDArray[np.float64], diameter: float
     ) -> NDArray[np.float64]:
-        seen = np.where(gradients > 0, gradients, np.inf)  # nothing seen: the step moves nothing
-        return self.scale * diameter / np.sqrt(2.0) / seen
+        if not gradients[0] > 0:  # nothing seen: the step moves nothing
+            gradients = np.where(gradients > 0, gradients, np.inf)
+        return self.scale * diameter / sqrt(2.0) / gradients

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -24,7 +25,7 @@ from onepass.estimators.checking import (
     is_table,
 )
 from onepass.estimators.fitted import Fitted
-from onepass.estimators.learner import Learner
+from onepass.estimators.learner import Learner, Look
 from onepass.estimators.merging import merge
 from onepass.estimators.persistence import save
 
@@ -102,7 +103,7 @@ class Estimator(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         if learner is not None:
             self._check_unchanged()
         if learner is not None and sample_weight is None and self._is_plain(X, learner):
-            self._learner = learner.with_rows(check_finite(X, "X", None), None)
+            self._learner = learner.with_rows(X, None, check_finite)
             return self
         before = self.__dict__.copy()
         try:
@@ -113,12 +114,15 @@ class Estimator(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
                     raise ValueError("sample_weight needs rows, and X is a source of blocks")
                 learner = self._learn_source(X, learner)
             else:
-                rows = check_rows(self, X, reset=anew)
+                rows = check_rows(self, X, reset=anew, finite=False)
                 weights = check_weights(sample_weight, rows.shape[0])
                 learner = learner or self._learner_for(rows)
-                if rows.dtype != learner.plan.dtype:  # what single precision cannot hold
-                    rows = check_finite(learner.plan.convert(rows), "X", None)
-                learner = learner.with_rows(learner.plan.convert(rows), weights)
+                converted = learner.plan.convert(rows)
+                look: Look | None = partial(check_finite, estimator=self)
+                if weights is not None:  # rows of no weight are left out on the way
+                    check_finite(converted, 0, self)
+                    look = None
+                learner = learner.with_rows(converted, weights, look)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)

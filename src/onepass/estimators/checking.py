@@ -37,15 +37,18 @@ def is_table(X: Any) -> bool:
     return hasattr(X, "columns") or hasattr(X, "column_names") or hasattr(X, "__dataframe__")
 
 
-def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Return X as a finite float array or CSR array of shape (n, d); remember its columns."""
+def check_rows(estimator: Any, X: Any, *, reset: bool, finite: bool = True) -> Any:
+    """Return X as a float array or CSR array of shape (n, d); remember its columns.
+
+    Where `finite` is False, it is left to the caller to look at the entries.
+    """
     _check_present(X, "X")
     options: dict[str, Any] = {"accept_sparse": "csr", "ensure_all_finite": False}
     X = validate_data(
         estimator, X, reset=reset, dtype=[np.float64, np.float32], order="C", **options
     )
-    names = getattr(estimator, "feature_names_in_", None)
-    return check_finite(_as_csr(X), "X", names)
+    X = _as_csr(X)
+    return check_finite(X, 0, estimator) if finite else X
 
 
 def check_block(X: Any, n_features: int | None) -> Any:
@@ -56,7 +59,7 @@ def check_block(X: Any, n_features: int | None) -> Any:
     )
     if n_features is not None and X.shape[1] != n_features:
         raise ValueError(f"A block has {X.shape[1]} features, expected n_features={n_features}")
-    return check_finite(_as_csr(X), "A block", None)
+    return check_finite(_as_csr(X), 0, name="A block")
 
 
 def _is_lazy(X: Any) -> bool:
@@ -90,8 +93,8 @@ def _as_csr(X: Any) -> Any:
     return X
 
 
-def check_finite(X: Any, name: str, columns: Iterable[str] | None) -> Any:
-    """Return X, or say at which row and column it is not finite."""
+def check_finite(X: Any, first: int, estimator: Any = None, name: str = "X") -> Any:
+    """Return X, or say at which row and column it is not finite; `first` is its first row."""
     entries = X.data if sparse.issparse(X) else X
     flat = entries.reshape(-1)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -110,11 +113,12 @@ def check_finite(X: Any, name: str, columns: Iterable[str] | None) -> Any:
             row, column = (int(index) for index in np.argwhere(bad)[0])
             value = X[row, column]
         what = "NaN" if np.isnan(value) else "inf" if np.isinf(value) else f"{value:g}"
-        label = f" ({list(columns)[column]!r})" if columns is not None else ""
+        columns = getattr(estimator, "feature_names_in_", None)
+        label = f" ({columns[column]!r})" if columns is not None else ""
         raise ValueError(
-            f"{name} contains {what} at row {row}, column {column}{label}; all entries must be "
-            f"finite and at most {LARGEST:g}, so that their squares are: leave such rows out or "
-            "fill the gaps first"
+            f"{name} contains {what} at row {first + row}, column {column}{label}; all entries "
+            f"must be finite and at most {LARGEST:g}, so that their squares are: leave such rows "
+            "out or fill the gaps first"
         )
     return X
 

@@ -21,9 +21,10 @@ from onepass.estimators.waiting import Waiting
 from onepass.frames import Block
 from onepass.kernels.centring import centring
 from onepass.kernels.threads import threads_for
-from onepass.moments import Mean, SecondMoment, TrackedMoment
+from onepass.moments import Mean
 
 T = TypeVar("T")
+Look = Callable[[Any, int], object]
 
 
 class Learner(ABC):
@@ -43,7 +44,7 @@ class Learner(ABC):
     _settled: Any
     _shown: Any
 
-    def __init__(self, plan: Plan, second: SecondMoment | TrackedMoment) -> None:
+    def __init__(self, plan: Plan, second: Any) -> None:
         self.plan, self.second = plan, second
         self.mean = Mean(plan.d)
         self.score = Score()
@@ -60,18 +61,25 @@ class Learner(ABC):
         """Return the directions (m, d) along which variances are wanted; None is everywhere."""
         return None
 
-    def push(self, rows: Any, weights: NDArray[np.float64] | None = None) -> None:
-        """Add rows of shape (r, d), checked already: finite, of the plan's dtype and kind."""
+    def push(
+        self, rows: Any, weights: NDArray[np.float64] | None = None, look: Look | None = None
+    ) -> None:
+        """Add rows of shape (r, d), of the plan's dtype and kind.
+
+        `look` is shown every part of them and the number of its first row before it is learned
+        from, when it comes into the processor's cache anyway; it raises what is wrong.
+        """
         self._forget()
         if weights is not None:
             present = weights > 0.0
             rows, weights = rows[present], weights[present]
         total, start = rows.shape[0], 0
-        self.rows_seen += total
         while start < total:
             stop = min(total, start + self.plan.chunk_rows - self.waiting.count)
             part = rows[start:stop] if stop - start < total else rows
             given = None if weights is None else weights[start:stop]
+            if look is not None:
+                look(part, start)
             if stop - start == self.plan.chunk_rows:
                 self._take(part, np.ones(stop - start) if given is None else given)
             else:
@@ -80,8 +88,11 @@ class Learner(ABC):
                     self._take(*self.waiting.rows())
                     self.waiting.clear()
             start = stop
+        self.rows_seen += total
 
-    def with_rows(self, rows: Any, weights: NDArray[np.float64] | None) -> Self:
+    def with_rows(
+        self, rows: Any, weights: NDArray[np.float64] | None, look: Look | None = None
+    ) -> Self:
         """Return a learner that has taken rows: this one, if they only have to wait, or a copy.
 
         Whatever goes wrong on the way, this one is as it was.
@@ -89,7 +100,7 @@ class Learner(ABC):
         twin = self
         if self.waiting.count + rows.shape[0] >= self.plan.chunk_rows:
             twin = self.copy()
-        twin.push(rows, weights)
+        twin.push(rows, weights, look)
         return twin
 
     def settled(self) -> Self:

@@ -27,6 +27,8 @@ class MomentLearner(Learner):
         The number of directions.
     """
 
+    second: SecondMoment
+
     def __init__(self, plan: Plan, second: SecondMoment, k: int) -> None:
         self.k = k
         self.judges: NDArray[np.floating] = np.zeros((0, plan.d))

@@ -51,6 +51,7 @@ class PCALearner(RuleLearner):
         Of its iterates, empty.
     """
 
+    second: SecondMoment
     average: Average
 
     def __init__(

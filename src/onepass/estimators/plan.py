@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-CHUNK_BYTES = 2**22  # a chunk of dense rows stays in the processor's cache
+CHUNK_BYTES = 2**23  # a chunk of dense rows stays in the processor's cache
 
 WIDE = 2000  # from here on sparse rows are much smaller than dense ones
 

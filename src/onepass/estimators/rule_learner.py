@@ -106,8 +106,11 @@ class RuleLearner(Learner):
 
     def _steps(self, norms: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the next step sizes from the norms of the gradients."""
-        number = self.steps_taken + np.arange(1.0, len(norms) + 1)
-        seen = np.hypot.accumulate(np.concatenate([[self.gradients], norms]))[1:]
-        self.steps_taken += len(norms)
+        count = len(norms)
+        number = np.arange(self.steps_taken + 1.0, self.steps_taken + count + 1.0)
+        seen = np.empty(count + 1)
+        seen[0], seen[1:] = self.gradients, norms
+        seen = np.hypot.accumulate(seen)[1:]
+        self.steps_taken += count
         self.gradients = float(seen[-1])
         return self.schedule.steps(number, seen, self.rule.diameter())

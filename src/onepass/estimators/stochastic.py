@@ -21,7 +21,7 @@ from onepass.schedules import AdaGradNorm, Constant, InverseSqrt, Schedule
 from onepass.subspace import Subspace
 
 EXACT_COLUMNS = 256  # up to here the second moment of the rows is kept as a matrix
-THIN_AFTER = 2048  # rows after which variances are known well enough to look at fewer
+THIN_AFTER = 512  # rows after which variances are known well enough to look at fewer
 AVERAGED_SCALE = 16.0  # averaging likes larger steps than the last iterate
 
 

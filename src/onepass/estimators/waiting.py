@@ -27,7 +27,7 @@ class Waiting:
     def __init__(self, room: int, d: int, dtype: np.dtype, is_sparse: bool) -> None:
         self.room, self.count = room, 0
         self._weights = np.ones(room)
-        self._dense = np.empty((0 if is_sparse else room, d), dtype)
+        self._dense = np.empty((0, d), dtype)  # until the first row comes
         self._pieces: list[Any] = []
         self._is_sparse = is_sparse
 
@@ -37,6 +37,8 @@ class Waiting:
         if self._is_sparse:
             self._pieces.append(rows.copy())
         else:
+            if not len(self._dense):
+                self._dense = np.empty((self.room, self._dense.shape[1]), self._dense.dtype)
             self._dense[self.count : stop] = rows
         self._weights[self.count : stop] = 1.0 if weights is None else weights
         self.count = stop
@@ -57,8 +59,11 @@ class Waiting:
         """Return a copy that goes on by itself."""
         twin = Waiting.__new__(Waiting)
         twin.__dict__.update(self.__dict__)
-        twin._weights, twin._dense = self._weights.copy(), self._dense.copy()
-        twin._pieces = list(self._pieces)
+        twin._weights, twin._pieces = self._weights.copy(), list(self._pieces)
+        twin._dense = self._dense[:0]
+        if self.count and not self._is_sparse:
+            twin._dense = np.empty_like(self._dense)
+            twin._dense[: self.count] = self._dense[: self.count]
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
@@ -74,6 +79,6 @@ class Waiting:
         dense, weights = self._dense, self._weights
         self._weights = np.ones(self.room)
         self._weights[: self.count] = weights
-        if not self._is_sparse:
+        if self.count and not self._is_sparse:
             self._dense = np.empty((self.room, dense.shape[1]), dense.dtype)
             self._dense[: self.count] = dense
