@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import signal
 
 import numpy as np
 import pytest
@@ -82,25 +83,25 @@ def test_what_is_done_is_safe_when_a_file_is_bad(words, tmp_path, expected):
 
 
 class StopsAt:
-    """Presses Ctrl-C when so many shards are done."""
+    """Sends a signal when so many shards are done."""
 
-    def __init__(self, shards, raised):
-        self.left, self.raised = shards, raised
+    def __init__(self, shards, number=signal.SIGINT):
+        self.left, self.number = shards, number
 
     def __call__(self, rows):
         self.left -= 1
         if self.left == 0:
-            raise self.raised
+            os.kill(os.getpid(), self.number)
 
 
-@pytest.mark.parametrize(("raised", "code"), [(KeyboardInterrupt, 130), (SystemExit(143), 143)])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_leaves_a_checkpoint_and_the_command_that_goes_on(
-    words, tmp_path, monkeypatch, raised, code, expected
+    words, tmp_path, monkeypatch, number, expected
 ):
     output, checkpoint = tmp_path / "m.onepass", tmp_path / "m.onepass.checkpoint"
     with monkeypatch.context() as patch:
-        patch.setattr(Progress, "advance", StopsAt(2, raised))
-        said = onepass(*words, "--checkpoint-every", 0, code=code).stderr.splitlines()
+        patch.setattr(Progress, "advance", StopsAt(2, number))
+        said = onepass(*words, "--checkpoint-every", 0, code=128 + number).stderr.splitlines()
     saved = load(checkpoint).n_samples_seen_
     assert 120 <= saved <= 300
     assert said[-2] == f"onepass: stopped; {saved} rows are saved. To go on:"
@@ -119,9 +120,9 @@ def test_a_signal_leaves_a_checkpoint_and_the_command_that_goes_on(
 
 def test_an_old_checkpoint_is_replaced_only_with_a_warning(words, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(Progress, "advance", StopsAt(2, KeyboardInterrupt))
+        patch.setattr(Progress, "advance", StopsAt(2))
         onepass(*words, "--checkpoint-every", 0, code=130)
-        patch.setattr(Progress, "advance", StopsAt(1, KeyboardInterrupt))
+        patch.setattr(Progress, "advance", StopsAt(1))
         early = onepass(*words, "--checkpoint-every", 100, code=130).stderr
     assert "--resume would have gone on from it" in early
     assert "stopped" in early

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 import click
@@ -15,6 +18,7 @@ import click
 from onepass import model_file
 from onepass.cli import checkpoint as checkpoints
 from onepass.cli.guarding import Failure, MachineFailure, told
+from onepass.cli.interruption import Interruption
 from onepass.cli.progress import Progress
 
 
@@ -33,13 +37,37 @@ def connected(address: str | None, workers: int | None) -> Iterator[Any]:
         with client:
             yield client
     else:
-        with (
-            LocalCluster(
-                n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0"
-            ) as cluster,
-            Client(cluster, set_as_default=False) as client,
-        ):
+        with _deaf_to_interrupts():
+            cluster = LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                dashboard_address="127.0.0.1:0",
+                silence_logs=logging.CRITICAL,  # errors are told once, by this process
+            )
+        with cluster, Client(cluster, set_as_default=False) as client:
             yield client
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Have processes that are started here ignore Ctrl-C, which a terminal sends to all of them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+class Urgent(Interruption):
+    """Signals that end waiting at once: work that is lost with it is only that of the cluster."""
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        """Note the first signal, and raise."""
+        self.signal = self.signal or number
+        raise KeyboardInterrupt
 
 
 @dataclass
@@ -77,31 +105,40 @@ class ClusterFit:
         from onepass.distributed import fit
 
         begin = time.monotonic()
-        try:
-            self.model = fit(
-                self.model,
-                self.source,
-                client,
-                checkpoint=self.path,
-                checkpoint_every=self.checkpoint_every,
-                resume=self.resume,
-                progress=progress.advance,
-            )
-        except KeyboardInterrupt:
-            return int(signal.SIGINT)
-        except SystemExit as error:  # what SIGTERM is turned into
-            return int(error.code or 0) - 128
-        except (ValueError, ConnectionError) as error:
-            kind = MachineFailure if isinstance(error, ConnectionError) else Failure
-            raise kind(f"{error}{self._safe()}") from error
-        self.seconds = time.monotonic() - begin
+        with Urgent() as interruption:
+
+            def advance(rows: int) -> None:
+                progress.advance(rows)
+                if interruption.signal is not None:  # lost where nothing can be raised
+                    raise KeyboardInterrupt
+
+            try:
+                self.model = fit(
+                    self.model,
+                    self.source,
+                    client,
+                    checkpoint=self.path,
+                    checkpoint_every=self.checkpoint_every,
+                    resume=self.resume,
+                    progress=advance,
+                )
+                self.seconds = time.monotonic() - begin
+                self._save()
+            except KeyboardInterrupt:
+                return interruption.signal or int(signal.SIGINT)
+            except (ValueError, ConnectionError) as error:
+                kind = MachineFailure if isinstance(error, ConnectionError) else Failure
+                raise kind(f"{error}{self._safe()}") from error
+        return None
+
+    def _save(self) -> None:
+        """Write the model and remove the checkpoint; where that fails, the checkpoint is kept."""
         try:
             self.model.save(self.output)
         except OSError as error:
             message = f"{self.output} could not be written ({told(error)})"
             raise MachineFailure(f"{message}{self._safe()}") from error
         checkpoints.remove(self.output)
-        return None
 
     @property
     def path(self) -> str:
