@@ -57,15 +57,19 @@ def blocks(
 
 def fill(block: NDArray[np.floating], rows: Any, names: list[str]) -> None:
     """Copy the named columns of a record batch into a block, missing values as NaN."""
+    for j, name in enumerate(names):
+        block[:, j] = numbers(rows.column(name))
+
+
+def numbers(column: Any) -> NDArray[Any]:
+    """Return the numbers of an Arrow array, missing ones as NaN; a copy only where one is due."""
     import pyarrow as pa
 
-    for j, name in enumerate(names):
-        column = rows.column(name)
-        plain = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
-        if column.null_count or not plain:
-            column = column.cast(pa.float64(), safe=False).fill_null(np.nan)
-        # Arrow's own conversion would import pandas, and its memory with it.
-        block[:, j] = np.from_dlpack(column)
+    plain = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+    if column.null_count or not plain:
+        column = column.cast(pa.float64(), safe=False).fill_null(np.nan)
+    # Arrow's own conversion would import pandas, and its memory with it.
+    return np.from_dlpack(column)
 
 
 def _is_number(kind: Any) -> bool:
