@@ -1,10 +1,10 @@
 """Measure what distributed work costs, and work out what that means for 10 to 1,000 workers.
 
-    python -m benchmarks.distributed [--plot docs/distributed] [--speed] [--rounds]
+    python -m benchmarks.distributed [--plot docs/distributed] [--speed] [--memory] [--rounds]
 
 One shard's learning, one merge, one message and one task of Dask are measured; the rest is
 arithmetic, in `predicted`. Times are of the processor, so that a busy machine does little harm,
-but for `--speed`, which needs two idle cores.
+but for `--speed`, which needs two idle cores and is all that is done then, in about a minute.
 """
 
 from __future__ import annotations
@@ -12,13 +12,18 @@ from __future__ import annotations
 import argparse
 import math
 import pickle
+import resource
 import time
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from onepass import ERM, PCA
+from onepass import ERM, PCA, CappedMSG
 from onepass.distributed import fit
 from onepass.distributed.learning import join, learn
 from onepass.distributed.tree import FAN_IN
@@ -43,7 +48,23 @@ def shard(d: int, rows: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(rows, d)) * np.linspace(3.0, 0.5, d)
 
 
-def best_of(times: int, work, clock=time.process_time) -> float:
+@contextmanager
+def cluster_of(workers: int) -> Iterator[Any]:
+    """Give a client of so many processes."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def best_of(
+    times: int, work: Callable[[], Any], clock: Callable[[], float] = time.process_time
+) -> float:
     best = math.inf
     for _ in range(times):
         begin = clock()
@@ -61,7 +82,7 @@ def measured(d: int, k: int, task: float) -> Costs:
     return Costs(d, k, learning / ROWS, merging, len(pickle.dumps(models[0])), task)
 
 
-def task_seconds(client) -> float:
+def task_seconds(client: Any) -> float:
     """Return what one task costs Dask's scheduler, from thousands that do nothing."""
     client.gather(client.map(int, range(100), pure=False))
     # The scheduler runs in this process, the worker does not.
@@ -111,22 +132,52 @@ def draw(costs: Costs, stem: str) -> None:
 def compare_speed() -> None:
     """Print how much faster two workers are than one; the machine has to be idle."""
     from dask import delayed
-    from distributed import Client, LocalCluster
+    from distributed import wait
 
     seconds = {}
     for count in (1, 2):
-        with (
-            LocalCluster(count, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
-            Client(cluster) as client,
-        ):
-            shards = [delayed(shard)(80, 50_000, seed) for seed in range(8)]
-            kept = [client.persist(part, workers=None) for part in shards]
-            fit(PCA(8), kept[:2], client)  # compiled code is loaded
-            seconds[count] = best_of(
-                3, lambda c=client, s=kept: fit(PCA(8), s, c), time.perf_counter
-            )
-    print(f"\n1 worker {seconds[1]:.2f} s, 2 workers {seconds[2]:.2f} s: "
+        with cluster_of(count) as client:
+            shards = [delayed(shard)(80, 25_000, seed) for seed in range(16)]
+            kept = client.persist(shards)
+            wait(kept)
+            fit(PCA(8), kept[:4], client)  # compiled code is loaded
+            seconds[count] = best_of(3, partial(fit, PCA(8), kept, client), time.perf_counter)
+    print(f"1 worker {seconds[1]:.2f} s, 2 workers {seconds[2]:.2f} s: "
           f"{seconds[1] / seconds[2]:.2f} times as fast")  # fmt: skip
+
+
+def peak_memory() -> float:
+    """Return the most megabytes that this process has had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def show_memory() -> None:
+    """Print what a worker needs at most, against the number of shards."""
+    from dask import delayed
+
+    print("\n| shards | MB in a new worker | MB at most |")
+    print("|---|---|---|")
+    for count in (4, 16, 64, 256):
+        with cluster_of(1) as client:
+            fit(PCA(8), [delayed(shard)(784, 2000, 0)], client)
+            new = max(client.run(peak_memory).values())
+            fit(PCA(8), [delayed(shard)(784, 2000, seed) for seed in range(count)], client)
+            most = max(client.run(peak_memory).values())
+        print(f"| {count} | {new:.0f} | {most:.0f} |", flush=True)
+
+
+def show_sizes() -> None:
+    """Print how many rows of d numbers a shard sends."""
+    print("\n| algorithm | k | 80 columns | 300 | 1,000 | 5,000 |")
+    print("|---|---|---|---|---|---|")
+    for kind in (PCA, CappedMSG):
+        for k in (2, 8, 32):
+            cells = []
+            for d in (80, 300, 1000, 5000):
+                parts = [learn(kind(k), None, shard(d, 1500, seed), "shard") for seed in range(2)]
+                most = max(len(pickle.dumps(each)) for each in (*parts, join(*parts)))
+                cells.append(f"{most / 8 / d:.0f}")
+            print(f"| {kind.__name__} | {k} | {' | '.join(cells)} |", flush=True)
 
 
 def compare_rounds() -> None:
@@ -159,13 +210,12 @@ def main() -> None:
     parser.add_argument("--plot", metavar="STEM", help="draw STEM.png and STEM.svg")
     parser.add_argument("--speed", action="store_true", help="two workers against one")
     parser.add_argument("--rounds", action="store_true", help="accuracy of rounds")
+    parser.add_argument("--memory", action="store_true", help="of a worker, against shards")
     args = parser.parse_args()
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(1, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
-        Client(cluster) as client,
-    ):
+    if args.speed:
+        compare_speed()
+        return
+    with cluster_of(1) as client:
         task = task_seconds(client)
     print("| columns | k | us a row | ms a merge | kB a model | rows of d numbers | us a task |")
     print("|---|---|---|---|---|---|---|")
@@ -183,12 +233,13 @@ def main() -> None:
             print(f"| {c.d} | {c.k} | {rows:,} | {cells} |")
     if args.plot:
         draw(found[1], args.plot)
+    show_sizes()
+    if args.memory:
+        show_memory()
     if args.rounds:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             compare_rounds()
-    if args.speed:
-        compare_speed()
 
 
 if __name__ == "__main__":
