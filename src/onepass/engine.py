@@ -85,6 +85,10 @@ class Engine:
         self.rule, self.batch, self.averaging = rule, batch, averaging
         self._room = Room()
 
+    def begin(self) -> None:
+        """Be sure of nothing: how orthonormal the next state's basis is will be looked at."""
+        self._room.sure_of = None
+
     def advance(self, state: Subspace, block: Block, steps: Steps) -> Outcome:
         """Take a block. `steps` gives the step sizes from the norms of the gradients."""
         frame = find_frame(state, block, self._room, whole=self.batch)
@@ -136,6 +140,7 @@ class Engine:
         basis = frame.carry(moved.basis, self._room)
         if not frame.sound:
             basis = orthonormal(basis)
+        self._room.sure_of = basis
         if self.rule.k == self.rule.d:  # all directions capture everything
             captured = frame.energy
         return Outcome(Subspace(basis, moved.weights, moved.rest), frame.energy, captured, iterates)

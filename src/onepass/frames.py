@@ -28,6 +28,7 @@ from onepass.kernels.orthonormal import (
     householder,
     solve_right,
 )
+from onepass.kernels.sparse_rows import add_rows, gram_of_rows, project_rows
 from onepass.subspace import Subspace
 
 # Squares outside of this range lose digits to overflow or underflow.
@@ -90,7 +91,8 @@ class Room:
 
     def __init__(self) -> None:
         self._arrays = [np.empty((0, 0)), np.empty((0, 0))]
-        self._panel = np.empty(0)
+        self._panel, self._zeros = np.empty(0), np.zeros(0)
+        self.sure_of: NDArray | None = None  # a basis that was made orthonormal not long ago
 
     def stack(self, basis: NDArray, below: int) -> NDArray:
         """Return [basis; room for `below` rows], without a copy where the basis is there."""
@@ -105,6 +107,20 @@ class Room:
         self._fit(1, rows, like)
         self._arrays.reverse()
         return self._arrays[0][:rows]
+
+    def receive_columns(self, count: int, like: NDArray) -> NDArray:
+        """Return room for the next basis as the columns of a (d, count) array."""
+        self._arrays.reverse()
+        size = count * like.shape[1]
+        if self._arrays[0].size < size or self._arrays[0].dtype != like.dtype:
+            self._arrays[0] = np.empty(size, like.dtype)
+        return self._arrays[0].reshape(-1)[:size].reshape(-1, count)
+
+    def zeros(self, size: int) -> NDArray[np.float64]:
+        """Return an array of zeros, which whoever uses it leaves as such."""
+        if len(self._zeros) < size:
+            self._zeros = np.zeros(size)
+        return self._zeros
 
     def panel(self, rows: int, columns: int, dtype: np.dtype) -> NDArray:
         """Return an array that is used until the next one is asked for."""
@@ -167,17 +183,28 @@ class GramFrame(Frame):
         if mixing is not None:
             combination = np.hstack([combination[:, :m], combination[:, m:] @ mixing])
         combination = combination.astype(basis.dtype, copy=False)
-        if room is None:
-            out = np.empty((len(combination), basis.shape[1]), basis.dtype)
-        else:
-            out = room.receive(len(combination), basis)
+        room = room or Room()
+        if issparse(block.rows):
+            return self._carry_sparse(combination, room)
+        out = room.receive(len(combination), basis)
         if self.stack is not None:
             return np.dot(combination, self.stack, out=out)
         np.dot(combination[:, :m], basis, out=out)
-        if block.offset is not None:
-            out += np.outer(combination[:, m], block.offset.astype(basis.dtype, copy=False))
-        add_product(combination[:, combination.shape[1] - block.rows.shape[0] :], block.rows, out)
+        add_product(combination[:, m:], block.rows, out)
         return out
+
+    def _carry_sparse(self, combination: NDArray, room: Room) -> NDArray:
+        """Carry to columns side by side, which is how sparse rows meet them."""
+        basis, rows, offset = self.state.basis, self.block.rows, self.block.offset
+        m = len(basis)
+        out = room.receive_columns(len(combination), basis)
+        np.dot(basis.T, combination[:, :m].T, out=out)
+        if offset is not None:
+            out += np.outer(offset.astype(basis.dtype, copy=False), combination[:, m])
+            m += 1
+        coefficients = np.ascontiguousarray(combination[:, m:].T)
+        add_rows(rows.indptr, rows.indices, rows.data, coefficients, out)
+        return out.T
 
 
 @dataclass(frozen=True)
@@ -243,7 +270,7 @@ def _gram_frame(state: Subspace, block: Block, room: Room) -> GramFrame | None:
     m, dtype = len(basis), basis.dtype
     stack = None
     if issparse(block.rows):
-        gram = _sparse_gram(basis, block)
+        gram = _sparse_gram(basis, block, room)
     elif basis.shape[1] > PANEL:
         gram = _wide_gram(basis, block, room)
     else:
@@ -278,19 +305,21 @@ def _wide_gram(basis: NDArray, block: Block, room: Room) -> NDArray[np.float64]:
     return gram
 
 
-def _sparse_gram(basis: NDArray, block: Block) -> NDArray[np.float64]:
+def _sparse_gram(basis: NDArray, block: Block, room: Room) -> NDArray[np.float64]:
     """Return the Gram matrix of [U; offset; rows] for sparse rows."""
     rows, m = block.rows, len(basis)
+    csr = rows.indptr, rows.indices, rows.data
     front = m + (block.offset is not None)
     gram = np.empty((front + rows.shape[0],) * 2)
-    gram[:m, :m] = basis @ basis.T
-    gram[front:, :m] = rows @ basis.T
-    gram[front:, front:] = (rows @ rows.T).toarray()
+    # Without a look at it now and then, rounding would add up.
+    gram[:m, :m] = np.eye(m) if basis is room.sure_of else basis @ basis.T
+    project_rows(*csr, np.ascontiguousarray(basis.T), gram[front:])
+    gram_of_rows(*csr, room.zeros(rows.shape[1]), gram[front:, front:])
     if block.offset is not None:
         gram[m, :m], gram[m, m] = basis @ block.offset, block.offset @ block.offset
-        gram[front:, m] = rows @ block.offset
-    upper = np.triu_indices(len(gram), 1)
-    gram[upper] = gram.T[upper]
+        gram[front:, m] = gram[m, front:] = rows @ block.offset
+        gram[:m, m] = gram[m, :m]
+    gram[:m, front:] = gram[front:, :m].T
     return gram
 
 

@@ -91,6 +91,7 @@ class PCALearner(RuleLearner):
         if self.validation.hopeless() and self.validation.chunks % SELDOM:
             self._pass_by(rows, weights)
         else:
+            self._engine.begin()
             for block in self._blocks(rows, weights):
                 self._advance(block)
         self.second.update(rows, weights, before, self.mean)

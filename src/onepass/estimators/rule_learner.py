@@ -75,6 +75,7 @@ class RuleLearner(Learner):
 
     def _absorb(self, rows: Any, weights: NDArray[np.float64]) -> None:
         before = self.mean.copy()
+        self._engine.begin()
         scores = []
         for block in self._blocks(rows, weights):
             leading = self.average.leading(self.rule.k) if self.average else None

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 from scipy.linalg.blas import dgemm, sgemm
 from scipy.linalg.lapack import dpotrf, dtrtrs
-from scipy.sparse import issparse
 
 from onepass.kernels.compiling import jit
 
@@ -81,13 +78,11 @@ def cholesky(
     return least
 
 
-def add_product(left: NDArray[np.floating], right: Any, out: NDArray[np.floating]) -> None:
-    """Add ``left @ right`` to `out`, all of one dtype; `right` may be sparse."""
-    if issparse(right):
-        out += left @ right
-    else:  # the transposes are what BLAS calls a matrix; it adds in place
-        gemm = dgemm if out.dtype == np.float64 else sgemm
-        gemm(1.0, right.T, left.T, beta=1.0, c=out.T, overwrite_c=True)
+def add_product(left: NDArray, right: NDArray, out: NDArray) -> None:
+    """Add ``left @ right`` to `out`, all of one dtype and `out` in C order."""
+    gemm = dgemm if out.dtype == np.float64 else sgemm
+    # The transposes are what BLAS calls a matrix; it adds in place.
+    gemm(1.0, right.T, left.T, beta=1.0, c=out.T, overwrite_c=True)
 
 
 def solve_right(coefficients: NDArray[np.float64], factor: NDArray[np.float64]) -> NDArray:
