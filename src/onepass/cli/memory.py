@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-PROGRAM = 240 << 20  # Python with NumPy, SciPy, scikit-learn, numba, pandas and pyarrow
+PROGRAM = 250 << 20  # Python with NumPy, SciPy, scikit-learn, numba and pyarrow
 READING = 48 << 20  # blocks that were read ahead, and what they are made of
-_PARQUET_COLUMN = 3 << 20  # what pyarrow holds of each column of a large row group
-_PARQUET = 192 << 20  # from here on columns are read one after the other
+_COLUMN = 256 << 10  # of a parquet file, where its pages are so long that they are read in parts
+_COLUMNS = 192 << 20  # files of very many columns have few rows in a page
 _CHUNK = 4 << 20
 _ROWS_AT_ONCE = 48
 
@@ -30,13 +30,13 @@ def estimate(algorithm: str, n_components: int | float, n_features: int) -> int:
     Examples
     --------
     >>> shown(estimate("pca", 8, 100))
-    '505 MB'
+    '348 MB'
     >>> shown(estimate("erm", 8, 50_000))
     '75.0 GB'
     """
     d = n_features
     k = min(d, n_components if isinstance(n_components, int) else 100)
-    return PROGRAM + READING + min(_PARQUET, d * _PARQUET_COLUMN) + learning(algorithm, k, d)
+    return PROGRAM + READING + min(_COLUMNS, d * _COLUMN) + learning(algorithm, k, d)
 
 
 def learning(algorithm: str, k: int, d: int) -> int:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 import sys
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from rich.console import Console
-from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
 
 
 class Progress:
@@ -29,24 +28,15 @@ class Progress:
 
     def __init__(self, label: str, total: int | None, *, exact: bool = True, done: int = 0) -> None:
         self.visible = sys.stderr.isatty()
-        of = "" if total is None else f" of {'' if exact else '~'}{total:,}"
-        self._bar = Bar(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=12),
-            TextColumn(f"{{task.completed:,.0f}}{of} rows"),
-            TextColumn("{task.fields[rate]}"),
-            TextColumn("{task.fields[captured]}"),
-            TimeElapsedColumn() if total is None else TimeRemainingColumn(),
-            TextColumn("" if total is None else "left"),
-            console=Console(stderr=True),
-            transient=True,
-            refresh_per_second=4,
-            disable=not self.visible,
-        )
-        self._task = self._bar.add_task(label, total=total, completed=done, rate="", captured="")
+        if self.visible:
+            self._bar = _bar(total, exact=exact)
+            self._task = self._bar.add_task(
+                label, total=total, completed=done, rate="", captured=""
+            )
 
     def __enter__(self) -> Self:
-        self._bar.start()
+        if self.visible:
+            self._bar.start()
         return self
 
     def __exit__(
@@ -55,7 +45,8 @@ class Progress:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._bar.stop()
+        if self.visible:
+            self._bar.stop()
 
     def advance(self, rows: int) -> None:
         """Count rows that are done."""
@@ -66,5 +57,31 @@ class Progress:
 
     def captured(self, share: float) -> None:
         """Show the share of variance captured so far."""
-        if math.isfinite(share):
+        if self.visible and math.isfinite(share):
             self._bar.update(self._task, captured=f"{share:.1%} captured")
+
+
+def _bar(total: int | None, *, exact: bool) -> Bar:
+    """Return the line, for a number of rows that is known, estimated or not known."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    of = "" if total is None else f" of {'' if exact else '~'}{total:,}"
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=12),
+        TextColumn(f"{{task.completed:,.0f}}{of} rows"),
+        TextColumn("{task.fields[rate]}"),
+        TextColumn("{task.fields[captured]}"),
+        TimeElapsedColumn() if total is None else TimeRemainingColumn(),
+        TextColumn("" if total is None else "left"),
+        console=Console(stderr=True),
+        transient=True,
+        refresh_per_second=4,
+    )

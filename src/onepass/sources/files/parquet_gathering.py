@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from onepass.sources.buffers import Buffers
 from onepass.sources.files.columnar import numbers
 
-_GATHERED = 1 << 23  # bytes of a stretch
+_GATHERED = 1 << 24  # bytes of a stretch
 _MOST_TIMES = 4  # that a page is read, if it has too many rows for a stretch
 
 

@@ -132,19 +132,24 @@ class ColumnPages:
                     raise
                 length *= 4
 
-    def _small_file(self, pages: list[Page]) -> bytearray:
-        """Return a parquet file of some pages."""
+    def _small_file(self, pages: list[Page]) -> Any:
+        """Return a parquet file of some pages, as a pyarrow.Buffer."""
+        import pyarrow as pa
+
         needed = any(page.by_dictionary for page in pages)
         dictionary = self._dictionary if needed else Page(0, 0, 0, 0, False)
         first, last = pages[0], pages[-1]
         shared, own = dictionary.end - dictionary.begin, last.end - first.begin
         start = len(_MAGIC)
         footer = self._footer(last.last - first.row, start, shared, own)
-        content = bytearray(start + shared + own)
-        content[:start] = _MAGIC
-        self._copy(dictionary.begin, memoryview(content)[start : start + shared])
-        self._copy(first.begin, memoryview(content)[start + shared :])
-        content += footer + len(footer).to_bytes(4, "little") + _MAGIC
+        footer += len(footer).to_bytes(4, "little") + _MAGIC
+        # Memory that was used before is at hand there, and new memory takes longer than reading.
+        content = pa.allocate_buffer(start + shared + own + len(footer))
+        view = memoryview(content).cast("B")
+        view[:start] = _MAGIC
+        self._copy(dictionary.begin, view[start : start + shared])
+        self._copy(first.begin, view[start + shared : -len(footer)])
+        view[-len(footer) :] = footer
         return content
 
     def _copy(self, begin: int, out: memoryview) -> None:
