@@ -83,6 +83,28 @@ def test_thirty_workers_killed_at_random_moments():
         killed += killer.kills
 
 
+def peak_memory():
+    """Return the most megabytes that this process has had since it was started."""
+    with open("/proc/self/status") as file:
+        return int(file.read().partition("VmHWM:")[2].split()[0]) / 1024
+
+
+def wide(number):
+    """Return 500 rows of 2,000 columns, 8 MB, whose model has as much."""
+    return np.random.default_rng(number).normal(size=(500, 2000))
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="needs Linux")
+def test_the_memory_of_a_worker_is_flat_in_the_number_of_shards():
+    with cluster_of(1) as cluster, distributed.Client(cluster) as client:
+        peaks = []
+        for count in (30, 150):
+            fit(PCA(20), [dask.delayed(wide)(number) for number in range(count)], client)
+            peaks.extend(client.run(peak_memory).values())
+    print(f"MB at most: {peaks}")
+    assert peaks[1] - peaks[0] < 60  # 120 more shards would be 960, and so would their models
+
+
 class Killer:
     """Kills a worker of a cluster now and then, as long as another one is there."""
 

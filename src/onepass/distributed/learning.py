@@ -10,6 +10,7 @@ from scipy import sparse
 
 from onepass.distributed.carrying import begin, leave
 from onepass.distributed.excerpt import Excerpt, Extent
+from onepass.distributed.mixing import mix
 from onepass.distributed.one_thread import one_thread
 from onepass.estimators.merging import merge
 from onepass.sources import Source, open_source
@@ -69,6 +70,7 @@ def learn(
             model._learner = model._learner.settled()
             leave(model, start)
             model._learner.second.lighten()
+            mix(model._learner.second)
     except Exception as error:
         raise ShardError(f"{label}: {error or type(error).__name__}") from error
     return Learned(model, label)
