@@ -28,6 +28,13 @@ def test_help_teaches_with_examples(command):
     assert f"onepass {command}" in text
 
 
+@pytest.mark.parametrize("command", [None, *COMMANDS])
+def test_help_fits_a_terminal_of_eighty_columns(command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = run(*[command] * (command is not None), "--help").stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+
+
 def test_help_imports_next_to_nothing():
     code = (
         "import sys, onepass.cli; "

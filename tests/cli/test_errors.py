@@ -52,7 +52,7 @@ BAD = {
     "empty": (lambda f: (f / "bad.csv").write_text(""), "bad.csv", [], ["bad.csv", "empty"]),
     "absent": (lambda f: None, "bad.csv", [], ["bad.csv", "there is no such file"]),
     "format": (lambda f: (f / "bad.doc").write_text("?"), "bad.doc", [], ["bad.doc", ".parquet"]),
-    "too many": (bad_csv("77.0", "7"), "bad.csv", ["-k", "4"], ["n_components=4", "3"]),
+    "too many": (bad_csv("77.0", "7"), "bad.csv", ["-k", "4"], ["-k 4", "3 columns"]),
 }
 
 

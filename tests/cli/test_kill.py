@@ -69,13 +69,14 @@ def test_killed_runs_end_like_an_undisturbed_one(tmp_path, kills):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no pseudo-terminal")
-def test_progress_on_a_terminal_only(tmp_path):
+@pytest.mark.parametrize(("width", "rows_shown"), [(120, b"of 20,000 rows"), (60, b".0%")])
+def test_progress_on_a_terminal_only(tmp_path, width, rows_shown):
     np.save(tmp_path / "a.npy", rows(20_000, 40))
     words = ["fit", tmp_path / "a.npy", "-k", 3, "--algorithm", "capped-msg", "-o", tmp_path / "m"]
     _, said = finish(start(*words, stderr=subprocess.PIPE))
     assert said == ""
     ours, theirs = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": str(width)}
     process = start(*words, stderr=theirs, env=environment)
     os.close(theirs)
     shown = b""
@@ -88,6 +89,6 @@ def test_progress_on_a_terminal_only(tmp_path):
         os.close(ours)
     out, _ = finish(process)
     assert "3 components of 40 columns from 20,000 rows" in out
-    for part in (b"of 20,000 rows", b"rows/s", b"% captured", b"left", b"MB of memory"):
+    for part in (rows_shown, b"rows/s", b"% captured", b"left", b"MB of memory"):
         assert part in shown
     assert onepass.load(tmp_path / "m").n_samples_seen_ == 20_000

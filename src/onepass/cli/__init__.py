@@ -27,21 +27,19 @@ __all__ = ["main"]
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="""\b
 Start here:
-  onepass demo                                      see all of it on a small data set
-  onepass fit events/*.parquet -k 20                learn 20 components in one pass
-  onepass info model.onepass                        what was learned
-  onepass score model.onepass more.parquet          the share of variance captured there
+  onepass demo                                   all of it, on small data
+  onepass fit events/*.parquet -k 20             learn 20 components in a pass
+  onepass info model.onepass                     what was learned
+  onepass score model.onepass more.parquet       share of variance captured
   onepass transform model.onepass more.parquet -o coordinates.npy
 
-\b
 Formats are told by the suffix: npy, npz (dense and scipy sparse), csv, csv.gz, parquet, arrow,
 feather, h5, zarr, svmlight. Folders and quoted patterns work too, and - is csv on standard input.
 
 \b
 Completion of commands and options with the tab key:
-  eval "$(onepass completion bash)"                 in ~/.bashrc; zsh and fish work alike
+  eval "$(onepass completion bash)"              in ~/.bashrc; zsh, fish alike
 
-\b
 Exit codes: 0 done, 1 a file could not be written, 2 wrong usage or bad data, 130 stopped by
 Ctrl-C. `onepass COMMAND --help` explains a command with examples.""",
 )

@@ -17,8 +17,8 @@ TRAIN, HELD_OUT = "digits.csv", "held-out.csv"
     short_help="Show all of it on a small data set.",
     epilog="""\b
 Examples:
-  onepass demo                                      in a folder that is removed afterwards
-  onepass demo --keep digits                        in ./digits, to look at the files""",
+  onepass demo                                   in a folder that is removed
+  onepass demo --keep digits                     in ./digits, to look at""",
 )
 @click.option(
     "--keep",

@@ -14,22 +14,20 @@ from onepass.cli.options import ComponentCount, columns_options, data_argument, 
 @click.command(
     epilog="""\b
 Examples:
-  onepass fit events/*.parquet -k 20                20 components of all files, in one pass
-  onepass fit events/ -k 20 -o events.onepass       the same, of all files in a folder
-  onepass fit data.csv -k 0.95                      as many as capture 95% of the variance
+  onepass fit events/*.parquet -k 20             all files, in one pass
+  onepass fit events/ -k 20 -o events.onepass    all files in a folder
+  onepass fit data.csv -k 0.95                   for 95% of the variance
   onepass fit data.csv -k 2 --columns height,weight
-  onepass fit data.csv -k 2 --skip-non-numeric      every column that holds numbers
-  onepass fit rows.npy -k 8 --algorithm capped-msg  one of the paper's algorithms
-  zcat log.csv.gz | onepass fit - -k 3              csv from another program
-  onepass fit rows.npy -k 8 --report page.html      a page with pictures
-  onepass fit events/*.parquet -k 20 --workers 4    four processes
+  onepass fit data.csv -k 2 --skip-non-numeric   every column of numbers
+  onepass fit a.npy -k 8 --algorithm capped-msg  one of the paper's algorithms
+  zcat log.csv.gz | onepass fit - -k 3           csv from another program
+  onepass fit a.npy -k 8 --report page.html      a page with pictures
+  onepass fit events/ -k 20 --workers 4          four processes
 
-\b
 Interrupted? Ctrl-C and kill leave a checkpoint beside the model, and every 30 seconds one is
 written anyway. The same command with --resume goes on from there, and ends with exactly the model
 of a run that was never interrupted.
 
-\b
 Memory does not grow with the number of rows. The model file works with `onepass transform`,
 `score`, `info` and `merge`, and with onepass.load in Python.""",
 )
@@ -112,6 +110,7 @@ def fit(
     from onepass.cli.cluster import ClusterFit, connected, prepare_on_cluster
     from onepass.cli.expected_rows import expected_rows
     from onepass.cli.fitting import Fit, prepare
+    from onepass.cli.guarding import Failure
     from onepass.cli.output import check_output
     from onepass.cli.progress import Progress
     from onepass.cli.summary import facts
@@ -133,6 +132,10 @@ def fit(
         "columns": columns,
         "skip-non-numeric": skip_non_numeric,
     }
+    if n_components > source.n_features:
+        raise Failure(
+            f"-k {n_components} is more than the {source.n_features} columns of {source.paths[0]}"
+        )
     model = estimator(algorithm, n_components, center, seed)
     _tell_memory(algorithm, n_components, source.n_features)
     total = expected_rows(source)

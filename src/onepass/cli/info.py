@@ -14,7 +14,7 @@ from onepass.cli.options import json_option, model_argument
 Examples:
   onepass info model.onepass
   onepass info model.onepass --json
-  onepass info model.onepass.checkpoint             how far an interrupted run came""",
+  onepass info model.onepass.checkpoint          how far an interrupted run is""",
 )
 @model_argument
 @json_option

@@ -12,7 +12,6 @@ Examples:
   onepass fit day-2.parquet -k 8 -o 2.onepass
   onepass merge 1.onepass 2.onepass -o both.onepass
 
-\b
 Rows are counted from every model, so no two should have seen the same ones. Their columns, their
 algorithm and its parameters must be the same.""",
 )

@@ -9,9 +9,9 @@ import click
     short_help="Reproduce the paper's figures and claims.",
     epilog="""\b
 Examples:
-  onepass paper --quick --out paper-quick            all of it in under a minute
+  onepass paper --quick --out paper-quick        in under a minute
   onepass paper --figure 2                           one figure, with 100 runs
-  onepass paper --mnist ~/data/mnist --jobs 4        with idx files of MNIST from a folder
+  onepass paper --mnist ~/data/mnist --jobs 4    with idx files of MNIST
 
 Finished runs are kept in the output folder: the same command goes on after an interruption.""",
 )

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
+_BAR = 12
+_LONGEST = "9,999,999 rows/s 99.9% captured 9:59:59 left"
+
 
 class Progress:
     """A line with rows, rows per second, share captured and time left; nothing off a terminal.
@@ -29,7 +32,7 @@ class Progress:
     def __init__(self, label: str, total: int | None, *, exact: bool = True, done: int = 0) -> None:
         self.visible = sys.stderr.isatty()
         if self.visible:
-            self._bar = _bar(total, exact=exact)
+            self._bar = _bar(label, total, exact=exact)
             self._task = self._bar.add_task(
                 label, total=total, completed=done, rate="", captured=""
             )
@@ -61,8 +64,11 @@ class Progress:
             self._bar.update(self._task, captured=f"{share:.1%} captured")
 
 
-def _bar(total: int | None, *, exact: bool) -> Bar:
-    """Return the line, for a number of rows that is known, estimated or not known."""
+def _bar(label: str, total: int | None, *, exact: bool) -> Bar:
+    """Return the line, for a number of rows that is known, estimated or not known.
+
+    What is left out where the terminal is narrow: first the bar, then the numbers of rows.
+    """
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -72,16 +78,22 @@ def _bar(total: int | None, *, exact: bool) -> Bar:
         TimeRemainingColumn,
     )
 
+    console = Console(stderr=True)
     of = "" if total is None else f" of {'' if exact else '~'}{total:,}"
+    rows = f"{{task.completed:,.0f}}{of} rows"
+    longest = len(f"{label} {total or 10**9:,}{of} rows {_LONGEST}")
+    if total is not None and longest > console.width:
+        rows = f"{'' if exact else '~'}{{task.percentage:.1f}}%"
+    bar = [BarColumn(bar_width=_BAR)] if longest + _BAR + 1 <= console.width else []
     return Progress(
         TextColumn("{task.description}"),
-        BarColumn(bar_width=12),
-        TextColumn(f"{{task.completed:,.0f}}{of} rows"),
+        *bar,
+        TextColumn(rows),
         TextColumn("{task.fields[rate]}"),
         TextColumn("{task.fields[captured]}"),
         TimeElapsedColumn() if total is None else TimeRemainingColumn(),
         TextColumn("" if total is None else "left"),
-        console=Console(stderr=True),
+        console=console,
         transient=True,
         refresh_per_second=4,
     )

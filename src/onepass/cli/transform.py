@@ -15,7 +15,6 @@ Examples:
   onepass transform model.onepass "2024/*.csv" -o coordinates.csv
   zcat log.csv.gz | onepass transform model.onepass - -o coordinates.parquet
 
-\b
 Columns are found by the names that the model was fitted on; others are left alone. Where there are
 no names they are taken in their order. The output appears when it is complete, or not at all.""",
 )
