@@ -44,7 +44,7 @@ def test_dense_and_sparse_models_do_not_merge():
 
 
 def test_a_lightened_second_moment_keeps_few_rows_and_its_variances():
-    X = made_rows(3000, d=400)
+    X = made_rows(3000, d=1100)
     model = PCA(3).fit(X[:2900])
     before = model.explained_variance_
     light = merge(model)

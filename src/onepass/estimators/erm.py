@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval
 from onepass.estimators.base import Estimator
 from onepass.estimators.moment_learner import MomentLearner
 from onepass.estimators.plan import make_plan
-from onepass.moments import SecondMoment
+from onepass.moments import ExactMoment
 
 
 class ERM(Estimator):
@@ -100,8 +100,8 @@ class ERM(Estimator):
                 f"{self.max_memory:g} GiB; CappedMSG needs memory for {k + 1} rows only"
             )
         plan = make_plan(X, k, center=self.center, block_size=self.block_size)
-        second = SecondMoment(d, d, self.center, plan.dtype, 0)
+        second = ExactMoment(d, self.center, plan.dtype)
         return MomentLearner(plan, second, k)
 
     def _directions(self, learner: MomentLearner) -> NDArray[np.floating]:
-        return learner.second.value().basis[: learner.k].astype(learner.plan.dtype)
+        return learner.second.leading(learner.k)[0]

@@ -21,7 +21,7 @@ from onepass.estimators.waiting import Waiting
 from onepass.frames import Block
 from onepass.kernels.centring import centring
 from onepass.kernels.threads import threads_for
-from onepass.moments import Mean
+from onepass.moments import Mean, Moment
 
 T = TypeVar("T")
 Look = Callable[[Any, int], object]
@@ -37,14 +37,14 @@ class Learner(ABC):
     ----------
     plan : Plan
         How the rows are taken.
-    second : SecondMoment or TrackedMoment
+    second : Moment
         Of the rows, empty.
     """
 
     _settled: Any
     _shown: Any
 
-    def __init__(self, plan: Plan, second: Any) -> None:
+    def __init__(self, plan: Plan, second: Moment) -> None:
         self.plan, self.second = plan, second
         self.mean = Mean(plan.d)
         self.score = Score()

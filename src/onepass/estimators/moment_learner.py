@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from onepass.estimators.learner import Learner
 from onepass.estimators.plan import Plan
-from onepass.moments import SecondMoment
+from onepass.moments import WholeMoment
 
 JUDGE_AFTER = 1.5  # growth of the stream after which directions to score by are found anew
 
@@ -21,15 +21,15 @@ class MomentLearner(Learner):
     ----------
     plan : Plan
         How the rows are taken.
-    second : SecondMoment
+    second : WholeMoment
         Of the rows, empty.
     k : int
         The number of directions.
     """
 
-    second: SecondMoment
+    second: WholeMoment
 
-    def __init__(self, plan: Plan, second: SecondMoment, k: int) -> None:
+    def __init__(self, plan: Plan, second: WholeMoment, k: int) -> None:
         self.k = k
         self.judges: NDArray[np.floating] = np.zeros((0, plan.d))
         self.judged = 0.0  # the weight of the rows when they were found
@@ -42,7 +42,7 @@ class MomentLearner(Learner):
     def _absorb(self, rows: Any, weights: NDArray[np.float64]) -> None:
         before = self.mean.copy()
         if before.weight >= JUDGE_AFTER * max(self.judged, 1.0):
-            self.judges = self.second.value().basis[: self.k]
+            self.judges = self.second.leading(self.k)[0]
             self.judged = before.weight
         for block in self._blocks(rows, weights):
             energy = block.energy()

@@ -17,14 +17,15 @@ from onepass.estimators.checking import check_block
 from onepass.estimators.learner import Learner
 from onepass.estimators.moment_learner import MomentLearner
 from onepass.estimators.pca_learner import PCALearner
-from onepass.estimators.plan import make_plan
+from onepass.estimators.plan import Plan, make_plan
 from onepass.estimators.validation import Expert
-from onepass.moments import SecondMoment
+from onepass.moments import ExactMoment, SketchedMoment, WholeMoment
 from onepass.rules.msg import MSG as Rule
 from onepass.schedules import AdaGradNorm
 from onepass.subspace import Subspace
 
-EXACT_COLUMNS = 256  # up to here the second moment of the rows is kept as a matrix
+EXACT_COLUMNS = 1024  # up to here the matrix of second moments is as quick as a sketch of it
+CHUNK_BYTES = 2**24  # larger chunks, since an update of the sketch costs nearly the same for any
 MOST_COMPONENTS = 64  # that are looked at where their number is to be found
 STEP_SCALE = 48.0  # averages like large steps; how it was picked: docs/benchmarks.md
 
@@ -121,23 +122,31 @@ class PCA(Estimator):
         if self._by_share():
             most = d if d <= EXACT_COLUMNS else MOST_COMPONENTS
             plan = make_plan(X, most, center=self.center, half_life=self.half_life)
-            rank = d if d <= EXACT_COLUMNS else min(d, most + 16)
-            second = SecondMoment(d, rank, self.center, plan.dtype, plan.chunk_rows)
-            return MomentLearner(plan, second, most)
+            return MomentLearner(plan, self._second(plan, most + 16), most)
         k = self.n_components
         if k > d:
             raise ValueError(f"n_components={k} is more than the n_features={d} of X")
         plan = make_plan(
-            X, k, center=self.center, batch_size=max(32, 2 * k), half_life=self.half_life
+            X,
+            k,
+            center=self.center,
+            batch_size=max(32, 2 * k),
+            half_life=self.half_life,
+            chunk_bytes=CHUNK_BYTES,
         )
-        rank = d if d <= EXACT_COLUMNS else min(d, 4 * k + 32)
         return PCALearner(
             plan,
-            SecondMoment(d, rank, self.center, plan.dtype, plan.chunk_rows),
+            self._second(plan, 3 * k + 24),
             Rule(k, d, cap=min(d, k + 4)),
             AdaGradNorm(STEP_SCALE),
             Average(d, min(d, 2 * k + 16), plan.dtype),
         )
+
+    def _second(self, plan: Plan, rank: int) -> WholeMoment:
+        """Return an empty second moment; a sketch of it has a rank."""
+        if plan.d <= EXACT_COLUMNS:
+            return ExactMoment(plan.d, self.center, plan.dtype)
+        return SketchedMoment(plan.d, min(plan.d, rank), self.center, plan.dtype, plan.chunk_rows)
 
     def _by_share(self) -> bool:
         """Whether `n_components` is a share of the variance."""
@@ -145,7 +154,7 @@ class PCA(Estimator):
 
     def _directions(self, learner: Any) -> NDArray[np.floating]:
         if self._by_share():
-            found = learner.second.leading(learner.k)
+            found = learner.second.spanned(learner.k)
             variances = np.diag(learner.second.compress(found.astype(np.float64), learner.mean))
             shares = np.cumsum(variances) / max(learner.second.energy, np.finfo(float).tiny)
             found = found[: 1 + int(np.searchsorted(shares, self.n_components * (1 - 1e-12)))]

@@ -19,12 +19,14 @@ from onepass.estimators.plan import Plan
 from onepass.estimators.published import publish
 from onepass.estimators.rule_learner import RuleLearner
 from onepass.estimators.validation import Validation
-from onepass.moments import Mean, SecondMoment
+from onepass.moments import Mean, WholeMoment
 from onepass.rules.rule import Rule
 from onepass.schedules import Schedule
 
 SELDOM = 8  # a challenger that is worse beyond doubt learns from every so many chunks only
 ASK_AFTER = 1.15  # growth of the stream after which both experts are asked anew
+AT_FIRST = 4  # times that directions are sought when there are none to start from
+BESIDE = 8  # directions beside the leading ones that are searched, so that these are found soon
 
 
 def row_energies(rows: Any) -> NDArray[np.float64]:
@@ -41,7 +43,7 @@ class PCALearner(RuleLearner):
     ----------
     plan : Plan
         How the rows are taken.
-    second : SecondMoment
+    second : WholeMoment
         The incumbent, empty.
     rule : Rule
         The challenger's algorithm.
@@ -51,13 +53,13 @@ class PCALearner(RuleLearner):
         Of its iterates, empty.
     """
 
-    second: SecondMoment
+    second: WholeMoment
     average: Average
 
     def __init__(
         self,
         plan: Plan,
-        second: SecondMoment,
+        second: WholeMoment,
         rule: Rule,
         schedule: Schedule,
         average: Average,
@@ -65,11 +67,12 @@ class PCALearner(RuleLearner):
         self.validation = Validation()
         self.asked = 0.0  # the weight of the rows when the experts were asked
         self.answers: list[NDArray[np.floating]] = []  # then: incumbent, challenger
+        self.searched: NDArray[np.floating] = np.zeros((0, plan.d))  # where to look next time
         super().__init__(plan, second, rule, schedule, average, seed=0)
 
     def directions(self, expert: str | None = None) -> NDArray[np.floating]:
         """Return the directions of an expert, or of the one to believe: (at most k, d)."""
-        incumbent = self.second.leading(self.rule.k)
+        incumbent = self.second.spanned(self.rule.k)
         if len(incumbent) < self.rule.k:  # too few rows for anything to be compared
             return incumbent
         name = expert or self.validation.verdict().name
@@ -88,15 +91,20 @@ class PCALearner(RuleLearner):
         # Answers that come from another stream are of no use before there is a mean.
         answers = self.answers if before.weight > 0.0 else []
         captured = [self._captured(answer, rows, weights, before) for answer in answers]
-        if self.validation.hopeless() and self.validation.chunks % SELDOM:
-            self._pass_by(rows, weights)
+        passed_by = self.validation.hopeless() and self.validation.chunks % SELDOM
+        energy = np.zeros(0)
+        if captured or passed_by:
+            shifted = self._shifted(rows, before)
+            energy = weights * self._energies(rows, shifted, before)
+        if passed_by:
+            self._pass_by(rows, shifted, weights, float(energy.sum()))
         else:
             self._engine.begin()
             for block in self._blocks(rows, weights):
                 self._advance(block)
         self.second.update(rows, weights, before, self.mean)
         if captured:
-            self._validate(captured, weights * self._distances(rows, before))
+            self._validate(captured, energy)
         if self.plan.center and before.weight > 0.0:
             self.validation.resemble(self.mean.vector - before.vector)
         self.validation.chunks += 1
@@ -104,27 +112,30 @@ class PCALearner(RuleLearner):
             self._ask()
         power_of_two = self.validation.chunks & (self.validation.chunks - 1) == 0
         if power_of_two and self.answers:
-            self.anchors = publish(self, self.directions()).components
+            believed = self.answers[self.validation.verdict().name == "average"]
+            self.anchors = publish(self, believed).components
 
-    def _distances(self, rows: Any, mean: Mean) -> NDArray[np.float64]:
+    def _shifted(self, rows: Any, mean: Mean) -> Any:
+        """Return rows minus a mean; sparse rows as they are."""
+        return rows - mean.vector if self.plan.center and not self.plan.is_sparse else rows
+
+    def _energies(self, rows: Any, shifted: Any, mean: Mean) -> NDArray[np.float64]:
         """Return the squared distances (b,) of rows to a mean."""
-        if not self.plan.center:
-            return row_energies(rows)
-        if self.plan.is_sparse:
+        energies = row_energies(shifted)
+        if self.plan.center and self.plan.is_sparse:
             inner = rows @ mean.vector
-            return np.maximum(row_energies(rows) - 2 * inner + mean.vector @ mean.vector, 0.0)
-        return row_energies(rows - mean.vector)
+            return np.maximum(energies - 2 * inner + mean.vector @ mean.vector, 0.0)
+        return energies
 
-    def _pass_by(self, rows: Any, weights: NDArray[np.float64]) -> None:
-        """Let the challenger miss a chunk: only mean and energy come along."""
+    def _pass_by(self, rows: Any, shifted: Any, weights: NDArray, energy: float) -> None:
+        """Let the challenger miss a chunk of some energy: only mean and energy come along."""
         before = self.mean.copy()
-        energy = float(weights @ self._distances(rows, before))
         if not self.plan.center:
             self.mean.weight += float(weights.sum())
         elif self.plan.is_sparse:
             self.mean.update(0.0, rows, weights)
         else:
-            self.mean.update(before.vector, rows - before.vector, weights)
+            self.mean.update(before.vector, shifted, weights)
         moved = self.mean.vector - before.vector
         self.second.add_energy(energy - self.mean.weight * float(moved @ moved))
 
@@ -160,7 +171,14 @@ class PCALearner(RuleLearner):
     def _ask(self) -> None:
         """Ask both experts for their directions, to score further rows by."""
         self.asked = self.mean.weight
+        k = self.rule.k
+        wanted = min(k + BESIDE, self.plan.d)
+        start = self.searched
+        if len(start) < wanted:
+            start = np.random.default_rng(0).normal(size=(wanted, self.plan.d))
+            for _ in range(AT_FIRST):
+                start = self.second.leading(wanted, start)[0]
+        self.searched = self.second.spanned(wanted, start)
         self.answers = []
-        incumbent = self.second.leading(self.rule.k)
-        if len(incumbent) == self.rule.k:
-            self.answers = [incumbent, rounding.top(self.average.value(), self.rule.k)]
+        if len(self.searched) >= k:
+            self.answers = [self.searched[:k], rounding.top(self.average.value(), k)]

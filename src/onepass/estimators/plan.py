@@ -65,6 +65,7 @@ def make_plan(
     batch_size: int = 1,
     average: bool = False,
     half_life: float | None = None,
+    chunk_bytes: int = CHUNK_BYTES,
 ) -> Plan:
     """Return the plan for k directions and a stream that begins with the rows X.
 
@@ -76,7 +77,7 @@ def make_plan(
     if half_life is not None:  # what is taken at once counts the same
         batch_size = max(1, min(batch_size, int(half_life / 4)))
     best = batch_size if batch_size > 1 else _block_rows(d, k, is_sparse and not average)
-    room = 1024 if is_sparse and d > WIDE else min(256, CHUNK_BYTES // (d * X.dtype.itemsize))
+    room = 1024 if is_sparse and d > WIDE else min(256, chunk_bytes // (d * X.dtype.itemsize))
     if half_life is not None:
         room = min(room, int(half_life / 4))
     chunk = best * max(1, room // best)

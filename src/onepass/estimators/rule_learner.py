@@ -13,7 +13,7 @@ from onepass.estimators.learner import Learner
 from onepass.estimators.plan import Plan
 from onepass.frames import Block
 from onepass.kernels.orthonormal import orthonormal
-from onepass.moments import SecondMoment, TrackedMoment
+from onepass.moments import Moment
 from onepass.rules.rule import Rule
 from onepass.schedules import Schedule
 from onepass.subspace import Subspace
@@ -26,7 +26,7 @@ class RuleLearner(Learner):
     ----------
     plan : Plan
         How the rows are taken.
-    second : SecondMoment or TrackedMoment
+    second : Moment
         Of the rows, empty.
     rule : Rule
         The algorithm.
@@ -41,7 +41,7 @@ class RuleLearner(Learner):
     def __init__(
         self,
         plan: Plan,
-        second: SecondMoment | TrackedMoment,
+        second: Moment,
         rule: Rule,
         schedule: Schedule,
         average: Average | None,

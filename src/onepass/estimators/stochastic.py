@@ -15,7 +15,7 @@ from onepass.averaging import Average
 from onepass.estimators.base import Estimator
 from onepass.estimators.plan import Plan, make_plan
 from onepass.estimators.rule_learner import RuleLearner
-from onepass.moments import SecondMoment, TrackedMoment
+from onepass.moments import ExactMoment, Moment, SketchedMoment, TrackedMoment
 from onepass.rules.rule import Rule
 from onepass.schedules import AdaGradNorm, Constant, InverseSqrt, Schedule
 from onepass.subspace import Subspace
@@ -48,14 +48,14 @@ class IterateEstimator(Estimator):
         second = self._second(plan, rule)
         return RuleLearner(plan, second, rule, self._schedule(), average, seed)
 
-    def _second(self, plan: Plan, rule: Rule) -> SecondMoment | TrackedMoment:
+    def _second(self, plan: Plan, rule: Rule) -> Moment:
         """Return how variances are measured: as well as the cost of the algorithm allows."""
         d, k = plan.d, rule.k
         if d <= EXACT_COLUMNS:
-            return SecondMoment(d, d, self.center, plan.dtype, 0)
+            return ExactMoment(d, self.center, plan.dtype)
         if rule.room(d, 0) <= 2 * k + 1:
             return TrackedMoment(d, self.center, plan.dtype, THIN_AFTER)
-        return SecondMoment(d, min(d, k + 8), self.center, plan.dtype, plan.chunk_rows)
+        return SketchedMoment(d, min(d, k + 8), self.center, plan.dtype, plan.chunk_rows)
 
     @abstractmethod
     def _rule(self, d: int, rng: np.random.Generator) -> Rule:

@@ -1,7 +1,9 @@
 """Running mean and second moment of the rows."""
 
+from onepass.moments.exact import ExactMoment
 from onepass.moments.mean import Mean
-from onepass.moments.second_moment import SecondMoment
+from onepass.moments.moment import Moment, WholeMoment
+from onepass.moments.sketched import SketchedMoment
 from onepass.moments.tracked import TrackedMoment
 
-__all__ = ["Mean", "SecondMoment", "TrackedMoment"]
+__all__ = ["ExactMoment", "Mean", "Moment", "SketchedMoment", "TrackedMoment", "WholeMoment"]

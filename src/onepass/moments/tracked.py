@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 
 from onepass.kernels.orthonormal import householder
 from onepass.moments.mean import Mean
+from onepass.moments.moment import Moment
 from onepass.moments.products import mean_step
 
 NEGLIGIBLE = 1e-12  # part of a direction that is rounding
 LITTLE = 1e-6  # how much what is not known counts, against everything that was seen
 
 
-class TrackedMoment:
+class TrackedMoment(Moment):
     """Variances along the directions that an algorithm holds, for next to nothing.
 
     Two small matrices are kept in the coordinates of these directions: the sum of x x', and the
@@ -39,28 +40,21 @@ class TrackedMoment:
     """
 
     def __init__(self, d: int, center: bool, dtype: np.dtype, thin_after: float) -> None:
-        self.center = center
+        super().__init__(center)
         self.thin_after = thin_after
-        self.energy = 0.0  # the sum of the squared norms of the rows
-        self._known = 0.0  # of those that have been offered
+        self._known = 0.0  # energy of the rows that have been offered
         self._directions: NDArray[np.floating] = np.zeros((0, d), dtype)
         self._sums = np.zeros((0, 0))
         self._energies = np.zeros((0, 0))
         self._updates = 0
 
     def copy(self) -> TrackedMoment:
-        """Return a copy; no array is changed in place."""
         twin = TrackedMoment.__new__(TrackedMoment)
-        twin.__dict__.update(self.__dict__)
+        twin.__dict__.update(self.__dict__)  # no array is changed in place
         return twin
 
-    def add_energy(self, energy: float) -> None:
-        """Count the energy of rows."""
-        self.energy += energy
-
     def fade(self, factor: float) -> None:
-        """Let everything so far count less."""
-        self.energy, self._known = factor * self.energy, factor * self._known
+        self._energy, self._known = factor * self._energy, factor * self._known
         self._sums, self._energies = factor * self._sums, factor * self._energies
 
     def update(
@@ -69,9 +63,9 @@ class TrackedMoment:
         weights: NDArray[np.float64],
         before: Mean,
         after: Mean,
-        held: NDArray[np.floating],
+        held: NDArray[np.floating] | None = None,
     ) -> None:
-        """Look at rows of shape (b, d), seen between two means, along directions (m, d)."""
+        assert held is not None
         self._updates += 1
         energy, self._known = self.energy - self._known, self.energy
         if before.weight >= self.thin_after and self._updates % self._stride(before.weight):
@@ -86,11 +80,14 @@ class TrackedMoment:
             self._add_row(mean_step(before, after))
 
     def merge(
-        self, other: TrackedMoment, between: NDArray[np.float64], held: NDArray[np.floating]
+        self,
+        other: TrackedMoment,
+        between: NDArray[np.float64],
+        held: NDArray[np.floating] | None = None,
     ) -> None:
-        """Include the rows of another one; `between` is the row that the two means add."""
+        assert held is not None
         self._updates += other._updates
-        self.energy, self._known = self.energy + other.energy, self._known + other._known
+        self._energy, self._known = self._energy + other.energy, self._known + other._known
         both = householder(np.vstack([self._directions, other._directions]).astype(np.float64))[1]
         theirs = other.copy()
         for moment in (self, theirs):
@@ -100,18 +97,11 @@ class TrackedMoment:
             energy = float(between @ between)
             self._add_row(between)
             self._energies += energy * np.eye(len(both))
-            self.energy, self._known = self.energy + energy, self._known + energy
+            self._energy, self._known = self._energy + energy, self._known + energy
         self._turn(held)
 
-    def lighten(self) -> None:
-        """There is nothing to leave out."""
-
     def compress(self, directions: NDArray[np.floating], mean: Mean) -> NDArray[np.float64]:
-        """Return ``directions @ (sum of x x') @ directions.T`` for orthonormal rows (j, d).
-
-        Outside of the directions that were looked along, variance is taken to be the same
-        everywhere. The `mean` of the rows is not needed here.
-        """
+        # Outside of the directions that were looked along, variance is the same everywhere.
         turn = (directions @ self._directions.T).astype(np.float64)
         outside = LITTLE * self.energy * (np.eye(len(directions)) - turn @ turn.T)
         m, d = self._directions.shape

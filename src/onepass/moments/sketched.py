@@ -1,4 +1,4 @@
-"""The running second moment of the rows."""
+"""A sketch of the second moment of the rows."""
 
 from __future__ import annotations
 
@@ -8,100 +8,74 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dtrtrs
-from scipy.sparse import issparse
 
 from onepass.kernels.orthonormal import orthonormal
 from onepass.moments.mean import Mean
+from onepass.moments.moment import WholeMoment
 from onepass.moments.products import in_range, mean_step, multiply
 from onepass.moments.sample import Sample
 from onepass.subspace import Subspace, add_up
 
 NEGLIGIBLE = 1e-9  # part of directions outside of a sketch that is rounding
+# Ratio of the least to the largest variance below which rounding leaves eigenvectors skew.
+ROUGH = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 1e-2}
 FRESH = 4  # new directions that every update of a sketch looks into
 
 
-class SecondMoment:
-    """The sum of x x' of centred rows: exact for few columns, else a sketch of a given rank.
+class SketchedMoment(WholeMoment):
+    """A few directions of the sum of x x' of centred rows, and the sums of squares along them.
 
-    The sketch takes one step of a block power iteration on everything so far for every update,
-    from the directions that it has and a few fresh ones, and keeps the Nystroem approximation: the
-    exact product with these directions. What it does not see is judged by a sample of the rows.
+    Every update takes one step of a block power iteration on everything so far, from the
+    directions that there are and a few fresh ones, and keeps the Nystroem approximation: the exact
+    product with these directions. What is not seen is judged by a sample of the rows.
 
     Parameters
     ----------
     d : int
         The dimension of the rows.
     max_rank : int
-        The rank that is kept; the matrix itself if it is d.
+        The number of directions.
     center : bool
         Whether it is about the mean or about zero.
     dtype : dtype
         Of the rows.
     sample_rows : int
-        How many rows a sketch may keep.
+        How many rows may be kept.
     """
 
     def __init__(
-        self,
-        d: int,
-        max_rank: int,
-        center: bool,
-        dtype: np.dtype,
-        sample_rows: int,
+        self, d: int, max_rank: int, center: bool, dtype: np.dtype, sample_rows: int
     ) -> None:
-        self.center = center
+        super().__init__(center)
         self.max_rank = max_rank
-        self.exact = max_rank >= d
-        self._energy = 0.0
-        self._matrix = np.zeros((d, d)) if self.exact else np.zeros((0, d))
         self._sketch = Subspace.empty(d, dtype=dtype)
-        self._sample = Sample(0 if self.exact else sample_rows)
+        self._sample = Sample(sample_rows)
         self._updates = 0
 
-    def copy(self) -> SecondMoment:
-        """Return a copy; `update` never changes an array in place."""
-        twin = SecondMoment.__new__(SecondMoment)
-        twin.__dict__.update(self.__dict__)
+    def copy(self) -> SketchedMoment:
+        twin = SketchedMoment.__new__(SketchedMoment)
+        twin.__dict__.update(self.__dict__)  # no array is changed in place
         twin._sample = self._sample.copy()
         return twin
 
-    @property
-    def energy(self) -> float:
-        """The sum of the squared norms of the rows."""
-        return float(np.trace(self._matrix)) if self.exact else self._energy
-
-    def add_energy(self, energy: float) -> None:
-        """Count the energy of rows that a sketch is going to see."""
-        self._energy += energy
-
-    def leading(self, k: int) -> NDArray[np.floating]:
-        """Return the k leading directions, fewer if the rows span fewer: (at most k, d)."""
-        value = self.value() if self.exact else self._sketch
-        value = Subspace(value.basis[:k], value.weights[:k])
-        least = 4 * len(value.basis.T) * np.finfo(np.float64).eps * value.weights.max(initial=0.0)
-        return value.basis[value.weights > least].astype(self._sketch.basis.dtype, copy=False)
+    def leading(
+        self, k: int, start: NDArray[np.floating] | None = None
+    ) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
+        return self._sketch.basis[:k], self._sketch.weights[:k]
 
     def fade(self, factor: float) -> None:
-        """Let everything so far count less."""
         self._energy *= factor
-        self._matrix = factor * self._matrix
         self._sketch = self._sketch.scaled(factor)
         self._sample.fade(factor)
 
     def merge(
         self,
-        other: SecondMoment,
+        other: SketchedMoment,
         between: NDArray[np.float64],
         held: NDArray[np.floating] | None = None,
     ) -> None:
-        """Include the rows of another one; `between` is the row that the two means add."""
         self._updates += other._updates
         self._energy += other._energy
-        if self.exact:
-            self._matrix = self._matrix + other._matrix
-            if self.center:
-                self._matrix += np.outer(between, between)
-            return
         summands = [self._sketch, other._sketch]
         length = float(np.linalg.norm(between))
         if self.center and length > 0.0:
@@ -117,17 +91,6 @@ class SecondMoment:
         self._sample.limit(self.max_rank)
 
     def compress(self, directions: NDArray[np.floating], mean: Mean) -> NDArray[np.float64]:
-        """Return ``directions @ (sum of x x') @ directions.T``.
-
-        Parameters
-        ----------
-        directions : ndarray of shape (j, d)
-            Orthonormal rows.
-        mean : Mean
-            Of the rows.
-        """
-        if self.exact:
-            return directions @ self._matrix @ directions.T
         basis = self._sketch.basis.astype(np.float64)
         inside = directions @ basis.T
         seen = (inside * self._sketch.weights) @ inside.T
@@ -146,15 +109,6 @@ class SecondMoment:
         share = float(np.trace(outside))
         return seen + max(unseen, 0.0) / share * outside if share > NEGLIGIBLE else seen
 
-    def value(self) -> Subspace:
-        """Return the second moment, exact or approximate, as a sum over the rows."""
-        if self.exact:
-            values, vectors = np.linalg.eigh(self._matrix)
-            return Subspace(np.ascontiguousarray(vectors.T[::-1]), values[::-1].clip(min=0.0))
-        missing = max(self.energy - float(self._sketch.weights.sum()), 0.0)
-        rest = missing / max(self._sketch.n_features - self._sketch.rank, 1)
-        return Subspace(self._sketch.basis, self._sketch.weights, rest)
-
     def update(
         self,
         rows: Any,
@@ -163,28 +117,10 @@ class SecondMoment:
         after: Mean,
         held: NDArray[np.floating] | None = None,
     ) -> None:
-        """Include rows of shape (b, d), dense or sparse, seen between two means.
-
-        `held` are the directions that a `TrackedMoment` looks along; this one looks everywhere.
-        """
-        step = mean_step(before, after) if self.center else np.zeros(0)
         self._updates += 1
-        if self.exact:
-            self._add(rows, weights, step)
-        else:
-            self._power_step(rows, weights, step)
+        step = mean_step(before, after) if self.center else np.zeros(0)
+        self._power_step(rows, weights, step)
         self._sample.add(rows, weights)
-
-    def _add(self, rows: Any, weights: NDArray[np.float64], step: NDArray[np.float64]) -> None:
-        """Add the rows to the matrix."""
-        dense = (rows.toarray() if issparse(rows) else rows).astype(np.float64)
-        if self.center:
-            dense = dense - weights @ dense / weights.sum()
-            dense = dense - weights @ dense / weights.sum()  # what rounding left of a far mean
-        dense = np.sqrt(weights)[:, None] * dense
-        self._matrix = self._matrix + dense.T @ dense
-        if step.size:
-            self._matrix += np.outer(step, step)
 
     def _power_step(self, rows: Any, weights: NDArray, step: NDArray[np.float64]) -> None:
         """Replace the sketch by one step of the power iteration on itself plus the rows."""
@@ -194,7 +130,7 @@ class SecondMoment:
         for _ in range(1 if sketch.rank else 3):
             product, core = multiply(directions, rows, weights, self.center, step)
             product += held[:, None].astype(product.dtype) * directions
-            core += np.diag(held)
+            core.flat[:: len(core) + 1] += held
             new = _nystroem(product, core, self.max_rank)
             if not sketch.rank:
                 directions, held = new.basis, np.zeros(new.rank)
@@ -247,4 +183,7 @@ def _nystroem(product: NDArray, core: NDArray[np.float64], max_rank: int) -> Sub
     values, vectors = np.linalg.eigh((factor @ factor.T).astype(np.float64))
     kept = np.flatnonzero(values > cut * values[-1])[::-1][:max_rank]
     turn = (vectors[:, kept] / np.sqrt(values[kept])).T.astype(product.dtype)
-    return Subspace(orthonormal(turn @ factor), values[kept])
+    basis = turn @ factor
+    if values[kept[-1]] < ROUGH[product.dtype] * values[-1]:
+        basis = orthonormal(basis)
+    return Subspace(basis, values[kept])

@@ -1,0 +1,94 @@
+"""What is asked of a running second moment of the rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onepass.moments.mean import Mean
+
+
+class Moment(ABC):
+    """The sum S of x x' of the rows: exact, sketched, or along some directions.
+
+    Parameters
+    ----------
+    center : bool
+        Whether it is about the mean or about zero.
+    """
+
+    def __init__(self, center: bool) -> None:
+        self.center = center
+        self._energy = 0.0
+
+    @property
+    def energy(self) -> float:
+        """The sum of the squared norms of the rows."""
+        return self._energy
+
+    @abstractmethod
+    def copy(self) -> Self:
+        """Return a copy that goes on by itself."""
+
+    @abstractmethod
+    def fade(self, factor: float) -> None:
+        """Let everything so far count less."""
+
+    @abstractmethod
+    def update(
+        self,
+        rows: Any,
+        weights: NDArray[np.float64],
+        before: Mean,
+        after: Mean,
+        held: NDArray[np.floating] | None = None,
+    ) -> None:
+        """Include rows of shape (b, d), dense or sparse, seen between two means.
+
+        Their energy has been added already. `held` are the orthonormal directions (m, d) that an
+        algorithm holds after it has learned from them, for a moment that looks along these only.
+        """
+
+    @abstractmethod
+    def merge(
+        self,
+        other: Self,
+        between: NDArray[np.float64],
+        held: NDArray[np.floating] | None = None,
+    ) -> None:
+        """Include the rows of another one; `between` is the row (d,) that the two means add."""
+
+    @abstractmethod
+    def compress(self, directions: NDArray[np.floating], mean: Mean) -> NDArray[np.float64]:
+        """Return ``directions @ S @ directions.T`` for orthonormal rows (j, d) and their `mean`."""
+
+    def add_energy(self, energy: float) -> None:
+        """Count the energy of rows."""
+        self._energy += energy
+
+    def lighten(self) -> None:
+        """Leave out what is not needed to merge, so that it is quick to send: usually nothing."""
+        return
+
+
+class WholeMoment(Moment):
+    """A second moment that is known, or approximated, in all directions."""
+
+    @abstractmethod
+    def leading(
+        self, k: int, start: NDArray[np.floating] | None = None
+    ) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
+        """Return k leading directions (k, d) and the sums of squares along them, descending.
+
+        A sketch may have fewer. With `start`, directions (j >= k, d) that are about right already,
+        they may be found from these, which is quicker and nearly as good.
+        """
+
+    def spanned(self, k: int, start: NDArray[np.floating] | None = None) -> NDArray[np.floating]:
+        """Return the leading directions along which there is any variance: (at most k, d)."""
+        directions, sums = self.leading(k, start)
+        least = 4 * directions.shape[1] * np.finfo(np.float64).eps * sums.max(initial=0.0)
+        return directions[sums > least]
