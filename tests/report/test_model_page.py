@@ -55,7 +55,8 @@ def test_from_the_command_line(tmp_path):
 
     np.save(tmp_path / "a.npy", rows())
     words = ["fit", tmp_path / "a.npy", "-k", 2, "--algorithm", "erm", "-o", tmp_path / "m"]
-    run(*words, "--report", tmp_path / "page.html")
+    said = run(*words, "--report", tmp_path / "page.html").stdout
+    assert f"{tmp_path / 'page.html'}: a page about it" in said
     assert "2 components of 6 columns" in (tmp_path / "page.html").read_text()
 
 

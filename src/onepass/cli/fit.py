@@ -166,6 +166,8 @@ def fit(
     found["seconds"] = round(seconds, 3)
     found["rows_per_second"] = round(found["rows"] / max(seconds, 1e-9))
     _show(model, found, as_json)
+    if report is not None and not as_json:
+        click.echo(f"{report}: a page about it")
 
 
 def _tell_memory(algorithm: str, n_components: int | float, n_features: int) -> None:
