@@ -69,6 +69,7 @@ def test_mutations(name, tmp_path):
 def test_mutated_pages_of_large_row_groups(n, tmp_path, monkeypatch):
     monkeypatch.setattr(parquet, "_SMALL_GROUP", 0)
     monkeypatch.setattr(parquet_gathering, "_GATHERED", 256)
+    monkeypatch.setattr(parquet_gathering, "_LEAST_ROWS", 1)
     options = {"write_statistics": False, "data_page_size": 1, "write_batch_size": 8}
     table = arrow_table(ROWS)
     pa.parquet.write_table(table, tmp_path / "a.parquet", **options, dictionary_pagesize_limit=50)

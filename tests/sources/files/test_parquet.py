@@ -29,6 +29,7 @@ def choose_way(monkeypatch, way):
         monkeypatch.delattr(pyarrow.parquet.ParquetFile, "iter_batches")
     if way == "cut pages":
         monkeypatch.setattr(parquet_gathering, "_GATHERED", 256)
+        monkeypatch.setattr(parquet_gathering, "_LEAST_ROWS", 1)
     if way == "long pages":
         monkeypatch.setattr(parquet, "_LONG_PAGE", 0)
     if way == "streamed":

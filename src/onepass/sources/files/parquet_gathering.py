@@ -13,7 +13,9 @@ from onepass.sources.buffers import Buffers
 from onepass.sources.files.columnar import numbers
 
 _GATHERED = 1 << 24  # bytes of a stretch
-_MOST_TIMES = 4  # that a page is read, if it has too many rows for a stretch
+_LEAST_ROWS = (
+    1 << 15
+)  # of it: for fewer, finding pages and dictionaries would take most of the time
 
 
 class ColumnReader(Protocol):
@@ -61,9 +63,9 @@ class Gathering:
 
     def _stretch(self, readers: Sequence[ColumnReader], start: int) -> int:
         """Return how many rows to gather: what memory allows, cutting few pages."""
-        most = max(1, _GATHERED // (self._width * self._buffers.dtype.itemsize))
+        most = max(_LEAST_ROWS, _GATHERED // (self._width * self._buffers.dtype.itemsize))
         whole = max(reader.whole(start, most) for reader in readers)
-        return math.ceil(whole / min(_MOST_TIMES, math.ceil(whole / most)))
+        return math.ceil(whole / math.ceil(whole / most))
 
     def _columns(self, rows: int) -> NDArray[np.floating]:
         """Return room for a stretch, of shape (d, rows)."""
