@@ -7,20 +7,22 @@ import scipy.sparse as sp
 from onepass import PCA, CappedMSG, Incremental, Oja
 from onepass.distributed.learning import join, learn
 from onepass.distributed.mixing import mix
+from onepass.estimators.pca import EXACT_COLUMNS
 from onepass.estimators.persistence import pack
 from tests.distributed.models import made_rows
 
-X = made_rows(900, d=400)
+D = EXACT_COLUMNS + 100  # from where on there is a sample
+X = made_rows(600, d=D)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_mixtures_say_what_the_rows_have_said(kind, weighted):
-    second = PCA(3).fit(kind(X))._learner.settled().second
-    sample, mean = second._sample, PCA(3).fit(kind(X))._learner.settled().mean
+    learner = PCA(3).fit(kind(X))._learner.settled()
+    second, mean, sample = learner.second, learner.mean, learner.second._sample
     if weighted:
         sample.weights = np.linspace(0.5, 2.0, len(sample.weights))
-    directions = np.linalg.qr(np.random.default_rng(0).normal(size=(400, 5)))[0].T
+    directions = np.linalg.qr(np.random.default_rng(0).normal(size=(D, 5)))[0].T
     before = second.compress(directions, mean)
     rows, weights = sample.rows, sample.weights
     mix(second)
@@ -42,9 +44,9 @@ def test_no_array_of_a_model_has_a_row_in_it(estimator, kind):
 
 
 def _wide_arrays(model):
-    """Yield everything of a model that could hold rows of 400 columns."""
+    """Yield everything of a model that could hold rows."""
     arrays = pack(model)[1]
-    yield from (a for a in arrays.values() if a.ndim == 2 and a.shape[1] == 400)
+    yield from (a for a in arrays.values() if a.ndim == 2 and a.shape[1] == D)
     sample = getattr(model._learner.second, "_sample", None)
     if sample is not None and sp.issparse(sample.rows):
         yield sample.rows.toarray()
