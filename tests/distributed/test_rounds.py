@@ -45,11 +45,16 @@ def test_steps_gradients_and_averages_are_counted_once(estimator):
     X = made_rows(1200)
     parts = np.array_split(X, 6)
     learners = [fit(estimator, delayed(parts), rounds=rounds)._learner for rounds in (1, 3)]
-    first, second = learners
-    assert first.steps_taken == second.steps_taken
-    assert second.gradients == pytest.approx(first.gradients, rel=1e-6)
-    if first.average is not None:
-        assert first.average.count == second.average.count
+    for first, second in zip(*(learner.walks for learner in learners), strict=True):
+        assert first.steps_taken == second.steps_taken
+        assert second.gradients == pytest.approx(first.gradients, rel=1e-6)
+        if first.average is not None:
+            assert first.average.count == second.average.count
+
+
+def _iterate(model):
+    """Return the iterate of a model, of several the first."""
+    return model._learner.walks[0].iterate().to_dense()
 
 
 @pytest.mark.parametrize("estimator", STEPPING, ids=repr)
@@ -58,16 +63,14 @@ def test_a_round_begins_at_the_iterate_of_the_one_before(estimator):
     model = fit(estimator, delayed(np.array_split(X[:700], 2)))
     start = begin(estimator, model)
     assert start.n_samples_seen_ == 0
-    ours, theirs = start._learner.iterate(), model._learner.iterate()
-    np.testing.assert_array_equal(ours.to_dense(), theirs.to_dense())
+    np.testing.assert_array_equal(_iterate(start), _iterate(model))
     start.partial_fit(X[700:])
     anew = clone(estimator).fit(X[700:])
-    assert not np.allclose(
-        start._learner.iterate().to_dense(), anew._learner.iterate().to_dense(), atol=1e-6
-    )
+    assert not np.allclose(_iterate(start), _iterate(anew), atol=1e-6)
     leave(start, model)
     start._learner = start._learner.settled()
-    assert start._learner.steps_taken == anew._learner.settled().steps_taken
+    steps = [learner.walks[0].steps_taken for learner in (start._learner, anew._learner.settled())]
+    assert steps[0] == steps[1]
 
 
 @pytest.mark.parametrize("estimator", SUMMING, ids=repr)
@@ -97,8 +100,8 @@ def test_an_unseeded_estimator_starts_at_the_same_place_in_every_shard():
     found = fit(Oja(3, step_size=1e-12), delayed(np.array_split(X, 5)))
     learner = found._learner
     assert found.random_state is None
-    one = learner.rule.start(learner.plan.dtype).basis
-    angles = metrics.principal_angles(learner.state.basis, one)
+    one = learner.walk.rule.start(learner.plan.dtype).basis
+    angles = metrics.principal_angles(learner.walk.state.basis, one)
     assert np.max(angles) < 1e-6
 
 

@@ -19,7 +19,6 @@ from sklearn.base import clone
 
 from onepass.estimators.merging import merge
 from onepass.estimators.pca_learner import PCALearner
-from onepass.estimators.rule_learner import RuleLearner
 from onepass.rules.incremental import Incremental
 
 
@@ -32,14 +31,12 @@ def begin(estimator: Any, model: Any) -> Any:
     plan = learner.plan
     kind = sparse.csr_array if plan.is_sparse else np.zeros
     started = fresh._learner_for(kind((1, plan.d), dtype=plan.dtype))
-    carried = {name: getattr(learner, name) for name in ("state", "steps_taken", "gradients")}
-    carried["rule"] = learner.rule.copy()
+    for walk, given in zip(started.walks, learner.walks, strict=True):
+        walk.go_on_from(given)
     if isinstance(learner, PCALearner):
         # The rows of the round say which of the merged experts to believe.
-        carried["answers"], carried["asked"] = learner.answers, learner.asked
-        carried["validation"] = started.validation.copy()
-        carried["validation"].chunks = learner.validation.chunks
-    started.__setstate__({**started.__getstate__(), **carried})
+        started.answers, started.asked = learner.answers, learner.asked
+        started.searched, started.chunks = learner.searched, learner.chunks
     fresh._learner, fresh._learned_with = started, fresh.get_params(deep=False)
     fresh.n_features_in_ = model.n_features_in_
     if hasattr(model, "feature_names_in_"):
@@ -51,11 +48,10 @@ def leave(model: Any, start: Any) -> None:
     """Take back the steps that a model was given by the one that it began from."""
     if start is not None and _carries(start):
         learner, given = model._learner, start._learner
-        learner.steps_taken -= given.steps_taken
-        share = min(given.gradients / learner.gradients, 1.0) if learner.gradients else 0.0
-        learner.gradients *= float(np.sqrt((1.0 - share) * (1.0 + share)))
+        for walk, before in zip(learner.walks, given.walks, strict=True):
+            walk.leave_out(before)
         if isinstance(given, PCALearner):
-            learner.validation.chunks -= given.validation.chunks
+            learner.chunks -= given.chunks
 
 
 def add_round(model: Any, latest: Any) -> Any:
@@ -64,13 +60,13 @@ def add_round(model: Any, latest: Any) -> Any:
         return model or latest
     total = merge(model, latest)
     if _carries(total):
-        learner = latest._learner
-        state = total._learner.__getstate__()
-        total._learner.__setstate__({**state, "state": learner.state, "rule": learner.rule})
+        for walk, last in zip(total._learner.walks, latest._learner.walks, strict=True):
+            walk.rule, walk.state = last.rule, last.state
+            walk.__setstate__(walk.__getstate__())
     return total
 
 
 def _carries(model: Any) -> bool:
     """Whether a model has an iterate that is no sum over the rows."""
-    learner = model._learner
-    return isinstance(learner, RuleLearner) and not isinstance(learner.rule, Incremental)
+    walks = getattr(model._learner, "walks", [])
+    return any(not isinstance(walk.rule, Incremental) for walk in walks)

@@ -138,12 +138,12 @@ class CappedMSG(MSG):
     @property
     def rank_(self) -> int:
         """The rank of the current iterate."""
-        return self._settled().state.rank
+        return self._settled().walk.state.rank
 
     @property
     def max_rank_(self) -> int:
         """The bound K on the rank now."""
-        rule = self._settled().rule
+        rule = self._settled().walk.rule
         assert isinstance(rule, Rule)
         return rule.max_rank
 

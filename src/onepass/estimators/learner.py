@@ -132,12 +132,7 @@ class Learner(ABC):
         """Return a copy that goes on by itself."""
         twin = object.__new__(type(self))
         state = self.__getstate__()
-        twin.__setstate__(
-            {
-                name: value.copy() if hasattr(value, "copy") else value
-                for name, value in state.items()
-            }
-        )
+        twin.__setstate__({name: _copied(value) for name, value in state.items()})
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
@@ -197,3 +192,10 @@ class Learner(ABC):
         deviations = rows - shift
         self.mean.update(shift, deviations, weights)
         return Block(deviations.astype(self.plan.dtype, copy=False), mixing)
+
+
+def _copied(value: Any) -> Any:
+    """Return a copy of a part of the state."""
+    if isinstance(value, list):
+        return [_copied(item) for item in value]
+    return value.copy() if hasattr(value, "copy") else value

@@ -123,6 +123,7 @@ class MSG(SteppingEstimator):
     def _directions(self, learner: RuleLearner) -> NDArray[np.floating]:
         if self.rounding == "top":
             return super()._directions(learner)
-        iterate = learner.iterate() if learner.average is None else learner.average.value()
-        rng = np.random.default_rng([learner.seed, learner.steps_taken])
-        return rounding.sample(iterate, learner.rule.k, rng)
+        walk = learner.walk
+        iterate = walk.iterate() if walk.average is None else walk.average.value()
+        rng = np.random.default_rng([learner.seed, walk.steps_taken])
+        return rounding.sample(iterate, walk.rule.k, rng)

@@ -19,6 +19,7 @@ from onepass.estimators.moment_learner import MomentLearner
 from onepass.estimators.pca_learner import PCALearner
 from onepass.estimators.plan import Plan, make_plan
 from onepass.estimators.validation import Expert
+from onepass.estimators.walk import Walk
 from onepass.moments import ExactMoment, SketchedMoment, WholeMoment
 from onepass.rules.msg import MSG as Rule
 from onepass.schedules import AdaGradNorm
@@ -27,7 +28,7 @@ from onepass.subspace import Subspace
 EXACT_COLUMNS = 1024  # up to here the matrix of second moments is as quick as a sketch of it
 CHUNK_BYTES = 2**24  # larger chunks, since an update of the sketch costs nearly the same for any
 MOST_COMPONENTS = 64  # that are looked at where their number is to be found
-STEP_SCALE = 48.0  # averages like large steps; how it was picked: docs/benchmarks.md
+STEP_SCALES = (10.0, 160.0)  # gentle and bold; how they were picked: docs/benchmarks.md
 
 
 class PCA(Estimator):
@@ -134,13 +135,14 @@ class PCA(Estimator):
             half_life=self.half_life,
             chunk_bytes=CHUNK_BYTES,
         )
-        return PCALearner(
-            plan,
-            self._second(plan, 3 * k + 24),
-            Rule(k, d, cap=min(d, k + 4)),
-            AdaGradNorm(STEP_SCALE),
-            Average(d, min(d, 2 * k + 16), plan.dtype),
-        )
+        walks = []
+        for scale in STEP_SCALES:
+            rule, average = (
+                Rule(k, d, cap=min(d, k + 4)),
+                Average(d, min(d, 2 * k + 16), plan.dtype),
+            )
+            walks.append(Walk(rule, AdaGradNorm(scale), plan.batch, plan.dtype, average))
+        return PCALearner(plan, self._second(plan, 3 * k + 24), walks, list(STEP_SCALES))
 
     def _second(self, plan: Plan, rank: int) -> WholeMoment:
         """Return an empty second moment; a sketch of it has a rank."""
@@ -206,5 +208,5 @@ class PCA(Estimator):
         """Which of the two estimates answered, and with what evidence."""
         learner = self._settled()
         if self._by_share():
-            return Expert("sketch", float("nan"), 0, float("nan"))
-        return learner.validation.verdict()
+            return Expert("sketch", float("nan"), 0, float("nan"), float("nan"))
+        return learner.verdict()

@@ -1,8 +1,10 @@
-"""The learner behind `PCA`: two experts on one stream, and progressive validation between them.
+"""The learner behind `PCA`: several experts on one stream, and progressive validation between them.
 
-The incumbent is the second moment of the rows, at the level of batch PCA. The challenger is the
-average of mini-batch Capped MSG iterates: every batch moves it by a bounded amount, so that a few
-huge rows cannot carry it away. Both see the same chunks and the same mean.
+The incumbent is the second moment of the rows, at the level of batch PCA. The challengers are
+averages of mini-batch Capped MSG iterates: every batch moves these by a bounded amount, so that a
+few huge rows cannot carry them away. How large the steps should be depends on what is huge: bold
+steps forget the size of rows, gentle ones are next to the second moment. All see the same chunks
+and the same mean.
 """
 
 from __future__ import annotations
@@ -14,17 +16,15 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from onepass import rounding
-from onepass.averaging import Average
+from onepass.estimators.learner import Learner
 from onepass.estimators.plan import Plan
 from onepass.estimators.published import publish
-from onepass.estimators.rule_learner import RuleLearner
-from onepass.estimators.validation import Validation
+from onepass.estimators.validation import DRIFTING, Drift, Expert, Validation
+from onepass.estimators.walk import Walk
 from onepass.moments import Mean, WholeMoment
-from onepass.rules.rule import Rule
-from onepass.schedules import Schedule
 
 SELDOM = 8  # a challenger that is worse beyond doubt learns from every so many chunks only
-ASK_AFTER = 1.15  # growth of the stream after which both experts are asked anew
+ASK_AFTER = 1.15  # growth of the stream after which all experts are asked anew
 AT_FIRST = 4  # times that directions are sought when there are none to start from
 BESIDE = 8  # directions beside the leading ones that are searched, so that these are found soon
 
@@ -36,7 +36,7 @@ def row_energies(rows: Any) -> NDArray[np.float64]:
     return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
 
 
-class PCALearner(RuleLearner):
+class PCALearner(Learner):
     """Second moment and averaged Capped MSG of the same rows.
 
     Parameters
@@ -45,75 +45,111 @@ class PCALearner(RuleLearner):
         How the rows are taken.
     second : WholeMoment
         The incumbent, empty.
-    rule : Rule
-        The challenger's algorithm.
-    schedule : Schedule
-        Its steps.
-    average : Average
-        Of its iterates, empty.
+    walks : list of Walk
+        The challengers at their beginning, averaging, for the same number of directions.
+    scales : list of float
+        The scales of their steps.
     """
 
     second: WholeMoment
-    average: Average
 
     def __init__(
-        self,
-        plan: Plan,
-        second: WholeMoment,
-        rule: Rule,
-        schedule: Schedule,
-        average: Average,
+        self, plan: Plan, second: WholeMoment, walks: list[Walk], scales: list[float]
     ) -> None:
-        self.validation = Validation()
+        self.walks, self.scales = walks, scales
+        self.k = walks[0].rule.k
+        self.chunks = 0
+        self.drift = Drift()
+        self.validations = [Validation() for _ in walks]
         self.asked = 0.0  # the weight of the rows when the experts were asked
-        self.answers: list[NDArray[np.floating]] = []  # then: incumbent, challenger
+        self.answers: list[NDArray[np.floating]] = []  # then: of the incumbent, the challengers
         self.searched: NDArray[np.floating] = np.zeros((0, plan.d))  # where to look next time
-        super().__init__(plan, second, rule, schedule, average, seed=0)
+        super().__init__(plan, second)
+
+    def verdict(self) -> Expert:
+        """Return which expert to believe."""
+        best = self._best()
+        validation, drift = self.validations[best], self.drift.size
+        sure = validation.convincing() and drift < DRIFTING
+        return Expert(
+            "average" if sure else "sketch",
+            validation.evidence,
+            len(validation.segments),
+            drift,
+            self.scales[best],
+        )
 
     def directions(self, expert: str | None = None) -> NDArray[np.floating]:
         """Return the directions of an expert, or of the one to believe: (at most k, d)."""
-        incumbent = self.second.spanned(self.rule.k)
-        if len(incumbent) < self.rule.k:  # too few rows for anything to be compared
+        incumbent = self.second.spanned(self.k)
+        if len(incumbent) < self.k:  # too few rows for anything to be compared
             return incumbent
-        name = expert or self.validation.verdict().name
-        return incumbent if name == "sketch" else rounding.top(self.average.value(), self.rule.k)
+        name = expert or self.verdict().name
+        return incumbent if name == "sketch" else self._averaged(self.walks[self._best()])
 
     def merge(self, other: Self) -> None:  # noqa: D102
         between = self.mean.between(other.mean)
-        self.validation.merge(other.validation)
+        self.chunks += other.chunks
+        self.drift.merge(other.drift)
+        for ours, theirs in zip(self.validations, other.validations, strict=True):
+            ours.merge(theirs)
+        for walk, others in zip(self.walks, other.walks, strict=True):
+            walk.merge(others)
         super().merge(other)
         self._ask()
         if self.plan.center and self.answers:
             self._validate_between(between)
+
+    def _best(self) -> int:
+        """Return the challenger to ask: a convincing one, and the one that gained most."""
+        merits = [(v.convincing(), v.gain) for v in self.validations]
+        return merits.index(max(merits))
+
+    def _averaged(self, walk: Walk) -> NDArray[np.floating]:
+        """Return the directions (k, d) of a challenger."""
+        assert walk.average is not None
+        return rounding.top(walk.average.value(), self.k)
 
     def _absorb(self, rows: Any, weights: NDArray[np.float64]) -> None:
         before = self.mean.copy()
         # Answers that come from another stream are of no use before there is a mean.
         answers = self.answers if before.weight > 0.0 else []
         captured = [self._captured(answer, rows, weights, before) for answer in answers]
-        passed_by = self.validation.hopeless() and self.validation.chunks % SELDOM
+        busy = [
+            walk
+            for walk, validation in zip(self.walks, self.validations, strict=True)
+            if self.chunks % SELDOM == 0 or not validation.hopeless()
+        ]
         energy = np.zeros(0)
-        if captured or passed_by:
+        if captured or not busy:
             shifted = self._shifted(rows, before)
             energy = weights * self._energies(rows, shifted, before)
-        if passed_by:
-            self._pass_by(rows, shifted, weights, float(energy.sum()))
+        if busy:
+            self._learn(busy, rows, weights)
         else:
-            self._engine.begin()
-            for block in self._blocks(rows, weights):
-                self._advance(block)
+            self._pass_by(rows, shifted, weights, float(energy.sum()))
         self.second.update(rows, weights, before, self.mean)
         if captured:
             self._validate(captured, energy)
         if self.plan.center and before.weight > 0.0:
-            self.validation.resemble(self.mean.vector - before.vector)
-        self.validation.chunks += 1
+            self.drift.add(self.mean.vector - before.vector)
+        self.chunks += 1
         if self.mean.weight >= ASK_AFTER * self.asked:
             self._ask()
-        power_of_two = self.validation.chunks & (self.validation.chunks - 1) == 0
-        if power_of_two and self.answers:
-            believed = self.answers[self.validation.verdict().name == "average"]
-            self.anchors = publish(self, believed).components
+        if self.chunks & (self.chunks - 1) == 0 and self.answers:
+            self.anchors = publish(self, self._believed(self.answers)).components
+
+    def _learn(self, walks: list[Walk], rows: Any, weights: NDArray[np.float64]) -> None:
+        """Let challengers learn from a chunk."""
+        for walk in walks:
+            walk.begin()
+        for block in self._blocks(rows, weights):
+            outcomes = [walk.advance(block) for walk in walks]
+            self.second.add_energy(float(outcomes[0].energy.sum()))
+
+    def _believed(self, of_experts: list[Any]) -> Any:
+        """Return the item that belongs to the expert to believe: the incumbent's comes first."""
+        return of_experts[0 if self.verdict().name == "sketch" else 1 + self._best()]
 
     def _shifted(self, rows: Any, mean: Mean) -> Any:
         """Return rows minus a mean; sparse rows as they are."""
@@ -141,7 +177,10 @@ class PCALearner(RuleLearner):
 
     def _fade(self, factor: float) -> None:
         super()._fade(factor)
-        self.validation.fade(factor)
+        self.drift.fade(factor)
+        for walk, validation in zip(self.walks, self.validations, strict=True):
+            walk.fade(factor)
+            validation.fade(factor)
         self.asked *= factor
 
     def _captured(
@@ -152,27 +191,27 @@ class PCALearner(RuleLearner):
         return weights * np.einsum("ij,ij->i", inner, inner)
 
     def _validate(self, captured: list[NDArray], energy: NDArray[np.float64]) -> None:
-        """Score both answers on rows that they had not seen."""
-        incumbent, challenger = captured
-        believed = challenger if self.validation.verdict().name == "average" else incumbent
-        self.score.add(np.minimum(believed, energy), energy)
-        self.validation.add(float((challenger - incumbent).sum()), float(energy.sum()))
+        """Score all answers on rows that they had not seen."""
+        self.score.add(np.minimum(self._believed(captured), energy), energy)
+        total = float(energy.sum())
+        for validation, ours in zip(self.validations, captured[1:], strict=True):
+            validation.add(float((ours - captured[0]).sum()), total, self.chunks)
 
     def _validate_between(self, between: NDArray[np.float64]) -> None:
-        """Score both answers on how two streams' means differ, which no iterate has seen.
+        """Score all answers on how two streams' means differ, which no iterate has seen.
 
         If the streams are alike, that is as much energy as one row has, and decides nothing.
         """
-        incumbent, challenger = (answer @ between for answer in self.answers)
+        incumbent, *others = (float(np.sum((answer @ between) ** 2)) for answer in self.answers)
         chunk = self.plan.chunk_rows * self.second.energy / max(self.mean.weight, 1.0)
-        gain = float(challenger @ challenger - incumbent @ incumbent)
-        self.validation.add(gain, max(float(between @ between), chunk))
+        energy = max(float(between @ between), chunk)
+        for validation, ours in zip(self.validations, others, strict=True):
+            validation.add(ours - incumbent, energy, self.chunks)
 
     def _ask(self) -> None:
-        """Ask both experts for their directions, to score further rows by."""
+        """Ask all experts for their directions, to score further rows by."""
         self.asked = self.mean.weight
-        k = self.rule.k
-        wanted = min(k + BESIDE, self.plan.d)
+        wanted = min(self.k + BESIDE, self.plan.d)
         start = self.searched
         if len(start) < wanted:
             start = np.random.default_rng(0).normal(size=(wanted, self.plan.d))
@@ -180,5 +219,6 @@ class PCALearner(RuleLearner):
                 start = self.second.leading(wanted, start)[0]
         self.searched = self.second.spanned(wanted, start)
         self.answers = []
-        if len(self.searched) >= k:
-            self.answers = [self.searched[:k], rounding.top(self.average.value(), k)]
+        if len(self.searched) >= self.k:
+            challengers = [self._averaged(walk) for walk in self.walks]
+            self.answers = [self.searched[: self.k], *challengers]

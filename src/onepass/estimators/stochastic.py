@@ -15,6 +15,7 @@ from onepass.averaging import Average
 from onepass.estimators.base import Estimator
 from onepass.estimators.plan import Plan, make_plan
 from onepass.estimators.rule_learner import RuleLearner
+from onepass.estimators.walk import Walk
 from onepass.moments import ExactMoment, Moment, SketchedMoment, TrackedMoment
 from onepass.rules.rule import Rule
 from onepass.schedules import AdaGradNorm, Constant, InverseSqrt, Schedule
@@ -45,8 +46,8 @@ class IterateEstimator(Estimator):
         )
         average = Average(d, min(d, 2 * k + 16), plan.dtype) if averaging else None
         rule = self._rule(d, np.random.default_rng(seed))
-        second = self._second(plan, rule)
-        return RuleLearner(plan, second, rule, self._schedule(), average, seed)
+        walk = Walk(rule, self._schedule(), plan.batch, plan.dtype, average)
+        return RuleLearner(plan, self._second(plan, rule), walk, seed)
 
     def _second(self, plan: Plan, rule: Rule) -> Moment:
         """Return how variances are measured: as well as the cost of the algorithm allows."""
@@ -66,13 +67,14 @@ class IterateEstimator(Estimator):
         return Constant(1.0)
 
     def _directions(self, learner: RuleLearner) -> NDArray[np.floating]:
-        iterate = learner.iterate() if learner.average is None else learner.average.value()
-        return rounding.top(iterate, learner.rule.k)
+        walk = learner.walk
+        iterate = walk.iterate() if walk.average is None else walk.average.value()
+        return rounding.top(iterate, walk.rule.k)
 
     @property
     def subspace_(self) -> Subspace:
         """The current iterate M."""
-        return self._settled().iterate()
+        return self._settled().walk.iterate()
 
 
 class SteppingEstimator(IterateEstimator):
@@ -96,7 +98,7 @@ class SteppingEstimator(IterateEstimator):
     @property
     def average_(self) -> Subspace:
         """The average of the iterates held before each step; only with `average=True`."""
-        average = self._settled().average
+        average = self._settled().walk.average
         if average is None:
             raise AttributeError("average_ is kept only with average=True")
         return average.value()

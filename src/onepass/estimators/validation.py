@@ -1,9 +1,9 @@
-"""Progressive validation: which of two experts has captured more of rows not yet learned from.
+"""Progressive validation: whether a challenger captures more of rows not yet learned from.
 
-Every chunk of rows is scored by both before either learns from it. One score is the energy that
-the challenger captured beyond the incumbent; the other is the same as a share of the chunk's
-energy, so that a few huge rows do not decide alone. Later chunks count more, because the experts
-have become better. The scores are gathered in segments of equal length, whose spread says how
+Every chunk of rows is scored by incumbent and challenger before either learns from it. One score is
+the energy that the challenger captured beyond the incumbent; the other is the same as a share of
+the chunk's energy, so that a few huge rows do not decide alone. Later chunks count more, because
+both have become better. The scores are gathered in segments of equal length, whose spread says how
 sure the difference is. On a stream that drifts, the next rows say little about all rows, so
 evidence counts only while chunks look exchangeable.
 """
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 MOST_SEGMENTS = 32
 LEAST_SEGMENTS = 8
-SURE = 1.75  # standard errors by which the challenger has to be better
+SURE = 1.75  # standard errors by which a challenger has to be better
 DRIFTING = 3.0  # standard errors by which chunks may resemble their neighbours
 RECENT = 4  # power of the time with which recent chunks are weighted
 
@@ -29,7 +29,7 @@ class Expert:
     Attributes
     ----------
     name : {"sketch", "average"}
-        The second moment of the rows, or the average of the Capped MSG iterates.
+        The second moment of the rows, or an average of Capped MSG iterates.
     evidence : float
         By how many standard errors the average was better on rows not yet learned from: the lesser
         of its two scores; NaN while there are too few segments.
@@ -37,27 +37,27 @@ class Expert:
         How many segments the evidence is from.
     drift : float
         By how many standard errors neighbouring chunks resemble each other.
+    step_scale : float
+        The scale of the steps of the average that the evidence is about: of several, the best.
     """
 
     name: str
     evidence: float
     segments: int
     drift: float
+    step_scale: float
 
 
 class Validation:
     """Scores of a challenger against an incumbent, on a stream of chunks."""
 
     def __init__(self) -> None:
-        self.chunks = 0  # that have passed
-        self.added = 0  # that were scored
+        self.added = 0  # chunks that were scored
         self.unit = 0.0
         self.length = 1
         self.segments = np.zeros((0, 2))
         self.current = np.zeros(2)
         self.recent = np.zeros(2)
-        self.resemblance = np.zeros(2)
-        self.last = np.zeros(0)
 
     def copy(self) -> Validation:
         """Return a copy; nothing is changed in place."""
@@ -65,13 +65,12 @@ class Validation:
         twin.__dict__.update(self.__dict__)
         return twin
 
-    def add(self, gain: float, energy: float) -> None:
+    def add(self, gain: float, energy: float, time: float) -> None:
         """Add a chunk of some energy in which the challenger captured `gain` more."""
         if energy <= 0.0:
             return
         self.unit = self.unit or energy
         score = np.array([gain / self.unit, gain / energy])
-        time = float(self.chunks)
         self.current = self.current + time * score
         self.recent = self.recent + time**RECENT * score
         self.added += 1
@@ -82,24 +81,13 @@ class Validation:
                 self.segments = self.segments[0::2] + self.segments[1::2]
                 self.length *= 2
 
-    def resemble(self, step: NDArray[np.float64]) -> None:
-        """Note how far a chunk's mean is from the mean before, as a vector of shape (d,)."""
-        size = float(np.abs(step).max(initial=0.0))
-        if size > 0.0:
-            step = step / size / np.linalg.norm(step / size)
-            if self.last.size:
-                cosine = float(step @ self.last)
-                self.resemblance = self.resemblance + [cosine, cosine * cosine]
-            self.last = step
-
     def fade(self, factor: float) -> None:
         """Let everything so far count less."""
         self.segments, self.current = factor * self.segments, factor * self.current
-        self.recent, self.resemblance = factor * self.recent, factor * self.resemblance
+        self.recent = factor * self.recent
 
     def merge(self, other: Validation) -> None:
         """Include the chunks of another stream."""
-        self.chunks += other.chunks
         unit = self.unit or other.unit
         ratio = np.array([other.unit / unit if unit else 1.0, 1.0])
         self.unit, self.length = unit, max(self.length, other.length)
@@ -113,7 +101,20 @@ class Validation:
             self.current + other.current * ratio,
             self.recent + (other.recent * ratio),
         )
-        self.resemblance = self.resemblance + other.resemblance
+
+    @property
+    def gain(self) -> float:
+        """The shares of energy that the challenger captured beyond the incumbent, added up."""
+        return float(self.segments[:, 1].sum() + self.current[1])
+
+    @property
+    def evidence(self) -> float:
+        """The lesser of both scores in standard errors; NaN while there are too few segments."""
+        return min(self._scores())
+
+    def convincing(self) -> bool:
+        """Whether the challenger is better beyond doubt."""
+        return self.evidence > SURE and self.recent.min() > 0.0
 
     def hopeless(self) -> bool:
         """Whether the challenger is worse beyond doubt."""
@@ -125,14 +126,42 @@ class Validation:
             return [float("nan")] * 2
         return [_sure(s.sum(), float(s @ s)) for s in self.segments.T]
 
-    def verdict(self) -> Expert:
-        """Return which expert to believe."""
-        count = len(self.segments)
-        evidence = min(self._scores())
-        drift = _sure(self.resemblance[0], self.resemblance[1])
-        if evidence > SURE and drift < DRIFTING and self.recent.min() > 0.0:
-            return Expert("average", evidence, count, drift)
-        return Expert("sketch", evidence, count, drift)
+
+class Drift:
+    """How much chunks of a stream resemble their neighbours."""
+
+    def __init__(self) -> None:
+        self.resemblance = np.zeros(2)  # sums of cosines and of their squares
+        self.last = np.zeros(0)
+
+    def copy(self) -> Drift:
+        """Return a copy; nothing is changed in place."""
+        twin = Drift()
+        twin.__dict__.update(self.__dict__)
+        return twin
+
+    def add(self, step: NDArray[np.float64]) -> None:
+        """Note how far a chunk's mean is from the mean before, as a vector of shape (d,)."""
+        size = float(np.abs(step).max(initial=0.0))
+        if size > 0.0:
+            step = step / size / np.linalg.norm(step / size)
+            if self.last.size:
+                cosine = float(step @ self.last)
+                self.resemblance = self.resemblance + [cosine, cosine * cosine]
+            self.last = step
+
+    def fade(self, factor: float) -> None:
+        """Let everything so far count less."""
+        self.resemblance = factor * self.resemblance
+
+    def merge(self, other: Drift) -> None:
+        """Include the chunks of another stream."""
+        self.resemblance = self.resemblance + other.resemblance
+
+    @property
+    def size(self) -> float:
+        """The resemblance of neighbours in standard errors."""
+        return _sure(self.resemblance[0], self.resemblance[1])
 
 
 def _sure(total: float, squares: float) -> float:

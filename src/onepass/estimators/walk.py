@@ -1,0 +1,125 @@
+"""A rule on its way through a stream of rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onepass.averaging import Average
+from onepass.engine import Engine, Outcome
+from onepass.frames import Block
+from onepass.kernels.orthonormal import orthonormal
+from onepass.rules.rule import Rule
+from onepass.schedules import Schedule
+from onepass.subspace import Subspace
+
+
+class Walk:
+    """The iterate of a rule, the steps that led to it, and the average of the iterates.
+
+    Parameters
+    ----------
+    rule : Rule
+        The algorithm.
+    schedule : Schedule
+        Its steps.
+    batch : bool
+        Whether a block is one gradient step.
+    dtype : dtype
+        Of the rows.
+    average : Average or None
+        Empty, if the iterates are to be averaged.
+    """
+
+    def __init__(
+        self,
+        rule: Rule,
+        schedule: Schedule,
+        batch: bool,
+        dtype: np.dtype,
+        average: Average | None = None,
+    ) -> None:
+        self.rule, self.schedule, self.batch, self.average = rule, schedule, batch, average
+        self.state = rule.start(dtype)
+        self.steps_taken = 0
+        self.gradients = 0.0  # root of the sum of the squared norms of all gradients
+        self._engine = Engine(rule, batch, average is not None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name[0] != "_"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._engine = Engine(self.rule, self.batch, self.average is not None)
+
+    def copy(self) -> Walk:
+        """Return a walk that goes on by itself."""
+        twin = object.__new__(Walk)
+        average = None if self.average is None else self.average.copy()
+        rule, state = self.rule.copy(), self.state.copy()
+        twin.__setstate__({**self.__getstate__(), "rule": rule, "state": state, "average": average})
+        return twin
+
+    def iterate(self) -> Subspace:
+        """Return the current iterate M."""
+        return self.rule.primal(self.state.copy())
+
+    def held(self) -> NDArray[np.floating]:
+        """Return the directions (m, d) that stand for it: of the average, if there is one."""
+        leading = None if self.average is None else self.average.leading(self.rule.k)
+        return self.state.basis if leading is None else leading
+
+    def begin(self) -> None:
+        """Begin a chunk."""
+        self._engine.begin()
+
+    def advance(self, block: Block) -> Outcome:
+        """Learn from a block."""
+        outcome = self._engine.advance(self.state, block, self._steps)
+        self.state = outcome.state
+        if self.average is not None:
+            self.average.add(outcome.iterates, 1 if self.batch else len(block))
+        return outcome
+
+    def fade(self, factor: float) -> None:
+        """Let everything so far count less."""
+        self.gradients *= float(np.sqrt(factor))
+        if self.average is not None:
+            self.average.fade(factor)
+
+    def merge(self, other: Walk) -> None:
+        """Include another walk, on other rows: averages of feasible iterates are feasible."""
+        together = max(self.steps_taken + other.steps_taken, 1)
+        shares = [self.steps_taken / together, other.steps_taken / together]
+        self.rule.adopt(other.rule)
+        state = self.rule.merged([self.state, other.state], shares)
+        self.state = Subspace(orthonormal(state.basis), state.weights, state.rest)
+        self.steps_taken += other.steps_taken
+        self.gradients = float(np.hypot(self.gradients, other.gradients))
+        if self.average is not None and other.average is not None:
+            self.average.merge(other.average)
+
+    def go_on_from(self, other: Walk) -> None:
+        """Take over iterate and steps of another walk, but not its average."""
+        self.rule, self.state = other.rule.copy(), other.state.copy()
+        self.steps_taken, self.gradients = other.steps_taken, other.gradients
+        self.__setstate__(self.__getstate__())
+
+    def leave_out(self, given: Walk) -> None:
+        """Take back the steps of the walk that this one went on from."""
+        self.steps_taken -= given.steps_taken
+        share = min(given.gradients / self.gradients, 1.0) if self.gradients else 0.0
+        self.gradients *= float(np.sqrt((1.0 - share) * (1.0 + share)))
+
+    def _steps(self, norms: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the next step sizes from the norms of the gradients."""
+        count = len(norms)
+        number = np.arange(self.steps_taken + 1.0, self.steps_taken + count + 1.0)
+        seen = np.empty(count + 1)
+        seen[0], seen[1:] = self.gradients, norms
+        seen = np.hypot.accumulate(seen)[1:]
+        self.steps_taken += count
+        self.gradients = float(seen[-1])
+        return self.schedule.steps(number, seen, self.rule.diameter())
