@@ -28,7 +28,8 @@ from onepass.distributed.learning import join, learn
 from onepass.distributed.tree import FAN_IN
 
 BANDWIDTH = 1e9 / 8  # bytes a second between two machines: a slow network
-ROWS = 8192  # of the shards that are measured
+LEAST_ROWS, MOST_ROWS = 1 << 13, 1 << 16  # of the shards that are measured
+NUMBERS = 1 << 24  # in them, between these two
 
 
 @dataclass(frozen=True)
@@ -74,11 +75,12 @@ def best_of(
 
 def measured(d: int, k: int, task: float) -> Costs:
     """Return the costs of `PCA(k)`, the best of three."""
-    rows = [shard(d, ROWS, seed) for seed in range(2)]
+    count = max(LEAST_ROWS, min(MOST_ROWS, NUMBERS // d))
+    rows = [shard(d, count, seed) for seed in range(2)]
     models = [learn(PCA(k), None, part, "shard") for part in rows]
     learning = best_of(3, lambda: learn(PCA(k), None, rows[0], "shard"))
     merging = best_of(3, lambda: join(*models))
-    return Costs(d, k, learning / ROWS, merging, len(pickle.dumps(models[0])), task)
+    return Costs(d, k, learning / count, merging, len(pickle.dumps(models[0])), task)
 
 
 def task_seconds(client: Any) -> float:
