@@ -23,7 +23,7 @@ from onepass.estimators.validation import DRIFTING, Drift, Expert, Validation
 from onepass.estimators.walk import Walk
 from onepass.moments import Mean, WholeMoment
 
-SELDOM = 8  # a challenger that is worse beyond doubt learns from every so many chunks only
+SELDOM = 8  # chunks that a challenger learns from, while their number doubles, if it is hopeless
 ASK_AFTER = 1.15  # growth of the stream after which all experts are asked anew
 AT_FIRST = 4  # times that directions are sought when there are none to start from
 BESIDE = 8  # directions beside the leading ones that are searched, so that these are found soon
@@ -69,13 +69,12 @@ class PCALearner(Learner):
     def verdict(self) -> Expert:
         """Return which expert to believe."""
         best = self._best()
-        validation, drift = self.validations[best], self.drift.size
-        sure = validation.convincing() and drift < DRIFTING
+        validation = self.validations[best]
         return Expert(
-            "average" if sure else "sketch",
+            "average" if self._sure_of(best) else "sketch",
             validation.evidence,
             len(validation.segments),
-            drift,
+            self.drift.size,
             self.scales[best],
         )
 
@@ -115,10 +114,11 @@ class PCALearner(Learner):
         # Answers that come from another stream are of no use before there is a mean.
         answers = self.answers if before.weight > 0.0 else []
         captured = [self._captured(answer, rows, weights, before) for answer in answers]
+        now_and_then = self.chunks % max(SELDOM, 2 ** (self.chunks // SELDOM).bit_length()) == 0
         busy = [
             walk
             for walk, validation in zip(self.walks, self.validations, strict=True)
-            if self.chunks % SELDOM == 0 or not validation.hopeless()
+            if now_and_then or not validation.hopeless()
         ]
         energy = np.zeros(0)
         if captured or not busy:
@@ -149,7 +149,12 @@ class PCALearner(Learner):
 
     def _believed(self, of_experts: list[Any]) -> Any:
         """Return the item that belongs to the expert to believe: the incumbent's comes first."""
-        return of_experts[0 if self.verdict().name == "sketch" else 1 + self._best()]
+        best = self._best()
+        return of_experts[1 + best if self._sure_of(best) else 0]
+
+    def _sure_of(self, challenger: int) -> bool:
+        """Whether a challenger is to be believed."""
+        return self.validations[challenger].convincing() and self.drift.size < DRIFTING
 
     def _shifted(self, rows: Any, mean: Mean) -> Any:
         """Return rows minus a mean; sparse rows as they are."""

@@ -58,6 +58,7 @@ class Validation:
         self.segments = np.zeros((0, 2))
         self.current = np.zeros(2)
         self.recent = np.zeros(2)
+        self.scores = [float("nan")] * 2  # in standard errors; NaN for too few segments
 
     def copy(self) -> Validation:
         """Return a copy; nothing is changed in place."""
@@ -80,6 +81,7 @@ class Validation:
             if len(self.segments) == MOST_SEGMENTS:
                 self.segments = self.segments[0::2] + self.segments[1::2]
                 self.length *= 2
+            self._judge()
 
     def fade(self, factor: float) -> None:
         """Let everything so far count less."""
@@ -101,6 +103,7 @@ class Validation:
             self.current + other.current * ratio,
             self.recent + (other.recent * ratio),
         )
+        self._judge()
 
     @property
     def gain(self) -> float:
@@ -110,7 +113,7 @@ class Validation:
     @property
     def evidence(self) -> float:
         """The lesser of both scores in standard errors; NaN while there are too few segments."""
-        return min(self._scores())
+        return min(self.scores)
 
     def convincing(self) -> bool:
         """Whether the challenger is better beyond doubt."""
@@ -118,13 +121,12 @@ class Validation:
 
     def hopeless(self) -> bool:
         """Whether the challenger is worse beyond doubt."""
-        return max(self._scores()) < -SURE and self.recent.max() < 0.0
+        return max(self.scores) < -SURE and self.recent.max() < 0.0
 
-    def _scores(self) -> list[float]:
-        """Return both scores in standard errors; NaN while there are too few segments."""
-        if len(self.segments) < LEAST_SEGMENTS:
-            return [float("nan")] * 2
-        return [_sure(s.sum(), float(s @ s)) for s in self.segments.T]
+    def _judge(self) -> None:
+        """Work the scores out."""
+        if len(self.segments) >= LEAST_SEGMENTS:
+            self.scores = [_sure(s.sum(), float(s @ s)) for s in self.segments.T]
 
 
 class Drift:
