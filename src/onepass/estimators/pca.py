@@ -35,10 +35,10 @@ class PCA(Estimator):
     """Principal components in one pass, with nothing to tune.
 
     As accurate as batch PCA on clean data and more accurate on heavy-tailed data, from rows that
-    are seen once and need not fit in memory. Two estimates are kept on the same stream: the second
-    moment of the rows, exact for few columns and a sketch of low rank for many, and the average
-    of Capped MSG iterates, which heavy tails cannot carry away. Rows that neither has learned
-    from yet decide which of the two answers.
+    are seen once and need not fit in memory. Two kinds of estimates are kept on the same stream:
+    the second moment of the rows, exact up to 1024 columns and a sketch of low rank for more, and
+    averages of Capped MSG iterates, which heavy tails cannot carry away. Rows that none has
+    learned from yet decide which of them answers.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class PCA(Estimator):
         `mean` and `standard_error` of the share of variance captured, each row scored before it
         was learned from.
     expert_ : Expert
-        Which of the two estimates answered, and with what evidence.
+        Which of the two kinds of estimates answered, and with what evidence.
     n_components_, n_samples_seen_, n_features_in_ : int
 
     Examples
