@@ -88,12 +88,15 @@ class PCALearner(Learner):
 
     def merge(self, other: Self) -> None:  # noqa: D102
         between = self.mean.between(other.mean)
+        scores = [*self._scores_on(other), *other._scores_on(self)]
         self.chunks += other.chunks
         self.drift.merge(other.drift)
         for ours, theirs in zip(self.validations, other.validations, strict=True):
             ours.merge(theirs)
         for walk, others in zip(self.walks, other.walks, strict=True):
             walk.merge(others)
+        for which, *score in scores:
+            self.validations[which].add(*score)
         super().merge(other)
         self._ask()
         if self.plan.center and self.answers:
@@ -201,6 +204,25 @@ class PCALearner(Learner):
         total = float(energy.sum())
         for validation, ours in zip(self.validations, captured[1:], strict=True):
             validation.add(float((ours - captured[0]).sum()), total, self.chunks)
+
+    def _scores_on(self, other: PCALearner) -> list[tuple[int, float, float, float, int]]:
+        """Score all answers on the rows of another stream, which they have not seen.
+
+        Returns which challenger it is, what it captured beyond the incumbent, of what energy, how
+        much that counts, and how many chunks it was scored on. What has learned from few rows is
+        not scored on more; and one score of many chunks is one look, which counts less.
+        """
+        incumbent, *others = (
+            float(np.trace(other.second.compress(answer.astype(np.float64), other.mean)))
+            for answer in self.answers or [np.zeros((0, self.plan.d))]
+        )
+        chunks = min(self.chunks, other.chunks)
+        share, counts = chunks / max(other.chunks, 1), self.chunks**0.75 / max(chunks, 1) ** 0.25
+        energy = share * other.second.energy
+        return [
+            (which, share * (ours - incumbent), energy, counts, chunks)
+            for which, ours in enumerate(others)
+        ]
 
     def _validate_between(self, between: NDArray[np.float64]) -> None:
         """Score all answers on how two streams' means differ, which no iterate has seen.

@@ -66,12 +66,12 @@ class Validation:
         twin.__dict__.update(self.__dict__)
         return twin
 
-    def add(self, gain: float, energy: float, time: float) -> None:
-        """Add a chunk of some energy in which the challenger captured `gain` more."""
+    def add(self, gain: float, energy: float, time: float, chunks: float = 1.0) -> None:
+        """Add a chunk, or several, of some energy of which the challenger captured `gain` more."""
         if energy <= 0.0:
             return
-        self.unit = self.unit or energy
-        score = np.array([gain / self.unit, gain / energy])
+        self.unit = self.unit or energy / max(chunks, 1.0)
+        score = np.array([gain / self.unit, chunks * gain / energy])
         self.current = self.current + time * score
         self.recent = self.recent + time**RECENT * score
         self.added += 1
