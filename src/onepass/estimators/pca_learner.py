@@ -23,7 +23,9 @@ from onepass.estimators.validation import DRIFTING, Drift, Expert, Validation
 from onepass.estimators.walk import Walk
 from onepass.moments import Mean, WholeMoment
 
-SELDOM = 8  # chunks that a challenger learns from, while their number doubles, if it is hopeless
+# Chunks after which a challenger that does not convince learns ever more seldom, from about half as
+# many whenever the stream doubles; and the same for one that is worse beyond doubt.
+PATIENCE, LITTLE_PATIENCE = 64, 4
 ASK_AFTER = 1.15  # growth of the stream after which all experts are asked anew
 AT_FIRST = 4  # times that directions are sought when there are none to start from
 BESIDE = 8  # directions beside the leading ones that are searched, so that these are found soon
@@ -117,11 +119,10 @@ class PCALearner(Learner):
         # Answers that come from another stream are of no use before there is a mean.
         answers = self.answers if before.weight > 0.0 else []
         captured = [self._captured(answer, rows, weights, before) for answer in answers]
-        now_and_then = self.chunks % max(SELDOM, 2 ** (self.chunks // SELDOM).bit_length()) == 0
         busy = [
             walk
             for walk, validation in zip(self.walks, self.validations, strict=True)
-            if now_and_then or not validation.hopeless()
+            if self.chunks % self._stride(validation) == 0
         ]
         energy = np.zeros(0)
         if captured or not busy:
@@ -141,6 +142,13 @@ class PCALearner(Learner):
             self._ask()
         if self.chunks & (self.chunks - 1) == 0 and self.answers:
             self.anchors = publish(self, self._believed(self.answers)).components
+
+    def _stride(self, validation: Validation) -> int:
+        """Return from every how many chunks a challenger learns."""
+        if validation.convincing():
+            return 1
+        patience = LITTLE_PATIENCE if validation.hopeless() else PATIENCE
+        return 2 ** (self.chunks // patience).bit_length()
 
     def _learn(self, walks: list[Walk], rows: Any, weights: NDArray[np.float64]) -> None:
         """Let challengers learn from a chunk."""
