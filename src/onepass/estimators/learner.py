@@ -108,9 +108,8 @@ class Learner(ABC):
         if not self.waiting.count:
             return self
         if self._settled is None:
-            twin = self.copy()
-            twin._take(*twin.waiting.rows())
-            twin.waiting.clear()
+            twin = self._copy(waiting=self.waiting.emptied())
+            twin._take(*self.waiting.rows())
             self._settled = twin
         return self._settled
 
@@ -130,9 +129,13 @@ class Learner(ABC):
 
     def copy(self) -> Self:
         """Return a copy that goes on by itself."""
+        return self._copy()
+
+    def _copy(self, **parts: Any) -> Self:
+        """Return a copy in which some parts are others."""
         twin = object.__new__(type(self))
-        state = self.__getstate__()
-        twin.__setstate__({name: _copied(value) for name, value in state.items()})
+        state = {name: part for name, part in self.__getstate__().items() if name not in parts}
+        twin.__setstate__({name: _copied(value) for name, value in state.items()} | parts)
         return twin
 
     def __getstate__(self) -> dict[str, Any]:

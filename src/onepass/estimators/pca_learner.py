@@ -118,7 +118,7 @@ class PCALearner(Learner):
         before = self.mean.copy()
         # Answers that come from another stream are of no use before there is a mean.
         answers = self.answers if before.weight > 0.0 else []
-        captured = [self._captured(answer, rows, weights, before) for answer in answers]
+        captured = self._captured(answers, rows, weights, before)
         busy = [
             walk
             for walk, validation in zip(self.walks, self.validations, strict=True)
@@ -200,11 +200,15 @@ class PCALearner(Learner):
         self.asked *= factor
 
     def _captured(
-        self, answer: NDArray, rows: Any, weights: NDArray[np.float64], mean: Mean
-    ) -> NDArray[np.float64]:
-        """Return the energies (b,) of rows in the directions of an answer."""
-        inner = np.asarray(rows @ answer.T, dtype=np.float64) - answer @ mean.vector
-        return weights * np.einsum("ij,ij->i", inner, inner)
+        self, answers: list[NDArray], rows: Any, weights: NDArray[np.float64], mean: Mean
+    ) -> list[NDArray[np.float64]]:
+        """Return the energies (b,) of rows in the directions of each answer."""
+        if not answers:
+            return []
+        directions = np.vstack(answers)
+        inner = np.asarray(rows @ directions.T, dtype=np.float64) - directions @ mean.vector
+        energies = (inner * inner).reshape(len(weights), len(answers), -1).sum(axis=2)
+        return list(weights * energies.T)
 
     def _validate(self, captured: list[NDArray], energy: NDArray[np.float64]) -> None:
         """Score all answers on rows that they had not seen."""

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 MOST_SEGMENTS = 32
-LEAST_SEGMENTS = 8
+LEAST_SEGMENTS = 8  # to believe a challenger
+FEW_SEGMENTS = 4  # to give it up for the time being
 SURE = 1.75  # standard errors by which a challenger has to be better
 DRIFTING = 3.0  # standard errors by which chunks may resemble their neighbours
 RECENT = 4  # power of the time with which recent chunks are weighted
@@ -58,7 +59,7 @@ class Validation:
         self.segments = np.zeros((0, 2))
         self.current = np.zeros(2)
         self.recent = np.zeros(2)
-        self.scores = [float("nan")] * 2  # in standard errors; NaN for too few segments
+        self.scores = [float("nan")] * 2  # in standard errors; NaN for very few segments
 
     def copy(self) -> Validation:
         """Return a copy; nothing is changed in place."""
@@ -113,7 +114,7 @@ class Validation:
     @property
     def evidence(self) -> float:
         """The lesser of both scores in standard errors; NaN while there are too few segments."""
-        return min(self.scores)
+        return min(self.scores) if len(self.segments) >= LEAST_SEGMENTS else float("nan")
 
     def convincing(self) -> bool:
         """Whether the challenger is better beyond doubt."""
@@ -125,7 +126,7 @@ class Validation:
 
     def _judge(self) -> None:
         """Work the scores out."""
-        if len(self.segments) >= LEAST_SEGMENTS:
+        if len(self.segments) >= FEW_SEGMENTS:
             self.scores = [_sure(s.sum(), float(s @ s)) for s in self.segments.T]
 
 

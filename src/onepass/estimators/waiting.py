@@ -37,8 +37,7 @@ class Waiting:
         if self._is_sparse:
             self._pieces.append(rows.copy())
         else:
-            if not len(self._dense):
-                self._dense = np.empty((self.room, self._dense.shape[1]), self._dense.dtype)
+            self._make_room(stop)
             self._dense[self.count : stop] = rows
         self._weights[self.count : stop] = 1.0 if weights is None else weights
         self.count = stop
@@ -54,6 +53,17 @@ class Waiting:
         """Forget all rows."""
         self.count = 0
         self._pieces = []
+
+    def emptied(self) -> Waiting:
+        """Return the same without any row."""
+        return Waiting(self.room, self._dense.shape[1], self._dense.dtype, self._is_sparse)
+
+    def _make_room(self, rows: int) -> None:
+        """Make room for so many dense rows, and for some more unless they are the first."""
+        if rows > len(self._dense):
+            before, capacity = self._dense, min(self.room, max(rows, 2 * len(self._dense)))
+            self._dense = np.empty((capacity, before.shape[1]), before.dtype)
+            self._dense[: self.count] = before[: self.count]
 
     def copy(self) -> Waiting:
         """Return a copy that goes on by itself."""
@@ -80,5 +90,4 @@ class Waiting:
         self._weights = np.ones(self.room)
         self._weights[: self.count] = weights
         if self.count and not self._is_sparse:
-            self._dense = np.empty((self.room, dense.shape[1]), dense.dtype)
-            self._dense[: self.count] = dense
+            self._dense = dense.copy()
