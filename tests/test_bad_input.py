@@ -212,3 +212,23 @@ def test_reading_before_fitting(algorithm):
     with pytest.raises((ValueError, AttributeError), match=r"(?i)not fitted"):
         estimator.transform(good(3))
     assert not hasattr(estimator, "components_")
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e200])
+@pytest.mark.parametrize("d", [5, 30, 300, 1500])
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_a_bad_entry_deep_inside_is_found_and_changes_nothing(bad, d, center, as_sparse):
+    """Rows are looked at when they are learned from, or by learning itself."""
+    X = np.random.default_rng(0).normal(size=(700, d))
+    worse = X.copy()
+    worse[613, 3] = bad
+    kind = sp.csr_array if as_sparse else np.asarray
+    for name in ("CappedMSG", "PCA", "ERM"):
+        model = getattr(onepass, name)(2, center=center)
+        model.fit(kind(X[:400]))
+        before = model.components_
+        with pytest.raises(ValueError, match=r"at row 613, column 3"):
+            model.partial_fit(kind(worse))
+        assert model.n_samples_seen_ == 400
+        np.testing.assert_array_equal(model.components_, before)

@@ -33,7 +33,8 @@ from onepass.subspace import Subspace
 
 # Squares outside of this range lose digits to overflow or underflow.
 RANGE = {np.dtype(np.float64): (1e-280, 1e290), np.dtype(np.float32): (1e-24, 1e34)}
-PANEL = 2048  # columns of U and of a block's rows that are in the cache together
+LARGEST = 1e152  # sums of squares of larger numbers leave the range of double precision
+PANEL = 1024  # columns of U and of a block's rows that are in the cache together
 FEW = 8  # sparse rows that may be made dense at once
 
 
@@ -239,10 +240,15 @@ def find_frame(state: Subspace, block: Block, room: Room, whole: bool) -> Frame 
     room : Room
     whole : bool
         Whether the block has to be taken at once: never None.
+
+    Raises
+    ------
+    FloatingPointError
+        If a row is not finite, or too large.
     """
     basis, d = state.basis, state.n_features
     if len(basis) + len(block) >= d:
-        rows = block.to_dense()
+        rows = _in_range(block.to_dense())
         small = basis.astype(np.float64)
         energy = np.einsum("ij,ij->i", rows, rows)
         return WholeSpace(small, rows, d, energy, False, basis.dtype)
@@ -252,7 +258,7 @@ def find_frame(state: Subspace, block: Block, room: Room, whole: bool) -> Frame 
         return found
     if issparse(block.rows) and not whole and len(block) > FEW:
         return None
-    rows = block.to_dense()
+    rows = _in_range(block.to_dense())
     scale = np.abs(rows).max(axis=1, keepdims=True)
     scale[scale == 0.0] = 1.0
     coordinates, vectors = householder(np.vstack([basis, rows / scale]))
@@ -262,6 +268,13 @@ def find_frame(state: Subspace, block: Block, room: Room, whole: bool) -> Frame 
     # Householder finds the frame of the basis to be the basis, up to rounding.
     small = np.eye(m, len(vectors))
     return FormedFrame(small, rows, m, energy, True, vectors, basis.dtype)
+
+
+def _in_range(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return rows, or raise where one of them cannot be learned from."""
+    if not np.abs(rows).max(initial=0.0) <= LARGEST:  # nor where it is NaN
+        raise FloatingPointError("A row is not finite, or too large")
+    return rows
 
 
 def _gram_frame(state: Subspace, block: Block, room: Room) -> GramFrame | None:

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
+from onepass.frames import LARGEST
 from onepass.sources import Source
 from onepass.sources.finite import first_masked
-
-LARGEST = 1e152  # sums of squares of larger numbers leave the range of double precision
 
 
 def is_source(X: Any) -> bool:

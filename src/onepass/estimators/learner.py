@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,7 @@ class Learner(ABC):
         Of the rows, empty.
     """
 
+    notices: ClassVar[bool] = False  # whether dense rows out of range make `_absorb` raise
     _settled: Any
     _shown: Any
 
@@ -67,7 +68,8 @@ class Learner(ABC):
         """Add rows of shape (r, d), of the plan's dtype and kind.
 
         `look` is shown every part of them and the number of its first row before it is learned
-        from, when it comes into the processor's cache anyway; it raises what is wrong.
+        from, when it comes into the processor's cache anyway; it raises what is wrong. Where
+        learning itself notices that, it is not asked before.
         """
         self._forget()
         if weights is not None:
@@ -78,10 +80,17 @@ class Learner(ABC):
             stop = min(total, start + self.plan.chunk_rows - self.waiting.count)
             part = rows[start:stop] if stop - start < total else rows
             given = None if weights is None else weights[start:stop]
-            if look is not None:
+            whole = stop - start == self.plan.chunk_rows
+            noticed = whole and self.notices and not self.plan.is_sparse
+            if look is not None and not noticed:
                 look(part, start)
-            if stop - start == self.plan.chunk_rows:
-                self._take(part, np.ones(stop - start) if given is None else given)
+            if whole:
+                try:
+                    self._take(part, np.ones(stop - start) if given is None else given)
+                except FloatingPointError:
+                    if look is not None:
+                        look(part, start)
+                    raise
             else:
                 self.waiting.add(part, given)
                 if self.waiting.count == self.plan.chunk_rows:

@@ -28,6 +28,8 @@ class RuleLearner(Learner):
         For what is random about the results.
     """
 
+    notices = True
+
     def __init__(self, plan: Plan, second: Moment, walk: Walk, seed: int) -> None:
         self.walks = [walk]
         self.seed = seed
