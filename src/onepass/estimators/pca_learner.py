@@ -65,6 +65,7 @@ class PCALearner(Learner):
         self.validations = [Validation() for _ in walks]
         self.asked = 0.0  # the weight of the rows when the experts were asked
         self.answers: list[NDArray[np.floating]] = []  # then: of the incumbent, the challengers
+        self.answered: list[int] = []  # the steps that the challengers had taken then
         self.searched: NDArray[np.floating] = np.zeros((0, plan.d))  # where to look next time
         super().__init__(plan, second)
 
@@ -257,7 +258,13 @@ class PCALearner(Learner):
             for _ in range(AT_FIRST):
                 start = self.second.leading(wanted, start)[0]
         self.searched = self.second.spanned(wanted, start)
-        self.answers = []
-        if len(self.searched) >= self.k:
-            challengers = [self._averaged(walk) for walk in self.walks]
-            self.answers = [self.searched[: self.k], *challengers]
+        if len(self.searched) < self.k:
+            self.answers = []
+            return
+        steps = [walk.steps_taken for walk in self.walks]
+        old = dict(zip(enumerate(self.answered), self.answers[1:], strict=False))
+        challengers = [
+            old[i, steps[i]] if (i, steps[i]) in old else self._averaged(walk)
+            for i, walk in enumerate(self.walks)
+        ]
+        self.answers, self.answered = [self.searched[: self.k], *challengers], steps
