@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn import decomposition
 
-from onepass import PCA, load, merge
+from onepass import ERM, PCA, load, merge
 
 
 def _batch(X, k):
@@ -185,3 +185,19 @@ def test_hardly_any_spread(X):
         model = PCA(1).fit(X)
     assert np.isfinite(model.components_).all()
     assert model.explained_variance_[0] == pytest.approx(np.var(X, axis=0, ddof=1).sum())
+
+
+@pytest.mark.parametrize("kind", [PCA, ERM])
+@pytest.mark.parametrize("as_sparse", [False, True])
+@pytest.mark.parametrize("center", [False, True])
+def test_captured_is_there_for_few_rows_already(kind, as_sparse, center):
+    X = np.random.default_rng(0).normal(size=(120, 30)) * np.r_[9, 7, 5, np.ones(27)] + 2.0
+    rows = sparse.csr_array(X) if as_sparse else X
+    model = kind(3, center=center).fit(rows)
+    first, second = X[:60], X[60:]
+    mean = first.mean(axis=0) if center else 0.0
+    leading = np.linalg.svd(first - mean, full_matrices=False)[2][:3]
+    wanted = ((second - mean) @ leading.T) ** 2
+    share = wanted.sum() / ((second - mean) ** 2).sum()
+    assert model.captured_.mean == pytest.approx(share, rel=1e-9)
+    assert 0.0 < model.captured_.standard_error < 0.1

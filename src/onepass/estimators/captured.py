@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 
 @dataclass(frozen=True)
@@ -74,3 +76,45 @@ class Score:
         mean = c / e
         spread = max(cc - 2 * mean * ce + mean * mean * ee, 0.0) * self.count / (self.count - 1)
         return Captured(float(mean), float(np.sqrt(spread) / e))
+
+
+def first_scores(
+    rows: Any, weights: NDArray[np.float64], k: int, center: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Score the second half of the first rows by the k leading directions of the first half.
+
+    Parameters
+    ----------
+    rows : ndarray or CSR array of shape (b, d)
+        Before which nothing was learned.
+    weights : ndarray of shape (b,)
+    k : int
+        How many directions.
+    center : bool
+        Whether energies are about the mean of the first half, or about zero.
+
+    Returns
+    -------
+    captured, energy : ndarray of shape (s,)
+        Of the rows of the second half; empty if the first half is too short.
+    """
+    half = rows.shape[0] // 2
+    if half <= k:
+        return np.zeros(0), np.zeros(0)
+    share = weights[:half] / weights[:half].sum()
+    if center and not issparse(rows):
+        rows = rows - share @ rows[:half]  # so that a far mean does not cost digits below
+    inner = rows @ rows.T
+    inner = np.asarray(inner.toarray() if issparse(inner) else inner, dtype=np.float64)
+    if center:
+        across = inner[:, :half] @ share
+        inner = inner - across[:, None] - across + share @ across[:half]
+    size = float(inner.diagonal().max(initial=0.0)) or 1.0
+    root = np.sqrt(weights)
+    inner = root[:, None] * (inner / size) * root
+    values, vectors = np.linalg.eigh(inner[:half, :half])
+    kept = values[-k:] > 1e-12 * max(float(values[-1]), 0.0)
+    along = inner[half:, :half] @ (vectors[:, -k:][:, kept] / np.sqrt(values[-k:][kept]))
+    energy = inner.diagonal()[half:]
+    captured = np.minimum(np.einsum("ij,ij->i", along, along), energy)
+    return size * captured, size * energy

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onepass.estimators.captured import first_scores
 from onepass.estimators.learner import Learner
 from onepass.estimators.plan import Plan
 from onepass.moments import WholeMoment
@@ -44,6 +45,8 @@ class MomentLearner(Learner):
         if before.weight >= JUDGE_AFTER * max(self.judged, 1.0):
             self.judges = self.second.leading(self.k)[0]
             self.judged = before.weight
+        if before.weight == 0.0:
+            self.score.add(*first_scores(rows, weights, self.k, self.plan.center))
         for block in self._blocks(rows, weights):
             energy = block.energy()
             self.second.add_energy(float(energy.sum()))

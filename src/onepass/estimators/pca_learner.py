@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from onepass import rounding
+from onepass.estimators.captured import first_scores
 from onepass.estimators.learner import Learner
 from onepass.estimators.plan import Plan
 from onepass.estimators.published import publish
@@ -136,6 +137,8 @@ class PCALearner(Learner):
         self.second.update(rows, weights, before, self.mean)
         if captured:
             self._validate(captured, energy)
+        if before.weight == 0.0:
+            self.score.add(*first_scores(rows, weights, self.k, self.plan.center))
         if self.plan.center and before.weight > 0.0:
             self.drift.add(self.mean.vector - before.vector)
         self.chunks += 1
