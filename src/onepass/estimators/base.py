@@ -204,10 +204,7 @@ class Estimator(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         return self._project(check_rows(self, X, reset=False))
 
     def _project(self, rows: Any) -> NDArray[np.floating]:
-        """Return (rows - mean) @ components', the mean taken away after the projection.
-
-        That keeps sparse rows sparse and needs no centred copy of dense ones.
-        """
+        """Return (rows - mean) @ components'; from sparse rows the mean is taken after the product."""
         components = self._published().components
         if not self._learner.plan.center:
             return np.asarray(rows @ components.T)
