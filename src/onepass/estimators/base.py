@@ -204,7 +204,7 @@ class Estimator(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         return self._project(check_rows(self, X, reset=False))
 
     def _project(self, rows: Any) -> NDArray[np.floating]:
-        """Return (rows - mean) @ components'; from sparse rows the mean is taken after the product."""
+        """Return (rows - mean) @ components', for sparse rows without making them dense."""
         components = self._published().components
         if not self._learner.plan.center:
             return np.asarray(rows @ components.T)

@@ -22,7 +22,8 @@ from onepass.schedules import AdaGradNorm, Constant, InverseSqrt, Schedule
 from onepass.subspace import Subspace
 
 EXACT_COLUMNS = 256  # up to here the second moment of the rows is kept as a matrix
-THIN_AFTER = 512  # rows after which variances are known well enough to look at fewer
+# Rows, and entries of these, after which variances are known well enough to look at fewer.
+THIN_AFTER, THIN_ENTRIES = 512, 2**22
 AVERAGED_SCALE = 16.0  # averaging likes larger steps than the last iterate
 
 
@@ -55,7 +56,8 @@ class IterateEstimator(Estimator):
         if d <= EXACT_COLUMNS:
             return ExactMoment(d, self.center, plan.dtype)
         if rule.room(d, 0) <= 2 * k + 1:
-            return TrackedMoment(d, self.center, plan.dtype, THIN_AFTER)
+            thin_after = max(THIN_AFTER, THIN_ENTRIES // d)
+            return TrackedMoment(d, self.center, plan.dtype, thin_after)
         return SketchedMoment(d, min(d, k + 8), self.center, plan.dtype, plan.chunk_rows)
 
     @abstractmethod

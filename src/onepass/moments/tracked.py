@@ -13,6 +13,7 @@ from onepass.moments.moment import Moment
 from onepass.moments.products import mean_step
 
 NEGLIGIBLE = 1e-12  # part of a direction that is rounding
+HEAVY = 2.0  # times the energy of a chunk on average
 LITTLE = 1e-6  # how much what is not known counts, against everything that was seen
 
 
@@ -36,7 +37,8 @@ class TrackedMoment(Moment):
         Of the rows.
     thin_after : float
         After so many rows every second chunk is looked at, after four times as many every fourth,
-        and so on: the error of a variance from that many rows is small enough.
+        and so on: the error of a variance from that many rows is small enough. Chunks with much
+        energy are always looked at.
     """
 
     def __init__(self, d: int, center: bool, dtype: np.dtype, thin_after: float) -> None:
@@ -68,16 +70,17 @@ class TrackedMoment(Moment):
         assert held is not None
         self._updates += 1
         energy, self._known = self.energy - self._known, self.energy
-        if before.weight >= self.thin_after and self._updates % self._stride(before.weight):
+        stands_for = self._stands_for(energy, before.weight)
+        if not stands_for:
             return
         self._turn(held)
         inner = np.asarray(rows @ self._directions.T, dtype=np.float64)
         if self.center:
             inner = inner - weights @ inner / weights.sum()
-        self._sums = self._sums + (weights[:, None] * inner).T @ inner
-        self._energies = self._energies + energy * np.eye(len(held))
+        self._sums = self._sums + stands_for * (weights[:, None] * inner).T @ inner
+        self._energies = self._energies + stands_for * energy * np.eye(len(held))
         if self.center:
-            self._add_row(mean_step(before, after))
+            self._add_row(np.sqrt(stands_for) * mean_step(before, after))
 
     def merge(
         self,
@@ -121,9 +124,15 @@ class TrackedMoment(Moment):
             along = self._directions @ row
             self._sums = self._sums + np.outer(along, along)
 
-    def _stride(self, weight: float) -> int:
-        """Return every how many chunks one is looked at after rows of some weight."""
-        return int(2 ** np.ceil(np.log2(weight / self.thin_after) / 2 + 0.5))
+    def _stands_for(self, energy: float, weight: float) -> int:
+        """Return for how many chunks one of some energy is looked at, after rows of some weight.
+
+        Chunks with far more energy than others stand for themselves: none of them is left out.
+        """
+        if weight < self.thin_after or energy * self._updates > HEAVY * self.energy:
+            return 1
+        stride = int(2 ** np.ceil(np.log2(weight / self.thin_after) / 2 + 0.5))
+        return stride if self._updates % stride == 0 else 0
 
 
 def _quotient(sums: NDArray[np.float64], energies: NDArray[np.float64]) -> NDArray[np.float64]:
