@@ -28,7 +28,8 @@ def _feed(moment, X, directions, weights=None, as_sparse=False):
             mean.weight += weights[part].sum()
         until = slice(0, part[-1] + 1)
         seen = weights[until] @ ((X[until] - mean.vector) ** 2).sum(axis=1)
-        moment.add_energy(seen - moment.energy)
+        more = seen - moment.energy
+        moment.add_energy(more, more)  # no limit on what was captured
         moment.update(rows, weights[part], before, mean, held)
     return mean
 
@@ -64,8 +65,10 @@ def test_directions_that_shake_stay_within_a_few_per_cent():
 def test_thinned_is_close_and_looks_at_fewer():
     X, V = _rows(20_000), np.eye(K, D)
     moment = TrackedMoment(D, False, np.dtype(float), 1000)
+    looks, turn = [], moment._turn
+    moment._turn = lambda held: looks.append(turn(held))
     mean = _feed(moment, X, [V] * 200)
-    assert np.trace(moment._energies) / K < 0.35 * (X**2).sum()
+    assert len(looks) < 0.35 * 200
     exact = np.diag(V @ X.T @ X @ V.T)
     np.testing.assert_allclose(np.diag(moment.compress(V, mean)), exact, rtol=0.1)
 
@@ -97,7 +100,26 @@ def test_fading_lets_the_new_count_more():
     rows = _rows(500, seed=1)
     before = Mean(D)
     before.weight, mean.weight = 5e-4, 500.0005
-    moment.add_energy(float((rows**2).sum()))
+    moment.add_energy(float((rows**2).sum()), np.inf)
     moment.update(rows, np.ones(500), before, mean, V)
     found = np.diag(moment.compress(V, mean)) / 500
     np.testing.assert_allclose(found, SPECTRUM[:K], rtol=0.15)
+
+
+def test_a_direction_that_came_with_a_huge_row_is_not_taken_for_the_rows_before():
+    X = _rows(2000)
+    X[-1] = 0.0
+    X[-1, -1] = 60.0
+    found = []
+    for captured in (0.5, np.inf):  # of all energy, when rows came
+        moment = TrackedMoment(D, False, np.dtype(float), np.inf)
+        mean = _feed(moment, X[:1900], [np.eye(K, D)] * 19)
+        moment._captured = captured * moment.energy
+        before = mean.copy()
+        mean.weight += 100
+        moment.add_energy(float((X[1900:] ** 2).sum()))
+        held = np.eye(D)[[0, 1, 2, -1]]
+        moment.update(X[1900:], np.ones(100), before, mean, held)
+        found.append(moment.compress(held, mean)[-1, -1])
+    assert found[1] > 5 * (X[:, -1] ** 2).sum()
+    assert found[0] < 0.5 * found[1]

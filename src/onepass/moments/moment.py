@@ -65,8 +65,8 @@ class Moment(ABC):
     def compress(self, directions: NDArray[np.floating], mean: Mean) -> NDArray[np.float64]:
         """Return ``directions @ S @ directions.T`` for orthonormal rows (j, d) and their `mean`."""
 
-    def add_energy(self, energy: float) -> None:
-        """Count the energy of rows."""
+    def add_energy(self, energy: float, captured: float = 0.0) -> None:
+        """Count the energy of rows, and how much of it was captured before learning from them."""
         self._energy += energy
 
     def lighten(self) -> None:

@@ -14,6 +14,7 @@ from onepass.moments.products import mean_step
 
 NEGLIGIBLE = 1e-12  # part of a direction that is rounding
 HEAVY = 2.0  # times the energy of a chunk on average
+SLACK = 1.25  # what directions capture may be more than what they captured when rows came
 LITTLE = 1e-6  # how much what is not known counts, against everything that was seen
 
 
@@ -45,6 +46,7 @@ class TrackedMoment(Moment):
         super().__init__(center)
         self.thin_after = thin_after
         self._known = 0.0  # energy of the rows that have been offered
+        self._captured = 0.0  # energy of the rows along the directions held when they came
         self._directions: NDArray[np.floating] = np.zeros((0, d), dtype)
         self._sums = np.zeros((0, 0))
         self._energies = np.zeros((0, 0))
@@ -55,7 +57,12 @@ class TrackedMoment(Moment):
         twin.__dict__.update(self.__dict__)  # no array is changed in place
         return twin
 
+    def add_energy(self, energy: float, captured: float = 0.0) -> None:
+        super().add_energy(energy)
+        self._captured += captured
+
     def fade(self, factor: float) -> None:
+        self._captured *= factor
         self._energy, self._known = factor * self._energy, factor * self._known
         self._sums, self._energies = factor * self._sums, factor * self._energies
 
@@ -90,6 +97,7 @@ class TrackedMoment(Moment):
     ) -> None:
         assert held is not None
         self._updates += other._updates
+        self._captured += other._captured
         self._energy, self._known = self._energy + other.energy, self._known + other._known
         both = householder(np.vstack([self._directions, other._directions]).astype(np.float64))[1]
         theirs = other.copy()
@@ -110,7 +118,11 @@ class TrackedMoment(Moment):
         m, d = self._directions.shape
         level = (1.0 - float(np.trace(_quotient(self._sums, self._energies)))) / max(d - m, 1)
         sums, energies = turn @ self._sums @ turn.T, turn @ self._energies @ turn.T
-        return self.energy * _quotient(sums + max(level, 0.0) * outside, energies + outside)
+        whole = self.energy * _quotient(sums + max(level, 0.0) * outside, energies + outside)
+        # A direction that came with a huge row tells nothing of the rows before.
+        beyond = float(np.trace(whole - sums))
+        most = max(SLACK * self._captured - float(np.trace(sums)), 0.0)
+        return sums + min(1.0, most / beyond) * (whole - sums) if beyond > 0.0 else whole
 
     def _turn(self, held: NDArray[np.floating]) -> None:
         """Go over to other orthonormal directions (m, d)."""
