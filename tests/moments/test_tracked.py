@@ -111,7 +111,7 @@ def test_a_direction_that_came_with_a_huge_row_is_not_taken_for_the_rows_before(
     X[-1] = 0.0
     X[-1, -1] = 60.0
     found = []
-    for captured in (0.5, np.inf):  # of all energy, when rows came
+    for captured in (0.3, np.inf):  # of all energy, when rows came
         moment = TrackedMoment(D, False, np.dtype(float), np.inf)
         mean = _feed(moment, X[:1900], [np.eye(K, D)] * 19)
         moment._captured = captured * moment.energy
