@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.estimators.learner import Learner
+from onepass.kernels.orthonormal import orthonormal
 
 CLOSE = 0.5  # the cosine from which on an anchor decides
 
@@ -41,7 +42,7 @@ def publish(learner: Learner, directions: NDArray[np.floating]) -> Published:
     """Turn directions of shape (k, d) into components of the rows that the learner has seen."""
     k, d = directions.shape
     dtype = directions.dtype
-    directions = np.linalg.qr(directions.astype(np.float64).T)[0].T
+    directions = np.asarray(orthonormal(directions.astype(np.float64, copy=False)))
     lost = 1.0 / max(learner.rows_seen, 2) if learner.plan.center else 0.0
     degrees = learner.mean.weight * (1.0 - lost) or 1.0
     values, vectors = np.linalg.eigh(learner.second.compress(directions, learner.mean) / degrees)
