@@ -52,6 +52,6 @@ def drift(path: Path) -> None:
     axis.set_xlabel("rows seen")
     axis.set_ylabel("captured of the next 1000 rows,\nas a share of the best possible")
     axis.set_ylim(0, 1.05)
-    axis.legend()
+    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncol=3)
     figure.savefig(path, dpi=130)
     plt.close(figure)
