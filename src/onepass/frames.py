@@ -199,7 +199,7 @@ class GramFrame(Frame):
         basis, rows, offset = self.state.basis, self.block.rows, self.block.offset
         m = len(basis)
         out = room.receive_columns(len(combination), basis)
-        np.dot(basis.T, combination[:, :m].T, out=out)
+        np.dot(np.ascontiguousarray(basis.T), combination[:, :m].T, out=out)
         if offset is not None:
             out += np.outer(offset.astype(basis.dtype, copy=False), combination[:, m])
             m += 1
@@ -324,12 +324,13 @@ def _sparse_gram(basis: NDArray, block: Block, room: Room) -> NDArray[np.float64
     csr = rows.indptr, rows.indices, rows.data
     front = m + (block.offset is not None)
     gram = np.empty((front + rows.shape[0],) * 2)
+    columns = np.ascontiguousarray(basis.T)  # always the same layout: the same bits
     # Without a look at it now and then, rounding would add up.
-    gram[:m, :m] = np.eye(m) if basis is room.sure_of else basis @ basis.T
-    project_rows(*csr, np.ascontiguousarray(basis.T), gram[front:])
+    gram[:m, :m] = np.eye(m) if basis is room.sure_of else columns.T @ columns
+    project_rows(*csr, columns, gram[front:])
     gram_of_rows(*csr, room.zeros(rows.shape[1]), gram[front:, front:])
     if block.offset is not None:
-        gram[m, :m], gram[m, m] = basis @ block.offset, block.offset @ block.offset
+        gram[m, :m], gram[m, m] = block.offset @ columns, block.offset @ block.offset
         gram[front:, m] = gram[m, front:] = rows @ block.offset
         gram[:m, m] = gram[m, :m]
     gram[:m, front:] = gram[front:, :m].T

@@ -143,3 +143,36 @@ def test_what_is_published_can_be_written_to():
     model.explained_variance_[:] = 0
     assert model.components_.any()
     assert model.explained_variance_.any()
+
+
+@pytest.mark.parametrize("mean", [1e6, 1e8])
+def test_a_far_mean_does_no_harm_where_the_second_moment_is_a_sketch(mean):
+    spread = np.r_[10, 8, 6, np.full(1097, 0.1)]
+    rows = np.random.default_rng(0).normal(size=(1500, 1100)) * spread
+    model = PCA(3).fit(rows + mean)
+    exact = np.linalg.svd(rows - rows.mean(axis=0), compute_uv=False)[:3] ** 2 / 1499
+    np.testing.assert_allclose(model.explained_variance_, exact, rtol=1e-3)
+    assert np.abs(model.components_[:, :3]).max(axis=1).min() > 0.99
+
+
+def test_captured_is_that_of_the_components_where_their_number_is_found():
+    rows = np.random.default_rng(5).normal(size=(5000, 60)) * np.geomspace(3, 0.03, 60)
+    model = PCA(0.5).fit(rows)
+    assert model.captured_.mean == pytest.approx(model.score(rows), abs=0.03)
+
+
+def test_one_column_in_other_units_does_not_hide_the_others():
+    rows = np.random.default_rng(0).normal(size=(3000, 30))
+    rows[:, 0] *= 1e7
+    assert PCA(3).fit(rows).components_.shape == (3, 30)
+
+
+def test_centred_sparse_rows_in_pieces_give_the_same_bits():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(1500, 300)) * np.geomspace(3, 0.3, 300) + 5
+    rows[rng.random(rows.shape) < 0.9] = 0
+    rows = sparse.csr_array(rows)
+    whole, pieces = CappedMSG(4, center=True).fit(rows), CappedMSG(4, center=True)
+    for start in range(0, 1500, 37):
+        pieces.partial_fit(rows[start : start + 37])
+    np.testing.assert_array_equal(whole.components_, pieces.components_)

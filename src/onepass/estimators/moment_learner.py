@@ -25,16 +25,27 @@ class MomentLearner(Learner):
     second : WholeMoment
         Of the rows, empty.
     k : int
-        The number of directions.
+        The number of directions, or the most of them.
+    share : float or None
+        Of the variance that the directions are to have, where their number is to be found.
     """
 
     second: WholeMoment
 
-    def __init__(self, plan: Plan, second: WholeMoment, k: int) -> None:
-        self.k = k
+    def __init__(self, plan: Plan, second: WholeMoment, k: int, share: float | None = None) -> None:
+        self.k, self.share = k, share
         self.judges: NDArray[np.floating] = np.zeros((0, plan.d))
         self.judged = 0.0  # the weight of the rows when they were found
         super().__init__(plan, second)
+
+    def leading(self) -> NDArray[np.floating]:
+        """Return the directions: k, or the fewest of these that have the share of the variance."""
+        if self.share is None:
+            return self.second.leading(self.k)[0]
+        found = self.second.spanned(self.k)
+        sums = np.diag(self.second.compress(found.astype(np.float64), self.mean))
+        shares = np.cumsum(sums) / max(self.second.energy, np.finfo(float).tiny)
+        return found[: 1 + int(np.searchsorted(shares, self.share * (1 - 1e-12)))]
 
     def _fade(self, factor: float) -> None:
         super()._fade(factor)
@@ -43,9 +54,9 @@ class MomentLearner(Learner):
     def _absorb(self, rows: Any, weights: NDArray[np.float64]) -> None:
         before = self.mean.copy()
         if before.weight >= JUDGE_AFTER * max(self.judged, 1.0):
-            self.judges = self.second.leading(self.k)[0]
+            self.judges = self.leading()
             self.judged = before.weight
-        if before.weight == 0.0:
+        if before.weight == 0.0 and self.share is None:
             self.score.add(*first_scores(rows, weights, self.k, self.plan.center))
         for block in self._blocks(rows, weights):
             energy = block.energy()

@@ -123,7 +123,7 @@ class PCA(Estimator):
         if self._by_share():
             most = d if d <= EXACT_COLUMNS else MOST_COMPONENTS
             plan = make_plan(X, most, center=self.center, half_life=self.half_life)
-            return MomentLearner(plan, self._second(plan, most + 16), most)
+            return MomentLearner(plan, self._second(plan, most + 16), most, self.n_components)
         k = self.n_components
         if k > d:
             raise ValueError(f"n_components={k} is more than the n_features={d} of X")
@@ -155,13 +155,7 @@ class PCA(Estimator):
         return not isinstance(self.n_components, Integral)
 
     def _directions(self, learner: Any) -> NDArray[np.floating]:
-        if self._by_share():
-            found = learner.second.spanned(learner.k)
-            variances = np.diag(learner.second.compress(found.astype(np.float64), learner.mean))
-            shares = np.cumsum(variances) / max(learner.second.energy, np.finfo(float).tiny)
-            found = found[: 1 + int(np.searchsorted(shares, self.n_components * (1 - 1e-12)))]
-        else:
-            found = learner.directions()
+        found = learner.leading() if self._by_share() else learner.directions()
         if len(found):
             return found
         return rounding.top(Subspace.empty(learner.plan.d, dtype=learner.plan.dtype), 1)

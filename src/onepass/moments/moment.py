@@ -90,5 +90,6 @@ class WholeMoment(Moment):
     def spanned(self, k: int, start: NDArray[np.floating] | None = None) -> NDArray[np.floating]:
         """Return the leading directions along which there is any variance: (at most k, d)."""
         directions, sums = self.leading(k, start)
-        least = 4 * directions.shape[1] * np.finfo(np.float64).eps * sums.max(initial=0.0)
+        rounding = 4 * np.sqrt(directions.shape[1]) * np.finfo(np.float64).eps
+        least = rounding * sums.max(initial=0.0)
         return directions[sums > least]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dtrtrs
+from scipy.sparse import issparse
 
 from onepass.kernels.orthonormal import orthonormal
 from onepass.moments.mean import Mean
@@ -97,9 +98,11 @@ class SketchedMoment(WholeMoment):
         rows, weights = self._sample.rows, self._sample.weights
         if rows is None:
             return seen
+        if self.center and not issparse(rows):
+            rows = rows - mean.vector
         whole = np.asarray(rows @ directions.T, dtype=np.float64)
         part = np.asarray(rows @ basis.T, dtype=np.float64)
-        if self.center:
+        if self.center and issparse(rows):
             whole = whole - directions @ mean.vector
             part = part - basis @ mean.vector
         part = part @ inside.T
@@ -118,9 +121,13 @@ class SketchedMoment(WholeMoment):
         held: NDArray[np.floating] | None = None,
     ) -> None:
         self._updates += 1
-        step = mean_step(before, after) if self.center else np.zeros(0)
-        self._power_step(rows, weights, step)
         self._sample.add(rows, weights)
+        step = np.zeros(0)
+        if self.center:
+            step = mean_step(before, after)
+            if not issparse(rows):  # products with a far mean would lose the digits that matter
+                rows = rows - (weights @ rows / weights.sum()).astype(rows.dtype)
+        self._power_step(rows, weights, step)
 
     def _power_step(self, rows: Any, weights: NDArray, step: NDArray[np.float64]) -> None:
         """Replace the sketch by one step of the power iteration on itself plus the rows."""
