@@ -64,9 +64,9 @@ def test_what_only_the_means_of_streams_show_counts_against_the_average(apart, e
     for part, sign in zip(np.array_split(X, 4), [1, -1, 1, -1], strict=True):
         models.append(PCA(3).fit(part + sign * apart * weakest))
         models[-1]._learner = models[-1]._learner.settled()
-        for validation in models[-1]._learner.validations:  # as if averages had been better
-            validation.segments = np.full((8, 2), 0.5)
-            validation.recent = np.full(2, 1e6)
+        for challenger in models[-1]._learner.challengers:  # as if averages had been better
+            challenger.validation.segments = np.full((8, 2), 0.5)
+            challenger.validation.recent = np.full(2, 1e6)
     merged = merge(*models)
     assert merged.expert_.name == expert
     if apart:

@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, RealNotInt
 from onepass import rounding
 from onepass.averaging import Average
 from onepass.estimators.base import Estimator
+from onepass.estimators.challenger import Challenger
 from onepass.estimators.checking import check_block
 from onepass.estimators.learner import Learner
 from onepass.estimators.moment_learner import MomentLearner
@@ -135,14 +136,16 @@ class PCA(Estimator):
             half_life=self.half_life,
             chunk_bytes=CHUNK_BYTES,
         )
-        walks = []
-        for scale in STEP_SCALES:
-            rule, average = (
-                Rule(k, d, cap=min(d, k + 4)),
-                Average(d, min(d, 2 * k + 16), plan.dtype),
-            )
-            walks.append(Walk(rule, AdaGradNorm(scale), plan.batch, plan.dtype, average))
-        return PCALearner(plan, self._second(plan, 3 * k + 24), walks, list(STEP_SCALES))
+        challengers = [self._challenger(plan, k, scale) for scale in STEP_SCALES]
+        return PCALearner(plan, self._second(plan, 3 * k + 24), challengers)
+
+    def _challenger(self, plan: Plan, k: int, scale: float) -> Challenger:
+        """Return averaged Capped MSG with steps of some scale."""
+        d = plan.d
+        rule = Rule(k, d, cap=min(d, k + 4))
+        average = Average(d, min(d, 2 * k + 16), plan.dtype)
+        walk = Walk(rule, AdaGradNorm(scale), plan.batch, plan.dtype, average)
+        return Challenger(walk, scale)
 
     def _second(self, plan: Plan, rank: int) -> WholeMoment:
         """Return an empty second moment; a sketch of it has a rank."""

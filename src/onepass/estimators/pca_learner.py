@@ -15,18 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from onepass import rounding
 from onepass.estimators.captured import first_scores
+from onepass.estimators.challenger import Challenger
 from onepass.estimators.learner import Learner
 from onepass.estimators.plan import Plan
 from onepass.estimators.published import publish
-from onepass.estimators.validation import DRIFTING, Drift, Expert, Validation
+from onepass.estimators.validation import DRIFTING, Drift, Expert
 from onepass.estimators.walk import Walk
 from onepass.moments import Mean, WholeMoment
 
-# Chunks after which a challenger that does not convince learns ever more seldom, from about half as
-# many whenever the stream doubles; and the same for one that is worse beyond doubt.
-PATIENCE, LITTLE_PATIENCE = 64, 4
 ASK_AFTER = 1.15  # growth of the stream after which all experts are asked anew
 AT_FIRST = 4  # times that directions are sought when there are none to start from
 BESIDE = 8  # directions beside the leading ones that are searched, so that these are found soon
@@ -48,38 +45,36 @@ class PCALearner(Learner):
         How the rows are taken.
     second : WholeMoment
         The incumbent, empty.
-    walks : list of Walk
-        The challengers at their beginning, averaging, for the same number of directions.
-    scales : list of float
-        The scales of their steps.
+    challengers : list of Challenger
+        At their beginning, for the same number of directions.
     """
 
     second: WholeMoment
 
-    def __init__(
-        self, plan: Plan, second: WholeMoment, walks: list[Walk], scales: list[float]
-    ) -> None:
-        self.walks, self.scales = walks, scales
-        self.k = walks[0].rule.k
+    def __init__(self, plan: Plan, second: WholeMoment, challengers: list[Challenger]) -> None:
+        self.challengers = challengers
+        self.k = challengers[0].walk.rule.k
         self.chunks = 0
         self.drift = Drift()
-        self.validations = [Validation() for _ in walks]
         self.asked = 0.0  # the weight of the rows when the experts were asked
         self.answers: list[NDArray[np.floating]] = []  # then: of the incumbent, the challengers
-        self.answered: list[int] = []  # the steps that the challengers had taken then
         self.searched: NDArray[np.floating] = np.zeros((0, plan.d))  # where to look next time
         super().__init__(plan, second)
+
+    @property
+    def walks(self) -> list[Walk]:
+        """Those of the challengers."""
+        return [challenger.walk for challenger in self.challengers]
 
     def verdict(self) -> Expert:
         """Return which expert to believe."""
         best = self._best()
-        validation = self.validations[best]
         return Expert(
-            "average" if self._sure_of(best) else "sketch",
-            validation.evidence,
-            len(validation.segments),
+            "average" if self._believes(best) else "sketch",
+            best.validation.evidence,
+            len(best.validation.segments),
             self.drift.size,
-            self.scales[best],
+            best.step_scale,
         )
 
     def directions(self, expert: str | None = None) -> NDArray[np.floating]:
@@ -88,44 +83,41 @@ class PCALearner(Learner):
         if len(incumbent) < self.k:  # too few rows for anything to be compared
             return incumbent
         name = expert or self.verdict().name
-        return incumbent if name == "sketch" else self._averaged(self.walks[self._best()])
+        return incumbent if name == "sketch" else self._best().directions()
 
     def merge(self, other: Self) -> None:  # noqa: D102
         between = self.mean.between(other.mean)
         scores = [*self._scores_on(other), *other._scores_on(self)]
         self.chunks += other.chunks
         self.drift.merge(other.drift)
-        for ours, theirs in zip(self.validations, other.validations, strict=True):
+        for ours, theirs in zip(self.challengers, other.challengers, strict=True):
             ours.merge(theirs)
-        for walk, others in zip(self.walks, other.walks, strict=True):
-            walk.merge(others)
         for which, *score in scores:
-            self.validations[which].add(*score)
+            self.challengers[which].validation.add(*score)
         super().merge(other)
         self._ask()
         if self.plan.center and self.answers:
             self._validate_between(between)
 
-    def _best(self) -> int:
+    def _best(self) -> Challenger:
         """Return the challenger to ask: a convincing one, and the one that gained most."""
-        merits = [(v.convincing(), v.gain) for v in self.validations]
-        return merits.index(max(merits))
+        return max(self.challengers, key=lambda c: (c.validation.convincing(), c.validation.gain))
 
-    def _averaged(self, walk: Walk) -> NDArray[np.floating]:
-        """Return the directions (k, d) of a challenger."""
-        assert walk.average is not None
-        return rounding.top(walk.average.value(), self.k)
+    def _believes(self, challenger: Challenger) -> bool:
+        """Whether a challenger is to be believed."""
+        return challenger.validation.convincing() and self.drift.size < DRIFTING
+
+    def _believed(self, of_experts: list[Any]) -> Any:
+        """Return the item that belongs to the expert to believe: the incumbent's comes first."""
+        best = self._best()
+        return of_experts[1 + self.challengers.index(best) if self._believes(best) else 0]
 
     def _absorb(self, rows: Any, weights: NDArray[np.float64]) -> None:
         before = self.mean.copy()
         # Answers that come from another stream are of no use before there is a mean.
         answers = self.answers if before.weight > 0.0 else []
         captured = self._captured(answers, rows, weights, before)
-        busy = [
-            walk
-            for walk, validation in zip(self.walks, self.validations, strict=True)
-            if self.chunks % self._stride(validation) == 0
-        ]
+        busy = [c.walk for c in self.challengers if c.learns_from(self.chunks)]
         energy = np.zeros(0)
         if captured or not busy:
             shifted = self._shifted(rows, before)
@@ -147,13 +139,6 @@ class PCALearner(Learner):
         if self.chunks & (self.chunks - 1) == 0 and self.answers:
             self.anchors = publish(self, self._believed(self.answers)).components
 
-    def _stride(self, validation: Validation) -> int:
-        """Return from every how many chunks a challenger learns."""
-        if validation.convincing():
-            return 1
-        patience = LITTLE_PATIENCE if validation.hopeless() else PATIENCE
-        return 2 ** (self.chunks // patience).bit_length()
-
     def _learn(self, walks: list[Walk], rows: Any, weights: NDArray[np.float64]) -> None:
         """Let challengers learn from a chunk."""
         for walk in walks:
@@ -161,15 +146,6 @@ class PCALearner(Learner):
         for block in self._blocks(rows, weights):
             outcomes = [walk.advance(block) for walk in walks]
             self.second.add_energy(float(outcomes[0].energy.sum()))
-
-    def _believed(self, of_experts: list[Any]) -> Any:
-        """Return the item that belongs to the expert to believe: the incumbent's comes first."""
-        best = self._best()
-        return of_experts[1 + best if self._sure_of(best) else 0]
-
-    def _sure_of(self, challenger: int) -> bool:
-        """Whether a challenger is to be believed."""
-        return self.validations[challenger].convincing() and self.drift.size < DRIFTING
 
     def _shifted(self, rows: Any, mean: Mean) -> Any:
         """Return rows minus a mean; sparse rows as they are."""
@@ -198,9 +174,8 @@ class PCALearner(Learner):
     def _fade(self, factor: float) -> None:
         super()._fade(factor)
         self.drift.fade(factor)
-        for walk, validation in zip(self.walks, self.validations, strict=True):
-            walk.fade(factor)
-            validation.fade(factor)
+        for challenger in self.challengers:
+            challenger.fade(factor)
         self.asked *= factor
 
     def _captured(
@@ -218,8 +193,8 @@ class PCALearner(Learner):
         """Score all answers on rows that they had not seen."""
         self.score.add(np.minimum(self._believed(captured), energy), energy)
         total = float(energy.sum())
-        for validation, ours in zip(self.validations, captured[1:], strict=True):
-            validation.add(float((ours - captured[0]).sum()), total, self.chunks)
+        for challenger, ours in zip(self.challengers, captured[1:], strict=True):
+            challenger.validation.add(float((ours - captured[0]).sum()), total, self.chunks)
 
     def _scores_on(self, other: PCALearner) -> list[tuple[int, float, float, float, int]]:
         """Score all answers on the rows of another stream, which they have not seen.
@@ -248,8 +223,8 @@ class PCALearner(Learner):
         incumbent, *others = (float(np.sum((answer @ between) ** 2)) for answer in self.answers)
         chunk = self.plan.chunk_rows * self.second.energy / max(self.mean.weight, 1.0)
         energy = max(float(between @ between), chunk)
-        for validation, ours in zip(self.validations, others, strict=True):
-            validation.add(ours - incumbent, energy, self.chunks)
+        for challenger, ours in zip(self.challengers, others, strict=True):
+            challenger.validation.add(ours - incumbent, energy, self.chunks)
 
     def _ask(self) -> None:
         """Ask all experts for their directions, to score further rows by."""
@@ -261,13 +236,6 @@ class PCALearner(Learner):
             for _ in range(AT_FIRST):
                 start = self.second.leading(wanted, start)[0]
         self.searched = self.second.spanned(wanted, start)
-        if len(self.searched) < self.k:
-            self.answers = []
-            return
-        steps = [walk.steps_taken for walk in self.walks]
-        old = dict(zip(enumerate(self.answered), self.answers[1:], strict=False))
-        challengers = [
-            old[i, steps[i]] if (i, steps[i]) in old else self._averaged(walk)
-            for i, walk in enumerate(self.walks)
-        ]
-        self.answers, self.answered = [self.searched[: self.k], *challengers], steps
+        self.answers = []
+        if len(self.searched) >= self.k:
+            self.answers = [self.searched[: self.k], *(c.ask() for c in self.challengers)]

@@ -32,6 +32,7 @@ ESTIMATORS = {
 PARTS = [
     "onepass.averaging.Average",
     "onepass.estimators.captured.Score",
+    "onepass.estimators.challenger.Challenger",
     "onepass.estimators.moment_learner.MomentLearner",
     "onepass.estimators.pca_learner.PCALearner",
     "onepass.estimators.plan.Plan",

@@ -1,0 +1,73 @@
+"""An average that may come to be believed instead of the second moment."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onepass import rounding
+from onepass.estimators.validation import Validation
+from onepass.estimators.walk import Walk
+
+# Chunks after which a challenger that does not convince learns ever more seldom, from about half as
+# many whenever the stream doubles; and the same for one that is worse beyond doubt.
+PATIENCE, LITTLE_PATIENCE = 64, 4
+
+
+class Challenger:
+    """A walk whose average is scored against an incumbent.
+
+    Parameters
+    ----------
+    walk : Walk
+        At its beginning, with an average.
+    step_scale : float
+        The scale of its steps.
+
+    Attributes
+    ----------
+    validation : Validation
+        Against the incumbent.
+    """
+
+    def __init__(self, walk: Walk, step_scale: float) -> None:
+        self.walk, self.step_scale = walk, step_scale
+        self.validation = Validation()
+        self.answer: NDArray[np.floating] | None = None  # directions (k, d) when last asked
+        self.answered = -1  # the steps that the walk had taken then
+
+    def copy(self) -> Challenger:
+        """Return a challenger that goes on by itself."""
+        twin = Challenger(self.walk.copy(), self.step_scale)
+        twin.validation = self.validation.copy()
+        twin.answer, twin.answered = self.answer, self.answered
+        return twin
+
+    def directions(self) -> NDArray[np.floating]:
+        """Return the leading directions (k, d) of the average."""
+        assert self.walk.average is not None
+        return rounding.top(self.walk.average.value(), self.walk.rule.k)
+
+    def ask(self) -> NDArray[np.floating]:
+        """Return the directions (k, d), found anew only if there is something new."""
+        if self.answer is None or self.answered != self.walk.steps_taken:
+            self.answer, self.answered = self.directions(), self.walk.steps_taken
+        return self.answer
+
+    def learns_from(self, chunk: int) -> bool:
+        """Whether it is worth the time to learn from a chunk of some number."""
+        if self.validation.convincing():
+            return True
+        patience = LITTLE_PATIENCE if self.validation.hopeless() else PATIENCE
+        return chunk % 2 ** (chunk // patience).bit_length() == 0
+
+    def fade(self, factor: float) -> None:
+        """Let everything so far count less."""
+        self.walk.fade(factor)
+        self.validation.fade(factor)
+
+    def merge(self, other: Challenger) -> None:
+        """Include the rows of another challenger with the same steps."""
+        self.walk.merge(other.walk)
+        self.validation.merge(other.validation)
+        self.answer = None
