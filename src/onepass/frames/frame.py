@@ -1,25 +1,17 @@
-"""An orthonormal frame of a state's basis and a block of rows: the small space.
-
-There are three ways to one, and each gives the coordinates of basis and rows and a way to carry
-coordinates back into d dimensions:
-
-- from the Gram matrix of [U; rows] (`GramFrame`), the fast one: the frame is never formed, and
-  factoring the Gram matrix anew for every block also keeps U orthonormal;
-- by Householder reflections (`FormedFrame`), where rows are nearly dependent and the Gram matrix
-  has lost their residuals;
-- all d dimensions (`WholeSpace`), where the block is no smaller than that.
-"""
+"""The ways to an orthonormal frame of a state's basis and a block of rows."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from onepass.frames.block import Block
+from onepass.frames.gram import PANEL, mix, sparse_gram, wide_gram
+from onepass.frames.room import Room
 from onepass.kernels.orthonormal import (
     SOUND,
     USABLE,
@@ -28,112 +20,13 @@ from onepass.kernels.orthonormal import (
     householder,
     solve_right,
 )
-from onepass.kernels.sparse_rows import add_rows, gram_of_rows, project_rows
+from onepass.kernels.sparse_rows import add_rows
 from onepass.subspace import Subspace
 
 # Squares outside of this range lose digits to overflow or underflow.
 RANGE = {np.dtype(np.float64): (1e-280, 1e290), np.dtype(np.float32): (1e-24, 1e34)}
 LARGEST = 1e152  # sums of squares of larger numbers leave the range of double precision
-PANEL = 1024  # columns of U and of a block's rows that are in the cache together
 FEW = 8  # sparse rows that may be made dense at once
-
-
-@dataclass(frozen=True)
-class Block:
-    """Rows on their way into the engine: ``mixing @ [offset; rows]``.
-
-    Attributes
-    ----------
-    rows : ndarray or CSR array of shape (r, d)
-        In the dtype of the state.
-    mixing : ndarray of shape (b, r) or, with an offset, (b, 1 + r); or None
-        What is learned from are combinations of the rows: weighted, or centred as they come. None
-        stands for the rows as they are.
-    offset : ndarray of shape (d,) or None
-        One more row, in front: how sparse rows are centred without making them dense.
-    """
-
-    rows: Any
-    mixing: NDArray[np.float64] | None = None
-    offset: NDArray[np.floating] | None = None
-
-    def __len__(self) -> int:
-        return self.rows.shape[0] if self.mixing is None else len(self.mixing)
-
-    def part(self, start: int, stop: int) -> Block:
-        """Return rows start..stop of what is learned from."""
-        if self.mixing is None:
-            return Block(self.rows[start:stop])
-        return Block(self.rows, self.mixing[start:stop], self.offset)
-
-    def inner(self, directions: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Return the products of what is learned from with directions of shape (j, d): (b, j)."""
-        inner = np.asarray(self.rows @ directions.T, dtype=np.float64)
-        if self.offset is not None:
-            inner = np.vstack([directions @ self.offset, inner])
-        return inner if self.mixing is None else self.mixing @ inner
-
-    def energy(self) -> NDArray[np.float64]:
-        """Return the squared norms of what is learned from, of shape (b,)."""
-        rows = self.to_dense()
-        return np.einsum("ij,ij->i", rows, rows)
-
-    def to_dense(self) -> NDArray[np.float64]:
-        """Return what is learned from as a (b, d) array."""
-        rows = self.rows.toarray() if issparse(self.rows) else self.rows
-        rows = rows.astype(np.float64)
-        if self.offset is not None:
-            rows = np.vstack([self.offset, rows])
-        return rows if self.mixing is None else self.mixing @ rows
-
-
-class Room:
-    """Two arrays that take turns: one holds U or [U; rows], the other receives the next U."""
-
-    def __init__(self) -> None:
-        self._arrays = [np.empty((0, 0)), np.empty((0, 0))]
-        self._panel, self._zeros = np.empty(0), np.zeros(0)
-        self.sure_of: NDArray | None = None  # a basis that was made orthonormal not long ago
-
-    def stack(self, basis: NDArray, below: int) -> NDArray:
-        """Return [basis; room for `below` rows], without a copy where the basis is there."""
-        self._fit(0, len(basis) + below, basis)
-        front = self._arrays[0]
-        if not np.may_share_memory(front, basis):
-            front[: len(basis)] = basis
-        return front[: len(basis) + below]
-
-    def receive(self, rows: int, like: NDArray) -> NDArray:
-        """Return room for the next basis, which `stack` will then find in place."""
-        self._fit(1, rows, like)
-        self._arrays.reverse()
-        return self._arrays[0][:rows]
-
-    def receive_columns(self, count: int, like: NDArray) -> NDArray:
-        """Return room for the next basis as the columns of a (d, count) array."""
-        self._arrays.reverse()
-        size = count * like.shape[1]
-        if self._arrays[0].size < size or self._arrays[0].dtype != like.dtype:
-            self._arrays[0] = np.empty(size, like.dtype)
-        return self._arrays[0].reshape(-1)[:size].reshape(-1, count)
-
-    def zeros(self, size: int) -> NDArray[np.float64]:
-        """Return an array of zeros, which whoever uses it leaves as such."""
-        if len(self._zeros) < size:
-            self._zeros = np.zeros(size)
-        return self._zeros
-
-    def panel(self, rows: int, columns: int, dtype: np.dtype) -> NDArray:
-        """Return an array that is used until the next one is asked for."""
-        if self._panel.size < rows * columns or self._panel.dtype != dtype:
-            self._panel = np.empty(rows * columns, dtype)
-        return self._panel[: rows * columns].reshape(rows, columns)
-
-    def _fit(self, which: int, rows: int, like: NDArray) -> None:
-        """Make array `which` large enough."""
-        array = self._arrays[which]
-        if len(array) < rows or array.shape[1:] != like.shape[1:] or array.dtype != like.dtype:
-            self._arrays[which] = np.empty((rows, like.shape[1]), like.dtype)
 
 
 @dataclass(frozen=True)
@@ -283,9 +176,9 @@ def _gram_frame(state: Subspace, block: Block, room: Room) -> GramFrame | None:
     m, dtype = len(basis), basis.dtype
     stack = None
     if issparse(block.rows):
-        gram = _sparse_gram(basis, block, room)
+        gram = sparse_gram(basis, block, room)
     elif basis.shape[1] > PANEL:
-        gram = _wide_gram(basis, block, room)
+        gram = wide_gram(basis, block, room)
     else:
         stack = room.stack(basis, len(block.rows))
         stack[m:] = block.rows
@@ -295,7 +188,7 @@ def _gram_frame(state: Subspace, block: Block, room: Room) -> GramFrame | None:
         return None
     if mixing is not None:
         mixed = np.abs(mixing) @ np.sqrt(energy)
-        gram = _mix(gram, m, mixing)
+        gram = mix(gram, m, mixing)
         left = _left(gram.diagonal()[m:], mixed**2)
     energy = gram.diagonal()[m:].copy()
     coordinates = np.empty((len(energy), len(gram)))
@@ -304,47 +197,6 @@ def _gram_frame(state: Subspace, block: Block, room: Room) -> GramFrame | None:
         return None
     small, sound = np.eye(m, len(gram)), share >= SOUND[dtype]
     return GramFrame(small, coordinates, m, energy, sound, gram, state, block, stack)
-
-
-def _wide_gram(basis: NDArray, block: Block, room: Room) -> NDArray[np.float64]:
-    """Return the Gram matrix of [U; rows]: a few columns at a time, which stay in the cache."""
-    d, m = basis.shape[1], len(basis)
-    gram = np.zeros((m + len(block.rows),) * 2)
-    for start in range(0, d, PANEL):
-        columns = slice(start, min(start + PANEL, d))
-        stack = room.panel(m + len(block.rows), columns.stop - start, basis.dtype)
-        stack[:m], stack[m:] = basis[:, columns], block.rows[:, columns]
-        gram += stack @ stack.T
-    return gram
-
-
-def _sparse_gram(basis: NDArray, block: Block, room: Room) -> NDArray[np.float64]:
-    """Return the Gram matrix of [U; offset; rows] for sparse rows."""
-    rows, m = block.rows, len(basis)
-    csr = rows.indptr, rows.indices, rows.data
-    front = m + (block.offset is not None)
-    gram = np.empty((front + rows.shape[0],) * 2)
-    columns = np.ascontiguousarray(basis.T)  # always the same layout: the same bits
-    # Without a look at it now and then, rounding would add up.
-    gram[:m, :m] = np.eye(m) if basis is room.sure_of else columns.T @ columns
-    project_rows(*csr, columns, gram[front:])
-    gram_of_rows(*csr, room.zeros(rows.shape[1]), gram[front:, front:])
-    if block.offset is not None:
-        gram[m, :m], gram[m, m] = block.offset @ columns, block.offset @ block.offset
-        gram[front:, m] = gram[m, front:] = rows @ block.offset
-        gram[:m, m] = gram[m, :m]
-    gram[:m, front:] = gram[front:, :m].T
-    return gram
-
-
-def _mix(gram: NDArray[np.float64], m: int, mixing: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the Gram matrix of [U; mixing @ rows] from that of [U; rows]."""
-    mixed = np.empty((m + len(mixing),) * 2)
-    mixed[:m, :m] = gram[:m, :m]
-    mixed[m:, :m] = mixing @ gram[m:, :m]
-    mixed[:m, m:] = mixed[m:, :m].T
-    mixed[m:, m:] = mixing @ gram[m:, m:] @ mixing.T
-    return mixed
 
 
 def _left(energy: NDArray[np.float64], summands: NDArray[np.float64]) -> float:

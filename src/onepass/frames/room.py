@@ -1,0 +1,55 @@
+"""Memory that the engine works in, used again for every block."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Room:
+    """Two arrays that take turns: one holds U or [U; rows], the other receives the next U."""
+
+    def __init__(self) -> None:
+        self._arrays = [np.empty((0, 0)), np.empty((0, 0))]
+        self._panel, self._zeros = np.empty(0), np.zeros(0)
+        self.sure_of: NDArray | None = None  # a basis that was made orthonormal not long ago
+
+    def stack(self, basis: NDArray, below: int) -> NDArray:
+        """Return [basis; room for `below` rows], without a copy where the basis is there."""
+        self._fit(0, len(basis) + below, basis)
+        front = self._arrays[0]
+        if not np.may_share_memory(front, basis):
+            front[: len(basis)] = basis
+        return front[: len(basis) + below]
+
+    def receive(self, rows: int, like: NDArray) -> NDArray:
+        """Return room for the next basis, which `stack` will then find in place."""
+        self._fit(1, rows, like)
+        self._arrays.reverse()
+        return self._arrays[0][:rows]
+
+    def receive_columns(self, count: int, like: NDArray) -> NDArray:
+        """Return room for the next basis as the columns of a (d, count) array."""
+        self._arrays.reverse()
+        size = count * like.shape[1]
+        if self._arrays[0].size < size or self._arrays[0].dtype != like.dtype:
+            self._arrays[0] = np.empty(size, like.dtype)
+        return self._arrays[0].reshape(-1)[:size].reshape(-1, count)
+
+    def zeros(self, size: int) -> NDArray[np.float64]:
+        """Return an array of zeros, which whoever uses it leaves as such."""
+        if len(self._zeros) < size:
+            self._zeros = np.zeros(size)
+        return self._zeros
+
+    def panel(self, rows: int, columns: int, dtype: np.dtype) -> NDArray:
+        """Return an array that is used until the next one is asked for."""
+        if self._panel.size < rows * columns or self._panel.dtype != dtype:
+            self._panel = np.empty(rows * columns, dtype)
+        return self._panel[: rows * columns].reshape(rows, columns)
+
+    def _fit(self, which: int, rows: int, like: NDArray) -> None:
+        """Make array `which` large enough."""
+        array = self._arrays[which]
+        if len(array) < rows or array.shape[1:] != like.shape[1:] or array.dtype != like.dtype:
+            self._arrays[which] = np.empty((rows, like.shape[1]), like.dtype)
