@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
@@ -37,4 +38,7 @@ def run() -> None:
     # Where pandas is installed, scikit-learn imports it, though it can do without it. No command
     # needs it, and it would take a quarter of the memory of a fit.
     sys.meta_path.insert(0, Without("pandas"))
+    os.environ.setdefault(
+        "ARROW_DEFAULT_MEMORY_POOL", "system"
+    )  # the other ones keep what is freed
     main()

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from onepass.sources.buffers import Buffers
 from onepass.sources.files.columnar import numbers
 
-_GATHERED = 1 << 23  # bytes of a stretch
+_GATHERED = 1 << 22  # bytes of a stretch
 # Rows of it: for fewer, finding pages and dictionaries would take most of the time.
-_LEAST_ROWS = 1 << 15
+_LEAST_ROWS = 1 << 14
 
 
 class ColumnReader(Protocol):
