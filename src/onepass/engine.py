@@ -10,14 +10,13 @@ algorithm and no schedule.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.frames import Block, Frame, Room, find_frame
-from onepass.kernels.orthonormal import orthonormal
+from onepass.frames import RANGE, Block, Frame, Room, find_frame
+from onepass.kernels.orthonormal import SOUND, orthonormal
 from onepass.subspace import Subspace
 
 Steps = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -28,6 +27,10 @@ class Rule(Protocol):
 
     k: int
     d: int
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        """What its kernel has to know."""
 
     def rows(
         self,
@@ -45,9 +48,33 @@ class Rule(Protocol):
     def primal(self, state: Subspace) -> Subspace:
         """Return the iterate M that a state stands for."""
 
+    def room(self, rank: int, rows: int) -> int:
+        """Return the largest rank that can be reached from `rank` with so many rows."""
 
-@dataclass(frozen=True)
-class Outcome:
+    def walk(self, *arguments: Any) -> Any:
+        """Take many rows one by one, see `onepass.kernels.walking`."""
+
+
+class Motion(NamedTuple):
+    """How a basis moved, and the rows that moved it.
+
+    Attributes
+    ----------
+    turn : ndarray of shape (m', m)
+        The new basis in terms of the old one, as far as it lies in it.
+    sums : ndarray of shape (m', m')
+        The sum of x x' of the rows, along the new basis. Where there were several blocks, along
+        the basis after each of them, turned to the new one.
+    energies : ndarray of shape (m', m')
+        The same of the identity times the energy of the rows: what `sums` is a share of.
+    """
+
+    turn: NDArray[np.float64]
+    sums: NDArray[np.float64]
+    energies: NDArray[np.float64]
+
+
+class Outcome(NamedTuple):
     """What a block did.
 
     Attributes
@@ -60,12 +87,15 @@ class Outcome:
         The part of it in the k leading directions, before the row (the batch) was learned from.
     iterates : list of Subspace
         They add up to the sum of the iterates held before each step; empty if not asked for.
+    motions : list of Motion
+        One after the other; empty if not asked for.
     """
 
     state: Subspace
     energy: NDArray[np.float64]
     captured: NDArray[np.float64]
     iterates: list[Subspace]
+    motions: list[Motion]
 
 
 class Engine:
@@ -79,15 +109,19 @@ class Engine:
         Whether a block is a batch, one gradient step, or is taken row by row.
     averaging : bool
         Whether the sum of the iterates is wanted.
+    tracking : bool
+        Whether the motions of the basis are wanted.
     """
 
-    def __init__(self, rule: Rule, batch: bool = False, averaging: bool = False) -> None:
-        self.rule, self.batch, self.averaging = rule, batch, averaging
+    def __init__(
+        self, rule: Rule, batch: bool = False, averaging: bool = False, tracking: bool = False
+    ) -> None:
+        self.rule, self.batch, self.averaging, self.tracking = rule, batch, averaging, tracking
         self._room = Room()
 
-    def begin(self) -> None:
-        """Be sure of nothing: how orthonormal the next state's basis is will be looked at."""
-        self._room.sure_of = None
+    def trust(self, basis: NDArray[np.floating] | None) -> None:
+        """Take a basis for orthonormal; if None, how orthonormal the next one is is looked at."""
+        self._room.sure_of = basis
 
     def advance(self, state: Subspace, block: Block, steps: Steps) -> Outcome:
         """Take a block. `steps` gives the step sizes from the norms of the gradients."""
@@ -101,9 +135,39 @@ class Engine:
                 np.concatenate([first.energy, second.energy]),
                 np.concatenate([first.captured, second.captured]),
                 first.iterates + second.iterates,
+                first.motions + second.motions,
             )
         take = self._take_batch if self.batch else self._take_rows
         return take(state, Subspace(frame.basis, state.weights, state.rest), frame, steps)
+
+    def stride(
+        self, state: Subspace, rows: NDArray, size: int, steps: NDArray[np.float64]
+    ) -> Outcome:
+        """Take dense rows one by one, in blocks of some size, as far as that is easy.
+
+        The outcome is that of the first rows only: as many as there are in `captured`.
+        """
+        rule, m = self.rule, state.rank
+        most = min(rule.room(m, len(rows)), rule.d)
+        basis, spare = self._room.pair(state.basis, most + size)
+        weights = np.zeros(most + 1)
+        weights[:m] = state.weights
+        motion = Motion(np.eye(m), np.zeros((m, m)), np.zeros((m, m)))
+        if not self.tracking:
+            motion = Motion(*np.zeros((3, 0, 0)))
+        captured = np.empty(len(rows))
+        sure = state.basis is self._room.sure_of
+        limits = (*RANGE[rows.dtype], SOUND[rows.dtype])
+        taken, rank, rest, motion, swapped = rule.walk(
+            rows, size, basis, spare, weights, m, float(state.rest), most, sure, steps, limits,
+            captured, tuple(motion), rule.parameters,
+        )  # fmt: skip
+        if taken:
+            basis = spare if swapped else basis
+            state = Subspace(basis[:rank], weights[:rank].copy(), rest)
+            self._room.sure_of = state.basis
+        motions = [Motion(*motion)] if taken and self.tracking else []
+        return Outcome(state, np.zeros(0), captured[:taken], [], motions)
 
     def _take_rows(self, state: Subspace, small: Subspace, frame: Frame, steps: Steps) -> Outcome:
         """Take the rows of a block one by one."""
@@ -143,4 +207,13 @@ class Engine:
         self._room.sure_of = basis
         if self.rule.k == self.rule.d:  # all directions capture everything
             captured = frame.energy
-        return Outcome(Subspace(basis, moved.weights, moved.rest), frame.energy, captured, iterates)
+        motions = [_motion(moved, frame)] if self.tracking else []
+        state = Subspace(basis, moved.weights, moved.rest)
+        return Outcome(state, frame.energy, captured, iterates, motions)
+
+
+def _motion(moved: Subspace, frame: Frame) -> Motion:
+    """Return what became of the basis, from its new coordinates."""
+    inner = frame.coordinates @ moved.basis.T
+    energies = float(frame.energy.sum()) * np.eye(moved.rank)
+    return Motion(moved.basis @ frame.basis.T, inner.T @ inner, energies)

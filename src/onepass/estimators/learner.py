@@ -75,6 +75,15 @@ class Learner(ABC):
         if weights is not None:
             present = weights > 0.0
             rows, weights = rows[present], weights[present]
+        if self.waiting.count + rows.shape[0] < self.plan.chunk_rows:
+            self._take_all(rows, weights, look)
+        else:
+            with threads_for(self.plan.d):  # as many as the products are worth
+                self._take_all(rows, weights, look)
+        self.rows_seen += rows.shape[0]
+
+    def _take_all(self, rows: Any, weights: NDArray[np.float64] | None, look: Look | None) -> None:
+        """Take the rows of a call, chunk by chunk."""
         total, start = rows.shape[0], 0
         while start < total:
             stop = min(total, start + self.plan.chunk_rows - self.waiting.count)
@@ -97,7 +106,6 @@ class Learner(ABC):
                     self._take(*self.waiting.rows())
                     self.waiting.clear()
             start = stop
-        self.rows_seen += total
 
     def with_rows(
         self, rows: Any, weights: NDArray[np.float64] | None, look: Look | None = None
@@ -118,7 +126,8 @@ class Learner(ABC):
             return self
         if self._settled is None:
             twin = self._copy(waiting=self.waiting.emptied())
-            twin._take(*self.waiting.rows())
+            with threads_for(self.plan.d):
+                twin._take(*self.waiting.rows())
             self._settled = twin
         return self._settled
 
@@ -163,11 +172,10 @@ class Learner(ABC):
         self._settled = self._shown = None
 
     def _take(self, rows: Any, weights: NDArray[np.float64]) -> None:
-        """Take a chunk with as many threads as it is worth."""
-        with threads_for(self.plan.d):
-            if self.plan.half_life is not None:
-                self._fade(0.5 ** (rows.shape[0] / self.plan.half_life))
-            self._absorb(rows, weights)
+        """Take a chunk."""
+        if self.plan.half_life is not None:
+            self._fade(0.5 ** (rows.shape[0] / self.plan.half_life))
+        self._absorb(rows, weights)
 
     def _fade(self, factor: float) -> None:
         """Let everything so far count less."""
@@ -175,18 +183,22 @@ class Learner(ABC):
         self.second.fade(factor)
         self.score.fade(factor)
 
-    def _blocks(self, rows: Any, weights: NDArray[np.float64]) -> Any:
+    def _blocks(self, rows: Any, weights: NDArray[np.float64], size: int | None = None) -> Any:
         """Yield the blocks of a chunk, weighted and centred; the mean comes along."""
-        for start in range(0, rows.shape[0], self.plan.block_rows):
-            part = rows[start : start + self.plan.block_rows]
-            given = weights[start : start + self.plan.block_rows]
-            yield self._centred(part, given) if self.plan.center else self._weighted(part, given)
+        size, alike = size or self.plan.block_rows, bool((weights == 1.0).all())
+        for start in range(0, rows.shape[0], size):
+            part, given = rows[start : start + size], weights[start : start + size]
+            if self.plan.center:
+                yield self._centred(part, given)
+            elif alike:
+                self.mean.weight += float(len(given))
+                yield Block(part)
+            else:
+                yield self._weighted(part, given)
 
     def _weighted(self, rows: Any, weights: NDArray[np.float64]) -> Block:
         """Return rows as they are learned from without centring."""
         self.mean.weight += float(weights.sum())
-        if (weights == 1.0).all():
-            return Block(rows)
         root = np.sqrt(weights).astype(self.plan.dtype)
         return Block(
             sparse.diags_array(root) @ rows if self.plan.is_sparse else root[:, None] * rows
@@ -194,16 +206,15 @@ class Learner(ABC):
 
     def _centred(self, rows: Any, weights: NDArray[np.float64]) -> Block:
         """Return rows as they are learned from, centred as they come; the mean comes along."""
-        mixing = np.empty((len(weights), len(weights)))
-        centring(self.mean.weight, weights, mixing)
         if self.plan.is_sparse:
+            mixing = np.empty((len(weights), len(weights)))
+            centring(self.mean.weight, weights, mixing)
             block = Block(rows, np.column_stack([-mixing.sum(axis=1), mixing]), self.mean.vector)
             self.mean.update(0.0, rows, weights)
             return block
-        shift = self.mean.vector if self.mean.weight > 0.0 else rows[0].astype(np.float64)
-        deviations = rows - shift
-        self.mean.update(shift, deviations, weights)
-        return Block(deviations.astype(self.plan.dtype, copy=False), mixing)
+        centred = np.empty(rows.shape, self.plan.dtype)
+        self.mean.take(rows, weights, centred)
+        return Block(centred)
 
 
 def _copied(value: Any) -> Any:

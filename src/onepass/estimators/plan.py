@@ -90,7 +90,7 @@ def _block_rows(d: int, k: int, is_sparse: bool) -> int:
     if is_sparse:
         return 64 if k <= 20 else 128
     if k <= 10 and d <= 2000:
-        return 24
+        return 16
     if k <= 20 and (d <= 2000 or d > 20_000):  # for many columns, few rows take enough memory
         return 32
     return 48

@@ -52,14 +52,24 @@ class RuleLearner(Learner):
         average, k = walk.average, walk.rule.k
         walk.begin()
         scores = []
-        for block in self._blocks(rows, weights):
-            leading = None if average is None else average.leading(k)
-            inner = None if leading is None else block.inner(leading)
-            outcome = walk.advance(block)
-            captured = outcome.captured if inner is None else np.einsum("ij,ij->i", inner, inner)
-            self.second.add_energy(float(outcome.energy.sum()), float(captured.sum()))
-            scores.append((captured, outcome.energy))
-        self.score.add(*(np.concatenate(parts) for parts in zip(*scores, strict=True)))
+        at_once = walk.strides and not self.plan.is_sparse
+        for block in self._blocks(rows, weights, rows.shape[0] if at_once else None):
+            if at_once:
+                outcomes, inner = walk.stride(block.rows, self.plan.block_rows), None
+            else:
+                leading = None if average is None else average.leading(k)
+                inner = None if leading is None else block.inner(leading)
+                outcomes = [walk.advance(block)]
+            for outcome in outcomes:
+                for motion in outcome.motions:
+                    self.second.follow(*motion)
+                captured = outcome.captured
+                if inner is not None:
+                    captured = np.einsum("ij,ij->i", inner, inner)
+                scores.append((captured, outcome.energy))
+        captured, energy = (np.concatenate(parts) for parts in zip(*scores, strict=True))
+        self.score.add(captured, energy)
+        self.second.add_energy(float(energy.sum()), float(captured.sum()))
         self.second.update(rows, weights, before, self.mean, self._held())
 
     def _fade(self, factor: float) -> None:

@@ -47,16 +47,18 @@ class IterateEstimator(Estimator):
         )
         average = Average(d, min(d, 2 * k + 16), plan.dtype) if averaging else None
         rule = self._rule(d, np.random.default_rng(seed))
-        walk = Walk(rule, self._schedule(), plan.batch, plan.dtype, average)
-        return RuleLearner(plan, self._second(plan, rule), walk, seed)
+        second = self._second(plan, rule, averaging)
+        tracking = isinstance(second, TrackedMoment) and not averaging
+        walk = Walk(rule, self._schedule(), plan.batch, plan.dtype, average, tracking)
+        return RuleLearner(plan, second, walk, seed)
 
-    def _second(self, plan: Plan, rule: Rule) -> Moment:
+    def _second(self, plan: Plan, rule: Rule, averaging: bool) -> Moment:
         """Return how variances are measured: as well as the cost of the algorithm allows."""
         d, k = plan.d, rule.k
         if d <= EXACT_COLUMNS:
             return ExactMoment(d, self.center, plan.dtype)
         if rule.room(d, 0) <= 2 * k + 1:
-            thin_after = max(THIN_AFTER, THIN_ENTRIES // d)
+            thin_after = max(THIN_AFTER, THIN_ENTRIES // d) if averaging else None
             return TrackedMoment(d, self.center, plan.dtype, thin_after)
         return SketchedMoment(d, min(d, k + 8), self.center, plan.dtype, plan.chunk_rows)
 

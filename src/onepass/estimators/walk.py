@@ -15,6 +15,9 @@ from onepass.rules.rule import Rule
 from onepass.schedules import Schedule
 from onepass.subspace import Subspace
 
+NARROW = 2048  # columns up to which a block of rows stays in the cache as a whole
+TRUSTED_BLOCKS = 16  # after which a basis is no longer taken for orthonormal
+
 
 class Walk:
     """The iterate of a rule, the steps that led to it, and the average of the iterates.
@@ -31,6 +34,8 @@ class Walk:
         Of the rows.
     average : Average or None
         Empty, if the iterates are to be averaged.
+    tracking : bool
+        Whether outcomes should say how the basis moved.
     """
 
     def __init__(
@@ -40,19 +45,26 @@ class Walk:
         batch: bool,
         dtype: np.dtype,
         average: Average | None = None,
+        tracking: bool = False,
     ) -> None:
         self.rule, self.schedule, self.batch, self.average = rule, schedule, batch, average
+        self.tracking = tracking
         self.state = rule.start(dtype)
         self.steps_taken = 0
         self.gradients = 0.0  # root of the sum of the squared norms of all gradients
-        self._engine = Engine(rule, batch, average is not None)
+        self.trusted = 0  # blocks since the basis was looked at
+        self._engine = self._make_engine()
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name[0] != "_"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._engine = Engine(self.rule, self.batch, self.average is not None)
+        self._engine = self._make_engine()
+
+    def _make_engine(self) -> Engine:
+        """Return an engine for this walk."""
+        return Engine(self.rule, self.batch, self.average is not None, self.tracking)
 
     def copy(self) -> Walk:
         """Return a walk that goes on by itself."""
@@ -72,16 +84,46 @@ class Walk:
         return self.state.basis if leading is None else leading
 
     def begin(self) -> None:
-        """Begin a chunk."""
-        self._engine.begin()
+        """Begin a chunk: now and then the basis is looked at, so that rounding does not add up."""
+        if self.trusted >= TRUSTED_BLOCKS:
+            self.trusted = 0
+        self._engine.trust(self.state.basis if self.trusted else None)
 
     def advance(self, block: Block) -> Outcome:
         """Learn from a block."""
         outcome = self._engine.advance(self.state, block, self._steps)
         self.state = outcome.state
+        self.trusted += 1
         if self.average is not None:
             self.average.add(outcome.iterates, 1 if self.batch else len(block))
         return outcome
+
+    @property
+    def strides(self) -> bool:
+        """Whether `stride` can be used at all."""
+        narrow = self.rule.d <= NARROW and self.rule.k < self.rule.d
+        return narrow and not self.batch and self.average is None
+
+    def stride(self, rows: NDArray, size: int) -> list[Outcome]:
+        """Learn from many dense rows one by one, in blocks of some size."""
+        energy = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+        steps, outcomes, start = self._steps(energy), [], 0
+        while start < len(rows):
+            outcome = self._engine.stride(self.state, rows[start:], size, steps[start:])
+            taken = len(outcome.captured)
+            if taken:
+                outcomes.append(outcome._replace(energy=energy[start : start + taken]))
+                self.state, start = outcome.state, start + taken
+            if start < len(rows):  # a block that is not easy
+                left = iter(steps[start:])
+                block = Block(rows[start : start + size])
+                outcome = self._engine.advance(
+                    self.state, block, lambda norms: np.array([next(left) for _ in norms])
+                )
+                outcomes.append(outcome)
+                self.state, start = outcome.state, start + len(block)
+        self.trusted += -(-len(rows) // size)
+        return outcomes
 
     def fade(self, factor: float) -> None:
         """Let everything so far count less."""
@@ -96,6 +138,7 @@ class Walk:
         self.rule.adopt(other.rule)
         state = self.rule.merged([self.state, other.state], shares)
         self.state = Subspace(orthonormal(state.basis), state.weights, state.rest)
+        self.trusted = 0
         self.steps_taken += other.steps_taken
         self.gradients = float(np.hypot(self.gradients, other.gradients))
         if self.average is not None and other.average is not None:
@@ -105,6 +148,7 @@ class Walk:
         """Take over iterate and steps of another walk, but not its average."""
         self.rule, self.state = other.rule.copy(), other.state.copy()
         self.steps_taken, self.gradients = other.steps_taken, other.gradients
+        self.trusted = 0
         self.__setstate__(self.__getstate__())
 
     def leave_out(self, given: Walk) -> None:

@@ -13,6 +13,7 @@ coordinates back into d dimensions:
 from onepass.frames.block import Block
 from onepass.frames.frame import (
     LARGEST,
+    RANGE,
     FormedFrame,
     Frame,
     GramFrame,
@@ -23,6 +24,7 @@ from onepass.frames.room import Room
 
 __all__ = [
     "LARGEST",
+    "RANGE",
     "Block",
     "FormedFrame",
     "Frame",

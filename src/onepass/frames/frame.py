@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from onepass.frames.block import Block
-from onepass.frames.gram import PANEL, mix, sparse_gram, wide_gram
+from onepass.frames.gram import PANEL, mix, narrow_gram, sparse_gram, wide_gram
 from onepass.frames.room import Room
 from onepass.kernels.orthonormal import (
     SOUND,
@@ -29,7 +29,7 @@ LARGEST = 1e152  # sums of squares of larger numbers leave the range of double p
 FEW = 8  # sparse rows that may be made dense at once
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Frame(ABC):
     """A small space of n dimensions.
 
@@ -58,20 +58,22 @@ class Frame(ABC):
         """Return ``coefficients @ frame`` in d dimensions, in `room` where given."""
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class GramFrame(Frame):
-    """The frame ``inv(factor.T) @ [U; mixed rows]``, never formed; `factor` is upper triangular.
+    """The frame ``inv(factor) @ [U; mixed rows]``, never formed; `factor` is lower triangular.
 
-    `stack` is [U; rows], where that is small enough to have been put together.
+    Its first `known` rows are those of the identity. `stack` is [U; rows], where that is small
+    enough to have been put together.
     """
 
     factor: NDArray[np.float64]
+    known: int
     state: Subspace
     block: Block
     stack: NDArray[np.floating] | None
 
     def carry(self, coefficients: NDArray, room: Room | None = None) -> NDArray:
-        combination = solve_right(coefficients, self.factor)
+        combination = solve_right(coefficients, self.factor, self.known)
         basis, block = self.state.basis, self.block
         m, mixing = len(basis), block.mixing
         if mixing is not None:
@@ -101,7 +103,7 @@ class GramFrame(Frame):
         return out.T
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class FormedFrame(Frame):
     """A frame that had to be formed, as the rows of `vectors`, shape (n, d)."""
 
@@ -112,7 +114,7 @@ class FormedFrame(Frame):
         return (coefficients @ self.vectors).astype(self.dtype, copy=False)
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class WholeSpace(Frame):
     """All d dimensions as they are."""
 
@@ -173,16 +175,16 @@ def _in_range(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 def _gram_frame(state: Subspace, block: Block, room: Room) -> GramFrame | None:
     """Return the frame by Cholesky, or None where the Gram matrix has lost too many digits."""
     basis, mixing = state.basis, block.mixing
-    m, dtype = len(basis), basis.dtype
-    stack = None
+    m, dtype, stack = len(basis), basis.dtype, None
+    sure = basis is room.sure_of
     if issparse(block.rows):
         gram = sparse_gram(basis, block, room)
     elif basis.shape[1] > PANEL:
-        gram = wide_gram(basis, block, room)
+        gram = wide_gram(basis, block.rows, room)
     else:
         stack = room.stack(basis, len(block.rows))
         stack[m:] = block.rows
-        gram = (stack @ stack.T).astype(np.float64, copy=False)
+        gram = narrow_gram(stack, m, sure)
     energy, left = gram.diagonal()[m:], 1.0
     if not energy.all() and _underflow(energy, block):
         return None
@@ -190,13 +192,14 @@ def _gram_frame(state: Subspace, block: Block, room: Room) -> GramFrame | None:
         mixed = np.abs(mixing) @ np.sqrt(energy)
         gram = mix(gram, m, mixing)
         left = _left(gram.diagonal()[m:], mixed**2)
-    energy = gram.diagonal()[m:].copy()
-    coordinates = np.empty((len(energy), len(gram)))
-    share = left * cholesky(gram, *RANGE[dtype], coordinates)
+    n, b = len(gram), len(gram) - m
+    coordinates, energy = np.empty((b, n)), np.empty(b)
+    known = m if sure else 0
+    share = left * cholesky(gram, known, *RANGE[dtype], coordinates, energy)
     if not share >= USABLE[dtype]:  # nor where it is NaN
         return None
-    small, sound = np.eye(m, len(gram)), share >= SOUND[dtype]
-    return GramFrame(small, coordinates, m, energy, sound, gram, state, block, stack)
+    small, sound = room.eye(m, n), share >= SOUND[dtype]
+    return GramFrame(small, coordinates, m, energy, sound, gram, known, state, block, stack)
 
 
 def _left(energy: NDArray[np.float64], summands: NDArray[np.float64]) -> float:

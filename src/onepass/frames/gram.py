@@ -1,4 +1,8 @@
-"""The Gram matrix of a state's basis and a block of rows."""
+"""The Gram matrix of a state's basis and a block of rows.
+
+Only its lower triangle is worked out, and of that not the part of the basis, where the room is
+sure that it is orthonormal; without a look at it now and then, rounding would add up.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +14,42 @@ from onepass.frames.room import Room
 from onepass.kernels.sparse_rows import gram_of_rows, project_rows
 
 PANEL = 1024  # columns of U and of a block's rows that are in the cache together
+GROUP = 16  # rows whose products with all rows before them are worked out at once
+SMALL = 10**6  # multiplications up to which BLAS is quickest, as it copies nothing then
 
 
-def wide_gram(basis: NDArray, block: Block, room: Room) -> NDArray[np.float64]:
-    """Return the Gram matrix of [U; rows]: a few columns at a time, which stay in the cache."""
+def narrow_gram(stack: NDArray, m: int, sure: bool) -> NDArray[np.float64]:
+    """Return the Gram matrix of stack = [U; rows], up to the diagonal of each group of rows.
+
+    `sure` says that the m rows of U are orthonormal.
+    """
+    gram = np.zeros((len(stack),) * 2)
+    _add_products(stack, m, sure, gram)
+    return gram
+
+
+def wide_gram(basis: NDArray, rows: NDArray, room: Room) -> NDArray[np.float64]:
+    """Return the same a few columns at a time, which stay in the cache."""
     d, m = basis.shape[1], len(basis)
-    gram = np.zeros((m + len(block.rows),) * 2)
+    gram = np.zeros((m + len(rows),) * 2)
+    sure = basis is room.sure_of
     for start in range(0, d, PANEL):
         columns = slice(start, min(start + PANEL, d))
-        stack = room.panel(m + len(block.rows), columns.stop - start, basis.dtype)
-        stack[:m], stack[m:] = basis[:, columns], block.rows[:, columns]
-        gram += stack @ stack.T
+        stack = room.panel(len(gram), columns.stop - start, basis.dtype)
+        stack[:m], stack[m:] = basis[:, columns], rows[:, columns]
+        _add_products(stack, m, sure, gram)
     return gram
+
+
+def _add_products(stack: NDArray, m: int, sure: bool, gram: NDArray[np.float64]) -> None:
+    """Add the inner products of the rows of a stack with those before them to their Gram matrix."""
+    if not sure:
+        gram[:m, :m] += stack[:m] @ stack[:m].T
+    n, d = stack.shape
+    groups = -(-(n - m) // max(1, min(GROUP, SMALL // (n * d))))
+    for group in range(groups):
+        first, last = m + (n - m) * group // groups, m + (n - m) * (group + 1) // groups
+        gram[first:last, :last] += np.dot(stack[first:last], stack[:last].T)
 
 
 def sparse_gram(basis: NDArray, block: Block, room: Room) -> NDArray[np.float64]:
@@ -31,23 +59,22 @@ def sparse_gram(basis: NDArray, block: Block, room: Room) -> NDArray[np.float64]
     front = m + (block.offset is not None)
     gram = np.empty((front + rows.shape[0],) * 2)
     columns = np.ascontiguousarray(basis.T)  # always the same layout: the same bits
-    # Without a look at it now and then, rounding would add up.
-    gram[:m, :m] = np.eye(m) if basis is room.sure_of else columns.T @ columns
+    if basis is not room.sure_of:
+        gram[:m, :m] = columns.T @ columns
     project_rows(*csr, columns, gram[front:])
     gram_of_rows(*csr, room.zeros(rows.shape[1]), gram[front:, front:])
     if block.offset is not None:
         gram[m, :m], gram[m, m] = block.offset @ columns, block.offset @ block.offset
-        gram[front:, m] = gram[m, front:] = rows @ block.offset
-        gram[:m, m] = gram[m, :m]
-    gram[:m, front:] = gram[front:, :m].T
+        gram[front:, m] = rows @ block.offset
     return gram
 
 
 def mix(gram: NDArray[np.float64], m: int, mixing: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the Gram matrix of [U; mixing @ rows] from that of [U; rows]."""
-    mixed = np.empty((m + len(mixing),) * 2)
+    """Return the Gram matrix of [U; mixing @ rows] from the lower triangle of that of [U; rows]."""
+    mixed = np.zeros((m + len(mixing),) * 2)
     mixed[:m, :m] = gram[:m, :m]
     mixed[m:, :m] = mixing @ gram[m:, :m]
-    mixed[:m, m:] = mixed[m:, :m].T
-    mixed[m:, m:] = mixing @ gram[m:, m:] @ mixing.T
+    lower = np.tril(gram[m:, m:])
+    of_rows = lower + np.tril(lower, -1).T
+    mixed[m:, m:] = mixing @ of_rows @ mixing.T
     return mixed

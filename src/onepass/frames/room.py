@@ -11,7 +11,7 @@ class Room:
 
     def __init__(self) -> None:
         self._arrays = [np.empty((0, 0)), np.empty((0, 0))]
-        self._panel, self._zeros = np.empty(0), np.zeros(0)
+        self._panel, self._zeros, self._eye = np.empty(0), np.zeros(0), np.eye(0)
         self.sure_of: NDArray | None = None  # a basis that was made orthonormal not long ago
 
     def stack(self, basis: NDArray, below: int) -> NDArray:
@@ -21,6 +21,17 @@ class Room:
         if not np.may_share_memory(front, basis):
             front[: len(basis)] = basis
         return front[: len(basis) + below]
+
+    def pair(self, basis: NDArray, most: int) -> tuple[NDArray, NDArray]:
+        """Return two arrays for bases of rank `most`, of which the first begins with this one."""
+        for which in (0, 1):
+            self._fit(which, max(most, len(basis)), basis)
+        front, back = self._arrays
+        if np.may_share_memory(back, basis):
+            front, back = back, front
+        elif not np.may_share_memory(front, basis):
+            front[: len(basis)] = basis
+        return front, back
 
     def receive(self, rows: int, like: NDArray) -> NDArray:
         """Return room for the next basis, which `stack` will then find in place."""
@@ -41,6 +52,12 @@ class Room:
         if len(self._zeros) < size:
             self._zeros = np.zeros(size)
         return self._zeros
+
+    def eye(self, m: int, n: int) -> NDArray[np.float64]:
+        """Return m rows of the identity (n, n), to be read only."""
+        if self._eye.shape != (m, n):
+            self._eye = np.eye(m, n)
+        return self._eye
 
     def panel(self, rows: int, columns: int, dtype: np.dtype) -> NDArray:
         """Return an array that is used until the next one is asked for."""

@@ -14,11 +14,12 @@ from onepass.kernels.compiling import jit
 # Rows of `work` that describe the secular equation: poles and weights, and the roots found, each
 # as a pole and an offset from it.
 POLE, WEIGHT, BASE, OFFSET = range(4)
-# A root that is not yet found has a slot: its pole and offset as of now, and three sums.
-SLOT_BASE, SLOT_OFFSET, VALUE, SLOPE, FAR = range(4, 9)
+# A root that is not yet found has a slot: its pole, the distance between the two poles that it is
+# between and the offset as of now, and three sums.
+SLOT_BASE, SLOT_GAP, SLOT_OFFSET, VALUE, SLOPE, FAR = range(4, 10)
 # The problem as given, scaled; and the rotations that made entries of z zero.
-DIAGONAL, Z, COSINE, SINE = range(9, 13)
-WORK_ROWS = 13
+DIAGONAL, Z, COSINE, SINE = range(10, 14)
+WORK_ROWS = 14
 
 # Rows of `order`: indices into the problem as given, by descending diagonal, and with the poles of
 # the secular equation first; the two indices of each rotation; the row of each root in the result;

@@ -51,13 +51,18 @@ class _Cache(FunctionCache):
     """Numba's disk cache, which also notices when a kernel that a function calls has changed.
 
     Machine code contains that of the functions it calls, but Numba asks only whether the file of
-    the caller is still the same: a rule would go on with the kernels of an older release.
+    the caller is still the same: a rule would go on with the kernels of an older release. And a
+    function made around another compiled function is found again, which Numba does not manage.
     """
 
     sources = _kernel_sources()
 
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
-        return (*super()._index_key(sig, codegen), self.sources)
+        parts = [self._py_func, *(c.cell_contents.py_func for c in self._py_func.__closure__ or ())]
+        names = [f"{part.__module__}.{part.__qualname__}" for part in parts]
+        code = [Path(part.__code__.co_filename).read_bytes() for part in parts]
+        digests = [hashlib.sha256(text).hexdigest() for text in code]
+        return (sig, codegen.magic_tuple(), *names, *digests, self.sources)
 
 
 def jit(function: F) -> F:

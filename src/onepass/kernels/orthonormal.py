@@ -18,21 +18,29 @@ USABLE = {np.dtype(np.float64): 1e-5, np.dtype(np.float32): 1e-2}
 
 @jit
 def cholesky(
-    gram: NDArray[np.float64], smallest: float, largest: float, coordinates: NDArray[np.float64]
+    gram: NDArray[np.float64],
+    known: int,
+    smallest: float,
+    largest: float,
+    coordinates: NDArray[np.float64],
+    energy: NDArray[np.float64],
 ) -> float:
-    """Replace the upper triangle of a Gram matrix by its Cholesky factor R, gram = R' R.
+    """Replace a Gram matrix by its lower Cholesky factor L, gram = L L'.
 
-    Rows are scaled to unit length on the way, so that only their directions decide how much is
-    lost. A row of zeros gets a direction of its own, which nothing ever uses.
+    A row of zeros gets a direction of its own, which nothing ever uses.
 
     Parameters
     ----------
     gram : ndarray of shape (n, n)
-        Overwritten; zero below the diagonal on return.
+        Its lower triangle is read; overwritten, with zeros above the diagonal.
+    known : int
+        How many rows are known to be orthonormal: their part of the triangle is not read.
     smallest, largest : float
         Energies outside of this range may have lost digits already.
     coordinates : ndarray of shape (b, n)
-        Receives the last b rows of R': the coordinates of the rows in the frame.
+        Receives the last b rows of L: the coordinates of the rows in the frame.
+    energy : ndarray of shape (b,)
+        Receives their squared norms.
 
     Returns
     -------
@@ -41,41 +49,62 @@ def cholesky(
         is out of range or there is no factor.
     """
     n, b = len(gram), len(coordinates)
-    length = np.empty(n)
-    for i in range(n):
-        length[i] = np.sqrt(gram[i, i])
-        if gram[i, i] != 0.0 and not smallest <= gram[i, i] <= largest:
-            return 0.0
-    for i in range(n):
-        for j in range(i):
-            gram[i, j] = 0.0
-        for j in range(i, n):
-            if length[i] > 0.0 and length[j] > 0.0:
-                gram[i, j] /= length[i] * length[j]
-            else:
-                gram[i, j] = 1.0 if i == j else 0.0
+    for t in range(b):
+        energy[t] = gram[n - b + t, n - b + t]
+    # What is left of the rows that are not known, as an upper triangle: its rows are contiguous.
+    left = np.empty((n, n))
+    for j in range(n):
+        for i in range(j + 1):
+            left[i, j] = gram[j, i]
     least = 1.0
     for i in range(n):
-        least = min(least, gram[i, i])
-        if not least > 0.0:
-            return 0.0
-        root = np.sqrt(gram[i, i])
-        for j in range(i, n):
-            gram[i, j] /= root
-        for p in range(i + 1, n):
-            share = gram[i, p]
-            if share != 0.0:
+        whole = gram[i, i]
+        if i < known:
+            left[i, i] = 1.0
+            for j in range(i + 1, known):
+                left[i, j] = 0.0
+        elif whole == 0.0:
+            left[i, i] = 1.0
+            for j in range(i + 1, n):
+                left[i, j] = 0.0
+        else:
+            share = left[i, i] / whole
+            if not (share > 0.0 and smallest <= whole <= largest):  # nor where it is NaN
+                return 0.0
+            least = min(least, share)
+            root = 1.0 / np.sqrt(left[i, i])
+            for j in range(i, n):
+                left[i, j] *= root
+        for p in range(max(i + 1, known), n):
+            entry = left[i, p]
+            if entry != 0.0:
                 for j in range(p, n):
-                    gram[p, j] -= share * gram[i, j]
+                    left[p, j] -= entry * left[i, j]
     for i in range(n):
-        for j in range(i, n):
-            if length[j] > 0.0:
-                gram[i, j] *= length[j]
-            if j >= n - b:
-                coordinates[j - (n - b), i] = gram[i, j] if length[j] > 0.0 else 0.0
-        for j in range(max(0, n - b), i):
-            coordinates[j - (n - b), i] = 0.0
+        for j in range(n):
+            gram[i, j] = left[j, i] if j <= i else 0.0
+    for t in range(b):
+        for j in range(n):
+            coordinates[t, j] = gram[n - b + t, j] if energy[t] > 0.0 else 0.0
     return least
+
+
+@jit
+def solve_right(
+    coefficients: NDArray[np.float64], factor: NDArray[np.float64], known: int
+) -> NDArray[np.float64]:
+    """Return ``coefficients @ inv(factor)``, of shape (m, n).
+
+    The factor (n, n) is lower triangular, and its first `known` rows are those of the identity.
+    """
+    solution = coefficients.copy()
+    for row in solution:
+        for i in range(len(factor) - 1, known - 1, -1):
+            row[i] /= factor[i, i]
+            entry = row[i]
+            for j in range(i):
+                row[j] -= entry * factor[i, j]
+    return solution
 
 
 def add_product(left: NDArray, right: NDArray, out: NDArray) -> None:
@@ -83,14 +112,6 @@ def add_product(left: NDArray, right: NDArray, out: NDArray) -> None:
     gemm = dgemm if out.dtype == np.float64 else sgemm
     # The transposes are what BLAS calls a matrix; it adds in place.
     gemm(1.0, right.T, left.T, beta=1.0, c=out.T, overwrite_c=True)
-
-
-def solve_right(coefficients: NDArray[np.float64], factor: NDArray[np.float64]) -> NDArray:
-    """Return ``coefficients @ inv(factor.T)`` for an upper triangular factor in C order."""
-    if not len(coefficients):
-        return coefficients
-    solution, _ = dtrtrs(factor.T, coefficients.T, lower=1, trans=1)
-    return solution.T
 
 
 def householder(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

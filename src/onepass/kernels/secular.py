@@ -29,6 +29,7 @@ from onepass.kernels.buffers import (
     SLOPE,
     SLOT,
     SLOT_BASE,
+    SLOT_GAP,
     SLOT_OFFSET,
     VALUE,
     WEIGHT,
@@ -81,6 +82,39 @@ def _sums(m: int, slots: int, work: NDArray[np.float64]) -> None:
 
 
 @jit
+def _steps(slots: int, inverse: float, work: NDArray[np.float64]) -> None:
+    """Write the next offset of each slot, and by which part of itself the offset changes.
+
+    With x = base + t (1 + y) and both = near + other, the equation of the step is
+    value + near y / (1 + y) + other y / (1 - beta y) = 0.
+    """
+    gap, offset, f, slope, far = (
+        work[SLOT_GAP],
+        work[SLOT_OFFSET],
+        work[VALUE],
+        work[SLOPE],
+        work[FAR],
+    )
+    for s in range(slots):
+        t = offset[s]
+        sign = math.copysign(1.0, t)
+        size = abs(t)
+        beta = size / (gap[s] - size)
+        value, both = sign * (inverse + f[s]), sign * slope[s]
+        other = sign * far[s] / (1.0 + beta)
+        linear = both + value * (1.0 - beta)
+        square = other - beta * (value + both - other)
+        spread = math.sqrt(max(0.0, linear * linear - 4.0 * value * square))
+        over, under = -2.0 * value, linear + spread
+        if not linear > 0.0:
+            over, under = spread - linear, 2.0 * square
+        y = over / under
+        grown = size * (1.0 + y if y > -1.0 else 0.125)
+        slope[s] = sign * min(0.5 * gap[s], grown)
+        far[s] = abs(y)
+
+
+@jit
 def _noise(m: int, s: int, inverse: float, work: NDArray[np.float64]) -> float:
     """Return the rounding error that f may have in slot s."""
     size = inverse
@@ -111,39 +145,29 @@ def secular_roots(
         if m == 1:
             work[BASE, 0], work[OFFSET, 0] = work[POLE, 0], work[WEIGHT, 0] / inverse
         return
-    d, base, offset = work[POLE], work[SLOT_BASE], work[SLOT_OFFSET]
-    f, slope, far, slots = work[VALUE], work[SLOPE], work[FAR], order[SLOT]
+    base, offset, gap = work[SLOT_BASE], work[SLOT_OFFSET], work[SLOT_GAP]
+    f, moved, change, roots = work[VALUE], work[SLOPE], work[FAR], order[SLOT]
     first_offsets(m, inverse, work)
     for s in range(m):
-        slots[s] = s
+        roots[s] = s
     active = m
     for sweep in range(MAX_SWEEPS):
-        _sums(m, min((active + 3) & ~3, work.shape[1]), work)
+        slots = min((active + 3) & ~3, work.shape[1])
+        _sums(m, slots, work)
+        _steps(slots, inverse, work)
         left = 0
         for s in range(active):
-            i, t = slots[s], offset[s]
-            sign = 1.0 if t > 0.0 else -1.0
-            # With x = base + t (1 + y) and both = near + other, the equation of the step is
-            # value + near y / (1 + y) + other y / (1 - beta y) = 0.
-            gap = d[i - 1] - d[i] if i > 0 else math.inf
-            beta = abs(t) / (gap - abs(t))
-            value, both = sign * (inverse + f[s]), sign * slope[s]
-            other = sign * far[s] / (1.0 + beta)
-            linear = both + value * (1.0 - beta)
-            square = other - beta * (value + both - other)
-            spread = math.sqrt(max(0.0, linear * linear - 4.0 * value * square))
-            if linear > 0.0:
-                y = -2.0 * value / (linear + spread)
+            i = roots[s]
+            done = change[s] <= SMALL_STEP
+            if not done and sweep > 2:
+                done = abs(inverse + f[s]) <= _noise(m, s, inverse, work)
+            if done:
+                work[BASE, i], work[OFFSET, i] = base[s], moved[s]
             else:
-                y = (spread - linear) / (2.0 * square)
-            moved = sign * min(0.5 * gap, abs(t) * (1.0 + y if y > -1.0 else 0.125))
-            if abs(y) <= SMALL_STEP or (sweep > 2 and abs(value) <= _noise(m, s, inverse, work)):
-                work[BASE, i], work[OFFSET, i] = base[s], moved
-            else:
-                slots[left], base[left], offset[left] = i, base[s], moved
+                roots[left], base[left], offset[left], gap[left] = i, base[s], moved[s], gap[s]
                 left += 1
         active = left
         if active == 0:
             break
     for s in range(active):  # none: a dozen sweeps is the most that was ever seen
-        work[BASE, slots[s]], work[OFFSET, slots[s]] = base[s], offset[s]
+        work[BASE, roots[s]], work[OFFSET, roots[s]] = base[s], offset[s]

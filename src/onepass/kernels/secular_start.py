@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.kernels.buffers import POLE, SLOT_BASE, SLOT_OFFSET, VALUE, WEIGHT
+from onepass.kernels.buffers import POLE, SLOT_BASE, SLOT_GAP, SLOT_OFFSET, VALUE, WEIGHT
 from onepass.kernels.compiling import jit
 
 
@@ -58,24 +58,26 @@ def first_offsets(m: int, inverse: float, work: NDArray[np.float64]) -> None:
     rest - own / t + other / (gap - t) = 0, with `rest` that of all other poles in the middle.
     """
     d, w, f = work[POLE], work[WEIGHT], work[VALUE]
-    base, offset = work[SLOT_BASE], work[SLOT_OFFSET]
+    base, gap, offset = work[SLOT_BASE], work[SLOT_GAP], work[SLOT_OFFSET]
     # Slots beyond m fill up the last vector; their numbers only have to be harmless.
     slots = min((m + 3) & ~3, work.shape[1])
     for s in range(m, slots):
-        base[s], offset[s] = 4.0, 4.0
-    base[0], offset[0] = d[0], 1.0
+        base[s], gap[s], offset[s] = 4.0, 16.0, 4.0
+    base[0], gap[0], offset[0] = d[0], math.inf, 1.0
     for i in range(1, m):
-        base[i], offset[i] = d[i], 0.5 * (d[i - 1] - d[i])
+        base[i], gap[i] = d[i], d[i - 1] - d[i]
+        offset[i] = 0.5 * gap[i]
     _values(m, slots, work)
     offset[0] = _first_top(m, inverse, work)
     for i in range(1, m):
-        gap, both = 2.0 * offset[i], w[i] + w[i - 1]
         middle = inverse + f[i]
         slope = 2.0 * ((w[i] - w[i - 1]) + middle * offset[i])
         upper = middle < 0.0
         own, slope = (w[i - 1], -slope) if upper else (w[i], slope)
-        linear = slope + both
+        linear = slope + w[i] + w[i - 1]
         spread = math.sqrt(max(0.0, linear * linear - 4.0 * slope * own))
-        share = 2.0 * own / (linear + spread) if linear > 0.0 else 0.5 * (linear - spread) / slope
-        share = min(share, 0.5) * gap
+        over, under = 2.0 * own, linear + spread
+        if not linear > 0.0:
+            over, under = 0.5 * (linear - spread), slope
+        share = min(over / under, 0.5) * gap[i]
         base[i], offset[i] = (d[i - 1], -share) if upper else (d[i], share)

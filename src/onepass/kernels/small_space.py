@@ -24,6 +24,7 @@ def split(basis, rank, row, width, inside, outside):
     for c in range(width):
         outside[c] = row[c]
         scale = max(scale, abs(row[c]))
+    part = np.empty(rank)
     for i in range(rank):
         inside[i] = 0.0
     if scale == 0.0:
@@ -33,10 +34,9 @@ def split(basis, rank, row, width, inside, outside):
     for _ in range(3):
         before = left
         for i in range(rank):
-            part = dot(basis[i], outside, width)
-            inside[i] += part
-            for c in range(width):
-                outside[c] -= part * basis[i, c]
+            part[i] = dot(basis[i], outside, width)
+            inside[i] += part[i]
+        _subtract(basis, rank, part, outside, width)
         left = scaled_norm(outside, width, scale)
         if left <= IN_SPAN * length:
             return 0.0
@@ -45,6 +45,22 @@ def split(basis, rank, row, width, inside, outside):
     for c in range(width):
         outside[c] /= left
     return left
+
+
+@jit
+def _subtract(basis, rank, part, vector, width):
+    """Subtract basis[:rank]' part from vector, four rows at a time."""
+    fours = rank - rank % 4
+    for i in range(0, fours, 4):
+        x, y, z, w = part[i], part[i + 1], part[i + 2], part[i + 3]
+        for c in range(width):
+            vector[c] -= (x * basis[i, c] + y * basis[i + 1, c]) + (
+                z * basis[i + 2, c] + w * basis[i + 3, c]
+            )
+    for i in range(fours, rank):
+        x = part[i]
+        for c in range(width):
+            vector[c] -= x * basis[i, c]
 
 
 @jit
@@ -76,15 +92,24 @@ def dot(left, right, width):
 
 @jit
 def rotate(vectors, kept, size, basis, width, scratch):
-    """Set basis[:kept] = vectors[:kept, :size] @ basis[:size] on the first `width` columns."""
+    """Set basis[:kept] = vectors[:kept, :size] @ basis[:size] on the first `width` columns.
+
+    Four rows of the basis at a time: what is written is then read less often.
+    """
+    fours = size - size % 4
     for i in range(kept):
         for c in range(width):
             scratch[i, c] = 0.0
-        for j in range(size):
-            coefficient = vectors[i, j]
-            if coefficient != 0.0:
-                for c in range(width):
-                    scratch[i, c] += coefficient * basis[j, c]
+        for j in range(0, fours, 4):
+            x, y, z, w = vectors[i, j], vectors[i, j + 1], vectors[i, j + 2], vectors[i, j + 3]
+            for c in range(width):
+                scratch[i, c] += (x * basis[j, c] + y * basis[j + 1, c]) + (
+                    z * basis[j + 2, c] + w * basis[j + 3, c]
+                )
+        for j in range(fours, size):
+            x = vectors[i, j]
+            for c in range(width):
+                scratch[i, c] += x * basis[j, c]
     for i in range(kept):
         for c in range(width):
             basis[i, c] = scratch[i, c]
@@ -148,3 +173,27 @@ def energy(coordinates, count):
     for i in range(count):
         total += coordinates[i] * coordinates[i]
     return total
+
+
+@jit
+def follow(basis, rows, energy, turn, sums, energies):
+    """Return how a basis has moved in all, after a block that moved it by `basis` (m', n).
+
+    Parameters
+    ----------
+    basis : ndarray of shape (m', n)
+        The new basis; the first m coordinates are those along the one before.
+    rows : ndarray of shape (b, n)
+    energy : ndarray of shape (b,)
+        The squared norms of the rows.
+    turn, sums, energies : ndarray of shape (m, m0), (m, m), (m, m)
+        The motion so far, see `engine.Motion`.
+    """
+    now = np.ascontiguousarray(basis[:, : len(turn)])
+    inner = np.dot(rows, basis.T)
+    new_sums = np.dot(np.dot(now, sums), now.T) + np.dot(inner.T, inner)
+    new_energies = np.dot(np.dot(now, energies), now.T)
+    total = energy.sum()
+    for i in range(len(basis)):
+        new_energies[i, i] += total
+    return np.dot(now, turn), new_sums, new_energies

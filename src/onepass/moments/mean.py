@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onepass.kernels.centring import centre
+
 
 class Mean:
     """The weighted mean of the rows so far.
@@ -55,3 +57,15 @@ class Mean:
             before = self.weight / (self.weight + added) if self.weight > 0.0 else 0.0
             self.weight += added
             self.vector = shift + before * (self.vector - shift) + weights @ rows / self.weight
+
+    def take(
+        self, rows: NDArray, weights: NDArray[np.float64], centred: NDArray[np.floating]
+    ) -> None:
+        """Include dense rows of shape (b, d) one by one, and write them centred as they come.
+
+        These are the rows of `kernels.centring`, whose second moment is the scatter of the rows.
+        """
+        shift = self.vector if self.weight > 0.0 else rows[0].astype(np.float64)
+        moved = np.zeros(len(shift))
+        self.weight = centre(rows, shift, moved, self.weight, weights, centred)
+        self.vector = shift + moved

@@ -69,6 +69,15 @@ class Moment(ABC):
         """Count the energy of rows, and how much of it was captured before learning from them."""
         self._energy += energy
 
+    def follow(
+        self,
+        turn: NDArray[np.float64],
+        sums: NDArray[np.float64],
+        energies: NDArray[np.float64],
+    ) -> None:
+        """Take notice of how the directions of an algorithm moved; only some moments ask for it."""
+        return
+
     def lighten(self) -> None:
         """Leave out what is not needed to merge, so that it is quick to send: usually nothing."""
         return

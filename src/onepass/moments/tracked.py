@@ -36,13 +36,14 @@ class TrackedMoment(Moment):
         Whether it is about the mean or about zero.
     dtype : dtype
         Of the rows.
-    thin_after : float
+    thin_after : float or None
         After so many rows every second chunk is looked at, after four times as many every fourth,
         and so on: the error of a variance from that many rows is small enough. Chunks with much
-        energy are always looked at.
+        energy are always looked at. None stands for directions whose motions are reported, which
+        says all about the rows.
     """
 
-    def __init__(self, d: int, center: bool, dtype: np.dtype, thin_after: float) -> None:
+    def __init__(self, d: int, center: bool, dtype: np.dtype, thin_after: float | None) -> None:
         super().__init__(center)
         self.thin_after = thin_after
         self._known = 0.0  # energy of the rows that have been offered
@@ -66,6 +67,16 @@ class TrackedMoment(Moment):
         self._energy, self._known = factor * self._energy, factor * self._known
         self._sums, self._energies = factor * self._sums, factor * self._energies
 
+    def follow(
+        self,
+        turn: NDArray[np.float64],
+        sums: NDArray[np.float64],
+        energies: NDArray[np.float64],
+    ) -> None:
+        """Include rows by what they did to the directions, see `engine.Motion`."""
+        self._sums = turn @ self._sums @ turn.T + sums
+        self._energies = turn @ self._energies @ turn.T + energies
+
     def update(
         self,
         rows: Any,
@@ -75,6 +86,9 @@ class TrackedMoment(Moment):
         held: NDArray[np.floating] | None = None,
     ) -> None:
         assert held is not None
+        if self.thin_after is None:
+            self._directions = held.copy()
+            return
         self._updates += 1
         energy, self._known = self.energy - self._known, self.energy
         stands_for = self._stands_for(energy, before.weight)
@@ -141,6 +155,7 @@ class TrackedMoment(Moment):
 
         Chunks with far more energy than others stand for themselves: none of them is left out.
         """
+        assert self.thin_after is not None
         if weight < self.thin_after or energy * self._updates > HEAVY * self.energy:
             return 1
         stride = int(2 ** np.ceil(np.log2(weight / self.thin_after) / 2 + 0.5))

@@ -9,6 +9,7 @@ No step, no shift, no clip: sigma' = eig(diag(sigma) + z z'), z = [U x; r], and 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,40 +17,15 @@ from onepass.kernels.block_eigen import block_eigen
 from onepass.kernels.compiling import jit
 from onepass.kernels.rank_one import ORDER_ROWS, WORK_ROWS, rank_one
 from onepass.kernels.small_space import add_iterate, energy, extend, rotate, split
+from onepass.kernels.walking import walker
 from onepass.rules.rule import Rule
 from onepass.subspace import Subspace, add_up
 
 
-@dataclass
-class Incremental(Rule):
-    """The incremental rule for k directions that keeps rank K = cap."""
-
-    k: int
-    d: int
-    cap: int
-
-    def diameter(self) -> float:
-        return 1.0  # there is no step to scale
-
-    def room(self, rank: int, rows: int) -> int:
-        return min(rank + rows, self.cap)
-
-    def advance(self, V, weights, state, rows, width, steps, captured, total):
-        rank = _rows(V, weights, state.rank, rows, width, captured, total, self.k, self.cap)
-        return rank, 0.0, 0.0
-
-    def merged(self, states: list[Subspace], shares: list[float]) -> Subspace:
-        """Return the sum: the second moment of all rows."""
-        return add_up(states, self.cap)
-
-    def batch(self, state, rows, step):
-        values, vectors = block_eigen(state.basis, state.weights, rows, 1.0, self.cap)
-        return Subspace(vectors, values)
-
-
 @jit
-def _rows(V, sigma, m, rows, width, captured, total, k, cap):
+def _rows(V, sigma, m, rest, rows, width, steps, captured, total, parameters):
     """Update and truncate for every row of a block; V and sigma are changed in place."""
+    k, cap = parameters
     room, n = V.shape
     z, q, values = np.empty(room), np.empty(n), np.empty(room)
     vectors, scratch, work = (
@@ -69,4 +45,34 @@ def _rows(V, sigma, m, rows, width, captured, total, k, cap):
         rotate(vectors, m, size, V, width, scratch)
         for i in range(m):
             sigma[i] = values[i]
-    return m
+    return m, 0.0, 0.0
+
+
+@dataclass
+class Incremental(Rule):
+    """The incremental rule for k directions that keeps rank K = cap."""
+
+    k: int
+    d: int
+    cap: int
+
+    kernel = staticmethod(_rows)
+    walk = staticmethod(walker(_rows))
+
+    def diameter(self) -> float:
+        return 1.0  # there is no step to scale
+
+    def room(self, rank: int, rows: int) -> int:
+        return min(rank + rows, self.cap)
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return self.k, self.cap
+
+    def merged(self, states: list[Subspace], shares: list[float]) -> Subspace:
+        """Return the sum: the second moment of all rows."""
+        return add_up(states, self.cap)
+
+    def batch(self, state, rows, step):
+        values, vectors = block_eigen(state.basis, state.weights, rows, 1.0, self.cap)
+        return Subspace(vectors, values)

@@ -16,6 +16,7 @@ complement are dropped. M has the weights 1 - exp(-a).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -24,63 +25,19 @@ from onepass.kernels.capping import cap
 from onepass.kernels.compiling import jit
 from onepass.kernels.rank_one import ORDER_ROWS, WORK_ROWS, rank_one
 from onepass.kernels.small_space import add_iterate, energy, extend, rotate, split
+from onepass.kernels.walking import walker
 from onepass.rules.rule import Rule
 from onepass.subspace import Subspace
 
 
-@dataclass
-class MEG(Rule):
-    """Warmuth and Kuzmin's rule for k directions in d dimensions."""
-
-    k: int
-    d: int
-
-    def start(self, dtype: np.dtype) -> Subspace:
-        """Return the dual of W = (d - k)/d I."""
-        rest = -np.log1p(-self.k / self.d) if self.k < self.d else np.inf
-        return Subspace.empty(self.d, rest, dtype)
-
-    def primal(self, state: Subspace) -> Subspace:
-        """Return the iterate M = I - exp(-A)."""
-        return Subspace(state.basis, -np.expm1(-state.weights), float(-np.expm1(-state.rest)))
-
-    def diameter(self) -> float:
-        """Return sqrt(2 k log(d/k)), the entropy's counterpart of the diameter of MSG."""
-        return float(np.sqrt(2 * self.k * np.log(self.d / self.k)))
-
-    def room(self, rank: int, rows: int) -> int:
-        return min(rank + rows, self.d)
-
-    def advance(self, V, weights, state, rows, width, steps, captured, total):
-        if self.k == self.d:  # W = 0, M = I: there is nothing to learn
-            captured[:] = np.einsum("ij,ij->i", rows, rows)
-            return 0, state.rest, float(len(rows))
-        return _rows(
-            V, weights, state.rank, state.rest, rows, width, steps, captured, total, self.d, self.k
-        )
-
-    def merged(self, states: list[Subspace], shares: list[float]) -> Subspace:
-        """Return the dual of the average of the iterates."""
-        M = super().merged(states, shares)
-        weights = -np.log1p(-np.minimum(M.weights, 1.0 - 2.0**-53))
-        return Subspace(M.basis, weights, -np.log1p(-min(M.rest, 1.0 - 2.0**-53)))
-
-    def batch(self, state, rows, step):
-        if self.k == self.d:
-            return state
-        lifted = state.weights - state.rest
-        values, vectors = block_eigen(state.basis, lifted, rows, step, self.d)
-        size = len(values)
-        weights = np.append(values + state.rest, 0.0)
-        room = np.empty((2, size + 1))
-        order = np.empty((2, size + 1), np.int64)
-        kept, rest = _cap(size, weights, state.rest, self.d, self.k, room, order)
-        return Subspace(vectors[:kept], weights[:kept], rest)
-
-
 @jit
-def _rows(V, a, m, rest, rows, width, steps, captured, total, d, k):
+def _rows(V, a, m, rest, rows, width, steps, captured, total, parameters):
     """Mirror descent for every row of a block; V and a are changed in place."""
+    d, k = parameters
+    if k == d:  # W = 0, M = I: there is nothing to learn
+        for t in range(len(rows)):
+            captured[t] = energy(rows[t], V.shape[1])
+        return 0, rest, float(len(rows))
     n = V.shape[1]
     room = V.shape[0] + 1
     z, q, values, primal = np.empty(room), np.empty(n), np.empty(room), np.empty(room)
@@ -128,3 +85,52 @@ def _cap(size, a, rest, d, k, work, order):
     while size > 0 and a[size - 1] <= rest:
         size -= 1
     return size, rest
+
+
+@dataclass
+class MEG(Rule):
+    """Warmuth and Kuzmin's rule for k directions in d dimensions."""
+
+    k: int
+    d: int
+
+    kernel = staticmethod(_rows)
+    walk = staticmethod(walker(_rows))
+
+    def start(self, dtype: np.dtype) -> Subspace:
+        """Return the dual of W = (d - k)/d I."""
+        rest = -np.log1p(-self.k / self.d) if self.k < self.d else np.inf
+        return Subspace.empty(self.d, rest, dtype)
+
+    def primal(self, state: Subspace) -> Subspace:
+        """Return the iterate M = I - exp(-A)."""
+        return Subspace(state.basis, -np.expm1(-state.weights), float(-np.expm1(-state.rest)))
+
+    def diameter(self) -> float:
+        """Return sqrt(2 k log(d/k)), the entropy's counterpart of the diameter of MSG."""
+        return float(np.sqrt(2 * self.k * np.log(self.d / self.k)))
+
+    def room(self, rank: int, rows: int) -> int:
+        return min(rank + rows, self.d)
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return self.d, self.k
+
+    def merged(self, states: list[Subspace], shares: list[float]) -> Subspace:
+        """Return the dual of the average of the iterates."""
+        M = super().merged(states, shares)
+        weights = -np.log1p(-np.minimum(M.weights, 1.0 - 2.0**-53))
+        return Subspace(M.basis, weights, -np.log1p(-min(M.rest, 1.0 - 2.0**-53)))
+
+    def batch(self, state, rows, step):
+        if self.k == self.d:
+            return state
+        lifted = state.weights - state.rest
+        values, vectors = block_eigen(state.basis, lifted, rows, step, self.d)
+        size = len(values)
+        weights = np.append(values + state.rest, 0.0)
+        room = np.empty((2, size + 1))
+        order = np.empty((2, size + 1), np.int64)
+        kept, rest = _cap(size, weights, state.rest, self.d, self.k, room, order)
+        return Subspace(vectors[:kept], weights[:kept], rest)

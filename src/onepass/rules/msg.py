@@ -11,6 +11,7 @@ sigma, `rest` the eigenvalue of the complement, which is not zero only for tr M 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from onepass.kernels.compiling import jit
 from onepass.kernels.rank_one import ORDER_ROWS, WORK_ROWS, rank_one
 from onepass.kernels.simplex import project
 from onepass.kernels.small_space import add_iterate, energy, extend, rotate, split
+from onepass.kernels.walking import walker
 from onepass.rules.rule import Rule
 from onepass.subspace import Subspace
 
@@ -29,68 +31,10 @@ CAP, DEFICIENT, STEP, TEST = range(4)
 FIRST_TEST = 64
 
 
-@dataclass
-class MSG(Rule):
-    """MSG for k directions; `cap` limits the rank, `grow` raises the cap by the rank test."""
-
-    k: int
-    d: int
-    cap: int
-    exact: bool = False
-    grow: bool = False
-    memory: NDArray[np.float64] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.memory = np.array([min(self.cap, self.d), 0.0, 0.0, FIRST_TEST])
-
-    @property
-    def max_rank(self) -> int:
-        """The cap K now."""
-        return int(self.memory[CAP])
-
-    def diameter(self) -> float:
-        k, d = self.k, self.d
-        return float(np.sqrt(2 * min(k, d - k) if self.exact else min(2 * k, d)))
-
-    def room(self, rank: int, rows: int) -> int:
-        return min(rank + rows, self.max_rank + (rows if self.grow else 0))
-
-    def adopt(self, other: MSG) -> None:
-        """Take over a larger cap."""
-        self.memory[CAP] = max(self.memory[CAP], other.memory[CAP])
-
-    def merged(self, states: list[Subspace], shares: list[float]) -> Subspace:
-        """Return the projection of the average: truncation may have left a smaller trace."""
-        M = super().merged(states, shares)
-        return self._projected(M.weights, M.rest, M.basis)
-
-    def advance(self, V, weights, state, rows, width, steps, captured, total):
-        return _rows(
-            V, weights, state.rank, state.rest, rows, width, steps, captured, total,
-            self.d, self.k, self.exact, self.grow, self.memory,
-        )  # fmt: skip
-
-    def batch(self, state, rows, step):
-        lifted = state.weights - state.rest
-        values, vectors = block_eigen(state.basis, lifted, rows, step, self.max_rank)
-        moved = self._projected(values + state.rest, state.rest, vectors)
-        _test_rank(self.memory, moved.rank, self.d, self.grow)
-        return moved
-
-    def _projected(self, values, rest, vectors):
-        """Return the projection of a matrix with these descending eigenvalues."""
-        size = len(values)
-        weights = np.append(values, 0.0)
-        kept, rest = _project(
-            size, weights, rest, self.d, self.k, self.max_rank, self.exact,
-            np.empty(size + 1), np.empty((2, size + 1), np.int64),
-        )  # fmt: skip
-        return Subspace(vectors[:kept], weights[:kept], rest)
-
-
 @jit
-def _rows(V, sigma, m, rest, rows, width, steps, captured, total, d, k, exact, grow, memory):
+def _rows(V, sigma, m, rest, rows, width, steps, captured, total, parameters):
     """Algorithm 1 for every row of a block; V and sigma are changed in place."""
+    d, k, exact, grow, memory = parameters
     n = V.shape[1]
     room = V.shape[0] + 1
     z, q, values, multiplicities = np.empty(room), np.empty(n), np.empty(room), np.empty(room)
@@ -149,3 +93,63 @@ def _test_rank(memory, rank, d, grow):
                 memory[CAP] += 1
             memory[DEFICIENT] = 0.0
             memory[TEST] *= 2
+
+
+@dataclass
+class MSG(Rule):
+    """MSG for k directions; `cap` limits the rank, `grow` raises the cap by the rank test."""
+
+    k: int
+    d: int
+    cap: int
+    exact: bool = False
+    grow: bool = False
+    memory: NDArray[np.float64] = field(init=False)
+
+    kernel = staticmethod(_rows)
+    walk = staticmethod(walker(_rows))
+
+    def __post_init__(self) -> None:
+        self.memory = np.array([min(self.cap, self.d), 0.0, 0.0, FIRST_TEST])
+
+    @property
+    def max_rank(self) -> int:
+        """The cap K now."""
+        return int(self.memory[CAP])
+
+    def diameter(self) -> float:
+        k, d = self.k, self.d
+        return float(np.sqrt(2 * min(k, d - k) if self.exact else min(2 * k, d)))
+
+    def room(self, rank: int, rows: int) -> int:
+        return min(rank + rows, self.max_rank + (rows if self.grow else 0))
+
+    def adopt(self, other: MSG) -> None:
+        """Take over a larger cap."""
+        self.memory[CAP] = max(self.memory[CAP], other.memory[CAP])
+
+    def merged(self, states: list[Subspace], shares: list[float]) -> Subspace:
+        """Return the projection of the average: truncation may have left a smaller trace."""
+        M = super().merged(states, shares)
+        return self._projected(M.weights, M.rest, M.basis)
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return self.d, self.k, self.exact, self.grow, self.memory
+
+    def batch(self, state, rows, step):
+        lifted = state.weights - state.rest
+        values, vectors = block_eigen(state.basis, lifted, rows, step, self.max_rank)
+        moved = self._projected(values + state.rest, state.rest, vectors)
+        _test_rank(self.memory, moved.rank, self.d, self.grow)
+        return moved
+
+    def _projected(self, values, rest, vectors):
+        """Return the projection of a matrix with these descending eigenvalues."""
+        size = len(values)
+        weights = np.append(values, 0.0)
+        kept, rest = _project(
+            size, weights, rest, self.d, self.k, self.max_rank, self.exact,
+            np.empty(size + 1), np.empty((2, size + 1), np.int64),
+        )  # fmt: skip
+        return Subspace(vectors[:kept], weights[:kept], rest)

@@ -11,14 +11,31 @@ rows: `basis` is U', all weights are 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onepass.kernels.compiling import jit
 from onepass.kernels.small_space import add_iterate, energy, split, turn
+from onepass.kernels.walking import walker
 from onepass.rules.rule import Rule
 from onepass.subspace import Subspace
+
+
+@jit
+def _rows(V, weights, k, rest, rows, width, steps, captured, total, parameters):
+    """Turn V in place by every row of a block."""
+    n = V.shape[1]
+    w, q = np.empty(k), np.empty(n)
+    for t in range(len(rows)):
+        width = min(width + 1, n)
+        add_iterate(total, V, weights, k, 0.0, width)
+        r = split(V, k, rows[t], width, w, q)
+        captured[t] = energy(w, k)
+        phi = np.arctan2(steps[t] * np.sqrt(captured[t]) * r, 1.0 + steps[t] * captured[t])
+        turn(V, k, w, q, phi, width)
+    return k, 0.0, 0.0
 
 
 @dataclass
@@ -26,6 +43,9 @@ class Oja(Rule):
     """The stochastic power method from the orthonormal rows `init`, of shape (k, d)."""
 
     init: NDArray[np.floating]
+
+    kernel = staticmethod(_rows)
+    walk = staticmethod(walker(_rows))
 
     def __post_init__(self) -> None:
         self.k, self.d = self.init.shape
@@ -41,9 +61,9 @@ class Oja(Rule):
     def room(self, rank: int, rows: int) -> int:
         return self.k
 
-    def advance(self, V, weights, state, rows, width, steps, captured, total):
-        _rows(V, weights, self.k, rows, width, steps, captured, total)
-        return self.k, 0.0, 0.0
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return ()
 
     def merged(self, states: list[Subspace], shares: list[float]) -> Subspace:
         """Return the projection onto the leading directions of the average of the projections."""
@@ -54,17 +74,3 @@ class Oja(Rule):
         V = state.basis
         moved = V.T + step * (rows.T @ (rows @ V.T))
         return Subspace(np.ascontiguousarray(np.linalg.qr(moved)[0].T), state.weights)
-
-
-@jit
-def _rows(V, weights, k, rows, width, steps, captured, total):
-    """Turn V in place by every row of a block."""
-    n = V.shape[1]
-    w, q = np.empty(k), np.empty(n)
-    for t in range(len(rows)):
-        width = min(width + 1, n)
-        add_iterate(total, V, weights, k, 0.0, width)
-        r = split(V, k, rows[t], width, w, q)
-        captured[t] = energy(w, k)
-        phi = np.arctan2(steps[t] * np.sqrt(captured[t]) * r, 1.0 + steps[t] * captured[t])
-        turn(V, k, w, q, phi, width)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from typing import Self
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,11 @@ class Rule(ABC):
 
     k: int
     d: int
+    # Changes V (m', n) and weights in place by every row; gets V, weights, rank, rest, then the
+    # last four parameters of `rows`, `captured` before `total`, and the rule's own parameters.
+    # Returns rank, rest and the sum of the rests.
+    kernel: ClassVar[Callable[..., tuple[int, float, float]]]
+    walk: ClassVar[Callable[..., Any]]  # the kernel's way through many rows, `kernels.walking`
 
     def copy(self) -> Self:
         """Return a rule that goes on by itself."""
@@ -51,19 +57,10 @@ class Rule(ABC):
     def room(self, rank: int, rows: int) -> int:
         """Return the largest rank that can be reached from `rank` with so many rows."""
 
+    @property
     @abstractmethod
-    def advance(
-        self,
-        V: NDArray[np.float64],
-        weights: NDArray[np.float64],
-        state: Subspace,
-        rows: NDArray[np.float64],
-        width: int,
-        steps: NDArray[np.float64],
-        captured: NDArray[np.float64],
-        total: NDArray[np.float64],
-    ) -> tuple[int, float, float]:
-        """Change V and weights in place by every row; return rank, rest and the sum of rests."""
+    def parameters(self) -> tuple[Any, ...]:
+        """What the kernel has to know."""
 
     @abstractmethod
     def batch(self, state: Subspace, rows: NDArray[np.float64], step: float) -> Subspace:
@@ -107,5 +104,8 @@ class Rule(ABC):
         weights = np.zeros(room)
         weights[: state.rank] = state.weights
         captured = np.empty(len(rows))
-        rank, rest, rests = self.advance(V, weights, state, rows, width, steps, captured, total)
+        rank, rest, rests = self.kernel(
+            V, weights, state.rank, float(state.rest), rows, width, steps, captured, total,
+            self.parameters,
+        )  # fmt: skip
         return Subspace(V[:rank], weights[:rank], rest), captured, rests
