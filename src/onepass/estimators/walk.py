@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.averaging import Average
-from onepass.engine import Engine, Outcome
+from onepass.engine import Engine, Outcome, Steps
 from onepass.frames import Block
 from onepass.kernels.orthonormal import orthonormal
 from onepass.rules.rule import Rule
@@ -115,11 +115,8 @@ class Walk:
                 outcomes.append(outcome._replace(energy=energy[start : start + taken]))
                 self.state, start = outcome.state, start + taken
             if start < len(rows):  # a block that is not easy
-                left = iter(steps[start:])
                 block = Block(rows[start : start + size])
-                outcome = self._engine.advance(
-                    self.state, block, lambda norms: np.array([next(left) for _ in norms])
-                )
+                outcome = self._engine.advance(self.state, block, _given(steps[start:]))
                 outcomes.append(outcome)
                 self.state, start = outcome.state, start + len(block)
         self.trusted += -(-len(rows) // size)
@@ -167,3 +164,9 @@ class Walk:
         self.steps_taken += count
         self.gradients = float(seen[-1])
         return self.schedule.steps(number, seen, self.rule.diameter())
+
+
+def _given(steps: NDArray[np.float64]) -> Steps:
+    """Return what gives these step sizes, one after the other, whatever it is asked for."""
+    left = iter(steps)
+    return lambda norms: np.array([next(left) for _ in norms])

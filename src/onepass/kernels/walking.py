@@ -24,7 +24,7 @@ def _underflow(rows: NDArray[np.floating], energy: NDArray[np.float64]) -> bool:
     """Whether a row that is not zero has an energy of zero."""
     found = False
     for t in range(len(rows)):
-        found = found or (energy[t] == 0.0 and np.any(rows[t]))
+        found = found or (energy[t] == 0.0 and bool(np.any(rows[t])))
     return found
 
 
