@@ -71,13 +71,14 @@ def first_offsets(m: int, inverse: float, work: NDArray[np.float64]) -> None:
     offset[0] = _first_top(m, inverse, work)
     for i in range(1, m):
         middle = inverse + f[i]
-        slope = 2.0 * ((w[i] - w[i - 1]) + middle * offset[i])
         upper = middle < 0.0
-        own, slope = (w[i - 1], -slope) if upper else (w[i], slope)
+        sign = -1.0 if upper else 1.0
+        own = w[i - 1] if upper else w[i]
+        slope = sign * 2.0 * ((w[i] - w[i - 1]) + middle * offset[i])
         linear = slope + w[i] + w[i - 1]
         spread = math.sqrt(max(0.0, linear * linear - 4.0 * slope * own))
-        over, under = 2.0 * own, linear + spread
-        if not linear > 0.0:
-            over, under = 0.5 * (linear - spread), slope
-        share = min(over / under, 0.5) * gap[i]
-        base[i], offset[i] = (d[i - 1], -share) if upper else (d[i], share)
+        straight = linear > 0.0
+        over = 2.0 * own if straight else 0.5 * (linear - spread)
+        under = linear + spread if straight else slope
+        base[i] = d[i - 1] if upper else d[i]
+        offset[i] = sign * min(over / under, 0.5) * gap[i]

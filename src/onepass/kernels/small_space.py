@@ -24,24 +24,28 @@ def split(basis, rank, row, width, inside, outside):
     for c in range(width):
         outside[c] = row[c]
         scale = max(scale, abs(row[c]))
-    part = np.empty(rank)
     for i in range(rank):
         inside[i] = 0.0
     if scale == 0.0:
         return 0.0
     length = scaled_norm(row, width, scale)
-    left = length
-    for _ in range(3):
-        before = left
-        for i in range(rank):
-            part[i] = dot(basis[i], outside, width)
-            inside[i] += part[i]
-        _subtract(basis, rank, part, outside, width)
-        left = scaled_norm(outside, width, scale)
+    for i in range(rank):
+        inside[i] = dot(basis[i], row, width)
+    _subtract(basis, rank, inside, outside, width)
+    left, before = scaled_norm(outside, width, scale), length
+    for _ in range(2):
         if left <= IN_SPAN * length:
             return 0.0
         if left > 0.5 * before:
             break
+        for i in range(rank):
+            part = dot(basis[i], outside, width)
+            inside[i] += part
+            for c in range(width):
+                outside[c] -= part * basis[i, c]
+        left, before = scaled_norm(outside, width, scale), left
+    if left <= IN_SPAN * length:
+        return 0.0
     for c in range(width):
         outside[c] /= left
     return left
@@ -96,20 +100,27 @@ def rotate(vectors, kept, size, basis, width, scratch):
 
     Four rows of the basis at a time: what is written is then read less often.
     """
-    fours = size - size % 4
+    first = size % 4
     for i in range(kept):
-        for c in range(width):
-            scratch[i, c] = 0.0
-        for j in range(0, fours, 4):
-            x, y, z, w = vectors[i, j], vectors[i, j + 1], vectors[i, j + 2], vectors[i, j + 3]
+        u, v, w = vectors[i, 0], vectors[i, min(1, size - 1)], vectors[i, min(2, size - 1)]
+        if first == 0:
             for c in range(width):
-                scratch[i, c] += (x * basis[j, c] + y * basis[j + 1, c]) + (
-                    z * basis[j + 2, c] + w * basis[j + 3, c]
+                scratch[i, c] = 0.0
+        elif first == 1:
+            for c in range(width):
+                scratch[i, c] = u * basis[0, c]
+        elif first == 2:
+            for c in range(width):
+                scratch[i, c] = u * basis[0, c] + v * basis[1, c]
+        else:
+            for c in range(width):
+                scratch[i, c] = u * basis[0, c] + v * basis[1, c] + w * basis[2, c]
+        for j in range(first, size, 4):
+            u, v, w, x = vectors[i, j], vectors[i, j + 1], vectors[i, j + 2], vectors[i, j + 3]
+            for c in range(width):
+                scratch[i, c] += (u * basis[j, c] + v * basis[j + 1, c]) + (
+                    w * basis[j + 2, c] + x * basis[j + 3, c]
                 )
-        for j in range(fours, size):
-            x = vectors[i, j]
-            for c in range(width):
-                scratch[i, c] += x * basis[j, c]
     for i in range(kept):
         for c in range(width):
             basis[i, c] = scratch[i, c]

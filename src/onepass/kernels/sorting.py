@@ -26,9 +26,11 @@ def sort_descending(
     order, spare : ndarray of int64, of shape (>= n,)
         The result, and room to work in.
     """
+    sorted_already = True
     for i in range(n):
         order[i] = i
-    width = 1
+        sorted_already = sorted_already and (i == 0 or values[i - 1] >= values[i])
+    width = n if sorted_already else 1
     while width < n:
         start = 0
         while start + width < n:

@@ -74,6 +74,8 @@ class TrackedMoment(Moment):
         energies: NDArray[np.float64],
     ) -> None:
         """Include rows by what they did to the directions, see `engine.Motion`."""
+        if not self._sums.size:  # nothing was seen along the first directions
+            self._sums = self._energies = np.zeros((turn.shape[1],) * 2)
         self._sums = turn @ self._sums @ turn.T + sums
         self._energies = turn @ self._energies @ turn.T + energies
 

@@ -1,0 +1,51 @@
+"""Variances along the directions that an algorithm holds, on rows with many columns."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import onepass
+from onepass.estimators import walk
+
+ESTIMATORS = [
+    onepass.CappedMSG(3),
+    onepass.CappedMSG(3, center=True),
+    onepass.CappedMSG(3, average=True),
+    onepass.CappedMSG(3, batch_size=8),
+    onepass.Incremental(3),
+    onepass.Oja(3, random_state=0),
+    onepass.Grouse(3, random_state=0),
+]
+
+
+def _rows(n=3000, d=300):
+    scales = np.r_[9.0, 7.0, 5.0, np.ones(d - 3)]
+    return np.random.default_rng(0).normal(size=(n, d)) * scales
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_explained_variance_is_about_that_of_the_components(estimator, kind):
+    X = _rows()
+    model = estimator.fit(kind(X))
+    centred = X - X.mean(axis=0) if estimator.center else X
+    exact = np.sum((centred @ model.components_.T) ** 2, axis=0) / (len(X) - 1)
+    np.testing.assert_allclose(model.explained_variance_, exact, rtol=0.15)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("center", [False, True])
+def test_the_compiled_walk_is_the_engine_block_by_block(monkeypatch, center, dtype):
+    X = _rows(700).astype(dtype)
+    X[300:310] = X[100]  # a block that is not well behaved
+    X[400:403] = 0.0
+    at_once = onepass.CappedMSG(3, center=center).fit(X)
+    monkeypatch.setattr(walk, "NARROW", 0)
+    blocks = onepass.CappedMSG(3, center=center).fit(X)
+    tolerance = 1e-10 if dtype == np.float64 else 1e-3
+    for ours, theirs in (
+        (at_once.subspace_.to_dense(), blocks.subspace_.to_dense()),
+        (at_once.explained_variance_, blocks.explained_variance_),
+        (at_once.captured_.mean, blocks.captured_.mean),
+    ):
+        np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
