@@ -10,27 +10,26 @@ algorithm and no schedule.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
-from onepass.frames import RANGE, Block, Frame, Room, find_frame
-from onepass.kernels.orthonormal import SOUND, orthonormal
+from onepass import strides
+from onepass.frames import Block, Frame, Room, find_frame
+from onepass.kernels.orthonormal import orthonormal
+from onepass.strides import DenseStretch, SparseStretch
 from onepass.subspace import Subspace
 
 Steps = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
-class Rule(Protocol):
+class Rule(strides.Rule, Protocol):
     """What the engine asks of an algorithm; `onepass.rules.rule` says it in full."""
 
     k: int
     d: int
-
-    @property
-    def parameters(self) -> tuple[Any, ...]:
-        """What its kernel has to know."""
 
     def rows(
         self,
@@ -48,12 +47,6 @@ class Rule(Protocol):
     def primal(self, state: Subspace) -> Subspace:
         """Return the iterate M that a state stands for."""
 
-    def room(self, rank: int, rows: int) -> int:
-        """Return the largest rank that can be reached from `rank` with so many rows."""
-
-    def walk(self, *arguments: Any) -> Any:
-        """Take many rows one by one, see `onepass.kernels.walking`."""
-
 
 class Motion(NamedTuple):
     """How a basis moved, and the rows that moved it.
@@ -62,16 +55,15 @@ class Motion(NamedTuple):
     ----------
     turn : ndarray of shape (m', m)
         The new basis in terms of the old one, as far as it lies in it.
-    sums : ndarray of shape (m', m')
-        The sum of x x' of the rows, along the new basis. Where there were several blocks, along
-        the basis after each of them, turned to the new one.
-    energies : ndarray of shape (m', m')
-        The same of the identity times the energy of the rows: what `sums` is a share of.
+    inner : ndarray of shape (b, m')
+        The inner products of the rows with the new basis.
+    energy : float
+        The sum of the squared norms of the rows.
     """
 
     turn: NDArray[np.float64]
-    sums: NDArray[np.float64]
-    energies: NDArray[np.float64]
+    inner: NDArray[np.float64]
+    energy: float
 
 
 class Outcome(NamedTuple):
@@ -140,34 +132,25 @@ class Engine:
         take = self._take_batch if self.batch else self._take_rows
         return take(state, Subspace(frame.basis, state.weights, state.rest), frame, steps)
 
-    def stride(
-        self, state: Subspace, rows: NDArray, size: int, steps: NDArray[np.float64]
-    ) -> Outcome:
-        """Take dense rows one by one, in blocks of some size, as far as that is easy.
-
-        The outcome is that of the first rows only: as many as there are in `captured`.
-        """
-        rule, m = self.rule, state.rank
-        most = min(rule.room(m, len(rows)), rule.d)
-        basis, spare = self._room.pair(state.basis, most + size)
-        weights = np.zeros(most + 1)
-        weights[:m] = state.weights
-        motion = Motion(np.eye(m), np.zeros((m, m)), np.zeros((m, m)))
-        if not self.tracking:
-            motion = Motion(*np.zeros((3, 0, 0)))
-        captured = np.empty(len(rows))
-        sure = state.basis is self._room.sure_of
-        limits = (*RANGE[rows.dtype], SOUND[rows.dtype])
-        taken, rank, rest, motion, swapped = rule.walk(
-            rows, size, basis, spare, weights, m, float(state.rest), most, sure, steps, limits,
-            captured, tuple(motion), rule.parameters,
-        )  # fmt: skip
-        if taken:
-            basis = spare if swapped else basis
-            state = Subspace(basis[:rank], weights[:rank].copy(), rest)
-            self._room.sure_of = state.basis
-        motions = [Motion(*motion)] if taken and self.tracking else []
-        return Outcome(state, np.zeros(0), captured[:taken], [], motions)
+    def stride(self, state: Subspace, block: Block, size: int, steps: Steps) -> list[Outcome]:
+        """Take many rows one by one, in blocks of some size; nothing is averaged or tracked."""
+        outcomes: list[Outcome] = []
+        etas = np.zeros(0)
+        while len(block):
+            stretch = (SparseStretch if issparse(block.rows) else DenseStretch)(
+                state, block, self._room
+            )
+            etas = etas if len(etas) else steps(stretch.energy)
+            state, captured = stretch.stride(self.rule, size, etas)
+            taken = len(captured)
+            if taken:
+                outcomes.append(Outcome(state, stretch.energy[:taken], captured, [], []))
+            if taken < len(block):
+                part = block.part(taken, min(taken + size, len(block)))
+                outcomes.append(self.advance(state, part, _given(etas[taken:])))
+                state, taken = outcomes[-1].state, taken + len(part)
+            block, etas = block.part(taken, len(block)), etas[taken:]
+        return outcomes
 
     def _take_rows(self, state: Subspace, small: Subspace, frame: Frame, steps: Steps) -> Outcome:
         """Take the rows of a block one by one."""
@@ -215,5 +198,10 @@ class Engine:
 def _motion(moved: Subspace, frame: Frame) -> Motion:
     """Return what became of the basis, from its new coordinates."""
     inner = frame.coordinates @ moved.basis.T
-    energies = float(frame.energy.sum()) * np.eye(moved.rank)
-    return Motion(moved.basis @ frame.basis.T, inner.T @ inner, energies)
+    return Motion(moved.basis @ frame.basis.T, inner, float(frame.energy.sum()))
+
+
+def _given(steps: NDArray[np.float64]) -> Steps:
+    """Return what gives these step sizes, one after the other, whatever it is asked for."""
+    left = iter(steps)
+    return lambda norms: np.array([next(left) for _ in norms])

@@ -76,7 +76,7 @@ def make_plan(
     d, is_sparse = X.shape[1], sparse.issparse(X)
     if half_life is not None:  # what is taken at once counts the same
         batch_size = max(1, min(batch_size, int(half_life / 4)))
-    best = batch_size if batch_size > 1 else _block_rows(d, k, is_sparse and not average)
+    best = batch_size if batch_size > 1 else _block_rows(d, k)
     room = 1024 if is_sparse and d > WIDE else min(256, chunk_bytes // (d * X.dtype.itemsize))
     if half_life is not None:
         room = min(room, int(half_life / 4))
@@ -85,10 +85,8 @@ def make_plan(
     return Plan(d, X.dtype, is_sparse, center, block, chunk, batch_size > 1, half_life)
 
 
-def _block_rows(d: int, k: int, is_sparse: bool) -> int:
+def _block_rows(d: int, k: int) -> int:
     """Return the rows that are cheapest to take at once, as measured by the benchmarks."""
-    if is_sparse:
-        return 64 if k <= 20 else 128
     if k <= 10 and d <= 2000:
         return 16
     if k <= 20 and (d <= 2000 or d > 20_000):  # for many columns, few rows take enough memory

@@ -52,10 +52,10 @@ class RuleLearner(Learner):
         average, k = walk.average, walk.rule.k
         walk.begin()
         scores = []
-        at_once = walk.strides and not self.plan.is_sparse
-        for block in self._blocks(rows, weights, rows.shape[0] if at_once else None):
-            if at_once:
-                outcomes, inner = walk.stride(block.rows, self.plan.block_rows), None
+        stride_rows = walk.stride_rows(self.plan.is_sparse)
+        for block in self._blocks(rows, weights, stride_rows or None):
+            if stride_rows:
+                outcomes, inner = walk.stride(block, self.plan.block_rows), None
             else:
                 leading = None if average is None else average.leading(k)
                 inner = None if leading is None else block.inner(leading)

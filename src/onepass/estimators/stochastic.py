@@ -15,7 +15,7 @@ from onepass.averaging import Average
 from onepass.estimators.base import Estimator
 from onepass.estimators.plan import Plan, make_plan
 from onepass.estimators.rule_learner import RuleLearner
-from onepass.estimators.walk import Walk
+from onepass.estimators.walk import NARROW, Walk
 from onepass.moments import ExactMoment, Moment, SketchedMoment, TrackedMoment
 from onepass.rules.rule import Rule
 from onepass.schedules import AdaGradNorm, Constant, InverseSqrt, Schedule
@@ -47,19 +47,19 @@ class IterateEstimator(Estimator):
         )
         average = Average(d, min(d, 2 * k + 16), plan.dtype) if averaging else None
         rule = self._rule(d, np.random.default_rng(seed))
-        second = self._second(plan, rule, averaging)
-        tracking = isinstance(second, TrackedMoment) and not averaging
+        # Where rows are many numbers, the engine tells in passing how they moved the directions.
+        tracking = d > NARROW and not plan.is_sparse and not averaging
         walk = Walk(rule, self._schedule(), plan.batch, plan.dtype, average, tracking)
-        return RuleLearner(plan, second, walk, seed)
+        return RuleLearner(plan, self._second(plan, rule, tracking), walk, seed)
 
-    def _second(self, plan: Plan, rule: Rule, averaging: bool) -> Moment:
+    def _second(self, plan: Plan, rule: Rule, tracking: bool) -> Moment:
         """Return how variances are measured: as well as the cost of the algorithm allows."""
         d, k = plan.d, rule.k
         if d <= EXACT_COLUMNS:
             return ExactMoment(d, self.center, plan.dtype)
         if rule.room(d, 0) <= 2 * k + 1:
-            thin_after = max(THIN_AFTER, THIN_ENTRIES // d) if averaging else None
-            return TrackedMoment(d, self.center, plan.dtype, thin_after)
+            thin_after = max(THIN_AFTER, THIN_ENTRIES // d)
+            return TrackedMoment(d, self.center, plan.dtype, None if tracking else thin_after)
         return SketchedMoment(d, min(d, k + 8), self.center, plan.dtype, plan.chunk_rows)
 
     @abstractmethod

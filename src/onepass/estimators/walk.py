@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.averaging import Average
-from onepass.engine import Engine, Outcome, Steps
+from onepass.engine import Engine, Outcome
 from onepass.frames import Block
 from onepass.kernels.orthonormal import orthonormal
 from onepass.rules.rule import Rule
@@ -16,7 +16,9 @@ from onepass.schedules import Schedule
 from onepass.subspace import Subspace
 
 NARROW = 2048  # columns up to which a block of rows stays in the cache as a whole
-TRUSTED_BLOCKS = 16  # after which a basis is no longer taken for orthonormal
+# Rows taken in one go. Of sparse ones more, the more it costs to carry the basis along.
+DENSE_STRIDE, SPARSE_STRIDE = 256, 256
+TRUSTED_BLOCKS = 64  # after which a basis is no longer taken for orthonormal
 
 
 class Walk:
@@ -98,28 +100,19 @@ class Walk:
             self.average.add(outcome.iterates, 1 if self.batch else len(block))
         return outcome
 
-    @property
-    def strides(self) -> bool:
-        """Whether `stride` can be used at all."""
-        narrow = self.rule.d <= NARROW and self.rule.k < self.rule.d
-        return narrow and not self.batch and self.average is None
+    def stride_rows(self, is_sparse: bool) -> int:
+        """Return how many rows `stride` should take in one go; 0 if it cannot be used."""
+        if self.batch or self.average is not None or self.rule.k == self.rule.d:
+            return 0
+        if is_sparse:
+            return SPARSE_STRIDE if self.rule.k <= 20 else 2 * SPARSE_STRIDE
+        return DENSE_STRIDE if self.rule.d <= NARROW else 0
 
-    def stride(self, rows: NDArray, size: int) -> list[Outcome]:
-        """Learn from many dense rows one by one, in blocks of some size."""
-        energy = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
-        steps, outcomes, start = self._steps(energy), [], 0
-        while start < len(rows):
-            outcome = self._engine.stride(self.state, rows[start:], size, steps[start:])
-            taken = len(outcome.captured)
-            if taken:
-                outcomes.append(outcome._replace(energy=energy[start : start + taken]))
-                self.state, start = outcome.state, start + taken
-            if start < len(rows):  # a block that is not easy
-                block = Block(rows[start : start + size])
-                outcome = self._engine.advance(self.state, block, _given(steps[start:]))
-                outcomes.append(outcome)
-                self.state, start = outcome.state, start + len(block)
-        self.trusted += -(-len(rows) // size)
+    def stride(self, block: Block, size: int) -> list[Outcome]:
+        """Learn from many rows one by one, in blocks of some size."""
+        outcomes = self._engine.stride(self.state, block, size, self._steps)
+        self.state = outcomes[-1].state
+        self.trusted += -(-len(block) // size)
         return outcomes
 
     def fade(self, factor: float) -> None:
@@ -164,9 +157,3 @@ class Walk:
         self.steps_taken += count
         self.gradients = float(seen[-1])
         return self.schedule.steps(number, seen, self.rule.diameter())
-
-
-def _given(steps: NDArray[np.float64]) -> Steps:
-    """Return what gives these step sizes, one after the other, whatever it is asked for."""
-    left = iter(steps)
-    return lambda norms: np.array([next(left) for _ in norms])

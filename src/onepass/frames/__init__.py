@@ -18,8 +18,11 @@ from onepass.frames.frame import (
     Frame,
     GramFrame,
     WholeSpace,
+    carry_sparse,
     find_frame,
+    underflow,
 )
+from onepass.frames.gram import mix, sparse_gram
 from onepass.frames.room import Room
 
 __all__ = [
@@ -31,5 +34,9 @@ __all__ = [
     "GramFrame",
     "Room",
     "WholeSpace",
+    "carry_sparse",
     "find_frame",
+    "mix",
+    "sparse_gram",
+    "underflow",
 ]

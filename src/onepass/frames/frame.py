@@ -76,31 +76,18 @@ class GramFrame(Frame):
         combination = solve_right(coefficients, self.factor, self.known)
         basis, block = self.state.basis, self.block
         m, mixing = len(basis), block.mixing
+        room = room or Room()
+        if issparse(block.rows):
+            return carry_sparse(combination, basis, block, room)
         if mixing is not None:
             combination = np.hstack([combination[:, :m], combination[:, m:] @ mixing])
         combination = combination.astype(basis.dtype, copy=False)
-        room = room or Room()
-        if issparse(block.rows):
-            return self._carry_sparse(combination, room)
         out = room.receive(len(combination), basis)
         if self.stack is not None:
             return np.dot(combination, self.stack, out=out)
         np.dot(combination[:, :m], basis, out=out)
         add_product(combination[:, m:], block.rows, out)
         return out
-
-    def _carry_sparse(self, combination: NDArray, room: Room) -> NDArray:
-        """Carry to columns side by side, which is how sparse rows meet them."""
-        basis, rows, offset = self.state.basis, self.block.rows, self.block.offset
-        m = len(basis)
-        out = room.receive_columns(len(combination), basis)
-        np.dot(np.ascontiguousarray(basis.T), combination[:, :m].T, out=out)
-        if offset is not None:
-            out += np.outer(offset.astype(basis.dtype, copy=False), combination[:, m])
-            m += 1
-        coefficients = np.ascontiguousarray(combination[:, m:].T)
-        add_rows(rows.indptr, rows.indices, rows.data, coefficients, out)
-        return out.T
 
 
 @dataclass(slots=True)
@@ -122,6 +109,27 @@ class WholeSpace(Frame):
 
     def carry(self, coefficients: NDArray, room: Room | None = None) -> NDArray:
         return coefficients.astype(self.dtype)
+
+
+def carry_sparse(
+    combination: NDArray[np.float64], basis: NDArray, block: Block, room: Room
+) -> NDArray:
+    """Return ``combination @ [basis; mixed rows]`` for sparse rows.
+
+    Its columns lie side by side, which is how sparse rows meet them.
+    """
+    m, rows = len(basis), block.rows
+    if block.mixing is not None:
+        combination = np.hstack([combination[:, :m], combination[:, m:] @ block.mixing])
+    combination = combination.astype(basis.dtype, copy=False)
+    out = room.receive_columns(len(combination), basis)
+    np.dot(np.ascontiguousarray(basis.T), combination[:, :m].T, out=out)
+    if block.offset is not None:
+        out += np.outer(block.offset.astype(basis.dtype, copy=False), combination[:, m])
+        m += 1
+    coefficients = np.ascontiguousarray(combination[:, m:].T)
+    add_rows(rows.indptr, rows.indices, rows.data, coefficients, out)
+    return out.T
 
 
 def find_frame(state: Subspace, block: Block, room: Room, whole: bool) -> Frame | None:
@@ -186,7 +194,7 @@ def _gram_frame(state: Subspace, block: Block, room: Room) -> GramFrame | None:
         stack[m:] = block.rows
         gram = narrow_gram(stack, m, sure)
     energy, left = gram.diagonal()[m:], 1.0
-    if not energy.all() and _underflow(energy, block):
+    if not energy.all() and underflow(energy, block):
         return None
     if mixing is not None:
         mixed = np.abs(mixing) @ np.sqrt(energy)
@@ -195,7 +203,8 @@ def _gram_frame(state: Subspace, block: Block, room: Room) -> GramFrame | None:
     n, b = len(gram), len(gram) - m
     coordinates, energy = np.empty((b, n)), np.empty(b)
     known = m if sure else 0
-    share = left * cholesky(gram, known, *RANGE[dtype], coordinates, energy)
+    share, _ = cholesky(gram, known, *RANGE[dtype], USABLE[dtype], coordinates, energy)
+    share *= left
     if not share >= USABLE[dtype]:  # nor where it is NaN
         return None
     small, sound = room.eye(m, n), share >= SOUND[dtype]
@@ -208,7 +217,7 @@ def _left(energy: NDArray[np.float64], summands: NDArray[np.float64]) -> float:
     return float((energy[some] / summands[some]).min(initial=1.0))
 
 
-def _underflow(energy: NDArray[np.float64], block: Block) -> bool:
+def underflow(energy: NDArray[np.float64], block: Block) -> bool:
     """Whether a row that is not zero has an energy of zero."""
     shift = int(block.offset is not None)
     for row in np.flatnonzero(energy == 0.0):

@@ -62,7 +62,7 @@ def sparse_gram(basis: NDArray, block: Block, room: Room) -> NDArray[np.float64]
     if basis is not room.sure_of:
         gram[:m, :m] = columns.T @ columns
     project_rows(*csr, columns, gram[front:])
-    gram_of_rows(*csr, room.zeros(rows.shape[1]), gram[front:, front:])
+    gram_of_rows(*csr, room.counters(rows.shape[1]), gram[front:, front:])
     if block.offset is not None:
         gram[m, :m], gram[m, m] = block.offset @ columns, block.offset @ block.offset
         gram[front:, m] = rows @ block.offset

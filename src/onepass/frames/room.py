@@ -11,7 +11,8 @@ class Room:
 
     def __init__(self) -> None:
         self._arrays = [np.empty((0, 0)), np.empty((0, 0))]
-        self._panel, self._zeros, self._eye = np.empty(0), np.zeros(0), np.eye(0)
+        self._panel, self._eye = np.empty(0), np.eye(0)
+        self._counters = np.zeros((2, 0), np.int64)
         self.sure_of: NDArray | None = None  # a basis that was made orthonormal not long ago
 
     def stack(self, basis: NDArray, below: int) -> NDArray:
@@ -47,11 +48,11 @@ class Room:
             self._arrays[0] = np.empty(size, like.dtype)
         return self._arrays[0].reshape(-1)[:size].reshape(-1, count)
 
-    def zeros(self, size: int) -> NDArray[np.float64]:
-        """Return an array of zeros, which whoever uses it leaves as such."""
-        if len(self._zeros) < size:
-            self._zeros = np.zeros(size)
-        return self._zeros
+    def counters(self, d: int) -> NDArray[np.int64]:
+        """Return zeros of shape (2, d), which whoever uses them leaves as such."""
+        if self._counters.shape[1] < d:
+            self._counters = np.zeros((2, d), np.int64)
+        return self._counters
 
     def eye(self, m: int, n: int) -> NDArray[np.float64]:
         """Return m rows of the identity (n, n), to be read only."""

@@ -22,9 +22,10 @@ def cholesky(
     known: int,
     smallest: float,
     largest: float,
+    enough: float,
     coordinates: NDArray[np.float64],
     energy: NDArray[np.float64],
-) -> float:
+) -> tuple[float, int]:
     """Replace a Gram matrix by its lower Cholesky factor L, gram = L L'.
 
     A row of zeros gets a direction of its own, which nothing ever uses.
@@ -37,6 +38,8 @@ def cholesky(
         How many rows are known to be orthonormal: their part of the triangle is not read.
     smallest, largest : float
         Energies outside of this range may have lost digits already.
+    enough : float
+        The share of its energy that a row must have outside of the rows before it.
     coordinates : ndarray of shape (b, n)
         Receives the last b rows of L: the coordinates of the rows in the frame.
     energy : ndarray of shape (b,)
@@ -44,9 +47,11 @@ def cholesky(
 
     Returns
     -------
-    float
-        The least share of a row's energy that is outside of the rows before it; 0 where a row
-        is out of range or there is no factor.
+    share : float
+        The least share of a row's energy that is outside of the rows before it; 0 where that is
+        not enough, or a row is out of range, and then there is no factor.
+    count : int
+        How many rows there are before the first of which that is so; n if there is none.
     """
     n, b = len(gram), len(coordinates)
     for t in range(b):
@@ -69,8 +74,8 @@ def cholesky(
                 left[i, j] = 0.0
         else:
             share = left[i, i] / whole
-            if not (share > 0.0 and smallest <= whole <= largest):  # nor where it is NaN
-                return 0.0
+            if not (share >= enough and smallest <= whole <= largest):  # nor where it is NaN
+                return 0.0, i
             least = min(least, share)
             root = 1.0 / np.sqrt(left[i, i])
             for j in range(i, n):
@@ -86,7 +91,7 @@ def cholesky(
     for t in range(b):
         for j in range(n):
             coordinates[t, j] = gram[n - b + t, j] if energy[t] > 0.0 else 0.0
-    return least
+    return least, n
 
 
 @jit

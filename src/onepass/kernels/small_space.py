@@ -184,27 +184,3 @@ def energy(coordinates, count):
     for i in range(count):
         total += coordinates[i] * coordinates[i]
     return total
-
-
-@jit
-def follow(basis, rows, energy, turn, sums, energies):
-    """Return how a basis has moved in all, after a block that moved it by `basis` (m', n).
-
-    Parameters
-    ----------
-    basis : ndarray of shape (m', n)
-        The new basis; the first m coordinates are those along the one before.
-    rows : ndarray of shape (b, n)
-    energy : ndarray of shape (b,)
-        The squared norms of the rows.
-    turn, sums, energies : ndarray of shape (m, m0), (m, m), (m, m)
-        The motion so far, see `engine.Motion`.
-    """
-    now = np.ascontiguousarray(basis[:, : len(turn)])
-    inner = np.dot(rows, basis.T)
-    new_sums = np.dot(np.dot(now, sums), now.T) + np.dot(inner.T, inner)
-    new_energies = np.dot(np.dot(now, energies), now.T)
-    total = energy.sum()
-    for i in range(len(basis)):
-        new_energies[i, i] += total
-    return np.dot(now, turn), new_sums, new_energies

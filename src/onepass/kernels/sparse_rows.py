@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from onepass.kernels.compiling import jit
 
+COMMON = 0.2  # share of the rows from which on a column is worth a dense one
+
 
 @jit
 def project_rows(
@@ -44,27 +46,52 @@ def gram_of_rows(
     starts: NDArray[np.integer],
     columns: NDArray[np.integer],
     entries: NDArray[np.floating],
-    room: NDArray[np.float64],
+    room: NDArray[np.int64],
     result: NDArray[np.float64],
 ) -> None:
-    """Write the inner products of rows in CSR format with each other, of shape (b, b).
+    """Write the inner products of rows in CSR format to the lower triangle of `result` (b, b).
 
-    `room`, of shape (d,), is zero before and after.
+    The entries of each column are gathered as the rows come, so that a row meets only those that
+    it has a column in common with. Columns that many rows have are multiplied as a dense matrix.
+    `room`, of shape (2, d), is zero before and after.
     """
-    for row in range(len(starts) - 1):
+    b, first, last = len(starts) - 1, starts[0], starts[-1]
+    begins, ends = room[0], room[1]
+    for p in range(first, last):
+        ends[columns[p]] += 1
+    used, common = 0, 0
+    for p in range(first, last):
+        column = columns[p]
+        if ends[column] > COMMON * b:
+            common += 1
+            begins[column], ends[column] = -common, 0
+        elif ends[column] > 0:
+            begins[column], used = used, used + ends[column]
+            ends[column] = 0
+    dense = np.zeros((b, common))
+    for row in range(b):
         for p in range(starts[row], starts[row + 1]):
-            room[columns[p]] = entries[p]
-        for other in range(row, len(starts) - 1):
-            even, odd = 0.0, 0.0
-            start, stop = starts[other], starts[other + 1]
-            for p in range(start, stop - 1, 2):
-                even += entries[p] * room[columns[p]]
-                odd += entries[p + 1] * room[columns[p + 1]]
-            if (stop - start) % 2:
-                even += entries[stop - 1] * room[columns[stop - 1]]
-            result[row, other] = result[other, row] = even + odd
+            place = begins[columns[p]]
+            if place < 0:
+                dense[row, -place - 1] = entries[p]
+            else:
+                ends[columns[p]] = place
+    result[:] = 0.0
+    if common:
+        result[:] = np.dot(dense, dense.T)
+    rows, values = np.empty(used, np.int64), np.empty(used)
+    for row in range(b):
+        inner = result[row]
         for p in range(starts[row], starts[row + 1]):
-            room[columns[p]] = 0.0
+            entry, column = entries[p], columns[p]
+            begin, end = begins[column], ends[column]
+            if begin >= 0:
+                rows[end], values[end] = row, entry
+                ends[column] = end + 1
+                for q in range(begin, end + 1):
+                    inner[rows[q]] += entry * values[q]
+    for p in range(first, last):
+        begins[columns[p]] = ends[columns[p]] = 0
 
 
 @jit

@@ -1,4 +1,4 @@
-"""The way of a rule through many dense rows, compiled as a whole.
+"""The way of a rule through many rows, compiled as a whole.
 
 What `onepass.engine` does block by block, for rows that are well behaved: where every row of a
 block keeps enough of its energy outside of the rows before it. Other blocks are left to the engine.
@@ -14,9 +14,6 @@ from numpy.typing import NDArray
 
 from onepass.kernels.compiling import jit
 from onepass.kernels.orthonormal import cholesky, solve_right
-from onepass.kernels.small_space import follow
-
-Motion = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 
 
 @jit
@@ -45,9 +42,8 @@ def walker(kernel: Callable[..., Any]) -> Callable[..., Any]:
         steps: NDArray[np.float64],
         limits: tuple[float, float, float],
         captured: NDArray[np.float64],
-        motion: Motion,
         parameters: tuple[Any, ...],
-    ) -> tuple[int, int, float, Motion, bool]:
+    ) -> tuple[int, int, float, bool]:
         """Take rows until a block is not well behaved.
 
         Parameters
@@ -71,25 +67,22 @@ def walker(kernel: Callable[..., Any]) -> Callable[..., Any]:
             The range of energies, and the share of it that a row must keep.
         captured : ndarray of shape (r,)
             Receives the energies in the k leading directions, before each row was learned from.
-        motion : tuple of three ndarray
-            How the basis moved so far, see `engine.Motion`; empty arrays if not wanted.
         parameters : tuple
             Of the rule.
 
         Returns
         -------
-        taken, rank, rest, motion
+        taken, rank, rest
             The number of rows taken, and what became of the state.
         swapped : bool
             Whether the basis is in `spare`.
         """
         r, d = rows.shape
-        turn, sums, energies = motion
         smallest, largest, share = limits
         nothing = np.empty((0, 0))
-        taken, swapped = 0, False
+        taken, swapped, b = 0, False, size
         while taken < r:
-            block = rows[taken : taken + size]
+            block = rows[taken : taken + b]
             b = len(block)
             n = rank + b
             if rank == 0 or n >= d:
@@ -102,8 +95,13 @@ def walker(kernel: Callable[..., Any]) -> Callable[..., Any]:
             gram[rank:] = np.dot(block, stack.T)
             known = rank if sure else 0
             coordinates, energy = np.empty((b, n)), np.empty(b)
-            kept = cholesky(gram, known, smallest, largest, coordinates, energy)
-            if not kept >= share or _underflow(block, energy):
+            _, good = cholesky(gram, known, smallest, largest, share, coordinates, energy)
+            if good < n:  # the rows before that are fine, and it may be fine itself after these
+                if good <= rank:
+                    break
+                b = good - rank
+                continue
+            if _underflow(block, energy):
                 break
             V = np.zeros((min(most, n) + 1, n))
             for i in range(rank):
@@ -114,11 +112,83 @@ def walker(kernel: Callable[..., Any]) -> Callable[..., Any]:
                 captured[taken:ends], nothing, parameters,
             )  # fmt: skip
             V = V[:after]
-            if len(turn):
-                turn, sums, energies = follow(V, coordinates, energy, turn, sums, energies)
             np.dot(solve_right(V, gram, known).astype(rows.dtype), stack, spare[:after])
             basis, spare = spare, basis
-            rank, taken, sure, swapped = after, ends, True, not swapped
-        return taken, rank, rest, (turn, sums, energies), swapped
+            rank, taken, sure, swapped, b = after, ends, True, not swapped, size
+        return taken, rank, rest, swapped
+
+    return walk
+
+
+def gram_walker(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the same loop for rows of which only the Gram matrix is known.
+
+    Sparse rows are cheap, and a basis of d dense columns is not: it is left as it is for many
+    blocks, and what becomes of it is kept as a combination of the old basis and the rows.
+    """
+
+    @jit
+    def walk(
+        gram: NDArray[np.float64],
+        size: int,
+        weights: NDArray[np.float64],
+        rank: int,
+        rest: float,
+        most: int,
+        steps: NDArray[np.float64],
+        limits: tuple[float, float, float],
+        captured: NDArray[np.float64],
+        parameters: tuple[Any, ...],
+    ) -> tuple[int, NDArray[np.float64], float]:
+        """Take rows until a block is not well behaved.
+
+        Parameters
+        ----------
+        gram : ndarray of shape (m + r, m + r)
+            The lower triangle of the Gram matrix of the basis, which is taken for orthonormal, and
+            the rows.
+        size : int
+            How many rows are a block.
+        weights, rank, rest, most, steps, limits, captured, parameters
+            As for `walker`.
+
+        Returns
+        -------
+        taken, combination, rest
+            The number of rows taken; the new basis, whose coefficients for the old one and the
+            rows are the rows of `combination`, of shape (m', m + taken); and the new rest.
+        """
+        smallest, largest, share = limits
+        nothing = np.empty((0, 0))
+        combination, taken, front, b = np.eye(rank), 0, rank, size
+        while rank > 0 and front + taken < len(gram):
+            reached = front + taken
+            b = min(b, len(gram) - reached)
+            ends, n = taken + b, rank + b
+            across = np.ascontiguousarray(gram[reached : reached + b, :reached])
+            small = np.zeros((n, n))
+            small[rank:, :rank] = np.dot(across, combination.T)
+            small[rank:, rank:] = gram[reached : reached + b, reached : reached + b]
+            coordinates, energy = np.empty((b, n)), np.empty(b)
+            _, good = cholesky(small, rank, smallest, largest, share, coordinates, energy)
+            if good < n:
+                if good <= rank:
+                    break
+                b = good - rank
+                continue
+            V = np.zeros((min(most, n) + 1, n))
+            for i in range(rank):
+                V[i, i] = 1.0
+            after, rest, _ = kernel(
+                V, weights, rank, rest, coordinates, rank, steps[taken:ends],
+                captured[taken:ends], nothing, parameters,
+            )  # fmt: skip
+            V = V[:after]
+            solved = solve_right(V, small, rank)
+            longer = np.empty((after, reached + b))
+            longer[:, :reached] = np.dot(np.ascontiguousarray(solved[:, :rank]), combination)
+            longer[:, reached:] = solved[:, rank:]
+            combination, rank, taken, b = longer, after, ends, size
+        return taken, combination, rest
 
     return walk

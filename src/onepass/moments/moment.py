@@ -69,12 +69,7 @@ class Moment(ABC):
         """Count the energy of rows, and how much of it was captured before learning from them."""
         self._energy += energy
 
-    def follow(
-        self,
-        turn: NDArray[np.float64],
-        sums: NDArray[np.float64],
-        energies: NDArray[np.float64],
-    ) -> None:
+    def follow(self, turn: NDArray[np.float64], inner: NDArray[np.float64], energy: float) -> None:
         """Take notice of how the directions of an algorithm moved; only some moments ask for it."""
         return
 

@@ -67,17 +67,12 @@ class TrackedMoment(Moment):
         self._energy, self._known = factor * self._energy, factor * self._known
         self._sums, self._energies = factor * self._sums, factor * self._energies
 
-    def follow(
-        self,
-        turn: NDArray[np.float64],
-        sums: NDArray[np.float64],
-        energies: NDArray[np.float64],
-    ) -> None:
+    def follow(self, turn: NDArray[np.float64], inner: NDArray[np.float64], energy: float) -> None:
         """Include rows by what they did to the directions, see `engine.Motion`."""
         if not self._sums.size:  # nothing was seen along the first directions
             self._sums = self._energies = np.zeros((turn.shape[1],) * 2)
-        self._sums = turn @ self._sums @ turn.T + sums
-        self._energies = turn @ self._energies @ turn.T + energies
+        self._sums = turn @ self._sums @ turn.T + inner.T @ inner
+        self._energies = turn @ self._energies @ turn.T + energy * np.eye(len(turn))
 
     def update(
         self,
@@ -89,7 +84,7 @@ class TrackedMoment(Moment):
     ) -> None:
         assert held is not None
         if self.thin_after is None:
-            self._directions = held.copy()
+            self._directions = held.copy(order="K")
             return
         self._updates += 1
         energy, self._known = self.energy - self._known, self.energy
@@ -144,7 +139,7 @@ class TrackedMoment(Moment):
         """Go over to other orthonormal directions (m, d)."""
         turn = (held @ self._directions.T).astype(np.float64)
         self._sums, self._energies = turn @ self._sums @ turn.T, turn @ self._energies @ turn.T
-        self._directions = held.copy()
+        self._directions = held.copy(order="K")
 
     def _add_row(self, row: NDArray[np.float64]) -> None:
         """Add a row of the scatter that is none of the rows counted, of shape (d,) or (0,)."""

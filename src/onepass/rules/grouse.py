@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from onepass.kernels.compiling import jit
 from onepass.kernels.small_space import add_iterate, energy, split, turn
-from onepass.kernels.walking import walker
+from onepass.kernels.walking import gram_walker, walker
 from onepass.rules.rule import Rule
 from onepass.subspace import Subspace
 
@@ -46,6 +46,7 @@ class Grouse(Rule):
 
     kernel = staticmethod(_rows)
     walk = staticmethod(walker(_rows))
+    gram_walk = staticmethod(gram_walker(_rows))
 
     def __post_init__(self) -> None:
         self.k, self.d = self.init.shape

@@ -17,7 +17,7 @@ from onepass.kernels.block_eigen import block_eigen
 from onepass.kernels.compiling import jit
 from onepass.kernels.rank_one import ORDER_ROWS, WORK_ROWS, rank_one
 from onepass.kernels.small_space import add_iterate, energy, extend, rotate, split
-from onepass.kernels.walking import walker
+from onepass.kernels.walking import gram_walker, walker
 from onepass.rules.rule import Rule
 from onepass.subspace import Subspace, add_up
 
@@ -58,6 +58,7 @@ class Incremental(Rule):
 
     kernel = staticmethod(_rows)
     walk = staticmethod(walker(_rows))
+    gram_walk = staticmethod(gram_walker(_rows))
 
     def diameter(self) -> float:
         return 1.0  # there is no step to scale

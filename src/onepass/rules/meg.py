@@ -25,7 +25,7 @@ from onepass.kernels.capping import cap
 from onepass.kernels.compiling import jit
 from onepass.kernels.rank_one import ORDER_ROWS, WORK_ROWS, rank_one
 from onepass.kernels.small_space import add_iterate, energy, extend, rotate, split
-from onepass.kernels.walking import walker
+from onepass.kernels.walking import gram_walker, walker
 from onepass.rules.rule import Rule
 from onepass.subspace import Subspace
 
@@ -96,6 +96,7 @@ class MEG(Rule):
 
     kernel = staticmethod(_rows)
     walk = staticmethod(walker(_rows))
+    gram_walk = staticmethod(gram_walker(_rows))
 
     def start(self, dtype: np.dtype) -> Subspace:
         """Return the dual of W = (d - k)/d I."""

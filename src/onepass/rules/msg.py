@@ -21,7 +21,7 @@ from onepass.kernels.compiling import jit
 from onepass.kernels.rank_one import ORDER_ROWS, WORK_ROWS, rank_one
 from onepass.kernels.simplex import project
 from onepass.kernels.small_space import add_iterate, energy, extend, rotate, split
-from onepass.kernels.walking import walker
+from onepass.kernels.walking import gram_walker, walker
 from onepass.rules.rule import Rule
 from onepass.subspace import Subspace
 
@@ -108,6 +108,7 @@ class MSG(Rule):
 
     kernel = staticmethod(_rows)
     walk = staticmethod(walker(_rows))
+    gram_walk = staticmethod(gram_walker(_rows))
 
     def __post_init__(self) -> None:
         self.memory = np.array([min(self.cap, self.d), 0.0, 0.0, FIRST_TEST])

@@ -26,7 +26,9 @@ class Rule(ABC):
     # last four parameters of `rows`, `captured` before `total`, and the rule's own parameters.
     # Returns rank, rest and the sum of the rests.
     kernel: ClassVar[Callable[..., tuple[int, float, float]]]
-    walk: ClassVar[Callable[..., Any]]  # the kernel's way through many rows, `kernels.walking`
+    # The kernel's way through many rows, and that by their Gram matrix: `kernels.walking`.
+    walk: ClassVar[Callable[..., Any]]
+    gram_walk: ClassVar[Callable[..., Any]]
 
     def copy(self) -> Self:
         """Return a rule that goes on by itself."""
