@@ -87,8 +87,6 @@ def make_plan(
 
 def _block_rows(d: int, k: int) -> int:
     """Return the rows that are cheapest to take at once, as measured by the benchmarks."""
-    if k <= 10 and d <= 2000:
-        return 16
-    if k <= 20 and (d <= 2000 or d > 20_000):  # for many columns, few rows take enough memory
-        return 32
-    return 48
+    if k > 20:
+        return 48
+    return 16 if k <= 10 and d <= 2000 else 32
