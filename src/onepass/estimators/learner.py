@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -75,6 +76,14 @@ class Learner(ABC):
         if weights is not None:
             present = weights > 0.0
             rows, weights = rows[present], weights[present]
+        # Looked at once for all chunks, and not at all for a row that has to wait.
+        enough = self.waiting.count + rows.shape[0] >= self.plan.chunk_rows
+        with threads_for(self.plan.d) if enough else nullcontext():
+            self._push(rows, weights, look)
+        self.rows_seen += rows.shape[0]
+
+    def _push(self, rows: Any, weights: NDArray[np.float64] | None, look: Look | None) -> None:
+        """Add rows, all of which have a weight."""
         total, start = rows.shape[0], 0
         while start < total:
             stop = min(total, start + self.plan.chunk_rows - self.waiting.count)
@@ -97,7 +106,6 @@ class Learner(ABC):
                     self._take(*self.waiting.rows())
                     self.waiting.clear()
             start = stop
-        self.rows_seen += total
 
     def with_rows(
         self, rows: Any, weights: NDArray[np.float64] | None, look: Look | None = None
@@ -118,7 +126,8 @@ class Learner(ABC):
             return self
         if self._settled is None:
             twin = self._copy(waiting=self.waiting.emptied())
-            twin._take(*self.waiting.rows())
+            with threads_for(self.plan.d):
+                twin._take(*self.waiting.rows())
             self._settled = twin
         return self._settled
 
@@ -163,11 +172,10 @@ class Learner(ABC):
         self._settled = self._shown = None
 
     def _take(self, rows: Any, weights: NDArray[np.float64]) -> None:
-        """Take a chunk with as many threads as it is worth."""
-        with threads_for(self.plan.d):
-            if self.plan.half_life is not None:
-                self._fade(0.5 ** (rows.shape[0] / self.plan.half_life))
-            self._absorb(rows, weights)
+        """Take a chunk, with as many threads as the caller allows."""
+        if self.plan.half_life is not None:
+            self._fade(0.5 ** (rows.shape[0] / self.plan.half_life))
+        self._absorb(rows, weights)
 
     def _fade(self, factor: float) -> None:
         """Let everything so far count less."""
