@@ -52,7 +52,8 @@ def test_killed_runs_end_like_an_undisturbed_one(tmp_path, kills):
     whole, length = (tmp_path / "whole").read_bytes(), time.monotonic() - begin
     output = tmp_path / "m.onepass"
     moments, done, resumed = random.Random(0), 0, 0
-    while done < kills:
+    # Of few runs, on a machine that does other things as well, it may be that none got far enough.
+    while done < kills or (resumed <= kills // 20 and done < 10 * kills):
         process = start(*base, output, stderr=subprocess.PIPE)
         time.sleep(moments.uniform(0.0, length))
         process.kill()

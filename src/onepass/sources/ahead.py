@@ -9,11 +9,12 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-_DEPTH = 2
+# What a consumer can work on while a stretch of a parquet file is gathered, and a few megabytes.
+_DEPTH = 4
 
 
 def read_ahead(make: Callable[[], Iterator[T]]) -> Iterator[T]:
-    """Yield what an iterator yields, up to two items ahead of the consumer.
+    """Yield what an iterator yields, up to four items ahead of the consumer.
 
     The iterator is made, advanced and closed in one thread, which ends when the iterator does or
     when the consumer stops early. An exception in it is raised where its item would have come.

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onepass.sources import SourceError, open_source
-from onepass.sources.buffers import Buffers
 from onepass.sources.files import csv_parsing, text
 from onepass.sources.files.csv import CsvTable
 
@@ -189,7 +188,7 @@ def test_the_quick_parsers_agree_with_the_slow_one(tmp_path_factory, rows, data)
             return  # quotation marks in odd places: pyarrow has its own idea of them
         expected = None
     quick = [
-        lambda: csv_parsing._by_arrow(piece, table, columns, Buffers(np.dtype(np.float64))),
+        lambda: csv_parsing._by_arrow(piece, table, columns),
         lambda: csv_parsing._by_numpy(piece, table, columns),
     ]
     for parse in quick:

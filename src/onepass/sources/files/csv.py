@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterator
-from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from onepass.sources.buffers import Buffers
 from onepass.sources.files import csv_parsing
 from onepass.sources.files.table import Table
 from onepass.sources.files.text import (
+    Text,
     as_text,
     count_lines,
     end_of_first_row,
@@ -85,7 +86,7 @@ class CsvTable(Table):
                     row += self._count(piece)
                     if row <= start:
                         continue
-                block = csv_parsing.parse(piece, self, columns, begin, buffers)
+                block = csv_parsing.parse(piece, self, columns, begin)
                 row = begin + len(block)
                 if row > max(start, begin):
                     yield block[max(start - begin, 0) :]
@@ -107,7 +108,7 @@ class CsvTable(Table):
                 )
         return None
 
-    def _count(self, piece: bytes) -> int:
+    def _count(self, piece: Text) -> int:
         """Return the number of rows in a piece."""
         lines = count_lines(piece)
         if lines is not None:
@@ -115,7 +116,7 @@ class CsvTable(Table):
         return sum(bool(row) for row in csv.reader(as_text(piece), delimiter=self.separator))
 
 
-def _sample(file: BinaryIO) -> bytes:
+def _sample(file: io.BufferedIOBase) -> bytes:
     """Return the beginning of a file, with at least two rows if there are two."""
     head = b""
     while more := file.read(_SAMPLE):

@@ -15,22 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.sources.base import SourceError
-from onepass.sources.buffers import Buffers
-from onepass.sources.files.columnar import fill
-from onepass.sources.files.text import as_text, number
+from onepass.sources.files.text import Text, as_text, number
 
 if TYPE_CHECKING:
     from onepass.sources.files.csv import CsvTable
 
 
 def parse(
-    piece: bytes, table: CsvTable, columns: NDArray[np.intp], row: int, buffers: Buffers
+    piece: Text, table: CsvTable, columns: NDArray[np.intp], row: int
 ) -> NDArray[np.floating]:
     """Return the chosen columns of whole rows.
 
     Parameters
     ----------
-    piece : bytes
+    piece : bytes or bytearray
         Whole rows.
     table : CsvTable
         What is known of the file.
@@ -38,8 +36,6 @@ def parse(
         The columns.
     row : int
         How many rows came before.
-    buffers : Buffers
-        Where the block takes its memory.
 
     Returns
     -------
@@ -47,7 +43,7 @@ def parse(
         Missing values are NaN.
     """
     try:
-        return _by_arrow(piece, table, columns, buffers)
+        return _by_arrow(piece, table, columns)
     except ImportError:
         pass
     except ValueError:
@@ -58,9 +54,7 @@ def parse(
         return _by_row(piece, table, columns, row)
 
 
-def _by_arrow(
-    piece: bytes, table: CsvTable, columns: NDArray[np.intp], buffers: Buffers
-) -> NDArray[np.floating]:
+def _by_arrow(piece: Text, table: CsvTable, columns: NDArray[np.intp]) -> NDArray[np.floating]:
     """Parse with pyarrow, whose errors are ValueErrors."""
     import pyarrow as pa
     import pyarrow.csv
@@ -81,15 +75,13 @@ def _by_arrow(
             check_utf8=False,
         ),
     )
-    block = buffers.take((found.num_rows, len(chosen)))
-    row = 0
-    for rows in found.to_batches():
-        fill(block[row : row + rows.num_rows], rows, chosen)
-        row += rows.num_rows
-    return block
+    # In one call: one for each column would keep taking the interpreter away from other threads.
+    rows = found.combine_chunks().to_batches()
+    parts = [part.to_tensor(null_to_nan=True, row_major=True).to_numpy() for part in rows]
+    return parts[0] if parts else np.empty((0, len(chosen)))
 
 
-def _by_numpy(piece: bytes, table: CsvTable, columns: NDArray[np.intp]) -> NDArray[np.floating]:
+def _by_numpy(piece: Text, table: CsvTable, columns: NDArray[np.intp]) -> NDArray[np.floating]:
     """Parse with NumPy, which must see all columns to notice a row of another length.
 
     It takes a quotation mark that is never closed, and so must not see any.
@@ -103,7 +95,7 @@ def _by_numpy(piece: bytes, table: CsvTable, columns: NDArray[np.intp]) -> NDArr
 
 
 def _by_row(
-    piece: bytes, table: CsvTable, columns: NDArray[np.intp], row: int
+    piece: Text, table: CsvTable, columns: NDArray[np.intp], row: int
 ) -> NDArray[np.floating]:
     """Parse value by value."""
     width = len(table.numeric)
@@ -126,7 +118,7 @@ def _by_row(
     return np.array(values).reshape(-1, len(chosen))
 
 
-def _rows(piece: bytes, table: CsvTable, row: int) -> Iterator[list[str]]:
+def _rows(piece: Text, table: CsvTable, row: int) -> Iterator[list[str]]:
     """Yield the fields of each row; empty lines are not rows."""
     try:
         for fields in csv.reader(as_text(piece), delimiter=table.separator, strict=True):

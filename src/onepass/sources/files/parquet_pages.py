@@ -147,7 +147,8 @@ class ColumnPages:
         content = pa.allocate_buffer(start + shared + own + len(footer))
         view = memoryview(content).cast("B")
         view[:start] = _MAGIC
-        self._copy(dictionary.begin, view[start : start + shared])
+        if shared:
+            self._copy(dictionary.begin, view[start : start + shared])
         self._copy(first.begin, view[start + shared : -len(footer)])
         view[-len(footer) :] = footer
         return content

@@ -84,7 +84,7 @@ class SvmlightTable(Table):
         """Yield lists of the lines that are rows, without their notes."""
         with open_bytes(self.path) as file:
             for piece in pieces(file, quoted=False):
-                text = _NOTE.sub(b"", piece) if b"#" in piece else piece
+                text = _NOTE.sub(b"", piece) if b"#" in piece else bytes(piece)
                 yield [line for line in text.split(b"\n") if line and not line.isspace()]
 
     def _parse(

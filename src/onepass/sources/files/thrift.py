@@ -13,6 +13,7 @@ TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, _MAP, STRUCT = rang
 Struct: TypeAlias = dict[int, tuple[int, Any]]
 
 _DEEPEST = 32
+_BYTES = [bytes([value]) for value in range(256)]
 
 
 class Reader:
@@ -43,12 +44,14 @@ class Reader:
         The value of that field comes next then.
         """
         field = 0
-        while head := self._byte():
+        while head := self._data[self.at]:
+            self.at += 1
             kind, step = head & 15, head >> 4
             field = field + step if step else self._signed()
             if field == until:
                 return
             yield field, kind, self._value(kind, depth + 1)
+        self.at += 1
 
     def list_head(self) -> tuple[int, int]:
         """Return the kind of values in the list that comes next, and how many there are."""
@@ -59,12 +62,12 @@ class Reader:
         """Return a value of a kind."""
         if depth > _DEEPEST:
             raise ValueError("structures within structures without end")
+        if I16 <= kind <= I64:  # the most frequent ones first
+            return self._signed()
         if kind in (TRUE, FALSE):
             return kind == TRUE
         if kind == BYTE:
             return self._byte()
-        if kind in (I16, I32, I64):
-            return self._signed()
         if kind == DOUBLE:
             return self._bytes(8)
         if kind == BINARY:
@@ -92,13 +95,20 @@ class Reader:
         return self._data[self.at - count : self.at]
 
     def _unsigned(self) -> int:
-        value = 0
-        for shift in range(0, 70, 7):
-            byte = self._byte()
-            value |= (byte & 127) << shift
-            if byte < 128:
-                return value
-        raise ValueError("a number of more than ten bytes")
+        data, at = self._data, self.at + 1
+        value = data[at - 1]
+        if value > 127:
+            value &= 127
+            for shift in range(7, 70, 7):
+                byte = data[at]
+                at += 1
+                value |= (byte & 127) << shift
+                if byte < 128:
+                    break
+            else:
+                raise ValueError("a number of more than ten bytes")
+        self.at = at
+        return value
 
     def _signed(self) -> int:
         value = self._unsigned()
@@ -111,7 +121,7 @@ def written(struct: Struct) -> bytes:
     for field, (kind, value) in sorted(struct.items()):
         kind = (TRUE if value else FALSE) if kind in (TRUE, FALSE) else kind
         step = field - last
-        head = bytes([step << 4 | kind]) if 0 < step < 16 else bytes([kind]) + _signed(field)
+        head = _BYTES[step << 4 | kind] if 0 < step < 16 else _BYTES[kind] + _signed(field)
         parts.append(head)
         if kind not in (TRUE, FALSE):
             parts.append(_value(kind, value))
@@ -142,11 +152,14 @@ def _value(kind: int, value: Any) -> bytes:
 
 def _unsigned(value: int) -> bytes:
     """Return a number from 0 on, seven bits in each byte."""
-    parts = []
+    if value < 128:
+        return _BYTES[value]
+    parts = bytearray()
     while value > 127:
         parts.append(value & 127 | 128)
         value >>= 7
-    return bytes([*parts, value])
+    parts.append(value)
+    return bytes(parts)
 
 
 def _signed(value: int) -> bytes:
