@@ -17,9 +17,11 @@ from scipy.sparse import issparse
 
 from onepass.estimators.captured import first_scores
 from onepass.estimators.challenger import Challenger
+from onepass.estimators.chunk_rows import ChunkRows
 from onepass.estimators.learner import Learner
 from onepass.estimators.plan import Plan
 from onepass.estimators.published import publish
+from onepass.estimators.stride import stride
 from onepass.estimators.validation import DRIFTING, Drift, Expert
 from onepass.estimators.walk import Walk
 from onepass.moments import Mean, WholeMoment
@@ -49,6 +51,7 @@ class PCALearner(Learner):
         At their beginning, for the same number of directions.
     """
 
+    notices = True
     second: WholeMoment
 
     def __init__(self, plan: Plan, second: WholeMoment, challengers: list[Challenger]) -> None:
@@ -114,19 +117,21 @@ class PCALearner(Learner):
 
     def _absorb(self, rows: Any, weights: NDArray[np.float64]) -> None:
         before = self.mean.copy()
+        shift, shifted = self._shifted(rows, weights, before)
+        energy = weights * self._energies(shifted, shift, before)
+        if not np.isfinite(energy.sum()):
+            raise FloatingPointError("A row is not finite, or too large")
         # Answers that come from another stream are of no use before there is a mean.
         answers = self.answers if before.weight > 0.0 else []
-        captured = self._captured(answers, rows, weights, before)
+        captured = self._captured(answers, shifted, weights, before.vector - shift)
+        moved = self._move_mean(shift, shifted, weights)
+        self.second.add_energy(float(energy.sum()) - self.mean.weight * float(moved @ moved))
         busy = [c.walk for c in self.challengers if c.learns_from(self.chunks)]
-        energy = np.zeros(0)
-        if captured or not busy:
-            shifted = self._shifted(rows, before)
-            energy = weights * self._energies(rows, shifted, before)
         if busy:
-            self._learn(busy, rows, weights)
-        else:
-            self._pass_by(rows, shifted, weights, float(energy.sum()))
-        self.second.update(rows, weights, before, self.mean)
+            narrow = shifted.astype(self.plan.dtype, copy=False)
+            offset = self.mean.vector - shift if self.plan.center else np.zeros(self.plan.d)
+            stride(busy, ChunkRows(narrow, offset, np.sqrt(weights)), self.plan.block_rows)
+        self.second.update(rows, weights, before, self.mean, shifted=shifted)
         if captured:
             self._validate(captured, energy)
         if before.weight == 0.0:
@@ -139,37 +144,42 @@ class PCALearner(Learner):
         if self.chunks & (self.chunks - 1) == 0 and self.answers:
             self.anchors = publish(self, self._believed(self.answers)).components
 
-    def _learn(self, walks: list[Walk], rows: Any, weights: NDArray[np.float64]) -> None:
-        """Let challengers learn from a chunk."""
-        for walk in walks:
-            walk.begin()
-        for block in self._blocks(rows, weights):
-            outcomes = [walk.advance(block) for walk in walks]
-            self.second.add_energy(float(outcomes[0].energy.sum()))
+    def _shifted(
+        self, rows: Any, weights: NDArray[np.float64], mean: Mean
+    ) -> tuple[NDArray[np.float64], Any]:
+        """Return what is taken away from dense rows before anything else, and what is left.
 
-    def _shifted(self, rows: Any, mean: Mean) -> Any:
-        """Return rows minus a mean; sparse rows as they are."""
-        return rows - mean.vector if self.plan.center and not self.plan.is_sparse else rows
+        It is the mean before them, or their own if they are the first. Nothing is taken away from
+        sparse rows, nor where the moments are about zero.
+        """
+        if not self.plan.center or self.plan.is_sparse:
+            return np.zeros(self.plan.d), rows
+        shift = mean.vector
+        if mean.weight == 0.0:  # by way of one of them: rows that are all the same leave nothing
+            shift = rows[0].astype(np.float64)
+            shift = shift + weights @ (rows - shift) / weights.sum()
+        return shift, rows - shift
 
-    def _energies(self, rows: Any, shifted: Any, mean: Mean) -> NDArray[np.float64]:
-        """Return the squared distances (b,) of rows to a mean."""
+    def _energies(
+        self, shifted: Any, shift: NDArray[np.float64], mean: Mean
+    ) -> NDArray[np.float64]:
+        """Return the squared distances (b,) to a mean, if there is one; else to the shift."""
         energies = row_energies(shifted)
         if self.plan.center and self.plan.is_sparse:
-            inner = rows @ mean.vector
+            inner = shifted @ mean.vector
             return np.maximum(energies - 2 * inner + mean.vector @ mean.vector, 0.0)
         return energies
 
-    def _pass_by(self, rows: Any, shifted: Any, weights: NDArray, energy: float) -> None:
-        """Let the challenger miss a chunk of some energy: only mean and energy come along."""
-        before = self.mean.copy()
+    def _move_mean(
+        self, shift: NDArray[np.float64], shifted: Any, weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Let the mean come along; return how far (d,) it is from where energies were measured."""
+        before = self.mean.vector if self.plan.is_sparse or self.mean.weight > 0.0 else shift
         if not self.plan.center:
             self.mean.weight += float(weights.sum())
-        elif self.plan.is_sparse:
-            self.mean.update(0.0, rows, weights)
-        else:
-            self.mean.update(before.vector, shifted, weights)
-        moved = self.mean.vector - before.vector
-        self.second.add_energy(energy - self.mean.weight * float(moved @ moved))
+            return np.zeros(self.plan.d)
+        self.mean.update(shift, shifted, weights)
+        return self.mean.vector - before
 
     def _fade(self, factor: float) -> None:
         super()._fade(factor)
@@ -179,13 +189,17 @@ class PCALearner(Learner):
         self.asked *= factor
 
     def _captured(
-        self, answers: list[NDArray], rows: Any, weights: NDArray[np.float64], mean: Mean
+        self,
+        answers: list[NDArray],
+        shifted: Any,
+        weights: NDArray[np.float64],
+        offset: NDArray[np.float64],
     ) -> list[NDArray[np.float64]]:
-        """Return the energies (b,) of rows in the directions of each answer."""
+        """Return the energies (b,) of rows minus an offset in the directions of each answer."""
         if not answers:
             return []
         directions = np.vstack(answers)
-        inner = np.asarray(rows @ directions.T, dtype=np.float64) - directions @ mean.vector
+        inner = np.asarray(shifted @ directions.T, dtype=np.float64) - directions @ offset
         energies = (inner * inner).reshape(len(weights), len(answers), -1).sum(axis=2)
         return list(weights * energies.T)
 

@@ -83,6 +83,10 @@ class Walk:
             self.average.add(outcome.iterates, 1 if self.batch else len(block))
         return outcome
 
+    def next_step(self, norm: float) -> float:
+        """Return the size of the next step, whose gradient has some norm."""
+        return float(self._steps(np.array([norm]))[0])
+
     def fade(self, factor: float) -> None:
         """Let everything so far count less."""
         self.gradients *= float(np.sqrt(factor))

@@ -13,7 +13,6 @@ from scipy.sparse import issparse
 from onepass.kernels.orthonormal import orthonormal
 from onepass.moments.mean import Mean
 from onepass.moments.moment import WholeMoment
-from onepass.moments.products import mean_step
 
 QUICK = 64  # up to so many columns all eigenvectors cost nothing
 
@@ -72,14 +71,20 @@ class ExactMoment(WholeMoment):
         before: Mean,
         after: Mean,
         held: NDArray[np.floating] | None = None,
+        shifted: Any = None,
     ) -> None:
-        rows = (rows.toarray() if issparse(rows) else rows).astype(np.float64, copy=False)
-        if self.center:
-            rows = rows - weights @ rows / weights.sum()
-            self._add(mean_step(before, after))
+        if shifted is None or issparse(shifted):
+            shifted = (rows.toarray() if issparse(rows) else rows).astype(np.float64, copy=False)
+            if self.center:
+                near = before.vector if before.weight > 0.0 else shifted[0]
+                shifted = shifted - near
+        shifted = shifted.astype(np.float64, copy=False)
+        total = weights @ shifted
         if not (weights == 1.0).all():
-            rows = np.sqrt(weights)[:, None] * rows
-        dsyrk(1.0, rows.T, beta=1.0, c=self._matrix, overwrite_c=True)
+            shifted = np.sqrt(weights)[:, None] * shifted
+        dsyrk(1.0, shifted.T, beta=1.0, c=self._matrix, overwrite_c=True)
+        if self.center:  # about the mean after the rows it is less than about the one before
+            dsyr(-1.0, total / np.sqrt(after.weight), a=self._matrix, overwrite_a=True)
 
     def merge(
         self,

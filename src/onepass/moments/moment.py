@@ -45,10 +45,12 @@ class Moment(ABC):
         before: Mean,
         after: Mean,
         held: NDArray[np.floating] | None = None,
+        shifted: Any = None,
     ) -> None:
         """Include rows of shape (b, d), dense or sparse, seen between two means.
 
-        Their energy has been added already. `held` are the orthonormal directions (m, d) that an
+        Their energy has been added already. `shifted` are the same rows minus the mean before them,
+        or minus something near if they are the first, where somebody has them at hand. `held` are the orthonormal directions (m, d) that an
         algorithm holds after it has learned from them, for a moment that looks along these only.
         """
 

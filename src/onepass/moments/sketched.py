@@ -119,13 +119,16 @@ class SketchedMoment(WholeMoment):
         before: Mean,
         after: Mean,
         held: NDArray[np.floating] | None = None,
+        shifted: Any = None,
     ) -> None:
         self._updates += 1
         self._sample.add(rows, weights)
         step = np.zeros(0)
         if self.center:
             step = mean_step(before, after)
-            if not issparse(rows):  # products with a far mean would lose the digits that matter
+            if shifted is not None:
+                rows = shifted.astype(rows.dtype, copy=False)
+            elif not issparse(rows):  # products with a far mean would lose the digits that matter
                 rows = rows - (weights @ rows / weights.sum()).astype(rows.dtype)
         self._power_step(rows, weights, step)
 

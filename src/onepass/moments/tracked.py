@@ -73,6 +73,7 @@ class TrackedMoment(Moment):
         before: Mean,
         after: Mean,
         held: NDArray[np.floating] | None = None,
+        shifted: Any = None,
     ) -> None:
         assert held is not None
         self._updates += 1

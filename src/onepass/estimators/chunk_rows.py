@@ -1,0 +1,77 @@
+"""The rows of a chunk as challengers learn from them: about one mean, which is never subtracted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from onepass.frames import Block
+
+
+@dataclass(frozen=True)
+class ChunkRows:
+    """``root * (rows - offset)``, and what is asked of it.
+
+    Attributes
+    ----------
+    rows : ndarray or CSR array of shape (b, d)
+    offset : ndarray of shape (d,)
+        Taken away from every row.
+    root : ndarray of shape (b,)
+        The roots of the weights.
+    """
+
+    rows: Any
+    offset: NDArray[np.float64]
+    root: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return self.rows.shape[0]
+
+    def inner(self, directions: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Return the products with directions of shape (j, d): (b, j)."""
+        inner = np.asarray(self.rows @ directions.T, dtype=np.float64)
+        return self.root[:, None] * (inner - directions @ self.offset)
+
+    @cached_property
+    def gram(self) -> NDArray[np.float64]:
+        """The products (b, b) of the rows with each other."""
+        gram = self._as_they_are
+        along = self.rows @ self.offset
+        gram = gram - along[:, None] - along + self.offset @ self.offset
+        return self.root[:, None] * gram * self.root
+
+    @cached_property
+    def left(self) -> float:
+        """The least share of its energy that taking the offset away has left of a row."""
+        before, after = self.root**2 * self._as_they_are.diagonal(), self.gram.diagonal()
+        some = (before > 0.0) | (after != 0.0)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            return float((after[some] / before[some]).min(initial=1.0))
+
+    def combine(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ``coefficients @ what is learned from`` for coefficients (j, b): (j, d)."""
+        coefficients = coefficients * self.root
+        rounded = coefficients.astype(self.rows.dtype, copy=False)
+        product = np.asarray(rounded @ self.rows, dtype=np.float64)
+        return product - np.outer(coefficients.sum(axis=1), self.offset)
+
+    def block(self, start: int, stop: int) -> Block:
+        """Return rows start..stop for the engine."""
+        part = self.rows[start:stop]
+        mixing = np.diag(self.root[start:stop])
+        if issparse(part):
+            mixing = np.column_stack([-self.root[start:stop], mixing])
+            return Block(part, mixing, self.offset)
+        return Block((part - self.offset).astype(part.dtype), mixing)
+
+    @cached_property
+    def _as_they_are(self) -> NDArray[np.float64]:
+        """The products (b, b) of the rows, nothing taken away."""
+        gram = self.rows @ self.rows.T
+        return np.asarray(gram.toarray() if issparse(gram) else gram, dtype=np.float64)
