@@ -11,7 +11,8 @@ from onepass.estimators.walk import Walk
 
 # Chunks after which a challenger that does not convince learns ever more seldom, from about half as
 # many whenever the stream doubles; and the same for one that is worse beyond doubt.
-PATIENCE, LITTLE_PATIENCE = 64, 4
+PATIENCE, LITTLE_PATIENCE = 64, 2
+SELDOM = 4  # of so many chunks, one is scored where it is worse beyond doubt
 
 
 class Challenger:
@@ -46,7 +47,9 @@ class Challenger:
     def directions(self) -> NDArray[np.floating]:
         """Return the leading directions (k, d) of the average."""
         assert self.walk.average is not None
-        return rounding.top(self.walk.average.value(), self.walk.rule.k)
+        k = self.walk.rule.k
+        found = self.walk.average.directions(k)
+        return found if len(found) == k else rounding.top(self.walk.average.value(), k)
 
     def ask(self) -> NDArray[np.floating]:
         """Return the directions (k, d), found anew only if there is something new."""
@@ -60,6 +63,10 @@ class Challenger:
             return True
         patience = LITTLE_PATIENCE if self.validation.hopeless() else PATIENCE
         return chunk % 2 ** (chunk // patience).bit_length() == 0
+
+    def scored_on(self, chunk: int) -> bool:
+        """Whether it is worth the time to score it on a chunk of some number."""
+        return chunk % SELDOM == 0 or not self.validation.hopeless()
 
     def fade(self, factor: float) -> None:
         """Let everything so far count less."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from onepass.frames import Block
+from onepass.moments.products import combine
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,9 @@ class ChunkRows:
         """Return ``coefficients @ what is learned from`` for coefficients (j, b): (j, d)."""
         coefficients = coefficients * self.root
         rounded = coefficients.astype(self.rows.dtype, copy=False)
-        product = np.asarray(rounded @ self.rows, dtype=np.float64)
-        return product - np.outer(coefficients.sum(axis=1), self.offset)
+        product = combine(rounded, self.rows).astype(np.float64, copy=False)
+        product -= np.outer(coefficients.sum(axis=1), self.offset)
+        return product
 
     def block(self, start: int, stop: int) -> Block:
         """Return rows start..stop for the engine."""

@@ -20,13 +20,13 @@ from onepass.estimators.challenger import Challenger
 from onepass.estimators.chunk_rows import ChunkRows
 from onepass.estimators.learner import Learner
 from onepass.estimators.plan import Plan
-from onepass.estimators.published import publish
+from onepass.estimators.published import principal
 from onepass.estimators.stride import stride
 from onepass.estimators.validation import DRIFTING, Drift, Expert
 from onepass.estimators.walk import Walk
 from onepass.moments import Mean, WholeMoment
 
-ASK_AFTER = 1.15  # growth of the stream after which all experts are asked anew
+ASK_AFTER = 1.25  # growth of the stream after which all experts are asked anew
 AT_FIRST = 4  # times that directions are sought when there are none to start from
 BESIDE = 8  # directions beside the leading ones that are searched, so that these are found soon
 
@@ -117,13 +117,14 @@ class PCALearner(Learner):
 
     def _absorb(self, rows: Any, weights: NDArray[np.float64]) -> None:
         before = self.mean.copy()
-        shift, shifted = self._shifted(rows, weights, before)
-        energy = weights * self._energies(shifted, shift, before)
+        shift, shifted, energy = self._shifted(rows, weights, before)
+        energy = weights * energy
         if not np.isfinite(energy.sum()):
             raise FloatingPointError("A row is not finite, or too large")
         # Answers that come from another stream are of no use before there is a mean.
-        answers = self.answers if before.weight > 0.0 else []
-        captured = self._captured(answers, shifted, weights, before.vector - shift)
+        captured: list[NDArray[np.float64] | None] = []
+        if before.weight > 0.0:
+            captured = self._captured(shifted, weights, before.vector - shift)
         moved = self._move_mean(shift, shifted, weights)
         self.second.add_energy(float(energy.sum()) - self.mean.weight * float(moved @ moved))
         busy = [c.walk for c in self.challengers if c.learns_from(self.chunks)]
@@ -142,33 +143,27 @@ class PCALearner(Learner):
         if self.mean.weight >= ASK_AFTER * self.asked:
             self._ask()
         if self.chunks & (self.chunks - 1) == 0 and self.answers:
-            self.anchors = publish(self, self._believed(self.answers)).components
+            self.anchors = principal(self, self._believed(self.answers))
 
     def _shifted(
         self, rows: Any, weights: NDArray[np.float64], mean: Mean
-    ) -> tuple[NDArray[np.float64], Any]:
-        """Return what is taken away from dense rows before anything else, and what is left.
+    ) -> tuple[NDArray[np.float64], Any, NDArray[np.float64]]:
+        """Return what is taken away from dense rows before anything else, what is left, energies.
 
         It is the mean before them, or their own if they are the first. Nothing is taken away from
-        sparse rows, nor where the moments are about zero.
+        sparse rows, nor where the moments are about zero. Energies (b,) are about the mean before.
         """
-        if not self.plan.center or self.plan.is_sparse:
-            return np.zeros(self.plan.d), rows
+        if not self.plan.center:
+            return np.zeros(self.plan.d), rows, row_energies(rows)
+        if self.plan.is_sparse:
+            energies = row_energies(rows) - 2 * (rows @ mean.vector) + mean.vector @ mean.vector
+            return np.zeros(self.plan.d), rows, np.maximum(energies, 0.0)
         shift = mean.vector
         if mean.weight == 0.0:  # by way of one of them: rows that are all the same leave nothing
             shift = rows[0].astype(np.float64)
             shift = shift + weights @ (rows - shift) / weights.sum()
-        return shift, rows - shift
-
-    def _energies(
-        self, shifted: Any, shift: NDArray[np.float64], mean: Mean
-    ) -> NDArray[np.float64]:
-        """Return the squared distances (b,) to a mean, if there is one; else to the shift."""
-        energies = row_energies(shifted)
-        if self.plan.center and self.plan.is_sparse:
-            inner = shifted @ mean.vector
-            return np.maximum(energies - 2 * inner + mean.vector @ mean.vector, 0.0)
-        return energies
+        shifted = rows - shift
+        return shift, shifted, row_energies(shifted)
 
     def _move_mean(
         self, shift: NDArray[np.float64], shifted: Any, weights: NDArray[np.float64]
@@ -189,26 +184,31 @@ class PCALearner(Learner):
         self.asked *= factor
 
     def _captured(
-        self,
-        answers: list[NDArray],
-        shifted: Any,
-        weights: NDArray[np.float64],
-        offset: NDArray[np.float64],
-    ) -> list[NDArray[np.float64]]:
-        """Return the energies (b,) of rows minus an offset in the directions of each answer."""
-        if not answers:
-            return []
-        directions = np.vstack(answers)
-        inner = np.asarray(shifted @ directions.T, dtype=np.float64) - directions @ offset
-        energies = (inner * inner).reshape(len(weights), len(answers), -1).sum(axis=2)
-        return list(weights * energies.T)
+        self, shifted: Any, weights: NDArray[np.float64], offset: NDArray[np.float64]
+    ) -> list[NDArray[np.float64] | None]:
+        """Return the energies (b,) of rows minus an offset in the directions of each answer.
 
-    def _validate(self, captured: list[NDArray], energy: NDArray[np.float64]) -> None:
-        """Score all answers on rows that they had not seen."""
+        None stands for that of a challenger which it is not worth the time to score.
+        """
+        if not self.answers:
+            return []
+        scored = [True, *(c.scored_on(self.chunks) for c in self.challengers)]
+        directions = np.vstack([a for a, asked in zip(self.answers, scored, strict=True) if asked])
+        inner = np.asarray(shifted @ directions.T, dtype=np.float64) - directions @ offset
+        energies = iter(
+            weights * (inner * inner).reshape(len(weights), sum(scored), -1).sum(axis=2).T
+        )
+        return [next(energies) if asked else None for asked in scored]
+
+    def _validate(
+        self, captured: list[NDArray[np.float64] | None], energy: NDArray[np.float64]
+    ) -> None:
+        """Score answers on rows that they had not seen."""
         self.score.add(np.minimum(self._believed(captured), energy), energy)
-        total = float(energy.sum())
+        total, incumbent = float(energy.sum()), captured[0]
         for challenger, ours in zip(self.challengers, captured[1:], strict=True):
-            challenger.validation.add(float((ours - captured[0]).sum()), total, self.chunks)
+            if ours is not None and incumbent is not None:
+                challenger.validation.add(float((ours - incumbent).sum()), total, self.chunks)
 
     def _scores_on(self, other: PCALearner) -> list[tuple[int, float, float, float, int]]:
         """Score all answers on the rows of another stream, which they have not seen.

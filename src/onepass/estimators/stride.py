@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from onepass.estimators.chunk_rows import ChunkRows
 from onepass.estimators.walk import Walk
 from onepass.frames.frame import RANGE
-from onepass.kernels.orthonormal import SOUND, USABLE, cholesky, solve_right
+from onepass.kernels.orthonormal import SOUND, USABLE, add_product, cholesky, solve_right
 from onepass.subspace import Subspace
 
 
@@ -95,7 +95,7 @@ class _Stride:
         eta = self.walk.next_step(size * float(np.linalg.norm(gradient / (size or 1.0))) / count)
         small = Subspace(np.eye(rank, len(factor)), state.weights, state.rest)
         moved = self.walk.rule.batch(small, coordinates, eta / count)
-        turn = solve_right(moved.basis, factor)
+        turn = solve_right(np.asarray(moved.basis, dtype=np.float64), factor)
         basis = np.hstack([turn[:, :rank] @ state.basis, turn[:, rank:]])
         return Subspace(basis, moved.weights, moved.rest)
 
@@ -105,7 +105,8 @@ class _Stride:
         if not iterates:
             return
         total = self._sum([walk.rule.primal(iterate) for iterate in iterates])
-        lifted = self._carry(np.vstack([_wide(state.basis, len(self.gram)), total.basis]))
+        wanted = np.vstack([state.basis, total.basis[:, : state.basis.shape[1]]])
+        lifted = self._carry(_wide(wanted, len(self.gram)))
         walk.state = Subspace(lifted[: state.rank].copy(), state.weights, state.rest)
         assert walk.average is not None
         summands = [Subspace(lifted[state.rank :], total.weights, total.rest)]
@@ -132,11 +133,14 @@ class _Stride:
     def _carry(self, coefficients: NDArray[np.float64]) -> NDArray[np.floating]:
         """Return ``coefficients @ [U; rows]``."""
         basis = self.walk.state.basis
-        lifted = coefficients[:, : self.m] @ basis + self.rows.combine(coefficients[:, self.m :])
+        lifted = self.rows.combine(coefficients[:, self.m :])
+        if self.m:
+            before = np.ascontiguousarray(coefficients[:, : self.m])
+            add_product(before, basis.astype(np.float64, copy=False), lifted)
         return lifted.astype(basis.dtype, copy=False)
 
 
-def _wide(coefficients: NDArray[np.float64], columns: int) -> NDArray[np.float64]:
+def _wide(coefficients: NDArray[np.floating], columns: int) -> NDArray[np.float64]:
     """Return coefficients with columns of zeros on the right."""
     wide = np.zeros((len(coefficients), columns))
     wide[:, : coefficients.shape[1]] = coefficients
