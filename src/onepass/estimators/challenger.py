@@ -36,12 +36,14 @@ class Challenger:
         self.validation = Validation()
         self.answer: NDArray[np.floating] | None = None  # directions (k, d) when last asked
         self.answered = -1  # the steps that the walk had taken then
+        self.counted = 0  # the steps that it had taken when its last iterate was counted
 
     def copy(self) -> Challenger:
         """Return a challenger that goes on by itself."""
         twin = Challenger(self.walk.copy(), self.step_scale)
         twin.validation = self.validation.copy()
         twin.answer, twin.answered = self.answer, self.answered
+        twin.counted = self.counted
         return twin
 
     def directions(self) -> NDArray[np.floating]:
@@ -74,7 +76,16 @@ class Challenger:
         self.validation.fade(factor)
 
     def merge(self, other: Challenger) -> None:
-        """Include the rows of another challenger with the same steps."""
-        self.walk.merge(other.walk)
+        """Include the rows of another challenger with the same steps.
+
+        Where a walk ends, its last iterate counts too: it has learned from all rows, and the first
+        one, which is zero, from none.
+        """
+        theirs = other.walk.copy()
+        for walk, counted in ((self.walk, self.counted), (theirs, other.counted)):
+            if walk.steps_taken > counted:
+                walk.count_last()
+        self.walk.merge(theirs)
+        self.counted = self.walk.steps_taken
         self.validation.merge(other.validation)
         self.answer = None

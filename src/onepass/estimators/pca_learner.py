@@ -96,7 +96,7 @@ class PCALearner(Learner):
         for ours, theirs in zip(self.challengers, other.challengers, strict=True):
             ours.merge(theirs)
         for which, *score in scores:
-            self.challengers[which].validation.add(*score)
+            self.challengers[which].validation.add_apart(*score)
         super().merge(other)
         self._ask()
         if self.plan.center and self.answers:
@@ -222,7 +222,7 @@ class PCALearner(Learner):
             for answer in self.answers or [np.zeros((0, self.plan.d))]
         )
         chunks = min(self.chunks, other.chunks)
-        share, counts = chunks / max(other.chunks, 1), self.chunks**0.75 / max(chunks, 1) ** 0.25
+        share, counts = chunks / max(other.chunks, 1), float(np.sqrt(self.chunks / max(chunks, 1)))
         energy = share * other.second.energy
         return [
             (which, share * (ours - incumbent), energy, counts, chunks)
@@ -238,7 +238,7 @@ class PCALearner(Learner):
         chunk = self.plan.chunk_rows * self.second.energy / max(self.mean.weight, 1.0)
         energy = max(float(between @ between), chunk)
         for challenger, ours in zip(self.challengers, others, strict=True):
-            challenger.validation.add(ours - incumbent, energy, self.chunks)
+            challenger.validation.add_apart(ours - incumbent, energy, self.chunks)
 
     def _ask(self) -> None:
         """Ask all experts for their directions, to score further rows by."""

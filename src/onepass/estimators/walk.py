@@ -93,6 +93,11 @@ class Walk:
         if self.average is not None:
             self.average.fade(factor)
 
+    def count_last(self) -> None:
+        """Count the current iterate in the average."""
+        assert self.average is not None
+        self.average.add([self.iterate()], 1)
+
     def merge(self, other: Walk) -> None:
         """Include another walk, on other rows: averages of feasible iterates are feasible."""
         together = max(self.steps_taken + other.steps_taken, 1)
