@@ -13,6 +13,24 @@ from scipy.sparse import issparse
 from onepass.frames import Block
 from onepass.moments.products import combine
 
+LEFT = 1e-6  # share of a row's energy below which cancellation has cost too many digits
+FEW = 16  # sparse rows that are made dense at once
+
+
+def energies_about(rows: Any, offset: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the squared distances (b,) of rows, dense or sparse, to an offset (d,)."""
+    if not issparse(rows):
+        rows = rows - offset if offset.any() else rows
+        return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+    before = np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64).ravel()
+    before = before + offset @ offset
+    energies = before - 2 * (rows @ offset)
+    lost = np.flatnonzero(energies < LEFT * before)
+    for start in range(0, len(lost), FEW):
+        few = lost[start : start + FEW]
+        energies[few] = energies_about(rows[few].toarray(), offset)
+    return energies
+
 
 @dataclass(frozen=True)
 class ChunkRows:

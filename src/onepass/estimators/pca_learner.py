@@ -13,11 +13,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from onepass.estimators.captured import first_scores
 from onepass.estimators.challenger import Challenger
-from onepass.estimators.chunk_rows import ChunkRows
+from onepass.estimators.checking import check_spread
+from onepass.estimators.chunk_rows import ChunkRows, energies_about
 from onepass.estimators.learner import Learner
 from onepass.estimators.plan import Plan
 from onepass.estimators.published import principal
@@ -29,13 +29,6 @@ from onepass.moments import Mean, WholeMoment
 ASK_AFTER = 1.25  # growth of the stream after which all experts are asked anew
 AT_FIRST = 4  # times that directions are sought when there are none to start from
 BESIDE = 8  # directions beside the leading ones that are searched, so that these are found soon
-
-
-def row_energies(rows: Any) -> NDArray[np.float64]:
-    """Return the squared norms (b,) of rows, dense or sparse."""
-    if issparse(rows):
-        return np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64).ravel()
-    return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
 
 
 class PCALearner(Learner):
@@ -117,16 +110,22 @@ class PCALearner(Learner):
 
     def _absorb(self, rows: Any, weights: NDArray[np.float64]) -> None:
         before = self.mean.copy()
-        shift, shifted, energy = self._shifted(rows, weights, before)
-        energy = weights * energy
+        origin = self._origin(rows, weights, before)
+        # Sparse rows stay as they are: what is taken away from them is taken away in products.
+        implicit = self.plan.is_sparse or not self.plan.center
+        shift, shifted = (np.zeros(self.plan.d), rows) if implicit else (origin, rows - origin)
+        energy = weights * energies_about(shifted, origin - shift)
         if not np.isfinite(energy.sum()):
             raise FloatingPointError("A row is not finite, or too large")
         # Answers that come from another stream are of no use before there is a mean.
         captured: list[NDArray[np.float64] | None] = []
         if before.weight > 0.0:
             captured = self._captured(shifted, weights, before.vector - shift)
-        moved = self._move_mean(shift, shifted, weights)
-        self.second.add_energy(float(energy.sum()) - self.mean.weight * float(moved @ moved))
+        self._move_mean(shift, shifted, weights)
+        moved = self.mean.vector - origin
+        scatter = float(energy.sum()) - self.mean.weight * float(moved @ moved)
+        check_spread(self.second.energy + scatter, self.mean.weight, rows, self.plan.center)
+        self.second.add_energy(scatter)
         busy = [c.walk for c in self.challengers if c.learns_from(self.chunks)]
         if busy:
             narrow = shifted.astype(self.plan.dtype, copy=False)
@@ -145,36 +144,26 @@ class PCALearner(Learner):
         if self.chunks & (self.chunks - 1) == 0 and self.answers:
             self.anchors = principal(self, self._believed(self.answers))
 
-    def _shifted(
-        self, rows: Any, weights: NDArray[np.float64], mean: Mean
-    ) -> tuple[NDArray[np.float64], Any, NDArray[np.float64]]:
-        """Return what is taken away from dense rows before anything else, what is left, energies.
+    def _origin(self, rows: Any, weights: NDArray[np.float64], mean: Mean) -> NDArray[np.float64]:
+        """Return what rows are measured from: the mean before them, or their own if there is none.
 
-        It is the mean before them, or their own if they are the first. Nothing is taken away from
-        sparse rows, nor where the moments are about zero. Energies (b,) are about the mean before.
+        That is found by way of one of them, so that rows that are all the same leave nothing.
         """
-        if not self.plan.center:
-            return np.zeros(self.plan.d), rows, row_energies(rows)
+        if not self.plan.center or mean.weight > 0.0:
+            return mean.vector
         if self.plan.is_sparse:
-            energies = row_energies(rows) - 2 * (rows @ mean.vector) + mean.vector @ mean.vector
-            return np.zeros(self.plan.d), rows, np.maximum(energies, 0.0)
-        shift = mean.vector
-        if mean.weight == 0.0:  # by way of one of them: rows that are all the same leave nothing
-            shift = rows[0].astype(np.float64)
-            shift = shift + weights @ (rows - shift) / weights.sum()
-        shifted = rows - shift
-        return shift, shifted, row_energies(shifted)
+            return weights @ rows / weights.sum()
+        first = rows[0].astype(np.float64)
+        return first + weights @ (rows - first) / weights.sum()
 
     def _move_mean(
         self, shift: NDArray[np.float64], shifted: Any, weights: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Let the mean come along; return how far (d,) it is from where energies were measured."""
-        before = self.mean.vector if self.plan.is_sparse or self.mean.weight > 0.0 else shift
-        if not self.plan.center:
+    ) -> None:
+        """Let the mean come along."""
+        if self.plan.center:
+            self.mean.update(shift, shifted, weights)
+        else:
             self.mean.weight += float(weights.sum())
-            return np.zeros(self.plan.d)
-        self.mean.update(shift, shifted, weights)
-        return self.mean.vector - before
 
     def _fade(self, factor: float) -> None:
         super()._fade(factor)

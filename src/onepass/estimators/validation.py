@@ -33,7 +33,8 @@ class Expert:
         The second moment of the rows, or an average of Capped MSG iterates.
     evidence : float
         By how many standard errors the average was better on rows not yet learned from: the lesser
-        of its two scores; NaN while there are too few segments.
+        of its two scores; NaN while there are too few segments. This and what follows is 0 where
+        no average is kept, because the number of components is to be found.
     segments : int
         How many segments the evidence is from.
     drift : float

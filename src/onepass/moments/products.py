@@ -57,7 +57,7 @@ def combine(coefficients: NDArray[np.floating], rows: Any) -> NDArray[np.floatin
     """Return ``coefficients @ rows``: few combinations (j, b) of dense or sparse rows (b, d)."""
     d = rows.shape[1]
     if issparse(rows) or d <= PANEL:
-        return np.asarray(coefficients @ rows)
+        return np.ascontiguousarray(coefficients @ rows)
     product = np.empty((len(coefficients), d), np.result_type(coefficients, rows))
     for start in range(0, d, PANEL):
         columns = slice(start, start + PANEL)
