@@ -10,8 +10,9 @@ from onepass.estimators.validation import Validation
 from onepass.estimators.walk import Walk
 
 # Chunks after which a challenger that does not convince learns ever more seldom, from about half as
-# many whenever the stream doubles; and the same for one that is worse beyond doubt.
-PATIENCE, LITTLE_PATIENCE = 64, 2
+# many whenever the stream doubles. One that is worse beyond doubt learns from one chunk whenever
+# the stream has become four times as long.
+PATIENCE = 64
 SELDOM = 4  # of so many chunks, one is scored where it is worse beyond doubt
 
 
@@ -63,8 +64,9 @@ class Challenger:
         """Whether it is worth the time to learn from a chunk of some number."""
         if self.validation.convincing():
             return True
-        patience = LITTLE_PATIENCE if self.validation.hopeless() else PATIENCE
-        return chunk % 2 ** (chunk // patience).bit_length() == 0
+        if self.validation.hopeless():
+            return chunk % 4 ** (((chunk - 1).bit_length() + 1) // 2) == 0
+        return chunk % 2 ** (chunk // PATIENCE).bit_length() == 0
 
     def scored_on(self, chunk: int) -> bool:
         """Whether it is worth the time to score it on a chunk of some number."""
