@@ -26,7 +26,7 @@ from onepass.estimators.validation import DRIFTING, Drift, Expert
 from onepass.estimators.walk import Walk
 from onepass.moments import Mean, WholeMoment
 
-ASK_AFTER = 1.25  # growth of the stream after which all experts are asked anew
+ASK_AFTER = 1.15  # growth of the stream after which all experts are asked anew
 AT_FIRST = 4  # times that directions are sought when there are none to start from
 BESIDE = 8  # directions beside the leading ones that are searched, so that these are found soon
 
