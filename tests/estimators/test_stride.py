@@ -38,7 +38,9 @@ def dependent(seed):
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("make", [plain, dependent])
 @pytest.mark.parametrize("scale", [1e-140, 1.0, 1e140])
-def test_the_same_iterates_and_the_same_average(make, kind, scale):
+@pytest.mark.parametrize("most", [40, 256])
+def test_the_same_iterates_and_the_same_average(make, kind, scale, most, monkeypatch):
+    monkeypatch.setattr("onepass.estimators.stride.MOST_ROWS", most)
     weights = np.random.default_rng(5).uniform(0.5, 2.0, 80)
     mean = scale * np.random.default_rng(6).normal(size=D)
     ours, theirs = walks(), walks()

@@ -52,6 +52,12 @@ class ChunkRows:
     def __len__(self) -> int:
         return self.rows.shape[0]
 
+    def part(self, start: int, stop: int) -> ChunkRows:
+        """Return rows start..stop."""
+        if start == 0 and stop >= len(self):
+            return self
+        return ChunkRows(self.rows[start:stop], self.offset, self.root[start:stop])
+
     def inner(self, directions: NDArray[np.floating]) -> NDArray[np.float64]:
         """Return the products with directions of shape (j, d): (b, j)."""
         inner = np.asarray(self.rows @ directions.T, dtype=np.float64)

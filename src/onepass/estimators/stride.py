@@ -16,9 +16,18 @@ from onepass.frames.frame import RANGE
 from onepass.kernels.orthonormal import SOUND, USABLE, add_product, cholesky, solve_right
 from onepass.subspace import Subspace
 
+MOST_ROWS = 256  # whose Gram matrix is worth having
+
 
 def stride(walks: list[Walk], rows: ChunkRows, batch_rows: int) -> None:
     """Let walks with averages learn from a chunk, a batch at a time."""
+    most = batch_rows * max(1, MOST_ROWS // batch_rows)
+    for start in range(0, len(rows), most):
+        _stride(walks, rows.part(start, start + most), batch_rows)
+
+
+def _stride(walks: list[Walk], rows: ChunkRows, batch_rows: int) -> None:
+    """Let walks learn from a few batches."""
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is not used
         sound = rows.left >= USABLE[walks[0].state.basis.dtype]
     inner = rows.inner(np.vstack([walk.state.basis for walk in walks]))
@@ -66,9 +75,8 @@ class _Stride:
             if rank + batch_rows >= self.walk.rule.d:  # the engine takes all dimensions then
                 break
             small = np.empty((rank + batch.stop - batch.start,) * 2)
-            seen = state.basis @ self.gram[: batch.start, : batch.stop]
-            small[:rank, :rank] = np.eye(rank) if known else seen[:, : batch.start] @ state.basis.T
-            small[:rank, rank:] = seen[:, batch.start :]
+            small[:rank, :rank] = np.eye(rank) if known else self._inner(state.basis)
+            small[:rank, rank:] = state.basis @ self.gram[: batch.start, batch]
             small[rank:, :rank] = small[:rank, rank:].T
             small[rank:, rank:] = gradient = self.gram[batch, batch]
             coordinates = np.empty((len(gradient), len(small)))
@@ -99,6 +107,11 @@ class _Stride:
         basis = np.hstack([turn[:, :rank] @ state.basis, turn[:, rank:]])
         return Subspace(basis, moved.weights, moved.rest)
 
+    def _inner(self, coefficients: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Return the Gram matrix of what coefficients (j, n) of the first n rows stand for."""
+        n = coefficients.shape[1]
+        return coefficients @ self.gram[:n, :n] @ coefficients.T
+
     def _finish(self, state: Subspace, iterates: list[Subspace]) -> None:
         """Carry the last iterate and the sum of those before back into d dimensions."""
         walk = self.walk
@@ -125,7 +138,7 @@ class _Stride:
         )
         if not len(factor):
             return Subspace(factor, np.zeros(0), rest)
-        values, vectors = np.linalg.eigh(factor @ self.gram @ factor.T)
+        values, vectors = np.linalg.eigh(self._inner(factor))
         kept = np.flatnonzero(values > 1e-14 * values[-1])[::-1][: self.walk.average.max_rank]
         turn = (vectors[:, kept] / np.sqrt(values[kept])).T
         return Subspace(turn @ factor, values[kept] + rest, rest)
