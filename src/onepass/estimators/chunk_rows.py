@@ -65,8 +65,8 @@ class ChunkRows:
 
     @cached_property
     def gram(self) -> NDArray[np.float64]:
-        """The products (b, b) of the rows with each other."""
-        gram = self._as_they_are
+        """The products (b, b) of what is learned from with each other."""
+        gram = self.products
         along = self.rows @ self.offset
         gram = gram - along[:, None] - along + self.offset @ self.offset
         return self.root[:, None] * gram * self.root
@@ -74,7 +74,7 @@ class ChunkRows:
     @cached_property
     def left(self) -> float:
         """The least share of its energy that taking the offset away has left of a row."""
-        before, after = self.root**2 * self._as_they_are.diagonal(), self.gram.diagonal()
+        before, after = self.root**2 * self.products.diagonal(), self.gram.diagonal()
         some = (before > 0.0) | (after != 0.0)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             return float((after[some] / before[some]).min(initial=1.0))
@@ -97,7 +97,7 @@ class ChunkRows:
         return Block((part - self.offset).astype(part.dtype), mixing)
 
     @cached_property
-    def _as_they_are(self) -> NDArray[np.float64]:
-        """The products (b, b) of the rows, nothing taken away."""
+    def products(self) -> NDArray[np.float64]:
+        """The products (b, b) of the rows with each other, nothing taken away."""
         gram = self.rows @ self.rows.T
         return np.asarray(gram.toarray() if issparse(gram) else gram, dtype=np.float64)

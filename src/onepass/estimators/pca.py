@@ -143,7 +143,7 @@ class PCA(Estimator):
         """Return averaged Capped MSG with steps of some scale."""
         d = plan.d
         rule = Rule(k, d, cap=min(d, k + 4))
-        average = Average(d, min(d, k + 16), plan.dtype)
+        average = Average(d, min(d, k + 24), plan.dtype)
         walk = Walk(rule, AdaGradNorm(scale), plan.batch, plan.dtype, average)
         return Challenger(walk, scale)
 

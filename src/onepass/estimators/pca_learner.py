@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.estimators.captured import first_scores
+from onepass.estimators.captured import scores_from
 from onepass.estimators.challenger import Challenger
 from onepass.estimators.checking import check_spread
 from onepass.estimators.chunk_rows import ChunkRows, energies_about
@@ -126,16 +126,16 @@ class PCALearner(Learner):
         scatter = float(energy.sum()) - self.mean.weight * float(moved @ moved)
         check_spread(self.second.energy + scatter, self.mean.weight, rows, self.plan.center)
         self.second.add_energy(scatter)
+        narrow = shifted.astype(self.plan.dtype, copy=False)
+        chunk = ChunkRows(narrow, self.mean.vector - shift, np.sqrt(weights))
         busy = [c.walk for c in self.challengers if c.learns_from(self.chunks)]
         if busy:
-            narrow = shifted.astype(self.plan.dtype, copy=False)
-            offset = self.mean.vector - shift if self.plan.center else np.zeros(self.plan.d)
-            stride(busy, ChunkRows(narrow, offset, np.sqrt(weights)), self.plan.block_rows)
+            stride(busy, chunk, self.plan.block_rows)
         self.second.update(rows, weights, before, self.mean, shifted=shifted)
         if captured:
             self._validate(captured, energy)
         if before.weight == 0.0:
-            self.score.add(*first_scores(rows, weights, self.k, self.plan.center))
+            self.score.add(*scores_from(chunk.products, weights, self.k, self.plan.center))
         if self.plan.center and before.weight > 0.0:
             self.drift.add(self.mean.vector - before.vector)
         self.chunks += 1
