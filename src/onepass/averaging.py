@@ -39,6 +39,10 @@ class Average:
         """Return k leading directions of what was merged so far, or None if there are fewer."""
         return self._sum.basis[:k] if self._sum.rank >= k else None
 
+    def directions(self, k: int) -> NDArray[np.floating]:
+        """Return the leading directions of the average, at most k, orthonormal."""
+        return orthonormal(self._merged().basis[:k])
+
     def value(self) -> Subspace:
         """Return the average."""
         total, count = self._merged(), self.count or 1.0

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import onepass
+from onepass.sources.synthetic import StudentT
 
 NAMES = ["PCA", "MSG", "CappedMSG", "MEG", "Incremental", "Oja", "Grouse", "ERM"]
 
@@ -50,3 +51,18 @@ def test_a_grown_cap_is_kept():
     young = onepass.CappedMSG(2, max_rank="auto").fit(rng.normal(size=(30, 30)))
     assert grown.max_rank_ > young.max_rank_
     assert onepass.merge(young, grown).max_rank_ == grown.max_rank_
+
+
+@pytest.mark.parametrize("tree", [False, True])
+def test_many_short_parts_of_heavy_tails_are_as_good_as_one_pass(tree):
+    """Every part ends with an iterate that has learned from all of it, and it counts."""
+    population = StudentT(np.r_[np.full(4, 4.0), np.ones(76)], 3.0)
+    X = population.sample(32 * 256, np.random.default_rng(3001))
+    whole = onepass.PCA(4).fit(X)
+    parts = [onepass.PCA(4).fit(part) for part in np.array_split(X, 32)]
+    while tree and len(parts) > 1:
+        parts = [onepass.merge(*parts[i : i + 2]) for i in range(0, len(parts), 2)]
+    merged = onepass.merge(*parts) if len(parts) > 1 else parts[0]
+    assert whole.expert_.name == merged.expert_.name == "average"
+    losses = [onepass.metrics.suboptimality(m.components_, population) for m in (merged, whole)]
+    assert losses[0] < 1.25 * losses[1]

@@ -201,3 +201,27 @@ def test_captured_is_there_for_few_rows_already(kind, as_sparse, center):
     share = wanted.sum() / ((second - mean) ** 2).sum()
     assert model.captured_.mean == pytest.approx(share, rel=1e-9)
     assert 0.0 < model.captured_.standard_error < 0.1
+
+
+@pytest.mark.parametrize("d", [5, 1500])
+@pytest.mark.parametrize("n", [1, 7, 300, 700])
+@pytest.mark.parametrize("k", [1, 2])
+def test_rows_that_are_all_the_same_span_nothing(n, d, k):
+    X = np.tile(np.linspace(0.1, 1e8 / 3, d), (n, 1))
+    with pytest.warns(UserWarning, match=f"{n} rows span 0 directions only"):
+        model = PCA(k).fit(X)
+    assert model.explained_variance_.tolist() == [0.0]
+
+
+@pytest.mark.parametrize("d", [5, 1500])
+@pytest.mark.parametrize("k", [2, 0.9])
+@pytest.mark.parametrize("scale", [1e-153, 1e-160, 1e-300])
+def test_squares_that_are_lost_are_an_error(k, d, scale):
+    X = scale / d * np.random.default_rng(0).normal(size=(400, d))
+    with pytest.raises(ValueError, match="multiply X by a large number"):
+        PCA(k).fit(X)
+
+
+def test_components_by_share_have_an_expert_without_evidence():
+    expert = PCA(0.9).fit(np.random.default_rng(0).normal(size=(300, 10))).expert_
+    assert (expert.name, expert.evidence, expert.segments) == ("sketch", 0.0, 0)

@@ -101,11 +101,21 @@ def first_scores(
     half = rows.shape[0] // 2
     if half <= k:
         return np.zeros(0), np.zeros(0)
-    share = weights[:half] / weights[:half].sum()
-    if center and not issparse(rows):
-        rows = rows - share @ rows[:half]  # so that a far mean does not cost digits below
+    if center and not issparse(rows):  # so that a far mean does not cost digits
+        rows = rows - weights[:half] @ rows[:half] / weights[:half].sum()
     inner = rows @ rows.T
     inner = np.asarray(inner.toarray() if issparse(inner) else inner, dtype=np.float64)
+    return scores_from(inner, weights, k, center)
+
+
+def scores_from(
+    inner: NDArray[np.float64], weights: NDArray[np.float64], k: int, center: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what `first_scores` does, from the products (b, b) of rows that are not far away."""
+    half = len(inner) // 2
+    if half <= k:
+        return np.zeros(0), np.zeros(0)
+    share = weights[:half] / weights[:half].sum()
     if center:
         across = inner[:, :half] @ share
         inner = inner - across[:, None] - across + share @ across[:half]

@@ -10,8 +10,10 @@ from onepass.estimators.validation import Validation
 from onepass.estimators.walk import Walk
 
 # Chunks after which a challenger that does not convince learns ever more seldom, from about half as
-# many whenever the stream doubles; and the same for one that is worse beyond doubt.
-PATIENCE, LITTLE_PATIENCE = 64, 4
+# many whenever the stream doubles. One that is worse beyond doubt learns from one chunk whenever
+# the stream has become four times as long.
+PATIENCE = 64
+SELDOM = 4  # of so many chunks, one is scored where it is worse beyond doubt
 
 
 class Challenger:
@@ -35,18 +37,22 @@ class Challenger:
         self.validation = Validation()
         self.answer: NDArray[np.floating] | None = None  # directions (k, d) when last asked
         self.answered = -1  # the steps that the walk had taken then
+        self.counted = 0  # the steps that it had taken when its last iterate was counted
 
     def copy(self) -> Challenger:
         """Return a challenger that goes on by itself."""
         twin = Challenger(self.walk.copy(), self.step_scale)
         twin.validation = self.validation.copy()
         twin.answer, twin.answered = self.answer, self.answered
+        twin.counted = self.counted
         return twin
 
     def directions(self) -> NDArray[np.floating]:
         """Return the leading directions (k, d) of the average."""
         assert self.walk.average is not None
-        return rounding.top(self.walk.average.value(), self.walk.rule.k)
+        k = self.walk.rule.k
+        found = self.walk.average.directions(k)
+        return found if len(found) == k else rounding.top(self.walk.average.value(), k)
 
     def ask(self) -> NDArray[np.floating]:
         """Return the directions (k, d), found anew only if there is something new."""
@@ -58,8 +64,13 @@ class Challenger:
         """Whether it is worth the time to learn from a chunk of some number."""
         if self.validation.convincing():
             return True
-        patience = LITTLE_PATIENCE if self.validation.hopeless() else PATIENCE
-        return chunk % 2 ** (chunk // patience).bit_length() == 0
+        if self.validation.hopeless():
+            return chunk % 4 ** (((chunk - 1).bit_length() + 1) // 2) == 0
+        return chunk % 2 ** (chunk // PATIENCE).bit_length() == 0
+
+    def scored_on(self, chunk: int) -> bool:
+        """Whether it is worth the time to score it on a chunk of some number."""
+        return chunk % SELDOM == 0 or not self.validation.hopeless()
 
     def fade(self, factor: float) -> None:
         """Let everything so far count less."""
@@ -67,7 +78,16 @@ class Challenger:
         self.validation.fade(factor)
 
     def merge(self, other: Challenger) -> None:
-        """Include the rows of another challenger with the same steps."""
-        self.walk.merge(other.walk)
+        """Include the rows of another challenger with the same steps.
+
+        Where a walk ends, its last iterate counts too: it has learned from all rows, and the first
+        one, which is zero, from none.
+        """
+        theirs = other.walk.copy()
+        for walk, counted in ((self.walk, self.counted), (theirs, other.counted)):
+            if walk.steps_taken > counted:
+                walk.count_last()
+        self.walk.merge(theirs)
+        self.counted = self.walk.steps_taken
         self.validation.merge(other.validation)
         self.answer = None

@@ -14,6 +14,8 @@ from onepass.frames import LARGEST
 from onepass.sources import Source
 from onepass.sources.finite import first_masked
 
+SMALLEST = 1e-303  # energy of a row on average from which on steps stay in range
+
 
 def is_source(X: Any) -> bool:
     """Whether X gives blocks of rows rather than being one."""
@@ -120,6 +122,21 @@ def check_finite(X: Any, first: int, estimator: Any = None, name: str = "X") -> 
             "out or fill the gaps first"
         )
     return X
+
+
+def check_spread(energy: float, weight: float, rows: Any, center: bool) -> None:
+    """Refuse rows that differ, from each other or from zero, by so little that squares are lost.
+
+    `energy` is the scatter of all rows of some weight so far, `rows` are the last of them.
+    """
+    if energy >= SMALLEST * weight:
+        return
+    spread = rows.max(axis=0) - rows.min(axis=0) if center else abs(rows)
+    if spread.max() > 0.0:
+        raise ValueError(
+            f"the rows of X differ by less than {np.sqrt(SMALLEST):.0g}, and the squares of such "
+            "numbers are out of range: multiply X by a large number"
+        )
 
 
 def check_weights(sample_weight: Any, n: int) -> NDArray[np.float64] | None:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.estimators.captured import first_scores
+from onepass.estimators.checking import check_spread
 from onepass.estimators.learner import Learner
 from onepass.estimators.plan import Plan
 from onepass.moments import WholeMoment
@@ -65,3 +66,4 @@ class MomentLearner(Learner):
                 inner = block.inner(self.judges)
                 self.score.add(np.einsum("ij,ij->i", inner, inner), energy)
         self.second.update(rows, weights, before, self.mean)
+        check_spread(self.second.energy, self.mean.weight, rows, self.plan.center)

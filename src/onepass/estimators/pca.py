@@ -143,7 +143,7 @@ class PCA(Estimator):
         """Return averaged Capped MSG with steps of some scale."""
         d = plan.d
         rule = Rule(k, d, cap=min(d, k + 4))
-        average = Average(d, min(d, 2 * k + 16), plan.dtype)
+        average = Average(d, min(d, k + 24), plan.dtype)
         walk = Walk(rule, AdaGradNorm(scale), plan.batch, plan.dtype, average)
         return Challenger(walk, scale)
 
@@ -170,7 +170,13 @@ class PCA(Estimator):
 
     def _warn(self) -> None:
         """Warn where there are fewer components than asked for."""
-        if not self._by_share() and self.n_components_ < self.n_components:
+        if self.explained_variance_[0] == 0.0:
+            warnings.warn(
+                f"{self.n_samples_seen_} rows span 0 directions only: nothing varies, and the one "
+                "component stands for any direction",
+                stacklevel=3,
+            )
+        elif not self._by_share() and self.n_components_ < self.n_components:
             warnings.warn(
                 f"{self.n_samples_seen_} rows span {self.n_components_} directions only: there are "
                 f"{self.n_components_} components, not n_components={self.n_components}",
@@ -205,5 +211,5 @@ class PCA(Estimator):
         """Which of the two estimates answered, and with what evidence."""
         learner = self._settled()
         if self._by_share():
-            return Expert("sketch", float("nan"), 0, float("nan"), float("nan"))
+            return Expert("sketch", 0.0, 0, 0.0, 0.0)
         return learner.verdict()

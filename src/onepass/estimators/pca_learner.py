@@ -13,13 +13,15 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
-from onepass.estimators.captured import first_scores
+from onepass.estimators.batch_strides import stride
+from onepass.estimators.captured import scores_from
 from onepass.estimators.challenger import Challenger
+from onepass.estimators.checking import check_spread
+from onepass.estimators.chunk_rows import ChunkRows, energies_about
 from onepass.estimators.learner import Learner
 from onepass.estimators.plan import Plan
-from onepass.estimators.published import publish
+from onepass.estimators.published import principal
 from onepass.estimators.validation import DRIFTING, Drift, Expert
 from onepass.estimators.walk import Walk
 from onepass.moments import Mean, WholeMoment
@@ -27,13 +29,6 @@ from onepass.moments import Mean, WholeMoment
 ASK_AFTER = 1.15  # growth of the stream after which all experts are asked anew
 AT_FIRST = 4  # times that directions are sought when there are none to start from
 BESIDE = 8  # directions beside the leading ones that are searched, so that these are found soon
-
-
-def row_energies(rows: Any) -> NDArray[np.float64]:
-    """Return the squared norms (b,) of rows, dense or sparse."""
-    if issparse(rows):
-        return np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64).ravel()
-    return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
 
 
 class PCALearner(Learner):
@@ -49,6 +44,7 @@ class PCALearner(Learner):
         At their beginning, for the same number of directions.
     """
 
+    notices = True
     second: WholeMoment
 
     def __init__(self, plan: Plan, second: WholeMoment, challengers: list[Challenger]) -> None:
@@ -93,7 +89,7 @@ class PCALearner(Learner):
         for ours, theirs in zip(self.challengers, other.challengers, strict=True):
             ours.merge(theirs)
         for which, *score in scores:
-            self.challengers[which].validation.add(*score)
+            self.challengers[which].validation.add_apart(*score)
         super().merge(other)
         self._ask()
         if self.plan.center and self.answers:
@@ -114,62 +110,60 @@ class PCALearner(Learner):
 
     def _absorb(self, rows: Any, weights: NDArray[np.float64]) -> None:
         before = self.mean.copy()
+        origin = self._origin(rows, weights, before)
+        # Sparse rows stay as they are: what is taken away from them is taken away in products.
+        implicit = self.plan.is_sparse or not self.plan.center
+        shift, shifted = (np.zeros(self.plan.d), rows) if implicit else (origin, rows - origin)
+        energy = weights * energies_about(shifted, origin - shift)
+        if not np.isfinite(energy.sum()):
+            raise FloatingPointError("A row is not finite, or too large")
         # Answers that come from another stream are of no use before there is a mean.
-        answers = self.answers if before.weight > 0.0 else []
-        captured = self._captured(answers, rows, weights, before)
+        captured: list[NDArray[np.float64] | None] = []
+        if before.weight > 0.0:
+            captured = self._captured(shifted, weights, before.vector - shift)
+        self._move_mean(shift, shifted, weights)
+        moved = self.mean.vector - origin
+        scatter = float(energy.sum()) - self.mean.weight * float(moved @ moved)
+        check_spread(self.second.energy + scatter, self.mean.weight, rows, self.plan.center)
+        self.second.add_energy(scatter)
+        narrow = shifted.astype(self.plan.dtype, copy=False)
+        chunk = ChunkRows(narrow, self.mean.vector - shift, np.sqrt(weights))
         busy = [c.walk for c in self.challengers if c.learns_from(self.chunks)]
-        energy = np.zeros(0)
-        if captured or not busy:
-            shifted = self._shifted(rows, before)
-            energy = weights * self._energies(rows, shifted, before)
         if busy:
-            self._learn(busy, rows, weights)
-        else:
-            self._pass_by(rows, shifted, weights, float(energy.sum()))
-        self.second.update(rows, weights, before, self.mean)
+            stride(busy, chunk, self.plan.block_rows)
+        self.second.update(rows, weights, before, self.mean, shifted=shifted)
         if captured:
             self._validate(captured, energy)
         if before.weight == 0.0:
-            self.score.add(*first_scores(rows, weights, self.k, self.plan.center))
+            self.score.add(*scores_from(chunk.products, weights, self.k, self.plan.center))
         if self.plan.center and before.weight > 0.0:
             self.drift.add(self.mean.vector - before.vector)
         self.chunks += 1
         if self.mean.weight >= ASK_AFTER * self.asked:
             self._ask()
         if self.chunks & (self.chunks - 1) == 0 and self.answers:
-            self.anchors = publish(self, self._believed(self.answers)).components
+            self.anchors = principal(self, self._believed(self.answers))
 
-    def _learn(self, walks: list[Walk], rows: Any, weights: NDArray[np.float64]) -> None:
-        """Let challengers learn from a chunk."""
-        for walk in walks:
-            walk.begin()
-        for block in self._blocks(rows, weights):
-            outcomes = [walk.advance(block) for walk in walks]
-            self.second.add_energy(float(outcomes[0].energy.sum()))
+    def _origin(self, rows: Any, weights: NDArray[np.float64], mean: Mean) -> NDArray[np.float64]:
+        """Return what rows are measured from: the mean before them, or their own if there is none.
 
-    def _shifted(self, rows: Any, mean: Mean) -> Any:
-        """Return rows minus a mean; sparse rows as they are."""
-        return rows - mean.vector if self.plan.center and not self.plan.is_sparse else rows
+        That is found by way of one of them, so that rows that are all the same leave nothing.
+        """
+        if not self.plan.center or mean.weight > 0.0:
+            return mean.vector
+        if self.plan.is_sparse:
+            return weights @ rows / weights.sum()
+        first = rows[0].astype(np.float64)
+        return first + weights @ (rows - first) / weights.sum()
 
-    def _energies(self, rows: Any, shifted: Any, mean: Mean) -> NDArray[np.float64]:
-        """Return the squared distances (b,) of rows to a mean."""
-        energies = row_energies(shifted)
-        if self.plan.center and self.plan.is_sparse:
-            inner = rows @ mean.vector
-            return np.maximum(energies - 2 * inner + mean.vector @ mean.vector, 0.0)
-        return energies
-
-    def _pass_by(self, rows: Any, shifted: Any, weights: NDArray, energy: float) -> None:
-        """Let the challenger miss a chunk of some energy: only mean and energy come along."""
-        before = self.mean.copy()
-        if not self.plan.center:
-            self.mean.weight += float(weights.sum())
-        elif self.plan.is_sparse:
-            self.mean.update(0.0, rows, weights)
+    def _move_mean(
+        self, shift: NDArray[np.float64], shifted: Any, weights: NDArray[np.float64]
+    ) -> None:
+        """Let the mean come along."""
+        if self.plan.center:
+            self.mean.update(shift, shifted, weights)
         else:
-            self.mean.update(before.vector, shifted, weights)
-        moved = self.mean.vector - before.vector
-        self.second.add_energy(energy - self.mean.weight * float(moved @ moved))
+            self.mean.weight += float(weights.sum())
 
     def _fade(self, factor: float) -> None:
         super()._fade(factor)
@@ -179,22 +173,31 @@ class PCALearner(Learner):
         self.asked *= factor
 
     def _captured(
-        self, answers: list[NDArray], rows: Any, weights: NDArray[np.float64], mean: Mean
-    ) -> list[NDArray[np.float64]]:
-        """Return the energies (b,) of rows in the directions of each answer."""
-        if not answers:
-            return []
-        directions = np.vstack(answers)
-        inner = np.asarray(rows @ directions.T, dtype=np.float64) - directions @ mean.vector
-        energies = (inner * inner).reshape(len(weights), len(answers), -1).sum(axis=2)
-        return list(weights * energies.T)
+        self, shifted: Any, weights: NDArray[np.float64], offset: NDArray[np.float64]
+    ) -> list[NDArray[np.float64] | None]:
+        """Return the energies (b,) of rows minus an offset in the directions of each answer.
 
-    def _validate(self, captured: list[NDArray], energy: NDArray[np.float64]) -> None:
-        """Score all answers on rows that they had not seen."""
+        None stands for that of a challenger which it is not worth the time to score.
+        """
+        if not self.answers:
+            return []
+        scored = [True, *(c.scored_on(self.chunks) for c in self.challengers)]
+        directions = np.vstack([a for a, asked in zip(self.answers, scored, strict=True) if asked])
+        inner = np.asarray(shifted @ directions.T, dtype=np.float64) - directions @ offset
+        energies = iter(
+            weights * (inner * inner).reshape(len(weights), sum(scored), -1).sum(axis=2).T
+        )
+        return [next(energies) if asked else None for asked in scored]
+
+    def _validate(
+        self, captured: list[NDArray[np.float64] | None], energy: NDArray[np.float64]
+    ) -> None:
+        """Score answers on rows that they had not seen."""
         self.score.add(np.minimum(self._believed(captured), energy), energy)
-        total = float(energy.sum())
+        total, incumbent = float(energy.sum()), captured[0]
         for challenger, ours in zip(self.challengers, captured[1:], strict=True):
-            challenger.validation.add(float((ours - captured[0]).sum()), total, self.chunks)
+            if ours is not None and incumbent is not None:
+                challenger.validation.add(float((ours - incumbent).sum()), total, self.chunks)
 
     def _scores_on(self, other: PCALearner) -> list[tuple[int, float, float, float, int]]:
         """Score all answers on the rows of another stream, which they have not seen.
@@ -208,7 +211,7 @@ class PCALearner(Learner):
             for answer in self.answers or [np.zeros((0, self.plan.d))]
         )
         chunks = min(self.chunks, other.chunks)
-        share, counts = chunks / max(other.chunks, 1), self.chunks**0.75 / max(chunks, 1) ** 0.25
+        share, counts = chunks / max(other.chunks, 1), float(np.sqrt(self.chunks / max(chunks, 1)))
         energy = share * other.second.energy
         return [
             (which, share * (ours - incumbent), energy, counts, chunks)
@@ -224,7 +227,7 @@ class PCALearner(Learner):
         chunk = self.plan.chunk_rows * self.second.energy / max(self.mean.weight, 1.0)
         energy = max(float(between @ between), chunk)
         for challenger, ours in zip(self.challengers, others, strict=True):
-            challenger.validation.add(ours - incumbent, energy, self.chunks)
+            challenger.validation.add_apart(ours - incumbent, energy, self.chunks)
 
     def _ask(self) -> None:
         """Ask all experts for their directions, to score further rows by."""

@@ -57,6 +57,13 @@ def publish(learner: Learner, directions: NDArray[np.floating]) -> Published:
     return Published(components, explained, total, noise, degrees)
 
 
+def principal(learner: Learner, directions: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Return about the components that directions (k, d) will be published as: (k, d)."""
+    matrix = learner.second.compress(directions.astype(np.float64, copy=False), None)
+    turned = np.linalg.eigh(matrix)[1].T[::-1] @ directions
+    return signed(turned, learner.anchors).astype(directions.dtype, copy=False)
+
+
 def signed(components: NDArray[np.float64], anchors: NDArray[np.floating]) -> NDArray[np.float64]:
     """Return components (k, d) with signs that do not depend on how they were computed.
 

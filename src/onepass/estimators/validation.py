@@ -33,7 +33,8 @@ class Expert:
         The second moment of the rows, or an average of Capped MSG iterates.
     evidence : float
         By how many standard errors the average was better on rows not yet learned from: the lesser
-        of its two scores; NaN while there are too few segments.
+        of its two scores; NaN while there are too few segments. This and what follows is 0 where
+        no average is kept, because the number of components is to be found.
     segments : int
         How many segments the evidence is from.
     drift : float
@@ -67,14 +68,22 @@ class Validation:
         twin.__dict__.update(self.__dict__)
         return twin
 
-    def add(self, gain: float, energy: float, time: float, chunks: float = 1.0) -> None:
-        """Add a chunk, or several, of some energy of which the challenger captured `gain` more."""
+    def add(self, gain: float, energy: float, time: float) -> None:
+        """Add the next chunk, of some energy of which the challenger captured `gain` more."""
+        self.recent = self.recent + time**RECENT * self.add_apart(gain, energy, time)
+
+    def add_apart(
+        self, gain: float, energy: float, counts: float, chunks: float = 1.0
+    ) -> NDArray[np.float64]:
+        """Add a chunk, or several at once, that came at no time of this stream; return its score.
+
+        It counts that much in the evidence, and nothing in what was recent.
+        """
         if energy <= 0.0:
-            return
+            return np.zeros(2)
         self.unit = self.unit or energy / max(chunks, 1.0)
         score = np.array([gain / self.unit, chunks * gain / energy])
-        self.current = self.current + time * score
-        self.recent = self.recent + time**RECENT * score
+        self.current = self.current + counts * score
         self.added += 1
         if self.added % self.length == 0:
             self.segments = np.vstack([self.segments, self.current])
@@ -83,6 +92,7 @@ class Validation:
                 self.segments = self.segments[0::2] + self.segments[1::2]
                 self.length *= 2
             self._judge()
+        return score
 
     def fade(self, factor: float) -> None:
         """Let everything so far count less."""
@@ -118,11 +128,11 @@ class Validation:
 
     def convincing(self) -> bool:
         """Whether the challenger is better beyond doubt."""
-        return self.evidence > SURE and self.recent.min() > 0.0
+        return self.evidence > SURE and self.recent.min() >= 0.0
 
     def hopeless(self) -> bool:
         """Whether the challenger is worse beyond doubt."""
-        return max(self.scores) < -SURE and self.recent.max() < 0.0
+        return max(self.scores) < -SURE and self.recent.max() <= 0.0
 
     def _judge(self) -> None:
         """Work the scores out."""

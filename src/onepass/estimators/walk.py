@@ -115,11 +115,20 @@ class Walk:
         self.trusted += -(-len(block) // size)
         return outcomes
 
+    def next_step(self, norm: float) -> float:
+        """Return the size of the next step, whose gradient has some norm."""
+        return float(self._steps(np.array([norm]))[0])
+
     def fade(self, factor: float) -> None:
         """Let everything so far count less."""
         self.gradients *= float(np.sqrt(factor))
         if self.average is not None:
             self.average.fade(factor)
+
+    def count_last(self) -> None:
+        """Count the current iterate in the average."""
+        assert self.average is not None
+        self.average.add([self.iterate()], 1)
 
     def merge(self, other: Walk) -> None:
         """Include another walk, on other rows: averages of feasible iterates are feasible."""

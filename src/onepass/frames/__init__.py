@@ -22,7 +22,7 @@ from onepass.frames.frame import (
     find_frame,
     underflow,
 )
-from onepass.frames.gram import mix, sparse_gram
+from onepass.frames.gram import mix, products_of_sparse, sparse_gram
 from onepass.frames.room import Room
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "carry_sparse",
     "find_frame",
     "mix",
+    "products_of_sparse",
     "sparse_gram",
     "underflow",
 ]

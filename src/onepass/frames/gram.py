@@ -6,6 +6,8 @@ sure that it is orthonormal; without a look at it now and then, rounding would a
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -69,12 +71,24 @@ def sparse_gram(basis: NDArray, block: Block, room: Room) -> NDArray[np.float64]
     return gram
 
 
+def products_of_sparse(rows: Any) -> NDArray[np.float64]:
+    """Return the inner products (b, b) of the rows of a CSR array."""
+    lower = np.empty((rows.shape[0],) * 2)
+    counters = np.zeros((2, rows.shape[1]), np.int64)
+    gram_of_rows(rows.indptr, rows.indices, rows.data, counters, lower)
+    return _whole(lower)
+
+
+def _whole(gram: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a symmetric matrix from its lower triangle."""
+    lower = np.tril(gram)
+    return lower + np.tril(lower, -1).T
+
+
 def mix(gram: NDArray[np.float64], m: int, mixing: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the Gram matrix of [U; mixing @ rows] from the lower triangle of that of [U; rows]."""
     mixed = np.zeros((m + len(mixing),) * 2)
     mixed[:m, :m] = gram[:m, :m]
     mixed[m:, :m] = mixing @ gram[m:, :m]
-    lower = np.tril(gram[m:, m:])
-    of_rows = lower + np.tril(lower, -1).T
-    mixed[m:, m:] = mixing @ of_rows @ mixing.T
+    mixed[m:, m:] = mixing @ _whole(gram[m:, m:]) @ mixing.T
     return mixed

@@ -46,7 +46,7 @@ class Room:
         size = count * like.shape[1]
         if self._arrays[0].size < size or self._arrays[0].dtype != like.dtype:
             self._arrays[0] = np.empty(size, like.dtype)
-        return self._arrays[0].reshape(-1)[:size].reshape(-1, count)
+        return self._arrays[0].reshape(-1)[:size].reshape(like.shape[1], count)
 
     def counters(self, d: int) -> NDArray[np.int64]:
         """Return zeros of shape (2, d), which whoever uses them leaves as such."""

@@ -10,10 +10,9 @@ from scipy.linalg import eigh
 from scipy.linalg.blas import dsymm, dsyr, dsyrk
 from scipy.sparse import issparse
 
-from onepass.kernels.orthonormal import orthonormal
 from onepass.moments.mean import Mean
 from onepass.moments.moment import WholeMoment
-from onepass.moments.products import mean_step
+from onepass.moments.nystroem import nystroem
 
 QUICK = 64  # up to so many columns all eigenvectors cost nothing
 
@@ -72,14 +71,20 @@ class ExactMoment(WholeMoment):
         before: Mean,
         after: Mean,
         held: NDArray[np.floating] | None = None,
+        shifted: Any = None,
     ) -> None:
-        rows = (rows.toarray() if issparse(rows) else rows).astype(np.float64, copy=False)
-        if self.center:
-            rows = rows - weights @ rows / weights.sum()
-            self._add(mean_step(before, after))
+        if shifted is None or issparse(shifted):
+            shifted = (rows.toarray() if issparse(rows) else rows).astype(np.float64, copy=False)
+            if self.center:
+                near = before.vector if before.weight > 0.0 else shifted[0]
+                shifted = shifted - near
+        shifted = shifted.astype(np.float64, copy=False)
+        total = weights @ shifted
         if not (weights == 1.0).all():
-            rows = np.sqrt(weights)[:, None] * rows
-        dsyrk(1.0, rows.T, beta=1.0, c=self._matrix, overwrite_c=True)
+            shifted = np.sqrt(weights)[:, None] * shifted
+        dsyrk(1.0, shifted.T, beta=1.0, c=self._matrix, overwrite_c=True)
+        if self.center:  # about the mean after the rows it is less than about the one before
+            dsyr(-1.0, total / np.sqrt(after.weight), a=self._matrix, overwrite_a=True)
 
     def merge(
         self,
@@ -91,7 +96,7 @@ class ExactMoment(WholeMoment):
         if self.center:
             self._add(between)
 
-    def compress(self, directions: NDArray[np.floating], mean: Mean) -> NDArray[np.float64]:
+    def compress(self, directions: NDArray[np.floating], mean: Mean | None) -> NDArray[np.float64]:
         return directions @ self._times(directions.astype(np.float64, copy=False)).T
 
     def leading(
@@ -106,20 +111,12 @@ class ExactMoment(WholeMoment):
                 self._matrix, lower=False, subset_by_index=few, check_finite=False
             )
         else:
-            values, vectors = self._iterated(start.astype(np.float64))
+            found = start.astype(np.float64)
+            product = self._times(found)
+            better = nystroem(product, product @ found.T, k)
+            return better.basis.astype(self.dtype, copy=False), better.weights
         leading = np.ascontiguousarray(vectors.T[::-1][:k], dtype=self.dtype)
         return leading, values[::-1][:k].clip(min=0.0)
-
-    def _iterated(
-        self, found: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return eigenvalues and -vectors (d, j), ascending, after a power step."""
-        product = self._times(found)
-        size = np.abs(product).max(initial=0.0)
-        if size > 0.0:
-            found = np.asarray(orthonormal(product / size), dtype=np.float64)
-        values, turn = np.linalg.eigh(found @ self._times(found).T)
-        return values, found.T @ turn
 
     def _times(self, directions: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ``directions @ matrix`` for rows (j, d)."""

@@ -45,11 +45,14 @@ class Moment(ABC):
         before: Mean,
         after: Mean,
         held: NDArray[np.floating] | None = None,
+        shifted: Any = None,
     ) -> None:
         """Include rows of shape (b, d), dense or sparse, seen between two means.
 
-        Their energy has been added already. `held` are the orthonormal directions (m, d) that an
-        algorithm holds after it has learned from them, for a moment that looks along these only.
+        Their energy has been added already. `shifted` are the same rows minus the mean before them,
+        or minus something near if they are the first, where somebody has them at hand. `held` are
+        the orthonormal directions (m, d) that an algorithm holds after it has learned from them,
+        for a moment that looks along these only.
         """
 
     @abstractmethod
@@ -62,8 +65,12 @@ class Moment(ABC):
         """Include the rows of another one; `between` is the row (d,) that the two means add."""
 
     @abstractmethod
-    def compress(self, directions: NDArray[np.floating], mean: Mean) -> NDArray[np.float64]:
-        """Return ``directions @ S @ directions.T`` for orthonormal rows (j, d) and their `mean`."""
+    def compress(self, directions: NDArray[np.floating], mean: Mean | None) -> NDArray[np.float64]:
+        """Return ``directions @ S @ directions.T`` for orthonormal rows (j, d).
+
+        A moment that has to look for what it has not seen needs the `mean` of the rows for that,
+        and leaves it out without one.
+        """
 
     def add_energy(self, energy: float, captured: float = 0.0) -> None:
         """Count the energy of rows, and how much of it was captured before learning from them."""

@@ -54,7 +54,9 @@ class Sample:
     def limit(self, room: int) -> None:
         """Keep at most `room` rows from now on."""
         self.room = min(self.room, room)
-        self._thin()
+        while len(self.weights) > self.room:
+            self.rows, self.weights = self.rows[::2].copy(), self.weights[::2].copy()
+            self._stride *= 2
 
     def add(self, rows: Any, weights: NDArray[np.float64]) -> None:
         """Let rows of shape (b, d) pass by."""
@@ -66,17 +68,16 @@ class Sample:
         self._append(rows, weights)
 
     def _append(self, rows: Any, weights: NDArray[np.float64]) -> None:
-        """Append rows as far as there is room."""
+        """Append rows as far as there is room, every other one left out until there is."""
+        kept, had = slice(None), len(self.weights)
+        while had + len(weights) > self.room:
+            rows, weights = rows[had % 2 :: 2], weights[had % 2 :: 2]
+            had = (had + 1) // 2
+            self._stride *= 2
+            kept = slice(None, None, (kept.step or 1) * 2)
         if self.rows is None:
             self.rows, self.weights = rows.copy(), weights.copy()
         else:
             stack = sparse.vstack if sparse.issparse(rows) else np.vstack
-            self.rows = stack([self.rows, rows])
-            self.weights = np.concatenate([self.weights, weights])
-        self._thin()
-
-    def _thin(self) -> None:
-        """Leave every other row out until there is room."""
-        while len(self.weights) > self.room:
-            self.rows, self.weights = self.rows[::2].copy(), self.weights[::2].copy()
-            self._stride *= 2
+            self.rows = stack([self.rows[kept], rows])
+            self.weights = np.concatenate([self.weights[kept], weights])

@@ -7,19 +7,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dpotrf, dtrtrs
 from scipy.sparse import issparse
 
 from onepass.kernels.orthonormal import orthonormal
 from onepass.moments.mean import Mean
 from onepass.moments.moment import WholeMoment
-from onepass.moments.products import in_range, mean_step, multiply
+from onepass.moments.nystroem import nystroem
+from onepass.moments.products import in_range, leading_of_rows, mean_step, multiply
 from onepass.moments.sample import Sample
 from onepass.subspace import Subspace, add_up
 
 NEGLIGIBLE = 1e-9  # part of directions outside of a sketch that is rounding
-# Ratio of the least to the largest variance below which rounding leaves eigenvectors skew.
-ROUGH = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 1e-2}
+FEW_ROWS = 256  # up to so many first rows, their Gram matrix is the quickest way to a sketch
 FRESH = 4  # new directions that every update of a sketch looks into
 
 
@@ -91,12 +90,12 @@ class SketchedMoment(WholeMoment):
         """Keep no more rows than directions from now on, so that it is quick to send."""
         self._sample.limit(self.max_rank)
 
-    def compress(self, directions: NDArray[np.floating], mean: Mean) -> NDArray[np.float64]:
+    def compress(self, directions: NDArray[np.floating], mean: Mean | None) -> NDArray[np.float64]:
         basis = self._sketch.basis.astype(np.float64)
         inside = directions @ basis.T
         seen = (inside * self._sketch.weights) @ inside.T
         rows, weights = self._sample.rows, self._sample.weights
-        if rows is None:
+        if rows is None or mean is None:
             return seen
         if self.center and not issparse(rows):
             rows = rows - mean.vector
@@ -119,13 +118,16 @@ class SketchedMoment(WholeMoment):
         before: Mean,
         after: Mean,
         held: NDArray[np.floating] | None = None,
+        shifted: Any = None,
     ) -> None:
         self._updates += 1
         self._sample.add(rows, weights)
         step = np.zeros(0)
         if self.center:
             step = mean_step(before, after)
-            if not issparse(rows):  # products with a far mean would lose the digits that matter
+            if shifted is not None:
+                rows = shifted.astype(rows.dtype, copy=False)
+            elif not issparse(rows):  # products with a far mean would lose the digits that matter
                 rows = rows - (weights @ rows / weights.sum()).astype(rows.dtype)
         self._power_step(rows, weights, step)
 
@@ -133,12 +135,16 @@ class SketchedMoment(WholeMoment):
         """Replace the sketch by one step of the power iteration on itself plus the rows."""
         dtype, sketch = self._sketch.basis.dtype, self._sketch
         rows = in_range(rows)
+        if not sketch.rank and not step.size and rows.shape[0] <= FEW_ROWS:
+            new = leading_of_rows(rows, weights, self.center, self.max_rank)
+            self._sketch = Subspace(new.basis.astype(dtype, copy=False), new.weights)
+            return
         directions, held = self._directions(rows, weights)
         for _ in range(1 if sketch.rank else 3):
             product, core = multiply(directions, rows, weights, self.center, step)
             product += held[:, None].astype(product.dtype) * directions
             core.flat[:: len(core) + 1] += held
-            new = _nystroem(product, core, self.max_rank)
+            new = nystroem(product, core, self.max_rank)
             if not sketch.rank:
                 directions, held = new.basis, np.zeros(new.rank)
         self._sketch = Subspace(new.basis.astype(dtype, copy=False), new.weights)
@@ -171,26 +177,3 @@ def _signs(rows: int, columns: int, which: int) -> NDArray[np.float64]:
     """Return a matrix of signs, another one for every `which`."""
     start = np.arange(rows)[:, None] * 997 + which * 7919
     return _all_signs()[(start + np.arange(columns)) % 2**16]
-
-
-def _nystroem(product: NDArray, core: NDArray[np.float64], max_rank: int) -> Subspace:
-    """Return product' core^-1 product in eigenvectors, for product of shape (j, d)."""
-    if not np.trace(core) > 0.0:  # rows without any spread
-        return Subspace.empty(product.shape[1], dtype=product.dtype)
-    cut = float(np.finfo(product.dtype).eps) ** 0.75
-    root, info = dpotrf(core, lower=1, clean=1)
-    pivots = root.diagonal() ** 2
-    if info == 0 and pivots.min(initial=np.inf) > cut * pivots.max(initial=0.0):
-        root = dtrtrs(root, np.eye(len(root)), lower=1)[0]
-    else:
-        values, vectors = np.linalg.eigh(core)
-        kept = values > cut * values[-1]
-        root = (vectors[:, kept] / np.sqrt(values[kept])).T
-    factor = root.astype(product.dtype) @ product
-    values, vectors = np.linalg.eigh((factor @ factor.T).astype(np.float64))
-    kept = np.flatnonzero(values > cut * values[-1])[::-1][:max_rank]
-    turn = (vectors[:, kept] / np.sqrt(values[kept])).T.astype(product.dtype)
-    basis = turn @ factor
-    if values[kept[-1]] < ROUGH[product.dtype] * values[-1]:
-        basis = orthonormal(basis)
-    return Subspace(basis, values[kept])

@@ -81,6 +81,7 @@ class TrackedMoment(Moment):
         before: Mean,
         after: Mean,
         held: NDArray[np.floating] | None = None,
+        shifted: Any = None,
     ) -> None:
         assert held is not None
         if self.thin_after is None:
@@ -122,7 +123,7 @@ class TrackedMoment(Moment):
             self._energy, self._known = self._energy + energy, self._known + energy
         self._turn(held)
 
-    def compress(self, directions: NDArray[np.floating], mean: Mean) -> NDArray[np.float64]:
+    def compress(self, directions: NDArray[np.floating], mean: Mean | None) -> NDArray[np.float64]:
         # Outside of the directions that were looked along, variance is the same everywhere.
         turn = (directions @ self._directions.T).astype(np.float64)
         outside = LITTLE * self.energy * (np.eye(len(directions)) - turn @ turn.T)
