@@ -19,7 +19,7 @@ from scipy.sparse import issparse
 from onepass import strides
 from onepass.frames import Block, Frame, Room, find_frame
 from onepass.kernels.orthonormal import orthonormal
-from onepass.strides import DenseStretch, SparseStretch
+from onepass.strides import DenseStretch, SparseStretch, Stretch
 from onepass.subspace import Subspace
 
 Steps = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -132,25 +132,10 @@ class Engine:
         take = self._take_batch if self.batch else self._take_rows
         return take(state, Subspace(frame.basis, state.weights, state.rest), frame, steps)
 
-    def stride(self, state: Subspace, block: Block, size: int, steps: Steps) -> list[Outcome]:
-        """Take many rows one by one, in blocks of some size; nothing is averaged or tracked."""
-        outcomes: list[Outcome] = []
-        etas = np.zeros(0)
-        while len(block):
-            stretch = (SparseStretch if issparse(block.rows) else DenseStretch)(
-                state, block, self._room
-            )
-            etas = etas if len(etas) else steps(stretch.energy)
-            state, captured = stretch.stride(self.rule, size, etas)
-            taken = len(captured)
-            if taken:
-                outcomes.append(Outcome(state, stretch.energy[:taken], captured, [], []))
-            if taken < len(block):
-                part = block.part(taken, min(taken + size, len(block)))
-                outcomes.append(self.advance(state, part, _given(etas[taken:])))
-                state, taken = outcomes[-1].state, taken + len(part)
-            block, etas = block.part(taken, len(block)), etas[taken:]
-        return outcomes
+    def stretch(self, state: Subspace, block: Block) -> Stretch:
+        """Return many rows, to be taken one by one; nothing is averaged or tracked."""
+        kind = SparseStretch if issparse(block.rows) else DenseStretch
+        return kind(state, block, self._room)
 
     def _take_rows(self, state: Subspace, small: Subspace, frame: Frame, steps: Steps) -> Outcome:
         """Take the rows of a block one by one."""
@@ -199,9 +184,3 @@ def _motion(moved: Subspace, frame: Frame) -> Motion:
     """Return what became of the basis, from its new coordinates."""
     inner = frame.coordinates @ moved.basis.T
     return Motion(moved.basis @ frame.basis.T, inner, float(frame.energy.sum()))
-
-
-def _given(steps: NDArray[np.float64]) -> Steps:
-    """Return what gives these step sizes, one after the other, whatever it is asked for."""
-    left = iter(steps)
-    return lambda norms: np.array([next(left) for _ in norms])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import sqrt
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,12 @@ from numpy.typing import NDArray
 
 class Schedule(ABC):
     """What every schedule can do."""
+
+    needs_norms: ClassVar[bool] = True  # whether steps depend on the norms of the gradients
+
+    def over_norms(self, diameter: float) -> float | None:
+        """Return c where the steps are c / gradients, which can be worked out on the way."""
+        return None
 
     @abstractmethod
     def steps(
@@ -45,6 +52,7 @@ class InverseSqrt(Schedule):
     array([0.5 , 0.25])
     """
 
+    needs_norms: ClassVar[bool] = False
     scale: float
 
     def steps(
@@ -64,6 +72,7 @@ class Constant(Schedule):
     array([0.1, 0.1])
     """
 
+    needs_norms: ClassVar[bool] = False
     step: float
 
     def steps(
@@ -88,9 +97,12 @@ class AdaGradNorm(Schedule):
 
     scale: float = 1.0
 
+    def over_norms(self, diameter: float) -> float:
+        return self.scale * diameter / sqrt(2.0)
+
     def steps(
         self, number: NDArray[np.float64], gradients: NDArray[np.float64], diameter: float
     ) -> NDArray[np.float64]:
         if not gradients[0] > 0:  # nothing seen: the step moves nothing
             gradients = np.where(gradients > 0, gradients, np.inf)
-        return self.scale * diameter / sqrt(2.0) / gradients
+        return self.over_norms(diameter) / gradients

@@ -5,7 +5,7 @@ The engine takes what is left, block by block.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,42 @@ class Rule(Protocol):
         """Take rows one by one by their Gram matrix, see `onepass.kernels.walking`."""
 
 
+class Pace(NamedTuple):
+    """The steps of a stretch.
+
+    Attributes
+    ----------
+    steps : ndarray of shape (r,)
+    over : float
+        If positive, steps are this over the norms seen, and `steps` is only room for them.
+    seen : float
+        The root of the sum of the squared norms of the gradients before the stretch.
+    """
+
+    steps: NDArray[np.float64]
+    over: float
+    seen: float
+
+
+class Stride(NamedTuple):
+    """What became of a state.
+
+    Attributes
+    ----------
+    state : Subspace
+        After the rows that were taken, in the room.
+    energy, captured : ndarray of shape (taken,)
+        Their squared norms, and the part in the k leading directions, before each was learned from.
+    seen : float
+        As in `Pace`, after them.
+    """
+
+    state: Subspace
+    energy: NDArray[np.float64]
+    captured: NDArray[np.float64]
+    seen: float
+
+
 class DenseStretch:
     """Dense rows of not too many columns.
 
@@ -47,49 +83,41 @@ class DenseStretch:
     block : Block
         The rows, as they are learned from.
     room : Room
-
-    Attributes
-    ----------
-    energy : ndarray of shape (r,)
-        The squared norms of the rows.
     """
 
     def __init__(self, state: Subspace, block: Block, room: Room) -> None:
         self.state, self.rows, self.room = state, block.rows, room
-        self.energy = np.einsum("ij,ij->i", self.rows, self.rows, dtype=np.float64)
 
-    def stride(
-        self, rule: Rule, size: int, steps: NDArray[np.float64]
-    ) -> tuple[Subspace, NDArray[np.float64]]:
-        """Take rows in blocks of some size, with these steps.
+    def __len__(self) -> int:
+        return len(self.rows)
 
-        Returns
-        -------
-        state : Subspace
-            After the rows that were taken, in the room.
-        captured : ndarray of shape (taken,)
-            Their energies in the k leading directions, before each was learned from.
-        """
+    def norms(self) -> NDArray[np.float64]:
+        """Return the norms of the gradients (r,): the squared norms of the rows."""
+        return np.einsum("ij,ij->i", self.rows, self.rows, dtype=np.float64)
+
+    def stride(self, rule: Rule, size: int, pace: Pace) -> Stride:
+        """Take rows in blocks of some size."""
         rows, state, room, m = self.rows, self.state, self.room, self.state.rank
         most = min(rule.room(m, len(rows)), rule.d)
         basis, spare = room.pair(state.basis, most + size)
-        weights, captured = np.append(state.weights, np.zeros(most + 1 - m)), np.empty(len(rows))
-        taken, rank, rest, swapped = rule.walk(
+        weights = np.append(state.weights, np.zeros(most + 1 - m))
+        energy, captured = np.empty((2, len(rows)))
+        taken, rank, rest, seen, swapped = rule.walk(
             rows, size, basis, spare, weights, m, float(state.rest), most,
-            state.basis is room.sure_of, steps, (*RANGE[rows.dtype], SOUND[rows.dtype]),
-            captured, rule.parameters,
+            state.basis is room.sure_of, *pace, (*RANGE[rows.dtype], SOUND[rows.dtype]),
+            energy, captured, rule.parameters,
         )  # fmt: skip
         if taken:
             basis = spare if swapped else basis
-            self.state = Subspace(basis[:rank], weights[:rank].copy(), rest)
-            room.sure_of = self.state.basis
-        return self.state, captured[:taken]
+            state = Subspace(basis[:rank], weights[:rank].copy(), rest)
+            room.sure_of = state.basis
+        return Stride(state, energy[:taken], captured[:taken], seen)
 
 
 class SparseStretch:
     """Sparse rows, by their Gram matrix: the basis is carried along only at the end.
 
-    Parameters and attributes are those of `DenseStretch`.
+    Parameters are those of `DenseStretch`.
     """
 
     def __init__(self, state: Subspace, block: Block, room: Room) -> None:
@@ -99,25 +127,32 @@ class SparseStretch:
         self.state, self.block, self.room = state, block, room
         gram = sparse_gram(state.basis, block, room)
         self.gram = gram if block.mixing is None else mix(gram, state.rank, block.mixing)
-        self.energy = self.gram.diagonal()[state.rank :].copy()
 
-    def stride(
-        self, rule: Rule, size: int, steps: NDArray[np.float64]
-    ) -> tuple[Subspace, NDArray[np.float64]]:
-        """Take rows in blocks of some size, with these steps; as `DenseStretch` does."""
+    def __len__(self) -> int:
+        return len(self.block)
+
+    def norms(self) -> NDArray[np.float64]:
+        """Return the norms of the gradients (r,): the squared norms of the rows."""
+        return self.gram.diagonal()[self.state.rank :]
+
+    def stride(self, rule: Rule, size: int, pace: Pace) -> Stride:
+        """Take rows in blocks of some size."""
         state, block, m = self.state, self.block, self.state.rank
-        captured = np.empty(len(block))
-        if not self.energy.all() and underflow(self.energy, block):
-            return state, captured[:0]
+        energy, captured = np.empty((2, len(block)))
+        if not self.norms().all() and underflow(self.norms(), block):
+            return Stride(state, energy[:0], captured[:0], pace.seen)
         most = min(rule.room(m, len(block)), rule.d)
         weights = np.append(state.weights, np.zeros(most + 1 - m))
         dtype = state.basis.dtype
-        taken, combination, rest = rule.gram_walk(
-            self.gram, size, weights, m, float(state.rest), most, steps,
-            (*RANGE[dtype], max(SOUND[dtype], WELL_BEHAVED)), captured, rule.parameters,
+        taken, combination, rest, seen = rule.gram_walk(
+            self.gram, size, weights, m, float(state.rest), most, *pace,
+            (*RANGE[dtype], max(SOUND[dtype], WELL_BEHAVED)), energy, captured, rule.parameters,
         )  # fmt: skip
         if taken:
             basis = carry_sparse(combination, state.basis, block.part(0, taken), self.room)
-            self.state = Subspace(basis, weights[: len(basis)].copy(), rest)
+            state = Subspace(basis, weights[: len(basis)].copy(), rest)
             self.room.sure_of = basis
-        return self.state, captured[:taken]
+        return Stride(state, energy[:taken], captured[:taken], seen)
+
+
+Stretch = DenseStretch | SparseStretch

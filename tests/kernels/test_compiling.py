@@ -77,3 +77,32 @@ def test_compiles_in_memory_where_nothing_can_be_written(tmp_path):
     scope = {"__name__": "onepass.elsewhere"}
     exec(compile(source, "/no/such/file.py", "exec"), scope)
     assert scope["f"](np.float64(1.0)) == 2.0
+
+
+def test_functions_made_around_others_are_kept_apart(run, tmp_path):
+    code = """
+import numpy as np
+from onepass.kernels.compiling import jit
+
+@jit
+def one(x):
+    return 1.0
+
+@jit
+def two(x):
+    return 2.0
+
+def around(inner):
+    @jit
+    def outer(x):
+        return 10.0 * inner(x)
+    return outer
+
+print(*[around(f)(0.0) for f in ORDER])
+"""
+    path = tmp_path / "made.py"
+    for order in ("(one, two)", "(two, one)", "(one, two)"):
+        path.write_text(code.replace("ORDER", order))
+        os.utime(path, (0, 0))
+        said = run(f"import runpy; runpy.run_path({str(path)!r})").stdout
+        assert said == {"(one, two)": "10.0 20.0\n", "(two, one)": "20.0 10.0\n"}[order]

@@ -23,7 +23,7 @@ from onepass.subspace import Subspace
 
 EXACT_COLUMNS = 256  # up to here the second moment of the rows is kept as a matrix
 # Rows, and entries of these, after which variances are known well enough to look at fewer.
-THIN_AFTER, THIN_ENTRIES = 512, 2**22
+THIN_AFTER, THIN_ENTRIES = 512, 2**21
 AVERAGED_SCALE = 16.0  # averaging likes larger steps than the last iterate
 
 

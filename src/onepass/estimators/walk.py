@@ -13,6 +13,7 @@ from onepass.frames import Block
 from onepass.kernels.orthonormal import orthonormal
 from onepass.rules.rule import Rule
 from onepass.schedules import Schedule
+from onepass.strides import Pace, Stretch
 from onepass.subspace import Subspace
 
 NARROW = 2048  # columns up to which a block of rows stays in the cache as a whole
@@ -110,9 +111,21 @@ class Walk:
 
     def stride(self, block: Block, size: int) -> list[Outcome]:
         """Learn from many rows one by one, in blocks of some size."""
-        outcomes = self._engine.stride(self.state, block, size, self._steps)
-        self.state = outcomes[-1].state
-        self.trusted += -(-len(block) // size)
+        outcomes = []
+        while len(block):
+            stretch = self._engine.stretch(self.state, block)
+            state, energy, captured, seen = stretch.stride(self.rule, size, self._pace(stretch))
+            taken = len(captured)
+            if taken:
+                self.state, self.gradients = state, seen
+                self.steps_taken += taken
+                self.trusted += -(-taken // size)
+                outcomes.append(Outcome(state, energy, captured, [], []))
+            if taken < len(block):  # rows that need more care
+                part = block.part(taken, min(taken + size, len(block)))
+                outcomes.append(self.advance(part))
+                taken += len(part)
+            block = block.part(taken, len(block))
         return outcomes
 
     def next_step(self, norm: float) -> float:
@@ -157,12 +170,25 @@ class Walk:
         self.gradients *= float(np.sqrt((1.0 - share) * (1.0 + share)))
 
     def _steps(self, norms: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the next step sizes from the norms of the gradients."""
+        """Return the next step sizes from the norms of the gradients, which count from now on."""
+        steps, seen = self._ahead(norms)
+        self.steps_taken += len(norms)
+        self.gradients = float(seen[-1])
+        return steps
+
+    def _ahead(self, norms: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the next step sizes, and the norms seen up to each step."""
         count = len(norms)
         number = np.arange(self.steps_taken + 1.0, self.steps_taken + count + 1.0)
         seen = np.empty(count + 1)
         seen[0], seen[1:] = self.gradients, norms
         seen = np.hypot.accumulate(seen)[1:]
-        self.steps_taken += count
-        self.gradients = float(seen[-1])
-        return self.schedule.steps(number, seen, self.rule.diameter())
+        return self.schedule.steps(number, seen, self.rule.diameter()), seen
+
+    def _pace(self, stretch: Stretch) -> Pace:
+        """Return the next steps; those over the norms seen are worked out on the way."""
+        over, count = self.schedule.over_norms(self.rule.diameter()), len(stretch)
+        if over is not None:
+            return Pace(np.empty(count), over, self.gradients)
+        norms = stretch.norms() if self.schedule.needs_norms else np.zeros(count)
+        return Pace(self._ahead(norms)[0], 0.0, self.gradients)

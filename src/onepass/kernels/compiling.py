@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 from numba.core import event
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -47,6 +47,28 @@ def _kernel_sources() -> str:
     return digest.hexdigest()
 
 
+class _Files(IndexDataCacheFile):
+    """One file for each compiled function and its types; what it was made from is written inside.
+
+    Numba numbers its files and keeps an index of them. Processes that compile at the same time may
+    then find the code of one function under the name of another.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        self._save_data(self._file_name(key), (key, data))
+
+    def load(self, key: Any) -> Any:
+        try:
+            found, data = self._load_data(self._file_name(key))
+        except OSError:
+            return None
+        return data if found == key else None
+
+    def _file_name(self, key: Any) -> str:
+        digest = hashlib.sha256(repr(key[0]).encode()).hexdigest()
+        return f"{self._index_name.removesuffix('.nbi')}.{digest[:16]}.nbc"
+
+
 class _Cache(FunctionCache):
     """Numba's disk cache, which also notices when a kernel that a function calls has changed.
 
@@ -57,12 +79,23 @@ class _Cache(FunctionCache):
 
     sources = _kernel_sources()
 
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        stamp = self._impl.locator.get_source_stamp()
+        self._cache_file = _Files(self._cache_path, self._impl.filename_base, stamp)
+
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
+        """Return which function it is, for which types, and what it was made from."""
         parts = [self._py_func, *(c.cell_contents.py_func for c in self._py_func.__closure__ or ())]
         names = [f"{part.__module__}.{part.__qualname__}" for part in parts]
         code = [Path(part.__code__.co_filename).read_bytes() for part in parts]
         digests = [hashlib.sha256(text).hexdigest() for text in code]
-        return (sig, codegen.magic_tuple(), *names, *digests, self.sources)
+        return (str(sig), *names), (
+            numba.__version__,
+            codegen.magic_tuple(),
+            *digests,
+            self.sources,
+        )
 
 
 def jit(function: F) -> F:

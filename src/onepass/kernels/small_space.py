@@ -11,6 +11,7 @@ from onepass.kernels.compiling import jit
 
 # A residual below this share of the row is rounding: the row lies in the span.
 IN_SPAN = 1e-14
+BLAS_SIZE = 20  # directions from which on a product is worth a call
 
 
 @jit
@@ -98,8 +99,12 @@ def dot(left, right, width):
 def rotate(vectors, kept, size, basis, width, scratch):
     """Set basis[:kept] = vectors[:kept, :size] @ basis[:size] on the first `width` columns.
 
-    Four rows of the basis at a time: what is written is then read less often.
+    Four rows of the basis at a time: what is written is then read less often. BLAS is quicker with
+    many; it takes all columns, since beyond `width` there are only zeros.
     """
+    if size > BLAS_SIZE:
+        basis[:kept] = np.dot(np.ascontiguousarray(vectors[:kept, :size]), basis[:size])
+        return
     first = size % 4
     for i in range(kept):
         u, v, w = vectors[i, 0], vectors[i, min(1, size - 1)], vectors[i, min(2, size - 1)]

@@ -62,34 +62,31 @@ def gram_of_rows(
     used, common = 0, 0
     for p in range(first, last):
         column = columns[p]
-        if ends[column] > COMMON * b:
+        count = ends[column]
+        if count > COMMON * b:
             common += 1
-            begins[column], ends[column] = -common, 0
-        elif ends[column] > 0:
-            begins[column], used = used, used + ends[column]
-            ends[column] = 0
-    dense = np.zeros((b, common))
-    for row in range(b):
-        for p in range(starts[row], starts[row + 1]):
-            place = begins[columns[p]]
-            if place < 0:
-                dense[row, -place - 1] = entries[p]
-            else:
-                ends[columns[p]] = place
+            begins[column], ends[column] = -common, -1
+        elif count > 0:
+            begins[column], ends[column] = used, -used - 1
+            used += count
+    # Where the entries of a column end is kept as a negative number: it has its place.
+    dense, rows, values = np.zeros((b, common)), np.empty(used, np.int64), np.empty(used)
     result[:] = 0.0
-    if common:
-        result[:] = np.dot(dense, dense.T)
-    rows, values = np.empty(used, np.int64), np.empty(used)
     for row in range(b):
         inner = result[row]
         for p in range(starts[row], starts[row + 1]):
             entry, column = entries[p], columns[p]
-            begin, end = begins[column], ends[column]
-            if begin >= 0:
+            begin = begins[column]
+            if begin < 0:
+                dense[row, -begin - 1] = entry
+            else:
+                end = -ends[column] - 1
                 rows[end], values[end] = row, entry
-                ends[column] = end + 1
+                ends[column] -= 1
                 for q in range(begin, end + 1):
                     inner[rows[q]] += entry * values[q]
+    if common:
+        result += np.dot(dense, dense.T)
     for p in range(first, last):
         begins[columns[p]] = ends[columns[p]] = 0
 

@@ -6,6 +6,7 @@ block keeps enough of its energy outside of the rows before it. Other blocks are
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +26,18 @@ def _underflow(rows: NDArray[np.floating], energy: NDArray[np.float64]) -> bool:
     return found
 
 
+@jit
+def _pace(
+    steps: NDArray[np.float64], over: float, seen: float, energy: NDArray[np.float64]
+) -> float:
+    """Write steps where they are `over` the norms seen; return these."""
+    for t in range(len(energy)):
+        seen = math.hypot(seen, energy[t])
+        if over > 0.0:
+            steps[t] = over / seen if seen > 0.0 else 0.0
+    return seen
+
+
 def walker(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """Return the compiled loop over blocks for the kernel of a rule, see `rules.rule`."""
 
@@ -40,10 +53,13 @@ def walker(kernel: Callable[..., Any]) -> Callable[..., Any]:
         most: int,
         sure: bool,
         steps: NDArray[np.float64],
+        over: float,
+        seen: float,
         limits: tuple[float, float, float],
+        energies: NDArray[np.float64],
         captured: NDArray[np.float64],
         parameters: tuple[Any, ...],
-    ) -> tuple[int, int, float, bool]:
+    ) -> tuple[int, int, float, float, bool]:
         """Take rows until a block is not well behaved.
 
         Parameters
@@ -63,8 +79,14 @@ def walker(kernel: Callable[..., Any]) -> Callable[..., Any]:
         sure : bool
             Whether the basis is known to be orthonormal.
         steps : ndarray of shape (r,)
+        over : float
+            If positive, the steps are this over `seen`, and are written to `steps`.
+        seen : float
+            The root of the sum of the squared norms of all gradients so far.
         limits : tuple of float
             The range of energies, and the share of it that a row must keep.
+        energies : ndarray of shape (r,)
+            Receives the squared norms of the rows.
         captured : ndarray of shape (r,)
             Receives the energies in the k leading directions, before each row was learned from.
         parameters : tuple
@@ -72,7 +94,7 @@ def walker(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
         Returns
         -------
-        taken, rank, rest
+        taken, rank, rest, seen
             The number of rows taken, and what became of the state.
         swapped : bool
             Whether the basis is in `spare`.
@@ -94,7 +116,8 @@ def walker(kernel: Callable[..., Any]) -> Callable[..., Any]:
                 gram[:rank, :rank] = np.dot(stack[:rank], stack[:rank].T)
             gram[rank:] = np.dot(block, stack.T)
             known = rank if sure else 0
-            coordinates, energy = np.empty((b, n)), np.empty(b)
+            ends = taken + b
+            coordinates, energy = np.empty((b, n)), energies[taken:ends]
             _, good = cholesky(gram, known, smallest, largest, share, coordinates, energy)
             if good < n:  # the rows before that are fine, and it may be fine itself after these
                 if good <= rank:
@@ -103,10 +126,10 @@ def walker(kernel: Callable[..., Any]) -> Callable[..., Any]:
                 continue
             if _underflow(block, energy):
                 break
+            seen = _pace(steps[taken:ends], over, seen, energy)
             V = np.zeros((min(most, n) + 1, n))
             for i in range(rank):
                 V[i, i] = 1.0
-            ends = taken + b
             after, rest, _ = kernel(
                 V, weights, rank, rest, coordinates, rank, steps[taken:ends],
                 captured[taken:ends], nothing, parameters,
@@ -115,7 +138,7 @@ def walker(kernel: Callable[..., Any]) -> Callable[..., Any]:
             np.dot(solve_right(V, gram, known).astype(rows.dtype), stack, spare[:after])
             basis, spare = spare, basis
             rank, taken, sure, swapped, b = after, ends, True, not swapped, size
-        return taken, rank, rest, swapped
+        return taken, rank, rest, seen, swapped
 
     return walk
 
@@ -136,10 +159,13 @@ def gram_walker(kernel: Callable[..., Any]) -> Callable[..., Any]:
         rest: float,
         most: int,
         steps: NDArray[np.float64],
+        over: float,
+        seen: float,
         limits: tuple[float, float, float],
+        energies: NDArray[np.float64],
         captured: NDArray[np.float64],
         parameters: tuple[Any, ...],
-    ) -> tuple[int, NDArray[np.float64], float]:
+    ) -> tuple[int, NDArray[np.float64], float, float]:
         """Take rows until a block is not well behaved.
 
         Parameters
@@ -149,14 +175,14 @@ def gram_walker(kernel: Callable[..., Any]) -> Callable[..., Any]:
             the rows.
         size : int
             How many rows are a block.
-        weights, rank, rest, most, steps, limits, captured, parameters
+        weights, rank, rest, most, steps, over, seen, limits, energies, captured, parameters
             As for `walker`.
 
         Returns
         -------
-        taken, combination, rest
+        taken, combination, rest, seen
             The number of rows taken; the new basis, whose coefficients for the old one and the
-            rows are the rows of `combination`, of shape (m', m + taken); and the new rest.
+            rows are the rows of `combination`, of shape (m', m + taken); the new rest and norms.
         """
         smallest, largest, share = limits
         nothing = np.empty((0, 0))
@@ -169,13 +195,14 @@ def gram_walker(kernel: Callable[..., Any]) -> Callable[..., Any]:
             small = np.zeros((n, n))
             small[rank:, :rank] = np.dot(across, combination.T)
             small[rank:, rank:] = gram[reached : reached + b, reached : reached + b]
-            coordinates, energy = np.empty((b, n)), np.empty(b)
+            coordinates, energy = np.empty((b, n)), energies[taken:ends]
             _, good = cholesky(small, rank, smallest, largest, share, coordinates, energy)
             if good < n:
                 if good <= rank:
                     break
                 b = good - rank
                 continue
+            seen = _pace(steps[taken:ends], over, seen, energy)
             V = np.zeros((min(most, n) + 1, n))
             for i in range(rank):
                 V[i, i] = 1.0
@@ -189,6 +216,6 @@ def gram_walker(kernel: Callable[..., Any]) -> Callable[..., Any]:
             longer[:, :reached] = np.dot(np.ascontiguousarray(solved[:, :rank]), combination)
             longer[:, reached:] = solved[:, rank:]
             combination, rank, taken, b = longer, after, ends, size
-        return taken, combination, rest
+        return taken, combination, rest, seen
 
     return walk

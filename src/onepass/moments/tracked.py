@@ -55,7 +55,9 @@ class TrackedMoment(Moment):
 
     def copy(self) -> TrackedMoment:
         twin = TrackedMoment.__new__(TrackedMoment)
-        twin.__dict__.update(self.__dict__)  # no array is changed in place
+        twin.__dict__.update(self.__dict__)  # no array is changed in place, but for one
+        if self.thin_after is None:
+            twin._directions = self._directions.copy()
         return twin
 
     def add_energy(self, energy: float, captured: float = 0.0) -> None:
@@ -85,7 +87,7 @@ class TrackedMoment(Moment):
     ) -> None:
         assert held is not None
         if self.thin_after is None:
-            self._directions = held.copy(order="K")
+            self._directions = held  # until the next chunk
             return
         self._updates += 1
         energy, self._known = self.energy - self._known, self.energy
