@@ -2,6 +2,8 @@
 
 ``python -m benchmarks.files`` writes csv and parquet files of normal rows and prints a table: wall
 microseconds per row of only reading and of fitting, the ratio, and the peak memory of the program.
+The rows have directions to be found, as those of the speed benchmark; with ``--noise`` they have
+none, which is the worst case: no expert is ever better beyond doubt, and all go on learning.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ import pyarrow.csv
 import pyarrow.parquet
 from threadpoolctl import threadpool_limits
 
+from benchmarks.dataset import Size
+from benchmarks.datasets.synthetic import load
 from benchmarks.tables import number, table
 from onepass import PCA, open_source
 
@@ -35,10 +39,14 @@ finally:
 """
 
 
-def write(folder: Path, n: int, d: int) -> list[Path]:
+def write(folder: Path, n: int, d: int, k: int, noise: bool) -> list[Path]:
     """Write n rows of d columns in every way, and return the files."""
-    columns = np.random.default_rng(0).standard_normal((d, n)).round(6)
-    rows = pa.table(list(columns), names=[f"c{j}" for j in range(d)])
+    if noise:
+        X = np.random.default_rng(0).standard_normal((n, d))
+    else:
+        X = load(Size(k, d, n), None).X
+    columns = X.round(6).T
+    rows = pa.table(list(columns.copy()), names=[f"c{j}" for j in range(d)])
     paths = [folder / name for name in ("rows.csv", "one-group.parquet", "many-groups.parquet")]
     plain = pyarrow.csv.WriteOptions(quoting_style="none")
     pyarrow.csv.write_csv(rows, paths[0], write_options=plain)
@@ -83,13 +91,14 @@ def peak_memory(path: Path, k: int) -> str:
 @click.option("--rows", "n", default=200_000, show_default=True)
 @click.option("--columns", "d", default=50, show_default=True)
 @click.option("-k", default=8, show_default=True)
+@click.option("--noise", is_flag=True, help="Rows without any direction to be found.")
 @click.option("--repeat", default=3, show_default=True, help="The least of so many times counts.")
-def main(n: int, d: int, k: int, repeat: int) -> None:
+def main(n: int, d: int, k: int, noise: bool, repeat: int) -> None:
     """Compare fitting from files with only reading them."""
     found = []
     with tempfile.TemporaryDirectory() as folder, threadpool_limits(limits=1):
         PCA(k).fit(np.random.default_rng(0).normal(size=(1000, d)))  # compiles
-        for path in write(Path(folder), n, d):
+        for path in write(Path(folder), n, d, k, noise):
             reading, fitting = compare(path, n, k, repeat)
             cells = [number(1e6 * reading), number(1e6 * fitting), f"{fitting / reading:.2f}"]
             found.append([path.name, *cells, peak_memory(path, k)])

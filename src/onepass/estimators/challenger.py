@@ -12,7 +12,7 @@ from onepass.estimators.walk import Walk
 # Chunks after which a challenger that does not convince learns ever more seldom, from about half as
 # many whenever the stream doubles. One that is worse beyond doubt learns from one chunk whenever
 # the stream has become four times as long.
-PATIENCE = 64
+PATIENCE = 16
 SELDOM = 4  # of so many chunks, one is scored where it is worse beyond doubt
 
 
