@@ -41,10 +41,8 @@ finally:
 
 def write(folder: Path, n: int, d: int, k: int, noise: bool) -> list[Path]:
     """Write n rows of d columns in every way, and return the files."""
-    if noise:
-        X = np.random.default_rng(0).standard_normal((n, d))
-    else:
-        X = load(Size(k, d, n), None).X
+    normal = np.random.default_rng(0).standard_normal
+    X = normal((n, d)) if noise else load(Size(k, d, n), None).X
     columns = X.round(6).T
     rows = pa.table(list(columns.copy()), names=[f"c{j}" for j in range(d)])
     paths = [folder / name for name in ("rows.csv", "one-group.parquet", "many-groups.parquet")]

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 CHUNK_BYTES = 2**23  # a chunk of dense rows stays in the processor's cache
+CHUNK_ROWS = 512  # enough for what is done once per chunk to cost little
 
 WIDE = 2000  # from here on sparse rows are much smaller than dense ones
 
@@ -66,6 +67,7 @@ def make_plan(
     average: bool = False,
     half_life: float | None = None,
     chunk_bytes: int = CHUNK_BYTES,
+    chunk_rows: int = CHUNK_ROWS,
 ) -> Plan:
     """Return the plan for k directions and a stream that begins with the rows X.
 
@@ -77,7 +79,9 @@ def make_plan(
     if half_life is not None:  # what is taken at once counts the same
         batch_size = max(1, min(batch_size, int(half_life / 4)))
     best = batch_size if batch_size > 1 else _block_rows(d, k)
-    room = 1024 if is_sparse and d > WIDE else min(256, chunk_bytes // (d * X.dtype.itemsize))
+    room = (
+        1024 if is_sparse and d > WIDE else min(chunk_rows, chunk_bytes // (d * X.dtype.itemsize))
+    )
     if half_life is not None:
         room = min(room, int(half_life / 4))
     chunk = best * max(1, room // best)

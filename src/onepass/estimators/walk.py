@@ -18,7 +18,7 @@ from onepass.subspace import Subspace
 
 NARROW = 2048  # columns up to which a block of rows stays in the cache as a whole
 # Rows taken in one go. Of sparse ones more, the more it costs to carry the basis along.
-DENSE_STRIDE, SPARSE_STRIDE = 256, 256
+DENSE_STRIDE, SPARSE_STRIDE = 512, 256
 TRUSTED_BLOCKS = 64  # after which a basis is no longer taken for orthonormal
 
 

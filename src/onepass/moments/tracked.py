@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from onepass.kernels.orthonormal import householder
 from onepass.moments.mean import Mean
 from onepass.moments.moment import Moment
 from onepass.moments.products import mean_step
 
+FEW = 96  # rows
 NEGLIGIBLE = 1e-12  # part of a direction that is rounding
 HEAVY = 2.0  # times the energy of a chunk on average
 SLACK = 1.25  # what directions capture may be more than what they captured when rows came
@@ -95,7 +97,7 @@ class TrackedMoment(Moment):
         if not stands_for:
             return
         self._turn(held)
-        inner = np.asarray(rows @ self._directions.T, dtype=np.float64)
+        inner = _products(rows, self._directions)
         if self.center:
             inner = inner - weights @ inner / weights.sum()
         self._sums = self._sums + stands_for * (weights[:, None] * inner).T @ inner
@@ -160,6 +162,16 @@ class TrackedMoment(Moment):
             return 1
         stride = int(2 ** np.ceil(np.log2(weight / self.thin_after) / 2 + 0.5))
         return stride if self._updates % stride == 0 else 0
+
+
+def _products(rows: Any, directions: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Return ``rows @ directions.T``; of dense rows a few at a time, which BLAS does quicker."""
+    if issparse(rows):
+        return np.asarray(rows @ directions.T, dtype=np.float64)
+    inner = np.empty((len(rows), len(directions)))
+    for start in range(0, len(rows), FEW):
+        inner[start : start + FEW] = rows[start : start + FEW] @ directions.T
+    return inner
 
 
 def _quotient(sums: NDArray[np.float64], energies: NDArray[np.float64]) -> NDArray[np.float64]:
