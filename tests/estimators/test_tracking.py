@@ -1,11 +1,14 @@
 """Variances along the directions that an algorithm holds, on rows with many columns."""
 
+import numba
 import numpy as np
 import pytest
 from scipy import sparse
 
 import onepass
 from onepass.estimators import walk
+from onepass.kernels.centring import centre
+from onepass.rules.msg import MSG
 
 WIDE = 2100  # columns from which on the engine tells how the directions move
 
@@ -70,3 +73,16 @@ def test_sparse_rows_in_one_go_are_dense_rows(center):
     )
     np.testing.assert_allclose(thin.captured_.mean, dense.captured_.mean, rtol=1e-10)
     np.testing.assert_allclose(thin.explained_variance_, dense.explained_variance_, rtol=1e-8)
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_no_kernel_is_compiled_for_the_way_that_rows_lie_in_memory():
+    X = _rows(600)
+    frozen = X.copy()
+    frozen.flags.writeable = False
+    first = onepass.CappedMSG(3, center=True).fit(X)
+    compiled = [len(kernel.signatures) for kernel in (MSG.walk, centre)]
+    for other in (np.asfortranarray(X), frozen, np.repeat(X, 2, axis=1)[:, ::2]):
+        model = onepass.CappedMSG(3, center=True).fit(other)
+        np.testing.assert_array_equal(model.components_, first.components_)
+    assert [len(kernel.signatures) for kernel in (MSG.walk, centre)] == compiled
