@@ -176,3 +176,13 @@ def test_centred_sparse_rows_in_pieces_give_the_same_bits():
     for start in range(0, 1500, 37):
         pieces.partial_fit(rows[start : start + 37])
     np.testing.assert_array_equal(whole.components_, pieces.components_)
+
+
+@pytest.mark.parametrize("n", [1, 5, 600])
+@pytest.mark.parametrize("d", [40, 1500])
+def test_sparse_rows_that_are_all_the_same_have_no_variance(n, d):
+    row = np.zeros(d)
+    row[::7] = 100.0
+    with pytest.warns(UserWarning, match="span 0 directions only"):
+        model = PCA(2).fit(sparse.csr_array(np.tile(row, (n, 1))))
+    assert model.explained_variance_.max() == 0.0

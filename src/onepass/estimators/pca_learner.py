@@ -27,6 +27,7 @@ from onepass.estimators.walk import Walk
 from onepass.moments import Mean, WholeMoment
 
 ASK_AFTER = 1.15  # growth of the stream after which all experts are asked anew
+ROUNDING = (8 * np.finfo(float).eps) ** 2  # of what is left of energies about a far mean
 AT_FIRST = 4  # times that directions are sought when there are none to start from
 BESIDE = 8  # directions beside the leading ones that are searched, so that these are found soon
 
@@ -131,7 +132,9 @@ class PCALearner(Learner):
         busy = [c.walk for c in self.challengers if c.learns_from(self.chunks)]
         if busy:
             stride(busy, chunk, self.plan.block_rows)
-        self.second.update(rows, weights, before, self.mean, shifted=shifted)
+        far = float(weights.sum()) * float(self.mean.vector @ self.mean.vector)
+        if not self.plan.is_sparse or scatter > ROUNDING * far:  # else all rows are the mean
+            self.second.update(rows, weights, before, self.mean, shifted=shifted)
         if captured:
             self._validate(captured, energy)
         if before.weight == 0.0:
