@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.frames import RANGE, Block, Room, carry_sparse, mix, sparse_gram, underflow
-from onepass.kernels.orthonormal import SOUND, orthonormal
+from onepass.frames import RANGE, Block, Room, carry_sparse, left_of, mix, sparse_gram, underflow
+from onepass.kernels.orthonormal import SOUND, USABLE, orthonormal
 from onepass.subspace import Subspace
 
 # For combinations of many blocks, whose coefficients must stay small.
@@ -125,21 +125,29 @@ class SparseStretch:
             state = Subspace(orthonormal(state.basis), state.weights, state.rest)
             room.sure_of = state.basis
         self.state, self.block, self.room = state, block, room
-        gram = sparse_gram(state.basis, block, room)
-        self.gram = gram if block.mixing is None else mix(gram, state.rank, block.mixing)
+        gram, m = sparse_gram(state.basis, block, room), state.rank
+        before = gram.diagonal()[m:]
+        self._hard = not before.all() and underflow(before, block)
+        if block.mixing is not None:
+            gram = mix(gram, m, block.mixing)
+            lost = left_of(gram.diagonal()[m:], before, block.mixing) < USABLE[state.basis.dtype]
+            if lost.any():  # a mean so far away that too few digits are left of a row
+                easy = m + int(np.argmax(lost))
+                gram = gram[:easy, :easy].copy()
+        self.gram = gram
 
     def __len__(self) -> int:
-        return len(self.block)
+        return len(self.gram) - self.state.rank
 
     def norms(self) -> NDArray[np.float64]:
-        """Return the norms of the gradients (r,): the squared norms of the rows."""
+        """Return the norms of the gradients: the squared norms of the rows that are easy."""
         return self.gram.diagonal()[self.state.rank :]
 
     def stride(self, rule: Rule, size: int, pace: Pace) -> Stride:
         """Take rows in blocks of some size."""
         state, block, m = self.state, self.block, self.state.rank
-        energy, captured = np.empty((2, len(block)))
-        if not self.norms().all() and underflow(self.norms(), block):
+        energy, captured = np.empty((2, len(self)))
+        if self._hard:
             return Stride(state, energy[:0], captured[:0], pace.seen)
         most = min(rule.room(m, len(block)), rule.d)
         weights = np.append(state.weights, np.zeros(most + 1 - m))

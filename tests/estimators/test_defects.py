@@ -1,11 +1,14 @@
 """What a stranger found, and must not find again."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 import onepass
 from onepass import PCA, CappedMSG
+from onepass.schedules import AdaGradNorm, Constant, Schedule
 from onepass.sources import Source
 
 pandas = pytest.importorskip("pandas")
@@ -186,3 +189,88 @@ def test_sparse_rows_that_are_all_the_same_have_no_variance(n, d):
     with pytest.warns(UserWarning, match="span 0 directions only"):
         model = PCA(2).fit(sparse.csr_array(np.tile(row, (n, 1))))
     assert model.explained_variance_.max() == 0.0
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("name", ["CappedMSG", "MSG", "MEG", "Incremental"])
+def test_wide_rows_that_teach_nothing(name, center):
+    model = getattr(onepass, name)(3, center=center)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert model.partial_fit(
+            np.ones((1, 1025)) if center else np.zeros((1, 1025))
+        ).components_.size
+        model.partial_fit(np.zeros((600, 1025)))
+    model.partial_fit(RNG.normal(size=(100, 1025)))
+    assert np.isfinite(model.components_).all()
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("estimator", [CappedMSG(3), PCA(3)])
+def test_a_row_that_is_too_large_is_refused_at_once(estimator, kind):
+    X = RNG.normal(size=(600, 40))
+    model = estimator.fit(kind(X))
+    before = model.components_
+    with pytest.raises(ValueError, match="row 1, column 0"):
+        model.partial_fit(kind(np.vstack([X[:1], np.full((1, 40), 1e153)])))
+    np.testing.assert_array_equal(model.partial_fit(kind(X[:1])).components_.shape, before.shape)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_weight_that_is_too_large_is_refused_at_once(dtype):
+    X = RNG.normal(size=(600, 40)).astype(dtype)
+    for model in (CappedMSG(3).fit(X), PCA(3).fit(X)):
+        with pytest.raises(ValueError, match="too large at row 1 for its sample_weight"):
+            model.partial_fit(1e10 * X[:2], sample_weight=[1.0, 1e300])
+        assert np.isfinite(model.partial_fit(X).components_).all()
+
+
+def test_large_sparse_rows_in_single_precision():
+    X = RNG.normal(size=(1500, 40))
+    X[np.abs(X) < 1] = 0
+    rows = (1e20 * X).astype(np.float32)
+    dense, thin = PCA(3).fit(rows), PCA(3).fit(sparse.csr_array(rows))
+    np.testing.assert_allclose(thin.explained_variance_, dense.explained_variance_, rtol=1e-4)
+
+
+@pytest.mark.parametrize("offset", [1.0, 1e6])
+@pytest.mark.parametrize("name", ["MSG", "CappedMSG", "MEG", "Incremental"])
+def test_sparse_rows_that_begin_with_the_same_row_twice(name, offset):
+    X = RNG.normal(size=(300, 6)) * [3, 2, 1, 0.5, 0.4, 0.3] + offset
+    X[1] = X[0]
+    dense, thin = (
+        getattr(onepass, name)(2, center=True).fit(rows) for rows in (X, sparse.csr_array(X))
+    )
+    M = dense.subspace_.to_dense()
+    np.testing.assert_allclose(thin.subspace_.to_dense(), M, atol=1e-8 * np.abs(M).max())
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0])
+def test_steps_of_nothing_move_nothing(scale):
+    init, X = np.eye(3, 40), RNG.normal(size=(1500, 40))
+    if scale == 0.0:
+        model = onepass.Oja(3, init=init, step_size=AdaGradNorm(scale)).fit(X)
+        np.testing.assert_allclose(model.subspace_.to_dense(), init.T @ init, atol=1e-12)
+    first, second = (
+        onepass.Oja(3, init=init, step_size=AdaGradNorm(scale)).fit(X).components_ for _ in range(2)
+    )
+    np.testing.assert_array_equal(first, second)
+
+
+def test_a_schedule_may_give_one_number():
+    class Fixed(Schedule):
+        def steps(self, number, gradients, diameter):
+            return 0.1
+
+    X = RNG.normal(size=(600, 40))
+    model = CappedMSG(3, step_size=Fixed()).fit(X)
+    other = CappedMSG(3, step_size=Constant(0.1)).fit(X)
+    np.testing.assert_allclose(model.subspace_.to_dense(), other.subspace_.to_dense(), atol=1e-12)
+
+
+def test_how_rows_lie_in_memory_changes_no_bit():
+    X = np.asfortranarray(RNG.normal(size=(1500, 40)) * np.linspace(3, 0.3, 40) + 1)
+    whole = PCA(3, random_state=0).fit(X)
+    parts = PCA(3, random_state=0).partial_fit(X[:5]).partial_fit(X[5:])
+    np.testing.assert_array_equal(whole.components_, parts.components_)
+    np.testing.assert_array_equal(whole.captured_, parts.captured_)

@@ -10,7 +10,7 @@ from onepass.estimators import walk
 from onepass.kernels.centring import centre
 from onepass.rules.msg import MSG
 
-WIDE = 2100  # columns from which on the engine tells how the directions move
+WIDE = 20_100  # columns from which on the engine tells how the directions move
 
 ESTIMATORS = [
     onepass.CappedMSG(3),
@@ -33,11 +33,11 @@ def _rows(n=3000, d=300):
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 def test_explained_variance_is_about_that_of_the_components(estimator, kind, d):
-    X = _rows(d=d, n=3000 if d == 300 else 2000)
+    X = _rows(d=d, n=3000 if d == 300 else 600)
     model = estimator.fit(kind(X))
     centred = X - X.mean(axis=0) if estimator.center else X
     exact = np.sum((centred @ model.components_.T) ** 2, axis=0) / (len(X) - 1)
-    np.testing.assert_allclose(model.explained_variance_, exact, rtol=0.15)
+    np.testing.assert_allclose(model.explained_variance_, exact, rtol=0.15 if d == 300 else 0.25)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -20,6 +20,7 @@ from onepass.estimators.checking import (
     check_block,
     check_finite,
     check_rows,
+    check_weighted,
     check_weights,
     is_source,
     is_table,
@@ -121,6 +122,7 @@ class Estimator(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
                 look: Look | None = partial(check_finite, estimator=self)
                 if weights is not None:  # rows of no weight are left out on the way
                     check_finite(converted, 0, self)
+                    check_weighted(converted, weights)
                     look = None
                 learner = learner.with_rows(converted, weights, look)
         except BaseException:
@@ -152,6 +154,7 @@ class Estimator(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             and X.shape[1] == plan.d
             and len(X) > 0
             and X.dtype == plan.dtype
+            and X.flags.c_contiguous
             and not plan.is_sparse
             and not hasattr(self, "feature_names_in_")
         )

@@ -14,6 +14,7 @@ from onepass.frames import LARGEST
 from onepass.sources import Source
 from onepass.sources.finite import first_masked
 
+LARGEST_SINGLE = 1e30  # of numbers in single precision, weighted
 SMALLEST = 1e-303  # energy of a row on average from which on steps stay in range
 
 
@@ -99,7 +100,7 @@ def check_finite(X: Any, first: int, estimator: Any = None, name: str = "X") -> 
     entries = X.data if sparse.issparse(X) else X
     flat = entries.reshape(-1)
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(flat @ flat):  # the quickest look at every entry
+        if float(flat @ flat) <= LARGEST**2:  # the quickest look at every entry
             return X
         bad = ~np.isfinite(entries)
         if entries.dtype == np.float64:
@@ -136,6 +137,20 @@ def check_spread(energy: float, weight: float, rows: Any, center: bool) -> None:
         raise ValueError(
             f"the rows of X differ by less than {np.sqrt(SMALLEST):.0g}, and the squares of such "
             "numbers are out of range: multiply X by a large number"
+        )
+
+
+def check_weighted(X: Any, weights: NDArray[np.float64]) -> None:
+    """Refuse rows (n, d) that are too large when they count as often as their weights say."""
+    largest = abs(X).max(axis=1)
+    largest = np.asarray(largest.toarray() if sparse.issparse(largest) else largest).ravel()
+    limit = LARGEST if X.dtype == np.float64 else LARGEST_SINGLE
+    bad = np.sqrt(weights) * largest > limit
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise ValueError(
+            f"X is too large at row {row} for its sample_weight, {weights[row]:g}: entries times "
+            f"the root of the weight must be at most {limit:g}"
         )
 
 

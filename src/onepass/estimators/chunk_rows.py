@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from onepass.frames import Block, products_of_sparse
-from onepass.moments.products import combine
+from onepass.moments.products import combine, in_range
 
 LEFT = 1e-6  # share of a row's energy below which cancellation has cost too many digits
 FEW = 16  # sparse rows that are made dense at once
@@ -22,7 +22,8 @@ def energies_about(rows: Any, offset: NDArray[np.float64]) -> NDArray[np.float64
     if not issparse(rows):
         rows = rows - offset if offset.any() else rows
         return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
-    before = np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64).ravel()
+    wide = rows.astype(np.float64, copy=False)
+    before = np.asarray(wide.multiply(wide).sum(axis=1)).ravel()
     before = before + offset @ offset
     energies = before - 2 * (rows @ offset)
     lost = np.flatnonzero(energies < LEFT * before)
@@ -101,4 +102,5 @@ class ChunkRows:
         """The products (b, b) of the rows with each other, nothing taken away."""
         if issparse(self.rows):
             return products_of_sparse(self.rows)
-        return np.asarray(self.rows @ self.rows.T, dtype=np.float64)
+        rows = in_range(self.rows)
+        return np.asarray(rows @ rows.T, dtype=np.float64)

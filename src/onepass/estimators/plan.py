@@ -85,7 +85,8 @@ def make_plan(
     if half_life is not None:
         room = min(room, int(half_life / 4))
     chunk = best * max(1, room // best)
-    block = best if block_size == "auto" or batch_size > 1 or average else min(block_size, chunk)
+    free = block_size != "auto" and batch_size == 1 and not average and chunk > best
+    block = min(int(block_size), chunk) if free else best
     return Plan(d, X.dtype, is_sparse, center, block, chunk, batch_size > 1, half_life)
 
 

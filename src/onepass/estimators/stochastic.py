@@ -13,9 +13,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from onepass import rounding
 from onepass.averaging import Average
 from onepass.estimators.base import Estimator
-from onepass.estimators.plan import Plan, make_plan
+from onepass.estimators.plan import CHUNK_ROWS, Plan, make_plan
 from onepass.estimators.rule_learner import RuleLearner
-from onepass.estimators.walk import NARROW, Walk
+from onepass.estimators.walk import Walk
 from onepass.moments import ExactMoment, Moment, SketchedMoment, TrackedMoment
 from onepass.rules.rule import Rule
 from onepass.schedules import AdaGradNorm, Constant, InverseSqrt, Schedule
@@ -24,6 +24,8 @@ from onepass.subspace import Subspace
 EXACT_COLUMNS = 256  # up to here the second moment of the rows is kept as a matrix
 # Rows, and entries of these, after which variances are known well enough to look at fewer.
 THIN_AFTER, THIN_ENTRIES = 512, 2**21
+TRACKED_COLUMNS = 20_000  # from here on a look at the rows costs too much, and a chunk is short
+AVERAGED_ROWS = 256  # of a chunk: where an average stands is looked at between chunks only
 AVERAGED_SCALE = 16.0  # averaging likes larger steps than the last iterate
 
 
@@ -44,11 +46,12 @@ class IterateEstimator(Estimator):
             block_size=self.block_size,
             batch_size=batch_size,
             average=averaging,
+            chunk_rows=AVERAGED_ROWS if averaging else CHUNK_ROWS,
         )
         average = Average(d, min(d, 2 * k + 16), plan.dtype) if averaging else None
         rule = self._rule(d, np.random.default_rng(seed))
         # Where rows are many numbers, the engine tells in passing how they moved the directions.
-        tracking = d > NARROW and not plan.is_sparse and not averaging
+        tracking = d > TRACKED_COLUMNS and not plan.is_sparse and not averaging
         walk = Walk(rule, self._schedule(), plan.batch, plan.dtype, average, tracking)
         return RuleLearner(plan, self._second(plan, rule, tracking), walk, seed)
 

@@ -121,11 +121,11 @@ class Walk:
                 self.steps_taken += taken
                 self.trusted += -(-taken // size)
                 outcomes.append(Outcome(state, energy, captured, [], []))
-            if taken < len(block):  # rows that need more care
-                part = block.part(taken, min(taken + size, len(block)))
-                outcomes.append(self.advance(part))
-                taken += len(part)
-            block = block.part(taken, len(block))
+            # Rows that need more care: a block of them, or all where none was easy.
+            stop = min(taken + size, len(block)) if taken or not self.state.rank else len(block)
+            for start in range(taken, stop, size):
+                outcomes.append(self.advance(block.part(start, min(start + size, stop))))
+            block = block.part(max(taken, stop), len(block))
         return outcomes
 
     def next_step(self, norm: float) -> float:
@@ -183,12 +183,13 @@ class Walk:
         seen = np.empty(count + 1)
         seen[0], seen[1:] = self.gradients, norms
         seen = np.hypot.accumulate(seen)[1:]
-        return self.schedule.steps(number, seen, self.rule.diameter()), seen
+        steps = self.schedule.steps(number, seen, self.rule.diameter())
+        return np.array(np.broadcast_to(steps, count), dtype=np.float64), seen
 
     def _pace(self, stretch: Stretch) -> Pace:
         """Return the next steps; those over the norms seen are worked out on the way."""
         over, count = self.schedule.over_norms(self.rule.diameter()), len(stretch)
-        if over is not None:
+        if over is not None and over > 0.0:
             return Pace(np.empty(count), over, self.gradients)
         norms = stretch.norms() if self.schedule.needs_norms else np.zeros(count)
         return Pace(self._ahead(norms)[0], 0.0, self.gradients)

@@ -20,6 +20,7 @@ from onepass.frames.frame import (
     WholeSpace,
     carry_sparse,
     find_frame,
+    left_of,
     underflow,
 )
 from onepass.frames.gram import mix, products_of_sparse, sparse_gram
@@ -36,6 +37,7 @@ __all__ = [
     "WholeSpace",
     "carry_sparse",
     "find_frame",
+    "left_of",
     "mix",
     "products_of_sparse",
     "sparse_gram",

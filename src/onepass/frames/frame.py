@@ -26,6 +26,7 @@ from onepass.subspace import Subspace
 # Squares outside of this range lose digits to overflow or underflow.
 RANGE = {np.dtype(np.float64): (1e-280, 1e290), np.dtype(np.float32): (1e-24, 1e34)}
 LARGEST = 1e152  # sums of squares of larger numbers leave the range of double precision
+ROUNDING = 8 * np.finfo(np.float64).eps
 FEW = 8  # sparse rows that may be made dense at once
 
 
@@ -151,7 +152,7 @@ def find_frame(state: Subspace, block: Block, room: Room, whole: bool) -> Frame 
     """
     basis, d = state.basis, state.n_features
     if len(basis) + len(block) >= d:
-        rows = _in_range(block.to_dense())
+        rows = _without_rounding(_in_range(block.to_dense()), block)
         small = basis.astype(np.float64)
         energy = np.einsum("ij,ij->i", rows, rows)
         return WholeSpace(small, rows, d, energy, False, basis.dtype)
@@ -161,7 +162,7 @@ def find_frame(state: Subspace, block: Block, room: Room, whole: bool) -> Frame 
         return found
     if issparse(block.rows) and not whole and len(block) > FEW:
         return None
-    rows = _in_range(block.to_dense())
+    rows = _without_rounding(_in_range(block.to_dense()), block)
     scale = np.abs(rows).max(axis=1, keepdims=True)
     scale[scale == 0.0] = 1.0
     coordinates, vectors = householder(np.vstack([basis, rows / scale]))
@@ -178,6 +179,21 @@ def _in_range(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     if not np.abs(rows).max(initial=0.0) <= LARGEST:  # nor where it is NaN
         raise FloatingPointError("A row is not finite, or too large")
     return rows
+
+
+def _without_rounding(rows: NDArray[np.float64], block: Block) -> NDArray[np.float64]:
+    """Return rows; zero where cancellation has left nothing but rounding of what they are mixed of.
+
+    Steps that do not depend on the scale of the rows would take rounding for rows otherwise.
+    """
+    if block.mixing is None:
+        return rows
+    largest = abs(block.rows).max(axis=1)
+    largest = np.asarray(largest.todense() if issparse(largest) else largest).ravel()
+    if block.offset is not None:
+        largest = np.append(np.abs(block.offset).max(initial=0.0), largest)
+    floor = ROUNDING * (np.abs(block.mixing) @ largest)
+    return np.where(np.abs(rows).max(axis=1) <= floor, 0.0, 1.0)[:, None] * rows
 
 
 def _gram_frame(state: Subspace, block: Block, room: Room) -> GramFrame | None:
@@ -197,9 +213,8 @@ def _gram_frame(state: Subspace, block: Block, room: Room) -> GramFrame | None:
     if not energy.all() and underflow(energy, block):
         return None
     if mixing is not None:
-        mixed = np.abs(mixing) @ np.sqrt(energy)
         gram = mix(gram, m, mixing)
-        left = _left(gram.diagonal()[m:], mixed**2)
+        left = float(left_of(gram.diagonal()[m:], energy, mixing).min(initial=1.0))
     n, b = len(gram), len(gram) - m
     coordinates, energy = np.empty((b, n)), np.empty(b)
     known = m if sure else 0
@@ -211,10 +226,15 @@ def _gram_frame(state: Subspace, block: Block, room: Room) -> GramFrame | None:
     return GramFrame(small, coordinates, m, energy, sound, gram, known, state, block, stack)
 
 
-def _left(energy: NDArray[np.float64], summands: NDArray[np.float64]) -> float:
-    """Return the least share of its summands' energy that cancellation has left of a row."""
-    some = energy > 0.0
-    return float((energy[some] / summands[some]).min(initial=1.0))
+def left_of(
+    energy: NDArray[np.float64], summands: NDArray[np.float64], mixing: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the share of its summands' energy that cancellation has left of each row (b,).
+
+    A row of nothing has lost nothing.
+    """
+    most = (np.abs(mixing) @ np.sqrt(summands)) ** 2
+    return np.divide(energy, most, out=np.ones(len(energy)), where=most > 0.0)
 
 
 def underflow(energy: NDArray[np.float64], block: Block) -> bool:

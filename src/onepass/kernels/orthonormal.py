@@ -114,6 +114,8 @@ def solve_right(
 
 def add_product(left: NDArray, right: NDArray, out: NDArray) -> None:
     """Add ``left @ right`` to `out`, all of one dtype and `out` in C order."""
+    if not out.size:
+        return
     gemm = dgemm if out.dtype == np.float64 else sgemm
     # The transposes are what BLAS calls a matrix; it adds in place.
     gemm(1.0, right.T, left.T, beta=1.0, c=out.T, overwrite_c=True)
