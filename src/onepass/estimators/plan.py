@@ -11,6 +11,7 @@ from scipy import sparse
 CHUNK_BYTES = 2**23  # a chunk of dense rows stays in the processor's cache
 CHUNK_ROWS = 512  # enough for what is done once per chunk to cost little
 
+TRACKED_COLUMNS = 4096  # of dense rows: from here on variances are followed block by block
 WIDE = 2000  # from here on sparse rows are much smaller than dense ones
 
 
@@ -73,7 +74,7 @@ def make_plan(
 
     What is truncated after every block or chunk depends a little on where these end. Therefore
     the size of a chunk does not follow `block_size`, nor that of a block where iterates are
-    averaged.
+    averaged or variances are followed.
     """
     d, is_sparse = X.shape[1], sparse.issparse(X)
     if half_life is not None:  # what is taken at once counts the same
@@ -85,8 +86,8 @@ def make_plan(
     if half_life is not None:
         room = min(room, int(half_life / 4))
     chunk = best * max(1, room // best)
-    free = block_size != "auto" and batch_size == 1 and not average and chunk > best
-    block = min(int(block_size), chunk) if free else best
+    settled = batch_size > 1 or average or (d > TRACKED_COLUMNS and not is_sparse)
+    block = best if block_size == "auto" or settled else min(block_size, chunk)
     return Plan(d, X.dtype, is_sparse, center, block, chunk, batch_size > 1, half_life)
 
 

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from onepass import rounding
 from onepass.averaging import Average
 from onepass.estimators.base import Estimator
-from onepass.estimators.plan import CHUNK_ROWS, Plan, make_plan
+from onepass.estimators.plan import CHUNK_ROWS, TRACKED_COLUMNS, Plan, make_plan
 from onepass.estimators.rule_learner import RuleLearner
 from onepass.estimators.walk import Walk
 from onepass.moments import ExactMoment, Moment, SketchedMoment, TrackedMoment
@@ -24,7 +24,6 @@ from onepass.subspace import Subspace
 EXACT_COLUMNS = 256  # up to here the second moment of the rows is kept as a matrix
 # Rows, and entries of these, after which variances are known well enough to look at fewer.
 THIN_AFTER, THIN_ENTRIES = 512, 2**21
-TRACKED_COLUMNS = 20_000  # from here on a look at the rows costs too much, and a chunk is short
 AVERAGED_ROWS = 256  # of a chunk: where an average stands is looked at between chunks only
 AVERAGED_SCALE = 16.0  # averaging likes larger steps than the last iterate
 
