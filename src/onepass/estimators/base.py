@@ -22,6 +22,7 @@ from onepass.estimators.checking import (
     check_rows,
     check_weighted,
     check_weights,
+    is_plain,
     is_source,
     is_table,
 )
@@ -149,12 +150,9 @@ class Estimator(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """Whether X is so plain that there is nothing to convert: calls with one row are cheap."""
         plan = learner.plan
         return (
-            type(X) is np.ndarray
-            and X.ndim == 2
+            is_plain(X)
             and X.shape[1] == plan.d
-            and len(X) > 0
             and X.dtype == plan.dtype
-            and X.flags.c_contiguous
             and not plan.is_sparse
             and not hasattr(self, "feature_names_in_")
         )
@@ -169,18 +167,22 @@ class Estimator(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             names = getattr(X, "feature_names", None)
             if names is not None:
                 self.feature_names_in_ = np.asarray(names, dtype=object)
-        for rows in self._rows_of(X):
+        look: Look = partial(check_finite, name="A block")
+        for rows in self._rows_of(X, finite=False):
             if learner is None:
                 learner = self._learner_for(rows)
                 self.n_features_in_ = rows.shape[1]
-            learner.push(learner.plan.convert(rows))
+            learner.push(learner.plan.convert(rows), None, look)
         nothing = learner is None or learner.rows_seen == rows_before
         if learner is None or (nothing and isinstance(X, Iterator)):
             raise ValueError(NO_ROWS)
         return learner
 
-    def _rows_of(self, source: Any) -> Iterator[Any]:
-        """Yield the checked blocks of a source, with the columns that the estimator knows."""
+    def _rows_of(self, source: Any, *, finite: bool = True) -> Iterator[Any]:
+        """Yield the checked blocks of a source, with the columns that the estimator knows.
+
+        Where `finite` is False, it is left to the caller to look at the entries.
+        """
         ours, names = (
             getattr(self, "feature_names_in_", None),
             getattr(source, "feature_names", None),
@@ -192,9 +194,10 @@ class Estimator(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             )
         for block in source:
             if is_table(block):
-                yield check_rows(self, block, reset=not hasattr(self, "n_features_in_"))
+                new = not hasattr(self, "n_features_in_")
+                yield check_rows(self, block, reset=new, finite=finite)
             else:
-                yield check_block(block, getattr(self, "n_features_in_", None))
+                yield check_block(block, getattr(self, "n_features_in_", None), finite=finite)
 
     def transform(self, X: Any) -> NDArray[np.floating]:
         """Return the coordinates of the rows of X in the components, of shape (n, k)."""

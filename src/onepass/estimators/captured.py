@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from onepass.kernels.survey import add_scores
+
 
 @dataclass(frozen=True)
 class Captured:
@@ -42,12 +44,9 @@ class Score:
 
     def add(self, captured: NDArray[np.float64], energy: NDArray[np.float64]) -> None:
         """Add rows with these captured energies and energies."""
-        largest = float(energy.max(initial=0.0))
         self.count += len(energy)
-        self._reach(largest)
-        if self.unit > 0.0:
-            c, e = captured / self.unit, energy / self.unit
-            self.sums = self.sums + [c.sum(), e.sum(), c @ c, c @ e, e @ e]
+        self.sums = self.sums.copy()
+        self.unit = add_scores(captured, energy, self.unit, self.sums)
 
     def fade(self, factor: float) -> None:
         """Let everything so far count less."""

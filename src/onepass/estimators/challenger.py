@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 from onepass import rounding
-from onepass.estimators.validation import Validation
+from onepass.estimators.validation import SURE, Validation
 from onepass.estimators.walk import Walk
 
 # Chunks after which a challenger that does not convince learns ever more seldom, from about half as
 # many whenever the stream doubles. One that is worse beyond doubt learns from one chunk whenever
 # the stream has become four times as long.
 PATIENCE = 16
+# The longer a stream, the more often luck looks like evidence: standard errors more, for every time
+# that it has doubled since, to learn from all of it.
+LUCK, SHORT = 0.25, 64
 SELDOM = 4  # of so many chunks, one is scored where it is worse beyond doubt
 
 
@@ -60,13 +65,14 @@ class Challenger:
             self.answer, self.answered = self.directions(), self.walk.steps_taken
         return self.answer
 
-    def learns_from(self, chunk: int) -> bool:
-        """Whether it is worth the time to learn from a chunk of some number."""
-        if self.validation.convincing():
-            return True
+    def lessons(self, chunks: range) -> list[int]:
+        """Return those of some chunks, given by number, that it is worth the time to learn from."""
+        luck = LUCK * max(0.0, math.log2(max(chunks.start, 1) / SHORT))
+        if self.validation.convincing() and self.validation.evidence > SURE + luck:
+            return list(chunks)
         if self.validation.hopeless():
-            return chunk % 4 ** (((chunk - 1).bit_length() + 1) // 2) == 0
-        return chunk % 2 ** (chunk // PATIENCE).bit_length() == 0
+            return [c for c in chunks if c % 4 ** (((c - 1).bit_length() + 1) // 2) == 0]
+        return [c for c in chunks if c % 2 ** (c // PATIENCE).bit_length() == 0]
 
     def scored_on(self, chunk: int) -> bool:
         """Whether it is worth the time to score it on a chunk of some number."""

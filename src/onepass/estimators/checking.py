@@ -53,15 +53,35 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, finite: bool = True) -> A
     return check_finite(X, 0, estimator) if finite else X
 
 
-def check_block(X: Any, n_features: int | None) -> Any:
-    """Return a block of a source as a finite float array or CSR array."""
-    _check_present(X, "A block")
-    X = check_array(
-        X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", ensure_all_finite=False
+def is_plain(X: Any) -> bool:
+    """Whether X is rows of numbers with which there is nothing to be done."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and len(X) > 0
+        and X.dtype in (np.float64, np.float32)
+        and X.flags.c_contiguous
     )
+
+
+def check_block(X: Any, n_features: int | None, *, finite: bool = True) -> Any:
+    """Return a block of a source as a float array or CSR array.
+
+    Where `finite` is False, it is left to the caller to look at the entries.
+    """
+    if not is_plain(X):
+        _check_present(X, "A block")
+        X = check_array(
+            X,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            ensure_all_finite=False,
+        )
     if n_features is not None and X.shape[1] != n_features:
         raise ValueError(f"A block has {X.shape[1]} features, expected n_features={n_features}")
-    return check_finite(_as_csr(X), 0, name="A block")
+    X = _as_csr(X)
+    return check_finite(X, 0, name="A block") if finite else X
 
 
 def _is_lazy(X: Any) -> bool:

@@ -1,7 +1,7 @@
 """What an estimator has learned, and how rows are added to it.
 
-Rows are taken in chunks of a fixed number of rows, counted from the first: rows wait until there
-are enough of them, and reading a result takes what waits on a copy. How the rows are split into
+Rows are taken in chunks whose lengths depend on nothing but how many came before: rows wait until
+there are enough of them, and reading a result takes what waits on a copy. How the rows are split into
 calls, and whether results are looked at in between, therefore changes not a single bit.
 """
 
@@ -51,12 +51,16 @@ class Learner(ABC):
         self.score = Score()
         self.rows_seen = 0
         self.anchors: NDArray[np.floating] = np.zeros((0, plan.d))  # what signs are held to
-        self.waiting = Waiting(plan.chunk_rows, plan.d, plan.dtype, plan.is_sparse)
+        self.waiting = Waiting(plan.most_rows, plan.d, plan.dtype, plan.is_sparse)
         self._equip()
 
     @abstractmethod
     def _absorb(self, rows: Any, weights: NDArray[np.float64]) -> None:
         """Learn from a chunk, or from what there is of it at the end."""
+
+    def _chunk_rows(self) -> int:
+        """Return how many rows the next chunk has."""
+        return self.plan.chunk_rows
 
     def _held(self) -> NDArray[np.floating] | None:
         """Return the directions (m, d) along which variances are wanted; None is everywhere."""
@@ -75,7 +79,7 @@ class Learner(ABC):
         if weights is not None:
             present = weights > 0.0
             rows, weights = rows[present], weights[present]
-        if self.waiting.count + rows.shape[0] < self.plan.chunk_rows:
+        if self.waiting.count + rows.shape[0] < self._chunk_rows():
             self._take_all(rows, weights, look)
         else:
             with threads_for(self.plan.d):  # as many as the products are worth
@@ -86,10 +90,11 @@ class Learner(ABC):
         """Take the rows of a call, chunk by chunk."""
         total, start = rows.shape[0], 0
         while start < total:
-            stop = min(total, start + self.plan.chunk_rows - self.waiting.count)
+            chunk_rows = self._chunk_rows()
+            stop = min(total, start + chunk_rows - self.waiting.count)
             part = rows[start:stop] if stop - start < total else rows
             given = None if weights is None else weights[start:stop]
-            whole = stop - start == self.plan.chunk_rows
+            whole = stop - start == chunk_rows
             noticed = whole and self.notices and not self.plan.is_sparse
             if look is not None and not noticed:
                 look(part, start)
@@ -102,7 +107,7 @@ class Learner(ABC):
                     raise
             else:
                 self.waiting.add(part, given)
-                if self.waiting.count == self.plan.chunk_rows:
+                if self.waiting.count == chunk_rows:
                     self._take(*self.waiting.rows())
                     self.waiting.clear()
             start = stop
@@ -115,7 +120,7 @@ class Learner(ABC):
         Whatever goes wrong on the way, this one is as it was.
         """
         twin = self
-        if self.waiting.count + rows.shape[0] >= self.plan.chunk_rows:
+        if self.waiting.count + rows.shape[0] >= self._chunk_rows():
             twin = self.copy()
         twin.push(rows, weights, look)
         return twin

@@ -29,6 +29,7 @@ from onepass.subspace import Subspace
 EXACT_COLUMNS = 1024  # up to here the matrix of second moments is as quick as a sketch of it
 CHUNK_ROWS = 256  # experts are scored by chunks, and need a few to be compared
 CHUNK_BYTES = 2**24  # larger chunks, since an update of the sketch costs nearly the same for any
+MOST_ROWS, MOST_BYTES = 8192, 2**22  # of a chunk of an exact second moment, late in the stream
 MOST_COMPONENTS = 64  # that are looked at where their number is to be found
 STEP_SCALES = (10.0, 160.0)  # gentle and bold; how they were picked: docs/benchmarks.md
 
@@ -129,14 +130,16 @@ class PCA(Estimator):
         k = self.n_components
         if k > d:
             raise ValueError(f"n_components={k} is more than the n_features={d} of X")
+        exact = d <= EXACT_COLUMNS
         plan = make_plan(
             X,
             k,
             center=self.center,
             batch_size=max(32, 2 * k),
             half_life=self.half_life,
-            chunk_bytes=CHUNK_BYTES,
+            chunk_bytes=MOST_BYTES if exact else CHUNK_BYTES,
             chunk_rows=CHUNK_ROWS,
+            most_rows=MOST_ROWS if exact else 0,
         )
         challengers = [self._challenger(plan, k, scale) for scale in STEP_SCALES]
         return PCALearner(plan, self._second(plan, 3 * k + 24), challengers)

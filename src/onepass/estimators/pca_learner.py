@@ -9,7 +9,7 @@ and the same mean.
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +24,20 @@ from onepass.estimators.plan import Plan
 from onepass.estimators.published import principal
 from onepass.estimators.validation import DRIFTING, Drift, Expert
 from onepass.estimators.walk import Walk
-from onepass.moments import Mean, WholeMoment
+from onepass.kernels.survey import energies_along, survey
+from onepass.moments import Mean, Shifted, WholeMoment
 
 ASK_AFTER = 1.15  # growth of the stream after which all experts are asked anew
 ROUNDING = (8 * np.finfo(float).eps) ** 2  # of what is left of energies about a far mean
 AT_FIRST = 4  # times that directions are sought when there are none to start from
 BESIDE = 8  # directions beside the leading ones that are searched, so that these are found soon
+
+
+class _Captured(NamedTuple):
+    """The energies (b,) of rows in some directions, and their sum."""
+
+    energies: NDArray[np.float64]
+    sum: float
 
 
 class PCALearner(Learner):
@@ -51,7 +59,7 @@ class PCALearner(Learner):
     def __init__(self, plan: Plan, second: WholeMoment, challengers: list[Challenger]) -> None:
         self.challengers = challengers
         self.k = challengers[0].walk.rule.k
-        self.chunks = 0
+        self.chunks = 0  # seen, in chunks of the first size
         self.drift = Drift()
         self.asked = 0.0  # the weight of the rows when the experts were asked
         self.answers: list[NDArray[np.floating]] = []  # then: of the incumbent, the challengers
@@ -112,27 +120,26 @@ class PCALearner(Learner):
     def _absorb(self, rows: Any, weights: NDArray[np.float64]) -> None:
         before = self.mean.copy()
         origin = self._origin(rows, weights, before)
-        # Sparse rows stay as they are: what is taken away from them is taken away in products.
-        implicit = self.plan.is_sparse or not self.plan.center
-        shift, shifted = (np.zeros(self.plan.d), rows) if implicit else (origin, rows - origin)
-        energy = weights * energies_about(shifted, origin - shift)
-        if not np.isfinite(energy.sum()):
+        shift, shifted, energy, energies = self._measured(rows, weights, origin)
+        if not np.isfinite(energies):
             raise FloatingPointError("A row is not finite, or too large")
         # Answers that come from another stream are of no use before there is a mean.
-        captured: list[NDArray[np.float64] | None] = []
+        captured: list[_Captured | None] = []
         if before.weight > 0.0:
-            captured = self._captured(shifted, weights, before.vector - shift)
-        self._move_mean(shift, shifted, weights)
+            captured = self._captured(shifted.rows, weights, before.vector - shift)
+        added = float(len(weights)) if shifted.alike else float(weights.sum())
+        if self.plan.center:
+            self.mean.move(shift, shifted.total, added)
+        else:
+            self.mean.weight += added
         moved = self.mean.vector - origin
-        scatter = float(energy.sum()) - self.mean.weight * float(moved @ moved)
+        scatter = energies - self.mean.weight * float(moved @ moved)
         check_spread(self.second.energy + scatter, self.mean.weight, rows, self.plan.center)
         self.second.add_energy(scatter)
-        narrow = shifted.astype(self.plan.dtype, copy=False)
+        narrow = shifted.rows.astype(self.plan.dtype, copy=False)
         chunk = ChunkRows(narrow, self.mean.vector - shift, np.sqrt(weights))
-        busy = [c.walk for c in self.challengers if c.learns_from(self.chunks)]
-        if busy:
-            stride(busy, chunk, self.plan.block_rows)
-        far = float(weights.sum()) * float(self.mean.vector @ self.mean.vector)
+        self._challenge(chunk)
+        far = added * float(self.mean.vector @ self.mean.vector)
         if not self.plan.is_sparse or scatter > ROUNDING * far:  # else all rows are the mean
             self.second.update(rows, weights, before, self.mean, shifted=shifted)
         if captured:
@@ -141,11 +148,33 @@ class PCALearner(Learner):
             self.score.add(*scores_from(chunk.products, weights, self.k, self.plan.center))
         if self.plan.center and before.weight > 0.0:
             self.drift.add(self.mean.vector - before.vector)
-        self.chunks += 1
+        seen = self.chunks
+        self.chunks += self._counted(rows.shape[0])
         if self.mean.weight >= ASK_AFTER * self.asked:
             self._ask()
-        if self.chunks & (self.chunks - 1) == 0 and self.answers:
+        if self.chunks.bit_length() > seen.bit_length() and self.answers:
             self.anchors = principal(self, self._believed(self.answers))
+
+    def _chunk_rows(self) -> int:
+        return self.plan.rows_after(self.chunks)
+
+    def _challenge(self, chunk: ChunkRows) -> None:
+        """Let challengers learn from those rows of a chunk that are worth the time."""
+        size, first = self.plan.chunk_rows, self.chunks
+        numbers = range(first, first + self._counted(len(chunk)))
+        lessons = [challenger.lessons(numbers) for challenger in self.challengers]
+        for number in sorted(set().union(*lessons)):
+            start = (number - first) * size
+            busy = [
+                challenger.walk
+                for challenger, taken in zip(self.challengers, lessons, strict=True)
+                if number in taken
+            ]
+            stride(busy, chunk.part(start, start + size), self.plan.block_rows)
+
+    def _counted(self, rows: int) -> int:
+        """Return as how many chunks some rows count."""
+        return -(-rows // self.plan.chunk_rows)
 
     def _origin(self, rows: Any, weights: NDArray[np.float64], mean: Mean) -> NDArray[np.float64]:
         """Return what rows are measured from: the mean before them, or their own if there is none.
@@ -159,14 +188,22 @@ class PCALearner(Learner):
         first = rows[0].astype(np.float64)
         return first + weights @ (rows - first) / weights.sum()
 
-    def _move_mean(
-        self, shift: NDArray[np.float64], shifted: Any, weights: NDArray[np.float64]
-    ) -> None:
-        """Let the mean come along."""
-        if self.plan.center:
-            self.mean.update(shift, shifted, weights)
-        else:
-            self.mean.weight += float(weights.sum())
+    def _measured(
+        self, rows: Any, weights: NDArray[np.float64], origin: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], Shifted, NDArray[np.float64], float]:
+        """Measure rows from an origin (d,).
+
+        Returns what was taken away from them (d,), the rows without it, their energies (b,) about
+        the origin and the sum of these. Sparse rows stay as they are: what is taken away from them
+        is taken away in products.
+        """
+        if self.plan.is_sparse or not self.plan.center:
+            shifted = Shifted(rows, weights @ rows, bool((weights == 1.0).all()))
+            energy = weights * energies_about(rows, origin)
+            return np.zeros(self.plan.d), shifted, energy, float(energy.sum())
+        near, total, energy = np.empty(rows.shape), np.zeros(self.plan.d), np.empty(len(weights))
+        energies, alike = survey(rows, origin, weights, near, energy, total)
+        return origin, Shifted(near, total, alike), energy, energies
 
     def _fade(self, factor: float) -> None:
         super()._fade(factor)
@@ -177,30 +214,30 @@ class PCALearner(Learner):
 
     def _captured(
         self, shifted: Any, weights: NDArray[np.float64], offset: NDArray[np.float64]
-    ) -> list[NDArray[np.float64] | None]:
-        """Return the energies (b,) of rows minus an offset in the directions of each answer.
+    ) -> list[_Captured | None]:
+        """Return what each answer captures of rows minus an offset.
 
         None stands for that of a challenger which it is not worth the time to score.
         """
         if not self.answers:
             return []
-        scored = [True, *(c.scored_on(self.chunks) for c in self.challengers)]
+        number = self.chunks * self.plan.chunk_rows // len(weights)
+        scored = [True, *(c.scored_on(number) for c in self.challengers)]
         directions = np.vstack([a for a, asked in zip(self.answers, scored, strict=True) if asked])
-        inner = np.asarray(shifted @ directions.T, dtype=np.float64) - directions @ offset
-        energies = iter(
-            weights * (inner * inner).reshape(len(weights), sum(scored), -1).sum(axis=2).T
-        )
-        return [next(energies) if asked else None for asked in scored]
+        inner = np.asarray(shifted @ directions.T, dtype=np.float64)
+        energies, sums = np.empty((sum(scored), len(weights))), np.zeros(sum(scored))
+        energies_along(inner, directions @ offset, weights, energies, sums)
+        found = map(_Captured, energies, sums.tolist())
+        return [next(found) if asked else None for asked in scored]
 
-    def _validate(
-        self, captured: list[NDArray[np.float64] | None], energy: NDArray[np.float64]
-    ) -> None:
+    def _validate(self, captured: list[_Captured | None], energy: NDArray[np.float64]) -> None:
         """Score answers on rows that they had not seen."""
-        self.score.add(np.minimum(self._believed(captured), energy), energy)
+        self.score.add(self._believed(captured).energies, energy)
         total, incumbent = float(energy.sum()), captured[0]
+        chunks = max(1.0, len(energy) / self.plan.chunk_rows)
         for challenger, ours in zip(self.challengers, captured[1:], strict=True):
             if ours is not None and incumbent is not None:
-                challenger.validation.add(float((ours - incumbent).sum()), total, self.chunks)
+                challenger.validation.add(ours.sum - incumbent.sum, total, self.chunks, chunks)
 
     def _scores_on(self, other: PCALearner) -> list[tuple[int, float, float, float, int]]:
         """Score all answers on the rows of another stream, which they have not seen.

@@ -54,7 +54,7 @@ class Validation:
     """Scores of a challenger against an incumbent, on a stream of chunks."""
 
     def __init__(self) -> None:
-        self.added = 0  # chunks that were scored
+        self.filled = 0.0  # chunks in the current segment
         self.unit = 0.0
         self.length = 1
         self.segments = np.zeros((0, 2))
@@ -68,24 +68,33 @@ class Validation:
         twin.__dict__.update(self.__dict__)
         return twin
 
-    def add(self, gain: float, energy: float, time: float) -> None:
-        """Add the next chunk, of some energy of which the challenger captured `gain` more."""
-        self.recent = self.recent + time**RECENT * self.add_apart(gain, energy, time)
+    def add(self, gain: float, energy: float, time: float, chunks: float = 1.0) -> None:
+        """Add the next chunk, of some energy of which the challenger captured `gain` more.
 
-    def add_apart(
-        self, gain: float, energy: float, counts: float, chunks: float = 1.0
-    ) -> NDArray[np.float64]:
-        """Add a chunk, or several at once, that came at no time of this stream; return its score.
-
-        It counts that much in the evidence, and nothing in what was recent.
+        It may be as long as several of the first ones.
         """
+        score = self._add(gain, energy, time, chunks, chunks)
+        self.recent = self.recent + time**RECENT * score
+
+    def add_apart(self, gain: float, energy: float, counts: float, chunks: float = 1.0) -> None:
+        """Add a chunk, or several at once, that came at no time of this stream.
+
+        It counts that much in the evidence, as one look, and nothing in what was recent.
+        """
+        self._add(gain, energy, counts, chunks, 1.0)
+
+    def _add(
+        self, gain: float, energy: float, counts: float, chunks: float, looks: float
+    ) -> NDArray[np.float64]:
+        """Add a score of several chunks that fills so much of a segment; return it."""
         if energy <= 0.0:
             return np.zeros(2)
         self.unit = self.unit or energy / max(chunks, 1.0)
         score = np.array([gain / self.unit, chunks * gain / energy])
         self.current = self.current + counts * score
-        self.added += 1
-        if self.added % self.length == 0:
+        self.filled += looks
+        if self.filled >= self.length:
+            self.filled = 0.0
             self.segments = np.vstack([self.segments, self.current])
             self.current = np.zeros(2)
             if len(self.segments) == MOST_SEGMENTS:

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
-from scipy.linalg.blas import dsymm, dsyr, dsyrk
+from scipy.linalg.blas import dsymm, dsyr
 from scipy.sparse import issparse
 
+from onepass.kernels.squares import add_squares
 from onepass.moments.mean import Mean
-from onepass.moments.moment import WholeMoment
+from onepass.moments.moment import Shifted, WholeMoment
 from onepass.moments.nystroem import nystroem
 
 QUICK = 64  # up to so many columns all eigenvectors cost nothing
@@ -71,20 +72,19 @@ class ExactMoment(WholeMoment):
         before: Mean,
         after: Mean,
         held: NDArray[np.floating] | None = None,
-        shifted: Any = None,
+        shifted: Shifted | None = None,
     ) -> None:
-        if shifted is None or issparse(shifted):
-            shifted = (rows.toarray() if issparse(rows) else rows).astype(np.float64, copy=False)
+        if shifted is None or issparse(rows):
+            near = (rows.toarray() if issparse(rows) else rows).astype(np.float64, copy=False)
             if self.center:
-                near = before.vector if before.weight > 0.0 else shifted[0]
-                shifted = shifted - near
-        shifted = shifted.astype(np.float64, copy=False)
-        total = weights @ shifted
-        if not (weights == 1.0).all():
-            shifted = np.sqrt(weights)[:, None] * shifted
-        dsyrk(1.0, shifted.T, beta=1.0, c=self._matrix, overwrite_c=True)
+                near = near - (before.vector if before.weight > 0.0 else near[0])
+            shifted = Shifted(near, weights @ near, bool((weights == 1.0).all()))
+        squared = shifted.rows.astype(np.float64, order="C", copy=False)
+        if not shifted.alike:
+            squared = np.sqrt(weights)[:, None] * squared
+        add_squares(squared, self._matrix)
         if self.center:  # about the mean after the rows it is less than about the one before
-            dsyr(-1.0, total / np.sqrt(after.weight), a=self._matrix, overwrite_a=True)
+            dsyr(-1.0, shifted.total / np.sqrt(after.weight), a=self._matrix, overwrite_a=True)
 
     def merge(
         self,

@@ -52,11 +52,14 @@ class Mean:
 
         Rows that are all the same leave a mean that is that row to the last bit.
         """
-        added = float(weights.sum())
+        self.move(shift, weights @ rows, float(weights.sum()))
+
+    def move(self, shift: Any, total: NDArray[np.float64], added: float) -> None:
+        """Include rows of weight `added`, whose weighted sum is that times shift + total (d,)."""
         if added > 0.0:
             before = self.weight / (self.weight + added) if self.weight > 0.0 else 0.0
             self.weight += added
-            self.vector = shift + before * (self.vector - shift) + weights @ rows / self.weight
+            self.vector = shift + before * (self.vector - shift) + total / self.weight
 
     def take(
         self, rows: NDArray, weights: NDArray[np.float64], centred: NDArray[np.floating]

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onepass.moments.mean import Mean
+
+
+class Shifted(NamedTuple):
+    """Rows of shape (b, d) minus something, their weighted sum (d,), and if all weights are 1."""
+
+    rows: Any
+    total: NDArray[np.float64]
+    alike: bool
 
 
 class Moment(ABC):
@@ -45,12 +53,12 @@ class Moment(ABC):
         before: Mean,
         after: Mean,
         held: NDArray[np.floating] | None = None,
-        shifted: Any = None,
+        shifted: Shifted | None = None,
     ) -> None:
         """Include rows of shape (b, d), dense or sparse, seen between two means.
 
         Their energy has been added already. `shifted` are the same rows minus the mean before them,
-        or minus something near if they are the first, where somebody has them at hand. `held` are
+        or minus something near if they are the first, where somebody has that at hand. `held` are
         the orthonormal directions (m, d) that an algorithm holds after it has learned from them,
         for a moment that looks along these only.
         """

@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 
 from onepass.kernels.orthonormal import orthonormal
 from onepass.moments.mean import Mean
-from onepass.moments.moment import WholeMoment
+from onepass.moments.moment import Shifted, WholeMoment
 from onepass.moments.nystroem import nystroem
 from onepass.moments.products import in_range, leading_of_rows, mean_step, multiply
 from onepass.moments.sample import Sample
@@ -118,7 +118,7 @@ class SketchedMoment(WholeMoment):
         before: Mean,
         after: Mean,
         held: NDArray[np.floating] | None = None,
-        shifted: Any = None,
+        shifted: Shifted | None = None,
     ) -> None:
         self._updates += 1
         self._sample.add(rows, weights)
@@ -126,7 +126,7 @@ class SketchedMoment(WholeMoment):
         if self.center:
             step = mean_step(before, after)
             if shifted is not None:
-                rows = shifted.astype(rows.dtype, copy=False)
+                rows = shifted.rows.astype(rows.dtype, copy=False)
             elif not issparse(rows):  # products with a far mean would lose the digits that matter
                 rows = rows - (weights @ rows / weights.sum()).astype(rows.dtype)
         self._power_step(rows, weights, step)

@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 
 from onepass.kernels.orthonormal import householder
 from onepass.moments.mean import Mean
-from onepass.moments.moment import Moment
+from onepass.moments.moment import Moment, Shifted
 from onepass.moments.products import mean_step
 
 FEW = 96  # rows
@@ -85,7 +85,7 @@ class TrackedMoment(Moment):
         before: Mean,
         after: Mean,
         held: NDArray[np.floating] | None = None,
-        shifted: Any = None,
+        shifted: Shifted | None = None,
     ) -> None:
         assert held is not None
         if self.thin_after is None:

@@ -104,5 +104,9 @@ def float_type(dtype: np.dtype) -> np.dtype:
 
 
 def rows_per_block(n_features: int) -> int:
-    """Return the rows of a block of about two megabytes: large to read, small to hold."""
-    return max(1, min(1 << 16, (1 << 18) // n_features))
+    """Return the rows of a block of up to four megabytes: large to read, small to hold.
+
+    A power of two, so that blocks and what estimators take at once end at the same rows.
+    """
+    rows = max(1, min(1 << 16, (1 << 19) // n_features))
+    return 1 << (rows.bit_length() - 1)

@@ -58,11 +58,13 @@ class ParquetTable(Columnar):
                 length = file.metadata.row_group(group).num_rows
                 if length > start:
                     if length * len(names) * 8 <= _SMALL_GROUP:
+                        yield from gathering.rest()
                         found = _column_by_column(file, group, names, block_rows)
                         yield from blocks(found, names, start, buffers)
                     elif (readers := finder.readers(group, names, start)) is not None:
                         yield from gathering.blocks(readers, start, length)
                     else:
+                        yield from gathering.rest()
                         found = file.iter_batches(
                             block_rows, row_groups=[group], columns=names, use_threads=False
                         )
@@ -70,6 +72,7 @@ class ParquetTable(Columnar):
                 start = max(0, start - length)
                 # Otherwise what a row group needed stays with this process.
                 pyarrow.default_memory_pool().release_unused()
+            yield from gathering.rest()
 
 
 def _column_by_column(file: Any, group: int, names: list[str], block_rows: int) -> Iterator[Any]:

@@ -42,35 +42,54 @@ class Gathering:
 
     def __init__(self, width: int, block_rows: int, buffers: Buffers) -> None:
         self._width, self._block_rows, self._buffers = width, block_rows, buffers
-        self._memory = np.empty(0, dtype=buffers.dtype)
+        self._most = max(_LEAST_ROWS, _GATHERED // (width * buffers.dtype.itemsize))  # rows at once
+        # Once for all stretches: to make room for a longer one, both would be held for a while.
+        self._memory = np.empty(self._most * width, dtype=buffers.dtype)
+        self._block: NDArray[np.floating] | None = None  # that is not full yet
+        self._filled = 0  # its rows
 
     def blocks(
         self, readers: Sequence[ColumnReader], start: int, length: int
     ) -> Iterator[NDArray[np.floating]]:
-        """Yield the rows from number `start` to `length` of a row group."""
+        """Yield the rows from number `start` to `length` of a row group, in full blocks.
+
+        What is left of them comes with the next row group, or by `rest`.
+        """
         while start < length:
             end = min(length, start + self._stretch(readers, start))
-            columns = self._columns(end - start)
+            room = self._memory[: (end - start) * self._width]
+            columns = room.reshape(self._width, end - start)
             for reader, column in zip(readers, columns, strict=True):
                 _copy(reader.read(start, end), column)
-            for begin in range(0, end - start, self._block_rows):
-                part = columns[:, begin : begin + self._block_rows]
-                block = self._buffers.take((part.shape[1], self._width))
-                np.copyto(block, part.T)
-                yield block
+            yield from self._cut(columns)
             start = end
+
+    def rest(self) -> Iterator[NDArray[np.floating]]:
+        """Yield the rows that did not fill a block, if there are any."""
+        if self._block is not None:
+            block, self._block = self._block, None
+            yield block[: self._filled]
+
+    def _cut(self, columns: NDArray[np.floating]) -> Iterator[NDArray[np.floating]]:
+        """Yield full blocks of the rows of a stretch, of shape (d, rows)."""
+        begin, rows = 0, columns.shape[1]
+        while begin < rows:
+            if self._block is None:
+                self._block = self._buffers.take((self._block_rows, self._width))
+                self._filled = 0
+            end = min(rows, begin + self._block_rows - self._filled)
+            part = self._block[self._filled : self._filled + end - begin]
+            np.copyto(part, columns[:, begin:end].T)
+            self._filled += end - begin
+            begin = end
+            if self._filled == self._block_rows:
+                del part
+                yield from self.rest()
 
     def _stretch(self, readers: Sequence[ColumnReader], start: int) -> int:
         """Return how many rows to gather: what memory allows, cutting few pages."""
-        most = max(_LEAST_ROWS, _GATHERED // (self._width * self._buffers.dtype.itemsize))
-        whole = max(reader.whole(start, most) for reader in readers)
-        return math.ceil(whole / math.ceil(whole / most))
-
-    def _columns(self, rows: int) -> NDArray[np.floating]:
-        """Return room for a stretch, of shape (d, rows)."""
-        if self._memory.size < rows * self._width:
-            self._memory = np.empty(rows * self._width, dtype=self._buffers.dtype)
-        return self._memory[: rows * self._width].reshape(self._width, rows)
+        whole = max(reader.whole(start, self._most) for reader in readers)
+        return math.ceil(whole / math.ceil(whole / self._most))
 
 
 def _copy(found: Any, column: NDArray[np.floating]) -> None:
