@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from onepass.estimators.chunk_rows import ChunkRows
 from onepass.estimators.walk import Walk
 from onepass.frames.frame import RANGE
-from onepass.kernels.orthonormal import SOUND, USABLE, add_product, cholesky, solve_right
+from onepass.kernels.orthonormal import SOUND, USABLE, add_product
+from onepass.rules.msg import MSG
 from onepass.subspace import Subspace
 
 MOST_ROWS = 256  # whose Gram matrix is worth having
@@ -64,68 +65,35 @@ class _Stride:
 
     def take(self, batch_rows: int) -> int:
         """Take batches while the Gram matrix has the digits for it; return the rows taken."""
-        m, dtype = self.m, self.walk.state.basis.dtype
-        state = Subspace(np.eye(m), self.walk.state.weights, self.walk.state.rest)
-        iterates: list[Subspace] = []
-        known = False  # that the basis is orthonormal
-        row = 0
-        while row < len(self.rows):
-            batch = slice(m + row, m + min(row + batch_rows, len(self.rows)))
-            rank = state.rank
-            if rank + batch_rows >= self.walk.rule.d:  # the engine takes all dimensions then
-                break
-            small = np.empty((rank + batch.stop - batch.start,) * 2)
-            if not known:
-                small[:rank, :rank] = self._inner(state.basis)
-            small[rank:, :rank] = self.gram[batch, : batch.start] @ state.basis.T
-            small[rank:, rank:] = gradient = self.gram[batch, batch]
-            coordinates = np.empty((len(gradient), len(small)))
-            given, energy = rank if known else 0, np.empty(len(gradient))
-            share, good = cholesky(small, given, *RANGE[dtype], USABLE[dtype], coordinates, energy)
-            if good < len(small):
-                break
-            known = share >= SOUND[dtype]
-            iterates.append(state)
-            state = self._step(state, gradient, coordinates, small, given)
-            row = batch.stop - m
-        self._finish(state, iterates)
-        return row
-
-    def _step(
-        self,
-        state: Subspace,
-        gradient: NDArray[np.float64],
-        coordinates: NDArray[np.float64],
-        factor: NDArray[np.float64],
-        known: int,
-    ) -> Subspace:
-        """Take one step with a batch, given by its Gram matrix and coordinates in the frame.
-
-        The first `known` rows of the factor are those of the identity.
-        """
-        count, rank = len(coordinates), state.rank
-        size = np.abs(gradient).max()  # squares stay in range
-        eta = self.walk.next_step(size * float(np.linalg.norm(gradient / (size or 1.0))) / count)
-        small = Subspace(np.eye(rank, len(factor)), state.weights, state.rest)
-        moved = self.walk.rule.batch(small, coordinates, eta / count)
-        turn = solve_right(np.ascontiguousarray(moved.basis, dtype=np.float64), factor, known)
-        basis = np.hstack([turn[:, :rank] @ state.basis, turn[:, rank:]])
-        return Subspace(basis, moved.weights, moved.rest)
-
-    def _inner(self, coefficients: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Return the Gram matrix of what coefficients (j, n) of the first n rows stand for."""
-        n = coefficients.shape[1]
-        return coefficients @ self.gram[:n, :n] @ coefficients.T
+        walk, m, n = self.walk, self.m, len(self.gram)
+        state, rule, dtype = walk.state, walk.rule, walk.state.basis.dtype
+        assert isinstance(rule, MSG)
+        most, steps = max(rule.room(m, n), m), -(-(n - m) // batch_rows)
+        bases, weights = np.zeros((steps + 1, most, n)), np.zeros((steps + 1, most))
+        ranks, rests = np.zeros(steps + 1, np.int64), np.zeros(steps + 1)
+        bases[0, :m, :m], weights[0, :m] = np.eye(m), state.weights
+        ranks[0], rests[0] = m, state.rest
+        over = walk.schedule.over_norms(rule.diameter())
+        limits = (*RANGE[dtype], USABLE[dtype], SOUND[dtype])
+        done, walk.gradients = rule.batch_walk(
+            self.gram, batch_rows, rule.d, over, walk.gradients, limits, rule.parameters,
+            bases, weights, ranks, rests,
+        )  # fmt: skip
+        walk.steps_taken += done
+        if done:
+            iterates = [
+                Subspace(bases[t, : ranks[t]], weights[t, : ranks[t]], float(rests[t]))
+                for t in range(done + 1)
+            ]
+            self._finish(iterates.pop(), iterates)
+        return min(done * batch_rows, n - m)
 
     def _finish(self, state: Subspace, iterates: list[Subspace]) -> None:
         """Carry the last iterate and the sum of those before back into d dimensions."""
         walk = self.walk
-        if not iterates:
-            return
         total = self._sum([walk.rule.primal(iterate) for iterate in iterates])
-        wanted = np.vstack([state.basis, total.basis[:, : state.basis.shape[1]]])
-        lifted = self._carry(_wide(wanted, len(self.gram)))
-        walk.state = Subspace(lifted[: state.rank].copy(), state.weights, state.rest)
+        lifted = self._carry(np.vstack([state.basis, total.basis]))
+        walk.state = Subspace(lifted[: state.rank].copy(), state.weights.copy(), state.rest)
         assert walk.average is not None
         summands = [Subspace(lifted[state.rank :], total.weights, total.rest)]
         walk.average.add(summands, len(iterates))
@@ -133,17 +101,13 @@ class _Stride:
     def _sum(self, iterates: list[Subspace]) -> Subspace:
         """Return the sum of iterates, truncated to the rank of the average."""
         assert self.walk.average is not None
-        n = len(self.gram)
         rest = sum(iterate.rest for iterate in iterates)
         factor = np.vstack(
-            [
-                _wide(np.sqrt(np.maximum(s.weights - s.rest, 0.0))[:, None] * s.basis, n)
-                for s in iterates
-            ]
+            [np.sqrt(np.maximum(s.weights - s.rest, 0.0))[:, None] * s.basis for s in iterates]
         )
         if not len(factor):
             return Subspace(factor, np.zeros(0), rest)
-        values, vectors = np.linalg.eigh(self._inner(factor))
+        values, vectors = np.linalg.eigh(factor @ self.gram @ factor.T)
         kept = np.flatnonzero(values > 1e-14 * values[-1])[::-1][: self.walk.average.max_rank]
         turn = (vectors[:, kept] / np.sqrt(values[kept])).T
         return Subspace(turn @ factor, values[kept] + rest, rest)
@@ -156,10 +120,3 @@ class _Stride:
             before = np.ascontiguousarray(coefficients[:, : self.m])
             add_product(before, basis.astype(np.float64, copy=False), lifted)
         return lifted.astype(basis.dtype, copy=False)
-
-
-def _wide(coefficients: NDArray[np.floating], columns: int) -> NDArray[np.float64]:
-    """Return coefficients with columns of zeros on the right."""
-    wide = np.zeros((len(coefficients), columns))
-    wide[:, : coefficients.shape[1]] = coefficients
-    return wide

@@ -1,8 +1,8 @@
 """What an estimator has learned, and how rows are added to it.
 
 Rows are taken in chunks whose lengths depend on nothing but how many came before: rows wait until
-there are enough of them, and reading a result takes what waits on a copy. How the rows are split into
-calls, and whether results are looked at in between, therefore changes not a single bit.
+there are enough of them, and reading a result takes what waits on a copy. How the rows are split
+into calls, and whether results are looked at in between, therefore changes not a single bit.
 """
 
 from __future__ import annotations

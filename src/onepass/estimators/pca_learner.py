@@ -27,7 +27,7 @@ from onepass.estimators.walk import Walk
 from onepass.kernels.survey import energies_along, survey
 from onepass.moments import Mean, Shifted, WholeMoment
 
-ASK_AFTER = 1.15  # growth of the stream after which all experts are asked anew
+ASK_AFTER = 1.25  # growth of the stream after which all experts are asked anew
 ROUNDING = (8 * np.finfo(float).eps) ** 2  # of what is left of energies about a far mean
 AT_FIRST = 4  # times that directions are sought when there are none to start from
 BESIDE = 8  # directions beside the leading ones that are searched, so that these are found soon

@@ -103,7 +103,8 @@ def jit(function: F) -> F:
 
     Every compiled function of onepass is decorated with this and with nothing else. Division by
     zero gives inf or NaN instead of an error, since the check would keep loops from being
-    vectorised. Other threads go on meanwhile, such as the one that reads the next rows. Where no directory can be written, each process compiles for itself.
+    vectorised. Other threads go on meanwhile, such as the one that reads the next rows. Where no
+    directory can be written, each process compiles for itself.
     """
     compiled: Any = numba.njit(error_model="numpy", nogil=True)(function)
     if compiled is not function:  # it is under NUMBA_DISABLE_JIT=1

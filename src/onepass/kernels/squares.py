@@ -30,8 +30,10 @@ def add_squares(rows: NDArray[np.float64], matrix: NDArray[np.float64]) -> None:
         In Fortran order.
     """
     b, d = rows.shape
-    assert rows.flags.c_contiguous and matrix.flags.f_contiguous
-    assert rows.dtype == matrix.dtype == np.float64 and matrix.shape == (d, d)
+    assert rows.flags.c_contiguous
+    assert matrix.flags.f_contiguous
+    assert rows.dtype == matrix.dtype == np.float64
+    assert matrix.shape == (d, d)
     if b and d:
         given: list[Any] = [
             *(ctypes.c_char(letter) for letter in (b"U", b"N")),

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onepass.kernels.batch_walking import batch_walker
 from onepass.kernels.block_eigen import block_eigen
 from onepass.kernels.compiling import jit
 from onepass.kernels.rank_one import ORDER_ROWS, WORK_ROWS, rank_one
@@ -82,6 +83,16 @@ def _project(size, sigma, rest, d, k, cap, exact, multiplicities, order):
 
 
 @jit
+def _project_batch(size, sigma, rest, parameters):
+    """Project descending sigma[:size] in place after a step with a batch."""
+    d, k, exact, grow, memory = parameters
+    work, order = np.empty(size + 1), np.empty((2, size + 1), np.int64)
+    kept, rest = _project(size, sigma, rest, d, k, int(memory[CAP]), exact, work, order)
+    _test_rank(memory, kept, d, grow)
+    return kept, rest
+
+
+@jit
 def _test_rank(memory, rank, d, grow):
     """Section 5: an iterate that stays at rank K asks for a larger K; ever rarer tests."""
     if grow:
@@ -109,6 +120,7 @@ class MSG(Rule):
     kernel = staticmethod(_rows)
     walk = staticmethod(walker(_rows))
     gram_walk = staticmethod(gram_walker(_rows))
+    batch_walk = staticmethod(batch_walker(_project_batch))
 
     def __post_init__(self) -> None:
         self.memory = np.array([min(self.cap, self.d), 0.0, 0.0, FIRST_TEST])
