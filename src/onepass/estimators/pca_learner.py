@@ -75,7 +75,7 @@ class PCALearner(Learner):
         """Return which expert to believe."""
         best = self._best()
         return Expert(
-            "average" if self._believes(best) else "sketch",
+            "average" if self._believes() else "sketch",
             best.validation.evidence,
             len(best.validation.segments),
             self.drift.size,
@@ -105,17 +105,20 @@ class PCALearner(Learner):
             self._validate_between(between)
 
     def _best(self) -> Challenger:
-        """Return the challenger to ask: a convincing one, and the one that gained most."""
-        return max(self.challengers, key=lambda c: (c.validation.convincing(), c.validation.gain))
+        """Return the challenger to ask: one that lasts, and the one that gained most.
 
-    def _believes(self, challenger: Challenger) -> bool:
-        """Whether a challenger is to be believed."""
-        return challenger.validation.convincing() and self.drift.size < DRIFTING
+        Once any of them convinces, the question is no longer whether to believe their kind.
+        """
+        return max(self.challengers, key=lambda c: (c.validation.lasting(), c.validation.gain))
+
+    def _believes(self) -> bool:
+        """Whether the best challenger is to be believed."""
+        convincing = any(c.validation.convincing() for c in self.challengers)
+        return convincing and self.drift.size < DRIFTING
 
     def _believed(self, of_experts: list[Any]) -> Any:
         """Return the item that belongs to the expert to believe: the incumbent's comes first."""
-        best = self._best()
-        return of_experts[1 + self.challengers.index(best) if self._believes(best) else 0]
+        return of_experts[1 + self.challengers.index(self._best()) if self._believes() else 0]
 
     def _absorb(self, rows: Any, weights: NDArray[np.float64]) -> None:
         before = self.mean.copy()

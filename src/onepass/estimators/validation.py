@@ -137,7 +137,11 @@ class Validation:
 
     def convincing(self) -> bool:
         """Whether the challenger is better beyond doubt."""
-        return self.evidence > SURE and self.recent.min() >= 0.0
+        return self.evidence > SURE and self.lasting()
+
+    def lasting(self) -> bool:
+        """Whether the challenger was not worse of late."""
+        return bool(self.recent.min() >= 0.0)
 
     def hopeless(self) -> bool:
         """Whether the challenger is worse beyond doubt."""
