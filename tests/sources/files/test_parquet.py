@@ -47,6 +47,15 @@ def test_every_way_from_every_row(tmp_path, monkeypatch, way):
         np.testing.assert_array_equal(np.vstack([expected[:0], *rest]), expected)
 
 
+@pytest.mark.parametrize("way", ["pages", "cut pages", "long pages"])
+def test_blocks_are_full_across_row_groups(tmp_path, monkeypatch, way):
+    """So that they end where the chunks of estimators end."""
+    choose_way(monkeypatch, way)
+    pa.parquet.write_table(arrow_table(ROWS), tmp_path / "a.parquet", row_group_size=30)
+    lengths = [len(block) for block in open_source(tmp_path / "a.parquet", batch_rows=16)]
+    assert lengths == [16] * 6 + [4]
+
+
 KINDS = {
     "float64": (pa.float64(), ROWS[:, 0]),
     "float32": (pa.float32(), ROWS[:, 0].astype("f4")),
