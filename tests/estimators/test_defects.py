@@ -1,13 +1,15 @@
 """What a stranger found, and must not find again."""
 
+import threading
 import warnings
 
 import numpy as np
 import pytest
 from scipy import sparse
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import onepass
-from onepass import PCA, CappedMSG
+from onepass import ERM, PCA, CappedMSG, open_source
 from onepass.schedules import AdaGradNorm, Constant, Schedule
 from onepass.sources import Source
 
@@ -274,3 +276,93 @@ def test_how_rows_lie_in_memory_changes_no_bit():
     parts = PCA(3, random_state=0).partial_fit(X[:5]).partial_fit(X[5:])
     np.testing.assert_array_equal(whole.components_, parts.components_)
     np.testing.assert_array_equal(whole.captured_, parts.captured_)
+
+
+def test_threads_that_fit_at_once_leave_the_number_of_threads_as_it_was():
+    def number():
+        return [info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"]
+
+    X = np.random.default_rng(0).normal(size=(3000, 70)) * 0.9 ** np.arange(70)
+
+    def run(found):
+        model = PCA(3)
+        for start in range(0, 3000, 300):
+            model.partial_fit(X[start : start + 300])
+        found.append(model.components_)
+
+    with threadpool_limits(limits=2, user_api="blas"):
+        before, found = number(), []
+        run(found)
+        threads = [threading.Thread(target=run, args=(found,)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert number() == before
+        for components in found:
+            np.testing.assert_array_equal(components, found[0])
+
+
+def test_a_fit_that_is_refused_leaves_the_model():
+    X = np.random.default_rng(0).normal(size=(100, 5))
+    model = PCA(2).fit(X)
+    before = model.components_
+    with pytest.raises(ValueError, match="differ by less than"):
+        model.fit(X * 1e-160)
+    np.testing.assert_array_equal(model.components_, before)
+
+
+@pytest.mark.parametrize("make", [lambda: PCA(1), lambda: CappedMSG(1), lambda: ERM(1)])
+@pytest.mark.parametrize("rows", [3, 600])
+@pytest.mark.parametrize("size", [5.1e151, 9e151, 1e152, 1e153, 1e200])
+def test_what_is_too_large_is_refused_when_it_comes(make, rows, size):
+    """Not when other rows come that are fine."""
+    X = np.random.default_rng(0).normal(size=(rows, 2))
+    model = make().fit(X)
+    before = model.components_
+    bad = X.copy()
+    bad[-1, 1] = size
+    with pytest.raises(ValueError, match=rf"at row {rows - 1}, column 1"):
+        model.partial_fit(bad)
+    np.testing.assert_array_equal(model.components_, before)
+    assert model.partial_fit(X).n_samples_seen_ == 2 * rows
+
+
+@pytest.mark.parametrize("make", [lambda: PCA(2), lambda: CappedMSG(2, center=True)])
+@pytest.mark.parametrize("splits", [[], [100], [512], [600, 700]])
+def test_a_column_that_is_large_everywhere_is_refused_however_rows_are_split(make, splits):
+    X = np.random.default_rng(0).normal(size=(1000, 5))
+    X[:, 2] = 1e200
+    with pytest.raises(ValueError, match="at row 0, column 2"):
+        make().partial_fit(np.split(X, splits)[0])
+
+
+def test_rows_whose_squares_do_not_add_up_are_refused():
+    X = np.random.default_rng(0).choice([-9e150, 9e150], size=(4096, 50))
+    for make in (lambda: PCA(2), lambda: ERM(2), lambda: CappedMSG(2)):
+        model = make().fit(X[:20])
+        for _ in range(12):
+            try:
+                model.partial_fit(X)
+            except ValueError as error:
+                assert "divide" in str(error)  # noqa: PT017
+                break
+        else:
+            pytest.fail("they cannot have added up")
+        assert np.isfinite(model.explained_variance_).all()
+        assert np.isfinite(model.explained_variance_ratio_).all()
+
+
+def test_a_number_in_a_file_that_is_too_large_is_named(tmp_path):
+    X = np.random.default_rng(0).normal(size=(20_000, 6))
+    X[4096, 3] = 1e200
+    np.save(tmp_path / "a.npy", X)
+    with pytest.raises(ValueError, match=r"a\.npy, row 4097, column \[3\]: 1e\+200"):
+        PCA(2).fit(open_source(tmp_path / "a.npy"))
+
+
+def test_weights_that_are_next_to_nothing_are_refused():
+    X = np.random.default_rng(0).normal(size=(300, 5))
+    with pytest.raises(ValueError, match=r"at row 0; weights must be .* at least 1e-300"):
+        PCA(2).fit(X, sample_weight=np.full(300, 1e-308))
+    PCA(2).fit(X, sample_weight=np.full(300, 1e-300))

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse
 
 from onepass.sources import ArraySource, BlockSource, SourceError, SparseSource
+from onepass.sources.finite import LARGEST
 
 ROWS = np.random.default_rng(0).standard_normal((23, 4))
 SOURCES = {
@@ -68,9 +69,13 @@ def test_the_place_of_a_bad_number_is_named(make, bad):
         list(make(X))
 
 
-def test_numbers_whose_sum_overflows_are_fine(make):
-    X = np.full((23, 4), 1e308)
+def test_large_numbers_are_fine_up_to_a_limit(make):
+    """All that can be learned from, and no sum on the way says anything else."""
+    X = np.full((23, 4), LARGEST)
     np.testing.assert_array_equal(stacked(make(X)), X)
+    X[7, 2] = -1.01 * LARGEST
+    with pytest.raises(SourceError, match=r"row 8, column \[2\]: -5.05e\+151, and entries must be"):
+        list(make(X))
 
 
 def test_memmap(tmp_path):

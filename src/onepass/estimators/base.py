@@ -31,6 +31,7 @@ from onepass.estimators.learner import Learner, Look
 from onepass.estimators.merging import merge
 from onepass.estimators.persistence import save
 
+LOOK = partial(check_finite, together=True)  # at rows that are to be learned from
 NO_ROWS = "The source has no rows; an iterator can be read only once"
 
 
@@ -105,7 +106,7 @@ class Estimator(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         if learner is not None:
             self._check_unchanged()
         if learner is not None and sample_weight is None and self._is_plain(X, learner):
-            self._learner = learner.with_rows(X, None, check_finite)
+            self._learner = learner.with_rows(X, None, LOOK)
             return self
         before = self.__dict__.copy()
         try:
@@ -120,7 +121,7 @@ class Estimator(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
                 weights = check_weights(sample_weight, rows.shape[0])
                 learner = learner or self._learner_for(rows)
                 converted = learner.plan.convert(rows)
-                look: Look | None = partial(check_finite, estimator=self)
+                look: Look | None = partial(LOOK, estimator=self)
                 if weights is not None:  # rows of no weight are left out on the way
                     check_finite(converted, 0, self)
                     check_weighted(converted, weights)
@@ -167,7 +168,7 @@ class Estimator(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             names = getattr(X, "feature_names", None)
             if names is not None:
                 self.feature_names_in_ = np.asarray(names, dtype=object)
-        look: Look = partial(check_finite, name="A block")
+        look: Look = partial(LOOK, name="A block")
         for rows in self._rows_of(X, finite=False):
             if learner is None:
                 learner = self._learner_for(rows)

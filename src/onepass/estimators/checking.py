@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
-from onepass.frames import LARGEST
 from onepass.sources import Source
-from onepass.sources.finite import first_masked
+from onepass.sources.finite import LARGEST, first_masked
 
 LARGEST_SINGLE = 1e30  # of numbers in single precision, weighted
+MOST_ENERGY = 1e307  # of rows that come at once: a few times as much can be added up
+LEAST_WEIGHT = 1e-300  # of rows that count at all
 SMALLEST = 1e-303  # energy of a row on average from which on steps stay in range
 
 
@@ -115,8 +116,13 @@ def _as_csr(X: Any) -> Any:
     return X
 
 
-def check_finite(X: Any, first: int, estimator: Any = None, name: str = "X") -> Any:
-    """Return X, or say at which row and column it is not finite; `first` is its first row."""
+def check_finite(
+    X: Any, first: int, estimator: Any = None, name: str = "X", *, together: bool = False
+) -> Any:
+    """Return X, or say at which row and column it is not finite; `first` is its first row.
+
+    Where they are to be learned from `together`, the squares of all entries have to be finite, too.
+    """
     entries = X.data if sparse.issparse(X) else X
     flat = entries.reshape(-1)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -125,6 +131,8 @@ def check_finite(X: Any, first: int, estimator: Any = None, name: str = "X") -> 
         bad = ~np.isfinite(entries)
         if entries.dtype == np.float64:
             bad |= np.abs(entries) > LARGEST
+        wide = flat.astype(np.float64, copy=False)
+        energy = float(wide @ wide)
     if bad.any():
         if sparse.issparse(X):
             coordinates = X.tocoo()
@@ -139,8 +147,13 @@ def check_finite(X: Any, first: int, estimator: Any = None, name: str = "X") -> 
         label = f" ({columns[column]!r})" if columns is not None else ""
         raise ValueError(
             f"{name} contains {what} at row {first + row}, column {column}{label}; all entries "
-            f"must be finite and at most {LARGEST:g}, so that their squares are: leave such rows "
-            "out or fill the gaps first"
+            f"must be finite and at most {LARGEST:g}, so that their squares add up: leave such "
+            "rows out or fill the gaps first"
+        )
+    if together and not energy <= MOST_ENERGY:
+        raise ValueError(
+            f"{name} is too large: the squares of {X.shape[0]} rows from row {first} on add up to "
+            f"more than {MOST_ENERGY:g}; divide it by a large number"
         )
     return X
 
@@ -189,10 +202,11 @@ def check_weights(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
         raise ValueError(
             f"sample_weight has shape {weights.shape}, expected ({n},): one weight per row"
         )
-    bad = ~(np.isfinite(weights) & (weights >= 0.0))
+    bad = ~(np.isfinite(weights) & ((weights >= LEAST_WEIGHT) | (weights == 0.0)))
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         raise ValueError(
-            f"sample_weight is {weights[row]} at row {row}; weights must be finite and not negative"
+            f"sample_weight is {weights[row]} at row {row}; weights must be finite and not "
+            f"negative, and at least {LEAST_WEIGHT:g} where they are not zero"
         )
     return weights

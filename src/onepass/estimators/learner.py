@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -22,6 +23,7 @@ from onepass.frames import Block
 from onepass.kernels.centring import centring
 from onepass.kernels.threads import threads_for
 from onepass.moments import Mean, Moment
+from onepass.sources.finite import LARGEST
 
 T = TypeVar("T")
 Look = Callable[[Any, int], object]
@@ -99,12 +101,8 @@ class Learner(ABC):
             if look is not None and not noticed:
                 look(part, start)
             if whole:
-                try:
-                    self._take(part, np.ones(stop - start) if given is None else given)
-                except FloatingPointError:
-                    if look is not None:
-                        look(part, start)
-                    raise
+                doubt = None if look is None else partial(look, part, start)
+                self._take(part, np.ones(stop - start) if given is None else given, doubt)
             else:
                 self.waiting.add(part, given)
                 if self.waiting.count == chunk_rows:
@@ -139,7 +137,8 @@ class Learner(ABC):
     def shown(self, show: Callable[[Self], T]) -> T:
         """Return show(self.settled()), worked out once until more rows come."""
         if self._shown is None:
-            self._shown = show(self.settled())
+            with threads_for(self.plan.d):  # as in learning: the number of threads changes bits
+                self._shown = show(self.settled())
         return self._shown
 
     def merge(self, other: Self) -> None:
@@ -176,11 +175,35 @@ class Learner(ABC):
         """Forget results that were looked at."""
         self._settled = self._shown = None
 
-    def _take(self, rows: Any, weights: NDArray[np.float64]) -> None:
-        """Take a chunk."""
+    def _take(
+        self,
+        rows: Any,
+        weights: NDArray[np.float64],
+        doubt: Callable[[], object] | None = None,
+    ) -> None:
+        """Take a chunk; `doubt` is called where something seems to be wrong, and says what it is.
+
+        If it is not right, this learner is of no more use.
+        """
         if self.plan.half_life is not None:
             self._fade(0.5 ** (rows.shape[0] / self.plan.half_life))
-        self._absorb(rows, weights)
+        before = self.second.energy
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
+                self._absorb(rows, weights)
+                energy = self.second.energy
+        except FloatingPointError:
+            energy = float("nan")
+        far = np.abs(self.mean.vector).max(initial=0.0)
+        if energy - before <= LARGEST**2 and far <= LARGEST:
+            return
+        if doubt is not None:
+            doubt()
+        if not np.isfinite(energy):
+            raise ValueError(
+                "the squares of the rows, about their mean, add up to more than a number can be: "
+                "divide X by a large number"
+            )
 
     def _fade(self, factor: float) -> None:
         """Let everything so far count less."""

@@ -169,8 +169,14 @@ class PCA(Estimator):
         return rounding.top(Subspace.empty(learner.plan.d, dtype=learner.plan.dtype), 1)
 
     def fit(self, X: Any, y: Any = None, **weights: Any) -> Self:  # noqa: D102
+        before = self.__dict__.copy()
         super().fit(X, y, **weights)
-        self._warn()
+        try:
+            self._warn()
+        except BaseException:  # rows that waited may be refused, or a warning be an error
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
         return self
 
     def _warn(self) -> None:

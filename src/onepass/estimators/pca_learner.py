@@ -142,8 +142,7 @@ class PCALearner(Learner):
         narrow = shifted.rows.astype(self.plan.dtype, copy=False)
         chunk = ChunkRows(narrow, self.mean.vector - shift, np.sqrt(weights))
         self._challenge(chunk)
-        far = added * float(self.mean.vector @ self.mean.vector)
-        if not self.plan.is_sparse or scatter > ROUNDING * far:  # else all rows are the mean
+        if not self.plan.is_sparse or self._differ(scatter, added):
             self.second.update(rows, weights, before, self.mean, shifted=shifted)
         if captured:
             self._validate(captured, energy)
@@ -157,6 +156,10 @@ class PCALearner(Learner):
             self._ask()
         if self.chunks.bit_length() > seen.bit_length() and self.answers:
             self.anchors = principal(self, self._believed(self.answers))
+
+    def _differ(self, scatter: float, added: float) -> bool:
+        """Whether rows of some weight are not all the mean, but for the rounding of a far one."""
+        return bool(scatter > ROUNDING * added * float(self.mean.vector @ self.mean.vector))
 
     def _chunk_rows(self) -> int:
         return self.plan.rows_after(self.chunks)

@@ -1,4 +1,4 @@
-"""The checks that every number is there and finite, which know where the number came from."""
+"""The checks that every number is there and in range, which know where the number came from."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import scipy.sparse
 
 from onepass.sources.base import SourceError
 
+LARGEST = 5e151  # of entries: about a mean, they are at most twice as large
+
 
 def check_finite(
     block: Any,
@@ -17,7 +19,7 @@ def check_finite(
     name: Callable[[int], str | int],
     file: str | None = None,
 ) -> None:
-    """Refuse NaN and infinities.
+    """Refuse NaN, infinities, and numbers that are too large to be learned from.
 
     Parameters
     ----------
@@ -32,11 +34,12 @@ def check_finite(
     """
     sparse = scipy.sparse.issparse(block)
     values: Any = block.data if sparse else block
-    # A sum is several times quicker than looking at each number, and finite only if all are.
+    flat = values.reshape(-1)
+    # Much quicker than looking at each number, and in range only if all are.
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(values.sum()):
+        if float(flat @ flat) <= LARGEST**2:
             return
-    bad = ~np.isfinite(values)
+        bad = ~(np.abs(values.astype(np.float64)) <= LARGEST)
     if not bad.any():
         return
     if sparse:
@@ -47,7 +50,9 @@ def check_finite(
     else:
         i, j = (int(index) for index in np.unravel_index(bad.argmax(), bad.shape))
         value = values[i, j]
-    what = "a missing value or NaN" if np.isnan(value) else f"{value}, which is not finite"
+    what = f"{value:g}, and entries must be at most {LARGEST:g}, so that their squares add up"
+    if not np.isfinite(value):
+        what = "a missing value or NaN" if np.isnan(value) else f"{value}, which is not finite"
     raise SourceError.at(what, file=file, row=row + i + 1, column=name(j))
 
 
