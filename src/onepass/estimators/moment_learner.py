@@ -13,6 +13,7 @@ from onepass.estimators.learner import Learner
 from onepass.estimators.plan import Plan
 from onepass.moments import WholeMoment
 
+BESIDE = 8  # directions beside those to score by that are searched
 JUDGE_AFTER = 1.5  # growth of the stream after which directions to score by are found anew
 
 
@@ -36,6 +37,7 @@ class MomentLearner(Learner):
     def __init__(self, plan: Plan, second: WholeMoment, k: int, share: float | None = None) -> None:
         self.k, self.share = k, share
         self.judges: NDArray[np.floating] = np.zeros((0, plan.d))
+        self.searched = self.judges  # these and a few more, to find the next ones from
         self.judged = 0.0  # the weight of the rows when they were found
         super().__init__(plan, second)
 
@@ -44,9 +46,28 @@ class MomentLearner(Learner):
         if self.share is None:
             return self.second.leading(self.k)[0]
         found = self.second.spanned(self.k)
+        return found[: self._enough(found)]
+
+    def _enough(self, found: NDArray[np.floating]) -> int:
+        """Return how many leading directions have the share of the variance; more if all do not."""
+        assert self.share is not None
         sums = np.diag(self.second.compress(found.astype(np.float64), self.mean))
         shares = np.cumsum(sums) / max(self.second.energy, np.finfo(float).tiny)
-        return found[: 1 + int(np.searchsorted(shares, self.share * (1 - 1e-12)))]
+        return 1 + int(np.searchsorted(shares, self.share * (1 - 1e-12)))
+
+    def _judge(self) -> None:
+        """Find directions to score by: from the last ones where these are enough."""
+        self.judged = self.mean.weight
+        if self.share is None:
+            self.judges = self.leading()
+            return
+        found = self.searched
+        if len(found):
+            found = self.second.spanned(len(found), found)
+        if not len(found) or self._enough(found) > len(found):
+            found = self.second.spanned(self.k)
+        enough = self._enough(found)
+        self.judges, self.searched = found[:enough], found[: enough + BESIDE]
 
     def _fade(self, factor: float) -> None:
         super()._fade(factor)
@@ -55,8 +76,7 @@ class MomentLearner(Learner):
     def _absorb(self, rows: Any, weights: NDArray[np.float64]) -> None:
         before = self.mean.copy()
         if before.weight >= JUDGE_AFTER * max(self.judged, 1.0):
-            self.judges = self.leading()
-            self.judged = before.weight
+            self._judge()
         if before.weight == 0.0 and self.share is None:
             self.score.add(*first_scores(rows, weights, self.k, self.plan.center))
         for block in self._blocks(rows, weights):
