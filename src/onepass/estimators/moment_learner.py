@@ -37,7 +37,7 @@ class MomentLearner(Learner):
     def __init__(self, plan: Plan, second: WholeMoment, k: int, share: float | None = None) -> None:
         self.k, self.share = k, share
         self.judges: NDArray[np.floating] = np.zeros((0, plan.d))
-        self.searched: NDArray[np.floating] = self.judges  # these and a few more, to find the next ones from
+        self.searched: NDArray[np.floating] = self.judges  # these and a few more
         self.judged = 0.0  # the weight of the rows when they were found
         super().__init__(plan, second)
 
