@@ -11,10 +11,10 @@ from onepass import rounding
 from onepass.estimators.validation import SURE, Validation
 from onepass.estimators.walk import Walk
 
-# Chunks after which a challenger that does not convince learns ever more seldom, from about half as
-# many whenever the stream doubles. One that is worse beyond doubt learns from one chunk whenever
-# the stream has become four times as long.
-PATIENCE = 16
+# Chunks after which a challenger that does not convince learns ever more seldom: from 8 whenever
+# the stream doubles, and from 2 when it has become long. One that is worse beyond doubt learns from
+# one chunk whenever the stream has become four times as long.
+PATIENCE, LATE = 16, 256
 # The longer a stream, the more often luck looks like evidence: standard errors more, for every time
 # that it has doubled since, to learn from all of it.
 LUCK, SHORT = 0.25, 64
@@ -72,7 +72,8 @@ class Challenger:
             return list(chunks)
         if self.validation.hopeless():
             return [c for c in chunks if c % 4 ** (((c - 1).bit_length() + 1) // 2) == 0]
-        return [c for c in chunks if c % 2 ** (c // PATIENCE).bit_length() == 0]
+        often = 1 if chunks.start < LATE else 4
+        return [c for c in chunks if c % (often * 2 ** (c // PATIENCE).bit_length()) == 0]
 
     def scored_on(self, chunk: int) -> bool:
         """Whether it is worth the time to score it on a chunk of some number."""

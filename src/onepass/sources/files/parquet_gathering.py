@@ -47,6 +47,7 @@ class Gathering:
         self._memory = np.empty(self._most * width, dtype=buffers.dtype)
         self._block: NDArray[np.floating] | None = None  # that is not full yet
         self._filled = 0  # its rows
+        self._begun = False
 
     def blocks(
         self, readers: Sequence[ColumnReader], start: int, length: int
@@ -87,9 +88,14 @@ class Gathering:
                 yield from self.rest()
 
     def _stretch(self, readers: Sequence[ColumnReader], start: int) -> int:
-        """Return how many rows to gather: what memory allows, cutting few pages."""
-        whole = max(reader.whole(start, self._most) for reader in readers)
-        return math.ceil(whole / math.ceil(whole / self._most))
+        """Return how many rows to gather: what memory allows, cutting few pages.
+
+        At first fewer, so that whoever learns from them need not wait long.
+        """
+        most = self._most if self._begun else max(_LEAST_ROWS, self._most // 3)
+        self._begun = True
+        whole = max(reader.whole(start, most) for reader in readers)
+        return math.ceil(whole / math.ceil(whole / most))
 
 
 def _copy(found: Any, column: NDArray[np.floating]) -> None:
