@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from onepass.sources.buffers import Buffers
 from onepass.sources.files.columnar import numbers
 
-_GATHERED = 3 << 23  # bytes of a stretch: a page that is cut is read again for each part
+_GATHERED = 1 << 24  # bytes of a stretch: a page that is cut is read again for each part
 # Rows of it: for fewer, finding pages and dictionaries would take most of the time.
 _LEAST_ROWS = 1 << 14
 
