@@ -128,10 +128,6 @@ class Walk:
             block = block.part(max(taken, stop), len(block))
         return outcomes
 
-    def next_step(self, norm: float) -> float:
-        """Return the size of the next step, whose gradient has some norm."""
-        return float(self._steps(np.array([norm]))[0])
-
     def fade(self, factor: float) -> None:
         """Let everything so far count less."""
         self.gradients *= float(np.sqrt(factor))

@@ -43,11 +43,9 @@ class Gathering:
     def __init__(self, width: int, block_rows: int, buffers: Buffers) -> None:
         self._width, self._block_rows, self._buffers = width, block_rows, buffers
         self._most = max(_LEAST_ROWS, _GATHERED // (width * buffers.dtype.itemsize))  # rows at once
-        # Once for all stretches: to make room for a longer one, both would be held for a while.
-        self._memory = np.empty(self._most * width, dtype=buffers.dtype)
+        self._memory = np.empty(0, dtype=buffers.dtype)
         self._block: NDArray[np.floating] | None = None  # that is not full yet
         self._filled = 0  # its rows
-        self._begun = False
 
     def blocks(
         self, readers: Sequence[ColumnReader], start: int, length: int
@@ -56,6 +54,7 @@ class Gathering:
 
         What is left of them comes with the next row group, or by `rest`.
         """
+        self._make_room(min(self._most, length - start))
         while start < length:
             end = min(length, start + self._stretch(readers, start))
             room = self._memory[: (end - start) * self._width]
@@ -88,14 +87,15 @@ class Gathering:
                 yield from self.rest()
 
     def _stretch(self, readers: Sequence[ColumnReader], start: int) -> int:
-        """Return how many rows to gather: what memory allows, cutting few pages.
+        """Return how many rows to gather: what memory allows, cutting few pages."""
+        whole = max(reader.whole(start, self._most) for reader in readers)
+        return math.ceil(whole / math.ceil(whole / self._most))
 
-        At first fewer, so that whoever learns from them need not wait long.
-        """
-        most = self._most if self._begun else max(_LEAST_ROWS, self._most // 3)
-        self._begun = True
-        whole = max(reader.whole(start, most) for reader in readers)
-        return math.ceil(whole / math.ceil(whole / most))
+    def _make_room(self, rows: int) -> None:
+        """Make room for stretches of so many rows."""
+        if self._memory.size < rows * self._width:
+            self._memory = self._memory[:0].copy()  # else both would be held for a while
+            self._memory = np.empty(rows * self._width, dtype=self._buffers.dtype)
 
 
 def _copy(found: Any, column: NDArray[np.floating]) -> None:
