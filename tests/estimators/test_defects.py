@@ -10,6 +10,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import onepass
 from onepass import ERM, PCA, CappedMSG, open_source
+from onepass.kernels.survey import survey
+from onepass.rules.msg import MSG
 from onepass.schedules import AdaGradNorm, Constant, Schedule
 from onepass.sources import Source
 
@@ -365,3 +367,16 @@ def test_weights_that_are_next_to_nothing_are_refused():
     with pytest.raises(ValueError, match=r"at row 0; weights must be .* at least 1e-300"):
         PCA(2).fit(X, sample_weight=np.full(300, 1e-308))
     PCA(2).fit(X, sample_weight=np.full(300, 1e-300))
+
+
+@pytest.mark.skipif(not hasattr(survey, "signatures"), reason="nothing is compiled")
+@pytest.mark.parametrize("model", [PCA(2), CappedMSG(2)])
+def test_rows_that_lie_in_another_order_or_are_read_only_compile_nothing(model):
+    rows = np.random.default_rng(0).normal(size=(3000, 9))
+    model.fit(rows)
+    compiled = [len(kernel.signatures) for kernel in (survey, MSG.walk, MSG.batch_walk)]
+    locked = rows.copy()
+    locked.setflags(write=False)
+    for other in (locked, np.asfortranarray(rows), rows[::-1], [locked[:999], locked[999:]]):
+        model.fit(other)
+    assert [len(k.signatures) for k in (survey, MSG.walk, MSG.batch_walk)] == compiled

@@ -187,6 +187,10 @@ class Learner(ABC):
         """
         if self.plan.half_life is not None:
             self._fade(0.5 ** (rows.shape[0] / self.plan.half_life))
+        if not self.plan.is_sparse:
+            # Arrays in another order, or that must not be written to, are other types to the
+            # compiler: for each of them all kernels would be compiled anew.
+            rows = np.require(rows, requirements=["C", "W"])
         before = self.second.energy
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below

@@ -50,10 +50,6 @@ class RuleLearner(Learner):
     def _absorb(self, rows: Any, weights: NDArray[np.float64]) -> None:
         before, walk = self.mean.copy(), self.walk
         average, k = walk.average, walk.rule.k
-        if not self.plan.is_sparse:
-            # Arrays in another order, or that must not be written to, are other types to the
-            # compiler: for each of them all kernels would be compiled anew.
-            rows = np.require(rows, requirements=["C", "W"])
         walk.begin()
         scores = []
         stride_rows = walk.stride_rows(self.plan.is_sparse)
