@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onepass.kernels.block_eigen import block_eigen
 from onepass.kernels.compiling import jit
 from onepass.kernels.orthonormal import cholesky, solve_right
 
@@ -28,32 +29,6 @@ def _norm(matrix: NDArray[np.float64]) -> float:
         for j in range(len(matrix)):
             squares += (matrix[i, j] / size) ** 2
     return size * math.sqrt(squares)
-
-
-@jit
-def _moved(
-    weights: NDArray[np.float64], rest: float, rows: NDArray[np.float64], gain: float, most: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return what `block_eigen` does for a state along the first coordinates.
-
-    Values come with one place more, for the complement; vectors are rows.
-    """
-    n = rows.shape[1]
-    scaled = math.sqrt(gain) * rows
-    matrix = np.dot(scaled.T, scaled)
-    for i in range(len(weights)):
-        matrix[i, i] += weights[i] - rest
-    ascending, columns = np.linalg.eigh(matrix)
-    least = 4 * n * np.finfo(np.float64).eps * ascending[n - 1]
-    count = 0
-    while count < min(most, n) and ascending[n - 1 - count] > least:
-        count += 1
-    values, vectors = np.zeros(count + 1), np.empty((count, n))
-    for i in range(count):
-        values[i] = ascending[n - 1 - i] + rest
-        for j in range(n):
-            vectors[i, j] = columns[j, n - 1 - i]
-    return values, vectors
 
 
 def batch_walker(project: Callable[..., Any]) -> Callable[..., Any]:
@@ -134,10 +109,13 @@ def batch_walker(project: Callable[..., Any]) -> Callable[..., Any]:
                 return step, seen
             seen = math.hypot(seen, _norm(gradient) / rows)
             gain = over / seen / rows if seen > 0.0 else 0.0
-            values, vectors = _moved(
-                weights[step, :rank], rests[step], coordinates, gain, bases.shape[1]
+            lifted = weights[step, :rank] - rests[step]
+            found, vectors = block_eigen(
+                np.eye(rank, rank + rows), lifted, coordinates, gain, bases.shape[1]
             )
-            kept, rests[step + 1] = project(len(vectors), values, rests[step], parameters)
+            values = np.zeros(len(found) + 1)
+            values[: len(found)] = found + rests[step]
+            kept, rests[step + 1] = project(len(found), values, rests[step], parameters)
             turn = solve_right(vectors[:kept], small, known)
             known = kept if share >= sound else 0
             ranks[step + 1] = kept

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
+from onepass.kernels.compiling import jit
 
+
+@jit
 def block_eigen(
     basis: NDArray[np.float64],
     weights: NDArray[np.float64],
@@ -36,13 +41,20 @@ def block_eigen(
         One eigenvector per row.
     """
     n = basis.shape[1]
-    count = min(most, n, len(basis) + len(rows))
-    scaled = np.sqrt(gain) * rows
-    matrix = (basis.T * weights) @ basis + scaled.T @ scaled
-    if count == 0:
-        return np.zeros(0), np.zeros((0, n))
-    values, vectors = np.linalg.eigh(matrix)  # quicker here than LAPACK's drivers for a few pairs
+    scaled = math.sqrt(gain) * rows
+    matrix = np.dot(scaled.T, scaled)
+    if len(basis):
+        matrix += np.dot(basis.T * weights, basis)
+    # All pairs are found, which is quicker here than LAPACK's drivers for a few of them.
+    ascending, columns = np.linalg.eigh(matrix)
     # Dependent rows leave eigenvalues that are zero but for rounding: they are no directions.
-    count = min(count, int((values > 4 * n * np.finfo(np.float64).eps * values[-1]).sum()))
-    largest = slice(n - 1, n - 1 - count if count < n else None, -1)
-    return values[largest], np.ascontiguousarray(vectors.T[largest])
+    least = 4 * n * np.finfo(np.float64).eps * ascending[n - 1]
+    count, most = 0, min(most, n, len(basis) + len(rows))
+    while count < most and ascending[n - 1 - count] > least:
+        count += 1
+    values, vectors = np.empty(count), np.empty((count, n))
+    for i in range(count):
+        values[i] = ascending[n - 1 - i]
+        for j in range(n):
+            vectors[i, j] = columns[j, n - 1 - i]
+    return values, vectors
