@@ -7,11 +7,30 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.kernels.buffers import BASE, FAR, KEPT, OFFSET, PLACE, POLE, SLOPE, WEIGHT, Z
+from onepass.kernels.buffers import (
+    BASE,
+    ENTRIES,
+    KEPT,
+    OFFSET,
+    OTHER_ENTRIES,
+    PLACE,
+    POLE,
+    WEIGHT,
+    Z,
+)
 from onepass.kernels.compiling import jit
+from onepass.kernels.vectors import (
+    LANES,
+    fma,
+    larger,
+    load,
+    replace_zeros,
+    spread,
+    store,
+    total,
+    whole_vectors,
+)
 
-# Two rows of `work` that nobody needs once the roots are found.
-ENTRIES, OTHER_ENTRIES = SLOPE, FAR
 # Where no pole is.
 AWAY = 4.0
 
@@ -21,30 +40,21 @@ def _consistent_weights(m: int, work: NDArray[np.float64]) -> None:
     """Replace the weights by those, up to a factor, whose roots are exactly the computed ones.
 
     w_j is proportional to prod_i (x_i - d_j) / prod_{i != j} (d_i - d_j) (Gu and Eisenstat 1994).
-    Two roots share a division; the two poles that it does not fit are moved away meanwhile.
+    Two roots share a division.
     """
-    d, base, offset, product = work[POLE], work[BASE], work[OFFSET], work[WEIGHT]
-    for j in range(m):
-        product[j] = 1.0
-    for pair in range(m >> 1):
-        i = 2 * pair
-        x, t, y, u = base[i], offset[i], base[i + 1], offset[i + 1]
-        d0, d1 = d[i], d[i + 1]
-        before0, before1 = product[i], product[i + 1]
-        d[i], d[i + 1] = AWAY, AWAY
-        for j in range(m):
-            numerator = ((d[j] - x) - t) * ((d[j] - y) - u)
-            product[j] *= numerator / ((d0 - d[j]) * (d1 - d[j]))
-        d[i], d[i + 1] = d0, d1
-        product[i] = before0 * ((d0 - x) - t) * (((d0 - y) - u) / (d1 - d0))
-        product[i + 1] = before1 * ((d1 - y) - u) * (((d1 - x) - t) / (d0 - d1))
-    if m & 1:
-        x, t, last = base[m - 1], offset[m - 1], d[m - 1]
-        for j in range(m - 1):
-            product[j] *= ((d[j] - x) - t) / (last - d[j])
-        product[m - 1] *= (last - x) - t
-    for j in range(m):
-        product[j] = abs(product[j])
+    for s in range(0, m, LANES):
+        d, product = load(work, POLE, s), spread(1.0)
+        for pair in range(m >> 1):
+            i = 2 * pair
+            left0 = (d - work[BASE, i]) - work[OFFSET, i]
+            left1 = (d - work[BASE, i + 1]) - work[OFFSET, i + 1]
+            apart0 = replace_zeros(work[POLE, i] - d, 1.0)  # only d_j itself is not apart
+            apart1 = replace_zeros(work[POLE, i + 1] - d, 1.0)
+            product *= (left0 * left1) / (apart0 * apart1)
+        if m & 1:
+            apart0 = replace_zeros(work[POLE, m - 1] - d, 1.0)
+            product *= ((d - work[BASE, m - 1]) - work[OFFSET, m - 1]) / apart0
+        store(work, WEIGHT, s, larger(product, 0.0 - product))
 
 
 @jit
@@ -68,40 +78,38 @@ def write_eigenvectors(
         vectors[order[PLACE, 0], order[KEPT, 0]] = 1.0
         return
     _consistent_weights(m, work)
-    d, base, offset = work[POLE], work[BASE], work[OFFSET]
-    z, first, second = work[WEIGHT], work[ENTRIES], work[OTHER_ENTRIES]
     rows, columns = order[PLACE], order[KEPT]
     straight = True
     for j in range(m):
-        z[j] = math.copysign(math.sqrt(z[j]), work[Z, columns[j]])
+        z = math.sqrt(work[WEIGHT, j])
+        work[WEIGHT, j] = math.copysign(z, work[Z, columns[j]])
         straight = straight and columns[j] == j
+    for j in range(m, whole_vectors(m)):
+        work[POLE, j], work[WEIGHT, j] = AWAY, 0.0
     for pair in range((m + 1) >> 1):
         i = 2 * pair
         k = min(i + 1, m - 1)
-        x, t, y, u = base[i], offset[i], base[k], offset[k]
-        for j in range(m):
-            apart0, apart1 = (d[j] - x) - t, (d[j] - y) - u
-            both = z[j] / (apart0 * apart1)
-            first[j] = t * (both * apart1)
-            second[j] = u * (both * apart0)
-        even0, even1, odd0, odd1 = 0.0, 0.0, 0.0, 0.0
-        for half in range(m >> 1):
-            j = 2 * half
-            even0 += first[j] * first[j]
-            even1 += second[j] * second[j]
-            odd0 += first[j + 1] * first[j + 1]
-            odd1 += second[j + 1] * second[j + 1]
-        if m & 1:
-            even0 += first[m - 1] * first[m - 1]
-            even1 += second[m - 1] * second[m - 1]
-        factor0, factor1 = 1.0 / math.sqrt(even0 + odd0), 1.0 / math.sqrt(even1 + odd1)
+        x, t, y, u = work[BASE, i], work[OFFSET, i], work[BASE, k], work[OFFSET, k]
+        squares0, squares1 = spread(0.0), spread(0.0)
+        for s in range(0, m, LANES):
+            d = load(work, POLE, s)
+            apart0, apart1 = (d - x) - t, (d - y) - u
+            both = load(work, WEIGHT, s) / (apart0 * apart1)
+            entries0, entries1 = t * (both * apart1), u * (both * apart0)
+            squares0, squares1 = (
+                fma(entries0, entries0, squares0),
+                fma(entries1, entries1, squares1),
+            )
+            store(work, ENTRIES, s, entries0)
+            store(work, OTHER_ENTRIES, s, entries1)
+        factor0, factor1 = 1.0 / math.sqrt(total(squares0)), 1.0 / math.sqrt(total(squares1))
         row0, row1 = rows[i], rows[k]
         if straight:
             for j in range(m):
-                vectors[row0, j] = factor0 * first[j]
+                vectors[row0, j] = factor0 * work[ENTRIES, j]
             for j in range(m):
-                vectors[row1, j] = factor1 * second[j]
+                vectors[row1, j] = factor1 * work[OTHER_ENTRIES, j]
         else:
             for j in range(m):
-                vectors[row0, columns[j]] = factor0 * first[j]
-                vectors[row1, columns[j]] = factor1 * second[j]
+                vectors[row0, columns[j]] = factor0 * work[ENTRIES, j]
+                vectors[row1, columns[j]] = factor1 * work[OTHER_ENTRIES, j]

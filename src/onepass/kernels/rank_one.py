@@ -30,14 +30,12 @@ from onepass.kernels.buffers import (
     FIRST,
     KEPT,
     OFFSET,
-    ORDER_ROWS,
     PLACE,
     POLE,
     SECOND,
     SINE,
     SORTED,
     WEIGHT,
-    WORK_ROWS,
     Z,
     workspace,
 )
@@ -46,7 +44,7 @@ from onepass.kernels.eigenvectors import write_eigenvectors
 from onepass.kernels.secular import secular_roots
 from onepass.kernels.sorting import sort_descending
 
-__all__ = ["ORDER_ROWS", "WORK_ROWS", "rank_one", "workspace"]
+__all__ = ["rank_one", "workspace"]
 
 # In units of the largest pole, or weight: what is below would leave the floating-point range.
 TINY_GAP = 2.0**-100

@@ -1,6 +1,6 @@
 """Where the search for the roots of the secular equation starts.
 
-The equation, its roots and their slots are those of `kernels.secular`.
+The equation, and its roots are those of `kernels.secular`.
 """
 
 from __future__ import annotations
@@ -10,75 +10,102 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.kernels.buffers import POLE, SLOT_BASE, SLOT_GAP, SLOT_OFFSET, VALUE, WEIGHT
+from onepass.kernels.buffers import BASE, GAP, OFFSET, POLE, POLE_ABOVE, WEIGHT, WEIGHT_ABOVE
 from onepass.kernels.compiling import jit
+from onepass.kernels.vectors import (
+    LANES,
+    Vector,
+    choose,
+    larger,
+    load,
+    root,
+    smaller,
+    spread,
+    store,
+    total,
+    whole_vectors,
+)
 
 
 @jit
-def _values(m: int, slots: int, work: NDArray[np.float64]) -> None:
-    """Write f, but for `inverse`, of the first `slots` slots. Two poles share a division."""
-    d, w, f = work[POLE], work[WEIGHT], work[VALUE]
-    base, offset = work[SLOT_BASE], work[SLOT_OFFSET]
-    for s in range(slots):
-        f[s] = 0.0
+def _value(m: int, base: Vector, offset: Vector, work: NDArray[np.float64]) -> Vector:
+    """Return f, but for `inverse`, at base + offset. Two poles share a division."""
+    f = spread(0.0)
     for pair in range(m >> 1):
         j = 2 * pair
-        d0, w0, d1, w1 = d[j], w[j], d[j + 1], w[j + 1]
-        for s in range(slots):
-            apart0 = (d0 - base[s]) - offset[s]
-            apart1 = (d1 - base[s]) - offset[s]
-            f[s] += (w0 * apart1 + w1 * apart0) / (apart0 * apart1)
+        apart0, apart1 = (work[POLE, j] - base) - offset, (work[POLE, j + 1] - base) - offset
+        above = work[WEIGHT, j] * apart1 + work[WEIGHT, j + 1] * apart0
+        f += above / (apart0 * apart1)
     if m & 1:
-        d0, w0 = d[m - 1], w[m - 1]
-        for s in range(slots):
-            f[s] += w0 / ((d0 - base[s]) - offset[s])
+        f += work[WEIGHT, m - 1] / ((work[POLE, m - 1] - base) - offset)
+    return f
+
+
+@jit
+def _above_two(own: float, other: float, gap: float) -> float:
+    """Return the t > 0 with own / t + other / (gap + t) = 1."""
+    linear = own + other - gap
+    split = math.sqrt(linear * linear + 4.0 * own * gap)
+    return 0.5 * (linear + split) if linear > 0.0 else own * (2.0 * gap / (split - linear))
 
 
 @jit
 def _first_top(m: int, inverse: float, work: NDArray[np.float64]) -> float:
-    """Return a first offset for the largest root: all poles but d_0 gathered in their mean."""
-    total, moment = 0.0, 0.0
+    """Return a first offset for the largest root.
+
+    All poles but d_0 are gathered in one, first in their mean, then in one that gives the same sum
+    and slope at the offset found so far.
+    """
+    first = work[POLE, 0]
+    all_weight, moment = 0.0, 0.0
     for j in range(1, m):
-        total += work[WEIGHT, j]
-        moment += work[WEIGHT, j] * (work[POLE, 0] - work[POLE, j])
+        all_weight += work[WEIGHT, j]
+        moment += work[WEIGHT, j] * (first - work[POLE, j])
     own = work[WEIGHT, 0] / inverse
-    mean = moment / total
-    linear = own + total / inverse - mean
-    spread = math.sqrt(linear * linear + 4.0 * own * mean)
-    if linear > 0.0:
-        return 0.5 * (linear + spread)
-    return own * (2.0 * mean / (spread - linear))
+    t = _above_two(own, all_weight / inverse, moment / all_weight)
+    values, slopes = spread(0.0), spread(0.0)
+    weight, work[WEIGHT, 0] = work[WEIGHT, 0], 0.0
+    for s in range(0, m, LANES):
+        near = 1.0 / ((first - load(work, POLE, s)) + t)
+        parts = load(work, WEIGHT, s) * near
+        values += parts
+        slopes += parts * near
+    work[WEIGHT, 0] = weight
+    value, slope = total(values), total(slopes)
+    return _above_two(own, value * value / (slope * inverse), max(0.0, value / slope - t))
 
 
 @jit
 def first_offsets(m: int, inverse: float, work: NDArray[np.float64]) -> None:
-    """Fill the slots: the nearest pole of each root, and an offset with distant poles held still.
+    """Write the nearest pole of each root, the gap, and an offset with distant poles held still.
 
     The sign of f in the middle between two poles says which is nearer. The offset t from it solves
     rest - own / t + other / (gap - t) = 0, with `rest` that of all other poles in the middle.
     """
-    d, w, f = work[POLE], work[WEIGHT], work[VALUE]
-    base, gap, offset = work[SLOT_BASE], work[SLOT_GAP], work[SLOT_OFFSET]
-    # Slots beyond m fill up the last vector; their numbers only have to be harmless.
-    slots = min((m + 3) & ~3, work.shape[1])
-    for s in range(m, slots):
-        base[s], gap[s], offset[s] = 4.0, 16.0, 4.0
-    base[0], gap[0], offset[0] = d[0], math.inf, 1.0
+    work[POLE_ABOVE, 0], work[WEIGHT_ABOVE, 0] = work[POLE, 0] + 1.0, 1.0  # of no meaning
     for i in range(1, m):
-        base[i], gap[i] = d[i], d[i - 1] - d[i]
-        offset[i] = 0.5 * gap[i]
-    _values(m, slots, work)
-    offset[0] = _first_top(m, inverse, work)
-    for i in range(1, m):
-        middle = inverse + f[i]
-        upper = middle < 0.0
-        sign = -1.0 if upper else 1.0
-        own = w[i - 1] if upper else w[i]
-        slope = sign * 2.0 * ((w[i] - w[i - 1]) + middle * offset[i])
-        linear = slope + w[i] + w[i - 1]
-        spread = math.sqrt(max(0.0, linear * linear - 4.0 * slope * own))
-        straight = linear > 0.0
-        over = 2.0 * own if straight else 0.5 * (linear - spread)
-        under = linear + spread if straight else slope
-        base[i] = d[i - 1] if upper else d[i]
-        offset[i] = sign * min(over / under, 0.5) * gap[i]
+        work[POLE_ABOVE, i], work[WEIGHT_ABOVE, i] = work[POLE, i - 1], work[WEIGHT, i - 1]
+    for i in range(m, whole_vectors(m)):  # the last vector is filled up with its last root
+        work[POLE, i], work[WEIGHT, i] = work[POLE, m - 1], work[WEIGHT, m - 1]
+        work[POLE_ABOVE, i], work[WEIGHT_ABOVE, i] = work[POLE, m - 2], work[WEIGHT, m - 2]
+    for s in range(0, m, LANES):
+        d, w = load(work, POLE, s), load(work, WEIGHT, s)
+        d_above, w_above = load(work, POLE_ABOVE, s), load(work, WEIGHT_ABOVE, s)
+        gap = d_above - d
+        half = 0.5 * gap
+        middle = inverse + _value(m, d, half, work)
+        # Where f is positive in the middle the lower pole is nearer.
+        sign = choose(middle, 1.0, spread(-1.0))
+        own = choose(middle, w, w_above)
+        slope = sign * 2.0 * ((w - w_above) + middle * half)
+        linear = slope + w + w_above
+        split = root(larger(linear * linear - 4.0 * slope * own, 0.0))
+        over = choose(linear, 2.0 * own, 0.5 * (linear - split))
+        under = choose(linear, linear + split, slope)
+        store(work, BASE, s, choose(middle, d, d_above))
+        store(work, OFFSET, s, sign * smaller(over / under, 0.5) * gap)
+        store(work, GAP, s, gap)
+    for i in range(m, whole_vectors(m)):
+        work[WEIGHT, i] = 0.0
+    work[BASE, 0], work[GAP, 0] = work[POLE, 0], math.inf
+    work[OFFSET, 0] = _first_top(m, inverse, work)

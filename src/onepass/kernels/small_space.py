@@ -2,164 +2,159 @@
 
 Arrays of the small space hold one vector per row. A block's rows enter the frame one after the
 other, so only the first `width` coordinates of anything can be non-zero at a given row; every
-function takes that width and leaves the rest alone.
+function takes that width and leaves the rest alone, but for what is left of its last vector: there
+have to be columns for that, and zeros in them.
 """
 
 import numpy as np
 
 from onepass.kernels.compiling import jit
+from onepass.kernels.vectors import LANES, fma, load, spread, store, total
 
 # A residual below this share of the row is rounding: the row lies in the span.
 IN_SPAN = 1e-14
+# A round of orthogonalisation that leaves less than this share is not the last.
+LITTLE = 0.1
 BLAS_SIZE = 20  # directions from which on a product is worth a call
 
 
 @jit
-def split(basis, rank, row, width, inside, outside):
-    """Write row = basis' inside + r * outside with unit `outside`; return r, 0 if in the span.
+def split(basis, rank, rows, t, width, inside):
+    """Write row t as basis' inside + r * outside, with a unit vector; return r, 0 if in the span.
 
-    This is lines 1 and 2 of Algorithm 1. One round of orthogonalisation leaves an error of the
-    size of what was taken away, so it is repeated when little is left.
+    The unit vector becomes row number `rank` of the basis. This is lines 1 and 2 of Algorithm 1.
+    A round of orthogonalisation leaves an error of the size of what was taken away, so it is
+    repeated when little is left.
     """
-    scale = 0.0
-    for c in range(width):
-        outside[c] = row[c]
-        scale = max(scale, abs(row[c]))
     for i in range(rank):
         inside[i] = 0.0
-    if scale == 0.0:
-        return 0.0
-    length = scaled_norm(row, width, scale)
-    for i in range(rank):
-        inside[i] = dot(basis[i], row, width)
-    _subtract(basis, rank, inside, outside, width)
-    left, before = scaled_norm(outside, width, scale), length
-    for _ in range(2):
-        if left <= IN_SPAN * length:
+    for c in range(0, width, LANES):
+        store(basis, rank, c, load(rows, t, c))
+    length = before = norm(rows, t, width)
+    for _ in range(3):
+        _take_away(basis, rank, width, inside)
+        residual = norm(basis, rank, width)
+        if residual <= IN_SPAN * length:
             return 0.0
-        if left > 0.5 * before:
+        if residual > LITTLE * before:
             break
-        for i in range(rank):
-            part = dot(basis[i], outside, width)
-            inside[i] += part
-            for c in range(width):
-                outside[c] -= part * basis[i, c]
-        left, before = scaled_norm(outside, width, scale), left
-    if left <= IN_SPAN * length:
-        return 0.0
-    for c in range(width):
-        outside[c] /= left
-    return left
+        before = residual
+    for c in range(0, width, LANES):
+        store(basis, rank, c, load(basis, rank, c) / residual)
+    return residual
 
 
 @jit
-def _subtract(basis, rank, part, vector, width):
-    """Subtract basis[:rank]' part from vector, four rows at a time."""
+def _take_away(basis, rank, width, inside):
+    """Take the part along the basis away from the row after it, four directions at a time."""
     fours = rank - rank % 4
     for i in range(0, fours, 4):
-        x, y, z, w = part[i], part[i + 1], part[i + 2], part[i + 3]
-        for c in range(width):
-            vector[c] -= (x * basis[i, c] + y * basis[i + 1, c]) + (
-                z * basis[i + 2, c] + w * basis[i + 3, c]
-            )
+        x, y, z, w = spread(0.0), spread(0.0), spread(0.0), spread(0.0)
+        for c in range(0, width, LANES):
+            row = load(basis, rank, c)
+            x, y = fma(load(basis, i, c), row, x), fma(load(basis, i + 1, c), row, y)
+            z, w = fma(load(basis, i + 2, c), row, z), fma(load(basis, i + 3, c), row, w)
+        a, b, e, f = total(x), total(y), total(z), total(w)
+        for c in range(0, width, LANES):
+            first = fma(-a, load(basis, i, c), fma(-b, load(basis, i + 1, c), load(basis, rank, c)))
+            rest = fma(-e, load(basis, i + 2, c), fma(-f, load(basis, i + 3, c), first))
+            store(basis, rank, c, rest)
+        inside[i] += a
+        inside[i + 1] += b
+        inside[i + 2] += e
+        inside[i + 3] += f
     for i in range(fours, rank):
-        x = part[i]
-        for c in range(width):
-            vector[c] -= x * basis[i, c]
+        a = dot(basis, i, basis, rank, width)
+        for c in range(0, width, LANES):
+            store(basis, rank, c, fma(-a, load(basis, i, c), load(basis, rank, c)))
+        inside[i] += a
 
 
 @jit
-def scaled_norm(vector, width, scale):
-    """Return the Euclidean norm of vector[:width], whose entries are at most about `scale`."""
-    if 1e-100 < scale < 1e100:  # squares cannot leave the range
-        return np.sqrt(dot(vector, vector, width))
-    total = 0.0
+def norm(vectors, i, width):
+    """Return the Euclidean norm of vector number i, also where squares leave the range."""
+    plain = np.sqrt(dot(vectors, i, vectors, i, width))
+    if 1e-100 < plain < 1e100:
+        return plain
+    scale, squares = 0.0, 0.0
     for c in range(width):
-        entry = vector[c] / scale
-        total += entry * entry
-    return scale * np.sqrt(total)
+        scale = max(scale, abs(vectors[i, c]))
+    if scale == 0.0:
+        return 0.0
+    for c in range(width):
+        squares += (vectors[i, c] / scale) ** 2
+    return scale * np.sqrt(squares)
 
 
 @jit
-def dot(left, right, width):
-    """Return the inner product of the first `width` entries, in four sums side by side."""
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    whole = width - width % 4
-    for i in range(0, whole, 4):
-        a += left[i] * right[i]
-        b += left[i + 1] * right[i + 1]
-        c += left[i + 2] * right[i + 2]
-        d += left[i + 3] * right[i + 3]
-    for i in range(whole, width):
-        a += left[i] * right[i]
-    return (a + b) + (c + d)
+def dot(left, i, right, j, width):
+    """Return the inner product of the vectors number i and j."""
+    products = spread(0.0)
+    for c in range(0, width, LANES):
+        products = fma(load(left, i, c), load(right, j, c), products)
+    return total(products)
 
 
 @jit
 def rotate(vectors, kept, size, basis, width, scratch):
     """Set basis[:kept] = vectors[:kept, :size] @ basis[:size] on the first `width` columns.
 
-    Four rows of the basis at a time: what is written is then read less often. BLAS is quicker with
-    many; it takes all columns, since beyond `width` there are only zeros.
+    BLAS is quicker with many directions; it takes all columns, since beyond `width` there are only
+    zeros.
     """
     if size > BLAS_SIZE:
         basis[:kept] = np.dot(np.ascontiguousarray(vectors[:kept, :size]), basis[:size])
         return
-    first = size % 4
-    for i in range(kept):
-        u, v, w = vectors[i, 0], vectors[i, min(1, size - 1)], vectors[i, min(2, size - 1)]
-        if first == 0:
-            for c in range(width):
-                scratch[i, c] = 0.0
-        elif first == 1:
-            for c in range(width):
-                scratch[i, c] = u * basis[0, c]
-        elif first == 2:
-            for c in range(width):
-                scratch[i, c] = u * basis[0, c] + v * basis[1, c]
-        else:
-            for c in range(width):
-                scratch[i, c] = u * basis[0, c] + v * basis[1, c] + w * basis[2, c]
-        for j in range(first, size, 4):
-            u, v, w, x = vectors[i, j], vectors[i, j + 1], vectors[i, j + 2], vectors[i, j + 3]
-            for c in range(width):
-                scratch[i, c] += (u * basis[j, c] + v * basis[j + 1, c]) + (
-                    w * basis[j + 2, c] + x * basis[j + 3, c]
-                )
-    for i in range(kept):
-        for c in range(width):
-            basis[i, c] = scratch[i, c]
+    fours = kept - kept % 4
+    for c in range(0, width, LANES):
+        for i in range(0, fours, 4):
+            x, y, z, w = spread(0.0), spread(0.0), spread(0.0), spread(0.0)
+            for j in range(size):
+                row = load(basis, j, c)
+                x, y = fma(vectors[i, j], row, x), fma(vectors[i + 1, j], row, y)
+                z, w = fma(vectors[i + 2, j], row, z), fma(vectors[i + 3, j], row, w)
+            store(scratch, i, 0, x)
+            store(scratch, i + 1, 0, y)
+            store(scratch, i + 2, 0, z)
+            store(scratch, i + 3, 0, w)
+        for i in range(fours, kept):
+            moved = spread(0.0)
+            for j in range(size):
+                moved = fma(vectors[i, j], load(basis, j, c), moved)
+            store(scratch, i, 0, moved)
+        for i in range(kept):
+            store(basis, i, c, load(scratch, i, 0))
 
 
 @jit
-def turn(basis, rank, inside, outside, angle, width):
-    """Turn the basis by an angle in the plane of p = basis' inside and the unit vector `outside`.
+def turn(basis, rank, inside, angle, width):
+    """Turn the basis by an angle in the plane of p = basis' inside and the unit vector after it.
 
-    p/|p| goes to cos(angle) p/|p| + sin(angle) outside; what is orthogonal to p stays.
+    p/|p| goes to cos(angle) p/|p| + sin(angle) basis[rank]; what is orthogonal to p stays.
     """
     length = np.sqrt(energy(inside, rank))
     if length > 0.0 and angle != 0.0:
         cosine, sine = np.cos(angle), np.sin(angle)
-        for c in range(width):
-            toward = 0.0
+        for i in range(rank):
+            inside[i] /= length
+        for c in range(0, width, LANES):
+            toward = spread(0.0)
             for i in range(rank):
-                toward += inside[i] / length * basis[i, c]
-            change = (cosine - 1.0) * toward + sine * outside[c]
+                toward = fma(inside[i], load(basis, i, c), toward)
+            change = (cosine - 1.0) * toward + sine * load(basis, rank, c)
             for i in range(rank):
-                basis[i, c] += inside[i] / length * change
+                store(basis, i, c, fma(inside[i], change, load(basis, i, c)))
 
 
 @jit
-def extend(basis, weights, rank, rest, inside, outside, residual, step, width):
-    """Make basis, weights and z = sqrt(step) [inside; residual] ready for the rank-one update.
+def extend(weights, rank, rest, inside, residual, step):
+    """Make weights and z = sqrt(step) [inside; residual] ready for the rank-one update.
 
-    The unit residual joins the basis with the weight of the complement, unless the row lies in
-    the span. Returns the number of directions; z replaces `inside`.
+    The unit residual, which is in its place, joins the basis with the weight of the complement,
+    unless the row lies in the span. Returns the number of directions; z replaces `inside`.
     """
     size = rank
     if residual > 0.0:
-        for c in range(width):
-            basis[rank, c] = outside[c]
         weights[rank] = rest
         inside[rank] = residual
         size = rank + 1

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from onepass.kernels.compiling import jit
 from onepass.kernels.orthonormal import cholesky, solve_right
+from onepass.kernels.vectors import whole_vectors
 
 
 @jit
@@ -117,7 +118,7 @@ def walker(kernel: Callable[..., Any]) -> Callable[..., Any]:
             gram[rank:] = np.dot(block, stack.T)
             known = rank if sure else 0
             ends = taken + b
-            coordinates, energy = np.empty((b, n)), energies[taken:ends]
+            coordinates, energy = np.zeros((b, whole_vectors(n))), energies[taken:ends]
             _, good = cholesky(gram, known, smallest, largest, share, coordinates, energy)
             if good < n:  # the rows before that are fine, and it may be fine itself after these
                 if good <= rank:
@@ -127,14 +128,14 @@ def walker(kernel: Callable[..., Any]) -> Callable[..., Any]:
             if _underflow(block, energy):
                 break
             seen = _pace(steps[taken:ends], over, seen, energy)
-            V = np.zeros((min(most, n) + 1, n))
+            V = np.zeros((min(most, n) + 1, whole_vectors(n)))
             for i in range(rank):
                 V[i, i] = 1.0
             after, rest, _ = kernel(
                 V, weights, rank, rest, coordinates, rank, steps[taken:ends],
                 captured[taken:ends], nothing, parameters,
             )  # fmt: skip
-            V = V[:after]
+            V = np.ascontiguousarray(V[:after, :n])
             np.dot(solve_right(V, gram, known).astype(rows.dtype), stack, spare[:after])
             basis, spare = spare, basis
             rank, taken, sure, swapped, b = after, ends, True, not swapped, size
@@ -195,7 +196,7 @@ def gram_walker(kernel: Callable[..., Any]) -> Callable[..., Any]:
             small = np.zeros((n, n))
             small[rank:, :rank] = np.dot(across, combination.T)
             small[rank:, rank:] = gram[reached : reached + b, reached : reached + b]
-            coordinates, energy = np.empty((b, n)), energies[taken:ends]
+            coordinates, energy = np.zeros((b, whole_vectors(n))), energies[taken:ends]
             _, good = cholesky(small, rank, smallest, largest, share, coordinates, energy)
             if good < n:
                 if good <= rank:
@@ -203,14 +204,14 @@ def gram_walker(kernel: Callable[..., Any]) -> Callable[..., Any]:
                 b = good - rank
                 continue
             seen = _pace(steps[taken:ends], over, seen, energy)
-            V = np.zeros((min(most, n) + 1, n))
+            V = np.zeros((min(most, n) + 1, whole_vectors(n)))
             for i in range(rank):
                 V[i, i] = 1.0
             after, rest, _ = kernel(
                 V, weights, rank, rest, coordinates, rank, steps[taken:ends],
                 captured[taken:ends], nothing, parameters,
             )  # fmt: skip
-            V = V[:after]
+            V = np.ascontiguousarray(V[:after, :n])
             solved = solve_right(V, small, rank)
             longer = np.empty((after, reached + b))
             longer[:, :reached] = np.dot(np.ascontiguousarray(solved[:, :rank]), combination)

@@ -27,14 +27,14 @@ from onepass.subspace import Subspace
 def _rows(V, weights, k, rest, rows, width, steps, captured, total, parameters):
     """Turn V in place by every row of a block."""
     n = V.shape[1]
-    w, q = np.empty(k), np.empty(n)
+    w = np.empty(k)
     for t in range(len(rows)):
         width = min(width + 1, n)
         add_iterate(total, V, weights, k, 0.0, width)
-        r = split(V, k, rows[t], width, w, q)
+        r = split(V, k, rows, t, width, w)
         captured[t] = energy(w, k)
         theta = steps[t] * r * np.sqrt(captured[t])
-        turn(V, k, w, q, theta, width)
+        turn(V, k, w, theta, width)
     return k, 0.0, 0.0
 
 

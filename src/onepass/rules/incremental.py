@@ -15,8 +15,9 @@ import numpy as np
 
 from onepass.kernels.block_eigen import block_eigen
 from onepass.kernels.compiling import jit
-from onepass.kernels.rank_one import ORDER_ROWS, WORK_ROWS, rank_one
+from onepass.kernels.rank_one import rank_one, workspace
 from onepass.kernels.small_space import add_iterate, energy, extend, rotate, split
+from onepass.kernels.vectors import LANES
 from onepass.kernels.walking import gram_walker, walker
 from onepass.rules.rule import Rule
 from onepass.subspace import Subspace, add_up
@@ -27,19 +28,15 @@ def _rows(V, sigma, m, rest, rows, width, steps, captured, total, parameters):
     """Update and truncate for every row of a block; V and sigma are changed in place."""
     k, cap = parameters
     room, n = V.shape
-    z, q, values = np.empty(room), np.empty(n), np.empty(room)
-    vectors, scratch, work = (
-        np.empty((room, room)),
-        np.empty((room, n)),
-        np.empty((WORK_ROWS, room)),
-    )
-    order = np.empty((ORDER_ROWS, room), np.int64)
+    z, values = np.empty(room), np.empty(room)
+    vectors, scratch = np.empty((room, room)), np.empty((room, LANES))
+    work, order = workspace(room)
     for t in range(len(rows)):
         width = min(width + 1, n)
         add_iterate(total, V, sigma, m, 0.0, width)
-        r = split(V, m, rows[t], width, z, q)
+        r = split(V, m, rows, t, width, z)
         captured[t] = energy(z, min(k, m))
-        size = extend(V, sigma, m, 0.0, z, q, r, 1.0, width)
+        size = extend(sigma, m, 0.0, z, r, 1.0)
         rank_one(size, sigma, z, values, vectors, work, order)
         m = min(size, cap)
         rotate(vectors, m, size, V, width, scratch)

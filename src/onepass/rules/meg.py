@@ -23,8 +23,9 @@ import numpy as np
 from onepass.kernels.block_eigen import block_eigen
 from onepass.kernels.capping import cap
 from onepass.kernels.compiling import jit
-from onepass.kernels.rank_one import ORDER_ROWS, WORK_ROWS, rank_one
+from onepass.kernels.rank_one import rank_one, workspace
 from onepass.kernels.small_space import add_iterate, energy, extend, rotate, split
+from onepass.kernels.vectors import LANES
 from onepass.kernels.walking import gram_walker, walker
 from onepass.rules.rule import Rule
 from onepass.subspace import Subspace
@@ -40,13 +41,9 @@ def _rows(V, a, m, rest, rows, width, steps, captured, total, parameters):
         return 0, rest, float(len(rows))
     n = V.shape[1]
     room = V.shape[0] + 1
-    z, q, values, primal = np.empty(room), np.empty(n), np.empty(room), np.empty(room)
-    vectors, scratch, work = (
-        np.empty((room, room)),
-        np.empty((room, n)),
-        np.empty((WORK_ROWS, room)),
-    )
-    order = np.empty((ORDER_ROWS, room), np.int64)
+    z, values, primal = np.empty(room), np.empty(room), np.empty(room)
+    vectors, scratch = np.empty((room, room)), np.empty((room, LANES))
+    work, order = workspace(room)
     rests = 0.0
     for t in range(len(rows)):
         width = min(width + 1, n)
@@ -55,9 +52,9 @@ def _rows(V, a, m, rest, rows, width, steps, captured, total, parameters):
                 primal[i] = -np.expm1(-a[i])
             add_iterate(total, V, primal, m, -np.expm1(-rest), width)
             rests += -np.expm1(-rest)
-        r = split(V, m, rows[t], width, z, q)
+        r = split(V, m, rows, t, width, z)
         captured[t] = energy(z, min(k, m))
-        size = extend(V, a, m, rest, z, q, r, steps[t], width)
+        size = extend(a, m, rest, z, r, steps[t])
         rank_one(size, a, z, values, vectors, work, order)
         m, rest = _cap(size, values, rest, d, k, work, order)
         rotate(vectors, m, size, V, width, scratch)

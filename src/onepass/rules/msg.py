@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from onepass.kernels.batch_walking import batch_walker
 from onepass.kernels.block_eigen import block_eigen
 from onepass.kernels.compiling import jit
-from onepass.kernels.rank_one import ORDER_ROWS, WORK_ROWS, rank_one
+from onepass.kernels.rank_one import rank_one, workspace
 from onepass.kernels.simplex import project
 from onepass.kernels.small_space import add_iterate, energy, extend, rotate, split
+from onepass.kernels.vectors import LANES
 from onepass.kernels.walking import gram_walker, walker
 from onepass.rules.rule import Rule
 from onepass.subspace import Subspace
@@ -38,21 +39,17 @@ def _rows(V, sigma, m, rest, rows, width, steps, captured, total, parameters):
     d, k, exact, grow, memory = parameters
     n = V.shape[1]
     room = V.shape[0] + 1
-    z, q, values, multiplicities = np.empty(room), np.empty(n), np.empty(room), np.empty(room)
-    vectors, scratch, work = (
-        np.empty((room, room)),
-        np.empty((room, n)),
-        np.empty((WORK_ROWS, room)),
-    )
-    order = np.empty((ORDER_ROWS, room), np.int64)
+    z, values, multiplicities = np.empty(room), np.empty(room), np.empty(room)
+    vectors, scratch = np.empty((room, room)), np.empty((room, LANES))
+    work, order = workspace(room)
     rests = 0.0
     for t in range(len(rows)):
         width = min(width + 1, n)
         add_iterate(total, V, sigma, m, rest, width)
         rests += rest
-        r = split(V, m, rows[t], width, z, q)
+        r = split(V, m, rows, t, width, z)
         captured[t] = energy(z, min(k, m))
-        size = extend(V, sigma, m, rest, z, q, r, steps[t], width)
+        size = extend(sigma, m, rest, z, r, steps[t])
         rank_one(size, sigma, z, values, vectors, work, order)
         cap = int(memory[CAP])
         m, rest = _project(size, values, rest, d, k, cap, exact, multiplicities, order)

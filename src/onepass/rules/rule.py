@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from onepass.kernels.vectors import whole_vectors
 from onepass.subspace import Subspace, add_up
 
 
@@ -24,6 +25,7 @@ class Rule(ABC):
     d: int
     # Changes V (m', n) and weights in place by every row; gets V, weights, rank, rest, then the
     # last four parameters of `rows`, `captured` before `total`, and the rule's own parameters.
+    # V, rows and `total` are filled up with columns of zeros to whole vectors.
     # Returns rank, rest and the sum of the rests.
     kernel: ClassVar[Callable[..., tuple[int, float, float]]]
     # The kernel's way through many rows, and that by their Gram matrix: `kernels.walking`.
@@ -100,14 +102,18 @@ class Rule(ABC):
         rests : float
             The sum of the `rest` of the iterates, where `total` is not empty.
         """
-        room = self.room(state.rank, len(rows)) + 1
-        V = np.zeros((room, rows.shape[1]))
-        V[: state.rank] = state.basis
+        room, n = self.room(state.rank, len(rows)) + 1, rows.shape[1]
+        columns = whole_vectors(n)
+        V, padded = np.zeros((room, columns)), np.zeros((len(rows), columns))
+        V[: state.rank, :n], padded[:, :n] = state.basis, rows
+        iterates = np.zeros((columns, columns) if total.size else (0, 0))
         weights = np.zeros(room)
         weights[: state.rank] = state.weights
         captured = np.empty(len(rows))
         rank, rest, rests = self.kernel(
-            V, weights, state.rank, float(state.rest), rows, width, steps, captured, total,
+            V, weights, state.rank, float(state.rest), padded, width, steps, captured, iterates,
             self.parameters,
         )  # fmt: skip
-        return Subspace(V[:rank], weights[:rank], rest), captured, rests
+        total += iterates[: len(total), : len(total)]
+        basis = np.ascontiguousarray(V[:rank, :n])
+        return Subspace(basis, weights[:rank], rest), captured, rests
