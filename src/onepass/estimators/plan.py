@@ -105,6 +105,4 @@ def make_plan(
 
 def _block_rows(d: int, k: int) -> int:
     """Return the rows that are cheapest to take at once, as measured by the benchmarks."""
-    if k > 20:
-        return 48
-    return 16 if k <= 10 and d <= 2000 else 32
+    return 16 if k <= 20 and d <= 2000 else 24

@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from onepass.frames.block import Block
-from onepass.frames.gram import PANEL, mix, narrow_gram, sparse_gram, wide_gram
+from onepass.frames.gram import dense_gram, mix, sparse_gram
 from onepass.frames.room import Room
 from onepass.kernels.orthonormal import (
     SOUND,
     USABLE,
-    add_product,
     cholesky,
     householder,
     solve_right,
 )
 from onepass.kernels.sparse_rows import add_rows
+from onepass.kernels.tiles import combine
 from onepass.subspace import Subspace
 
 # Squares outside of this range lose digits to overflow or underflow.
@@ -63,15 +63,13 @@ class Frame(ABC):
 class GramFrame(Frame):
     """The frame ``inv(factor) @ [U; mixed rows]``, never formed; `factor` is lower triangular.
 
-    Its first `known` rows are those of the identity. `stack` is [U; rows], where that is small
-    enough to have been put together.
+    Its first `known` rows are those of the identity.
     """
 
     factor: NDArray[np.float64]
     known: int
     state: Subspace
     block: Block
-    stack: NDArray[np.floating] | None
 
     def carry(self, coefficients: NDArray, room: Room | None = None) -> NDArray:
         combination = solve_right(coefficients, self.factor, self.known)
@@ -84,10 +82,8 @@ class GramFrame(Frame):
             combination = np.hstack([combination[:, :m], combination[:, m:] @ mixing])
         combination = combination.astype(basis.dtype, copy=False)
         out = room.receive(len(combination), basis)
-        if self.stack is not None:
-            return np.dot(combination, self.stack, out=out)
-        np.dot(combination[:, :m], basis, out=out)
-        add_product(combination[:, m:], block.rows, out)
+        rows = np.ascontiguousarray(block.rows)
+        combine(combination, np.ascontiguousarray(basis), m, rows, out)
         return out
 
 
@@ -199,16 +195,12 @@ def _without_rounding(rows: NDArray[np.float64], block: Block) -> NDArray[np.flo
 def _gram_frame(state: Subspace, block: Block, room: Room) -> GramFrame | None:
     """Return the frame by Cholesky, or None where the Gram matrix has lost too many digits."""
     basis, mixing = state.basis, block.mixing
-    m, dtype, stack = len(basis), basis.dtype, None
+    m, dtype = len(basis), basis.dtype
     sure = basis is room.sure_of
     if issparse(block.rows):
         gram = sparse_gram(basis, block, room)
-    elif basis.shape[1] > PANEL:
-        gram = wide_gram(basis, block.rows, room)
     else:
-        stack = room.stack(basis, len(block.rows))
-        stack[m:] = block.rows
-        gram = narrow_gram(stack, m, sure)
+        gram = dense_gram(basis, block.rows, sure)
     energy, left = gram.diagonal()[m:], 1.0
     if not energy.all() and underflow(energy, block):
         return None
@@ -223,7 +215,7 @@ def _gram_frame(state: Subspace, block: Block, room: Room) -> GramFrame | None:
     if not share >= USABLE[dtype]:  # nor where it is NaN
         return None
     small, sound = room.eye(m, n), share >= SOUND[dtype]
-    return GramFrame(small, coordinates, m, energy, sound, gram, known, state, block, stack)
+    return GramFrame(small, coordinates, m, energy, sound, gram, known, state, block)
 
 
 def left_of(

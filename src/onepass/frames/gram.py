@@ -14,44 +14,20 @@ from numpy.typing import NDArray
 from onepass.frames.block import Block
 from onepass.frames.room import Room
 from onepass.kernels.sparse_rows import gram_of_rows, project_rows
-
-PANEL = 1024  # columns of U and of a block's rows that are in the cache together
-GROUP = 16  # rows whose products with all rows before them are worked out at once
-SMALL = 10**6  # multiplications up to which BLAS is quickest, as it copies nothing then
+from onepass.kernels.tiles import add_gram
 
 
-def narrow_gram(stack: NDArray, m: int, sure: bool) -> NDArray[np.float64]:
-    """Return the Gram matrix of stack = [U; rows], up to the diagonal of each group of rows.
+def dense_gram(basis: NDArray, rows: NDArray, sure: bool) -> NDArray[np.float64]:
+    """Return the Gram matrix of [U; rows], up to its diagonal and a little beyond.
 
-    `sure` says that the m rows of U are orthonormal.
+    `sure` says that U is orthonormal.
     """
-    gram = np.zeros((len(stack),) * 2)
-    _add_products(stack, m, sure, gram)
-    return gram
-
-
-def wide_gram(basis: NDArray, rows: NDArray, room: Room) -> NDArray[np.float64]:
-    """Return the same a few columns at a time, which stay in the cache."""
-    d, m = basis.shape[1], len(basis)
+    m = len(basis)
     gram = np.zeros((m + len(rows),) * 2)
-    sure = basis is room.sure_of
-    for start in range(0, d, PANEL):
-        columns = slice(start, min(start + PANEL, d))
-        stack = room.panel(len(gram), columns.stop - start, basis.dtype)
-        stack[:m], stack[m:] = basis[:, columns], rows[:, columns]
-        _add_products(stack, m, sure, gram)
-    return gram
-
-
-def _add_products(stack: NDArray, m: int, sure: bool, gram: NDArray[np.float64]) -> None:
-    """Add the inner products of the rows of a stack with those before them to their Gram matrix."""
     if not sure:
-        gram[:m, :m] += stack[:m] @ stack[:m].T
-    n, d = stack.shape
-    groups = -(-(n - m) // max(1, min(GROUP, SMALL // (n * d))))
-    for group in range(groups):
-        first, last = m + (n - m) * group // groups, m + (n - m) * (group + 1) // groups
-        gram[first:last, :last] += np.dot(stack[first:last], stack[:last].T)
+        gram[:m, :m] = basis @ basis.T
+    add_gram(np.ascontiguousarray(basis), m, np.ascontiguousarray(rows), gram)
+    return gram
 
 
 def sparse_gram(basis: NDArray, block: Block, room: Room) -> NDArray[np.float64]:

@@ -5,23 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from onepass.kernels.tiles import aligned
+
 
 class Room:
-    """Two arrays that take turns: one holds U or [U; rows], the other receives the next U."""
+    """Two arrays that take turns: one holds U, the other receives the next U."""
 
     def __init__(self) -> None:
-        self._arrays = [np.empty((0, 0)), np.empty((0, 0))]
-        self._panel, self._eye = np.empty(0), np.eye(0)
+        self._arrays: list[NDArray[np.floating]] = [np.empty((0, 0)), np.empty((0, 0))]
+        self._eye = np.eye(0)
         self._counters = np.zeros((2, 0), np.int64)
         self.sure_of: NDArray | None = None  # a basis that was made orthonormal not long ago
-
-    def stack(self, basis: NDArray, below: int) -> NDArray:
-        """Return [basis; room for `below` rows], without a copy where the basis is there."""
-        self._fit(0, len(basis) + below, basis)
-        front = self._arrays[0]
-        if not np.may_share_memory(front, basis):
-            front[: len(basis)] = basis
-        return front[: len(basis) + below]
 
     def pair(self, basis: NDArray, most: int) -> tuple[NDArray, NDArray]:
         """Return two arrays for bases of rank `most`, of which the first begins with this one."""
@@ -35,7 +29,7 @@ class Room:
         return front, back
 
     def receive(self, rows: int, like: NDArray) -> NDArray:
-        """Return room for the next basis, which `stack` will then find in place."""
+        """Return room for the next basis, in the place of the last but one."""
         self._fit(1, rows, like)
         self._arrays.reverse()
         return self._arrays[0][:rows]
@@ -60,14 +54,8 @@ class Room:
             self._eye = np.eye(m, n)
         return self._eye
 
-    def panel(self, rows: int, columns: int, dtype: np.dtype) -> NDArray:
-        """Return an array that is used until the next one is asked for."""
-        if self._panel.size < rows * columns or self._panel.dtype != dtype:
-            self._panel = np.empty(rows * columns, dtype)
-        return self._panel[: rows * columns].reshape(rows, columns)
-
     def _fit(self, which: int, rows: int, like: NDArray) -> None:
         """Make array `which` large enough."""
         array = self._arrays[which]
         if len(array) < rows or array.shape[1:] != like.shape[1:] or array.dtype != like.dtype:
-            self._arrays[which] = np.empty((rows, like.shape[1]), like.dtype)
+            self._arrays[which] = aligned(rows, like.shape[1], like.dtype)

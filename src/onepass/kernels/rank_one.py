@@ -60,6 +60,17 @@ def _exponent(largest: float, otherwise: int) -> int:
 
 
 @jit
+def _in_order(n: int, inverse: float, work: NDArray[np.float64]) -> bool:
+    """Return whether the poles are descending and none is to be deflated, which is the rule."""
+    least = max(TINY_WEIGHT, inverse * TINY_OFFSET)
+    good = n > 0 and work[Z, 0] * work[Z, 0] > least
+    for i in range(1, n):
+        apart = work[DIAGONAL, i - 1] - work[DIAGONAL, i] > TINY_GAP
+        good &= apart & (work[Z, i] * work[Z, i] > least)
+    return good
+
+
+@jit
 def _deflate(
     n: int, inverse: float, work: NDArray[np.float64], order: NDArray[np.int64]
 ) -> tuple[int, int]:
@@ -90,6 +101,36 @@ def _deflate(
     for p in range(n - m):
         order[KEPT, m + p] = order[PLACE, p]
     return m, rotations
+
+
+@jit
+def _merge(
+    n: int,
+    m: int,
+    scale: float,
+    work: NDArray[np.float64],
+    order: NDArray[np.int64],
+    values: NDArray[np.float64],
+    vectors: NDArray[np.float64],
+) -> None:
+    """Write all eigenvalues in order, the rows of the m roots, and the eigenvectors of the others.
+
+    Parameters are those of `rank_one`.
+    """
+    for i in range(n):
+        for j in range(n):
+            vectors[i, j] = 0.0
+    root, known = 0, m
+    for row in range(n):
+        x = work[BASE, root] + work[OFFSET, root] if root < m else -math.inf
+        if known < n and work[DIAGONAL, order[KEPT, known]] > x:
+            values[row] = work[DIAGONAL, order[KEPT, known]] * scale
+            vectors[row, order[KEPT, known]] = 1.0
+            known += 1
+        else:
+            values[row] = x * scale
+            order[PLACE, root] = row
+            root += 1
 
 
 @jit
@@ -141,8 +182,13 @@ def rank_one(
     # In these units the matrix is diag + z z' / inverse.
     inverse = math.ldexp(1.0, max(-100, min(320, high - 2 * high_z)))
 
-    sort_descending(n, work[DIAGONAL], order[SORTED], order[KEPT])
-    m, rotations = _deflate(n, inverse, work, order)
+    m, rotations = n, 0
+    if _in_order(n, inverse, work):
+        for i in range(n):
+            order[KEPT, i] = i
+    else:
+        sort_descending(n, work[DIAGONAL], order[SORTED], order[KEPT])
+        m, rotations = _deflate(n, inverse, work, order)
     total = 0.0
     for j in range(m):
         i = order[KEPT, j]
@@ -151,21 +197,12 @@ def rank_one(
         total += work[WEIGHT, j]
     secular_roots(m, inverse, work, order)
 
-    if m < n:
+    if m == n:  # the roots are descending
         for i in range(n):
-            for j in range(n):
-                vectors[i, j] = 0.0
-    root, known = 0, m
-    for row in range(n):
-        x = work[BASE, root] + work[OFFSET, root] if root < m else -math.inf
-        if known < n and work[DIAGONAL, order[KEPT, known]] > x:
-            values[row] = work[DIAGONAL, order[KEPT, known]] * scale
-            vectors[row, order[KEPT, known]] = 1.0
-            known += 1
-        else:
-            values[row] = x * scale
-            order[PLACE, root] = row
-            root += 1
+            values[i] = (work[BASE, i] + work[OFFSET, i]) * scale
+            order[PLACE, i] = i
+    else:
+        _merge(n, m, scale, work, order, values, vectors)
     if m > 0 and high - 2 * high_z < -100:  # beyond the units: the largest is |z|^2
         values[order[PLACE, 0]] = total * scale_z * scale_z
     write_eigenvectors(m, work, order, vectors)

@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import types
 from numba.core.datamodel.models import PrimitiveModel
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
 from numba.extending import lower_builtin, register_model
 from numpy.typing import NDArray
 
 from onepass.kernels.compiling import jit
+from onepass.kernels.emitter import Emitter
 
 LANES = 4
 Vector = Any  # NDArray[np.float64] of shape (LANES,), or a register
@@ -92,8 +93,6 @@ class _VectorType(types.Type):
 
 
 _vector = _VectorType("Vector")
-_NUMBERS = ir.VectorType(ir.DoubleType(), LANES)
-_INDEX = ir.IntType(32)
 _ROWS = types.Array(types.float64, 2, "C")
 
 
@@ -102,114 +101,117 @@ class _Model(PrimitiveModel):
     """A register."""
 
     def __init__(self, manager: Any, kind: types.Type) -> None:
-        super().__init__(manager, kind, _NUMBERS)
+        super().__init__(manager, kind, ir.VectorType(ir.DoubleType(), LANES))
 
 
-def _spread(builder: Any, number: Any) -> Any:
-    """Emit what puts a number into every place of a vector."""
-    nothing = ir.Constant(_NUMBERS, ir.Undefined)
-    first = builder.insert_element(nothing, number, _INDEX(0))
-    everywhere = ir.Constant(ir.VectorType(_INDEX, LANES), [0] * LANES)
-    return builder.shuffle_vector(first, nothing, everywhere)
+def _known(
+    what: Callable[..., Any], result: types.Type, *cases: tuple[types.Type, ...]
+) -> Callable[..., Any]:
+    """Let the compiler know a function of such types, and return a decorator for what emits it.
 
-
-def _place(context: Any, builder: Any, kind: types.Type, array: Any, row: Any, column: Any) -> Any:
-    """Emit the address of a vector in an array."""
-    opened = context.make_array(kind)(context, builder, value=array)
-    address = cgutils.get_item_pointer(context, builder, kind, opened, [row, column])
-    return builder.bitcast(address, _NUMBERS.as_pointer())
-
-
-def _known(what: Callable[..., Any], *cases: Any) -> Callable[..., Any]:
-    """Let the compiler know the types of a function, and return a decorator for what emits it."""
-
-    infer_global(what)(type("Cases", (ConcreteTemplate,), {"cases": list(cases)}))
+    That gets an `Emitter`, the types of the arguments and the arguments.
+    """
+    signatures = [signature(result, *kinds) for kinds in cases]
+    infer_global(what)(type("Cases", (ConcreteTemplate,), {"cases": signatures}))
 
     def decorate(emit: Callable[..., Any]) -> Callable[..., Any]:
-        for case in cases:
-            lower_builtin(what, *case.args)(emit)
+        def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            value = emit(Emitter(context, builder, types.float64, LANES), sig.args, *args)
+            return context.get_dummy_value() if value is None else value
+
+        for kinds in cases:
+            lower_builtin(what, *kinds)(lower)
         return emit
 
     return decorate
 
 
-def _on_vectors(
-    what: Callable[..., Any], count: int, result: Any, emit: Callable[..., Any]
-) -> None:
-    """Let the compiler know a function of vectors; numbers may take the place of some of them."""
-    kinds = itertools.product((_vector, types.float64), repeat=count)
-    cases = [signature(result, *each) for each in kinds if _vector in each]
+def _of_vectors(
+    what: Callable[..., Any], count: int, result: types.Type = _vector
+) -> Callable[..., Any]:
+    """Do the same for a function of vectors; numbers may take the place of some of them."""
+    cases = [
+        kinds
+        for kinds in itertools.product((_vector, types.float64), repeat=count)
+        if _vector in kinds
+    ]
 
-    @_known(what, *cases)
-    def _(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        pairs = zip(sig.args, args, strict=True)
-        return emit(builder, *(v if t == _vector else _spread(builder, v) for t, v in pairs))
+    def decorate(emit: Callable[..., Any]) -> Callable[..., Any]:
+        @_known(what, result, *cases)
+        def _(e: Emitter, kinds: Any, *args: Any) -> Any:
+            pairs = zip(kinds, args, strict=True)
+            return emit(
+                e, *(value if kind == _vector else e.spread(value) for kind, value in pairs)
+            )
+
+        return emit
+
+    return decorate
+
+
+def _instruction(name: str) -> Callable[..., Any]:
+    """Return what emits one of LLVM's instructions."""
+    return lambda e, *vectors: getattr(e.builder, name)(*vectors)
 
 
 _OPERATIONS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "truediv": "fdiv"}
-for _name, _instruction in _OPERATIONS.items():
-    for _operator in (getattr(operator, _name), getattr(operator, f"i{_name}")):
-        _on_vectors(_operator, 2, _vector, getattr(ir.IRBuilder, _instruction))
+for _name, _emitted in _OPERATIONS.items():
+    _of_vectors(getattr(operator, _name), 2)(_instruction(_emitted))
+    _of_vectors(getattr(operator, f"i{_name}"), 2)(_instruction(_emitted))
 
 
-@_known(load, signature(_vector, _ROWS, types.intp, types.intp))
-def _emit_load(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    return builder.load(_place(context, builder, sig.args[0], *args), align=8)
+@_known(load, _vector, (_ROWS, types.intp, types.intp))
+def _(e: Emitter, kinds: Any, array: Any, row: Any, column: Any) -> Any:
+    return e.load(e.address(kinds[0], array, row, column))
 
 
-@_known(store, signature(types.none, _ROWS, types.intp, types.intp, _vector))
-def _emit_store(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    builder.store(args[3], _place(context, builder, sig.args[0], *args[:3]), align=8)
-    return context.get_dummy_value()
+@_known(store, types.none, (_ROWS, types.intp, types.intp, _vector))
+def _(e: Emitter, kinds: Any, array: Any, row: Any, column: Any, value: Any) -> None:
+    e.store(value, e.address(kinds[0], array, row, column))
 
 
-@_known(spread, signature(_vector, types.float64))
-def _emit_spread(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    return _spread(builder, args[0])
+@_known(spread, _vector, (types.float64,))
+def _(e: Emitter, kinds: Any, number: Any) -> Any:
+    return e.spread(number)
 
 
-def _emit_choice(sign: str) -> Callable[..., Any]:
-    """Return what emits the choice between two vectors by comparing them."""
-    return lambda builder, a, b: builder.select(builder.fcmp_ordered(sign, a, b), a, b)
+@_of_vectors(fma, 3)
+def _(e: Emitter, left: Any, right: Any, summand: Any) -> Any:
+    return e.call("fma", left, right, summand)
 
 
-def _emit_total(builder: Any, value: Any) -> Any:
-    a, b, c, d = (builder.extract_element(value, _INDEX(i)) for i in range(LANES))
-    return builder.fadd(builder.fadd(a, c), builder.fadd(b, d))
+@_of_vectors(root, 1)
+def _(e: Emitter, value: Any) -> Any:
+    return e.call("sqrt", value)
 
 
-def _emit_choose(builder: Any, test: Any, yes: Any, no: Any) -> Any:
-    positive = builder.fcmp_ordered(">", test, ir.Constant(_NUMBERS, [0.0] * LANES))
-    return builder.select(positive, yes, no)
+@_of_vectors(smaller, 2)
+def _(e: Emitter, left: Any, right: Any) -> Any:
+    return e.builder.select(e.builder.fcmp_ordered("<", left, right), left, right)
 
 
-def _emit_replace_zeros(builder: Any, value: Any, number: Any) -> Any:
-    zeros = builder.fcmp_ordered("==", value, ir.Constant(_NUMBERS, [0.0] * LANES))
-    return builder.select(zeros, number, value)
+@_of_vectors(larger, 2)
+def _(e: Emitter, left: Any, right: Any) -> Any:
+    return e.builder.select(e.builder.fcmp_ordered(">", left, right), left, right)
 
 
-def _emit_all_within(builder: Any, value: Any, limit: Any) -> Any:
+@_of_vectors(choose, 3)
+def _(e: Emitter, test: Any, yes: Any, no: Any) -> Any:
+    return e.builder.select(e.builder.fcmp_ordered(">", test, e.constant(0.0)), yes, no)
+
+
+@_of_vectors(replace_zeros, 2)
+def _(e: Emitter, value: Any, number: Any) -> Any:
+    return e.builder.select(e.builder.fcmp_ordered("==", value, e.constant(0.0)), number, value)
+
+
+@_of_vectors(total, 1, types.float64)
+def _(e: Emitter, value: Any) -> Any:
+    return e.total(value)
+
+
+@_of_vectors(all_within, 2, types.boolean)
+def _(e: Emitter, value: Any, limit: Any) -> Any:
     bits = ir.IntType(LANES)
-    within = builder.bitcast(builder.fcmp_ordered("<=", value, limit), bits)
-    return builder.icmp_unsigned("==", within, ir.Constant(bits, 2**LANES - 1))
-
-
-def _emit_call(name: str) -> Callable[..., Any]:
-    """Return what emits a call of one of LLVM's own functions of vectors."""
-
-    def emit(builder: Any, *vectors: Any) -> Any:
-        kind = ir.FunctionType(_NUMBERS, [_NUMBERS] * len(vectors))
-        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{LANES}f64")
-        return builder.call(function, vectors)
-
-    return emit
-
-
-_on_vectors(fma, 3, _vector, _emit_call("fma"))
-_on_vectors(root, 1, _vector, _emit_call("sqrt"))
-_on_vectors(smaller, 2, _vector, _emit_choice("<"))
-_on_vectors(larger, 2, _vector, _emit_choice(">"))
-_on_vectors(choose, 3, _vector, _emit_choose)
-_on_vectors(replace_zeros, 2, _vector, _emit_replace_zeros)
-_on_vectors(total, 1, types.float64, _emit_total)
-_on_vectors(all_within, 2, types.boolean, _emit_all_within)
+    within = e.builder.bitcast(e.builder.fcmp_ordered("<=", value, limit), bits)
+    return e.builder.icmp_unsigned("==", within, ir.Constant(bits, 2**LANES - 1))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from onepass.kernels.compiling import jit
 from onepass.kernels.orthonormal import cholesky, solve_right
+from onepass.kernels.tiles import add_gram
 from onepass.kernels.vectors import whole_vectors
 
 
@@ -115,7 +116,7 @@ def walker(kernel: Callable[..., Any]) -> Callable[..., Any]:
             gram = np.zeros((n, n))
             if not sure:
                 gram[:rank, :rank] = np.dot(stack[:rank], stack[:rank].T)
-            gram[rank:] = np.dot(block, stack.T)
+            add_gram(basis, rank, stack[rank:], gram)
             known = rank if sure else 0
             ends = taken + b
             coordinates, energy = np.zeros((b, whole_vectors(n))), energies[taken:ends]

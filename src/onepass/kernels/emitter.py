@@ -1,0 +1,95 @@
+"""Machine code for vectors of numbers, which compiled functions are made of where that pays.
+
+`kernels.vectors` offers vectors of four to functions that are written in Python, `kernels.tiles`
+puts whole loops together. Both are LLVM's instructions, and so is everything that Numba compiles.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+
+NUMBERS = {types.float64: ir.DoubleType(), types.float32: ir.FloatType()}
+_INDEX = ir.IntType(32)
+
+
+class Emitter:
+    """Emits instructions for vectors of one kind, where the builder stands.
+
+    Parameters
+    ----------
+    context, builder
+        Numba's target and LLVM's builder, as a function that Numba lowers gets them.
+    precision : types.Type
+        Of the numbers.
+    lanes : int
+        How many there are in a vector, a power of two.
+    """
+
+    def __init__(self, context: Any, builder: Any, precision: types.Type, lanes: int) -> None:
+        self.context, self.builder, self.lanes = context, builder, lanes
+        self.number = NUMBERS[precision]
+        self.vector = ir.VectorType(self.number, lanes)
+        self._bytes = 8 if precision == types.float64 else 4
+
+    def address(self, kind: types.Array, array: Any, row: Any, column: Any) -> Any:
+        """Emit the address of an entry of a matrix."""
+        opened = self.context.make_array(kind)(self.context, self.builder, value=array)
+        return cgutils.get_item_pointer(self.context, self.builder, kind, opened, [row, column])
+
+    def load(self, address: Any) -> Any:
+        """Emit the reading of a vector."""
+        place = self.builder.bitcast(address, self.vector.as_pointer())
+        return self.builder.load(place, align=self._bytes)
+
+    def store(self, value: Any, address: Any) -> None:
+        """Emit the writing of a vector."""
+        place = self.builder.bitcast(address, self.vector.as_pointer())
+        self.builder.store(value, place, align=self._bytes)
+
+    def constant(self, number: float) -> Any:
+        """Return a vector of equal numbers that are known already."""
+        return ir.Constant(self.vector, [number] * self.lanes)
+
+    def spread(self, number: Any) -> Any:
+        """Emit a vector of equal numbers."""
+        nothing = ir.Constant(self.vector, ir.Undefined)
+        first = self.builder.insert_element(nothing, number, _INDEX(0))
+        everywhere = ir.Constant(ir.VectorType(_INDEX, self.lanes), [0] * self.lanes)
+        return self.builder.shuffle_vector(first, nothing, everywhere)
+
+    def call(self, name: str, *vectors: Any) -> Any:
+        """Emit the call of one of LLVM's own functions of vectors."""
+        kind = ir.FunctionType(self.vector, [self.vector] * len(vectors))
+        full_name = f"llvm.{name}.v{self.lanes}f{8 * self._bytes}"
+        function = cgutils.get_or_insert_function(self.builder.module, kind, full_name)
+        return self.builder.call(function, vectors)
+
+    def total(self, value: Any) -> Any:
+        """Emit the sum of the numbers of a vector, halves first, in double precision."""
+        lanes = self.lanes
+        while lanes > 1:
+            lanes //= 2
+            nothing, places = ir.Constant(value.type, ir.Undefined), ir.VectorType(_INDEX, lanes)
+            low = ir.Constant(places, list(range(lanes)))
+            high = ir.Constant(places, list(range(lanes, 2 * lanes)))
+            value = self.builder.fadd(
+                self.builder.shuffle_vector(value, nothing, low),
+                self.builder.shuffle_vector(value, nothing, high),
+            )
+        number = self.builder.extract_element(value, _INDEX(0))
+        single = self.number == ir.FloatType()
+        return self.builder.fpext(number, ir.DoubleType()) if single else number
+
+    def variable(self, value: Any) -> Any:
+        """Emit a variable, which becomes a register."""
+        place = cgutils.alloca_once(self.builder, self.vector)
+        self.builder.store(value, place)
+        return place
+
+    def add_product(self, place: Any, left: Any, right: Any) -> None:
+        """Emit the addition of a product to a variable."""
+        moved = self.call("fma", left, right, self.builder.load(place))
+        self.builder.store(moved, place)
