@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from onepass.kernels.symmetric import leading_eigenpairs
+
 
 @dataclass(frozen=True)
 class Subspace:
@@ -95,7 +97,7 @@ def add_up(summands: list[Subspace], max_rank: int) -> Subspace:
             for s in summands
         ]
     )
-    values, vectors = np.linalg.eigh((factor @ factor.T).astype(np.float64))
-    kept = np.flatnonzero(values > 1e-14 * values[-1])[::-1][:max_rank]
-    turn = (vectors[:, kept] / np.sqrt(values[kept])).T.astype(factor.dtype)
+    values, vectors = leading_eigenpairs((factor @ factor.T).astype(np.float64), max_rank)
+    kept = values > 1e-14 * values[0]
+    turn = (vectors[kept] / np.sqrt(values[kept])[:, None]).astype(factor.dtype)
     return Subspace(turn @ factor, values[kept] + rest, rest)

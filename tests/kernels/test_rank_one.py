@@ -152,3 +152,12 @@ def test_nothing_to_add_and_nothing_to_add_to():
     np.testing.assert_array_equal(solve([0.0], [0.0])[0], [0.0])
     values, vectors = solve([2.0], [-3.0])
     assert (values[0], abs(vectors[0, 0])) == (11.0, 1.0)
+
+
+def test_a_root_may_be_anywhere():
+    # In the units of the kernel the largest root is 4 here, where the last vector was filled up.
+    diagonal, z = [0.1918413313901175, -0.13642614258104188], 0.6872353349439057
+    values, vectors = np.empty(2), np.empty((2, 2))
+    rank_one(2, np.array(diagonal), np.array([z, -z]), values, vectors, *workspace(2))
+    assert np.allclose(vectors @ vectors.T, np.eye(2), rtol=0, atol=1e-15)
+    assert np.allclose(values, [1, 0], rtol=0, atol=1e-15)

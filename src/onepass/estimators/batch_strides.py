@@ -14,6 +14,7 @@ from onepass.estimators.chunk_rows import ChunkRows
 from onepass.estimators.walk import Walk
 from onepass.frames.frame import RANGE
 from onepass.kernels.orthonormal import SOUND, USABLE, add_product
+from onepass.kernels.symmetric import leading_eigenpairs
 from onepass.rules.msg import MSG
 from onepass.subspace import Subspace
 
@@ -107,9 +108,10 @@ class _Stride:
         )
         if not len(factor):
             return Subspace(factor, np.zeros(0), rest)
-        values, vectors = np.linalg.eigh(factor @ self.gram @ factor.T)
-        kept = np.flatnonzero(values > 1e-14 * values[-1])[::-1][: self.walk.average.max_rank]
-        turn = (vectors[:, kept] / np.sqrt(values[kept])).T
+        most = self.walk.average.max_rank
+        values, vectors = leading_eigenpairs(factor @ self.gram @ factor.T, most)
+        kept = values > 1e-14 * values[0]
+        turn = vectors[kept] / np.sqrt(values[kept])[:, None]
         return Subspace(turn @ factor, values[kept] + rest, rest)
 
     def _carry(self, coefficients: NDArray[np.float64]) -> NDArray[np.floating]:

@@ -8,6 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.kernels.compiling import jit
+from onepass.kernels.symmetric import leading_eigenpairs
+
+EPS = 2.0**-52
 
 
 @jit
@@ -45,16 +48,9 @@ def block_eigen(
     matrix = np.dot(scaled.T, scaled)
     if len(basis):
         matrix += np.dot(basis.T * weights, basis)
-    # All pairs are found, which is quicker here than LAPACK's drivers for a few of them.
-    ascending, columns = np.linalg.eigh(matrix)
+    values, vectors = leading_eigenpairs(matrix, min(most, len(basis) + len(rows)))
     # Dependent rows leave eigenvalues that are zero but for rounding: they are no directions.
-    least = 4 * n * np.finfo(np.float64).eps * ascending[n - 1]
-    count, most = 0, min(most, n, len(basis) + len(rows))
-    while count < most and ascending[n - 1 - count] > least:
-        count += 1
-    values, vectors = np.empty(count), np.empty((count, n))
-    for i in range(count):
-        values[i] = ascending[n - 1 - i]
-        for j in range(n):
-            vectors[i, j] = columns[j, n - 1 - i]
-    return values, vectors
+    count = len(values)
+    while count > 0 and not values[count - 1] > 4 * n * EPS * values[0]:
+        count -= 1
+    return values[:count], vectors[:count]

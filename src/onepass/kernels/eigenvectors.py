@@ -31,8 +31,8 @@ from onepass.kernels.vectors import (
     whole_vectors,
 )
 
-# Where no pole is.
-AWAY = 4.0
+# Below all poles, and so below all roots.
+BELOW = -4.0
 
 
 @jit
@@ -85,7 +85,7 @@ def write_eigenvectors(
         work[WEIGHT, j] = math.copysign(z, work[Z, columns[j]])
         straight = straight and columns[j] == j
     for j in range(m, whole_vectors(m)):
-        work[POLE, j], work[WEIGHT, j] = AWAY, 0.0
+        work[POLE, j], work[WEIGHT, j] = BELOW, 0.0
     for pair in range((m + 1) >> 1):
         i = 2 * pair
         k = min(i + 1, m - 1)
