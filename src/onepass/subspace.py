@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from onepass.kernels.symmetric import leading_eigenpairs
 
+SMALL = 100
+
 
 @dataclass(frozen=True)
 class Subspace:
@@ -97,7 +99,17 @@ def add_up(summands: list[Subspace], max_rank: int) -> Subspace:
             for s in summands
         ]
     )
-    values, vectors = leading_eigenpairs((factor @ factor.T).astype(np.float64), max_rank)
+    values, vectors = _leading((factor @ factor.T).astype(np.float64), max_rank)
     kept = values > 1e-14 * values[0]
     turn = (vectors[kept] / np.sqrt(values[kept])[:, None]).astype(factor.dtype)
     return Subspace(turn @ factor, values[kept] + rest, rest)
+
+
+def _leading(
+    matrix: NDArray[np.float64], most: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return eigenpairs; for a small matrix six megabytes of machine code are not worth loading."""
+    if len(matrix) > SMALL:
+        return leading_eigenpairs(matrix, most)
+    ascending, columns = np.linalg.eigh(matrix)
+    return ascending[::-1][:most], columns.T[::-1][:most]

@@ -14,22 +14,22 @@ from onepass.schedules import AdaGradNorm
 D, K, BATCH = 70, 3, 16
 
 
-def walks(dtype=np.float64):
+def walks(d=D, dtype=np.float64):
     """Return a gentle and a bold walk, whose average is kept whole."""
     return [
-        Walk(MSG(K, D, K + 4), AdaGradNorm(scale), True, np.dtype(dtype), Average(D, D, dtype))
+        Walk(MSG(K, d, K + 4), AdaGradNorm(scale), True, np.dtype(dtype), Average(d, d, dtype))
         for scale in (2.0, 50.0)
     ]
 
 
-def plain(seed):
+def plain(seed, d=D):
     """Rows that all go one way."""
-    return np.random.default_rng(seed).normal(size=(80, D))
+    return np.random.default_rng(seed).normal(size=(80, d))
 
 
-def dependent(seed):
+def dependent(seed, d=D):
     """Every row is there twice, and some are zero: the Gram matrix has no factor."""
-    rows = plain(seed)
+    rows = plain(seed, d)
     rows[1::2] = rows[::2]
     rows[20:24] = 0.0
     return rows
@@ -39,13 +39,14 @@ def dependent(seed):
 @pytest.mark.parametrize("make", [plain, dependent])
 @pytest.mark.parametrize("scale", [1e-140, 1.0, 1e140])
 @pytest.mark.parametrize("most", [40, 256])
-def test_the_same_iterates_and_the_same_average(make, kind, scale, most, monkeypatch):
+@pytest.mark.parametrize("d", [3, 20, 30, D])
+def test_the_same_iterates_and_the_same_average(make, kind, scale, most, d, monkeypatch):
     monkeypatch.setattr("onepass.estimators.batch_strides.MOST_ROWS", most)
     weights = np.random.default_rng(5).uniform(0.5, 2.0, 80)
-    mean = scale * np.random.default_rng(6).normal(size=D)
-    ours, theirs = walks(), walks()
+    mean = scale * np.random.default_rng(6).normal(size=d)
+    ours, theirs = walks(d), walks(d)
     for seed in range(3):
-        chunk = ChunkRows(kind(scale * make(seed)), mean, np.sqrt(weights))
+        chunk = ChunkRows(kind(scale * make(seed, d)), mean, np.sqrt(weights))
         stride(ours, chunk, BATCH)
         for walk in theirs:
             walk.begin()

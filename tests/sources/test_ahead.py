@@ -43,7 +43,7 @@ def wait_for(condition):
         time.sleep(0.001)
 
 
-def test_it_reads_three_ahead_and_no_more():
+def test_it_reads_four_ahead_and_no_more():
     made = []
 
     def numbers():
@@ -53,10 +53,10 @@ def test_it_reads_three_ahead_and_no_more():
 
     ahead = read_ahead(numbers)
     assert next(ahead) == 0
-    # One in the consumer's hands, three waiting, one in the producer's hands.
-    wait_for(lambda: len(made) == 5)
+    # One in the consumer's hands, four waiting, one in the producer's hands.
+    wait_for(lambda: len(made) == 6)
     time.sleep(0.05)
-    assert len(made) == 5
+    assert len(made) == 6
     ahead.close()
 
 

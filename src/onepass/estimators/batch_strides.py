@@ -2,7 +2,8 @@
 
 The iterates of a walk stay in the span of [U; rows]. As coefficients of these, with the Gram matrix
 of the rows, which several walks share, a step costs nothing that grows with d. Only what is left at
-the end, the iterate and the sum of the iterates, is carried into d dimensions.
+the end, the iterate and the sum of the iterates, is carried into d dimensions. Where these are few,
+all steps are taken in them.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from numpy.typing import NDArray
 
 from onepass.estimators.chunk_rows import ChunkRows
 from onepass.estimators.walk import Walk
-from onepass.frames.frame import RANGE
+from onepass.frames import RANGE, dense_rows
 from onepass.kernels.orthonormal import SOUND, USABLE, add_product
 from onepass.kernels.symmetric import leading_eigenpairs
 from onepass.rules.msg import MSG
 from onepass.subspace import Subspace
 
 MOST_ROWS = 256  # whose Gram matrix is worth having
+NARROW = 2  # times the directions of a state and a batch: up to so many columns it is not
 
 
 def stride(walks: list[Walk], rows: ChunkRows, batch_rows: int) -> None:
@@ -30,6 +32,12 @@ def stride(walks: list[Walk], rows: ChunkRows, batch_rows: int) -> None:
 
 def _stride(walks: list[Walk], rows: ChunkRows, batch_rows: int) -> None:
     """Let walks learn from a few batches."""
+    rule = walks[0].rule
+    if rule.d <= NARROW * (rule.room(rule.d, 0) + batch_rows):
+        dense = dense_rows(rows.block(0, len(rows)))
+        for walk in walks:
+            _stride_in_whole(walk, dense, batch_rows)
+        return
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is not used
         sound = rows.left >= USABLE[walks[0].state.basis.dtype]
     inner = rows.inner(np.vstack([walk.state.basis for walk in walks]))
@@ -41,6 +49,24 @@ def _stride(walks: list[Walk], rows: ChunkRows, batch_rows: int) -> None:
         walk.begin()
         for row in range(start, len(rows), batch_rows):
             walk.advance(rows.block(row, min(row + batch_rows, len(rows))))
+
+
+def _stride_in_whole(walk: Walk, rows: NDArray[np.float64], batch_rows: int) -> None:
+    """Let a walk learn from a few batches in all dimensions."""
+    state, rule, average, dtype = walk.state, walk.rule, walk.average, walk.state.basis.dtype
+    assert isinstance(rule, MSG)
+    assert average is not None
+    basis, weights, rest, *iterates, walk.gradients = rule.whole_walk(
+        rows, batch_rows, walk.schedule.over_norms(rule.diameter()), walk.gradients,
+        rule.parameters, rule.room(state.rank, len(rows)), state.basis.astype(np.float64),
+        state.weights, float(state.rest), average.max_rank,
+    )  # fmt: skip
+    steps = -(-len(rows) // batch_rows)
+    walk.steps_taken += steps
+    walk.state = Subspace(basis.astype(dtype), weights, rest)
+    walk.begin()
+    sum_basis, sum_weights, sum_rest = iterates
+    average.add([Subspace(sum_basis.astype(dtype), sum_weights, sum_rest)], steps)
 
 
 class _Stride:

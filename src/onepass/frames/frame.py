@@ -148,7 +148,7 @@ def find_frame(state: Subspace, block: Block, room: Room, whole: bool) -> Frame 
     """
     basis, d = state.basis, state.n_features
     if len(basis) + len(block) >= d:
-        rows = _without_rounding(_in_range(block.to_dense()), block)
+        rows = dense_rows(block)
         small = basis.astype(np.float64)
         energy = np.einsum("ij,ij->i", rows, rows)
         return WholeSpace(small, rows, d, energy, False, basis.dtype)
@@ -158,7 +158,7 @@ def find_frame(state: Subspace, block: Block, room: Room, whole: bool) -> Frame 
         return found
     if issparse(block.rows) and not whole and len(block) > FEW:
         return None
-    rows = _without_rounding(_in_range(block.to_dense()), block)
+    rows = dense_rows(block)
     scale = np.abs(rows).max(axis=1, keepdims=True)
     scale[scale == 0.0] = 1.0
     coordinates, vectors = householder(np.vstack([basis, rows / scale]))
@@ -170,18 +170,20 @@ def find_frame(state: Subspace, block: Block, room: Room, whole: bool) -> Frame 
     return FormedFrame(small, rows, m, energy, True, vectors, basis.dtype)
 
 
-def _in_range(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return rows, or raise where one of them cannot be learned from."""
+def dense_rows(block: Block) -> NDArray[np.float64]:
+    """Return what is learned from a block as a (b, d) array.
+
+    A row of which cancellation has left nothing but rounding of what it is mixed of is zero: steps
+    that do not depend on the scale of the rows would take rounding for rows otherwise.
+
+    Raises
+    ------
+    FloatingPointError
+        If a row is not finite, or too large.
+    """
+    rows = block.to_dense()
     if not np.abs(rows).max(initial=0.0) <= LARGEST:  # nor where it is NaN
         raise FloatingPointError("A row is not finite, or too large")
-    return rows
-
-
-def _without_rounding(rows: NDArray[np.float64], block: Block) -> NDArray[np.float64]:
-    """Return rows; zero where cancellation has left nothing but rounding of what they are mixed of.
-
-    Steps that do not depend on the scale of the rows would take rounding for rows otherwise.
-    """
     if block.mixing is None:
         return rows
     largest = abs(block.rows).max(axis=1)

@@ -1,7 +1,8 @@
-"""Many gradient steps with batches of rows in the space of the rows, compiled as a whole.
+"""Many gradient steps with batches of rows, compiled as a whole: what a rule does in `batch`.
 
-What a rule does in `batch`, for rows that are known by their Gram matrix. It stops before a batch
-whose rows keep too little of their energy outside of those before them.
+In the space of the rows, for rows that are known by their Gram matrix, until a batch comes whose
+rows keep too little of their energy outside of those before them. Or in all d dimensions, where
+these are few.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from onepass.kernels.block_eigen import block_eigen
 from onepass.kernels.compiling import jit
 from onepass.kernels.orthonormal import cholesky, solve_right
+from onepass.kernels.symmetric import leading_eigenpairs
 
 
 @jit
@@ -123,5 +125,66 @@ def batch_walker(project: Callable[..., Any]) -> Callable[..., Any]:
             bases[step + 1, :kept, :begin] = np.dot(turn[:, :rank].copy(), basis)
             bases[step + 1, :kept, begin:end] = turn[:, rank:]
         return len(ranks) - 1, seen
+
+    return walk
+
+
+def whole_walker(project: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the compiled loop over batches in all d dimensions; `project` as above."""
+
+    @jit
+    def walk(
+        rows: NDArray[np.float64],
+        batch_rows: int,
+        over: float,
+        seen: float,
+        parameters: tuple[Any, ...],
+        most: int,
+        basis: NDArray[np.float64],
+        weights: NDArray[np.float64],
+        rest: float,
+        most_summed: int,
+    ) -> tuple[Any, ...]:
+        """Take steps with batches of rows.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (b, d)
+        batch_rows, over, seen, parameters
+            As above.
+        most : int
+            The largest rank that is kept.
+        basis, weights, rest
+            The iterate before the rows.
+        most_summed : int
+            The largest rank that is kept of their sum.
+
+        Returns
+        -------
+        basis, weights, rest
+            The iterate after them.
+        sum_basis, sum_weights, sum_rest
+            The sum of the iterates held before each step.
+        seen : float
+        """
+        total, sum_rest = np.zeros((rows.shape[1], rows.shape[1])), 0.0
+        for start in range(0, len(rows), batch_rows):
+            batch = rows[start : start + batch_rows]
+            count = len(batch)
+            lifted = weights - rest
+            if len(basis):
+                total += np.dot((basis.T * lifted), basis)
+            sum_rest += rest
+            seen = math.hypot(seen, _norm(np.dot(batch, batch.T)) / count)
+            gain = over / seen / count if seen > 0.0 else 0.0
+            found, vectors = block_eigen(basis, lifted, batch, gain, most)
+            values = np.zeros(len(found) + 1)
+            values[: len(found)] = found + rest
+            kept, rest = project(len(found), values, rest, parameters)
+            basis, weights = vectors[:kept].copy(), values[:kept].copy()
+        sums, sum_basis = leading_eigenpairs(total, most_summed)
+        kept = np.sum(sums > 1e-14 * sums[0])
+        sum_basis, sum_weights = sum_basis[:kept].copy(), sums[:kept] + sum_rest
+        return basis, weights, rest, sum_basis, sum_weights, sum_rest, seen
 
     return walk

@@ -1,9 +1,9 @@
 """The leading eigenpairs of a small symmetric matrix.
 
 LAPACK spends most of its time on the tridiagonal matrix that it reduces a small one to, and finds
-all eigenvectors. Here the tridiagonal matrix is torn into single numbers, which are put together
-again by `rank_one` updates, two blocks at a time (Cuppen 1981); what is not wanted is left out
-of the last one and of everything after it.
+all eigenvectors. Here the tridiagonal matrix is torn into pairs, which are put together again by
+`rank_one` updates, two blocks at a time (Cuppen 1981); what is not wanted is left out of the last
+one and of everything after it.
 """
 
 from __future__ import annotations
@@ -162,15 +162,17 @@ def _torn(
     """
     n = len(diagonal)
     columns = whole_vectors(n) + LANES  # a vector may begin anywhere
-    for i in range(n - 1):
+    for i in range(1, n - 1, 2):
         diagonal[i] -= abs(beside[i])
         diagonal[i + 1] -= abs(beside[i])
     now, then = np.zeros((n, columns)), np.zeros((n, columns))
-    for i in range(n):
-        now[i, i] = 1.0
+    for i in range(0, n - 1, 2):
+        _solve_pair(diagonal, beside[i], i, now)
+    if n % 2 == 1:
+        now[n - 1, n - 1] = 1.0
     z, values, turn = np.empty(n), np.empty(n), np.empty((n, n))
     work, order = workspace(n)
-    size = 1
+    size = 2
     while size < n:
         for start in range(0, n, 2 * size):
             middle, stop = start + size, min(start + 2 * size, n)
@@ -194,6 +196,24 @@ def _torn(
         now, then = then, now
         size *= 2
     return now[:most]
+
+
+@jit
+def _solve_pair(
+    diagonal: NDArray[np.float64], beside: float, i: int, vectors: NDArray[np.float64]
+) -> None:
+    """Write the eigenpairs of rows and columns i and i + 1, the larger eigenvalue first."""
+    tangent = 0.0
+    if beside != 0.0:
+        ratio = (diagonal[i + 1] - diagonal[i]) / (2.0 * beside)
+        tangent = math.copysign(1.0, ratio) / (abs(ratio) + math.sqrt(1.0 + ratio * ratio))
+    cosine = 1.0 / math.sqrt(1.0 + tangent * tangent)
+    sine = tangent * cosine
+    one, other = diagonal[i] - tangent * beside, diagonal[i + 1] + tangent * beside
+    first, second = (i, i + 1) if one >= other else (i + 1, i)
+    diagonal[i], diagonal[i + 1] = max(one, other), min(one, other)
+    vectors[first, i], vectors[first, i + 1] = cosine, -sine
+    vectors[second, i], vectors[second, i + 1] = sine, cosine
 
 
 @jit

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.kernels.batch_walking import batch_walker
+from onepass.kernels.batch_walking import batch_walker, whole_walker
 from onepass.kernels.block_eigen import block_eigen
 from onepass.kernels.compiling import jit
 from onepass.kernels.rank_one import rank_one, workspace
@@ -118,6 +118,7 @@ class MSG(Rule):
     walk = staticmethod(walker(_rows))
     gram_walk = staticmethod(gram_walker(_rows))
     batch_walk = staticmethod(batch_walker(_project_batch))
+    whole_walk = staticmethod(whole_walker(_project_batch))
 
     def __post_init__(self) -> None:
         self.memory = np.array([min(self.cap, self.d), 0.0, 0.0, FIRST_TEST])

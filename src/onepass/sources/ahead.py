@@ -10,11 +10,11 @@ from typing import TypeVar
 T = TypeVar("T")
 
 # What a consumer can work on while a stretch of a parquet file is gathered, and a few megabytes.
-_DEPTH = 3
+_DEPTH = 4
 
 
 def read_ahead(make: Callable[[], Iterator[T]]) -> Iterator[T]:
-    """Yield what an iterator yields, up to three items ahead of the consumer.
+    """Yield what an iterator yields, up to four items ahead of the consumer.
 
     The iterator is made, advanced and closed in one thread, which ends when the iterator does or
     when the consumer stops early. An exception in it is raised where its item would have come.
