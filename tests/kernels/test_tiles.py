@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onepass.kernels.tiles import LINE, PANEL, add_gram, aligned, combine
+from onepass.kernels.tiles import CACHE_LINE, PANEL, add_gram, aligned, combine
 
 PRECISIONS = [np.float64, np.float32]
 sizes = st.integers(0, 11)
@@ -72,7 +72,7 @@ def test_aligned_arrays_begin_with_a_cache_line(dtype):
         array = aligned(rows, 3, np.dtype(dtype))
         assert array.shape == (rows, 3)
         assert array.dtype == dtype
-        assert array.ctypes.data % LINE == 0 or not array.size
+        assert array.ctypes.data % CACHE_LINE == 0 or not array.size
         assert array.flags.c_contiguous
         assert array.flags.writeable
 

@@ -29,18 +29,23 @@ class Room:
         return front, back
 
     def receive(self, rows: int, like: NDArray) -> NDArray:
-        """Return room for the next basis, in the place of the last but one."""
-        self._fit(1, rows, like)
-        self._arrays.reverse()
+        """Return room for the next basis, where the one before, `like`, is not."""
+        self._turn(like)
+        self._fit(0, rows, like)
         return self._arrays[0][:rows]
 
     def receive_columns(self, count: int, like: NDArray) -> NDArray:
-        """Return room for the next basis as the columns of a (d, count) array."""
-        self._arrays.reverse()
+        """Return room for the next basis as the columns of a (d, count) array, in the same way."""
+        self._turn(like)
         size = count * like.shape[1]
         if self._arrays[0].size < size or self._arrays[0].dtype != like.dtype:
             self._arrays[0] = np.empty(size, like.dtype)
         return self._arrays[0].reshape(-1)[:size].reshape(like.shape[1], count)
+
+    def _turn(self, basis: NDArray) -> None:
+        """Let the first array be one that a basis is not in."""
+        if np.may_share_memory(self._arrays[0], basis):
+            self._arrays.reverse()
 
     def counters(self, d: int) -> NDArray[np.int64]:
         """Return zeros of shape (2, d), which whoever uses them leaves as such."""

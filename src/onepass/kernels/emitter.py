@@ -8,9 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba.core import cgutils, types
 
+_FEATURES = binding.get_host_cpu_features()
+# Bytes of the longest vectors that this machine has registers for, or nearly so.
+REGISTER = 64 if _FEATURES.get("avx512f") else 32
+# Without an instruction for it, a product and a sum rounded once is a hundred times as slow.
+_FMA = bool(_FEATURES.get("fma")) or not binding.get_default_triple().startswith(("x86", "i"))
 NUMBERS = {types.float64: ir.DoubleType(), types.float32: ir.FloatType()}
 _INDEX = ir.IntType(32)
 
@@ -67,6 +72,12 @@ class Emitter:
         function = cgutils.get_or_insert_function(self.builder.module, kind, full_name)
         return self.builder.call(function, vectors)
 
+    def fma(self, left: Any, right: Any, summand: Any) -> Any:
+        """Emit left * right + summand."""
+        if _FMA:
+            return self.call("fma", left, right, summand)
+        return self.builder.fadd(self.builder.fmul(left, right), summand)
+
     def total(self, value: Any) -> Any:
         """Emit the sum of the numbers of a vector, halves first, in double precision."""
         lanes = self.lanes
@@ -91,5 +102,5 @@ class Emitter:
 
     def add_product(self, place: Any, left: Any, right: Any) -> None:
         """Emit the addition of a product to a variable."""
-        moved = self.call("fma", left, right, self.builder.load(place))
+        moved = self.fma(left, right, self.builder.load(place))
         self.builder.store(moved, place)

@@ -2,7 +2,7 @@
 
 BLAS is made for large matrices: it copies what it multiplies into a layout of its own, which is not
 worth it for a dozen rows, and cannot leave out half of a symmetric product. A tile here is a loop
-over columns, of which a cache line is taken at a time, in single or double precision.
+over columns, of which a register takes as many as it can, in single or double precision.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from onepass.kernels.compiling import jit
-from onepass.kernels.emitter import Emitter
+from onepass.kernels.emitter import REGISTER, Emitter
 
-LINE = 64  # bytes
+CACHE_LINE = 64  # bytes
 SIDE = 4  # rows and columns of a tile
 PANEL, SHORT_PANEL = 512, 128  # columns of all rows, and of rows that change, in the cache
 
@@ -29,8 +29,8 @@ PANEL, SHORT_PANEL = 512, 128  # columns of all rows, and of rows that change, i
 def aligned(rows: int, columns: int, dtype: np.dtype) -> NDArray[np.floating]:
     """Return an array that begins with a cache line: reading across two of them takes twice."""
     size = rows * columns * dtype.itemsize
-    memory = np.empty(size + LINE, np.uint8)
-    first = -memory.ctypes.data % LINE
+    memory = np.empty(size + CACHE_LINE, np.uint8)
+    first = -memory.ctypes.data % CACHE_LINE
     return memory[first : first + size].view(dtype).reshape(rows, columns)
 
 
@@ -41,7 +41,7 @@ def _known(what: Callable[..., None], emit: Callable[..., None]) -> Callable[...
 
     def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         precision = sig.args[0].dtype
-        lanes = LINE // np.dtype(str(precision)).itemsize
+        lanes = REGISTER // np.dtype(str(precision)).itemsize
         emit(Emitter(context, builder, precision, lanes), sig.args, *args)
         return context.get_dummy_value()
 
@@ -62,8 +62,8 @@ def _from(first: Any, count: int, builder: Any) -> list[Any]:
     return [builder.add(first, first.type(i)) for i in range(count)]
 
 
-def _lines(e: Emitter, start: Any, stop: Any) -> Any:
-    """Emit a loop over the lines of some columns; the context gives how far in each begins."""
+def _columns(e: Emitter, start: Any, stop: Any) -> Any:
+    """Emit a loop over some columns, a register at a time; the context gives where each begins."""
     length = e.builder.sub(stop, start)
     return cgutils.for_range_slice(e.builder, length.type(0), length, length.type(e.lanes))
 
@@ -81,7 +81,7 @@ def _make_products(height: int, width: int) -> Callable[..., None]:
         sums = [[e.variable(e.constant(0.0)) for _ in range(width)] for _ in range(height)]
         above = [e.address(kinds[0], left, r, start) for r in _from(i, height, builder)]
         beside = [e.address(kinds[2], right, r, start) for r in _from(j, width, builder)]
-        with _lines(e, start, stop) as (at, _):
+        with _columns(e, start, stop) as (at, _):
             others = [e.load(builder.gep(address, [at])) for address in beside]
             for address, row_sums in zip(above, sums, strict=True):
                 part = e.load(builder.gep(address, [at]))
@@ -113,13 +113,13 @@ def _make_combinations(height: int, width: int) -> Callable[..., None]:
             [e.spread(builder.load(e.address(kinds[0], coefficients, r, c))) for c in numbers[1]]
             for r in numbers[0]
         ]
-        with _lines(e, start, stop) as (at, _):
+        with _columns(e, start, stop) as (at, _):
             parts = [e.load(builder.gep(source, [at])) for source in sources]
             for place, row_factors in zip(places, factors, strict=True):
                 here = builder.gep(place, [at])
                 value = e.load(here)
                 for factor, part in zip(row_factors, parts, strict=True):
-                    value = e.call("fma", factor, part, value)
+                    value = e.fma(factor, part, value)
                 e.store(value, here)
 
     return _known(add_combinations, emit)
@@ -176,7 +176,7 @@ def add_gram(
     fours = b - b % SIDE
     for start in range(0, d, PANEL):
         stop = min(start + PANEL, d)
-        whole = stop - (stop - start) % (LINE // rows.itemsize)
+        whole = stop - (stop - start) % (REGISTER // rows.itemsize)
         for i in range(0, fours, SIDE):
             _add_strip(rows, i, basis, m, start, whole, gram, m + i, 0)
             _add_strip(rows, i, rows, i + SIDE, start, whole, gram, m + i, m)
@@ -238,7 +238,7 @@ def combine(
     out : ndarray of shape (>= k, d)
     """
     k, b, d = len(coefficients), len(rows), rows.shape[1]
-    whole = d - d % (LINE // rows.itemsize)
+    whole = d - d % (REGISTER // rows.itemsize)
     out[:k] = 0.0
     for start in range(0, whole, SHORT_PANEL):
         stop = min(start + SHORT_PANEL, whole)

@@ -49,7 +49,7 @@ def spread(number: float) -> Vector:
 
 
 def fma(left: Vector, right: Vector, summand: Vector) -> Vector:
-    """Return ``left * right + summand``, rounded once where it is compiled."""
+    """Return ``left * right + summand``, rounded once where the machine can."""
     return left * right + summand
 
 
@@ -177,7 +177,7 @@ def _(e: Emitter, kinds: Any, number: Any) -> Any:
 
 @_of_vectors(fma, 3)
 def _(e: Emitter, left: Any, right: Any, summand: Any) -> Any:
-    return e.call("fma", left, right, summand)
+    return e.fma(left, right, summand)
 
 
 @_of_vectors(root, 1)
