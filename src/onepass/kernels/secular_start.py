@@ -1,6 +1,6 @@
 """Where the search for the roots of the secular equation starts.
 
-The equation, and its roots are those of `kernels.secular`.
+The equation and its roots are those of `kernels.secular`.
 """
 
 from __future__ import annotations

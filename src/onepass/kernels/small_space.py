@@ -105,25 +105,34 @@ def rotate(vectors, kept, size, basis, width, scratch):
     if size > BLAS_SIZE:
         basis[:kept] = np.dot(np.ascontiguousarray(vectors[:kept, :size]), basis[:size])
         return
-    fours = kept - kept % 4
     for c in range(0, width, LANES):
-        for i in range(0, fours, 4):
-            x, y, z, w = spread(0.0), spread(0.0), spread(0.0), spread(0.0)
-            for j in range(size):
-                row = load(basis, j, c)
-                x, y = fma(vectors[i, j], row, x), fma(vectors[i + 1, j], row, y)
-                z, w = fma(vectors[i + 2, j], row, z), fma(vectors[i + 3, j], row, w)
-            store(scratch, i, 0, x)
-            store(scratch, i + 1, 0, y)
-            store(scratch, i + 2, 0, z)
-            store(scratch, i + 3, 0, w)
-        for i in range(fours, kept):
-            moved = spread(0.0)
-            for j in range(size):
-                moved = fma(vectors[i, j], load(basis, j, c), moved)
-            store(scratch, i, 0, moved)
+        combine_at(c, vectors, kept, 0, basis, 0, size, scratch, 0, 0)
         for i in range(kept):
             store(basis, i, c, load(scratch, i, 0))
+
+
+@jit
+def combine_at(c, turn, kept, first, basis, start, stop, out, begin, to):
+    """Write turn[:kept, first:] @ basis[start:stop, c:] for the vector at column c.
+
+    It goes into the rows of `out` from `begin` on, at column `to`. Four results share what is read.
+    """
+    fours = kept - kept % 4
+    for i in range(0, fours, 4):
+        x, y, z, w = spread(0.0), spread(0.0), spread(0.0), spread(0.0)
+        for j in range(stop - start):
+            row = load(basis, start + j, c)
+            x, y = fma(turn[i, first + j], row, x), fma(turn[i + 1, first + j], row, y)
+            z, w = fma(turn[i + 2, first + j], row, z), fma(turn[i + 3, first + j], row, w)
+        store(out, begin + i, to, x)
+        store(out, begin + i + 1, to, y)
+        store(out, begin + i + 2, to, z)
+        store(out, begin + i + 3, to, w)
+    for i in range(fours, kept):
+        x = spread(0.0)
+        for j in range(stop - start):
+            x = fma(turn[i, first + j], load(basis, start + j, c), x)
+        store(out, begin + i, to, x)
 
 
 @jit

@@ -71,12 +71,23 @@ def _columns(e: Emitter, start: Any, stop: Any) -> Any:
 def _make_products(height: int, width: int) -> Callable[..., None]:
     """Return a function for the inner products of `height` rows with `width` rows."""
 
-    def add_products(left, i, right, j, start, stop, out, row, column):  # type: ignore
+    def add_products(
+        left: Any,
+        i: int,
+        right: Any,
+        j: int,
+        start: int,
+        stop: int,
+        out: Any,
+        row: int,
+        column: int,
+    ) -> None:
         """Add ``left[i:, start:stop] @ right[j:, start:stop].T`` to ``out[row:, column:]``."""
         part = left[i : i + height, start:stop] @ right[j : j + width, start:stop].T
         out[row : row + height, column : column + width] += part
 
-    def emit(e, kinds, left, i, right, j, start, stop, out, row, column):  # type: ignore
+    def emit(e: Emitter, kinds: Any, *arguments: Any) -> None:
+        left, i, right, j, start, stop, out, row, column = arguments
         builder = e.builder
         sums = [[e.variable(e.constant(0.0)) for _ in range(width)] for _ in range(height)]
         above = [e.address(kinds[0], left, r, start) for r in _from(i, height, builder)]
@@ -99,12 +110,15 @@ def _make_products(height: int, width: int) -> Callable[..., None]:
 def _make_combinations(height: int, width: int) -> Callable[..., None]:
     """Return a function for `height` combinations of `width` rows."""
 
-    def add_combinations(coefficients, i, first, rows, j, start, stop, out):  # type: ignore
+    def add_combinations(
+        coefficients: Any, i: int, first: int, rows: Any, j: int, start: int, stop: int, out: Any
+    ) -> None:
         """Add ``coefficients[i:, first + j:] @ rows[j:]`` to `out`, from row i on, in columns."""
         part = coefficients[i : i + height, first + j : first + j + width]
         out[i : i + height, start:stop] += part @ rows[j : j + width, start:stop]
 
-    def emit(e, kinds, coefficients, i, first, rows, j, start, stop, out):  # type: ignore
+    def emit(e: Emitter, kinds: Any, *arguments: Any) -> None:
+        coefficients, i, first, rows, j, start, stop, out = arguments
         builder = e.builder
         numbers = _from(i, height, builder), _from(builder.add(first, j), width, builder)
         places = [e.address(kinds[7], out, r, start) for r in numbers[0]]
