@@ -6,11 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.kernels.orthonormal import orthonormal
-from onepass.subspace import Subspace, add_up
+from onepass.subspace import Subspace, add_up, leading
 
 
 class Average:
     """The average of all iterates added, truncated to a rank.
+
+    What was added as a matrix stays one, and is truncated only where it is looked at.
 
     Parameters
     ----------
@@ -26,14 +28,21 @@ class Average:
         self.count = 0.0
         self._sum = Subspace.empty(d, dtype=dtype)
         self._waiting: list[Subspace] = []
+        self._matrix, self._rest = np.zeros((0, 0)), 0.0  # a part of the sum: matrix + rest * I
 
     def add(self, iterates: list[Subspace], count: float) -> None:
         """Add `count` iterates, given as summands of their sum."""
         self.count += count
         self._waiting = [*self._waiting, *iterates]
         if sum(iterate.rank for iterate in self._waiting) >= max(self.max_rank, 32):
-            self._sum = self._merged()
+            self._sum = add_up([self._sum, *self._waiting], self.max_rank)
             self._waiting = []
+
+    def add_matrix(self, matrix: NDArray[np.float64], rest: float, count: float) -> None:
+        """Add `count` iterates whose sum is a matrix (d, d) plus a multiple of the identity."""
+        self.count += count
+        self._matrix = self._matrix + matrix if self._matrix.size else matrix
+        self._rest += rest
 
     def leading(self, k: int) -> NDArray[np.floating] | None:
         """Return k leading directions of what was merged so far, or None if there are fewer."""
@@ -52,13 +61,15 @@ class Average:
         """Let everything so far count less."""
         self.count *= factor
         self._sum = self._sum.scaled(factor)
+        self._matrix, self._rest = factor * self._matrix, factor * self._rest
         self._waiting = [iterate.scaled(factor) for iterate in self._waiting]
 
     def merge(self, other: Average) -> None:
         """Include the iterates of another average."""
-        self.count += other.count
-        self._sum = add_up([self._merged(), other._merged()], self.max_rank)
-        self._waiting = []
+        summands = [self._sum, *self._waiting, other._sum, *other._waiting]
+        self._sum, self._waiting = add_up(summands, self.max_rank), []
+        matrix = other._matrix if other._matrix.size else np.zeros(self._matrix.shape)
+        self.add_matrix(matrix, other._rest, other.count)
 
     def copy(self) -> Average:
         """Return a copy that goes on by itself."""
@@ -68,4 +79,10 @@ class Average:
 
     def _merged(self) -> Subspace:
         """Return the sum of everything, truncated."""
-        return add_up([self._sum, *self._waiting], self.max_rank)
+        summands = [self._sum, *self._waiting]
+        if self._matrix.size:
+            values, vectors = leading(self._matrix, self.max_rank)
+            kept = values > 1e-14 * values[0]
+            basis = vectors[kept].astype(self._sum.basis.dtype)
+            summands.insert(0, Subspace(basis, values[kept] + self._rest, self._rest))
+        return add_up(summands, self.max_rank)

@@ -99,13 +99,13 @@ def add_up(summands: list[Subspace], max_rank: int) -> Subspace:
             for s in summands
         ]
     )
-    values, vectors = _leading((factor @ factor.T).astype(np.float64), max_rank)
+    values, vectors = leading((factor @ factor.T).astype(np.float64), max_rank)
     kept = values > 1e-14 * values[0]
     turn = (vectors[kept] / np.sqrt(values[kept])[:, None]).astype(factor.dtype)
     return Subspace(turn @ factor, values[kept] + rest, rest)
 
 
-def _leading(
+def leading(
     matrix: NDArray[np.float64], most: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return eigenpairs; for a small matrix six megabytes of machine code are not worth loading."""

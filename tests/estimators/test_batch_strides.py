@@ -46,7 +46,7 @@ def test_the_same_iterates_and_the_same_average(make, kind, scale, most, d, monk
     mean = scale * np.random.default_rng(6).normal(size=d)
     ours, theirs = walks(d), walks(d)
     for seed in range(3):
-        chunk = ChunkRows(kind(scale * make(seed, d)), mean, np.sqrt(weights))
+        chunk = ChunkRows(kind(scale * make(seed, d)), mean, weights)
         stride(ours, chunk, BATCH)
         for walk in theirs:
             walk.begin()
@@ -68,7 +68,7 @@ def test_what_a_chunk_is_asked_for(kind):
     rng = np.random.default_rng(0)
     rows, offset, weights = rng.normal(size=(9, D)), rng.normal(size=D), rng.uniform(1, 2, 9)
     formed = np.sqrt(weights)[:, None] * (rows - offset)
-    chunk = ChunkRows(kind(rows), offset, np.sqrt(weights))
+    chunk = ChunkRows(kind(rows), offset, weights)
     directions, mixing = rng.normal(size=(2, D)), rng.normal(size=(2, 9))
     np.testing.assert_allclose(chunk.gram, formed @ formed.T, atol=1e-12)
     np.testing.assert_allclose(chunk.inner(directions), formed @ directions.T, atol=1e-12)

@@ -7,36 +7,68 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onepass.kernels.squares import add_squares
+from onepass.kernels.squares import add_squares, dsyrk
 from onepass.kernels.survey import add_scores, energies_along, survey
 
 SHAPES = [(1, 1), (5, 3), (40, 4), (7, 50), (33, 131)]
 
 
+def surveyed(rows, origin, weights, room, directions=None, groups=0, squares=None, believed=0):
+    """Return what `survey` returns and writes."""
+    b, d = rows.shape
+    directions = np.zeros((0, d)) if directions is None else directions
+    squares = np.zeros((0, 0)) if squares is None else squares
+    energy, total = np.empty(b), np.zeros(d)
+    captured, sums, scores = np.empty((groups, b)), np.zeros(groups), np.zeros(5)
+    found = survey(
+        rows, origin, weights, directions, room, squares, dsyrk(), energy, total, captured, sums,
+        believed, 0.0, scores,
+    )  # fmt: skip
+    return *found, energy, total, captured, sums, scores
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("alike", [True, False])
+@pytest.mark.parametrize("room_rows", [1, 4, 100])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_survey(shape, alike, dtype):
+def test_survey(shape, room_rows, alike, dtype):
     rng = np.random.default_rng(0)
     rows, origin = rng.normal(size=shape).astype(dtype), rng.normal(size=shape[1])
     weights = np.ones(shape[0]) if alike else rng.uniform(0.5, 2.0, shape[0])
-    shifted, energy, total = np.empty(shape), np.empty(shape[0]), np.zeros(shape[1])
-    energies, found_alike = survey(rows, origin, weights, shifted, energy, total)
+    directions, before = rng.normal(size=(6, shape[1])), rng.normal(size=(shape[1], shape[1]))
+    squares = before.copy()
+    energies, found_alike, unit, energy, total, captured, sums, scores = surveyed(
+        rows, origin, weights, np.empty((room_rows, shape[1])), directions, 3, squares, 1
+    )
     expected = rows.astype(np.float64) - origin
-    np.testing.assert_array_equal(shifted, expected)
     np.testing.assert_allclose(energy, weights * (expected**2).sum(axis=1), rtol=1e-13)
     np.testing.assert_allclose(total, weights @ expected, atol=1e-12)
     assert energies == pytest.approx(energy.sum(), rel=1e-13)
     assert bool(found_alike) is alike
+    along = ((expected @ directions.T) ** 2).reshape(-1, 3, 2).sum(axis=2)
+    np.testing.assert_allclose(captured, (weights[:, None] * along).T, rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(sums, captured.sum(axis=1), rtol=1e-12)
+    added = (weights[:, None] * expected).T @ expected
+    np.testing.assert_allclose(np.tril(squares), np.tril(before + added), atol=1e-11)
+    np.testing.assert_array_equal(np.triu(squares, 1), np.triu(before, 1))
+    by_hand = np.zeros(5)
+    assert unit == add_scores(captured[1], energy, 0.0, by_hand)
+    np.testing.assert_array_equal(scores, by_hand)
+
+
+def test_survey_keeps_the_rows_where_there_is_room():
+    rng = np.random.default_rng(0)
+    rows, origin, room = rng.normal(size=(9, 5)), rng.normal(size=5), np.empty((9, 5))
+    surveyed(rows, origin, rng.uniform(size=9), room)
+    np.testing.assert_array_equal(room, rows - origin)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e200])
 def test_survey_notices_what_is_out_of_range(bad):
     rows = np.random.default_rng(0).normal(size=(9, 6))
     rows[4, 5] = bad
-    energy = np.empty(9)
     with np.errstate(all="ignore"):  # where it is not compiled
-        found, _ = survey(rows, np.zeros(6), np.ones(9), np.empty((9, 6)), energy, np.zeros(6))
+        found, _, _, energy, *_ = surveyed(rows, np.zeros(6), np.ones(9), np.empty((4, 6)))
     assert not np.isfinite(found)
     assert not np.isfinite(energy[4])
 
@@ -80,14 +112,14 @@ def test_sums_of_scores_do_not_depend_on_when_the_unit_grows(parts, random):
 def test_squares(shape):
     rng = np.random.default_rng(2)
     rows, before = rng.normal(size=shape), rng.normal(size=(shape[1], shape[1]))
-    matrix = before.copy(order="F")
-    add_squares(rows, matrix)
-    np.testing.assert_allclose(np.triu(matrix), np.triu(before + rows.T @ rows), atol=1e-12)
-    np.testing.assert_array_equal(np.tril(matrix, -1), np.tril(before, -1))
+    matrix = before.copy()
+    add_squares(rows, matrix, dsyrk())
+    np.testing.assert_allclose(np.tril(matrix), np.tril(before + rows.T @ rows), atol=1e-12)
+    np.testing.assert_array_equal(np.triu(matrix, 1), np.triu(before, 1))
 
 
 def test_squares_let_other_threads_go_on():
-    rows, matrix = np.ones((20_000, 500)), np.zeros((500, 500), order="F")
+    rows, matrix = np.ones((20_000, 500)), np.zeros((500, 500))
     counted, stop = [0], threading.Event()
 
     def count():
@@ -97,7 +129,7 @@ def test_squares_let_other_threads_go_on():
     thread = threading.Thread(target=count)
     thread.start()
     before = counted[0]
-    add_squares(rows, matrix)
+    add_squares(rows, matrix, dsyrk())
     during = counted[0] - before
     stop.set()
     thread.join()

@@ -56,17 +56,16 @@ def _stride_in_whole(walk: Walk, rows: NDArray[np.float64], batch_rows: int) -> 
     state, rule, average, dtype = walk.state, walk.rule, walk.average, walk.state.basis.dtype
     assert isinstance(rule, MSG)
     assert average is not None
-    basis, weights, rest, *iterates, walk.gradients = rule.whole_walk(
+    basis, weights, rest, total, total_rest, walk.gradients = rule.whole_walk(
         rows, batch_rows, walk.schedule.over_norms(rule.diameter()), walk.gradients,
         rule.parameters, rule.room(state.rank, len(rows)), state.basis.astype(np.float64),
-        state.weights, float(state.rest), average.max_rank,
+        state.weights, float(state.rest),
     )  # fmt: skip
     steps = -(-len(rows) // batch_rows)
     walk.steps_taken += steps
     walk.state = Subspace(basis.astype(dtype), weights, rest)
     walk.begin()
-    sum_basis, sum_weights, sum_rest = iterates
-    average.add([Subspace(sum_basis.astype(dtype), sum_weights, sum_rest)], steps)
+    average.add_matrix(total, total_rest, steps)
 
 
 class _Stride:

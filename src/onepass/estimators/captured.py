@@ -44,9 +44,13 @@ class Score:
 
     def add(self, captured: NDArray[np.float64], energy: NDArray[np.float64]) -> None:
         """Add rows with these captured energies and energies."""
-        self.count += len(energy)
-        self.sums = self.sums.copy()
-        self.unit = add_scores(captured, energy, self.unit, self.sums)
+        sums = self.sums.copy()
+        self.go_on(add_scores(captured, energy, self.unit, sums), sums, len(energy))
+
+    def go_on(self, unit: float, sums: NDArray[np.float64], added: int) -> None:
+        """Take sums, in units of their own, that somebody has added rows to."""
+        self.unit, self.sums = unit, sums
+        self.count += added
 
     def fade(self, factor: float) -> None:
         """Let everything so far count less."""

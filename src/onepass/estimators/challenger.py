@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,9 +72,9 @@ class Challenger:
         if self.validation.convincing() and self.validation.evidence > SURE + luck:
             return list(chunks)
         if self.validation.hopeless():
-            return [c for c in chunks if c % 4 ** (((c - 1).bit_length() + 1) // 2) == 0]
+            return _some(chunks, lambda c: 4 ** ((max(c - 1, 0).bit_length() + 1) // 2))
         often = 1 if chunks.start < LATE else 4
-        return [c for c in chunks if c % (often * 2 ** (c // PATIENCE).bit_length()) == 0]
+        return _some(chunks, lambda c: often * 2 ** (c // PATIENCE).bit_length())
 
     def scored_on(self, chunk: int) -> bool:
         """Whether it is worth the time to score it on a chunk of some number."""
@@ -98,3 +99,13 @@ class Challenger:
         self.counted = self.walk.steps_taken
         self.validation.merge(other.validation)
         self.answer = None
+
+
+def _some(chunks: range, every: Callable[[int], int]) -> list[int]:
+    """Return those of some numbers that are multiples of what `every` says for them.
+
+    These are powers of two that never become smaller, so that most numbers need not be looked at.
+    """
+    least = every(chunks.start)
+    first = -(-chunks.start // least) * least
+    return [c for c in range(first, chunks.stop, least) if c % every(c) == 0]

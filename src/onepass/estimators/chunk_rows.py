@@ -39,25 +39,57 @@ class ChunkRows:
 
     Attributes
     ----------
-    rows : ndarray or CSR array of shape (b, d)
+    given : ndarray or CSR array of shape (b, d)
     offset : ndarray of shape (d,)
         Taken away from every row.
-    root : ndarray of shape (b,)
-        The roots of the weights.
+    weights : ndarray of shape (b,)
+    shift : ndarray of shape (d,) or None
+        What is taken away from those given first, so that products do not lose digits to it.
     """
 
-    rows: Any
+    given: Any
     offset: NDArray[np.float64]
-    root: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    shift: NDArray[np.float64] | None = None
+
+    @classmethod
+    def about(
+        cls,
+        rows: Any,
+        shift: NDArray[np.float64],
+        shifted: Any,
+        mean: NDArray[np.float64],
+        weights: NDArray[np.float64],
+    ) -> ChunkRows:
+        """Return rows about a mean; `shifted` are those minus a shift, or None if nobody has them.
+
+        Then they are worked out where they are wanted.
+        """
+        if shifted is None:
+            return cls(rows, mean - shift, weights, shift)
+        return cls(shifted.astype(rows.dtype, copy=False), mean - shift, weights)
 
     def __len__(self) -> int:
-        return self.rows.shape[0]
+        return self.given.shape[0]
 
     def part(self, start: int, stop: int) -> ChunkRows:
         """Return rows start..stop."""
         if start == 0 and stop >= len(self):
             return self
-        return ChunkRows(self.rows[start:stop], self.offset, self.root[start:stop])
+        part, weights = self.given[start:stop], self.weights[start:stop]
+        return ChunkRows(part, self.offset, weights, self.shift)
+
+    @cached_property
+    def rows(self) -> Any:
+        """The rows (b, d), shifted."""
+        if self.shift is None:
+            return self.given
+        return (self.given - self.shift).astype(self.given.dtype, copy=False)
+
+    @cached_property
+    def root(self) -> NDArray[np.float64]:
+        """The roots of the weights (b,)."""
+        return np.sqrt(self.weights)
 
     def inner(self, directions: NDArray[np.floating]) -> NDArray[np.float64]:
         """Return the products with directions of shape (j, d): (b, j)."""
@@ -90,12 +122,11 @@ class ChunkRows:
 
     def block(self, start: int, stop: int) -> Block:
         """Return rows start..stop for the engine."""
-        part = self.rows[start:stop]
-        mixing = np.diag(self.root[start:stop])
+        part, root = self.rows[start:stop], self.root[start:stop]
         if issparse(part):
-            mixing = np.column_stack([-self.root[start:stop], mixing])
-            return Block(part, mixing, self.offset)
-        return Block((part - self.offset).astype(part.dtype), mixing)
+            return Block(part, np.column_stack([-root, np.diag(root)]), self.offset)
+        about = (part - self.offset).astype(part.dtype, copy=False)
+        return Block(about) if (root == 1.0).all() else Block(about, np.diag(root))
 
     @cached_property
     def products(self) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ and the same mean.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,26 +18,19 @@ from onepass.estimators.batch_strides import stride
 from onepass.estimators.captured import scores_from
 from onepass.estimators.challenger import Challenger
 from onepass.estimators.checking import check_spread
-from onepass.estimators.chunk_rows import ChunkRows, energies_about
+from onepass.estimators.chunk_rows import ChunkRows
 from onepass.estimators.learner import Learner
+from onepass.estimators.measuring import Measured, measure_dense, measure_sparse
 from onepass.estimators.plan import Plan
 from onepass.estimators.published import principal
 from onepass.estimators.validation import DRIFTING, Drift, Expert
 from onepass.estimators.walk import Walk
-from onepass.kernels.survey import energies_along, survey
-from onepass.moments import Mean, Shifted, WholeMoment
+from onepass.moments import Mean, WholeMoment
 
 ASK_AFTER = 1.25  # growth of the stream after which all experts are asked anew
 ROUNDING = (8 * np.finfo(float).eps) ** 2  # of what is left of energies about a far mean
 AT_FIRST = 4  # times that directions are sought when there are none to start from
 BESIDE = 8  # directions beside the leading ones that are searched, so that these are found soon
-
-
-class _Captured(NamedTuple):
-    """The energies (b,) of rows in some directions, and their sum."""
-
-    energies: NDArray[np.float64]
-    sum: float
 
 
 class PCALearner(Learner):
@@ -116,36 +109,34 @@ class PCALearner(Learner):
         convincing = any(c.validation.convincing() for c in self.challengers)
         return convincing and self.drift.size < DRIFTING
 
-    def _believed(self, of_experts: list[Any]) -> Any:
-        """Return the item that belongs to the expert to believe: the incumbent's comes first."""
-        return of_experts[1 + self.challengers.index(self._best()) if self._believes() else 0]
+    def _believed(self) -> int:
+        """Return the number of the expert to believe: the incumbent is 0."""
+        return 1 + self.challengers.index(self._best()) if self._believes() else 0
 
     def _absorb(self, rows: Any, weights: NDArray[np.float64]) -> None:
-        before = self.mean.copy()
+        before, known = self.mean.copy(), self.second.energy
         origin = self._origin(rows, weights, before)
-        shift, shifted, energy, energies = self._measured(rows, weights, origin)
-        if not np.isfinite(energies):
-            raise FloatingPointError("A row is not finite, or too large")
         # Answers that come from another stream are of no use before there is a mean.
-        captured: list[_Captured | None] = []
-        if before.weight > 0.0:
-            captured = self._captured(shifted.rows, weights, before.vector - shift)
+        scored = self._scored(len(weights)) if before.weight > 0.0 else []
+        measured = self._measured(rows, weights, origin, scored)
+        shift, shifted, energy = measured.shift, measured.shifted, measured.energy
+        if not np.isfinite(energy):
+            raise FloatingPointError("A row is not finite, or too large")
         added = float(len(weights)) if shifted.alike else float(weights.sum())
         if self.plan.center:
             self.mean.move(shift, shifted.total, added)
         else:
             self.mean.weight += added
         moved = self.mean.vector - origin
-        scatter = energies - self.mean.weight * float(moved @ moved)
-        check_spread(self.second.energy + scatter, self.mean.weight, rows, self.plan.center)
+        scatter = energy - self.mean.weight * float(moved @ moved)
+        check_spread(known + scatter, self.mean.weight, rows, self.plan.center)
         self.second.add_energy(scatter)
-        narrow = shifted.rows.astype(self.plan.dtype, copy=False)
-        chunk = ChunkRows(narrow, self.mean.vector - shift, np.sqrt(weights))
+        chunk = ChunkRows.about(rows, shift, shifted.rows, self.mean.vector, weights)
         self._challenge(chunk)
         if not self.plan.is_sparse or self._differ(scatter, added):
             self.second.update(rows, weights, before, self.mean, shifted=shifted)
-        if captured:
-            self._validate(captured, energy)
+        if scored:
+            self._validate(scored, measured, len(weights))
         if before.weight == 0.0:
             self.score.add(*scores_from(chunk.products, weights, self.k, self.plan.center))
         if self.plan.center and before.weight > 0.0:
@@ -155,7 +146,7 @@ class PCALearner(Learner):
         if self.mean.weight >= ASK_AFTER * self.asked:
             self._ask()
         if self.chunks.bit_length() > seen.bit_length() and self.answers:
-            self.anchors = principal(self, self._believed(self.answers))
+            self.anchors = principal(self, self.answers[self._believed()])
 
     def _differ(self, scatter: float, added: float) -> bool:
         """Whether rows of some weight are not all the mean, but for the rounding of a far one."""
@@ -195,21 +186,23 @@ class PCALearner(Learner):
         return first + weights @ (rows - first) / weights.sum()
 
     def _measured(
-        self, rows: Any, weights: NDArray[np.float64], origin: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], Shifted, NDArray[np.float64], float]:
-        """Measure rows from an origin (d,).
+        self,
+        rows: Any,
+        weights: NDArray[np.float64],
+        origin: NDArray[np.float64],
+        scored: list[int],
+    ) -> Measured:
+        """Measure rows from an origin (d,), and what the answers of some experts capture of them.
 
-        Returns what was taken away from them (d,), the rows without it, their energies (b,) about
-        the origin and the sum of these. Sparse rows stay as they are: what is taken away from them
-        is taken away in products.
+        The score gets to know it of the one to believe. Squares of the rows are added to the second
+        moment where that is one of squares.
         """
-        if self.plan.is_sparse or not self.plan.center:
-            shifted = Shifted(rows, weights @ rows, bool((weights == 1.0).all()))
-            energy = weights * energies_about(rows, origin)
-            return np.zeros(self.plan.d), shifted, energy, float(energy.sum())
-        near, total, energy = np.empty(rows.shape), np.zeros(self.plan.d), np.empty(len(weights))
-        energies, alike = survey(rows, origin, weights, near, energy, total)
-        return origin, Shifted(near, total, alike), energy, energies
+        groups = [self.answers[expert] for expert in scored]
+        believed = scored.index(self._believed()) if scored else 0
+        if self.plan.is_sparse:
+            return measure_sparse(rows, weights, origin, groups, self.score, believed)
+        squares = self.second.squares
+        return measure_dense(rows, weights, origin, groups, self.score, believed, squares)
 
     def _fade(self, factor: float) -> None:
         super()._fade(factor)
@@ -218,32 +211,20 @@ class PCALearner(Learner):
             challenger.fade(factor)
         self.asked *= factor
 
-    def _captured(
-        self, shifted: Any, weights: NDArray[np.float64], offset: NDArray[np.float64]
-    ) -> list[_Captured | None]:
-        """Return what each answer captures of rows minus an offset.
-
-        None stands for that of a challenger which it is not worth the time to score.
-        """
+    def _scored(self, rows: int) -> list[int]:
+        """Return the numbers of the experts that it is worth the time to score on so many rows."""
         if not self.answers:
             return []
-        number = self.chunks * self.plan.chunk_rows // len(weights)
-        scored = [True, *(c.scored_on(number) for c in self.challengers)]
-        directions = np.vstack([a for a, asked in zip(self.answers, scored, strict=True) if asked])
-        inner = np.asarray(shifted @ directions.T, dtype=np.float64)
-        energies, sums = np.empty((sum(scored), len(weights))), np.zeros(sum(scored))
-        energies_along(inner, directions @ offset, weights, energies, sums)
-        found = map(_Captured, energies, sums.tolist())
-        return [next(found) if asked else None for asked in scored]
+        number = self.chunks * self.plan.chunk_rows // rows
+        return [0, *(i for i, c in enumerate(self.challengers, 1) if c.scored_on(number))]
 
-    def _validate(self, captured: list[_Captured | None], energy: NDArray[np.float64]) -> None:
-        """Score answers on rows that they had not seen."""
-        self.score.add(self._believed(captured).energies, energy)
-        total, incumbent = float(energy.sum()), captured[0]
-        chunks = max(1.0, len(energy) / self.plan.chunk_rows)
-        for challenger, ours in zip(self.challengers, captured[1:], strict=True):
-            if ours is not None and incumbent is not None:
-                challenger.validation.add(ours.sum - incumbent.sum, total, self.chunks, chunks)
+    def _validate(self, scored: list[int], measured: Measured, rows: int) -> None:
+        """Compare some experts on so many rows that they had not seen."""
+        chunks = max(1.0, rows / self.plan.chunk_rows)
+        incumbent, *others = measured.captured.tolist()
+        for expert, ours in zip(scored[1:], others, strict=True):
+            validation = self.challengers[expert - 1].validation
+            validation.add(ours - incumbent, measured.energy, self.chunks, chunks)
 
     def _scores_on(self, other: PCALearner) -> list[tuple[int, float, float, float, int]]:
         """Score all answers on the rows of another stream, which they have not seen.

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from onepass.kernels.block_eigen import block_eigen
 from onepass.kernels.compiling import jit
 from onepass.kernels.orthonormal import cholesky, solve_right
-from onepass.kernels.symmetric import leading_eigenpairs
 
 
 @jit
@@ -143,7 +142,6 @@ def whole_walker(project: Callable[..., Any]) -> Callable[..., Any]:
         basis: NDArray[np.float64],
         weights: NDArray[np.float64],
         rest: float,
-        most_summed: int,
     ) -> tuple[Any, ...]:
         """Take steps with batches of rows.
 
@@ -156,25 +154,24 @@ def whole_walker(project: Callable[..., Any]) -> Callable[..., Any]:
             The largest rank that is kept.
         basis, weights, rest
             The iterate before the rows.
-        most_summed : int
-            The largest rank that is kept of their sum.
 
         Returns
         -------
         basis, weights, rest
             The iterate after them.
-        sum_basis, sum_weights, sum_rest
-            The sum of the iterates held before each step.
+        total : ndarray of shape (d, d)
+        total_rest : float
+            The sum of the iterates held before each step is the first plus that times the identity.
         seen : float
         """
-        total, sum_rest = np.zeros((rows.shape[1], rows.shape[1])), 0.0
+        total, total_rest = np.zeros((rows.shape[1], rows.shape[1])), 0.0
         for start in range(0, len(rows), batch_rows):
             batch = rows[start : start + batch_rows]
             count = len(batch)
             lifted = weights - rest
             if len(basis):
                 total += np.dot((basis.T * lifted), basis)
-            sum_rest += rest
+            total_rest += rest
             seen = math.hypot(seen, _norm(np.dot(batch, batch.T)) / count)
             gain = over / seen / count if seen > 0.0 else 0.0
             found, vectors = block_eigen(basis, lifted, batch, gain, most)
@@ -182,9 +179,6 @@ def whole_walker(project: Callable[..., Any]) -> Callable[..., Any]:
             values[: len(found)] = found + rest
             kept, rest = project(len(found), values, rest, parameters)
             basis, weights = vectors[:kept].copy(), values[:kept].copy()
-        sums, sum_basis = leading_eigenpairs(total, most_summed)
-        kept = np.sum(sums > 1e-14 * sums[0])
-        sum_basis, sum_weights = sum_basis[:kept].copy(), sums[:kept] + sum_rest
-        return basis, weights, rest, sum_basis, sum_weights, sum_rest, seen
+        return basis, weights, rest, total, total_rest, seen
 
     return walk

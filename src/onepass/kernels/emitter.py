@@ -6,10 +6,16 @@ puts whole loops together. Both are LLVM's instructions, and so is everything th
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from typing import Any
 
+import numba
+import numpy as np
 from llvmlite import binding, ir
 from numba.core import cgutils, types
+from numba.core.typing.templates import signature
+from numba.extending import intrinsic
 
 _FEATURES = binding.get_host_cpu_features()
 # Bytes of the longest vectors that this machine has registers for, or nearly so.
@@ -104,3 +110,34 @@ class Emitter:
         """Emit the addition of a product to a variable."""
         moved = self.fma(left, right, self.builder.load(place))
         self.builder.store(moved, place)
+
+
+def emitted(what: Callable[..., None], emit: Callable[..., None]) -> Callable[..., None]:
+    """Return a function of arrays and integers that the compiler emits; as it is without it.
+
+    Parameters
+    ----------
+    what : callable
+        What it does, in NumPy. The numbers of its first argument, an array, are those of vectors.
+    emit : callable
+        ``emit(emitter, types, *values)`` emits it.
+    """
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return what
+
+    def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        precision = sig.args[0].dtype
+        lanes = REGISTER // np.dtype(str(precision)).itemsize
+        emit(Emitter(context, builder, precision, lanes), sig.args, *args)
+        return context.get_dummy_value()
+
+    def typed(typing: Any, *kinds: types.Type) -> Any:
+        if any(isinstance(kind, types.Array) and kind.layout != "C" for kind in kinds):
+            return None  # the columns of a row have to lie side by side
+        plain = [kind if isinstance(kind, types.Array) else types.intp for kind in kinds]
+        return signature(types.none, *plain), lower
+
+    first = inspect.Parameter("typing", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = inspect.signature(what).parameters.values()
+    typed.__signature__ = inspect.Signature([first, *parameters])  # type: ignore[attr-defined]
+    return intrinsic(typed)

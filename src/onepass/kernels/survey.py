@@ -1,4 +1,8 @@
-"""What is wanted of every row of a chunk, in one go through memory."""
+"""What is wanted of every row of a chunk, in one go through memory.
+
+Another thread reads the next rows. Whenever this one comes back from compiled code it may have to
+wait for that one, so that one long call is better than several short ones.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.kernels.compiling import jit
+from onepass.kernels.squares import add_squares
 
 
 @jit
-def survey(
+def _shift(
     rows: NDArray[np.floating],
     origin: NDArray[np.float64],
     weights: NDArray[np.float64],
@@ -17,26 +22,9 @@ def survey(
     energy: NDArray[np.float64],
     total: NDArray[np.float64],
 ) -> tuple[float, bool]:
-    """Measure rows from an origin.
+    """Write rows minus an origin, and their energies; add them to their weighted sum.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (b, d)
-    origin : ndarray of shape (d,)
-    weights : ndarray of shape (b,)
-    shifted : ndarray of shape (b, d)
-        Receives the rows minus the origin.
-    energy : ndarray of shape (b,)
-        Receives their squared norms, times the weights.
-    total : ndarray of shape (d,)
-        Zeros; receives their weighted sum.
-
-    Returns
-    -------
-    energies : float
-        The sum of the energies.
-    alike : bool
-        Whether all weights are 1.
+    Returns the sum of the energies, and whether all weights are 1.
     """
     d, energies, alike = len(origin), 0.0, True
     for t in range(len(rows)):
@@ -58,6 +46,79 @@ def survey(
         energy[t] = weight * ((first + second) + (third + fourth))
         energies += energy[t]
     return energies, alike
+
+
+@jit
+def survey(
+    rows: NDArray[np.floating],
+    origin: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    directions: NDArray[np.float64],
+    room: NDArray[np.float64],
+    squares: NDArray[np.float64],
+    dsyrk: int,
+    energy: NDArray[np.float64],
+    total: NDArray[np.float64],
+    captured: NDArray[np.float64],
+    sums: NDArray[np.float64],
+    believed: int,
+    unit: float,
+    scores: NDArray[np.float64],
+) -> tuple[float, bool, float]:
+    """Measure rows from an origin.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (b, d)
+    origin : ndarray of shape (d,)
+    weights : ndarray of shape (b,)
+    directions : ndarray of shape (m k, d)
+        m groups of k directions.
+    room : ndarray of shape (r, d)
+        For so many rows minus the origin at a time; what it holds then is of use only if it is all
+        of them, and there are no `squares`.
+    squares : ndarray of shape (d, d) or (0, 0)
+        To its lower triangle their weighted squares are added.
+    dsyrk : int
+        For `add_squares`.
+    energy : ndarray of shape (b,)
+        Receives their squared norms, times the weights.
+    total : ndarray of shape (d,)
+        Zeros; receives their weighted sum.
+    captured : ndarray of shape (m, b)
+        Receives their energies along the groups of directions, times the weights.
+    sums : ndarray of shape (m,)
+        Zeros; receives the sums of these.
+    believed : int
+        The group whose energies are added to the scores.
+    unit, scores : float, ndarray of shape (5,)
+        For `add_scores`.
+
+    Returns
+    -------
+    energies : float
+        The sum of the energies.
+    alike : bool
+        Whether all weights are 1.
+    unit : float
+    """
+    energies, alike, nothing = 0.0, True, np.zeros(len(directions))
+    for start in range(0, len(rows), len(room)):
+        stop = min(start + len(room), len(rows))
+        near, counts = room[: stop - start], weights[start:stop]
+        found, same = _shift(rows[start:stop], origin, counts, near, energy[start:stop], total)
+        energies, alike = energies + found, alike and same
+        if len(directions):
+            inner = np.dot(near, directions.T)
+            energies_along(inner, nothing, counts, captured[:, start:stop], sums)
+        if len(squares):
+            if not same:
+                for t in range(stop - start):
+                    near[t] *= np.sqrt(counts[t])
+            add_squares(near, squares, dsyrk)
+    if len(captured) and np.isfinite(energies):
+        unit = add_scores(captured[believed], energy, unit, scores)
+    return energies, alike, unit
 
 
 @jit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -14,9 +15,12 @@ SMALL_COLUMNS = 20_000  # below this a second thread costs more than it brings
 
 
 @cache
-def _controller() -> ThreadpoolController:
-    """Look for the BLAS libraries once; that takes milliseconds."""
-    return ThreadpoolController()
+def _libraries() -> list[Any]:
+    """Return controllers of the BLAS libraries; finding them takes milliseconds."""
+    found = [lib for lib in ThreadpoolController().lib_controllers if lib.user_api == "blas"]
+    for lib in found:  # asking takes no time, and no other thread should get a turn for it
+        lib.dynlib = ctypes.PyDLL(lib.filepath, handle=lib.dynlib._handle)
+    return found
 
 
 class _Limit:
@@ -29,7 +33,7 @@ class _Limit:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._wanted = 0
-        self._held: Any = None
+        self._before: list[int] = []
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -37,14 +41,21 @@ class _Limit:
         with self._lock:
             self._wanted += 1
             if self._wanted == 1:
-                self._held = _controller().limit(limits=1, user_api="blas")
+                self._before = [lib.num_threads for lib in _libraries()]
+                self._set([1] * len(self._before))
         try:
             yield
         finally:
             with self._lock:
                 self._wanted -= 1
                 if self._wanted == 0:
-                    self._held.restore_original_limits()
+                    self._set(self._before)
+
+    def _set(self, threads: list[int]) -> None:
+        """Set how many threads each library may use, where these were not one already."""
+        for lib, before, wanted in zip(_libraries(), self._before, threads, strict=True):
+            if before != 1:
+                lib.set_num_threads(wanted)
 
 
 _LIMIT = _Limit()

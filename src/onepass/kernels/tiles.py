@@ -7,19 +7,15 @@ over columns, of which a register takes as many as it can, in single or double p
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
-from numba.core import cgutils, types
-from numba.core.typing.templates import signature
-from numba.extending import intrinsic
+from numba.core import cgutils
 from numpy.typing import NDArray
 
 from onepass.kernels.compiling import jit
-from onepass.kernels.emitter import REGISTER, Emitter
+from onepass.kernels.emitter import REGISTER, Emitter, emitted
 
 CACHE_LINE = 64  # bytes
 SIDE = 4  # rows and columns of a tile
@@ -32,29 +28,6 @@ def aligned(rows: int, columns: int, dtype: np.dtype) -> NDArray[np.floating]:
     memory = np.empty(size + CACHE_LINE, np.uint8)
     first = -memory.ctypes.data % CACHE_LINE
     return memory[first : first + size].view(dtype).reshape(rows, columns)
-
-
-def _known(what: Callable[..., None], emit: Callable[..., None]) -> Callable[..., None]:
-    """Return a function of arrays and integers that the compiler emits; as it is without it."""
-    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
-        return what
-
-    def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        precision = sig.args[0].dtype
-        lanes = REGISTER // np.dtype(str(precision)).itemsize
-        emit(Emitter(context, builder, precision, lanes), sig.args, *args)
-        return context.get_dummy_value()
-
-    def typed(typing: Any, *kinds: types.Type) -> Any:
-        if any(isinstance(kind, types.Array) and kind.layout != "C" for kind in kinds):
-            return None  # the columns of a row have to lie side by side
-        plain = [kind if isinstance(kind, types.Array) else types.intp for kind in kinds]
-        return signature(types.none, *plain), lower
-
-    first = inspect.Parameter("typing", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    parameters = inspect.signature(what).parameters.values()
-    typed.__signature__ = inspect.Signature([first, *parameters])  # type: ignore[attr-defined]
-    return intrinsic(typed)
 
 
 def _from(first: Any, count: int, builder: Any) -> list[Any]:
@@ -104,7 +77,7 @@ def _make_products(height: int, width: int) -> Callable[..., None]:
                 part = e.total(builder.load(place))
                 builder.store(builder.fadd(builder.load(entry), part), entry)
 
-    return _known(add_products, emit)
+    return emitted(add_products, emit)
 
 
 def _make_combinations(height: int, width: int) -> Callable[..., None]:
@@ -136,7 +109,7 @@ def _make_combinations(height: int, width: int) -> Callable[..., None]:
                     value = e.fma(factor, part, value)
                 e.store(value, here)
 
-    return _known(add_combinations, emit)
+    return emitted(add_combinations, emit)
 
 
 _products_1, _products_2, _products_3, _products_4 = (

@@ -10,7 +10,7 @@ from scipy.linalg import eigh
 from scipy.linalg.blas import dsymm, dsyr
 from scipy.sparse import issparse
 
-from onepass.kernels.squares import add_squares
+from onepass.kernels.squares import add_squares, dsyrk
 from onepass.moments.lanczos import leading_pairs
 from onepass.moments.mean import Mean
 from onepass.moments.moment import Shifted, WholeMoment
@@ -42,7 +42,11 @@ class ExactMoment(WholeMoment):
     @property
     def energy(self) -> float:
         """The sum of the squared norms of the rows."""
-        return float(np.trace(self._matrix))
+        return float(self._matrix.trace())
+
+    @property
+    def squares(self) -> NDArray[np.float64]:
+        return self._matrix.T
 
     def copy(self) -> ExactMoment:
         twin = ExactMoment.__new__(ExactMoment)
@@ -77,15 +81,13 @@ class ExactMoment(WholeMoment):
         held: NDArray[np.floating] | None = None,
         shifted: Shifted | None = None,
     ) -> None:
-        if shifted is None or issparse(rows):
+        if shifted is None or shifted.rows is not None:
             near = (rows.toarray() if issparse(rows) else rows).astype(np.float64, copy=False)
             if self.center:
                 near = near - (before.vector if before.weight > 0.0 else near[0])
-            shifted = Shifted(near, weights @ near, bool((weights == 1.0).all()))
-        squared = shifted.rows.astype(np.float64, order="C", copy=False)
-        if not shifted.alike:
-            squared = np.sqrt(weights)[:, None] * squared
-        add_squares(squared, self._matrix)
+            squared = np.ascontiguousarray(np.sqrt(weights)[:, None] * near)
+            add_squares(squared, self.squares, dsyrk())
+            shifted = Shifted(None, weights @ near, False)
         if self.center:  # about the mean after the rows it is less than about the one before
             dsyr(-1.0, shifted.total / np.sqrt(after.weight), a=self._matrix, overwrite_a=True)
 

@@ -13,7 +13,7 @@ from scipy.linalg import eigh_tridiagonal
 from scipy.linalg.blas import dsymv
 from scipy.linalg.lapack import dpotrf
 
-from onepass.kernels.squares import add_squares
+from onepass.kernels.squares import add_squares, dsyrk
 
 LOOK_EVERY = 12  # products
 ROUNDING = 4 * np.finfo(np.float64).eps
@@ -79,6 +79,6 @@ def _proven(
     """Whether no other eigenvalue is larger than the least of these, but for rounding."""
     d = len(matrix)
     room = np.asfortranarray(-matrix)
-    add_squares(np.sqrt(values.clip(min=0.0))[:, None] * vectors, room)
+    add_squares(np.sqrt(values.clip(min=0.0))[:, None] * vectors, room.T, dsyrk())
     room.flat[:: d + 1] += values[-1] + d * ROUNDING * values[0]
     return bool(values[-1] > 0.0) and dpotrf(room, overwrite_a=True, clean=False)[1] == 0

@@ -12,7 +12,10 @@ from onepass.moments.mean import Mean
 
 
 class Shifted(NamedTuple):
-    """Rows of shape (b, d) minus something, their weighted sum (d,), and if all weights are 1."""
+    """Rows of shape (b, d) minus something, their weighted sum (d,), and if all weights are 1.
+
+    The rows are None where their squares are in the moment's `squares` already.
+    """
 
     rows: Any
     total: NDArray[np.float64]
@@ -95,6 +98,11 @@ class Moment(ABC):
 
 class WholeMoment(Moment):
     """A second moment that is known, or approximated, in all directions."""
+
+    @property
+    def squares(self) -> NDArray[np.float64]:
+        """A matrix (d, d) to whose lower triangle squares of rows can be added, or of size 0."""
+        return np.zeros((0, 0))
 
     @abstractmethod
     def leading(
