@@ -99,7 +99,7 @@ class DenseStretch:
         """Take rows in blocks of some size."""
         rows, state, room, m = self.rows, self.state, self.room, self.state.rank
         most = min(rule.room(m, len(rows)), rule.d)
-        basis, spare = room.pair(state.basis, most + size)
+        basis, spare = room.pair(state.basis, most)
         weights = np.append(state.weights, np.zeros(most + 1 - m))
         energy, captured = np.empty((2, len(rows)))
         taken, rank, rest, seen, swapped = rule.walk(

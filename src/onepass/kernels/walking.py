@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from onepass.kernels.compiling import jit
 from onepass.kernels.orthonormal import cholesky, solve_right
-from onepass.kernels.tiles import add_gram
+from onepass.kernels.tiles import add_gram, combine
 from onepass.kernels.vectors import whole_vectors
 
 
@@ -70,7 +70,7 @@ def walker(kernel: Callable[..., Any]) -> Callable[..., Any]:
             Finite or not.
         size : int
             How many of them are a block.
-        basis, spare : ndarray of shape (most + size, d)
+        basis, spare : ndarray of shape (most, d)
             The first `rank` rows of `basis` are that of the state; both are overwritten.
         weights : ndarray of shape (most,)
             The weights of the state; overwritten.
@@ -111,12 +111,10 @@ def walker(kernel: Callable[..., Any]) -> Callable[..., Any]:
             n = rank + b
             if rank == 0 or n >= d:
                 break
-            stack = basis[:n]
-            stack[rank:] = block
             gram = np.zeros((n, n))
             if not sure:
-                gram[:rank, :rank] = np.dot(stack[:rank], stack[:rank].T)
-            add_gram(basis, rank, stack[rank:], gram)
+                gram[:rank, :rank] = np.dot(basis[:rank], basis[:rank].T)
+            add_gram(basis, rank, block, gram)
             known = rank if sure else 0
             ends = taken + b
             coordinates, energy = np.zeros((b, whole_vectors(n))), energies[taken:ends]
@@ -137,7 +135,7 @@ def walker(kernel: Callable[..., Any]) -> Callable[..., Any]:
                 captured[taken:ends], nothing, parameters,
             )  # fmt: skip
             V = np.ascontiguousarray(V[:after, :n])
-            np.dot(solve_right(V, gram, known).astype(rows.dtype), stack, spare[:after])
+            combine(solve_right(V, gram, known).astype(rows.dtype), basis, rank, block, spare)
             basis, spare = spare, basis
             rank, taken, sure, swapped, b = after, ends, True, not swapped, size
         return taken, rank, rest, seen, swapped
