@@ -52,10 +52,14 @@ class _Limit:
                     self._set(self._before)
 
     def _set(self, threads: list[int]) -> None:
-        """Set how many threads each library may use, where these were not one already."""
+        """Set how many threads each library may use, where these were not one already.
+
+        From threadpoolctl 3.8 on its controllers obey one thread only, the first that ever set a
+        limit. Here it is known who wants one, and any thread may be the last.
+        """
         for lib, before, wanted in zip(_libraries(), self._before, threads, strict=True):
             if before != 1:
-                lib.set_num_threads(wanted)
+                getattr(lib, "_real_set_num_threads", lib.set_num_threads)(wanted)
 
 
 _LIMIT = _Limit()
