@@ -65,6 +65,11 @@ class _Limit:
 _LIMIT = _Limit()
 
 
+def one_thread() -> AbstractContextManager:
+    """Return a context for products whose last bits must not depend on the number of cores."""
+    return _LIMIT.held()
+
+
 def threads_for(d: int) -> AbstractContextManager:
     """Return a context for products of a few rows of d columns: one thread where they are small."""
-    return nullcontext() if d >= SMALL_COLUMNS else _LIMIT.held()
+    return nullcontext() if d >= SMALL_COLUMNS else one_thread()
