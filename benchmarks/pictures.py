@@ -60,7 +60,7 @@ def _speed_panel(axis: Axes, found: list[Measurement]) -> None:
 
 def growth(curve: Curve, results: Sequence[Measurement], path: Path) -> None:
     """Draw time per row against what grows, one line for each solver."""
-    figure, axis = plt.subplots(figsize=(8, 5), layout="constrained")
+    figure, axis = plt.subplots(figsize=(9.5, 5), layout="constrained")
     for solver, measured in by_solver(results).items():
         x, y = [curve.value(m) for m in measured], [1e6 * m.seconds for m in measured]
         slope = f"  (exponent {exponent(x, y):.2f})" if len(x) > 1 else ""
@@ -69,6 +69,6 @@ def growth(curve: Curve, results: Sequence[Measurement], path: Path) -> None:
     axis.set_xlabel(curve.name)
     axis.set_ylabel("CPU microseconds per row")
     axis.grid(alpha=0.3)
-    axis.legend(fontsize=8)
+    axis.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     figure.savefig(path, dpi=130)
     plt.close(figure)

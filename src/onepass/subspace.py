@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from onepass.kernels.symmetric import leading_eigenpairs
 
-SMALL = 100  # directions up to which LAPACK is quick enough
+SMALL = 64  # directions up to which LAPACK is quick enough
 
 
 @dataclass(frozen=True)
