@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from onepass.kernels.symmetric import leading_eigenpairs
 
-SMALL = 64  # directions up to which LAPACK is quick enough
+SMALL = 64  # up to here LAPACK is quick enough, and spares six megabytes of machine code
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,10 @@ def add_up(summands: list[Subspace], max_rank: int) -> Subspace:
 def leading(
     matrix: NDArray[np.float64], most: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return eigenpairs; for a small matrix six megabytes of machine code are not worth loading."""
+    """Return the largest eigenvalues of a symmetric matrix, descending, and eigenvectors (j, n).
+
+    At most `most` of them; as `leading_eigenpairs`, but by LAPACK where the matrix is small.
+    """
     if len(matrix) > SMALL:
         return leading_eigenpairs(matrix, most)
     ascending, columns = np.linalg.eigh(matrix)

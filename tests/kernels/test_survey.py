@@ -118,6 +118,11 @@ def test_squares(shape):
     np.testing.assert_array_equal(np.triu(matrix, 1), np.triu(before, 1))
 
 
+def test_squares_of_another_size_are_refused():
+    with pytest.raises(ValueError, match="another number of columns"):
+        add_squares(np.ones((4, 3)), np.zeros((2, 2)), dsyrk())
+
+
 def test_squares_let_other_threads_go_on():
     rows, matrix = np.ones((20_000, 500)), np.zeros((500, 500))
     counted, stop = [0], threading.Event()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils
+from numba.core import cgutils, types
 from numba.extending import get_cython_function_address
 from numpy.typing import NDArray
 
@@ -31,6 +31,7 @@ def _emit(e: Emitter, kinds: Any, rows: Any, b: Any, d: Any, matrix: Any, functi
 
     It reads rows as columns: of a matrix in C order the upper triangle is the lower one.
     """
+    assert kinds[0].dtype == kinds[3].dtype == types.float64
     builder, byte, size = e.builder, ir.IntType(8), ir.IntType(32)
 
     def put(value: Any) -> Any:
@@ -63,5 +64,7 @@ def add_squares(rows: NDArray[np.float64], matrix: NDArray[np.float64], function
         `dsyrk()`. Compiled functions are kept on disk, and must not know it.
     """
     b, d = rows.shape
+    if matrix.shape != (d, d):  # what is called does not look
+        raise ValueError("the matrix has another number of columns than the rows")
     if b > 0 and d > 0:
         _add(rows, b, d, matrix, function)

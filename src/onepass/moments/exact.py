@@ -81,15 +81,17 @@ class ExactMoment(WholeMoment):
         held: NDArray[np.floating] | None = None,
         shifted: Shifted | None = None,
     ) -> None:
-        if shifted is None or shifted.rows is not None:
+        if shifted is not None and shifted.rows is None:  # their squares are here already
+            total = shifted.total
+        else:
             near = (rows.toarray() if issparse(rows) else rows).astype(np.float64, copy=False)
             if self.center:
                 near = near - (before.vector if before.weight > 0.0 else near[0])
             squared = np.ascontiguousarray(np.sqrt(weights)[:, None] * near)
             add_squares(squared, self.squares, dsyrk())
-            shifted = Shifted(None, weights @ near, False)
+            total = weights @ near
         if self.center:  # about the mean after the rows it is less than about the one before
-            dsyr(-1.0, shifted.total / np.sqrt(after.weight), a=self._matrix, overwrite_a=True)
+            dsyr(-1.0, total / np.sqrt(after.weight), a=self._matrix, overwrite_a=True)
 
     def merge(
         self,
