@@ -84,8 +84,8 @@ class Learner(ABC):
         elif not weights.all():
             rows, weights = rows[weights > 0.0], weights[weights > 0.0]
         self._forget()
-        if self.buffer.count + rows.shape[0] < self._next_chunk_rows():
-            self.buffer.add(rows, weights, self._next_chunk_rows())
+        if self.buffer.count + rows.shape[0] < self.next_chunk_rows():
+            self.buffer.add(rows, weights, self.next_chunk_rows())
         else:
             with one_thread():
                 self._cut(rows, weights)
@@ -95,7 +95,7 @@ class Learner(ABC):
         """Learn from all chunks that are full; keep the rest."""
         start, total = 0, rows.shape[0]
         while start < total:
-            length = self._next_chunk_rows()
+            length = self.next_chunk_rows()
             stop = min(total, start + length - self.buffer.count)
             if stop - start == length:
                 self._take(rows[start:stop], weights[start:stop])
@@ -112,7 +112,7 @@ class Learner(ABC):
             self.fade(0.5 ** (rows.shape[0] / self.stream.half_life))
         self.learn(rows, weights)
 
-    def _next_chunk_rows(self) -> int:
+    def next_chunk_rows(self) -> int:
         """Return the length of the next chunk, in whole batches."""
         length = row_buffer.FORCED_CHUNK_ROWS or self.chunk_rows()
         if self.stream.half_life is not None:  # the rows of a chunk count the same
