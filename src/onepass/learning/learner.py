@@ -8,7 +8,7 @@ between, therefore changes no bit.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,8 @@ class Learner(ABC):
     rows_seen : int
         Rows of positive weight, including those that wait.
     """
+
+    carries: ClassVar[bool] = False  # whether it has an iterate that is no sum over the rows
 
     def __init__(self, stream: Stream, batch_size: int = 1) -> None:
         self.stream, self.batch_size = stream, batch_size
@@ -147,6 +149,15 @@ class Learner(ABC):
         with one_thread():
             self.include(other)
         self.rows_seen += other.rows_seen
+
+    def continue_from(self, other: Self) -> None:  # noqa: B027
+        """Start from the iterate of another learner, with its steps; only where it `carries`."""
+
+    def leave_out(self, given: Self) -> None:  # noqa: B027
+        """Take back the steps of the learner that this one continued from."""
+
+    def replace_iterate(self, latest: Self) -> None:  # noqa: B027
+        """Take over the iterate of a learner that had gone on from this one's."""
 
     def degrees(self) -> float:
         """Return what sums over rows are divided by: n - 1 about the mean, n about zero."""

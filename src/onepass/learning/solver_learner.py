@@ -12,6 +12,7 @@ from onepass.learning.captured import CapturedScore
 from onepass.learning.learner import Learner
 from onepass.learning.result import Result, orthonormal, publish
 from onepass.learning.row_buffer import Stream
+from onepass.learning.rules import Incremental
 from onepass.learning.solver import Progress, Solver
 from onepass.learning.weighted_rows import SparseRows, weigh
 from onepass.moments.directional import DirectionalMoment
@@ -141,6 +142,20 @@ class SolverLearner(Learner):
                 self.moment.add(np.eye(len(now)), np.outer(inner, inner), energy, 0.0)
         self.mean.merge(other.mean)
         self.score.merge(other.score)
+
+    @property
+    def carries(self) -> bool:  # type: ignore[override]
+        """Whether the iterate is no sum over the rows."""
+        return not isinstance(self.solver.rule, Incremental)
+
+    def continue_from(self, other: Self) -> None:
+        self.solver.continue_from(other.solver)
+
+    def leave_out(self, given: Self) -> None:
+        self.solver.leave_out(given.solver)
+
+    def replace_iterate(self, latest: Self) -> None:
+        self.solver.rule.native, self.solver.state = latest.solver.rule.native, latest.solver.state
 
     def copy(self) -> Self:
         twin = self._copied()
