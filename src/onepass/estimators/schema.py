@@ -109,7 +109,8 @@ class Array:
                 wanted = sizes.setdefault(wanted.name, length)
             if length != wanted:
                 raise ValueError(f"has a length of {length}, not {wanted}")
-        if array.size and not (array.min() >= self.least and array.max() <= self.most):
+        limits = (float(array.min()), float(array.max())) if array.size else (self.least, self.most)
+        if not (limits[0] >= self.least and limits[1] <= self.most):
             raise ValueError(f"has entries outside of {self.least:g} to {self.most:g}")
         if self.descending and (np.diff(array) > 0.0).any():
             raise ValueError("is not in descending order")
