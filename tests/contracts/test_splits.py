@@ -16,9 +16,7 @@ from tests.contracts.splits import at_once, feed, one_by_one, ragged
 from tests.contracts.variants import BATCH_VARIANTS, OTHER_VARIANTS, VARIANTS, build
 
 D, K = 30, 3
-EVERY = pytest.mark.parametrize(
-    "variant", [*VARIANTS, *BATCH_VARIANTS, *OTHER_VARIANTS], ids=str
-)
+EVERY = pytest.mark.parametrize("variant", [*VARIANTS, *BATCH_VARIANTS, *OTHER_VARIANTS], ids=str)
 SHORTLY = pytest.mark.parametrize("length", SHORT)
 
 
