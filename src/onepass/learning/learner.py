@@ -49,6 +49,7 @@ class Learner(ABC):
         self.mean = Mean(stream.d)
         self.buffer = RowBuffer(stream)
         self.rows_seen = 0
+        self._interrupted = False
         self._forget()
 
     @abstractmethod
@@ -85,12 +86,15 @@ class Learner(ABC):
             weights = np.ones(rows.shape[0])
         elif not weights.all():
             rows, weights = rows[weights > 0.0], weights[weights > 0.0]
+        self._check_whole()
         self._forget()
         if self.buffer.count + rows.shape[0] < self.next_chunk_rows():
             self.buffer.add(rows, weights, self.next_chunk_rows())
         else:
+            self._interrupted = True  # until all of the rows are learned from
             with one_thread():
                 self._cut(rows, weights)
+            self._interrupted = False
         self.rows_seen += rows.shape[0]
 
     def _cut(self, rows: Any, weights: NDArray[np.float64]) -> None:
@@ -123,6 +127,7 @@ class Learner(ABC):
 
     def settled(self) -> Self:
         """Return a learner in which no row waits: itself, or a copy that has learned from them."""
+        self._check_whole()
         if not self.buffer.count:
             return self
         if self._settled is None:
@@ -135,6 +140,14 @@ class Learner(ABC):
                 twin._take(waiting.rows(), waiting.weights())
             self._settled = twin
         return self._settled
+
+    def _check_whole(self) -> None:
+        """Refuse to go on after an interruption in the midst of a chunk."""
+        if self._interrupted:
+            raise RuntimeError(
+                "learning was interrupted in the middle of a call, and some of its rows are "
+                "missing: fit again, or load the last model that was saved"
+            )
 
     def result(self) -> Result:
         """Return what is read after fitting; it is computed once until more rows come."""
