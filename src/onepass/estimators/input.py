@@ -107,7 +107,7 @@ def _check_present(X: Any, name: str) -> None:
 
 
 def _check_sparse(X: Any) -> Any:
-    """Refuse a sparse matrix whose index arrays are not valid, before any compiled code reads it."""
+    """Refuse a sparse matrix with invalid indices, before any compiled code reads it."""
     if not sparse.issparse(X):
         return X
     try:

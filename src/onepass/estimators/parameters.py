@@ -40,6 +40,8 @@ def check_bool(name: str, value: Any) -> None:
 
 def check_option(name: str, value: Any, options: Collection[Any]) -> None:
     """Refuse a value that is not one of the options."""
-    if not any(value is option or (isinstance(value, str) and value == option) for option in options):
+    if not any(
+        value is option or (isinstance(value, str) and value == option) for option in options
+    ):
         listed = ", ".join(map(repr, options))
         raise ValueError(f"{name} must be one of {listed}, got {value!r}")

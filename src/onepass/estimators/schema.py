@@ -133,7 +133,7 @@ def check_state(
     sizes: dict[str, int] = {}
 
     def read(record: Record, prefix: str) -> dict[str, Any]:
-        found = {}
+        found: dict[str, Any] = {}
         for name, field in record.items():
             path = prefix + name
             if isinstance(field, dict):
@@ -179,7 +179,7 @@ def flatten(state: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray
     return numbers, arrays
 
 
-# -- the records of which states consist ------------------------------------------------------------
+# -- the records of which states consist ---------------------------------------------------------
 
 
 def _common(stream: Stream) -> Record:
@@ -261,7 +261,9 @@ def _iterative(estimator: str) -> Callable[[Stream, dict[str, Any]], Record]:
         moment = _exact(stream.d)
         if stream.d > EXACT_COLUMNS:
             averaged, k = params.get("average"), params["n_components"]
-            moment = _directional(Size("averaged" if averaged else "rank", k if averaged else stream.d))
+            moment = _directional(
+                Size("averaged" if averaged else "rank", k if averaged else stream.d)
+            )
             if estimator in ("Oja", "Grouse"):
                 moment = _directional(Size("directions", k))
         return {

@@ -42,6 +42,8 @@ class Learner(ABC):
         Rows of positive weight, including those that wait.
     """
 
+    _settled: Self | None
+    _result: Result | None
     carries: ClassVar[bool] = False  # whether it has an iterate that is no sum over the rows
 
     def __init__(self, stream: Stream, batch_size: int = 1) -> None:
@@ -179,8 +181,7 @@ class Learner(ABC):
 
     def _forget(self) -> None:
         """Forget results that were read."""
-        self._settled: Self | None = None
-        self._result: Result | None = None
+        self._settled = self._result = None
 
     def _copied(self) -> Self:
         """Return a copy of the parts that all learners have; the others are shared."""

@@ -128,9 +128,7 @@ class MSG(Rule):
         if step >= next_test:
             cap += not deficient and cap < self.d
             deficient, next_test = False, 2 * next_test
-        self.recall(
-            {"max_rank": cap, "deficient": deficient, "step": step, "next_test": next_test}
-        )
+        self.recall({"max_rank": cap, "deficient": deficient, "step": step, "next_test": next_test})
 
     def _projected(
         self, values: NDArray[np.float64], vectors: NDArray[np.floating], rest: float

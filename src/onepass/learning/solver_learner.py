@@ -130,12 +130,12 @@ class SolverLearner(Learner):
         ours, theirs = self._held(), other._held()
         between = self.mean.between(other.mean)
         self.solver.merge(other.solver)
-        if isinstance(self.moment, ExactMoment):
+        if isinstance(self.moment, ExactMoment) and isinstance(other.moment, ExactMoment):
             self.moment.merge(other.moment, between if self.stream.center else None)
-        else:
-            now = self._held()
-            turns = tuple((now @ held.T).astype(np.float64) for held in (ours, theirs))
-            self.moment.merge(other.moment, turns)
+        elif isinstance(self.moment, DirectionalMoment):
+            assert isinstance(other.moment, DirectionalMoment)
+            now = self._held().astype(np.float64)
+            self.moment.merge(other.moment, now @ ours.T, now @ theirs.T)
             if self.stream.center:
                 inner = now @ between
                 energy = float(between @ between)
