@@ -121,7 +121,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                     self._learner = self._learn_source(X, None if fresh else self._learner)
                 else:
                     rows = check_rows(self, X, reset=fresh)
-                    weights = check_weights(sample_weight, rows)
+                    weights = check_weights(sample_weight, rows, first=fresh)
                     learner = self._start(rows) if fresh else self._learner
                     rows = learner.stream.convert(rows)
                     learner.push(rows, weights)

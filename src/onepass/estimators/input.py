@@ -169,8 +169,8 @@ def check_finite(X: Any, columns: Any = None, name: str = "X") -> Any:
     return X
 
 
-def check_weights(sample_weight: Any, rows: Any) -> NDArray[np.float64] | None:
-    """Return the weights of rows (n, d), or say which one is wrong."""
+def check_weights(sample_weight: Any, rows: Any, *, first: bool) -> NDArray[np.float64] | None:
+    """Return the weights of rows (n, d), or say which one is wrong; `first` rows cannot all be 0."""
     if sample_weight is None:
         return None
     n, weights = rows.shape[0], np.asarray(sample_weight)
@@ -200,6 +200,6 @@ def check_weights(sample_weight: Any, rows: Any) -> NDArray[np.float64] | None:
                 "rows times the roots of their sample_weight are too large for single precision: "
                 f"at most {LARGEST_SINGLE:g}; pass float64 rows or smaller weights"
             )
-    if not weights.any():
+    if first and not weights.any():
         raise ValueError("sample_weight is zero for all rows: there is nothing to learn from")
     return weights
