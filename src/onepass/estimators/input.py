@@ -170,7 +170,10 @@ def check_finite(X: Any, columns: Any = None, name: str = "X") -> Any:
 
 
 def check_weights(sample_weight: Any, rows: Any, *, first: bool) -> NDArray[np.float64] | None:
-    """Return the weights of rows (n, d), or say which one is wrong; `first` rows cannot all be 0."""
+    """Return the weights of rows (n, d), or say which one is wrong.
+
+    The `first` rows of a stream cannot all have weight 0.
+    """
     if sample_weight is None:
         return None
     n, weights = rows.shape[0], np.asarray(sample_weight)
