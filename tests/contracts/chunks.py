@@ -25,7 +25,7 @@ SHORT = (8, 24)  # rows; with 130 rows at least five chunks
 
 @contextmanager
 def chunks_of(rows: int | None) -> Iterator[None]:
-    """Make every chunk of the streams that begin inside so many rows long; None changes nothing."""
+    """Make every chunk so many rows long; None leaves them as they are."""
     if rows is None:
         yield
     elif row_buffer is None:
@@ -45,7 +45,7 @@ def waiting(estimator: Any) -> int:
 def next_chunk(estimator: Any) -> int:
     """Return the length of the chunk that comes next."""
     learner = estimator._learner
-    return learner._chunk_rows() if row_buffer is None else learner.chunk_rows()
+    return learner._chunk_rows() if row_buffer is None else learner.next_chunk_rows()
 
 
 def chunks_learned(estimator: Any, rows: Any) -> int:
