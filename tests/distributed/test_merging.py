@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from onepass.moments.sample import Sample
 
 from onepass import PCA, merge
-from onepass.moments.sample import Sample
 from tests.distributed.models import made_rows
 
 

@@ -69,7 +69,7 @@ def _arrays(estimator: Any) -> dict[str, tuple[str, NDArray[np.floating]]]:
     """
     components = np.ascontiguousarray(estimator.components_.T)
     arrays = {"components": ("MatMul", components)}
-    if estimator._learner.plan.center:
+    if estimator._learner.stream.center:
         mean = np.ascontiguousarray(estimator.mean_, dtype=components.dtype)
         arrays = {"mean": ("Sub", mean), **arrays}
     if getattr(estimator, "whiten", False):

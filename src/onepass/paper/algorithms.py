@@ -6,12 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from onepass.rules.grouse import Grouse
-from onepass.rules.incremental import Incremental
-from onepass.rules.meg import MEG
-from onepass.rules.msg import MSG
-from onepass.rules.oja import Oja
-from onepass.rules.rule import Rule
+from onepass.learning.rules import MEG, MSG, Grouse, Incremental, Oja, Rule
 
 AVERAGED = ", averaged"
 
@@ -23,12 +18,12 @@ def _start(k: int, d: int, seed: int) -> np.ndarray:
 
 
 MAKERS: dict[str, Callable[[int, int, int], Rule]] = {
-    "MSG": lambda k, d, seed: MSG(k, d, cap=d),
-    "Capped MSG": lambda k, d, seed: MSG(k, d, cap=k + 1),
-    "Incremental": lambda k, d, seed: Incremental(k, d, cap=k),
+    "MSG": lambda k, d, seed: MSG(k, d, max_rank=d),
+    "Capped MSG": lambda k, d, seed: MSG(k, d, max_rank=k + 1),
+    "Incremental": lambda k, d, seed: Incremental(k, d, max_rank=k),
     "Warmuth-Kuzmin": lambda k, d, seed: MEG(k, d),
-    "Grassmannian SGD": lambda k, d, seed: Grouse(_start(k, d, seed)),
-    "Oja": lambda k, d, seed: Oja(_start(k, d, seed)),
+    "Grassmannian SGD": lambda k, d, seed: Grouse(k, d, init=_start(k, d, seed)),
+    "Oja": lambda k, d, seed: Oja(k, d, init=_start(k, d, seed)),
 }
 
 
@@ -39,7 +34,7 @@ def make_rule(name: str, k: int, d: int, seed: int = 0) -> Rule:
 
     Examples
     --------
-    >>> make_rule("Capped MSG", k=4, d=32).max_rank
+    >>> make_rule("Capped MSG", k=4, d=32).rank_bound
     5
     """
     return MAKERS[name.removesuffix(AVERAGED)](k, d, seed)

@@ -13,13 +13,13 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from onepass.kernels.threads import threads_for
 from onepass.paper.algorithms import AVERAGED, make_rule
 from onepass.paper.grid import EXPONENTS, HeldOut, Look, Shared, choose
 from onepass.paper.mnist import Normalisation, Scaling, split
 from onepass.paper.runs import Arrays, Run, complete, seed_of
 from onepass.paper.trajectory import BLOCK_ROWS, checkpoints, trajectory
 from onepass.schedules import Constant
+from onepass.threads import one_thread
 
 KS = (1, 4, 8)
 PAPER = ("MSG", "Capped MSG", "Incremental", "Warmuth-Kuzmin", "Grassmannian SGD")
@@ -55,7 +55,7 @@ def one_split(
     """
     train, validation_images, test_images = split(images, seed)
     scaled = Normalisation.of(images, scaling)
-    with threads_for(images.shape[1]):
+    with one_thread():
         rows = scaled(train[:train_rows])
         validation = HeldOut.of(scaled.second_moment(validation_images))
         test = HeldOut.of(scaled.second_moment(test_images))

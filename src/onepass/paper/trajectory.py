@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -9,15 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.averaging import Average
-from onepass.engine import Engine
-from onepass.frames import Block
-from onepass.kernels.threads import threads_for
-from onepass.rules.rule import Rule
+from onepass.learning.averaging import Average
+from onepass.learning.rules import Rule
+from onepass.learning.solver import Solver
 from onepass.schedules import Schedule
 from onepass.subspace import Subspace
+from onepass.threads import one_thread
 
-BLOCK_ROWS = 24  # the engine's best for d = 784 and k <= 10
+BLOCK_ROWS = 24  # rows between two looks at the rank
 
 
 @dataclass(frozen=True)
@@ -90,32 +90,21 @@ def trajectory(
         Rows taken at once: a matter of speed.
     """
     d = rows.shape[1]
-    engine = Engine(rule, averaging=averaging)
     average = Average(d, min(d, 2 * rule.k + 16), rows.dtype) if averaging else None
-    state = rule.start(rows.dtype)
-    seen, cost, seconds, gradients, limited = 0, 0.0, 0.0, 0.0, False
-
-    def steps(norms: NDArray[np.float64]) -> NDArray[np.float64]:
-        nonlocal gradients, seen
-        number = seen + np.arange(1.0, len(norms) + 1)
-        total = np.hypot.accumulate(np.concatenate([[gradients], norms]))[1:]
-        seen, gradients = seen + len(norms), float(total[-1])
-        return schedule.steps(number, total, rule.diameter())
-
-    with threads_for(d):
+    solver = Solver(copy.copy(rule), schedule, rows.dtype, average=average)
+    seen, cost, seconds, limited = 0, 0.0, 0.0, False
+    with one_thread():
         for mark in marks:
             start = time.process_time()
             while seen < mark:
-                block = Block(rows[seen : min(mark, seen + block_rows)])
-                outcome = engine.advance(state, block, steps)
-                state = outcome.state
-                if rank_limit is not None and state.rank > rank_limit:
-                    kept = slice(rank_limit)
-                    state = Subspace(state.basis[kept], state.weights[kept], state.rest)
+                block = rows[seen : min(mark, seen + block_rows)]
+                solver.advance(block)
+                seen += len(block)
+                if rank_limit is not None and solver.state.rank > rank_limit:
+                    kept, state = slice(rank_limit), solver.state
+                    solver.state = Subspace(state.basis[kept], state.weights[kept], state.rest)
                     limited = True
-                cost += len(block) * float(state.rank) ** 2
-                if average is not None:
-                    average.add(outcome.iterates, len(block))
+                cost += len(block) * float(solver.state.rank) ** 2
             seconds += time.process_time() - start
             value = None if average is None else average.value()
-            yield Moment(seen, rule.primal(state), value, cost, limited, seconds)
+            yield Moment(seen, solver.iterate(), value, cost, limited, seconds)
