@@ -144,6 +144,25 @@ def test_what_is_wrong_is_refused_and_changes_nothing(wrong):
     assert [pickle.dumps(model) for model in models] == before
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("place", [-1, max(N, D), 10**6, "too few"])
+@pytest.mark.parametrize("name", ["CappedMSG", "PCA"])
+def test_coordinates_that_are_wrong_are_refused(name, place, axis):
+    matrix = good(sparse.coo_array)
+    coords = [index.copy() for index in matrix.coords]
+    if place == "too few":
+        coords[axis] = coords[axis][:-1]
+    else:
+        coords[axis][7] = place
+    matrix.coords = tuple(coords)
+    model = build(name, 2).fit(good())
+    before = pickle.dumps(model)
+    for method in ("partial_fit", "fit", "transform", "score"):
+        with pytest.raises(ValueError, match=r"\w{3}"):
+            getattr(model, method)(matrix)
+    assert pickle.dumps(model) == before
+
+
 # -- what is odd, but sound ------------------------------------------------------------------------
 
 
