@@ -43,7 +43,8 @@ def copy_tree(folder: Path) -> None:
 
 def run(folder: Path, arguments: list[str]) -> subprocess.CompletedProcess[str]:
     """Run a command inside a copy of the tree, with its sources."""
-    path = os.pathsep.join([str(folder / "src"), str(folder)])
+    places = (folder / "tests/mutants/site", folder / "src", folder)
+    path = os.pathsep.join(map(str, places))
     threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     return subprocess.run(
         arguments,
@@ -52,6 +53,7 @@ def run(folder: Path, arguments: list[str]) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         timeout=PATIENCE,
+        check=False,
     )
 
 
@@ -92,8 +94,13 @@ def main(words: list[str]) -> int:
     chosen = [m for m in MUTANTS if not words or any(w in m.name + m.file for w in words)]
     console = Console(width=120)
     with tempfile.TemporaryDirectory(prefix="onepass-mutant-") as name:
-        copy_tree(Path(name))
-        unchanged = run_tests(Path(name), " ".join(sorted({m.tests for m in chosen})))
+        folder = Path(name)
+        copy_tree(folder)
+        home = run(folder, [sys.executable, "-c", "import onepass; print(onepass.__file__)"]).stdout
+        if not home.startswith(str(folder)):
+            console.print(f"The tests would import {home.strip()}, which no mutant changes.")
+            return 1
+        unchanged = run_tests(folder, " ".join(sorted({m.tests for m in chosen})))
     if unchanged.returncode != PASSED:
         console.print("The tests fail without any mutant:\n", unchanged.stdout[-3000:])
         return 1
