@@ -9,11 +9,10 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-# What a consumer can work on while a stretch of a parquet file is gathered, and a few megabytes.
-_DEPTH = 4
+_DEPTH = 4  # blocks of a few megabytes
 
 
-def read_ahead(make: Callable[[], Iterator[T]]) -> Iterator[T]:
+def read_ahead(make: Callable[[], Iterator[T]], *, join: bool = True) -> Iterator[T]:
     """Yield what an iterator yields, up to four items ahead of the consumer.
 
     The iterator is made, advanced and closed in one thread, which ends when the iterator does or
@@ -23,6 +22,8 @@ def read_ahead(make: Callable[[], Iterator[T]]) -> Iterator[T]:
     ----------
     make : callable
         Returns the iterator.
+    join : bool
+        Whether to wait for the thread when the consumer stops early.
 
     Yields
     ------
@@ -66,5 +67,5 @@ def read_ahead(make: Callable[[], Iterator[T]]) -> Iterator[T]:
             try:
                 items.get(timeout=0.01)
             except queue.Empty:
-                continue
-        thread.join()
+                if not join:
+                    break

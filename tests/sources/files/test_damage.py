@@ -1,14 +1,11 @@
 """Damaged files of every format: rows, or a SourceError; never another error, never a hang."""
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet
 import pytest
 import scipy.sparse
 
 from onepass.sources import SourceError, open_source
-from onepass.sources.files import parquet, parquet_gathering
-from tests.sources.files.written import WRITERS, arrow_table
+from tests.sources.files.written import WRITERS
 
 ROWS = np.random.default_rng(0).standard_normal((25, 4)).round(3)
 FILES = [name for name in WRITERS if not name.endswith(".zarr")]
@@ -63,17 +60,6 @@ def mutate(path, n, seed):
 def test_mutations(name, tmp_path):
     WRITERS[name](tmp_path / name, ROWS)
     mutate(tmp_path / name, 60, seed=0)
-
-
-@pytest.mark.parametrize("n", [200, pytest.param(4000, marks=pytest.mark.long)])
-def test_mutated_pages_of_large_row_groups(n, tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet, "_SMALL_GROUP", 0)
-    monkeypatch.setattr(parquet_gathering, "_GATHERED", 256)
-    monkeypatch.setattr(parquet_gathering, "_LEAST_ROWS", 1)
-    options = {"write_statistics": False, "data_page_size": 1, "write_batch_size": 8}
-    table = arrow_table(ROWS)
-    pa.parquet.write_table(table, tmp_path / "a.parquet", **options, dictionary_pagesize_limit=50)
-    mutate(tmp_path / "a.parquet", n, seed=n)
 
 
 @pytest.mark.long

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.sources.base import Block
-from onepass.sources.buffers import Buffers
+from onepass.sources.base import Block, SourceError
+
+Columns = NDArray[np.intp] | None  # which columns of a file, in this order; None is all of them
 
 
 class Table(ABC):
@@ -19,42 +20,51 @@ class Table(ABC):
     ----------
     path : str
         The file, for messages and for opening it.
+    width : int
+        The number of columns.
     names : list of str or None
         The names of all columns, if the format has names.
-    numeric : ndarray of bool, of shape (columns,)
-        Which columns are numbers.
-    single : ndarray of bool, of shape (columns,)
-        Which columns are float32.
+    not_numeric : dict of str
+        What those columns hold that are not numbers, by index.
+    index : list of int
+        The columns in which pandas has written the index of a table.
     n_rows : int or None
         The number of rows, if the format knows it.
+    notes : list of str
+        What a reader of the file should know, one line each.
     one_use : bool
         Whether the rows can be read only once, as from a pipe.
     """
 
     path: str
-    names: list[str] | None
-    numeric: NDArray[np.bool_]
-    single: NDArray[np.bool_]
-    n_rows: int | None
+    width: int
+    names: list[str] | None = None
+    not_numeric: dict[int, str]
+    index: Sequence[int] = ()
+    n_rows: int | None = None
+    notes: Sequence[str] = ()
     one_use: bool = False
 
     @abstractmethod
+    def float_type(self, columns: Columns) -> np.dtype:
+        """Return the type of blocks of some columns: float32 if all are, or float64."""
+
+    @abstractmethod
     def read(
-        self, columns: NDArray[np.intp], start: int, block_rows: int, buffers: Buffers
+        self, columns: Columns, start: int, block_rows: int, dtype: np.dtype
     ) -> Iterator[Block]:
         """Yield the rows from number `start` on, in blocks of at least one row.
 
         Parameters
         ----------
-        columns : ndarray of shape (d,)
+        columns : ndarray of shape (d,) or None
             The columns to read, in this order.
         start : int
             How many rows to leave out.
         block_rows : int
             A good size of block; a longer one is cut.
-        buffers : Buffers
-            Where dense blocks take their memory, and of which type they are. Sparse ones are of
-            this type too.
+        dtype : dtype
+            The type of the blocks.
         """
 
     def settle(self, tables: Sequence[Table], wanted: Sequence[str | int] | None) -> None:
@@ -65,6 +75,22 @@ class Table(ABC):
         """Return how messages call a column: by its name or, without one, by its index."""
         return self.names[index] if self.names is not None else index
 
-    def why_not_numeric(self, index: int) -> str:
-        """Return what a column that is not numeric holds."""
-        return "no numbers"
+
+def choose_array(path: str, name: str | None, shapes: dict[str, tuple[int, ...]]) -> str:
+    """Return the name of the array of a file to read: the given one, or the only one it can be.
+
+    Vectors beside it are labels and the like; an array of three dimensions is not passed over.
+    """
+    candidates = [key for key, shape in shapes.items() if len(shape) == 2]
+    listed = ", ".join(map(repr, candidates)) or "none"
+    if name is not None:
+        if name in candidates:
+            return name
+        raise SourceError.at(f"there is no 2-D array {name!r} in it, only {listed}", file=path)
+    larger = [key for key, shape in shapes.items() if len(shape) > 2]
+    if len(candidates) == 1 and not larger:
+        return candidates[0]
+    message = f"it is not clear which of its arrays is meant: two dimensions have {listed}"
+    if larger:
+        message += f", more dimensions have {', '.join(map(repr, larger))}"
+    raise SourceError.at(f"{message}. Choose one with '{path}::name'", file=path)
