@@ -356,9 +356,11 @@ def _may_be_names(first: list[str], below: list[list[str]]) -> bool:
         return False  # names would differ
     if whole and (others % 1 > 0).any():
         return True
-    low, high = np.fmin.reduce(others, initial=np.inf), np.fmax.reduce(others, initial=-np.inf)
+    if len(others) < 3:
+        return False
+    low, high = np.fmin.reduce(others), np.fmax.reduce(others)
     reach = high - low + np.maximum(abs(low), abs(high))
-    return len(others) > 2 and bool(((row < low - reach) | (row > high + reach)).all())
+    return bool(((row < low - reach) | (row > high + reach)).all())
 
 
 def _first_text(rows: list[list[str]], j: int) -> str | None:

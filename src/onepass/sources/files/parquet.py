@@ -13,7 +13,7 @@ from onepass.sources.files.arrow import ColumnTable, blocks, library
 from onepass.sources.files.storage import is_remote, open_file
 from onepass.sources.files.table import Columns
 
-_COLUMN_BUFFER_BYTES = 1 << 20  # without a buffer, all of a row group is read at once
+_COLUMN_BUFFER_BYTES = 1 << 18  # without buffers, all of a row group is read at once
 
 
 class ParquetTable(ColumnTable):

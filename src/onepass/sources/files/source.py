@@ -42,6 +42,8 @@ class FileSource(Source):
         What was decided about the files without having been asked for, one line each.
     index : list of str or int
         The columns of pandas' index that are left out, by name or by number.
+    named : bool
+        Whether the columns have names in the files.
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class FileSource(Source):
         self._block_rows = block_rows or rows_per_block(self.n_features)
         types = [table.float_type(chosen) for table, chosen in self._files()]
         self._dtype = np.result_type(*types)
+        self.named = first.names is not None
         self.feature_names = None
         if first.names is not None or chosen is not None:
             indices = range(first.width) if chosen is None else chosen.tolist()

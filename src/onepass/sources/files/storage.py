@@ -56,13 +56,16 @@ def open_file(path: str) -> Any:
 
 
 @contextmanager
-def open_content(path: str) -> Iterator[IO[bytes]]:
-    """Open a file for reading, decompressed if its name says so; "-" is standard input."""
+def open_content(path: str, file: Any = None) -> Iterator[IO[bytes]]:
+    """Open a file for reading, decompressed if its name says so; "-" is standard input.
+
+    A `file` that is open already is that of the path, as it is.
+    """
     if path == "-":
         # Not the buffered file: another thread that waits in it would keep the program from ending.
         yield getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
         return
-    with open_file(path) as file:
+    with file or open_file(path) as file:
         suffix = os.path.splitext(path.lower())[1]
         if suffix == ".gz":
             yield gzip.GzipFile(fileobj=file)  # type: ignore[misc]
