@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
 # A 2-D C-contiguous float array, or a scipy CSR matrix or array (scipy has no common public type).
@@ -106,6 +107,24 @@ def float_type(dtype: np.dtype) -> np.dtype:
     if dtype.kind not in "biuf":
         raise SourceError(f"values of type {dtype} are not numbers")
     return np.dtype(np.float32 if dtype.newbyteorder("=") == np.float32 else np.float64)
+
+
+def canonical(block: Any, columns: NDArray[np.intp] | None = None) -> Any:
+    """Return some or all columns of a CSR block, sorted and no entry twice."""
+    data, indices, indptr, shape = block.data, block.indices, block.indptr, block.shape
+    if columns is not None:
+        # scipy would take memory for all columns that there are.
+        order = np.argsort(columns)
+        nearest = np.searchsorted(columns, indices, sorter=order)
+        found = order[np.minimum(nearest, len(columns) - 1)]
+        kept = columns[found] == indices
+        indptr = np.concatenate([[0], np.cumsum(kept)])[indptr]
+        data, indices, shape = data[kept], found[kept], (shape[0], len(columns))
+    block = scipy.sparse.csr_array((data, indices, indptr), shape=shape)
+    if not block.has_canonical_format:
+        block = block.copy()
+        block.sum_duplicates()
+    return block
 
 
 def rows_per_block(n_features: int) -> int:

@@ -21,22 +21,7 @@ def choose(
 
     The first file decides which columns they are and in which order. In the others they are found
     by name, or by index where there are no names. Without a choice all files must have the same
-    columns.
-
-    Parameters
-    ----------
-    tables : list of Table
-        The files.
-    wanted : sequence of str or int, optional
-        Names or indices of columns; all by default.
-    skip_non_numeric : bool
-        Leave out columns that are not numbers instead of refusing them.
-    keep_index : bool
-        Do not leave out the columns in which pandas has written an index.
-
-    Returns
-    -------
-    list of ndarray of shape (d,), or None for all columns
+    columns, and those of pandas' index are left out unless they are to be kept.
     """
     first = tables[0]
     if wanted is None:

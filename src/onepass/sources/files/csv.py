@@ -94,10 +94,6 @@ class CsvTable(Table):
         self._last = f"\n{last}\n".encode()
         self._block_bytes = max(_BLOCK_BYTES, 4 * len(text) // len(rows), 2 * len(self._last))
 
-    def float_type(self, columns: Columns) -> np.dtype:
-        """Return float64: text does not say."""
-        return np.dtype(np.float64)
-
     def read(self, columns: Columns, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Any]:
         """Yield the rows from number `start` on."""
         import pyarrow as pa

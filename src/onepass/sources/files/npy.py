@@ -22,19 +22,7 @@ CHUNK_LIMIT_BYTES = 1 << 28
 
 
 class ArrayTable(Table):
-    """A file that holds one two-dimensional array of one type.
-
-    Parameters
-    ----------
-    path : str
-        The file.
-    shape : tuple of int
-        The shape of the array.
-    dtype : dtype
-        Its type.
-    chunk : tuple of int, optional
-        The shape of the parts in which it is stored, and which are read whole.
-    """
+    """A file that holds one two-dimensional array of one type, maybe stored in chunks."""
 
     def __init__(
         self, path: str, shape: tuple[int, ...], dtype: np.dtype, chunk: tuple[int, ...] = (1, 1)
@@ -46,7 +34,6 @@ class ArrayTable(Table):
             raise SourceError.at(f"contains values of type {dtype}, not numbers", file=path)
         self.n_rows, self.width = shape
         self.dtype = dtype
-        self.not_numeric = {}
         check_width(self.width, path)
         chunk_bytes = int(np.prod(chunk, dtype=object)) * dtype.itemsize
         if chunk_bytes > CHUNK_LIMIT_BYTES:

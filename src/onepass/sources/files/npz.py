@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from onepass.sources.base import SourceError, float_type
+from onepass.sources.base import SourceError, canonical, float_type
 from onepass.sources.files.npy import (
     CHUNK_LIMIT_BYTES,
     ArrayTable,
@@ -21,8 +21,8 @@ from onepass.sources.files.npy import (
 )
 from onepass.sources.files.storage import open_file, split
 from onepass.sources.files.table import Columns, Table, choose_array
-from onepass.sources.sparse import BLOCK_ROWS, canonical
 
+_BLOCK_ROWS = 4096
 _SPARSE = ("data", "indices", "indptr", "shape")
 
 
@@ -63,10 +63,6 @@ class _Member:
         self._file.seek(self._offset + begin * self.dtype.itemsize)
         return read_array(self._file, (end - begin,), self.dtype)
 
-    def close(self) -> None:
-        """Close it."""
-        self._file.close()
-
 
 class NpzTable(ArrayTable):
     """One array of an npz file, decompressed piece by piece."""
@@ -105,7 +101,6 @@ class SparseNpzTable(Table):
 
     def __init__(self, path: str, members: dict[str, _Member]) -> None:
         self.path = path
-        self.not_numeric = {}
         if "format" in members:
             form = members["format"].between(0, 1).item()
             if form not in (b"csr", "csr"):
@@ -140,8 +135,8 @@ class SparseNpzTable(Table):
             indptr, indices, data = (
                 _Member(archive, f"{name}.npy") for name in ("indptr", "indices", "data")
             )
-            for begin in range(start, self.n_rows, BLOCK_ROWS):
-                end = min(begin + BLOCK_ROWS, self.n_rows)
+            for begin in range(start, self.n_rows, _BLOCK_ROWS):
+                end = min(begin + _BLOCK_ROWS, self.n_rows)
                 bounds = indptr.between(begin, end + 1).astype(np.int64)
                 self._check(bounds, begin, end)
                 places = indices.between(int(bounds[0]), int(bounds[-1]))
@@ -152,7 +147,7 @@ class SparseNpzTable(Table):
                     (values, places.astype(np.int32), bounds - bounds[0]),
                     shape=(end - begin, self.width),
                 )
-                yield canonical(block if columns is None else block[:, columns])
+                yield canonical(block, columns)
 
     def _check(self, bounds: NDArray[np.int64], begin: int, end: int) -> None:
         """Refuse bounds of rows that do not fit the entries, or to too many entries."""

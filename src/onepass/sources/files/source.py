@@ -63,7 +63,9 @@ class FileSource(Source):
         self.n_features = first.width if chosen is None else len(chosen)
         check_width(self.n_features, first.path)
         self._block_rows = block_rows or rows_per_block(self.n_features)
-        types = [table.float_type(chosen) for table, chosen in self._files()]
+        types = [
+            table.float_type(chosen) for table, chosen in zip(tables, self._columns, strict=True)
+        ]
         self._dtype = np.result_type(*types)
         self.named = first.names is not None
         self.feature_names = None
@@ -101,28 +103,29 @@ class FileSource(Source):
         # A thread that waits for a pipe cannot be waited for.
         yield from read_ahead(lambda: self._read(begin), join=not one_use)
 
-    def _files(self) -> Iterator[tuple[Table, Columns]]:
-        """Yield each file with its chosen columns."""
-        yield from zip(self._tables, self._columns, strict=True)
-
     def _read(self, start: Position) -> Iterator[tuple[Position, Block]]:
         """Yield (position after the block, block), in this thread."""
         empty = start == Position(0, 0)
-        for number, (table, columns) in enumerate(self._files()):
-            if number < start.file:
-                continue
+        for number in range(start.file, len(self._tables)):
+            table, columns = self._tables[number], self._columns[number]
             row = start.row if number == start.file else 0
-            for block in _guarded(table, columns, row, self._block_rows, self._dtype):
-                for begin in range(0, block.shape[0], self._block_rows):
-                    piece = block[begin : begin + self._block_rows]
-                    check_finite(piece, row, partial(_column, table, columns), table.path)
-                    row += piece.shape[0]
-                    empty = False
-                    yield Position(number, row), piece
+            name = partial(_column, table, columns)
+            try:
+                for block in table.read(columns, row, self._block_rows, self._dtype):
+                    for begin in range(0, block.shape[0], self._block_rows):
+                        piece = block[begin : begin + self._block_rows]
+                        check_finite(piece, row, name, table.path)
+                        row += piece.shape[0]
+                        empty = False
+                        yield Position(number, row), piece
+            except (SourceError, ImportError):
+                raise
+            except Exception as error:  # the libraries that read formats raise anything
+                reason = f"cannot be read on: {str(error) or type(error).__name__}"
+                raise SourceError.at(reason, file=table.path, row=row + 1) from error
             if table.n_rows is not None and row != table.n_rows:
-                raise SourceError.at(
-                    f"it should have {table.n_rows} rows", file=table.path, row=row
-                )
+                message = f"it should have {table.n_rows} rows"
+                raise SourceError.at(message, file=table.path, row=row)
         if empty:
             raise SourceError.at("there are no rows", file=self._tables[0].path)
 
@@ -130,22 +133,3 @@ class FileSource(Source):
 def _column(table: Table, columns: Columns, j: int) -> str | int:
     """Return how messages call column number j of a block."""
     return table.column(j if columns is None else int(columns[j]))
-
-
-def _guarded(
-    table: Table, columns: Columns, start: int, block_rows: int, dtype: np.dtype
-) -> Iterator[Block]:
-    """Yield the blocks of a file, every error of its reader turned into a SourceError."""
-    row = start
-    try:
-        for block in table.read(columns, start, block_rows, dtype):
-            row += block.shape[0]
-            yield block
-    except (SourceError, ImportError):
-        raise
-    except Exception as error:  # the libraries that read formats raise anything
-        raise SourceError.at(
-            f"cannot be read on: {str(error) or type(error).__name__}",
-            file=table.path,
-            row=row + 1,
-        ) from error

@@ -10,18 +10,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from onepass.sources.base import SourceError
-from onepass.sources.files.csv import number
+from onepass.sources.base import SourceError, canonical
 from onepass.sources.files.storage import open_content
 from onepass.sources.files.table import Columns, Table
-from onepass.sources.sparse import canonical
 
-_PIECE_CHARACTERS = 1 << 21
+_PIECE_CHARACTERS = 1 << 20
 _ROW_LIMIT_CHARACTERS = 1 << 26
 _INDEX_LIMIT = 1 << 31
-_INDEX = re.compile(r"(?:^|[ \t])(\d+):", re.MULTILINE | re.ASCII)
-# Lines with nothing special in them, whose numbers can be converted all at once.
-_PLAIN = re.compile(r"(?:[^\s:]++(?:[ \t]++[0-9]++:[^\s:]++)*+[ \t]*+(?:\n|\Z))*+")
+_INDEX = re.compile(r"(?:^|\s)(\d+):", re.ASCII)
 
 
 class SvmlightTable(Table):
@@ -34,7 +30,6 @@ class SvmlightTable(Table):
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.not_numeric = {}
         self.n_rows = 0
         self.smallest, self.largest = _INDEX_LIMIT, -1
         for lines in self._lines():
@@ -46,7 +41,7 @@ class SvmlightTable(Table):
             raise SourceError.at("there are no rows", file=path)
         if self.largest >= _INDEX_LIMIT:
             message = (
-                f"an index of {self.largest:,} is too large: the limit is {_INDEX_LIMIT - 1:,}"
+                f"an index of {self.largest:,} is too large, the limit is {_INDEX_LIMIT - 1:,}"
             )
             raise SourceError.at(message, file=path)
 
@@ -59,27 +54,15 @@ class SvmlightTable(Table):
             if column.isascii() and column.isdigit():
                 self.width = max(self.width, min(int(column) + 1, _INDEX_LIMIT))
 
-    def float_type(self, columns: Columns) -> np.dtype:
-        """Return float64: text does not say."""
-        return np.dtype(np.float64)
-
     def read(self, columns: Columns, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Any]:
         """Yield the rows from number `start` on, as CSR."""
         row = 0
         for lines in self._lines():
             begin, row = row, row + len(lines)
-            if row <= max(start, begin):
-                continue
-            counts, entries = self._parse(lines, begin)
-            places = (entries[::2] - self._base).astype(np.int64)
-            # scipy does not look, and would write outside of its memory.
-            if len(places) and not (places.min() >= 0 and places.max() < self.width):
-                raise ValueError(f"an index is not between {self._base} and {self.largest}")
-            block = scipy.sparse.csr_array(
-                (entries[1::2], places.astype(np.int32), np.concatenate([[0], np.cumsum(counts)])),
-                shape=(len(lines), self.width),
-            )[max(start - begin, 0) :].astype(dtype)
-            yield canonical(block if columns is None else block[:, columns])
+            if row > max(start, begin):
+                skip = max(start - begin, 0)
+                block = self._parse(lines[skip:], begin + skip).astype(dtype)
+                yield canonical(block, columns)
 
     def _lines(self) -> Iterator[list[str]]:
         """Yield lists of the lines that are rows, without their notes."""
@@ -94,34 +77,33 @@ class SvmlightTable(Table):
             if line := rest.partition("#")[0].strip():
                 yield [line]
 
-    def _parse(self, lines: list[str], row: int) -> tuple[list[int], Any]:
-        """Return the number of entries of each line, and all indices and values in turn."""
-        text = "\n".join(lines)
-        if text.isascii() and "_" not in text and _PLAIN.fullmatch(text):
-            try:
-                numbers = np.array([float(token) for token in text.replace(":", " ").split()])
-            except ValueError:
-                return self._parse_slowly(lines, row)
-            counts = [line.count(":") for line in lines]
-            labels = np.cumsum([0, *(2 * count + 1 for count in counts[:-1])])
-            return counts, np.delete(numbers, labels)
-        return self._parse_slowly(lines, row)
-
-    def _parse_slowly(self, lines: list[str], row: int) -> tuple[list[int], Any]:
-        """Do the same line by line, and name what is wrong."""
-        counts, entries = [], []
+    def _parse(self, lines: list[str], row: int) -> Any:
+        """Return lines as a CSR matrix; `row` rows came before."""
+        bounds, indices, values = [0], [], []
         for line in lines:
             row += 1
+            # Python would also take digits of other scripts, and underscores.
+            plain = line.isascii() and "_" not in line
             tokens = line.split()
             # A row begins with a label, if it has one, and may go on with a query number.
-            tokens = tokens[":" not in tokens[0] :]
-            tokens = tokens[bool(tokens) and tokens[0].startswith("qid:") :]
-            for token in tokens:
+            first = int(":" not in tokens[0])
+            first += len(tokens) > first and tokens[first].startswith("qid:")
+            for token in tokens[first:]:
                 index, _, text = token.partition(":")
-                value = number(text) if text else None
-                if not (index.isascii() and index.isdigit()) or value is None:
-                    message = f"{token[:40]!r} is not index:value"
-                    raise SourceError.at(message, file=self.path, row=row)
-                entries += [float(index), value]
-            counts.append(len(tokens))
-        return counts, np.array(entries)
+                if not (plain and index.isdigit()):
+                    raise self._not_an_entry(token, row)
+                try:
+                    values.append(float(text))
+                except ValueError as error:
+                    raise self._not_an_entry(token, row) from error
+                indices.append(int(index) - self._base)
+            bounds.append(len(indices))
+        # scipy does not look, and would write outside of its memory.
+        if indices and not 0 <= min(indices) <= max(indices) < self.width:
+            raise ValueError(f"an index is not between {self._base} and {self.largest}")
+        places = np.array(indices, dtype=np.int32)
+        return scipy.sparse.csr_array((values, places, bounds), shape=(len(lines), self.width))
+
+    def _not_an_entry(self, token: str, row: int) -> SourceError:
+        """Return the error for a part of a row."""
+        return SourceError.at(f"{token[:40]!r} is not index:value", file=self.path, row=row)

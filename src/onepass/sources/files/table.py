@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onepass.sources.base import Block, SourceError
 
-Columns = NDArray[np.intp] | None  # which columns of a file, in this order; None is all of them
+# Which columns of a file, in this order; None is all of them.
+Columns: TypeAlias = NDArray[np.intp] | None
 
 
 class Table(ABC):
@@ -31,7 +34,7 @@ class Table(ABC):
     n_rows : int or None
         The number of rows, if the format knows it.
     notes : list of str
-        What a reader of the file should know, one line each.
+        What was decided about the file without having been asked for, one line each.
     one_use : bool
         Whether the rows can be read only once, as from a pipe.
     """
@@ -39,33 +42,24 @@ class Table(ABC):
     path: str
     width: int
     names: list[str] | None = None
-    not_numeric: dict[int, str]
+    not_numeric: Mapping[int, str] = MappingProxyType({})
     index: Sequence[int] = ()
     n_rows: int | None = None
     notes: Sequence[str] = ()
     one_use: bool = False
 
     @abstractmethod
-    def float_type(self, columns: Columns) -> np.dtype:
-        """Return the type of blocks of some columns: float32 if all are, or float64."""
-
-    @abstractmethod
     def read(
         self, columns: Columns, start: int, block_rows: int, dtype: np.dtype
     ) -> Iterator[Block]:
-        """Yield the rows from number `start` on, in blocks of at least one row.
+        """Yield some columns of the rows from number `start` on, as blocks of a type.
 
-        Parameters
-        ----------
-        columns : ndarray of shape (d,) or None
-            The columns to read, in this order.
-        start : int
-            How many rows to leave out.
-        block_rows : int
-            A good size of block; a longer one is cut.
-        dtype : dtype
-            The type of the blocks.
+        A block has at least one row, and best about `block_rows`: longer ones are cut.
         """
+
+    def float_type(self, columns: Columns) -> np.dtype:
+        """Return the type of blocks of some columns: float32 if all are, or float64."""
+        return np.dtype(np.float64)
 
     def settle(self, tables: Sequence[Table], wanted: Sequence[str | int] | None) -> None:
         """Learn what a file cannot know of itself, from the others and from the choice."""
