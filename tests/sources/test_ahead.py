@@ -89,14 +89,15 @@ def test_a_consumer_that_fails_ends_the_thread():
     wait_for(lambda: threading.active_count() == before)
 
 
-def test_a_thread_that_hangs_is_left_alone_if_nobody_joins():
+def test_a_thread_that_waits_is_woken():
     release = threading.Event()
 
     def numbers():
         yield 1
-        release.wait()
+        assert release.wait(10)
 
-    ahead = read_ahead(numbers, join=False)
+    before = threading.active_count()
+    ahead = read_ahead(numbers, release.set)
     assert next(ahead) == 1
     ahead.close()
-    release.set()
+    assert threading.active_count() == before

@@ -12,7 +12,9 @@ T = TypeVar("T")
 _DEPTH = 4  # blocks of a few megabytes
 
 
-def read_ahead(make: Callable[[], Iterator[T]], *, join: bool = True) -> Iterator[T]:
+def read_ahead(
+    make: Callable[[], Iterator[T]], wake: Callable[[], None] | None = None
+) -> Iterator[T]:
     """Yield what an iterator yields, up to four items ahead of the consumer.
 
     The iterator is made, advanced and closed in one thread, which ends when the iterator does or
@@ -22,8 +24,8 @@ def read_ahead(make: Callable[[], Iterator[T]], *, join: bool = True) -> Iterato
     ----------
     make : callable
         Returns the iterator.
-    join : bool
-        Whether to wait for the thread when the consumer stops early.
+    wake : callable, optional
+        Called when the consumer stops early, to end a wait for something that may never come.
 
     Yields
     ------
@@ -62,10 +64,11 @@ def read_ahead(make: Callable[[], Iterator[T]], *, join: bool = True) -> Iterato
             yield entry.pop()
     finally:
         stop.set()
+        if wake is not None:
+            wake()
         while thread.is_alive():
             # Makes room for a thread that waits with an item in its hands.
             try:
                 items.get(timeout=0.01)
             except queue.Empty:
-                if not join:
-                    break
+                continue

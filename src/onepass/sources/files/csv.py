@@ -16,13 +16,13 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import IO, Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 
 from onepass.sources.base import SourceError
 from onepass.sources.files.arrow import library
-from onepass.sources.files.storage import open_content
+from onepass.sources.files.storage import StandardInput, open_content
 from onepass.sources.files.table import Columns, Table
 
 _BLOCK_BYTES = 1 << 20  # of text that pyarrow takes at once; more is slower
@@ -59,14 +59,15 @@ class CsvTable(Table):
 
     def __init__(self, path: str, header: bool | Literal["auto"], delimiter: str | None) -> None:
         library("csv")
-        self.path = "standard input" if path == "-" else path
-        self._file = path
         self.one_use = path == "-"
-        with open_content(path) as file:
-            expected = "\t" if ".tsv" in path.lower() else ","
-            chunks = _chunks(file)
+        self.path = "standard input" if self.one_use else path
+        self._input = StandardInput() if self.one_use else None
+        self._rest: Iterator[bytes] | None = None
+        expected = "\t" if ".tsv" in path.lower() else ","
+        with self._content() as chunks:
             text, whole, self.delimiter = _sample(chunks, delimiter, expected)
-            self._rest = itertools.chain([_as_bytes(text)], chunks) if self.one_use else None
+            if self.one_use:
+                self._rest = itertools.chain([_as_bytes(text)], chunks)
         if delimiter is None and self.delimiter != expected:
             self.notes = [f"{self.path}: values are separated by {self.delimiter!r}"]
         rows, end = _rows(text, self.delimiter, whole)
@@ -122,7 +123,8 @@ class CsvTable(Table):
         names = [str(j) for j in range(self.width)]
         wanted = [names[j] for j in chosen]
 
-        with self._open() as text:
+        with self._content() as chunks:
+            text = _Joined(itertools.chain(chunks, [self._last]), self._offset)
             # One thread: then pyarrow counts the rows.
             yield from pyarrow.csv.open_csv(
                 text,
@@ -139,11 +141,18 @@ class CsvTable(Table):
             )
 
     @contextmanager
-    def _open(self) -> Iterator[IO[bytes]]:
-        """Open the rows behind the header, with a last row added."""
-        with open_content(self._file) as file:
-            chunks = itertools.chain(self._rest or _chunks(file), [self._last])
-            yield cast(IO[bytes], _Joined(chunks, self._offset))
+    def _content(self) -> Iterator[Iterator[bytes]]:
+        """Open the text, as UTF-8."""
+        if self._input is not None:
+            yield self._rest or _chunks(self._input)
+        else:
+            with open_content(self.path) as file:
+                yield _chunks(file)
+
+    def stop(self) -> None:
+        """Stop waiting for standard input."""
+        if self._input is not None:
+            self._input.stop()
 
     def _located(self, chosen: list[int], row: int, error: Exception) -> SourceError:
         """Return the error that names the first value that is no number, from `row` rows on."""
@@ -245,7 +254,7 @@ class _Joined(io.RawIOBase):
         return filled
 
 
-def _chunks(file: IO[bytes]) -> Iterator[bytes]:
+def _chunks(file: Any) -> Iterator[bytes]:
     """Return the content of a file, as UTF-8 without byte order mark."""
     first = _filled(file, _SAMPLE_BYTES)
     raw = itertools.chain([first], iter(partial(_filled, file, _BLOCK_BYTES), b""))
@@ -257,7 +266,7 @@ def _chunks(file: IO[bytes]) -> Iterator[bytes]:
     return raw
 
 
-def _filled(file: IO[bytes], size: int) -> bytes:
+def _filled(file: Any, size: int) -> bytes:
     """Return the next bytes of a file, fewer only at its end."""
     pieces = []
     while size > 0 and (piece := file.read(size)):

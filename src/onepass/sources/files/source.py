@@ -100,8 +100,12 @@ class FileSource(Source):
         if one_use and self._used:
             raise SourceError.at("it can be read only once", file=self._tables[0].path)
         self._used = True
-        # A thread that waits for a pipe cannot be waited for.
-        yield from read_ahead(lambda: self._read(begin), join=not one_use)
+        yield from read_ahead(lambda: self._read(begin), self._stop)
+
+    def _stop(self) -> None:
+        """Stop waiting for rows."""
+        for table in self._tables:
+            table.stop()
 
     def _read(self, start: Position) -> Iterator[tuple[Position, Block]]:
         """Yield (position after the block, block), in this thread."""

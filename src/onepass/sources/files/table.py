@@ -65,6 +65,10 @@ class Table(ABC):
         """Learn what a file cannot know of itself, from the others and from the choice."""
         return
 
+    def stop(self) -> None:
+        """Stop waiting for rows that may never come."""
+        return
+
     def column(self, index: int) -> str | int:
         """Return how messages call a column: by its name or, without one, by its index."""
         return self.names[index] if self.names is not None else index
