@@ -317,18 +317,18 @@ def _rows(text: str, delimiter: str, whole: bool) -> tuple[list[list[str]], int]
 
 
 def _sniff(text: str, whole: bool, expected: str) -> str:
-    """Return the delimiter that makes rows of one length, and most of them numbers."""
-    best, best_score = expected, (0.0, 0.0)
+    """Return the delimiter that makes most rows as long as the first, and most values numbers."""
+    best, best_score = expected, 0.0
     for delimiter in (expected, *_DELIMITERS.replace(expected, "")):
         rows, _ = _rows(text, delimiter, whole)
-        width = len(rows[0]) if rows else 1
-        if width < 2:
-            continue
-        cells = [cell for row in rows[1:] or rows for cell in row]
-        numbers = sum(_value(cell) is not None for cell in cells)
-        score = (sum(len(row) == width for row in rows) / len(rows), numbers / len(cells))
-        if score > best_score:
-            best, best_score = delimiter, score
+        if rows:
+            # Without a delimiter 1,5 may as well be two numbers.
+            value = _value if len(rows[0]) > 1 else number
+            cells = [value(cell) is not None for row in rows[1:] or rows for cell in row]
+            alike = [len(row) == len(rows[0]) for row in rows]
+            score = sum(cells) / len(cells) * sum(alike) / len(alike)
+            if score > best_score:
+                best, best_score = delimiter, score
     return best
 
 
