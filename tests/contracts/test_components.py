@@ -161,7 +161,7 @@ def test_covariance_has_the_variances_and_noise(algorithm):
     np.testing.assert_allclose(outside, estimator.noise_variance_, rtol=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore:[0-9]+ rows span")
+@pytest.mark.filterwarnings("ignore::onepass.OnepassWarning")
 @pytest.mark.parametrize("n", [1, 2])
 @pytest.mark.parametrize("kind", ["gaussian", "all_zero"])
 @EVERY

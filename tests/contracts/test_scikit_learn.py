@@ -22,7 +22,6 @@ EXPLICIT = [
     "check_set_output_transform_polars",
     "check_transformer_get_feature_names_out",
     "check_transformer_get_feature_names_out_pandas",
-    "check_param_validation",
 ]
 
 
