@@ -111,7 +111,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             if not fresh:
                 self._check_unchanged()
                 if sample_weight is None and self._is_plain(X):
-                    self._learner.push(check_finite(X))
+                    self._learner = self._learner.pushed(check_finite(X))
                     return self
             before = self.__dict__.copy()
             try:
@@ -126,9 +126,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                     rows = check_rows(self, X, reset=fresh)
                     weights = check_weights(sample_weight, rows, whole=whole)
                     learner = self._start(rows) if fresh else self._learner
-                    rows = learner.stream.convert(rows)
-                    learner.push(rows, weights)
-                    self._learner = learner
+                    self._learner = learner.pushed(learner.stream.convert(rows), weights)
             except BaseException:
                 self.__dict__.clear()
                 self.__dict__.update(before)

@@ -19,6 +19,8 @@ from onepass.learning.row_buffer import RowBuffer, Stream
 from onepass.moments.mean import Mean
 from onepass.threads import one_thread
 
+LONG_CALL_CHUNKS = 4
+
 
 class Learner(ABC):
     """Takes rows in chunks.
@@ -98,6 +100,17 @@ class Learner(ABC):
                 self._cut(rows, weights)
             self._interrupted = False
         self.rows_seen += rows.shape[0]
+
+    def pushed(self, rows: Any, weights: NDArray[np.float64] | None = None) -> Self:
+        """Return a learner that has taken rows as `push` does: a copy where they are many.
+
+        An interruption of a long call then leaves this one as it was. A copy for every short call
+        would cost more than learning from its rows.
+        """
+        long_call = rows.shape[0] >= LONG_CALL_CHUNKS * self.next_chunk_rows()
+        learner = self.copy() if long_call else self
+        learner.push(rows, weights)
+        return learner
 
     def _cut(self, rows: Any, weights: NDArray[np.float64]) -> None:
         """Learn from all chunks that are full; keep the rest."""
