@@ -20,6 +20,10 @@ from onepass.moments.mean import Mean
 from onepass.threads import one_thread
 
 LONG_CALL_CHUNKS = 4
+INTERRUPTED = (
+    "learning was interrupted in the middle of a call, and some of its rows are missing: fit "
+    "again, or load the last model that was saved"
+)
 
 
 class Learner(ABC):
@@ -90,7 +94,8 @@ class Learner(ABC):
             weights = np.ones(rows.shape[0])
         elif not weights.all():
             rows, weights = rows[weights > 0.0], weights[weights > 0.0]
-        self._check_whole()
+        if self._interrupted:
+            raise RuntimeError(INTERRUPTED)
         self._forget()
         if self.buffer.count + rows.shape[0] < self.next_chunk_rows():
             self.buffer.add(rows, weights, self.next_chunk_rows())
@@ -142,7 +147,8 @@ class Learner(ABC):
 
     def settled(self) -> Self:
         """Return a learner in which no row waits: itself, or a copy that has learned from them."""
-        self._check_whole()
+        if self._interrupted:
+            raise RuntimeError(INTERRUPTED)
         if not self.buffer.count:
             return self
         if self._settled is None:
@@ -155,14 +161,6 @@ class Learner(ABC):
                 twin._take(waiting.rows(), waiting.weights())
             self._settled = twin
         return self._settled
-
-    def _check_whole(self) -> None:
-        """Refuse to go on after an interruption in the midst of a chunk."""
-        if self._interrupted:
-            raise RuntimeError(
-                "learning was interrupted in the middle of a call, and some of its rows are "
-                "missing: fit again, or load the last model that was saved"
-            )
 
     def result(self) -> Result:
         """Return what is read after fitting; it is computed once until more rows come."""
