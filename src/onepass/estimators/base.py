@@ -80,7 +80,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         -------
         self
         """
-        return self._learn(X, sample_weight, fresh=True)
+        return self._learn(X, sample_weight, fresh=True, whole=True)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Go on learning with the rows of X, any number of them.
@@ -102,8 +102,11 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """
         return self._learn(X, sample_weight, fresh=not self.__sklearn_is_fitted__())
 
-    def _learn(self, X: Any, sample_weight: Any, *, fresh: bool) -> Self:
-        """Check, then learn; after an error everything is as it was."""
+    def _learn(self, X: Any, sample_weight: Any, *, fresh: bool, whole: bool = False) -> Self:
+        """Check, then learn; after an error everything is as it was.
+
+        `fresh` forgets what was learned before; `whole` says that no further rows will come.
+        """
         with self._lock():
             if not fresh:
                 self._check_unchanged()
@@ -121,7 +124,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                     self._learner = self._learn_source(X, None if fresh else self._learner)
                 else:
                     rows = check_rows(self, X, reset=fresh)
-                    weights = check_weights(sample_weight, rows, first=fresh)
+                    weights = check_weights(sample_weight, rows, whole=whole)
                     learner = self._start(rows) if fresh else self._learner
                     rows = learner.stream.convert(rows)
                     learner.push(rows, weights)

@@ -169,10 +169,10 @@ def check_finite(X: Any, columns: Any = None, name: str = "X") -> Any:
     return X
 
 
-def check_weights(sample_weight: Any, rows: Any, *, first: bool) -> NDArray[np.float64] | None:
+def check_weights(sample_weight: Any, rows: Any, *, whole: bool) -> NDArray[np.float64] | None:
     """Return the weights of rows (n, d), or say which one is wrong.
 
-    The `first` rows of a stream cannot all have weight 0.
+    The rows of a `whole` stream cannot all have weight 0.
     """
     if sample_weight is None:
         return None
@@ -203,6 +203,6 @@ def check_weights(sample_weight: Any, rows: Any, *, first: bool) -> NDArray[np.f
                 "rows times the roots of their sample_weight are too large for single precision: "
                 f"at most {LARGEST_SINGLE:g}; pass float64 rows or smaller weights"
             )
-    if first and not weights.any():
+    if whole and not weights.any():
         raise ValueError("sample_weight is zero for all rows: there is nothing to learn from")
     return weights
