@@ -86,33 +86,41 @@ def test_an_interrupted_call_changes_nothing(name):
     assert_identical(model.partial_fit(np.vstack([X, X])), again)
 
 
+class Interrupted(Schedule):
+    """Steps of the usual length, until one comes that is interrupted."""
+
+    ends = float("inf")
+
+    def steps(self, number, gradients, diameter):
+        if np.max(number) > self.ends:
+            raise KeyboardInterrupt
+        return Constant(0.1).steps(number, gradients, diameter)
+
+
 @pytest.mark.parametrize("name", ["MSG", "CappedMSG", "MEG", "Oja", "Grouse"])
-def test_an_interrupted_step_is_not_passed_over(name):
+def test_an_interrupted_step_of_a_long_call_changes_nothing(name):
+    schedule = Interrupted()
+    model, twin = (build(name, 2, step_size=schedule, random_state=0).fit(X) for _ in range(2))
+    schedule.ends = 1500
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(np.vstack([X] * 6))
+    assert_identical(model, twin)
+    schedule.ends = float("inf")
+    assert_identical(model.partial_fit(X), twin.partial_fit(X))
+
+
+@pytest.mark.parametrize("name", ["MSG", "CappedMSG", "MEG", "Oja", "Grouse"])
+def test_an_interrupted_step_of_a_short_call_is_not_passed_over(name):
     """Rows that are half learned from: neither results nor more rows, until it is fitted again."""
-
-    class Interrupted(Schedule):
-        """Steps of the usual length, until it is interrupted in a later chunk of one call."""
-
-        ends = float("inf")
-
-        def steps(self, number, gradients, diameter):
-            if np.max(number) > self.ends:
-                raise KeyboardInterrupt
-            return Constant(0.1).steps(number, gradients, diameter)
-
     schedule = Interrupted()
     model = build(name, 2, step_size=schedule, random_state=0).fit(X)
     schedule.ends = 1500
     with pytest.raises(KeyboardInterrupt):
-        model.partial_fit(np.vstack([X, X, X]))
+        model.partial_fit(np.vstack([X, X]))
     schedule.ends = float("inf")
-    for use in (
-        lambda: model.components_,
-        lambda: model.transform(X),
-        lambda: model.partial_fit(X),
-    ):
+    for use in (model.transform, model.partial_fit, model.score):
         with pytest.raises(RuntimeError, match="interrupted"):
-            use()
+            use(X)
     assert_identical(model.fit(X), build(name, 2, step_size=schedule, random_state=0).fit(X))
 
 

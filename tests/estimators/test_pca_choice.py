@@ -125,6 +125,20 @@ def test_gross_outliers_cost_next_to_nothing(share, size):
         assert lost(model.components_, SPECTRUM) < 0.03
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rare_directions_are_found_among_single_huge_rows(seed):
+    """Bounding all large rows loses what is rare; the others are led astray by eight rows."""
+    rng, d, k, n = np.random.default_rng(seed), 100, 20, 8000
+    directions = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    signal, stray = directions[:k], directions[k : k + 8]
+    rows = rng.normal(size=(n, d)) / np.sqrt(d)
+    large = np.flatnonzero(rng.random(n) < 0.1)
+    rows[large] += 5 * rng.normal(size=(len(large), 1)) * signal[rng.integers(0, k, len(large))]
+    rows[rng.choice(int(0.8 * n), 8, replace=False)] += 30 * stray
+    population = np.eye(d) / d + 0.1 / k * 25 * signal.T @ signal
+    assert lost(PCA(k).fit(rows).components_, population) < 0.01
+
+
 @first_version
 @pytest.mark.parametrize("at", [10, 3000])
 def test_one_huge_row_costs_next_to_nothing(at):
@@ -136,6 +150,26 @@ def test_one_huge_row_costs_next_to_nothing(at):
     # Order and rotation are as robust as the subspace.
     np.testing.assert_array_less(0.97, np.abs(np.diag(model.components_)))
     np.testing.assert_allclose(model.mean_, np.zeros(D), atol=0.2)
+
+
+@first_version
+def test_robust_false_is_batch_pca_whatever_the_rows_are():
+    rows = student(np.random.default_rng(100), 4000, 2.5)
+    rows[7] *= 100
+    model = PCA(K, robust=False).fit(rows)
+    batch = decomposition.PCA(K, svd_solver="full").fit(rows)
+    np.testing.assert_allclose(np.abs(model.components_), np.abs(batch.components_), atol=1e-8)
+    np.testing.assert_allclose(model.explained_variance_, batch.explained_variance_, rtol=1e-9)
+    np.testing.assert_allclose(model.mean_, batch.mean_, atol=1e-9)
+
+
+@first_version
+def test_robust_true_does_not_wait_for_evidence():
+    """The last row of a stream is huge: nothing that follows can tell."""
+    rows = gaussian(np.random.default_rng(100), 3000)
+    rows[-1] = 1e4 * np.eye(D)[-1]
+    assert lost(PCA(K, robust=True).fit(rows).components_, SPECTRUM) < 0.03
+    assert lost(PCA(K, robust=False).fit(rows).components_, SPECTRUM) > 0.1
 
 
 # -- streams that change ---------------------------------------------------------------------------

@@ -65,7 +65,7 @@ CHUNKING = [
         f"{SOURCE}/learning/learner.py",
         "            self._interrupted = True  #",
         "            self._interrupted = False  #",
-        "tests/estimators/test_defects.py::test_an_interrupted_step_is_not_passed_over",
+        "tests/estimators/test_defects.py",
     ),
 ]
 
@@ -229,6 +229,109 @@ SOLVERS = [
         "2 * min(k, d - k) if self.exact_trace else min(2 * k, d)",
         "min(2 * k, d)",
         CHUNKS,
+    ),
+]
+
+CHOOSING = [
+    Mutant(
+        "drift is no objection",
+        f"{SOURCE}/learning/validation.py",
+        "        if drift > DRIFTING:",
+        "        if False:",
+        CHOICE,
+    ),
+    Mutant(
+        "the consensus never answers",
+        f"{SOURCE}/learning/validation.py",
+        "        for candidate in (CONSENSUS, BOUNDED):",
+        "        for candidate in (BOUNDED,):",
+        CHOICE,
+    ),
+    Mutant(
+        "bounded rows never answer",
+        f"{SOURCE}/learning/validation.py",
+        "        for candidate in (CONSENSUS, BOUNDED):",
+        "        for candidate in (CONSENSUS,):",
+        CHOICE,
+    ),
+    Mutant(
+        "validation is always passed",
+        f"{SOURCE}/learning/validation.py",
+        "            share > needed and energy > energy_needed and min(",
+        "            True or min(",
+        CHOICE,
+    ),
+    Mutant(
+        "validation is never passed",
+        f"{SOURCE}/learning/validation.py",
+        "            share > needed and energy > energy_needed and min(",
+        "            False and min(",
+        CHOICE,
+    ),
+    Mutant(
+        "the largest rows have no veto",
+        f"{SOURCE}/learning/validation.py",
+        "energy > energy_needed and min(large, energy_now, large_now) > VETO",
+        "True",
+        CHOICE,
+    ),
+    Mutant(
+        "the latest rows have no veto",
+        f"{SOURCE}/learning/validation.py",
+        "min(large, energy_now, large_now) > VETO",
+        "large > VETO",
+        CHOICE,
+    ),
+    Mutant(
+        "rows are scored after they were learned from",
+        f"{SOURCE}/learning/pca_learner.py",
+        "        candidates.add(chunk, scaled, energies)\n",
+        "        candidates.add(chunk, scaled, energies)\n"
+        "        if self.validation.asked:\n"
+        "            self.validation.asked = candidates.directions(self._count(PLAIN))\n",
+        CHOICE,
+    ),
+    Mutant(
+        "outliers are taken for drift",
+        f"{SOURCE}/learning/validation.py",
+        "        inverse = 1.0 / np.sqrt(np.maximum(chunk.distances(point), 1e-300))",
+        "        inverse = np.ones(len(chunk))",
+        CHOICE,
+    ),
+    Mutant(
+        "no row is cut to a typical length",
+        f"{SOURCE}/learning/candidates.py",
+        "np.minimum(1.0, self.squared_length / np.maximum(energies, 1e-300))",
+        "np.minimum(1.0, 1e9 * self.squared_length / np.maximum(energies, 1e-300))",
+        CHOICE,
+    ),
+    Mutant(
+        "the robust centre is the mean",
+        f"{SOURCE}/learning/candidates.py",
+        "            pull = weights / np.sqrt(np.maximum(energies, max(least, 1e-300)))",
+        "            pull = weights / np.sqrt(max(least, 1e-300))",
+        CHOICE,
+    ),
+    Mutant(
+        "evidence of merged parts is that of the first",
+        f"{SOURCE}/learning/validation.py",
+        "        self.evidence = self.evidence + other.evidence",
+        "        self.evidence = self.evidence + 0 * other.evidence",
+        "tests/estimators/test_merging.py",
+    ),
+    Mutant(
+        "robust=False may still be robust",
+        f"{SOURCE}/learning/candidates.py",
+        "        bounded = None\n        if self.robust is not False:",
+        "        bounded = None\n        if True:",
+        CHOICE,
+    ),
+    Mutant(
+        "robust=True waits for evidence",
+        f"{SOURCE}/learning/pca_learner.py",
+        "        if self.robust is True:",
+        "        if False:",
+        CHOICE,
     ),
 ]
 
@@ -453,4 +556,4 @@ CORE = [
     ),
 ]
 
-MUTANTS = [*CHUNKING, *ROWS, *MOMENTS, *SOLVERS, *RESULTS, *FILES, *CORE]
+MUTANTS = [*CHUNKING, *ROWS, *MOMENTS, *SOLVERS, *CHOOSING, *RESULTS, *FILES, *CORE]
