@@ -254,7 +254,7 @@ def test_a_row_that_is_too_large_is_refused_at_once_and_is_not_learned_from(name
 def test_a_weight_that_is_too_large_is_refused_at_once(dtype):
     X = RNG.normal(size=(600, 40)).astype(dtype)
     for model in (CappedMSG(3).fit(X), PCA(3).fit(X)):
-        with pytest.raises(ValueError, match="sample_weight is 1e.300 at row 1"):
+        with pytest.raises(ValueError, match=r"sample_weight is 1e.300 at row 1"):
             model.partial_fit(1e10 * X[:2], sample_weight=[1.0, 1e300])
         assert np.isfinite(model.partial_fit(X).components_).all()
 

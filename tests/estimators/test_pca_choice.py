@@ -169,7 +169,7 @@ def test_robust_true_does_not_wait_for_evidence():
     rows = gaussian(np.random.default_rng(100), 3000)
     rows[-1] = 1e4 * np.eye(D)[-1]
     assert lost(PCA(K, robust=True).fit(rows).components_, SPECTRUM) < 0.03
-    assert lost(PCA(K, robust=False).fit(rows).components_, SPECTRUM) > 0.1
+    assert lost(PCA(K, robust=False).fit(rows).components_, SPECTRUM) > 0.05
 
 
 # -- streams that change ---------------------------------------------------------------------------
