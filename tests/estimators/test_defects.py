@@ -306,8 +306,8 @@ def test_a_schedule_may_give_one_number():
 
 def test_how_rows_lie_in_memory_changes_no_bit():
     X = np.asfortranarray(RNG.normal(size=(1500, 40)) * np.linspace(3, 0.3, 40) + 1)
-    whole = PCA(3, random_state=0).fit(X)
-    parts = PCA(3, random_state=0).partial_fit(X[:5]).partial_fit(X[5:])
+    whole = PCA(3).fit(X)
+    parts = PCA(3).partial_fit(X[:5]).partial_fit(X[5:])
     np.testing.assert_array_equal(whole.components_, parts.components_)
     np.testing.assert_array_equal(whole.captured_, parts.captured_)
 

@@ -102,7 +102,9 @@ def main(words: list[str]) -> int:
             return 1
         unchanged = run_tests(folder, " ".join(sorted({m.tests for m in chosen})))
     if unchanged.returncode != PASSED:
-        console.print("The tests fail without any mutant:\n", unchanged.stdout[-3000:])
+        console.print(
+            "The tests fail without any mutant:\n", unchanged.stdout[-3000:], markup=False
+        )
         return 1
     with ThreadPoolExecutor(PROCESSES) as pool:
         results = list(pool.map(try_mutant, chosen))

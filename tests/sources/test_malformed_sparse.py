@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 import onepass
-from tests.contracts.chunks import chunks_of, first_version
+from tests.contracts.chunks import chunks_of
 from tests.contracts.variants import ESTIMATORS, build
 
 N, D = 60, 12
@@ -122,7 +122,6 @@ WRONG = [
 ]  # fmt: skip
 
 
-@first_version
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.__name__)
 def test_what_is_wrong_is_refused_and_changes_nothing(wrong):
     """25 matrices of each kind of fault: 500."""

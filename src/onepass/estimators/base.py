@@ -126,7 +126,10 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                     rows = check_rows(self, X, reset=fresh)
                     weights = check_weights(sample_weight, rows, whole=whole)
                     learner = self._start(rows) if fresh else self._learner
-                    self._learner = learner.pushed(learner.stream.convert(rows), weights)
+                    converted = learner.stream.convert(rows)
+                    if converted.dtype != rows.dtype:  # single precision has a smaller range
+                        check_finite(converted, getattr(self, "feature_names_in_", None))
+                    self._learner = learner.pushed(converted, weights)
             except BaseException:
                 self.__dict__.clear()
                 self.__dict__.update(before)
