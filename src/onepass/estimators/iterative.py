@@ -101,4 +101,4 @@ def start_directions(init: Any, k: int, d: int, rng: np.random.Generator) -> NDA
         if not np.isfinite(rows).all() or np.linalg.matrix_rank(rows) < k:
             raise ValueError("init must have finite and linearly independent rows")
     basis, triangle = np.linalg.qr(rows.T)
-    return (basis * np.sign(np.diag(triangle))).T
+    return np.ascontiguousarray((basis * np.sign(np.diag(triangle))).T)
