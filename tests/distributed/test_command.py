@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from onepass import PCA, load
-from onepass.cli.progress import Progress
+from onepass.progress import Progress
 from onepass.distributed import fit, fitting
 from tests.cli.commands import onepass, parts, rows
 from tests.distributed.models import same_bits
