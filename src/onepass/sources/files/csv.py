@@ -318,15 +318,16 @@ def _rows(text: str, delimiter: str, whole: bool) -> tuple[list[list[str]], int]
 
 def _sniff(text: str, whole: bool, expected: str) -> str:
     """Return the delimiter that makes most rows as long as the first, and most values numbers."""
-    best, best_score = expected, 0.0
+    best, best_score = expected, (0.0, False)
     for delimiter in (expected, *_DELIMITERS.replace(expected, "")):
         rows, _ = _rows(text, delimiter, whole)
         if rows:
+            cut = len(rows[0]) > 1
             # Without a delimiter 1,5 may as well be two numbers.
-            value = _value if len(rows[0]) > 1 else number
+            value = _value if cut else number
             cells = [value(cell) is not None for row in rows[1:] or rows for cell in row]
             alike = [len(row) == len(rows[0]) for row in rows]
-            score = sum(cells) / len(cells) * sum(alike) / len(alike)
+            score = (sum(cells) / len(cells) * sum(alike) / len(alike), cut)
             if score > best_score:
                 best, best_score = delimiter, score
     return best
