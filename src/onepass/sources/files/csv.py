@@ -21,7 +21,6 @@ from typing import Any, Literal
 import numpy as np
 
 from onepass.sources.base import SourceError
-from onepass.sources.files.arrow import library
 from onepass.sources.files.storage import StandardInput, open_content
 from onepass.sources.files.table import Columns, Table
 
@@ -58,7 +57,6 @@ class CsvTable(Table):
     """
 
     def __init__(self, path: str, header: bool | Literal["auto"], delimiter: str | None) -> None:
-        library("csv")
         self.one_use = path == "-"
         self.path = "standard input" if self.one_use else path
         self._input = StandardInput() if self.one_use else None
