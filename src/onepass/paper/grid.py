@@ -17,13 +17,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 
-from onepass.paper.algorithms import AVERAGED, make_rule
-from onepass.paper.trajectory import run_weights, trajectory
-from onepass.schedules import InverseSqrt
+from onepass.paper.trajectory import AVERAGED, WIDER, make_rule, run_weights, trajectory
+from onepass.schedules import InverseSqrt, Schedule
 
 EXPONENTS = range(-12, 6)
+SAME_DIRECTIONS = ("MSG", "Warmuth-Kuzmin")  # that small steps give
+SAME_RUN = (*SAME_DIRECTIONS, "Capped MSG", WIDER, "Capped MSG" + AVERAGED)
+RANK_LIMIT = 32  # + 4k directions at most: small steps fill the trace late, at full rank
 REHEARSAL = 2  # the share of the checkpoints that decides on the order: few rows, as they are early
 
 
@@ -40,32 +43,57 @@ class HeldOut:
         return cls(moment, np.linalg.eigvalsh(moment)[::-1].astype(np.float64))
 
     def suboptimality(self, directions: NDArray[np.floating], k: int) -> float:
-        """Return what the best k directions capture more than these orthonormal rows (j, d)."""
+        """Return the share of what the best k directions capture that these (j, d) miss."""
+        best = self.values[:k].sum()
         captured = np.einsum("ij,ij->", directions @ self.moment, directions)
-        return float(self.values[:k].sum() - captured)
+        return float(max(0.0, best - captured) / best)
 
 
 @dataclass(frozen=True)
-class Look:
-    """Directions (j, d) at a checkpoint; cost and seconds so far; whether the rank was cut."""
+class Leading:
+    """Leading directions (j, d) at a checkpoint, the cost so far, and whether the rank was cut."""
 
     directions: NDArray[np.floating]
     cost: float
-    seconds: float
     limited: bool
 
 
 @dataclass(frozen=True)
-class Shared:
-    """What the small steps share: looks at S(t), its trace and largest eigenvalue at the end."""
+class SmallSteps:
+    """What small steps share: the run of S(t), and its trace and largest eigenvalue at the end."""
 
-    looks: list[Look]
+    run: list[Leading]
     trace: float
     largest: float
 
     def covers(self, c: float, k: int) -> bool:
         """Whether a run with steps c/sqrt(t) never meets a bound: M(t) = c S(t)."""
         return c * self.trace <= k and c * self.largest <= 1
+
+
+@dataclass(frozen=True)
+class Training:
+    """What every algorithm is run on.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (T, d)
+        The training rows.
+    marks : ndarray of shape (s,)
+        Where the run is looked at.
+    validation : HeldOut
+        What the step is chosen by.
+    small_steps : SmallSteps
+        The run that small steps share.
+    seed : int
+        For where the algorithms start that move a basis.
+    """
+
+    rows: NDArray[np.float64]
+    marks: NDArray[np.int64]
+    validation: HeldOut
+    small_steps: SmallSteps
+    seed: int
 
 
 @dataclass(frozen=True)
@@ -76,7 +104,7 @@ class Chosen:
     ----------
     c : float
         Of steps with the same run, the largest.
-    looks : list of Look
+    run : list of Leading
         One per checkpoint.
     averages : dict
         The average suboptimality on validation for every exponent; for a run that was given up,
@@ -84,76 +112,79 @@ class Chosen:
     """
 
     c: float
-    looks: list[Look]
+    run: list[Leading]
     averages: dict[int, float]
 
 
-def choose(
-    name: str,
-    k: int,
+def weighted_pca(
     rows: NDArray[np.float64],
     marks: NDArray[np.int64],
-    validation: HeldOut,
-    shared: Shared,
-    rank_limit: int,
-    seed: int,
-) -> Chosen:
-    """Run an algorithm, one of `onepass.paper.algorithms` or averaged, with all steps."""
-    weights = run_weights(marks)
-    small = [e for e in EXPONENTS if shared.covers(2.0**e, k)]
-    same = _same(name)
-    tried = [e for e in EXPONENTS if not (same and e in small[:-1])]
+    weights: NDArray[np.float64],
+    count: int,
+) -> SmallSteps:
+    """Return `count` leading directions of S(t) = sum_s w_s x_s x_s' at every mark.
 
-    def run(exponent: int) -> Iterator[Look]:
-        if same == "directions" and exponent in small:
-            return iter(shared.looks)
-        return _run(name, k, rows, 2.0**exponent, marks, rank_limit, seed)
+    Its rank, for the estimated runtime, is that of rows in general position.
+    """
+    d = rows.shape[1]
+    varying = int((np.abs(rows).max(axis=0) > 0).sum())
+    costs = np.cumsum(np.minimum(np.arange(1, len(rows) + 1), varying).astype(float) ** 2)
+    total, seen, run, largest = np.zeros((d, d)), 0, [], 0.0
+    for mark in marks:
+        part = rows[seen:mark]
+        total += (part * weights[seen:mark, None]).T @ part
+        seen = int(mark)
+        values, vectors = scipy.linalg.eigh(total, subset_by_index=[d - count, d - 1])
+        largest = float(values[-1])
+        run.append(Leading(vectors[:, ::-1].T.copy(), costs[mark - 1], False))
+    return SmallSteps(run, float(np.trace(total)), largest)
+
+
+def choose(name: str, k: int, training: Training) -> Chosen:
+    """Run an algorithm of `onepass.paper.trajectory` with all steps."""
+    validation, shared = training.validation, training.small_steps
+    weights = run_weights(training.marks)
+    small = [e for e in EXPONENTS if shared.covers(2.0**e, k)]
+    tried = [e for e in EXPONENTS if not (name in SAME_RUN and e in small[:-1])]
+
+    def run(exponent: int) -> Iterator[Leading]:
+        if name in SAME_DIRECTIONS and exponent in small:
+            return iter(shared.run)
+        return leading(name, k, InverseSqrt(2.0**exponent), training)
 
     def rehearse(exponent: int) -> float:
-        looks = itertools.islice(run(exponent), len(marks) // REHEARSAL)
+        first = itertools.islice(run(exponent), len(weights) // REHEARSAL)
         return sum(
-            weight * validation.suboptimality(look.directions[:k], k)
-            for look, weight in zip(looks, weights, strict=False)
+            weight * validation.suboptimality(at.directions[:k], k)
+            for at, weight in zip(first, weights, strict=False)
         )
 
     best, found = np.inf, Chosen(np.nan, [], {})
     averages: dict[int, float] = {}
     for exponent in sorted(tried, key=rehearse):
-        total, looks = 0.0, []
-        for look, weight in zip(run(exponent), weights, strict=True):
-            looks.append(look)
-            total += weight * max(0.0, validation.suboptimality(look.directions[:k], k))
+        total, parts = 0.0, []
+        for at, weight in zip(run(exponent), weights, strict=True):
+            parts.append(at)
+            total += weight * validation.suboptimality(at.directions[:k], k)
             if total > best:
                 break
         averages[exponent] = float(total)
         if total < best:
-            best, found = total, Chosen(2.0**exponent, looks, averages)
-    if same and small:
+            best, found = total, Chosen(2.0**exponent, parts, averages)
+    if name in SAME_RUN and small:
         averages.update(dict.fromkeys(small, averages[small[-1]]))
     return found
 
 
-def _same(name: str) -> str:
-    """Return what small steps have in common for an algorithm: "directions", "runs" or nothing."""
-    if name in ("MSG", "Warmuth-Kuzmin"):
-        return "directions"
-    return "runs" if name.startswith("Capped MSG") else ""
-
-
-def _run(
-    name: str,
-    k: int,
-    rows: NDArray[np.float64],
-    c: float,
-    marks: NDArray[np.int64],
-    rank_limit: int,
-    seed: int,
-) -> Iterator[Look]:
-    """Look at a run with steps c/sqrt(t) at every checkpoint."""
-    averaging = name.endswith(AVERAGED)
-    rule = make_rule(name, k, rows.shape[1], seed)
-    for moment in trajectory(
-        rule, rows, InverseSqrt(c), marks, averaging=averaging, rank_limit=rank_limit
-    ):
-        judged = moment.average if moment.average is not None else moment.iterate
-        yield Look(judged.top(k).copy(), moment.cost, moment.seconds, moment.limited)
+def leading(name: str, k: int, schedule: Schedule, training: Training) -> Iterator[Leading]:
+    """Yield the k leading directions of a run at every mark."""
+    run = trajectory(
+        make_rule(name, k, training.rows.shape[1], training.seed),
+        training.rows,
+        schedule,
+        training.marks,
+        averaging=name.endswith(AVERAGED),
+        rank_limit=RANK_LIMIT + 4 * k,
+    )
+    for at in run:
+        yield Leading(at.iterate.top(k).copy(), at.cost, at.limited)

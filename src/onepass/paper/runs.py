@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
 import sys
+import time
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import onepass
 from onepass.model_file import replacing
 
 Arrays = dict[str, NDArray]
@@ -34,12 +38,15 @@ class Run:
         Keyword arguments that JSON can hold. A kept run is used again only if they are the same.
     data : mapping
         More keyword arguments, such as arrays.
+    expected_seconds : float
+        Roughly how long it takes, for the time left.
     """
 
     name: str
     function: Callable[..., Arrays]
     settings: Mapping[str, Any]
     data: Mapping[str, Any] = field(default_factory=dict)
+    expected_seconds: float = 1.0
 
     def stamp(self) -> str:
         """Return what identifies the run: the function and its settings."""
@@ -47,8 +54,10 @@ class Run:
         return json.dumps([function, self.settings], sort_keys=True)
 
 
-def complete(runs: Sequence[Run], folder: Path, jobs: int, what: str) -> list[Arrays]:
-    """Return the results of all runs; those that are kept in the folder are read.
+def complete(runs: Sequence[Run], folder: Path, jobs: int) -> dict[str, Arrays]:
+    """Return the results of all runs by name; those that are kept in the folder are read.
+
+    With each result come `cpu_seconds` and the `version` of onepass that computed it.
 
     Parameters
     ----------
@@ -58,26 +67,27 @@ def complete(runs: Sequence[Run], folder: Path, jobs: int, what: str) -> list[Ar
         Each result is written there as soon as it is there, whole or not at all.
     jobs : int
         The number of processes.
-    what : str
-        What the progress bar says.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    results = {run.name: kept(run, folder) for run in runs}
-    missing = [run for run in runs if results[run.name] is None]
+    results = {run.name: arrays for run in runs if (arrays := kept(run, folder)) is not None}
+    missing = [run for run in runs if run.name not in results]
     if missing:
         from joblib import Parallel, delayed
 
-        with progress(what, len(runs), len(runs) - len(missing)) as advance:
+        with Progress(missing, jobs) as progress:
             work = Parallel(n_jobs=min(jobs, len(missing)), return_as="generator_unordered")
             for name, arrays in work(delayed(execute)(run, folder) for run in missing):
                 results[name] = arrays
-                advance()
-    return [arrays for run in runs if (arrays := results[run.name]) is not None]
+                progress.advance(name)
+    return results
 
 
 def execute(run: Run, folder: Path) -> tuple[str, Arrays]:
     """Do a run and keep its result."""
+    start = time.process_time()
     arrays = run.function(**run.settings, **run.data)
+    arrays["cpu_seconds"] = np.array(time.process_time() - start)
+    arrays["version"] = np.array(onepass.__version__)
     with replacing(folder / f"{run.name}.npz") as file:
         members: dict[str, Any] = {"stamp": np.array(run.stamp()), **arrays}
         np.savez_compressed(file, **members)
@@ -102,26 +112,58 @@ def seed_of(*parts: Any) -> int:
     return int.from_bytes(digest[:4], "big")
 
 
-class progress:  # noqa: N801 - reads as a phrase after `with`
-    """A progress bar on standard error, if a terminal; gives the function that advances it."""
+class Progress:
+    """A bar with the time left, on standard error if that is a terminal.
 
-    def __init__(self, what: str, total: int, done: int) -> None:
+    Runs take from a second to minutes: time is divided by what they are expected to take, and the
+    expectation is corrected by what those that are done did take.
+    """
+
+    def __init__(self, runs: Sequence[Run], jobs: int) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+        from rich.progress import BarColumn
+        from rich.progress import Progress as Bar
 
-        self._bar = Progress(
-            "{task.description}",
+        self._expected = {run.name: run.expected_seconds for run in runs}
+        self._jobs, self._start, self._done = jobs, time.monotonic(), 0.0
+        self._bar = Bar(
+            "onepass paper",
             BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
+            "{task.percentage:.0f}%",
+            "{task.fields[left]} left",
+            "(done: {task.fields[last]})",
             console=Console(stderr=True),
             disable=not sys.stderr.isatty(),
         )
-        self._task = self._bar.add_task(what, total=total, completed=done)
+        total = sum(self._expected.values())
+        self._task = self._bar.add_task("", total=total, left=self.left(), last="nothing yet")
 
-    def __enter__(self) -> Callable[[], None]:
+    def left(self) -> str:
+        """Say how long the rest will take."""
+        rest = sum(self._expected.values()) - self._done
+        rate = (time.monotonic() - self._start) / self._done if self._done else 1 / self._jobs
+        seconds = rest * rate
+        return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+    def advance(self, name: str) -> None:
+        """Count a run that is done."""
+        self._done += self._expected[name]
+        self._bar.update(self._task, completed=self._done, left=self.left(), last=name)
+
+    def __enter__(self) -> Progress:
         self._bar.start()
-        return lambda: self._bar.advance(self._task)
+        return self
 
     def __exit__(self, *error: object) -> None:
         self._bar.stop()
+
+
+def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write a table, whole or not at all; floats keep ten digits."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow([f"{cell:.10g}" if isinstance(cell, float) else cell for cell in row])
+    with replacing(path) as file:
+        file.write(text.getvalue().encode())
