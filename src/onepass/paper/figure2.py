@@ -1,23 +1,34 @@
-"""Figure 2: suboptimality against iterations on the orthogonal distribution, k in {1, 2, 4}."""
+"""Figure 2: suboptimality on the orthogonal distribution, k in {1, 2, 4}; and the toy."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.paper.readings import ORTHOGONAL, orthogonal
-from onepass.paper.runs import Arrays, Run, seed_of, write_csv
+from onepass.paper.claims import Quantities, Quantity, expectation, ratio_of_means, share
+from onepass.paper.part import Part, draw_panels
+from onepass.paper.readings import ORTHOGONAL, TAU, D, orthogonal
+from onepass.paper.runs import Arrays, Run, seed_of
 from onepass.paper.trajectory import WIDER, average_over_run, checkpoints, make_rule, trajectory
-from onepass.report import style
+from onepass.report.page import Table
 from onepass.schedules import AdaGradNorm
+from onepass.sources.synthetic import Toy
 
 KS = (1, 2, 4)
+CONVEX = ("MSG", "Warmuth-Kuzmin")
 ALGORITHMS = ("MSG", "Capped MSG", WIDER, "Incremental", "Warmuth-Kuzmin")
+TOY_ALGORITHMS = ("Incremental", "Capped MSG")
 FLOOR = 1e-3  # below the smallest difference of two eigenvalues; what is optimal is drawn here
 SEQUENCES_PER_RUN = 10
-ROW_SECONDS = {1: 7e-6, 2: 9e-6, 4: 13e-6}  # by k, of all algorithms together
+ROW_SECONDS = {1: 14e-6, 2: 15e-6, 4: 17e-6}  # by k, of all algorithms together
+TOY_SECONDS = 5e-4  # per sequence
+
+Curves = dict[tuple[str, int], Arrays]  # by reading and k, what `compare` returns
+Flags = Callable[[Arrays, str], NDArray[np.bool_]]  # of the runs of an algorithm
 
 
 def compare(seed: int, reading: str, k: int, rows: int, sequences: int) -> Arrays:
@@ -56,22 +67,159 @@ def batch(
     return np.maximum(p[:k].sum() - p[leading].sum(axis=1), 0.0).round(12)
 
 
+def toy_ends(seed: int, rows: int, sequences: int) -> Arrays:
+    """Run Section 5.2's toy: whether each run ended at [1, 0], under the name of the algorithm."""
+    wrong = {name: np.empty(sequences, dtype=bool) for name in TOY_ALGORITHMS}
+    for i in range(sequences):
+        sample = Toy().sample(rows, np.random.default_rng([seed, i]))
+        for name in TOY_ALGORITHMS:
+            rule = make_rule(name, 1, 2)
+            (end,) = trajectory(rule, sample, AdaGradNorm(), [rows], chunk_rows=rows)
+            first, second = np.abs(end.iterate.top(1)[0])
+            wrong[name][i] = first > second
+    return wrong
+
+
 def make_runs(rows: int, sequences: int, seed: int) -> list[Run]:
     """Return the runs of both readings and all k, some sequences each."""
-    return [
-        Run(
-            f"figure2-{reading.key}-k{k}-{start}",
-            compare,
-            {
+    runs = []
+    for start in range(0, sequences, SEQUENCES_PER_RUN):
+        count = min(SEQUENCES_PER_RUN, sequences - start)
+        for reading, k in itertools.product(ORTHOGONAL, KS):
+            settings = {
                 "seed": seed_of(seed, "figure 2", reading.key, start),
                 "reading": reading.key,
                 "k": k,
                 "rows": rows,
-                "sequences": min(SEQUENCES_PER_RUN, sequences - start),
-            },
-            expected_seconds=rows * min(SEQUENCES_PER_RUN, sequences - start) * ROW_SECONDS[k],
-        )
-        for start in range(0, sequences, SEQUENCES_PER_RUN)
-        for reading in ORTHOGONAL
-        for k in KS
-    ]
+                "sequences": count,
+            }
+            name, seconds = f"figure2-{reading.key}-k{k}-{start}", rows * count * ROW_SECONDS[k]
+            runs.append(Run(name, compare, settings, expected_seconds=seconds))
+    return runs
+
+
+def make_toy_run(rows: int, sequences: int, seed: int) -> Run:
+    """Return the run of the toy."""
+    settings = {"seed": seed_of(seed, "toy"), "rows": rows, "sequences": sequences}
+    return Run("toy", toy_ends, settings, expected_seconds=sequences * TOY_SECONDS)
+
+
+def report(results: Mapping[str, Arrays], sequences: int, out: Path) -> Part:
+    """Draw the figure and measure what Section 5.2 says about it."""
+    curves = {}
+    for reading, k in itertools.product(ORTHOGONAL, KS):
+        starts = range(0, sequences, SEQUENCES_PER_RUN)
+        parts = [results[f"figure2-{reading.key}-k{k}-{start}"] for start in starts]
+        stacked = {name: np.vstack([part[name] for part in parts]) for name in (*ALGORITHMS, "ERM")}
+        curves[reading.key, k] = {"marks": parts[0]["marks"], **stacked}
+    rows = int(parts[0]["marks"][-1])
+    toy = results["toy"]
+    quantities: Quantities = {
+        ("toy incremental", "toy"): [share(toy["Incremental"])],
+        ("toy capped", "toy"): [share(toy["Capped MSG"])],
+    }
+    for reading in ORTHOGONAL:
+        for name, values in measure({k: curves[reading.key, k] for k in KS}).items():
+            quantities[name, reading.name] = values
+    draw(curves, out)
+    facts = {
+        "d": D,
+        "tau": TAU,
+        "rows": rows,
+        "count": sequences,
+        "toy_count": len(toy["Incremental"]),
+    }
+    return Part("figure2", quantities, facts, [tabulate(curves, (rows // 10, rows))])
+
+
+def measure(runs: Mapping[int, Arrays]) -> dict[str, list[Quantity]]:
+    """Return what the claims are about, from runs by k."""
+
+    def shares(what: Flags, *names: str, ks: Sequence[int] = KS) -> list[Quantity]:
+        return [
+            share(what(runs[k], name), f"{name}, k={k}" if len(names) > 1 else f"k={k}")
+            for name, k in itertools.product(names, ks)
+        ]
+
+    def over_msg(name: str) -> list[Quantity]:
+        averages = {k: (average(run, name), average(run, "MSG")) for k, run in runs.items()}
+        return [ratio_of_means(*pair, f"k={k}") for k, pair in averages.items()]
+
+    def fewer_stuck(run: Arrays) -> NDArray[np.float64]:
+        return stuck(run, "Incremental").astype(float) - stuck(run, "Capped MSG")
+
+    return {
+        "incremental stuck": shares(stuck, "Incremental", ks=(1, 4)),
+        "plateaus": shares(plateaued, *CONVEX, "Capped MSG"),
+        "convex stuck": shares(stuck, *CONVEX),
+        "capped stuck": shares(stuck, "Capped MSG"),
+        "wider stuck": shares(stuck, WIDER),
+        "less prone": [expectation(fewer_stuck(run), f"k={k}") for k, run in runs.items()],
+        "convex optimum": shares(learned, *CONVEX),
+        "capped optimum": shares(learned, "Capped MSG"),
+        "similar": over_msg("Warmuth-Kuzmin"),
+        "barely faster": over_msg("Capped MSG"),
+    }
+
+
+def learned(run: Arrays, name: str) -> NDArray[np.bool_]:
+    """Return which runs of an algorithm end no worse than batch PCA of the same rows."""
+    return run[name][:, -1] <= run["ERM"][:, -1] + 1e-9
+
+
+def stuck(run: Arrays, name: str) -> NDArray[np.bool_]:
+    """Return which of them end worse, and have not moved in the last nine tenths of the rows."""
+    late = run[name][:, run["marks"] >= run["marks"][-1] / 10]
+    return ~learned(run, name) & (np.ptp(late, axis=1) < 1e-12)
+
+
+def plateaued(run: Arrays, name: str) -> NDArray[np.bool_]:
+    """Return which of them stood still while the rows doubled, from row 100 on, then improved."""
+    late = run["marks"] >= 100
+    marks, found = run["marks"][late], []
+    for curve in run[name][:, late]:
+        ends = np.flatnonzero(np.diff(curve))  # the last mark of every stretch but the last
+        starts = np.append(0, ends + 1)[:-1]
+        better = curve[ends + 1] < curve[ends]
+        found.append(bool((better & (marks[ends] >= 2 * marks[starts])).any()))
+    return np.array(found)
+
+
+def average(run: Arrays, name: str) -> NDArray[np.float64]:
+    """Return the average suboptimality over each run."""
+    return average_over_run(run["marks"], run[name])
+
+
+def tabulate(curves: Curves, lengths: Sequence[int]) -> Table:
+    """Return shares of runs and averages after some numbers of rows."""
+    lines = []
+    for reading, rows in itertools.product(ORTHOGONAL, lengths):
+        runs = []
+        for k in KS:
+            run = curves[reading.key, k]
+            seen = run["marks"] <= rows
+            runs.append({name: values[..., seen] for name, values in run.items()})
+        for name in ALGORITHMS:
+            cells = [
+                ", ".join(f"{what(run, name).mean():.0%}" for run in runs)
+                for what in (stuck, learned)
+            ]
+            averages = ", ".join(f"{average(run, name).mean():.2g}" for run in runs)
+            lines.append([reading.name, f"{rows:,}", name, *cells, averages])
+    columns = ["Stuck (k=1, 2, 4)", "As good as batch PCA", "Average suboptimality"]
+    return Table(["Reading", "Rows", "Algorithm", *columns], lines)
+
+
+def draw(curves: Curves, out: Path) -> None:
+    """Draw one sequence, and the mean of all."""
+
+    def one(reading: str, k: int, name: str) -> tuple[NDArray, NDArray]:
+        run = curves[reading, k]
+        return run["marks"], np.maximum(run[name][0], FLOOR)
+
+    def mean(reading: str, k: int, name: str) -> tuple[NDArray, NDArray]:
+        run = curves[reading, k]
+        return run["marks"], np.maximum(run[name].mean(axis=0), FLOOR)
+
+    for stem, curve in (("figure2", one), ("figure2-mean", mean)):
+        draw_panels(out / stem, ORTHOGONAL, KS, ALGORITHMS, curve, "Iterations", "Suboptimality")

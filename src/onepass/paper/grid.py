@@ -20,8 +20,16 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from onepass.paper.trajectory import AVERAGED, WIDER, make_rule, run_weights, trajectory
+from onepass.paper.trajectory import (
+    AVERAGED,
+    WIDER,
+    Checkpoint,
+    make_rule,
+    run_weights,
+    trajectory,
+)
 from onepass.schedules import InverseSqrt, Schedule
+from onepass.subspace import Subspace
 
 EXPONENTS = range(-12, 6)
 SAME_DIRECTIONS = ("MSG", "Warmuth-Kuzmin")  # that small steps give
@@ -42,27 +50,18 @@ class HeldOut:
         """Find the eigenvalues, descending."""
         return cls(moment, np.linalg.eigvalsh(moment)[::-1].astype(np.float64))
 
-    def suboptimality(self, directions: NDArray[np.floating], k: int) -> float:
-        """Return the share of what the best k directions capture that these (j, d) miss."""
-        best = self.values[:k].sum()
+    def suboptimality(self, at: Checkpoint, k: int) -> float:
+        """Return the share of what the best k directions capture that the iterate's miss."""
+        best, directions = self.values[:k].sum(), at.iterate.top(k)
         captured = np.einsum("ij,ij->", directions @ self.moment, directions)
         return float(max(0.0, best - captured) / best)
-
-
-@dataclass(frozen=True)
-class Leading:
-    """Leading directions (j, d) at a checkpoint, the cost so far, and whether the rank was cut."""
-
-    directions: NDArray[np.floating]
-    cost: float
-    limited: bool
 
 
 @dataclass(frozen=True)
 class SmallSteps:
     """What small steps share: the run of S(t), and its trace and largest eigenvalue at the end."""
 
-    run: list[Leading]
+    run: list[Checkpoint]
     trace: float
     largest: float
 
@@ -80,7 +79,7 @@ class Training:
     rows : ndarray of shape (T, d)
         The training rows.
     marks : ndarray of shape (s,)
-        Where the run is looked at.
+        The numbers of rows at which suboptimality is measured.
     validation : HeldOut
         What the step is chosen by.
     small_steps : SmallSteps
@@ -95,6 +94,35 @@ class Training:
     small_steps: SmallSteps
     seed: int
 
+    def run(self, name: str, k: int, schedule: Schedule) -> Iterator[Checkpoint]:
+        """Run an algorithm, one of `onepass.paper.trajectory.RULES` or averaged."""
+        rule = make_rule(name, k, self.rows.shape[1], self.seed)
+        averaging, limit = name.endswith(AVERAGED), RANK_LIMIT + 4 * k
+        return trajectory(
+            rule, self.rows, schedule, self.marks, averaging=averaging, rank_limit=limit
+        )
+
+
+def weighted_pca(
+    rows: NDArray[np.float64], marks: NDArray[np.int64], weights: NDArray[np.float64], count: int
+) -> SmallSteps:
+    """Return the run of S(t) = sum_s w_s x_s x_s', as its `count` leading directions.
+
+    Its rank, for the estimated runtime, is that of rows in general position.
+    """
+    d = rows.shape[1]
+    varying = int((np.abs(rows).max(axis=0) > 0).sum())
+    costs = np.cumsum(np.minimum(np.arange(1, len(rows) + 1), varying).astype(float) ** 2)
+    total, seen, run = np.zeros((d, d)), 0, []
+    for mark in marks:
+        part = rows[seen:mark]
+        total += (part * weights[seen:mark, None]).T @ part
+        seen = int(mark)
+        values, vectors = scipy.linalg.eigh(total, subset_by_index=[d - count, d - 1])
+        leading = Subspace(np.ascontiguousarray(vectors[:, ::-1].T), values[::-1])
+        run.append(Checkpoint(seen, leading, costs[mark - 1], False))
+    return SmallSteps(run, float(np.trace(total)), float(leading.weights[0]))
+
 
 @dataclass(frozen=True)
 class Chosen:
@@ -104,60 +132,34 @@ class Chosen:
     ----------
     c : float
         Of steps with the same run, the largest.
-    run : list of Leading
-        One per checkpoint.
+    run : list of Checkpoint
+        One per mark.
     averages : dict
         The average suboptimality on validation for every exponent; for a run that was given up,
         what it had come to by then.
     """
 
     c: float
-    run: list[Leading]
+    run: list[Checkpoint]
     averages: dict[int, float]
 
 
-def weighted_pca(
-    rows: NDArray[np.float64],
-    marks: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    count: int,
-) -> SmallSteps:
-    """Return `count` leading directions of S(t) = sum_s w_s x_s x_s' at every mark.
-
-    Its rank, for the estimated runtime, is that of rows in general position.
-    """
-    d = rows.shape[1]
-    varying = int((np.abs(rows).max(axis=0) > 0).sum())
-    costs = np.cumsum(np.minimum(np.arange(1, len(rows) + 1), varying).astype(float) ** 2)
-    total, seen, run, largest = np.zeros((d, d)), 0, [], 0.0
-    for mark in marks:
-        part = rows[seen:mark]
-        total += (part * weights[seen:mark, None]).T @ part
-        seen = int(mark)
-        values, vectors = scipy.linalg.eigh(total, subset_by_index=[d - count, d - 1])
-        largest = float(values[-1])
-        run.append(Leading(vectors[:, ::-1].T.copy(), costs[mark - 1], False))
-    return SmallSteps(run, float(np.trace(total)), largest)
-
-
 def choose(name: str, k: int, training: Training) -> Chosen:
-    """Run an algorithm of `onepass.paper.trajectory` with all steps."""
+    """Run an algorithm with all steps."""
     validation, shared = training.validation, training.small_steps
     weights = run_weights(training.marks)
     small = [e for e in EXPONENTS if shared.covers(2.0**e, k)]
     tried = [e for e in EXPONENTS if not (name in SAME_RUN and e in small[:-1])]
 
-    def run(exponent: int) -> Iterator[Leading]:
+    def run(exponent: int) -> Iterator[Checkpoint]:
         if name in SAME_DIRECTIONS and exponent in small:
             return iter(shared.run)
-        return leading(name, k, InverseSqrt(2.0**exponent), training)
+        return training.run(name, k, InverseSqrt(2.0**exponent))
 
     def rehearse(exponent: int) -> float:
         first = itertools.islice(run(exponent), len(weights) // REHEARSAL)
-        return sum(
-            weight * validation.suboptimality(at.directions[:k], k)
-            for at, weight in zip(first, weights, strict=False)
-        )
+        pairs = zip(first, weights, strict=False)
+        return sum(weight * validation.suboptimality(at, k) for at, weight in pairs)
 
     best, found = np.inf, Chosen(np.nan, [], {})
     averages: dict[int, float] = {}
@@ -165,7 +167,7 @@ def choose(name: str, k: int, training: Training) -> Chosen:
         total, parts = 0.0, []
         for at, weight in zip(run(exponent), weights, strict=True):
             parts.append(at)
-            total += weight * validation.suboptimality(at.directions[:k], k)
+            total += weight * validation.suboptimality(at, k)
             if total > best:
                 break
         averages[exponent] = float(total)
@@ -174,17 +176,3 @@ def choose(name: str, k: int, training: Training) -> Chosen:
     if name in SAME_RUN and small:
         averages.update(dict.fromkeys(small, averages[small[-1]]))
     return found
-
-
-def leading(name: str, k: int, schedule: Schedule, training: Training) -> Iterator[Leading]:
-    """Yield the k leading directions of a run at every mark."""
-    run = trajectory(
-        make_rule(name, k, training.rows.shape[1], training.seed),
-        training.rows,
-        schedule,
-        training.marks,
-        averaging=name.endswith(AVERAGED),
-        rank_limit=RANK_LIMIT + 4 * k,
-    )
-    for at in run:
-        yield Leading(at.iterate.top(k).copy(), at.cost, at.limited)

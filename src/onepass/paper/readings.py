@@ -28,9 +28,9 @@ class Reading:
     label: str
 
 
-# Section 4 draws e_i "with probability sqrt(Sigma_ii)", which does not sum to one; normalised, it is
-# proportional to tau^(-i/2). A later file of the first author draws with tau^-i, and this is what
-# gives the rank of about 15 that the text reports.
+# Section 4 draws e_i "with probability sqrt(Sigma_ii)", which does not sum to one. Normalised, it
+# is proportional to tau^(-i/2). A later file of the first author draws with tau^-i, and this is
+# what gives the rank of about 15 that the text reports.
 STEEP = Reading("steep", "p ~ tau^-i", r"$p_i \propto \tau^{-i}$ (main reading)")
 FLAT = Reading("flat", "p ~ tau^(-i/2)", r"$p_i \propto \tau^{-i/2}$ (the text)")
 ORTHOGONAL = (STEEP, FLAT)

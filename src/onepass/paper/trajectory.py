@@ -79,9 +79,7 @@ def checkpoints(first: int, last: int, count: int) -> NDArray[np.int64]:
     return np.unique(np.rint(np.concatenate([logarithmic, linear])).astype(np.int64))
 
 
-def average_over_run(
-    marks: NDArray[np.int64], curves: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def average_over_run(marks: NDArray[np.int64], curves: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the average over rows of curves (..., s) that are known at the marks (s,)."""
     return curves @ run_weights(marks)
 
