@@ -23,17 +23,9 @@ NORMAL_95 = 1.96  # standard errors to each side
 
 @dataclass(frozen=True)
 class Quantity:
-    """A measured number.
+    """A measured number and the interval that it varies in."""
 
-    Attributes
-    ----------
-    what : str
-        What it was measured for, such as "k=4".
-    value, low, high : float
-        The number and the ends of its interval.
-    """
-
-    what: str
+    what: str  # what it was measured for, such as "k=4"
     value: float
     low: float
     high: float
@@ -47,11 +39,11 @@ class Quantity:
     def text(self, form: str) -> str:
         """Return the number with its interval, in a format of `format`."""
         low, value, high = (format(number, form) for number in (self.low, self.value, self.high))
-        return value if low == high else f"{value} ({low} to {high})"
+        return value if low == high else f"{value} [{low}, {high}]"
 
 
 Values = Sequence[float] | NDArray[Any]  # one per split or run
-Quantities = dict[tuple[str, str], list[Quantity]]  # by the name of the claim and the reading
+Measured = dict[str, list[Quantity]]  # by the name of the claim
 
 
 def exact(value: float, what: str = "") -> Quantity:
@@ -61,7 +53,7 @@ def exact(value: float, what: str = "") -> Quantity:
 
 def across(values: Values, what: str = "") -> Quantity:
     """Return the mean over splits or runs, one standard deviation to each side."""
-    mean, deviation = float(np.mean(values)), float(np.std(values))
+    mean, deviation = float(np.mean(values)), float(np.std(values, ddof=1))
     return Quantity(what, mean, mean - deviation, mean + deviation)
 
 
@@ -74,7 +66,7 @@ def ratio(over: Values, under: Values, what: str = "") -> Quantity:
 def expectation(values: Values, what: str = "") -> Quantity:
     """Return the mean over independent runs with the 95% interval of the expected value."""
     mean = float(np.mean(values))
-    error = NORMAL_95 * float(np.std(values)) / np.sqrt(np.size(values))
+    error = NORMAL_95 * float(np.std(values, ddof=1)) / np.sqrt(np.size(values))
     return Quantity(what, mean, mean - error, mean + error)
 
 

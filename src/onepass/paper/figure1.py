@@ -6,13 +6,14 @@ stays can be followed exactly.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
-from onepass.paper.claims import Quantities, across, exact
-from onepass.paper.part import Part
+from onepass.paper.claims import Measured, across, exact
+from onepass.paper.part import Part, Scope
 from onepass.paper.readings import ORTHOGONAL, TAU, D, orthogonal
 from onepass.paper.runs import Arrays, Run, seed_of
 from onepass.paper.trajectory import checkpoints, make_rule, trajectory
@@ -54,47 +55,36 @@ def follow(seed: int, reading: str, rows: int) -> Arrays:
     return {"ranks": ranks, "shown": shown, "spectrum": spectrum, "stays": np.array(stays)}
 
 
-def make_runs(rows: int, sequences: int, seed: int) -> list[Run]:
+def make_runs(scope: Scope) -> list[Run]:
     """Return the runs of both readings."""
-    return [
-        Run(
-            f"figure1-{reading.key}-{i}",
-            follow,
-            {"seed": seed_of(seed, "figure 1", i), "reading": reading.key, "rows": rows},
-            expected_seconds=rows * ROW_SECONDS,
-        )
-        for reading in ORTHOGONAL
-        for i in range(sequences)
-    ]
+    rows, runs = scope.figure1_rows, []
+    for reading, i in itertools.product(ORTHOGONAL, range(scope.figure1_sequences)):
+        seed = seed_of(scope.seed, "figure 1", i)
+        settings = {"seed": seed, "reading": reading.key, "rows": rows}
+        name, seconds = f"figure1-{reading.key}-{i}", rows * ROW_SECONDS
+        runs.append(Run(name, follow, settings, expected_seconds=seconds))
+    return runs
 
 
-def report(results: Mapping[str, Arrays], sequences: int, out: Path) -> Part:
+def report(results: Mapping[str, Arrays], scope: Scope, out: Path) -> Part:
     """Draw the figure and measure what Section 4 says about it."""
-    runs = {
-        reading.key: [results[f"figure1-{reading.key}-{i}"] for i in range(sequences)]
-        for reading in ORTHOGONAL
-    }
+    count = scope.figure1_sequences
+    runs = {r.key: [results[f"figure1-{r.key}-{i}"] for i in range(count)] for r in ORTHOGONAL}
     draw({key: found[0] for key, found in runs.items()}, out)
-    quantities: Quantities = {}
-    for reading in ORTHOGONAL:
-        for name, values in measure(runs[reading.key]).items():
-            quantities[name, reading.name] = [
-                exact(max(values)) if name == "increase" else across(values)
-            ]
-    rows = len(runs[ORTHOGONAL[0].key][0]["ranks"])
-    return Part("figure1", quantities, {"d": D, "tau": TAU, "rows": rows, "count": sequences})
+    facts = {"d": D, "tau": TAU, "rows": scope.figure1_rows, "count": count}
+    return Part("figure1", {r.name: measure(runs[r.key]) for r in ORTHOGONAL}, facts)
 
 
-def measure(runs: list[Arrays]) -> dict[str, list[float]]:
-    """Return what the claims are about, one number per run."""
-    medians = [float(np.median(run["ranks"][len(run["ranks"]) // 10 :])) for run in runs]
+def measure(runs: list[Arrays]) -> Measured:
+    """Return what the claims are about; the trace has long been full where ranks are read."""
+    medians = np.array([np.median(run["ranks"][len(run["ranks"]) // 10 :]) for run in runs])
     extras = [run["spectrum"][len(run["spectrum"]) // 2 :, K:] for run in runs]
     return {
-        "rank 15": medians,
-        "low rank": [median / D for median in medians],
-        "increase": [np.diff(run["ranks"], prepend=0).max() for run in runs],
-        "small": [(values[values > 0] < SMALL).mean() for values in extras],
-        "handful": [float(np.median(run["stays"])) for run in runs],
+        "rank 15": [across(medians)],
+        "low rank": [across(medians / D)],
+        "increase": [exact(max(np.diff(run["ranks"], prepend=0).max() for run in runs))],
+        "small": [across([(values[values > 0] < SMALL).mean() for values in extras])],
+        "handful": [across([np.median(run["stays"]) for run in runs])],
     }
 
 

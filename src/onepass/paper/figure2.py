@@ -5,15 +5,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.paper.claims import Quantities, Quantity, expectation, ratio_of_means, share
-from onepass.paper.part import Part, draw_panels
+from onepass.paper.claims import Measured, Quantity, expectation, ratio_of_means, share
+from onepass.paper.part import Curve, Part, Scope, draw_panels
 from onepass.paper.readings import ORTHOGONAL, TAU, D, orthogonal
 from onepass.paper.runs import Arrays, Run, seed_of
-from onepass.paper.trajectory import WIDER, average_over_run, checkpoints, make_rule, trajectory
+from onepass.paper.trajectory import WIDER, checkpoints, make_rule, run_weights, trajectory
 from onepass.report.page import Table
 from onepass.schedules import AdaGradNorm
 from onepass.sources.synthetic import Toy
@@ -80,59 +81,52 @@ def toy_ends(seed: int, rows: int, sequences: int) -> Arrays:
     return wrong
 
 
-def make_runs(rows: int, sequences: int, seed: int) -> list[Run]:
-    """Return the runs of both readings and all k, some sequences each."""
-    runs = []
-    for start in range(0, sequences, SEQUENCES_PER_RUN):
+def make_runs(scope: Scope) -> list[Run]:
+    """Return the toy, and the runs of both readings and all k, some sequences each."""
+    rows, sequences = scope.toy_rows, scope.toy_sequences
+    seed = seed_of(scope.seed, "toy")
+    settings: dict[str, Any] = {"seed": seed, "rows": rows, "sequences": sequences}
+    runs = [Run("toy", toy_ends, settings, expected_seconds=sequences * TOY_SECONDS)]
+    rows, sequences = scope.figure2_rows, scope.figure2_sequences
+    for start, reading, k in itertools.product(starts(scope), ORTHOGONAL, KS):
         count = min(SEQUENCES_PER_RUN, sequences - start)
-        for reading, k in itertools.product(ORTHOGONAL, KS):
-            settings = {
-                "seed": seed_of(seed, "figure 2", reading.key, start),
-                "reading": reading.key,
-                "k": k,
-                "rows": rows,
-                "sequences": count,
-            }
-            name, seconds = f"figure2-{reading.key}-k{k}-{start}", rows * count * ROW_SECONDS[k]
-            runs.append(Run(name, compare, settings, expected_seconds=seconds))
+        settings = {
+            "seed": seed_of(scope.seed, "figure 2", reading.key, start),
+            "reading": reading.key,
+            "k": k,
+            "rows": rows,
+            "sequences": count,
+        }
+        name, seconds = f"figure2-{reading.key}-k{k}-{start}", rows * count * ROW_SECONDS[k]
+        runs.append(Run(name, compare, settings, expected_seconds=seconds))
     return runs
 
 
-def make_toy_run(rows: int, sequences: int, seed: int) -> Run:
-    """Return the run of the toy."""
-    settings = {"seed": seed_of(seed, "toy"), "rows": rows, "sequences": sequences}
-    return Run("toy", toy_ends, settings, expected_seconds=sequences * TOY_SECONDS)
+def starts(scope: Scope) -> range:
+    """Return the first sequence of each run."""
+    return range(0, scope.figure2_sequences, SEQUENCES_PER_RUN)
 
 
-def report(results: Mapping[str, Arrays], sequences: int, out: Path) -> Part:
+def report(results: Mapping[str, Arrays], scope: Scope, out: Path) -> Part:
     """Draw the figure and measure what Section 5.2 says about it."""
     curves = {}
     for reading, k in itertools.product(ORTHOGONAL, KS):
-        starts = range(0, sequences, SEQUENCES_PER_RUN)
-        parts = [results[f"figure2-{reading.key}-k{k}-{start}"] for start in starts]
+        parts = [results[f"figure2-{reading.key}-k{k}-{start}"] for start in starts(scope)]
         stacked = {name: np.vstack([part[name] for part in parts]) for name in (*ALGORITHMS, "ERM")}
         curves[reading.key, k] = {"marks": parts[0]["marks"], **stacked}
-    rows = int(parts[0]["marks"][-1])
-    toy = results["toy"]
-    quantities: Quantities = {
-        ("toy incremental", "toy"): [share(toy["Incremental"])],
-        ("toy capped", "toy"): [share(toy["Capped MSG"])],
-    }
-    for reading in ORTHOGONAL:
-        for name, values in measure({k: curves[reading.key, k] for k in KS}).items():
-            quantities[name, reading.name] = values
     draw(curves, out)
-    facts = {
-        "d": D,
-        "tau": TAU,
-        "rows": rows,
-        "count": sequences,
-        "toy_count": len(toy["Incremental"]),
+    toy, rows = results["toy"], scope.figure2_rows
+    measured = {r.name: measure({k: curves[r.key, k] for k in KS}) for r in ORTHOGONAL}
+    measured["toy"] = {
+        "toy incremental": [share(toy["Incremental"])],
+        "toy capped": [share(toy["Capped MSG"])],
     }
-    return Part("figure2", quantities, facts, [tabulate(curves, (rows // 10, rows))])
+    facts = {"d": D, "tau": TAU, "rows": rows, "count": scope.figure2_sequences}
+    facts["toy_count"] = scope.toy_sequences
+    return Part("figure2", measured, facts, [tabulate(curves, (rows // 10, rows))])
 
 
-def measure(runs: Mapping[int, Arrays]) -> dict[str, list[Quantity]]:
+def measure(runs: Mapping[int, Arrays]) -> Measured:
     """Return what the claims are about, from runs by k."""
 
     def shares(what: Flags, *names: str, ks: Sequence[int] = KS) -> list[Quantity]:
@@ -187,7 +181,7 @@ def plateaued(run: Arrays, name: str) -> NDArray[np.bool_]:
 
 def average(run: Arrays, name: str) -> NDArray[np.float64]:
     """Return the average suboptimality over each run."""
-    return average_over_run(run["marks"], run[name])
+    return run[name] @ run_weights(run["marks"])
 
 
 def tabulate(curves: Curves, lengths: Sequence[int]) -> Table:
@@ -212,14 +206,10 @@ def tabulate(curves: Curves, lengths: Sequence[int]) -> Table:
 
 def draw(curves: Curves, out: Path) -> None:
     """Draw one sequence, and the mean of all."""
+    for stem, chosen in (("figure2", slice(1)), ("figure2-mean", slice(None))):
 
-    def one(reading: str, k: int, name: str) -> tuple[NDArray, NDArray]:
-        run = curves[reading, k]
-        return run["marks"], np.maximum(run[name][0], FLOOR)
+        def curve(reading: str, k: int, name: str, chosen: slice = chosen) -> Curve:
+            run = curves[reading, k]
+            return run["marks"], np.maximum(run[name][chosen].mean(axis=0), FLOOR)
 
-    def mean(reading: str, k: int, name: str) -> tuple[NDArray, NDArray]:
-        run = curves[reading, k]
-        return run["marks"], np.maximum(run[name].mean(axis=0), FLOOR)
-
-    for stem, curve in (("figure2", one), ("figure2-mean", mean)):
         draw_panels(out / stem, ORTHOGONAL, KS, ALGORITHMS, curve, "Iterations", "Suboptimality")

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.paper.claims import Quantities, Quantity, across, exact, ratio
+from onepass.paper.claims import Measured, Quantity, across, exact, ratio
 from onepass.paper.grid import (
     EXPONENTS,
     RANK_LIMIT,
@@ -20,10 +20,10 @@ from onepass.paper.grid import (
     weighted_pca,
 )
 from onepass.paper.mnist import Scaling, split
-from onepass.paper.part import Part, draw_panels
+from onepass.paper.part import Curve, Part, Scope, draw_panels
 from onepass.paper.readings import MNIST
 from onepass.paper.runs import Arrays, Run, seed_of
-from onepass.paper.trajectory import AVERAGED, WIDER, average_over_run, checkpoints
+from onepass.paper.trajectory import AVERAGED, WIDER, checkpoints, run_weights
 from onepass.report.page import Table
 from onepass.schedules import Constant
 from onepass.threads import one_thread
@@ -84,22 +84,21 @@ def one_split(
     return result
 
 
-def make_runs(
-    images: NDArray[np.uint8], train_rows: int, marks_count: int, splits: int, seed: int
-) -> list[Run]:
+def make_runs(scope: Scope) -> list[Run]:
     """Return a run per split and reading; the splits are the same for all readings."""
-    data = hashlib.sha256(images.tobytes()).hexdigest()
+    assert scope.images is not None
+    data = hashlib.sha256(scope.images.tobytes()).hexdigest()
     runs = []
-    for i, reading in itertools.product(range(splits), MNIST):
+    for i, reading in itertools.product(range(scope.splits), MNIST):
         settings = {
-            "seed": seed_of(seed, "figure 3", i),
+            "seed": seed_of(scope.seed, "figure 3", i),
             "reading": reading.key,
-            "train_rows": train_rows,
-            "marks_count": marks_count,
+            "train_rows": scope.train_rows,
+            "marks_count": scope.marks,
             "data": data,
         }
-        name, seconds = f"figure3-{reading.key}-{i}", train_rows * ROW_SECONDS
-        runs.append(Run(name, one_split, settings, {"images": images}, seconds))
+        name, seconds = f"figure3-{reading.key}-{i}", scope.train_rows * ROW_SECONDS
+        runs.append(Run(name, one_split, settings, {"images": scope.images}, seconds))
     return runs
 
 
@@ -115,7 +114,7 @@ class Splits:
 
     def average(self, name: str, k: int) -> NDArray[np.float64]:
         """Return the average suboptimality over the run."""
-        return average_over_run(self.marks, self.curves(name, k, "suboptimality"))
+        return self.curves(name, k, "suboptimality") @ run_weights(self.marks)
 
     def cost(self, name: str, k: int) -> NDArray[np.float64]:
         """Return the estimated runtime of a pass, per row: the mean square of k_t'."""
@@ -152,32 +151,26 @@ class Splits:
         return found
 
 
-def report(
-    results: Mapping[str, Arrays], images: NDArray[np.uint8], splits: int, out: Path
-) -> Part:
+def report(results: Mapping[str, Arrays], scope: Scope, out: Path) -> Part:
     """Draw the figure and measure what Section 6 says about it."""
-    found = {
-        reading.key: Splits([results[f"figure3-{reading.key}-{i}"] for i in range(splits)])
-        for reading in MNIST
-    }
-    draw(found, out)
-    quantities: Quantities = {}
+    assert scope.images is not None
+    found, measured, lines = {}, {}, []
     for reading in MNIST:
-        second, fourth = Scaling.of(images, reading.key).norm_moments(images)
-        quantities["unit norm", reading.name] = [exact(second)]
-        quantities["fourth moment", reading.name] = [exact(fourth)]
-        for name, values in measure(found[reading.key]).items():
-            quantities[name, reading.name] = values
+        parts = [results[f"figure3-{reading.key}-{i}"] for i in range(scope.splits)]
+        found[reading.key] = splits = Splits(parts)
+        second, fourth = Scaling.of(scope.images, reading.key).norm_moments(scope.images)
+        norms = {"unit norm": [exact(second)], "fourth moment": [exact(fourth)]}
+        measured[reading.name] = {**norms, **measure(splits)}
+        lines += [[reading.name, *line] for line in splits.lines()]
+    draw(found, out)
     columns = ["Average suboptimality", "At the end", "RMS rank", "c chosen"]
-    lines = [[r.name, *line] for r in MNIST for line in found[r.key].lines()]
     table = Table(["Reading", "k", "Algorithm", *columns], lines)
-    rows = int(found[MNIST[0].key].marks[-1])
-    return Part(
-        "figure3", quantities, {"rows": rows, "count": splits, "rank_limit": RANK_LIMIT}, [table]
-    )
+    rows = int(splits.marks[-1])
+    facts = {"rows": rows, "count": scope.splits, "rank_limit": RANK_LIMIT}
+    return Part("figure3", measured, facts, [table])
 
 
-def measure(found: Splits) -> dict[str, list[Quantity]]:
+def measure(found: Splits) -> Measured:
     """Return what the claims about the curves are about."""
 
     def ratios(what: Measure, over: str, under: str, ks: Sequence[int] = KS) -> list[Quantity]:
@@ -215,14 +208,13 @@ def measure(found: Splits) -> dict[str, list[Quantity]]:
 def draw(found: Mapping[str, Splits], out: Path) -> None:
     """Draw the mean over splits against iterations and against estimated runtime."""
 
-    def mean(reading: str, k: int, name: str, what: str) -> NDArray[np.float64]:
-        return found[reading].curves(name, k, what).mean(axis=0)
+    def by_row(reading: str, k: int, name: str) -> Curve:
+        splits = found[reading]
+        return splits.marks, splits.curves(name, k, "suboptimality").mean(axis=0)
 
-    def by_row(reading: str, k: int, name: str) -> tuple[NDArray, NDArray]:
-        return found[reading].marks, mean(reading, k, name, "suboptimality")
-
-    def by_cost(reading: str, k: int, name: str) -> tuple[NDArray, NDArray]:
-        return mean(reading, k, name, "cost"), mean(reading, k, name, "suboptimality")
+    def by_cost(reading: str, k: int, name: str) -> Curve:
+        cost = found[reading].curves(name, k, "cost").mean(axis=0)
+        return cost, by_row(reading, k, name)[1]
 
     up = "Relative suboptimality"
     draw_panels(out / "figure3", MNIST, KS, (*PAPER, "ERM"), by_row, "Iterations", up)

@@ -72,27 +72,13 @@ class SmallSteps:
 
 @dataclass(frozen=True)
 class Training:
-    """What every algorithm is run on.
+    """What every algorithm is run on."""
 
-    Attributes
-    ----------
-    rows : ndarray of shape (T, d)
-        The training rows.
-    marks : ndarray of shape (s,)
-        The numbers of rows at which suboptimality is measured.
-    validation : HeldOut
-        What the step is chosen by.
-    small_steps : SmallSteps
-        The run that small steps share.
-    seed : int
-        For where the algorithms start that move a basis.
-    """
-
-    rows: NDArray[np.float64]
-    marks: NDArray[np.int64]
-    validation: HeldOut
+    rows: NDArray[np.float64]  # (T, d)
+    marks: NDArray[np.int64]  # (s,): after how many rows suboptimality is measured
+    validation: HeldOut  # what the step is chosen by
     small_steps: SmallSteps
-    seed: int
+    seed: int  # for where the algorithms start that move a basis
 
     def run(self, name: str, k: int, schedule: Schedule) -> Iterator[Checkpoint]:
         """Run an algorithm, one of `onepass.paper.trajectory.RULES` or averaged."""
@@ -128,19 +114,12 @@ def weighted_pca(
 class Chosen:
     """The best step of an algorithm and its run.
 
-    Attributes
-    ----------
-    c : float
-        Of steps with the same run, the largest.
-    run : list of Checkpoint
-        One per mark.
-    averages : dict
-        The average suboptimality on validation for every exponent; for a run that was given up,
-        what it had come to by then.
+    The average suboptimality on validation is given for every exponent; for a run that was given
+    up, what it had come to by then.
     """
 
-    c: float
-    run: list[Checkpoint]
+    c: float  # of steps with the same run, the largest
+    run: list[Checkpoint]  # one per mark
     averages: dict[int, float]
 
 

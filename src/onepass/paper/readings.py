@@ -11,21 +11,11 @@ D, TAU = 32, 1.1  # of the orthogonal distribution
 
 @dataclass(frozen=True)
 class Reading:
-    """One way to read the text.
+    """One way to read the text."""
 
-    Attributes
-    ----------
-    key : str
-        In names of files.
-    name : str
-        In tables and in ``claims.json``.
-    label : str
-        Above a column of a figure.
-    """
-
-    key: str
-    name: str
-    label: str
+    key: str  # in names of files
+    name: str  # in tables and in ``claims.json``
+    label: str  # above a column of a figure
 
 
 # Section 4 draws e_i "with probability sqrt(Sigma_ii)", which does not sum to one. Normalised, it

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import sys
 import time
 import zipfile
@@ -11,13 +12,16 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import onepass
 from onepass.model_file import replacing
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 Arrays = dict[str, NDArray]
 
@@ -26,25 +30,14 @@ Arrays = dict[str, NDArray]
 class Run:
     """A piece of work: a function of settings, and of data that the settings identify.
 
-    Attributes
-    ----------
-    name : str
-        The file it is kept under.
-    function : callable
-        Returns named arrays. It must be importable, as other processes call it.
-    settings : mapping
-        Keyword arguments that JSON can hold. A kept run is used again only if they are the same.
-    data : mapping
-        More keyword arguments, such as arrays.
-    expected_seconds : float
-        Roughly how long it takes, for the time left.
+    A kept run is used again only if function and settings are the same.
     """
 
-    name: str
-    function: Callable[..., Arrays]
-    settings: Mapping[str, Any]
-    data: Mapping[str, Any] = field(default_factory=dict)
-    expected_seconds: float = 1.0
+    name: str  # of the file it is kept in
+    function: Callable[..., Arrays]  # importable, as other processes call it
+    settings: Mapping[str, Any]  # keyword arguments that JSON can hold
+    data: Mapping[str, Any] = field(default_factory=dict)  # more of them, such as arrays
+    expected_seconds: float = 1.0  # roughly, for the time left
 
     def stamp(self) -> str:
         """Return what identifies the run: the function and its settings."""
@@ -55,16 +48,8 @@ class Run:
 def complete(runs: Sequence[Run], folder: Path, jobs: int) -> dict[str, Arrays]:
     """Return the results of all runs by name; those that are kept in the folder are read.
 
-    With each result come `cpu_seconds` and the `version` of onepass that computed it.
-
-    Parameters
-    ----------
-    runs : sequence of Run
-        With different names.
-    folder : Path
-        Each result is written there as soon as it is there, whole or not at all.
-    jobs : int
-        The number of processes.
+    Others are done by as many processes as there are jobs, and kept as soon as they are done, whole
+    or not at all. With each result come `cpu_seconds` and the `version` of onepass that did it.
     """
     folder.mkdir(parents=True, exist_ok=True)
     results = {run.name: arrays for run in runs if (arrays := kept(run, folder)) is not None}
@@ -72,12 +57,32 @@ def complete(runs: Sequence[Run], folder: Path, jobs: int) -> dict[str, Arrays]:
     if missing:
         from joblib import Parallel, delayed
 
-        with Progress(missing, jobs) as progress:
+        expected = {run.name: run.expected_seconds for run in runs}
+        with progress_bar() as bar:
+            task = bar.add_task("onepass paper", total=sum(expected.values()))
+            bar.advance(task, sum(expected[name] for name in results))  # starts the clock, too
             work = Parallel(n_jobs=min(jobs, len(missing)), return_as="generator_unordered")
             for name, arrays in work(delayed(execute)(run, folder) for run in missing):
                 results[name] = arrays
-                progress.advance(name)
+                bar.advance(task, expected[name])
     return results
+
+
+def progress_bar() -> Progress:
+    """Return a bar with the time left, on standard error if that is a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeRemainingColumn
+
+    return Progress(
+        "{task.description}",
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+        "left",
+        console=Console(stderr=True),
+        disable=not sys.stderr.isatty(),
+        speed_estimate_period=math.inf,  # runs take minutes: remember them all
+    )
 
 
 def execute(run: Run, folder: Path) -> tuple[str, Arrays]:
@@ -108,49 +113,3 @@ def seed_of(*parts: Any) -> int:
     """Return a seed that depends on all of the parts and on nothing else."""
     digest = hashlib.sha256(json.dumps(parts).encode()).digest()
     return int.from_bytes(digest[:4], "big")
-
-
-class Progress:
-    """A bar with the time left, on standard error if that is a terminal.
-
-    Runs take from a second to minutes: time is divided by what they are expected to take, and the
-    expectation is corrected by what those that are done did take.
-    """
-
-    def __init__(self, runs: Sequence[Run], jobs: int) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn
-        from rich.progress import Progress as Bar
-
-        self._expected = {run.name: run.expected_seconds for run in runs}
-        self._jobs, self._start, self._done = jobs, time.monotonic(), 0.0
-        self._bar = Bar(
-            "onepass paper",
-            BarColumn(),
-            "{task.percentage:.0f}%",
-            "{task.fields[left]} left",
-            "(done: {task.fields[last]})",
-            console=Console(stderr=True),
-            disable=not sys.stderr.isatty(),
-        )
-        total = sum(self._expected.values())
-        self._task = self._bar.add_task("", total=total, left=self.left(), last="nothing yet")
-
-    def left(self) -> str:
-        """Say how long the rest will take."""
-        rest = sum(self._expected.values()) - self._done
-        rate = (time.monotonic() - self._start) / self._done if self._done else 1 / self._jobs
-        seconds = rest * rate
-        return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
-
-    def advance(self, name: str) -> None:
-        """Count a run that is done."""
-        self._done += self._expected[name]
-        self._bar.update(self._task, completed=self._done, left=self.left(), last=name)
-
-    def __enter__(self) -> Progress:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._bar.stop()

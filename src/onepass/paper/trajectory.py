@@ -52,24 +52,12 @@ def make_rule(name: str, k: int, d: int, seed: int = 0) -> Rule:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A run after some of its rows.
-
-    Attributes
-    ----------
-    rows : int
-        How many.
-    iterate : Subspace
-        The iterate M after them or, if asked for, the average of the iterates.
-    cost : float
-        The paper's estimate of the runtime, the sum of (k_s')^2.
-    limited : bool
-        Whether the rank was ever cut.
-    """
+    """A run after some of its rows."""
 
     rows: int
-    iterate: Subspace
-    cost: float
-    limited: bool
+    iterate: Subspace  # M or, if asked for, the average of all M
+    cost: float  # the paper's estimate of the runtime, the sum of (k_s')^2
+    limited: bool  # whether the rank was ever cut
 
 
 def checkpoints(first: int, last: int, count: int) -> NDArray[np.int64]:
@@ -77,11 +65,6 @@ def checkpoints(first: int, last: int, count: int) -> NDArray[np.int64]:
     logarithmic = np.geomspace(first, last, count - count // 3)
     linear = np.linspace(first, last, count // 3 + 1)[1:]
     return np.unique(np.rint(np.concatenate([logarithmic, linear])).astype(np.int64))
-
-
-def average_over_run(marks: NDArray[np.int64], curves: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the average over rows of curves (..., s) that are known at the marks (s,)."""
-    return curves @ run_weights(marks)
 
 
 def run_weights(marks: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -99,25 +82,11 @@ def trajectory(
     rank_limit: int | None = None,
     chunk_rows: int = CHUNK_ROWS,
 ) -> Iterator[Checkpoint]:
-    """Run a rule over rows and yield a `Checkpoint` at each mark.
+    """Run a rule over rows (T, d) and yield a `Checkpoint` after each number of rows in `marks`.
 
-    Parameters
-    ----------
-    rule : Rule
-        The algorithm.
-    rows : ndarray of shape (T, d)
-        The stream.
-    schedule : Schedule
-        The step sizes.
-    marks : iterable of int
-        Increasing numbers of rows. Chunks end there; that changes the iterates by rounding only.
-    averaging : bool
-        Whether to average the iterates held before each row.
-    rank_limit : int, optional
-        Between chunks only so many directions are kept, those of the largest weights. A run that
-        never gets there is exact; one that does says so.
-    chunk_rows : int
-        Rows between two readings of the rank.
+    With `rank_limit` only so many directions are kept between chunks, those of the largest
+    weights. A run that never gets there is exact; one that does says so. The rank is read every
+    `chunk_rows` rows, and at marks; that changes the iterates by rounding only.
     """
     d = rows.shape[1]
     average = Average(d, min(d, 2 * rule.k + 16), rows.dtype) if averaging else None
