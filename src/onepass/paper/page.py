@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +32,11 @@ def lead(document: Mapping[str, Any]) -> str:
 def sections(document: Mapping[str, Any], pictures: Path) -> list[Section]:
     """Return the sections of a page whose pictures are in a folder."""
     said, claims = words(), document["claims"]
+    entries = {(entry["name"], entry["reading"]): entry for entry in claims}
     found = []
     for group in said["findings"]:
-        texts = [f["text"] for f in group["finding"] if established(f["premises"], claims)]
-        if texts:
-            found.append(Section(group["title"], texts))
+        texts = [text for finding in group["finding"] if (text := conclude(finding, entries))]
+        found += [Section(group["title"], texts)] if texts else []
     found.append(Section("How to read the tables", [said["verdicts"]]))
     for name, part in document["parts"].items():
         texts = said[name]
@@ -47,21 +47,22 @@ def sections(document: Mapping[str, Any], pictures: Path) -> list[Section]:
         tables = claim_tables([entry for entry in claims if entry["part"] == name])
         tables += [Table(**table) for table in part["tables"]]
         text = texts["text"].format(**part["facts"])
-        found.append(Section(texts["title"], [text], shown, tables))
+        found.append(Section(texts["title"], text.split("\n\n"), shown, tables))
     return found
 
 
-def established(premises: Iterable[Sequence[str]], claims: Iterable[Mapping[str, Any]]) -> bool:
-    """Return whether claims have the verdicts that a finding rests on.
+def conclude(finding: Mapping[str, Any], entries: Mapping[tuple[str, str], Any]) -> str:
+    """Return the text of a finding, or nothing where the run did not establish it.
 
-    A premise is the name of a claim, a verdict, and the readings that it must have it under.
+    A premise is the name of a claim, a verdict, and the readings that it must have it under. The
+    braces in the text are filled with the numbers of the claims that are cited.
     """
-    verdicts = {(entry["name"], entry["reading"]): entry["verdict"] for entry in claims}
-    return all(
-        verdicts.get((name, reading)) == verdict
-        for name, verdict, *readings in premises
-        for reading in readings
-    )
+    for name, verdict, *readings in finding["premises"]:
+        if any(entries.get((name, r), {}).get("verdict") != verdict for r in readings):
+            return ""
+    cited = [entries[name, reading]["measured"] for name, reading in finding.get("cites", [])]
+    numbers = [", ".join(each["text"].split(" [")[0] for each in cite) for cite in cited]
+    return finding["text"].format(*numbers)
 
 
 def claim_tables(entries: Iterable[Mapping[str, Any]]) -> list[Table]:
