@@ -5,12 +5,26 @@ export OPENBLAS_NUM_THREADS ?= 1
 
 .PHONY: help
 help:  ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
-.venv/ready: pyproject.toml
+CORE := $(wildcard src/onepass/_core/*.hpp src/onepass/_core/*.cpp) CMakeLists.txt
+
+.venv/ready: pyproject.toml $(CORE) build_backend/backend.py
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
 	@touch $@
+
+# Without an environment of its own `make core PYTHON=...` builds for any Python that has `.[build]`.
+CORE_PYTHON = $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))
+
+.PHONY: core
+core:  ## build the compiled part in place, in src/onepass
+	@mkdir -p build
+	$(CORE_PYTHON) -m cmake -S . -B build/core -G Ninja -Wno-dev \
+	  -DPython_EXECUTABLE=$$($(CORE_PYTHON) -c 'import sys; print(sys.executable)') \
+	  -DCMAKE_MAKE_PROGRAM=$$($(CORE_PYTHON) -c 'import ninja; print(ninja.BIN_DIR)')/ninja \
+	  -DCMAKE_LIBRARY_OUTPUT_DIRECTORY=$(CURDIR)/src/onepass > build/core.log 2>&1 || (cat build/core.log; false)
+	$(CORE_PYTHON) -m cmake --build build/core
 
 .PHONY: demo
 demo: .venv/ready  ## fit from a file in pieces, transform, score; under a minute
@@ -39,6 +53,14 @@ format: .venv/ready  ## format and mend what can be mended
 .PHONY: long
 long: .venv/ready  ## the tests that take minutes
 	$(BIN)/python -m pytest -n 2 -q -m long
+
+.PHONY: mutants
+mutants: .venv/ready  ## change the code by hand-written mutants; the tests must notice each
+	$(BIN)/python -m tests.mutants
+
+.PHONY: coverage
+coverage: .venv/ready  ## branch coverage of src/onepass by the fast tests
+	$(BIN)/python -m pytest -n 2 -q --cov=onepass --cov-branch --cov-report=term:skip-covered
 
 .PHONY: bench
 bench: .venv/ready  ## speed against other libraries

@@ -231,6 +231,13 @@ def run(
     return Outcome(last, np.mean(before, axis=0), batches, before)
 
 
+def scatter(rows: Array, weights: Array | None = None, *, center: bool) -> tuple[Array, Array]:
+    """Return mean (d,) and sum of squares (d, d) of weighted rows, about it or about zero."""
+    weights = np.ones(len(rows)) if weights is None else weights
+    mean = weights @ rows / weights.sum() if center else np.zeros(rows.shape[1])
+    return mean, (rows - mean).T @ (weights[:, None] * (rows - mean))
+
+
 def captured(outcome: Outcome, k: int) -> float:
     """The share of variance in the top k of each iterate, of the batch that it sees next."""
     inside = total = 0.0

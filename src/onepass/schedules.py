@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from math import sqrt
+from math import isfinite, sqrt
 from typing import ClassVar
 
 import numpy as np
@@ -19,10 +19,6 @@ class Schedule(ABC):
     """What every schedule can do."""
 
     needs_norms: ClassVar[bool] = True  # whether steps depend on the norms of the gradients
-
-    def over_norms(self, diameter: float) -> float | None:
-        """Return c where the steps are c / gradients, which can be worked out on the way."""
-        return None
 
     @abstractmethod
     def steps(
@@ -41,6 +37,12 @@ class Schedule(ABC):
         """
 
 
+def _check_positive(name: str, value: float) -> None:
+    """Refuse a step size that is not a positive number."""
+    if not (value > 0.0 and isfinite(value)):
+        raise ValueError(f"{name} must be a positive number, got {value!r}")
+
+
 @dataclass(frozen=True)
 class InverseSqrt(Schedule):
     """The paper's decreasing step, ``scale / sqrt(t)``.
@@ -54,6 +56,9 @@ class InverseSqrt(Schedule):
 
     needs_norms: ClassVar[bool] = False
     scale: float
+
+    def __post_init__(self) -> None:
+        _check_positive("scale", self.scale)
 
     def steps(
         self, number: NDArray[np.float64], gradients: NDArray[np.float64], diameter: float
@@ -74,6 +79,9 @@ class Constant(Schedule):
 
     needs_norms: ClassVar[bool] = False
     step: float
+
+    def __post_init__(self) -> None:
+        _check_positive("step", self.step)
 
     def steps(
         self, number: NDArray[np.float64], gradients: NDArray[np.float64], diameter: float
@@ -97,7 +105,11 @@ class AdaGradNorm(Schedule):
 
     scale: float = 1.0
 
-    def over_norms(self, diameter: float) -> float:
+    def __post_init__(self) -> None:
+        _check_positive("scale", self.scale)
+
+    def numerator(self, diameter: float) -> float:
+        """Return c of the steps c / sqrt(sum_s |g_s|^2)."""
         return self.scale * diameter / sqrt(2.0)
 
     def steps(
@@ -105,4 +117,4 @@ class AdaGradNorm(Schedule):
     ) -> NDArray[np.float64]:
         if not gradients[0] > 0:  # nothing seen: the step moves nothing
             gradients = np.where(gradients > 0, gradients, np.inf)
-        return self.over_norms(diameter) / gradients
+        return self.numerator(diameter) / gradients

@@ -1,4 +1,4 @@
-"""The one state that everything speaks."""
+"""The matrix that every algorithm keeps, and sums of such matrices."""
 
 from __future__ import annotations
 
@@ -7,18 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.kernels.symmetric import leading_eigenpairs
-
-SMALL = 64  # up to here LAPACK is quick enough, and spares six megabytes of machine code
-
 
 @dataclass(frozen=True)
 class Subspace:
     """A symmetric d x d matrix that is a multiple of the identity outside of a few directions.
 
-    It stands for ``M = basis.T @ diag(weights) @ basis + rest * (I - basis.T @ basis)`` and is
-    never formed. An iterate of the paper's algorithms, an average of iterates, the second moment
-    of the rows: all of them are a `Subspace`.
+    It stands for ``M = basis.T @ diag(weights) @ basis + rest * (I - basis.T @ basis)``, which is
+    never formed. Iterates of the paper's algorithms and their averages are of this kind.
 
     Parameters
     ----------
@@ -46,12 +41,8 @@ class Subspace:
 
     @classmethod
     def empty(cls, d: int, rest: float = 0.0, dtype: np.dtype | type = np.float64) -> Subspace:
-        """``rest * I`` in d dimensions: nothing learned yet."""
+        """Return ``rest * I`` in d dimensions."""
         return cls(np.zeros((0, d), dtype=dtype), np.zeros(0), rest)
-
-    def copy(self) -> Subspace:
-        """Return a copy with arrays of its own."""
-        return Subspace(self.basis.copy(), self.weights.copy(), self.rest)
 
     def scaled(self, factor: float) -> Subspace:
         """Return the matrix times a number."""
@@ -73,7 +64,7 @@ class Subspace:
         return float(self.weights.sum() + self.rest * (self.n_features - self.rank))
 
     def top(self, k: int) -> NDArray[np.floating]:
-        """Return the k basis rows with the largest weights, largest first, as a (k, d) array."""
+        """Return the k basis rows with the largest weights, largest first, shape (k, d)."""
         order = np.argsort(-self.weights, kind="stable")[:k]
         return self.basis[order]
 
@@ -87,32 +78,33 @@ class Subspace:
         """Return the d x d matrix itself, for small d."""
         return self.compress(np.eye(self.n_features))
 
+    def factor(self) -> NDArray[np.floating]:
+        """Return rows F (m, d) with ``F.T @ F = M - rest * I``, for weights of at least `rest`."""
+        root = np.sqrt(np.maximum(self.weights - self.rest, 0.0)).astype(self.basis.dtype)
+        return root[:, None] * self.basis
+
+
+def truncate(
+    factor: NDArray[np.floating], max_rank: int
+) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
+    """Return the leading eigenvectors (r, d) and eigenvalues (r,) of ``factor.T @ factor``.
+
+    At most `max_rank` of them, and none that is zero to rounding. They are found from the Gram
+    matrix of the rows: the eigenvectors are as orthonormal as their eigenvalues are large.
+    """
+    gram = (factor @ factor.T).astype(np.float64)
+    values, columns = np.linalg.eigh(gram)
+    values, columns = values[::-1][:max_rank], columns[:, ::-1][:, :max_rank]
+    kept = values > 1e-14 * max(values[0], 0.0)
+    turn = (columns[:, kept] / np.sqrt(values[kept])).T.astype(factor.dtype)
+    return turn @ factor, values[kept]
+
 
 def add_up(summands: list[Subspace], max_rank: int) -> Subspace:
     """Return the sum of matrices whose weights are at least their rest, truncated to a rank."""
     rest = sum(summand.rest for summand in summands)
-    if sum(summand.rank for summand in summands) == summands[0].rank:
-        return Subspace(summands[0].basis, summands[0].weights - summands[0].rest + rest, rest)
-    factor = np.vstack(
-        [
-            np.sqrt(np.maximum(s.weights - s.rest, 0.0)).astype(s.basis.dtype)[:, None] * s.basis
-            for s in summands
-        ]
-    )
-    values, vectors = leading((factor @ factor.T).astype(np.float64), max_rank)
-    kept = values > 1e-14 * values[0]
-    turn = (vectors[kept] / np.sqrt(values[kept])[:, None]).astype(factor.dtype)
-    return Subspace(turn @ factor, values[kept] + rest, rest)
-
-
-def leading(
-    matrix: NDArray[np.float64], most: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the largest eigenvalues of a symmetric matrix, descending, and eigenvectors (j, n).
-
-    At most `most` of them; as `leading_eigenpairs`, but by LAPACK where the matrix is small.
-    """
-    if len(matrix) > SMALL:
-        return leading_eigenpairs(matrix, most)
-    ascending, columns = np.linalg.eigh(matrix)
-    return ascending[::-1][:most], columns.T[::-1][:most]
+    factor = np.vstack([summand.factor() for summand in summands])
+    if not len(factor):
+        return Subspace.empty(summands[0].n_features, rest, factor.dtype)
+    basis, values = truncate(factor, max_rank)
+    return Subspace(basis, values + rest, rest)

@@ -10,7 +10,7 @@ import pytest
 
 import onepass
 from onepass.cli.algorithms import ALGORITHMS
-from onepass.cli.progress import Progress
+from onepass.progress import Progress
 from tests.cli.commands import onepass as run
 from tests.cli.commands import parts, rows
 from tests.sources.files.written import WRITERS

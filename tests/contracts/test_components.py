@@ -7,7 +7,7 @@ import onepass
 from tests import reference
 from tests.contracts.results import assert_orthonormal, published
 from tests.contracts.rows import make
-from tests.contracts.variants import ALGORITHMS, ESTIMATORS, VARIANTS, Variant
+from tests.contracts.variants import ALGORITHMS, ESTIMATORS, VARIANTS, Variant, build
 
 D, K, N = 20, 4, 4000
 EVERY = pytest.mark.parametrize("algorithm", ESTIMATORS)
@@ -26,7 +26,7 @@ def gapped(n, offset=0.0, seed=0):
 
 def fitted(algorithm, rows, center, **params):
     options = {**FASTER.get(algorithm, {}), "random_state": 0, "center": center, **params}
-    return getattr(onepass, algorithm)(K, **options).fit(rows)
+    return build(algorithm, K, **options).fit(rows)
 
 
 def second_moment(rows, center):
@@ -42,12 +42,13 @@ def test_explained_variance_is_honest(algorithm, center):
     estimator = fitted(algorithm, rows, center)
     V, variances = estimator.components_, estimator.explained_variance_
     exact = V @ second_moment(rows, center) @ V.T
-    np.testing.assert_allclose(variances, np.diag(exact), rtol=0.03)
+    np.testing.assert_allclose(variances * (N - center) / N, np.diag(exact), rtol=1e-8)
     total = np.trace(second_moment(rows, center))
-    np.testing.assert_allclose(estimator.explained_variance_ratio_, variances / total, rtol=0.03)
-    np.testing.assert_allclose(estimator.singular_values_**2, variances * N, rtol=0.01)
-    rest = (total - np.trace(exact)) / (D - K)
-    assert estimator.noise_variance_ == pytest.approx(rest, rel=0.15)
+    ratios = estimator.explained_variance_ratio_
+    np.testing.assert_allclose(ratios, np.diag(exact) / total, rtol=1e-8)
+    np.testing.assert_allclose(estimator.singular_values_**2, N * np.diag(exact), rtol=1e-8)
+    rest = (total - np.trace(exact)) / (D - K) * N / (N - center)
+    assert estimator.noise_variance_ == pytest.approx(rest, rel=1e-8)
 
 
 @EVERY
@@ -61,7 +62,7 @@ def test_components_are_ordered_uncorrelated_and_orthonormal(algorithm, center):
     assert (np.diff(estimator.explained_variance_) <= 0).all()
     exact = V @ second_moment(rows, center) @ V.T
     spread = np.sqrt(np.diag(exact))
-    np.testing.assert_allclose(exact / np.outer(spread, spread), np.eye(K), atol=0.03)
+    np.testing.assert_allclose(exact / np.outer(spread, spread), np.eye(K), atol=1e-8)
 
 
 @EVERY
@@ -167,7 +168,7 @@ def test_covariance_has_the_variances_and_noise(algorithm):
 @pytest.mark.parametrize("kind", ["gaussian", "all_zero"])
 @EVERY
 def test_fewer_rows_than_components_can_be_read(algorithm, kind, n):
-    estimator = getattr(onepass, algorithm)(3, random_state=0).fit(make(kind, n, 6, 3))
+    estimator = build(algorithm, 3, random_state=0).fit(make(kind, n, 6, 3))
     for name, value in published(estimator).items():
         if not name.startswith(("captured_", "explained_variance_ratio_")):
             assert np.isfinite(value).all(), name

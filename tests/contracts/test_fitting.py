@@ -9,12 +9,19 @@ from sklearn.base import clone
 
 import onepass
 from tests import reference
+from tests.contracts.chunks import chunks_of
 from tests.contracts.results import assert_identical
 from tests.contracts.rows import make
-from tests.contracts.variants import VARIANTS, Variant
+from tests.contracts.variants import BATCH_VARIANTS, OTHER_VARIANTS, VARIANTS
 
 D, K = 14, 3
-EVERY = pytest.mark.parametrize("variant", [*VARIANTS, Variant("ERM")], ids=str)
+EVERY = pytest.mark.parametrize("variant", [*VARIANTS, *BATCH_VARIANTS, *OTHER_VARIANTS], ids=str)
+
+
+@pytest.fixture(autouse=True)
+def short_chunks():
+    with chunks_of(8):
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import onepass
-from tests.contracts.variants import ESTIMATORS
+from tests.contracts.variants import ESTIMATORS, build
 
 EVERY = pytest.mark.parametrize("algorithm", ESTIMATORS)
 # Not all of them are part of `check_estimator`, which leaves out some for other libraries.
@@ -48,7 +48,7 @@ def digits():
 @EVERY
 def test_in_a_pipeline(algorithm, digits):
     X, y = digits
-    learner = getattr(onepass, algorithm)(16, random_state=0)
+    learner = build(algorithm, 16, random_state=0)
     pipeline = make_pipeline(StandardScaler(), learner, LogisticRegression(max_iter=2000))
     assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.5  # chance is 0.1
 
@@ -57,9 +57,8 @@ def test_in_a_pipeline(algorithm, digits):
 def test_in_a_grid_search(algorithm, digits):
     """`score` needs no y, and more components capture more."""
     X, _ = digits
-    search = GridSearchCV(
-        getattr(onepass, algorithm)(random_state=0), {"n_components": [1, 4, 16]}, cv=3
-    ).fit(X)
+    grid = {"n_components": [1, 4, 16]}
+    search = GridSearchCV(build(algorithm, 2, random_state=0), grid, cv=3).fit(X)
     scores = search.cv_results_["mean_test_score"]
     assert (np.diff(scores) > 0).all()
     assert 0 < scores[0] < scores[-1] <= 1

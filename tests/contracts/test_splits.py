@@ -1,96 +1,154 @@
-"""How the rows are split into calls, and what is done between the calls, changes nothing."""
+"""How the rows are split into calls, and what is done between the calls, changes not one bit."""
 
 import copy
 import pickle
-from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from scipy import sparse
 
-from tests.contracts.results import assert_identical, published
+import onepass
+from onepass.schedules import Constant, Schedule
+from tests.contracts.chunks import SHORT, chunks_learned, chunks_of, next_chunk
+from tests.contracts.results import assert_close, assert_identical, published
 from tests.contracts.rows import make
 from tests.contracts.splits import at_once, feed, one_by_one, ragged
-from tests.contracts.variants import VARIANTS, Variant
+from tests.contracts.variants import BATCH_VARIANTS, OTHER_VARIANTS, VARIANTS, build
 
 D, K = 30, 3
-AUTO_RANK = Variant("CappedMSG", "auto", params={"max_rank": "auto"})
-EVERY = pytest.mark.parametrize("variant", [*VARIANTS, AUTO_RANK, Variant("ERM")], ids=str)
+EVERY = pytest.mark.parametrize("variant", [*VARIANTS, *BATCH_VARIANTS, *OTHER_VARIANTS], ids=str)
+SHORTLY = pytest.mark.parametrize("length", SHORT)
 
 
 @pytest.fixture(scope="module")
 def rows():
-    return make("gaussian", n=190, d=D, k=K)
+    return make("gaussian", n=130, d=D, k=K)
 
 
 @EVERY
-@pytest.mark.parametrize("split", [ragged, one_by_one])
-def test_any_split_gives_the_same_bits(variant, split, rows):
-    whole = feed(variant.build(D, K), rows, at_once)
-    assert_identical(whole, feed(variant.build(D, K), rows, split))
-    assert_identical(whole, variant.build(D, K).fit(rows))
+def test_short_chunks_are_many(variant, rows):
+    """Otherwise all that follows would show nothing."""
+    with chunks_of(24):
+        assert chunks_learned(variant.build(D, K), rows) >= 5
 
 
 @EVERY
-def test_reading_and_copying_between_calls_changes_nothing(variant, rows):
-    whole = variant.build(D, K).fit(rows)
-    read, pickled, forked = (variant.build(D, K) for _ in range(3))
-    for piece in ragged(len(rows)):
-        published(read.partial_fit(rows[piece]))
-        read.transform(rows[:2])
-        pickled = pickle.loads(pickle.dumps(pickled.partial_fit(rows[piece])))
-        copy.deepcopy(forked.partial_fit(rows[piece])).partial_fit(10 * rows[:40])
-    assert_identical(whole, read)
-    assert_identical(whole, pickled)
-    assert_identical(whole, forked)
+@SHORTLY
+def test_any_split_gives_the_same_bits(variant, length, rows):
+    with chunks_of(length):
+        whole = feed(variant.build(D, K), rows, at_once)
+        assert_identical(whole, variant.build(D, K).fit(rows))
+        for split in (ragged, one_by_one):
+            assert_identical(whole, feed(variant.build(D, K), rows, split))
+
+
+@EVERY
+@pytest.mark.parametrize("kind", [np.float32, sparse.csr_array])
+def test_any_split_of_weighted_rows_gives_the_same_bits(variant, kind, rows):
+    """Rows of weight zero do not fill a chunk, and wherever a call ends they are absent."""
+    weights = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 3.0], len(rows))
+    with chunks_of(8):
+        whole, pieces = (
+            feed(variant.build(D, K), kind(rows), split, weights) for split in (at_once, ragged)
+        )
+        present = variant.build(D, K).fit(
+            kind(rows[weights > 0]), sample_weight=weights[weights > 0]
+        )
+    assert_identical(whole, pieces)
+    assert_identical(whole, present)
+
+
+@pytest.mark.parametrize("variant", [*VARIANTS[::5], *BATCH_VARIANTS, *OTHER_VARIANTS], ids=str)
+def test_any_split_into_calls_of_a_long_stream_gives_the_same_bits(variant):
+    """Chunks of the usual length, which may grow with the stream."""
+    n = 6 * next_chunk(variant.build(D, K).fit(make("gaussian", 20, D, K))) + 5
+    long = make("gaussian", n, D, K)
+    whole, pieces = (feed(variant.build(D, K), long, split) for split in (at_once, ragged))
+    assert_identical(whole, pieces)
+
+
+@EVERY
+def test_reading_copying_and_saving_between_calls_changes_nothing(variant, rows, tmp_path):
+    with chunks_of(8):
+        whole = variant.build(D, K).fit(rows)
+        read, pickled, forked, saved = (variant.build(D, K) for _ in range(4))
+        for piece in ragged(len(rows)):
+            published(read.partial_fit(rows[piece]))
+            read.transform(rows[:2])
+            pickled = pickle.loads(pickle.dumps(pickled.partial_fit(rows[piece])))
+            copy.deepcopy(forked.partial_fit(rows[piece])).partial_fit(10 * rows[:40])
+            saved.partial_fit(rows[piece]).save(tmp_path / "m.onepass")
+            saved = onepass.load(tmp_path / "m.onepass")
+    for other in (read, pickled, forked, saved):
+        assert_identical(whole, other)
+
+
+@EVERY
+def test_saving_in_the_middle_of_sparse_rows_changes_nothing(variant, rows, tmp_path):
+    thin = sparse.csr_array(np.where(np.abs(rows) > 0.1, rows, 0).astype(np.float32))
+    weights = np.linspace(0.5, 2, len(rows))
+    with chunks_of(24):
+        whole = variant.build(D, K).fit(thin, sample_weight=weights)
+        saved = variant.build(D, K).fit(thin[:61], sample_weight=weights[:61])
+        saved.save(tmp_path / "m.onepass")
+        saved = onepass.load(tmp_path / "m.onepass")
+        saved.partial_fit(thin[61:], sample_weight=weights[61:])
+    assert_identical(whole, saved)
 
 
 @EVERY
 def test_results_after_each_call_are_those_of_the_rows_so_far(variant, rows):
-    """Rows that wait for their batch are in what is published."""
-    estimator = variant.build(D, K)
-    for piece in ragged(len(rows)):
-        estimator.partial_fit(rows[piece])
-        assert estimator.n_samples_seen_ == piece.stop
-        assert_identical(variant.build(D, K).fit(rows[: piece.stop]), estimator)
+    """Rows that wait for their chunk are in what is published."""
+    with chunks_of(8):
+        estimator = variant.build(D, K)
+        for piece in ragged(len(rows)):
+            estimator.partial_fit(rows[piece])
+            assert estimator.n_samples_seen_ == piece.stop
+            assert_identical(variant.build(D, K).partial_fit(rows[: piece.stop]), estimator)
 
 
-@EVERY
-@pytest.mark.parametrize("block_size", [1, 7, 1000])
-def test_block_size_changes_speed_only(variant, block_size, rows):
-    usual = variant.build(D, K).fit(rows)
-    other = variant.build(D, K, block_size=block_size).fit(rows)
-    projectors = [e.components_.T @ e.components_ for e in (usual, other)]
-    np.testing.assert_allclose(*projectors, rtol=0, atol=1e-9)
-    for name in ("explained_variance_", "noise_variance_"):
-        np.testing.assert_allclose(getattr(other, name), getattr(usual, name), rtol=1e-9)
-    if variant.algorithm != "ERM":
-        wanted = usual.subspace_.to_dense()
-        scale = max(1.0, np.abs(wanted).max())
-        np.testing.assert_allclose(other.subspace_.to_dense(), wanted, rtol=0, atol=1e-11 * scale)
-    np.testing.assert_allclose(other.captured_.mean, usual.captured_.mean, rtol=1e-9)
-
-
-@settings(max_examples=12)
-@given(data=st.data())
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
-def test_any_shape_split_and_weights_equal_the_reference(variant, data):
-    d = data.draw(st.integers(1, 12), label="d")
-    k = data.draw(st.integers(1, d), label="k")
-    n = data.draw(st.integers(1, 40), label="n")
-    seed = data.draw(st.integers(0, 2**32), label="seed")
-    cuts = data.draw(st.sets(st.integers(1, n)), label="cuts")
-    rows = make("gaussian", n, d, k, seed)
-    weights = np.random.default_rng(seed).choice([0, 0.5, 1, 2], n)
-    weights[0] = 1  # a first call with nothing but absent rows is another matter
-    edges = sorted({0, n, *cuts})
-    pieces = [slice(a, b) for a, b in pairwise(edges)]
-    estimator = feed(variant.build(d, k), rows, lambda n: pieces, weights)
-    wanted = variant.expected(rows, k, weights)
-    scale = max(1.0, np.abs(wanted.last).max())
-    np.testing.assert_allclose(
-        estimator.subspace_.to_dense(), wanted.last, rtol=0, atol=1e-9 * scale
-    )
-    if variant.averages:
-        np.testing.assert_allclose(estimator.average_.to_dense(), wanted.average, rtol=0, atol=1e-9)
+def test_the_length_of_chunks_changes_speed_only(variant, rows):
+    """The iterate is that of the rows one by one (or of their batches), whatever a chunk is."""
+    estimators, d = [], 2 * K + 16  # beyond that averages are truncated now and then
+    for length in (None, *SHORT):
+        with chunks_of(length):
+            estimators.append(variant.build(d, K).fit(rows[:, :d]))
+    usual, *others = estimators
+    for other in others:
+        assert_close(other.subspace_.to_dense(), usual.subspace_.to_dense(), 1e-11)
+        assert_close(other.components_.T @ other.components_,
+                     usual.components_.T @ usual.components_, 1e-9)  # fmt: skip
+        for name in ("explained_variance_", "noise_variance_"):
+            np.testing.assert_allclose(getattr(other, name), getattr(usual, name), rtol=1e-9)
+
+
+class Recording(Schedule):
+    """Constant steps, and a note of what was asked for: the last answer for each step counts."""
+
+    def __init__(self):
+        self.calls, self.gradients = 0, {}
+
+    def steps(self, number, gradients, diameter):
+        self.calls += 1
+        self.gradients |= dict(zip(np.array(number), np.array(gradients), strict=True))
+        return Constant(0.1).steps(number, gradients, diameter)
+
+
+@pytest.mark.parametrize("batch_size", [1, 4])
+@pytest.mark.parametrize("algorithm", ["MSG", "CappedMSG", "MEG", "Oja"])
+def test_a_schedule_is_asked_for_every_step(algorithm, batch_size, rows):
+    note = Recording()
+    estimator = build(algorithm, K, step_size=note, batch_size=batch_size, random_state=0)
+    with chunks_of(24):
+        estimator.partial_fit(rows[:100]).partial_fit(rows[100:])
+    learned = 120 // batch_size
+    assert note.calls >= 5
+    assert sorted(note.gradients) == [*range(1, learned + 1)]
+    grams = [Y @ Y.T / batch_size for Y in np.split(rows[:120], learned)]
+    norms = np.sqrt(np.cumsum([np.sum(G**2) for G in grams]))
+    found = [note.gradients[t] for t in range(1, learned + 1)]
+    np.testing.assert_allclose(found, norms, rtol=1e-12)
+    assert estimator.n_samples_seen_ == len(rows)  # what waits is learned from on a copy
+    assert estimator.components_.shape == (K, D)
+    assert max(note.gradients) == -(-len(rows) // batch_size)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import inspect
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,18 @@ STEPS: dict[str, tuple[Any, reference.StepRule | None]] = {
     "adagrad": (AdaGradNorm(scale=3.0), reference.adagrad_norm(3.0)),
     "gentle": (AdaGradNorm(scale=0.2), reference.adagrad_norm(0.2)),
 }
+
+
+def build(algorithm: str, k: int, **params: Any) -> Any:
+    """Return an estimator; a seed goes only to those that have something random about them."""
+    kind = getattr(onepass, algorithm)
+    known = inspect.signature(kind).parameters
+    given = {
+        name: value
+        for name, value in params.items()
+        if name in known or name not in ("random_state", "robust")
+    }
+    return kind(k, **given)
 
 
 @dataclass(frozen=True)
@@ -49,6 +62,16 @@ class Variant:
         if self.algorithm in ("MSG", "CappedMSG"):
             return self.params.get("trace", "at_most")
         return "none" if self.algorithm == "Incremental" else "exact"
+
+    @property
+    def is_batch(self) -> bool:
+        """Whether the result is that of batch PCA instead of an iterate."""
+        return self.algorithm in ("ERM", "PCA")
+
+    @property
+    def center(self) -> bool:
+        """Whether the mean is taken off."""
+        return self.params.get("center", self.algorithm == "PCA")
 
     @property
     def averages(self) -> bool:
@@ -88,8 +111,11 @@ class Variant:
     def build(self, d: int, k: int, **params: Any) -> Any:
         """Return the estimator for rows of d entries and k components."""
         step = {"step_size": STEPS[self.step][0]} if self.step else {}
-        given = {**step, **self._options(d, k), **self.params, **params}
-        return getattr(onepass, self.algorithm)(k, **given)
+        return build(self.algorithm, k, **{**step, **self._options(d, k), **self.params, **params})
+
+    def with_params(self, **params: Any) -> Variant:
+        """Return the variant with other parameters."""
+        return replace(self, params={**self.params, **params})
 
     def expected(self, rows: Array, k: int, weights: Array | None = None) -> reference.Outcome:
         """Return what the reference makes of the rows (n, d)."""
@@ -138,5 +164,19 @@ def _variants() -> list[Variant]:
 
 
 VARIANTS = _variants()
+# Batch PCA in one pass, where it is exact: nothing about these rows is left out.
+BATCH_VARIANTS = [
+    Variant("ERM"),
+    Variant("ERM", params={"center": True}),
+    Variant("PCA", params={"robust": False}),
+    Variant("PCA", params={"robust": False, "center": False}),
+]
+# These have no simple reference, but how rows are split must change nothing for them either.
+OTHER_VARIANTS = [
+    Variant("CappedMSG", "auto", params={"max_rank": "auto"}),
+    Variant("PCA"),
+    Variant("PCA", params={"half_life": 100.0}),
+    Variant("PCA", params={"whiten": True, "center": False}),
+]
 ALGORITHMS = ("MSG", "CappedMSG", "MEG", "Incremental", "Oja", "Grouse")
 ESTIMATORS = (*ALGORITHMS, "ERM", "PCA")

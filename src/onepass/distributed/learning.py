@@ -10,10 +10,9 @@ from scipy import sparse
 
 from onepass.distributed.carrying import begin, leave
 from onepass.distributed.excerpt import Excerpt, Extent
-from onepass.distributed.mixing import mix
 from onepass.estimators.merging import merge
-from onepass.kernels.threads import one_thread
 from onepass.sources import Source, open_source
+from onepass.threads import one_thread
 
 
 class ShardError(ValueError):
@@ -69,8 +68,6 @@ def learn(
             model = begin(estimator, start).partial_fit(rows)
             model._learner = model._learner.settled()
             leave(model, start)
-            model._learner.second.lighten()
-            mix(model._learner.second)
     except Exception as error:
         raise ShardError(f"{label}: {error or type(error).__name__}") from error
     return Learned(model, label)

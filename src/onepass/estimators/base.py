@@ -1,96 +1,80 @@
-"""What all estimators share: learning, publishing, transforming."""
+"""What all estimators share: learning, results, transforming."""
 
 from __future__ import annotations
 
+import os
+import threading
 from abc import abstractmethod
 from collections.abc import Iterator
-from functools import partial
-from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+from scipy import linalg, sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from onepass.estimators.checking import (
+from onepass.estimators import onnx_export, persistence
+from onepass.estimators.containers import Blocks, Columns, is_table, opened
+from onepass.estimators.documentation import insert_shared
+from onepass.estimators.input import (
     check_block,
     check_finite,
+    check_names,
     check_rows,
-    check_weighted,
     check_weights,
     is_plain,
-    is_source,
-    is_table,
 )
-from onepass.estimators.fitted import Fitted
-from onepass.estimators.learner import Learner, Look
 from onepass.estimators.merging import merge
-from onepass.estimators.persistence import save
+from onepass.estimators.parameters import check_bool, check_whole
+from onepass.learning.captured import Captured
+from onepass.learning.learner import Learner
+from onepass.learning.result import Result
+from onepass.learning.row_buffer import Stream
+from onepass.progress import Progress
+from onepass.sources import Source
 
-LOOK = partial(check_finite, together=True)  # at rows that are to be learned from
 NO_ROWS = "The source has no rows; an iterator can be read only once"
+PIECE_BYTES = 2**24  # of sparse rows that are made dense to measure their distances
 
 
-class Estimator(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A transformer that learns from rows as they come.
 
-    Subclasses say which learner they are with `_learner_for` and which directions a learner
-    stands for with `_directions`.
+    Subclasses say with `_learner_for` how they learn.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "center": ["boolean"],
-        "random_state": ["random_state"],
-        "block_size": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-    }
-    n_components: int
+    n_components: Any
     center: bool
-    random_state: Any
-    block_size: Any
+    verbose: int
+    _learner: Learner
     _learned_with: dict[str, Any]
 
-    @abstractmethod
-    def _learner_for(self, X: Any) -> Learner:
-        """Return the learner for a stream that begins with the rows X, of shape (n, d)."""
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if cls.__doc__:
+            cls.__doc__ = insert_shared(cls.__doc__)
 
-    def fit(self, X: Any, y: Any = None, **weights: Any) -> Self:
+    @abstractmethod
+    def _learner_for(self, stream: Stream) -> Learner:
+        """Return the learner for a stream of which nothing has been seen."""
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that make no sense."""
+        check_whole("n_components", self.n_components)
+        check_bool("center", self.center)
+        check_whole("verbose", self.verbose, least=0)
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from X alone, forgetting what was learned before.
 
         Parameters
         ----------
         X : array, sparse matrix, table or source of n rows and d columns
             Or an iterable of blocks of rows.
-        y : ignored
-            Here for scikit-learn's conventions.
-        **weights : sample_weight, array of shape (n,)
-            As in `partial_fit`. It is no named parameter because a weight of 2 is one step with
-            twice the gradient, not the same row twice, which is what scikit-learn means by it.
-
-        Returns
-        -------
-        self
-        """
-        unknown = set(weights) - {"sample_weight"}
-        if unknown:
-            raise TypeError(f"fit() got an unexpected argument {unknown.pop()!r}")
-        return self._learn(X, weights.get("sample_weight"), anew=True)
-
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Go on learning with the rows of X, any number of them.
-
-        How the rows are split into calls does not change the result.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, table or source of n rows and d columns
-            Or an iterable of blocks of rows.
-        y : ignored
-            Here for scikit-learn's conventions.
+        y : None
+            Ignored.
         sample_weight : array of shape (n,), optional
             A row of weight w counts as sqrt(w) times the row; of weight 0 as if absent.
 
@@ -98,154 +82,236 @@ class Estimator(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         -------
         self
         """
-        return self._learn(X, sample_weight, anew=not self.__sklearn_is_fitted__())
+        with self._lock():
+            return self._learn(X, sample_weight, fresh=True, whole=True)
 
-    def _learn(self, X: Any, sample_weight: Any, *, anew: bool) -> Self:
-        """Check, then advance; on any error everything is as it was."""
-        learner: Learner | None = None if anew else self._learner
-        if learner is not None:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Go on learning with the rows of X, any number of them.
+
+        How rows are split into calls does not change the result.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, table or source of n rows and d columns
+            Or an iterable of blocks of rows.
+        y : None
+            Ignored.
+        sample_weight : array of shape (n,), optional
+            A row of weight w counts as sqrt(w) times the row; of weight 0 as if absent.
+
+        Returns
+        -------
+        self
+        """
+        with self._lock():  # two threads must not both find that nothing has been learned yet
+            return self._learn(X, sample_weight, fresh=not self.__sklearn_is_fitted__())
+
+    def _learn(self, X: Any, sample_weight: Any, *, fresh: bool, whole: bool = False) -> Self:
+        """Check, then learn; after an error everything is as it was.
+
+        `fresh` forgets what was learned before; `whole` says that no further rows will come.
+        """
+        if not fresh:
             self._check_unchanged()
-        if learner is not None and sample_weight is None and self._is_plain(X, learner):
-            self._learner = learner.with_rows(X, None, LOOK)
-            return self
+            if sample_weight is None and self._is_plain(X):
+                self._learner = self._learner.pushed(check_finite(X))
+                return self
         before = self.__dict__.copy()
         try:
-            if anew:
-                self._validate_params()
-            if is_source(X):
+            if fresh:
+                self._check_parameters()
+                self._learned_with = self.get_params(deep=False)
+            X = opened(X)
+            if isinstance(X, Source | Blocks):
                 if sample_weight is not None:
-                    raise ValueError("sample_weight needs rows, and X is a source of blocks")
-                learner = self._learn_source(X, learner)
+                    raise ValueError(
+                        "sample_weight needs rows, and X is read in blocks: call partial_fit with "
+                        "each block and its weights"
+                    )
+                self._learner = self._learn_blocks(X, None if fresh else self._learner)
             else:
-                rows = check_rows(self, X, reset=anew, finite=False)
-                weights = check_weights(sample_weight, rows.shape[0])
-                learner = learner or self._learner_for(rows)
-                converted = learner.plan.convert(rows)
-                look: Look | None = partial(LOOK, estimator=self)
-                if weights is not None:  # rows of no weight are left out on the way
-                    check_finite(converted, 0, self)
-                    check_weighted(converted, weights)
-                    look = None
-                learner = learner.with_rows(converted, weights, look)
+                rows = check_rows(self, X, reset=fresh)
+                weights = check_weights(sample_weight, rows, whole=whole)
+                learner = self._start(rows) if fresh else self._learner
+                rows = check_finite(learner.stream.convert(rows))
+                self._learner = learner.pushed(rows, weights)
         except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
+            self.__dict__ = before  # in one move: the lock, for which others may wait, stays
             raise
-        self._learner = learner
-        if anew:
-            self._learned_with = self.get_params(deep=False)
         return self
 
+    def _lock(self) -> threading.RLock:
+        """Return the lock that serialises learning from several threads."""
+        return self.__dict__.setdefault("_learning_lock", threading.RLock())
+
+    def _start(self, rows: Any) -> Learner:
+        """Return the learner for a stream that begins with these rows."""
+        half_life = getattr(self, "half_life", None)
+        is_sparse = sparse.issparse(rows)
+        return self._learner_for(
+            Stream(rows.shape[1], rows.dtype, is_sparse, bool(self.center), half_life)
+        )
+
     def _check_unchanged(self) -> None:
-        """Refuse to go on with other parameters than learning began with."""
+        """Refuse to go on with parameters other than those that learning began with."""
         for name, value in self._learned_with.items():
             now = getattr(self, name)
             if now is not value and not np.array_equal(now, value):
-                self._validate_params()
+                self._check_parameters()
                 raise ValueError(
-                    f"{name} was {value!r} when learning began and is {now!r} now; "
-                    "fit begins anew, partial_fit cannot go on"
+                    f"{name} was {value!r} when learning began and is {now!r} now; partial_fit "
+                    "cannot go on with it, fit starts again"
                 )
 
-    def _is_plain(self, X: Any, learner: Learner) -> bool:
-        """Whether X is so plain that there is nothing to convert: calls with one row are cheap."""
-        plan = learner.plan
+    def _is_plain(self, X: Any) -> bool:
+        """Return whether X needs no conversion: calls with one row are cheap then."""
+        stream = self._learner.stream
         return (
             is_plain(X)
-            and X.shape[1] == plan.d
-            and X.dtype == plan.dtype
-            and not plan.is_sparse
+            and X.shape[1] == stream.d
+            and X.dtype == stream.dtype
+            and not stream.is_sparse
             and not hasattr(self, "feature_names_in_")
         )
 
-    def _learn_source(self, X: Any, learner: Learner | None) -> Learner:
-        """Learn from every block of a source, on a copy."""
-        begun, rows_before = learner is not None, 0 if learner is None else learner.rows_seen
-        learner = learner.copy() if learner is not None else None
-        if not begun:
-            self.__dict__.pop("feature_names_in_", None)
+    def _learn_blocks(self, X: Source | Blocks, learner: Learner | None) -> Learner:
+        """Return a learner that has learned from every block: a copy of that given."""
+        rows_before = 0 if learner is None else learner.rows_seen
+        if learner is None:
             self.__dict__.pop("n_features_in_", None)
-            names = getattr(X, "feature_names", None)
-            if names is not None:
-                self.feature_names_in_ = np.asarray(names, dtype=object)
-        look: Look = partial(LOOK, name="A block")
-        for rows in self._rows_of(X, finite=False):
-            if learner is None:
-                learner = self._learner_for(rows)
-                self.n_features_in_ = rows.shape[1]
-            learner.push(learner.plan.convert(rows), None, look)
-        nothing = learner is None or learner.rows_seen == rows_before
-        if learner is None or (nothing and isinstance(X, Iterator)):
+            check_names(self, X.feature_names, reset=True)
+        else:
+            learner = learner.copy()
+        with Progress("fit", X.n_rows, visible=self.verbose > 0) as progress:
+            for rows in self._rows_of(X):
+                if learner is None:
+                    learner = self._start(rows)
+                    self.n_features_in_ = rows.shape[1]
+                learner.push(check_finite(learner.stream.convert(rows)))
+                progress.advance(rows.shape[0])
+                if progress.wants_captured():
+                    progress.captured(learner.result().captured.mean)
+        if learner is None or (learner.rows_seen == rows_before and getattr(X, "once", False)):
             raise ValueError(NO_ROWS)
         return learner
 
-    def _rows_of(self, source: Any, *, finite: bool = True) -> Iterator[Any]:
-        """Yield the checked blocks of a source, with the columns that the estimator knows.
-
-        Where `finite` is False, it is left to the caller to look at the entries.
-        """
-        ours, names = (
-            getattr(self, "feature_names_in_", None),
-            getattr(source, "feature_names", None),
-        )
-        if ours is not None and names is not None and list(ours) != list(names):
-            raise ValueError(
-                f"The source has the columns {list(names)}, the estimator was fitted with "
-                f"{list(ours)}"
-            )
-        for block in source:
-            if is_table(block):
-                new = not hasattr(self, "n_features_in_")
-                yield check_rows(self, block, reset=new, finite=finite)
+    def _rows_of(self, X: Source | Blocks) -> Iterator[Any]:
+        """Yield the checked blocks of a source, with the columns that the estimator knows."""
+        check_names(self, X.feature_names, reset=False)
+        for block in X:
+            if isinstance(block, Columns) or is_table(block):
+                yield check_rows(self, block, reset=not hasattr(self, "n_features_in_"))
             else:
-                yield check_block(block, getattr(self, "n_features_in_", None), finite=finite)
+                yield check_block(block, getattr(self, "n_features_in_", None))
 
     def transform(self, X: Any) -> NDArray[np.floating]:
-        """Return the coordinates of the rows of X in the components, of shape (n, k)."""
+        """Return the coordinates of the rows of X in the components, shape (n, k)."""
         check_is_fitted(self)
-        if is_source(X):
-            parts = [self._project(rows) for rows in self._rows_of(X)]
-            if not parts:
-                raise ValueError(NO_ROWS)
-            return np.vstack(parts)
-        return self._project(check_rows(self, X, reset=False))
+        return np.vstack([self._project(rows) for rows in self._checked(X)])
+
+    def _checked(self, X: Any) -> Iterator[Any]:
+        """Yield the checked rows of X: all at once, or block by block of a source."""
+        X = opened(X)
+        if not isinstance(X, Source | Blocks):
+            yield check_rows(self, X, reset=False)
+            return
+        empty = True
+        for rows in self._rows_of(X):
+            empty = False
+            yield rows
+        if empty:
+            raise ValueError(NO_ROWS)
 
     def _project(self, rows: Any) -> NDArray[np.floating]:
-        """Return (rows - mean) @ components', for sparse rows without making them dense."""
-        components = self._published().components
-        if not self._learner.plan.center:
+        """Return (rows - mean) @ components.T, for sparse rows without making them dense."""
+        components, mean = self._result().components, self._result().mean
+        if not self._learner.stream.center:
             return np.asarray(rows @ components.T)
         if sparse.issparse(rows):
-            return np.asarray(rows @ components.T) - (self.mean_ @ components.T)
-        return (rows - self.mean_) @ components.T
+            return np.asarray(rows @ components.T) - (mean @ components.T)
+        return (rows - mean) @ components.T
 
     def inverse_transform(self, X: Any) -> NDArray[np.floating]:
-        """Return rows in the original columns from coordinates X of shape (n, k)."""
+        """Return rows (n, d) in the original columns from coordinates X of shape (n, k)."""
         check_is_fitted(self)
         X = check_block(X, self.n_components_)
-        return np.asarray(X @ self.components_) + self.mean_
+        return np.asarray(X @ self.components_) + self._result().mean
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the fraction of the variance of X, about `mean_`, that the components capture."""
         check_is_fitted(self)
-        blocks = self._rows_of(X) if is_source(X) else [check_rows(self, X, reset=False)]
         captured = total = 0.0
-        for rows in blocks:
+        for rows in self._checked(X):
             captured += float(np.sum(self._project(rows).astype(np.float64) ** 2))
             total += self._energy(rows)
         return captured / total if total > 0.0 else float("nan")
 
     def _energy(self, rows: Any) -> float:
-        """Return the sum of the squared distances of rows to the mean."""
+        """Return the sum of the squared distances of rows from the mean."""
+        mean = self._result().mean.astype(np.float64)
         if not sparse.issparse(rows):
-            return float(np.sum((rows - self.mean_).astype(np.float64) ** 2))
-        mean = self.mean_.astype(np.float64)
-        cross = float(np.sum(rows @ mean))
-        squares = float(np.sum(rows.data.astype(np.float64) ** 2))
-        return squares - 2 * cross + rows.shape[0] * float(mean @ mean)
+            return float(np.sum((rows - mean) ** 2))
+        stored = np.bincount(rows.indices, minlength=rows.shape[1])
+        absent = float((rows.shape[0] - stored) @ mean**2)
+        return absent + float(np.sum((rows.data - mean[rows.indices]) ** 2))
+
+    def reconstruction_error(self, X: Any) -> NDArray[np.float64]:
+        """Return the squared distance of each row of X from the subspace, shape (n,).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from onepass import PCA
+        >>> X = np.random.default_rng(0).normal(size=(500, 4)) * [9, 5, 0.1, 0.1]
+        >>> model = PCA(2).fit(X)
+        >>> bool(model.reconstruction_error([[0, 0, 3, 0]])[0] > 8)
+        True
+        """
+        check_is_fitted(self)
+        return np.concatenate([self._split(rows)[1] for rows in self._checked(X)])
+
+    def _split(self, rows: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the coordinates (n, k) of rows and their squared distances (n,) from the span."""
+        components = self._result().components.astype(np.float64)
+        mean = self._result().mean.astype(np.float64)
+        length = max(1, PIECE_BYTES // (8 * rows.shape[1]))
+        inside, outside = [], []
+        for start in range(0, rows.shape[0], length):
+            piece = rows[start : start + length]
+            centred = (piece.toarray() if sparse.issparse(piece) else piece) - mean
+            coordinates = centred @ components.T
+            rest = centred - coordinates @ components
+            inside.append(coordinates)
+            outside.append(np.einsum("ij,ij->i", rest, rest))
+        return np.vstack(inside), np.concatenate(outside)
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """Return the log-likelihood of each row of X, shape (n,), as scikit-learn's PCA does.
+
+        The model is probabilistic PCA: a Gaussian with the covariance of `get_covariance`.
+        """
+        check_is_fitted(self)
+        result, d = self._result(), self.n_features_in_
+        k, noise = len(result.components), result.noise_variance
+        variances = np.maximum(result.explained_variance.astype(np.float64), noise)
+        if (k < d and not noise > 0.0) or not variances.all():
+            raise ValueError(
+                "the log-likelihood is not defined: there are directions without any variance"
+            )
+        constant = float(np.log(variances).sum()) + d * float(np.log(2.0 * np.pi))
+        if k < d:
+            constant += (d - k) * float(np.log(noise))
+        parts = []
+        for rows in self._checked(X):
+            inside, outside = self._split(rows)
+            distance = (inside**2 / variances).sum(axis=1)
+            if k < d:
+                distance += outside / noise
+            parts.append(-0.5 * (distance + constant))
+        return np.concatenate(parts)
 
     def get_covariance(self) -> NDArray[np.floating]:
-        """Return the covariance of the model: components, and noise in all other directions."""
+        """Return the covariance (d, d) of the model: components, and noise everywhere else."""
         check_is_fitted(self)
         components = self.components_
         excess = np.maximum(self.explained_variance_ - self.noise_variance_, 0.0)
@@ -253,8 +319,19 @@ class Estimator(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         covariance.flat[:: len(covariance) + 1] += self.noise_variance_
         return covariance
 
-    def save(self, path: Any) -> None:
-        """Write the whole state to a model file, so that `onepass.load` goes on where it was.
+    def get_precision(self) -> NDArray[np.floating]:
+        """Return the inverse (d, d) of the covariance of the model."""
+        check_is_fitted(self)
+        if self.n_components_ == self.n_features_in_ or self.noise_variance_ == 0.0:
+            return linalg.inv(self.get_covariance())
+        components, noise = self.components_, self.noise_variance_
+        excess = np.maximum(self.explained_variance_ - noise, 0.0)
+        precision = -(components.T * (excess / (noise * (noise + excess)))) @ components
+        precision.flat[:: len(precision) + 1] += 1.0 / noise
+        return precision
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the whole state to a model file, from which `onepass.load` goes on.
 
         Parameters
         ----------
@@ -263,7 +340,7 @@ class Estimator(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             left untouched if anything goes wrong.
         """
         check_is_fitted(self)
-        save(self, path)
+        persistence.save(self, path)
 
     def merge(self, *others: Self) -> Self:
         """Return one estimator for the rows of this and of others: all stay as they are.
@@ -276,10 +353,96 @@ class Estimator(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Returns
         -------
         estimator
-            Up to truncation what one pass over all rows would give: means, variances and
-            averages merge in closed form.
+            Up to truncation what one pass over all rows would give.
         """
         return merge(self, *others)
+
+    def to_onnx(self, path: str | os.PathLike[str]) -> None:
+        """Write what `transform` does to an ONNX file, for programs without Python.
+
+        Its input is ``X``, any number of dense rows of shape (n, d), of the type that the estimator
+        was fitted on; its output is ``coordinates``, of shape (n, k). Names of columns, where there
+        are any, are in its metadata as ``feature_names``. Needs the extra ``onnx``.
+
+        Parameters
+        ----------
+        path : str or path
+            Usually ending in ``.onnx``. What was there before is replaced in one move, or left
+            untouched if anything goes wrong.
+
+        Examples
+        --------
+        >>> import numpy as np, onnxruntime, os, tempfile
+        >>> from onepass import PCA
+        >>> X = np.random.default_rng(0).normal(size=(500, 5)) + 100
+        >>> model, path = PCA(2).fit(X), os.path.join(tempfile.mkdtemp(), "model.onnx")
+        >>> model.to_onnx(path)
+        >>> (coordinates,) = onnxruntime.InferenceSession(path).run(None, {"X": X})
+        >>> np.allclose(coordinates, model.transform(X))
+        True
+        """
+        check_is_fitted(self)
+        onnx_export.export(self, path)
+
+    def _result(self) -> Result:
+        """Return what is read after fitting."""
+        check_is_fitted(self)
+        with self._lock():
+            return self._learner.result()
+
+    def _settled(self) -> Any:
+        """Return the learner with all rows learned from."""
+        check_is_fitted(self)
+        with self._lock():
+            return self._learner.settled()
+
+    @property
+    def components_(self) -> NDArray[np.floating]:
+        """Orthonormal rows (k, d), ordered by variance and uncorrelated on the rows seen."""
+        return self._result().components.copy()
+
+    @property
+    def explained_variance_(self) -> NDArray[np.floating]:
+        """Variance along each component, shape (k,)."""
+        return self._result().explained_variance.copy()
+
+    @property
+    def explained_variance_ratio_(self) -> NDArray[np.floating]:
+        """Share of the total variance along each component, shape (k,)."""
+        result = self._result()
+        return result.explained_variance / (result.total_variance or 1.0)
+
+    @property
+    def singular_values_(self) -> NDArray[np.floating]:
+        """Singular values (k,) of the matrix of all rows seen, along the components."""
+        result = self._result()
+        return np.sqrt(result.explained_variance * result.degrees)
+
+    @property
+    def noise_variance_(self) -> float:
+        """Mean variance of the directions that are left out."""
+        return self._result().noise_variance
+
+    @property
+    def n_components_(self) -> int:
+        """The number k of components."""
+        return len(self._result().components)
+
+    @property
+    def mean_(self) -> NDArray[np.floating]:
+        """Mean of the rows seen (d,); zeros where `center` is False."""
+        return self._result().mean.copy()
+
+    @property
+    def n_samples_seen_(self) -> int:
+        """How many rows have been seen, those of weight 0 left out."""
+        check_is_fitted(self)
+        return self._learner.rows_seen
+
+    @property
+    def captured_(self) -> Captured:
+        """The share of the variance of new rows that the components capture."""
+        return self._result().captured
 
     def __sklearn_is_fitted__(self) -> bool:
         return getattr(self, "_learner", None) is not None
@@ -290,10 +453,13 @@ class Estimator(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: v for name, v in super().__getstate__().items() if name != "_learning_lock"}
+
     @property
     def _n_features_out(self) -> int:
         return self.n_components_
 
     def _seed(self) -> int:
         """Return a seed from `random_state`."""
-        return int(check_random_state(self.random_state).randint(2**31))
+        return int(check_random_state(getattr(self, "random_state", None)).randint(2**31))

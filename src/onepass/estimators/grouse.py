@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from onepass.estimators.starting import StartingEstimator
-from onepass.rules.grouse import Grouse as Rule
+from onepass.estimators.iterative import SteppingEstimator, start_directions
+from onepass.learning import rules
 
 
-class Grouse(StartingEstimator):
+class Grouse(SteppingEstimator):
     """Grassmannian SGD: GROUSE without missing entries.
 
     Every row turns the subspace along a geodesic of the Grassmannian, by an angle that is the step
@@ -18,48 +18,21 @@ class Grouse(StartingEstimator):
 
     Parameters
     ----------
-    n_components : int, default=2
-        The number k of directions.
-    init : "random" or array of shape (k, d), default="random"
-        Where it starts: a random subspace, or the span of these rows.
-    step_size : "auto", float or Schedule, default="auto"
-        A number c means steps of c / sqrt(t), as in the paper's experiments. "auto" is
-        `onepass.schedules.AdaGradNorm`, which knows neither the scale of the data nor their
-        number and needs no tuning.
-    average : bool, default=False
-        Whether the components come from the average of the iterates, which the paper's theorem
-        is about, or from the last iterate, which its experiments use.
-    center : bool, default=False
-        Whether the mean of the rows is taken away as they come; the paper does not.
-    random_state : int, RandomState instance or None, default=None
-        For `init="random"`.
-    block_size : "auto" or int, default="auto"
-        Rows that are taken at once. A matter of speed only: the result is the same.
+    <<n_components>>
+    <<init>>
+    <<step_size>>
+    <<average>>
+    <<center>>
+    <<verbose>>
 
     Attributes
     ----------
-    components_ : ndarray of shape (k, d)
-        Orthonormal, ordered by variance, mutually uncorrelated on the rows seen; the largest
-        entry of each is positive.
-    explained_variance_, explained_variance_ratio_, singular_values_ : ndarray of shape (k,)
-        Of the rows seen, along the components.
-    noise_variance_ : float
-        Mean variance of the directions left out.
-    mean_ : ndarray of shape (d,)
-        Zeros unless `center` is set.
-    captured_ : Captured
-        `mean` and `standard_error` of the share of variance captured, each row scored before it
-        was learned from.
-    subspace_ : Subspace
-        The current iterate M: basis, weights and the eigenvalue of everything else.
-    average_ : Subspace
-        The average of the iterates, where one is kept.
-    n_components_, n_samples_seen_, n_features_in_ : int
+    <<attributes>>
+    <<subspace>>
 
     References
     ----------
-    .. [1] R. Arora, A. Cotter, N. Srebro, "Stochastic Optimization of PCA with Capped MSG",
-       NIPS 2013.
+    <<paper>>
     .. [2] L. Balzano, R. Nowak, B. Recht, "Online Identification and Tracking of Subspaces
        from Highly Incomplete Information", Allerton 2010.
 
@@ -86,7 +59,7 @@ class Grouse(StartingEstimator):
         average: bool = False,
         center: bool = False,
         random_state: Any = None,
-        block_size: Any = "auto",
+        verbose: int = 0,
     ) -> None:
         self.n_components = n_components
         self.init = init
@@ -94,7 +67,8 @@ class Grouse(StartingEstimator):
         self.average = average
         self.center = center
         self.random_state = random_state
-        self.block_size = block_size
+        self.verbose = verbose
 
-    def _rule(self, d: int, rng: np.random.Generator) -> Rule:
-        return Rule(self._start(d, rng))
+    def _rule(self, d: int, rng: np.random.Generator) -> rules.Rule:
+        k = self.n_components
+        return rules.Grouse(k, d, init=start_directions(self.init, k, d, rng))

@@ -1,13 +1,13 @@
-"""Warmuth and Kuzmin's algorithm."""
+"""Matrix exponentiated gradient."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from onepass.estimators.stochastic import BATCH_SIZE, SteppingEstimator
-from onepass.rules.meg import MEG as Rule
+from onepass.estimators.iterative import SteppingEstimator
+from onepass.learning import rules
 
 
 class MEG(SteppingEstimator):
@@ -18,49 +18,21 @@ class MEG(SteppingEstimator):
 
     Parameters
     ----------
-    n_components : int, default=2
-        The number k of directions.
-    step_size : "auto", float or Schedule, default="auto"
-        A number c means steps of c / sqrt(t), as in the paper's experiments. "auto" is
-        `onepass.schedules.AdaGradNorm`, which knows neither the scale of the data nor their
-        number and needs no tuning.
-    batch_size : int, default=1
-        Rows per gradient step. 1 is the paper's algorithm; more make one step with the mean of
-        the gradients of the batch.
-    average : bool, default=False
-        Whether the components come from the average of the iterates, which the paper's theorem
-        is about, or from the last iterate, which its experiments use.
-    center : bool, default=False
-        Whether the mean of the rows is taken away as they come; the paper does not.
-    random_state : int, RandomState instance or None, default=None
-        Not used; here for uniformity.
-    block_size : "auto" or int, default="auto"
-        Rows that are taken at once. A matter of speed only: the result is the same.
+    <<n_components>>
+    <<step_size>>
+    <<batch_size>>
+    <<average>>
+    <<center>>
+    <<verbose>>
 
     Attributes
     ----------
-    components_ : ndarray of shape (k, d)
-        Orthonormal, ordered by variance, mutually uncorrelated on the rows seen; the largest
-        entry of each is positive.
-    explained_variance_, explained_variance_ratio_, singular_values_ : ndarray of shape (k,)
-        Of the rows seen, along the components.
-    noise_variance_ : float
-        Mean variance of the directions left out.
-    mean_ : ndarray of shape (d,)
-        Zeros unless `center` is set.
-    captured_ : Captured
-        `mean` and `standard_error` of the share of variance captured, each row scored before it
-        was learned from.
-    subspace_ : Subspace
-        The current iterate M: basis, weights and the eigenvalue of everything else.
-    average_ : Subspace
-        The average of the iterates, where one is kept.
-    n_components_, n_samples_seen_, n_features_in_ : int
+    <<attributes>>
+    <<subspace>>
 
     References
     ----------
-    .. [1] R. Arora, A. Cotter, N. Srebro, "Stochastic Optimization of PCA with Capped MSG",
-       NIPS 2013.
+    <<paper>>
     .. [2] M. Warmuth, D. Kuzmin, "Randomized Online PCA Algorithms with Regret Bounds that Are
        Logarithmic in the Dimension", JMLR 9, 2008.
 
@@ -69,7 +41,7 @@ class MEG(SteppingEstimator):
     >>> import numpy as np
     >>> from onepass import MEG
     >>> X = np.random.default_rng(0).normal(size=(2000, 5)) * [4, 3, 1, 1, 1]
-    >>> model = MEG(2, random_state=0)
+    >>> model = MEG(2)
     >>> for block in np.array_split(X, 7):
     ...     model = model.partial_fit(block)
     >>> model.transform(X).shape
@@ -77,11 +49,6 @@ class MEG(SteppingEstimator):
     >>> bool(model.score(X) > 0.85)
     True
     """
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SteppingEstimator._parameter_constraints,
-        "batch_size": BATCH_SIZE,
-    }
 
     def __init__(
         self,
@@ -91,16 +58,14 @@ class MEG(SteppingEstimator):
         batch_size: int = 1,
         average: bool = False,
         center: bool = False,
-        random_state: Any = None,
-        block_size: Any = "auto",
+        verbose: int = 0,
     ) -> None:
         self.n_components = n_components
         self.step_size = step_size
         self.batch_size = batch_size
         self.average = average
         self.center = center
-        self.random_state = random_state
-        self.block_size = block_size
+        self.verbose = verbose
 
-    def _rule(self, d: int, rng: np.random.Generator) -> Rule:
-        return Rule(self.n_components, d)
+    def _rule(self, d: int, rng: np.random.Generator) -> rules.Rule:
+        return rules.MEG(self.n_components, d)

@@ -71,7 +71,7 @@ def _check_alike(first: Any, other: Any, which: str) -> None:
         theirs = other._learned_with[name]
         if name not in MAY_DIFFER and theirs is not value and not np.array_equal(theirs, value):
             raise ValueError(f"{which} has {name}={theirs!r}, the first {name}={value!r}")
-    ours, theirs = first._learner.plan, other._learner.plan
+    ours, theirs = first._learner.stream, other._learner.stream
     if theirs.dtype != ours.dtype:
         raise ValueError(f"{which} has learned from {theirs.dtype} rows, the first {ours.dtype}")
     if theirs.is_sparse != ours.is_sparse:

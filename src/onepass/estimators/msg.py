@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils._param_validation import StrOptions
 
-from onepass import rounding
-from onepass.estimators.rule_learner import RuleLearner
-from onepass.estimators.stochastic import BATCH_SIZE, SteppingEstimator
-from onepass.rules.msg import MSG as Rule
+from onepass.estimators.iterative import SteppingEstimator
+from onepass.estimators.parameters import check_option
+from onepass.learning import rules
 
 
 class MSG(SteppingEstimator):
@@ -23,62 +20,30 @@ class MSG(SteppingEstimator):
 
     Parameters
     ----------
-    n_components : int, default=2
-        The number k of directions.
-    trace : {"at_most", "exact"}, default="at_most"
-        The constraint tr M <= k or tr M = k. The optimum is the same; with the first the iterate
-        starts at rank one, with the second at full rank.
-    step_size : "auto", float or Schedule, default="auto"
-        A number c means steps of c / sqrt(t), as in the paper's experiments. "auto" is
-        `onepass.schedules.AdaGradNorm`, which knows neither the scale of the data nor their
-        number and needs no tuning.
-    batch_size : int, default=1
-        Rows per gradient step. 1 is the paper's algorithm; more make one step with the mean of
-        the gradients of the batch.
-    average : bool, default=False
-        Whether the components come from the average of the iterates, which the paper's theorem
-        is about, or from the last iterate, which its experiments use.
-    rounding : {"top", "sample"}, default="top"
-        From the iterate or average to k directions: its k leading eigenvectors, or a random
-        draw whose projection is the iterate in expectation (Lemma 3.1).
-    center : bool, default=False
-        Whether the mean of the rows is taken away as they come; the paper does not.
-    random_state : int, RandomState instance or None, default=None
-        For `rounding="sample"`.
-    block_size : "auto" or int, default="auto"
-        Rows that are taken at once. A matter of speed only: the result is the same.
+    <<n_components>>
+    <<trace>>
+    <<step_size>>
+    <<batch_size>>
+    <<average>>
+    <<rounding>>
+    <<center>>
+    <<verbose>>
 
     Attributes
     ----------
-    components_ : ndarray of shape (k, d)
-        Orthonormal, ordered by variance, mutually uncorrelated on the rows seen; the largest
-        entry of each is positive.
-    explained_variance_, explained_variance_ratio_, singular_values_ : ndarray of shape (k,)
-        Of the rows seen, along the components.
-    noise_variance_ : float
-        Mean variance of the directions left out.
-    mean_ : ndarray of shape (d,)
-        Zeros unless `center` is set.
-    captured_ : Captured
-        `mean` and `standard_error` of the share of variance captured, each row scored before it
-        was learned from.
-    subspace_ : Subspace
-        The current iterate M: basis, weights and the eigenvalue of everything else.
-    average_ : Subspace
-        The average of the iterates, where one is kept.
-    n_components_, n_samples_seen_, n_features_in_ : int
+    <<attributes>>
+    <<subspace>>
 
     References
     ----------
-    .. [1] R. Arora, A. Cotter, N. Srebro, "Stochastic Optimization of PCA with Capped MSG",
-       NIPS 2013.
+    <<paper>>
 
     Examples
     --------
     >>> import numpy as np
     >>> from onepass import MSG
     >>> X = np.random.default_rng(0).normal(size=(2000, 5)) * [4, 3, 1, 1, 1]
-    >>> model = MSG(2, random_state=0)
+    >>> model = MSG(2)
     >>> for block in np.array_split(X, 7):
     ...     model = model.partial_fit(block)
     >>> model.transform(X).shape
@@ -86,13 +51,6 @@ class MSG(SteppingEstimator):
     >>> bool(model.score(X) > 0.85)
     True
     """
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SteppingEstimator._parameter_constraints,
-        "trace": [StrOptions({"at_most", "exact"})],
-        "batch_size": BATCH_SIZE,
-        "rounding": [StrOptions({"top", "sample"})],
-    }
 
     def __init__(
         self,
@@ -105,7 +63,7 @@ class MSG(SteppingEstimator):
         rounding: str = "top",
         center: bool = False,
         random_state: Any = None,
-        block_size: Any = "auto",
+        verbose: int = 0,
     ) -> None:
         self.n_components = n_components
         self.trace = trace
@@ -115,15 +73,11 @@ class MSG(SteppingEstimator):
         self.rounding = rounding
         self.center = center
         self.random_state = random_state
-        self.block_size = block_size
+        self.verbose = verbose
 
-    def _rule(self, d: int, rng: np.random.Generator) -> Rule:
-        return Rule(self.n_components, d, cap=d, exact=self.trace == "exact")
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_option("trace", self.trace, ["at_most", "exact"])
 
-    def _directions(self, learner: RuleLearner) -> NDArray[np.floating]:
-        if self.rounding == "top":
-            return super()._directions(learner)
-        walk = learner.walk
-        iterate = walk.iterate() if walk.average is None else walk.average.value()
-        rng = np.random.default_rng([learner.seed, walk.steps_taken])
-        return rounding.sample(iterate, walk.rule.k, rng)
+    def _rule(self, d: int, rng: np.random.Generator) -> rules.Rule:
+        return rules.MSG(self.n_components, d, max_rank=d, exact_trace=self.trace == "exact")

@@ -1,61 +1,32 @@
-"""Estimators <-> model files.
-
-An estimator's state is a tree of a few classes of ours that hold numbers and arrays. It is written
-as JSON, with the arrays beside it, and read back without running anything: a class that is not in
-the list below cannot come out of a file.
-"""
+"""Estimators <-> model files, by the schema."""
 
 from __future__ import annotations
 
 import importlib
 import os
-from dataclasses import is_dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from onepass import model_file
+from onepass import model_file, schedules
+from onepass.estimators.schema import MOST_COLUMNS, SCHEMAS, Whole, check_state, flatten
+from onepass.learning.row_buffer import Stream
 from onepass.model_file import ModelFileError
 
-ESTIMATORS = {
-    "PCA": "onepass.estimators.pca",
-    "MSG": "onepass.estimators.msg",
-    "CappedMSG": "onepass.estimators.capped_msg",
-    "MEG": "onepass.estimators.meg",
-    "Incremental": "onepass.estimators.incremental",
-    "Oja": "onepass.estimators.oja",
-    "Grouse": "onepass.estimators.grouse",
-    "ERM": "onepass.estimators.erm",
+MODULES = {
+    "PCA": "pca",
+    "MSG": "msg",
+    "CappedMSG": "capped_msg",
+    "MEG": "meg",
+    "Incremental": "incremental",
+    "Oja": "oja",
+    "Grouse": "grouse",
+    "ERM": "erm",
 }
-PARTS = [
-    "onepass.averaging.Average",
-    "onepass.estimators.captured.Score",
-    "onepass.estimators.challenger.Challenger",
-    "onepass.estimators.moment_learner.MomentLearner",
-    "onepass.estimators.pca_learner.PCALearner",
-    "onepass.estimators.plan.Plan",
-    "onepass.estimators.rule_learner.RuleLearner",
-    "onepass.estimators.validation.Drift",
-    "onepass.estimators.validation.Validation",
-    "onepass.estimators.waiting.Waiting",
-    "onepass.estimators.walk.Walk",
-    "onepass.moments.exact.ExactMoment",
-    "onepass.moments.mean.Mean",
-    "onepass.moments.sample.Sample",
-    "onepass.moments.sketched.SketchedMoment",
-    "onepass.moments.tracked.TrackedMoment",
-    "onepass.rules.grouse.Grouse",
-    "onepass.rules.incremental.Incremental",
-    "onepass.rules.meg.MEG",
-    "onepass.rules.msg.MSG",
-    "onepass.rules.oja.Oja",
-    "onepass.schedules.AdaGradNorm",
-    "onepass.schedules.Constant",
-    "onepass.schedules.InverseSqrt",
-    "onepass.subspace.Subspace",
-]
+OF_PARTS = "of-"  # what names of arrays begin with that belong to other models in the same file
+SCHEDULES = ("AdaGradNorm", "Constant", "InverseSqrt")
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
@@ -65,17 +36,20 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
 
 def pack(estimator: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return the header and the arrays that a model file of a fitted estimator consists of."""
+    learner = estimator._learner
+    numbers, arrays = flatten(learner.state())
     params = dict(estimator._learned_with)
     if not isinstance(params.get("random_state"), int | None):
-        params["random_state"] = None  # what it was needed for is in the state already
-    arrays: dict[str, NDArray[Any]] = {}
+        params["random_state"] = None  # its seed is part of the state
     header = {
         "estimator": type(estimator).__name__,
         "n_features": estimator.n_features_in_,
         "n_samples_seen": estimator.n_samples_seen_,
         "feature_names": [str(name) for name in getattr(estimator, "feature_names_in_", [])],
-        "params": _encode(params, arrays),
-        "learner": _encode(estimator._learner, arrays),
+        "dtype": learner.stream.dtype.name,
+        "sparse": learner.stream.is_sparse,
+        "params": {name: _encode(name, value, arrays) for name, value in params.items()},
+        "state": numbers,
     }
     return header, arrays
 
@@ -95,7 +69,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ModelFileError
-        If it is not a model file, or damaged, or written by a newer version of onepass.
+        If it is not a model file, or damaged, or written by another version of the format.
 
     Examples
     --------
@@ -115,87 +89,69 @@ def unpack(
 ) -> Any:
     """Return the estimator of the content of a model file, read from `path`; see `load`."""
     try:
-        name = header["estimator"]
-        cls = getattr(importlib.import_module(ESTIMATORS[name]), name)
-        params = _decode(header["params"], arrays)
-        estimator = cls(**params)
-        estimator._learned_with = params
-        estimator._learner = _decode(header["learner"], arrays)
-        estimator.n_features_in_ = int(header["n_features"])
-        if header["feature_names"]:
-            estimator.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
-        if estimator.components_.shape != (estimator.n_components_, estimator.n_features_in_):
-            raise ValueError("its parts do not fit together")
-    except ModelFileError:
-        raise
+        own = {name: array for name, array in arrays.items() if not name.startswith(OF_PARTS)}
+        estimator = _unpack(header, own)
+        with np.errstate(all="ignore"):  # numbers that make no sense are refused below
+            components = estimator.components_
+        if not np.isfinite(components).all():
+            raise ValueError("its components are not finite")
     except Exception as error:
-        raise ModelFileError(f"{os.fspath(path)}: not a sound model: {error}") from error
+        raise ModelFileError(f"{os.fspath(path)}: not a valid model: {error}") from error
     return estimator
 
 
-def _encode(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
-    """Return a value as JSON; arrays go into `arrays` under a number."""
-    if value is None or isinstance(value, bool | str | int):
-        return value
-    if isinstance(value, np.integer | np.bool_):
-        return value.item()
-    if isinstance(value, float | np.floating):
-        return {"float": float(value).hex()}
-    if isinstance(value, np.dtype):
-        return {"dtype": value.name}
-    if isinstance(value, np.ndarray):
-        key = f"a{len(arrays)}"
-        arrays[key] = np.ascontiguousarray(value)
-        return {"array": key}
-    if sparse.issparse(value):
-        parts = [_encode(part, arrays) for part in (value.data, value.indices, value.indptr)]
-        return {"csr": parts, "shape": [int(size) for size in value.shape]}
-    if isinstance(value, dict):
-        return {"dict": {key: _encode(item, arrays) for key, item in value.items()}}
-    if isinstance(value, list | tuple):
-        return {"list": [_encode(item, arrays) for item in value]}
-    name = f"{type(value).__module__}.{type(value).__qualname__}"
-    if name not in PARTS:
-        raise TypeError(f"{type(value).__name__} cannot be saved in a model file")
-    state = value.__dict__ if is_dataclass(value) else _state(value)
-    return {"part": name, "state": {key: _encode(item, arrays) for key, item in state.items()}}
+def _unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
+    """Return an estimator; raise anything at all if something is wrong."""
+    name, d = header["estimator"], Whole(1, MOST_COLUMNS).check(header["n_features"])
+    cls = getattr(importlib.import_module(f"onepass.estimators.{MODULES[name]}"), name)
+    params = {key: _decode(key, value, arrays) for key, value in header["params"].items()}
+    estimator = cls(**params)
+    estimator._check_parameters()
+    names = header["feature_names"]
+    if names and (len(names) != d or not all(isinstance(name, str) for name in names)):
+        raise ValueError(f"it has {len(names)} names for {d} columns")
+    if header["dtype"] not in ("float64", "float32") or type(header["sparse"]) is not bool:
+        raise ValueError(f"rows of type {header['dtype']!r}, sparse: {header['sparse']!r}")
+    half_life = params.get("half_life")
+    dtype = np.dtype(header["dtype"])
+    stream = Stream(d, dtype, header["sparse"], bool(params["center"]), half_life)
+    state = check_state(SCHEMAS[name](stream, params), header["state"], arrays)
+    learner = estimator._learner_for(stream)
+    learner.restore(state)
+    if learner.buffer.count >= learner.next_chunk_rows():
+        raise ValueError("more rows wait than a chunk has")
+    if not learner.buffer.count <= learner.rows_seen == header["n_samples_seen"]:
+        raise ValueError("its numbers of rows contradict each other")
+    estimator._learner, estimator._learned_with = learner, params
+    estimator.n_features_in_ = d
+    if names:
+        estimator.feature_names_in_ = np.asarray(names, dtype=object)
+    return estimator
 
 
-def _decode(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
-    """Return what `_encode` was given."""
+def _encode(name: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
+    """Return a parameter as JSON; an array goes to the arrays."""
+    if isinstance(value, schedules.Schedule):
+        if type(value).__name__ not in SCHEDULES:
+            raise TypeError(f"{name}={value!r} cannot be saved in a model file")
+        return {"schedule": type(value).__name__, **asdict(value)}  # type: ignore[call-overload]
+    if isinstance(value, np.ndarray | list | tuple):
+        arrays[f"params.{name}"] = np.asarray(value, dtype=np.float64)
+        return {"array": f"params.{name}"}
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not (value is None or isinstance(value, bool | int | float | str)):
+        raise TypeError(f"{name}={value!r} cannot be saved in a model file")
+    return value
+
+
+def _decode(name: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
+    """Return the parameter that `_encode` was given."""
     if not isinstance(value, dict):
         return value
-    if "float" in value:
-        return float.fromhex(value["float"])
-    if "dtype" in value:
-        if value["dtype"] not in ("float64", "float32"):
-            raise ValueError(f"rows of type {value['dtype']!r}")
-        return np.dtype(value["dtype"])
     if "array" in value:
-        return arrays[value["array"]]
-    if "csr" in value:
-        parts = tuple(_decode(part, arrays) for part in value["csr"])
-        matrix = sparse.csr_array(parts, shape=tuple(value["shape"]))
-        matrix.check_format(full_check=True)
-        return matrix
-    if "dict" in value:
-        return {key: _decode(item, arrays) for key, item in value["dict"].items()}
-    if "list" in value:
-        return [_decode(item, arrays) for item in value["list"]]
-    if value["part"] not in PARTS:
-        raise ValueError(f"a part {value['part']!r}")
-    module, _, name = value["part"].rpartition(".")
-    part = object.__new__(getattr(importlib.import_module(module), name))
-    state = {key: _decode(item, arrays) for key, item in value["state"].items()}
-    if hasattr(part, "__setstate__"):
-        part.__setstate__(state)
-    else:
-        part.__dict__.update(state)
-    return part
-
-
-def _state(value: Any) -> dict[str, Any]:
-    """Return what an object of ours consists of."""
-    state = value.__getstate__()
-    assert isinstance(state, dict)
-    return state
+        return arrays.pop(f"params.{name}")
+    numbers = {key: float(number) for key, number in value.items() if key != "schedule"}
+    if value["schedule"] not in SCHEDULES:
+        raise ValueError(f"{name} is an unknown schedule, {value['schedule']!r}")
+    return getattr(schedules, value["schedule"])(**numbers)

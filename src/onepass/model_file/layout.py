@@ -5,7 +5,7 @@ import re
 from typing import BinaryIO
 
 FORMAT = "onepass model"
-VERSION = 1
+VERSION = 2
 
 # Numbers only, little-endian: nothing that needs to be interpreted.
 DTYPES = frozenset({"|b1", "|i1", "|u1"} | {f"<{kind}{n}" for kind in "iuf" for n in (2, 4, 8)})

@@ -7,132 +7,92 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
-from scipy.linalg.blas import dsymm, dsyr
-from scipy.sparse import issparse
+from scipy.linalg.blas import dsymm, dsyr, dsyrk
 
-from onepass.kernels.squares import add_squares, dsyrk
-from onepass.moments.lanczos import leading_pairs
 from onepass.moments.mean import Mean
-from onepass.moments.moment import Shifted, WholeMoment
-from onepass.moments.nystroem import nystroem
-
-QUICK = 64  # up to so many columns all eigenvectors cost nothing
-FEW = 24  # columns for each direction from which on these are found by iteration
-MOST_PRODUCTS = 96  # of it, which take half as long as a decomposition of 784 columns
 
 
-class ExactMoment(WholeMoment):
-    """The d x d matrix itself, of which only the upper triangle is kept up to date.
+class ExactMoment:
+    """The sum of x x' over the rows, about their mean or about zero, shape (d, d).
+
+    Only the upper triangle of the matrix is kept up to date.
 
     Parameters
     ----------
     d : int
-        The dimension of the rows.
-    center : bool
-        Whether it is about the mean or about zero.
-    dtype : dtype
-        Of the rows, and of the directions that are found; the matrix is in double precision.
+        The number of columns.
     """
 
-    def __init__(self, d: int, center: bool, dtype: np.dtype) -> None:
-        super().__init__(center)
-        self.dtype = dtype
-        self._matrix = np.zeros((d, d), order="F")
+    def __init__(self, d: int) -> None:
+        self.matrix: NDArray[np.float64] = np.zeros((d, d), order="F")
 
     @property
     def energy(self) -> float:
         """The sum of the squared norms of the rows."""
-        return float(self._matrix.trace())
+        return float(self.matrix.trace())
 
-    @property
-    def squares(self) -> NDArray[np.float64]:
-        return self._matrix.T
-
-    def copy(self) -> ExactMoment:
-        twin = ExactMoment.__new__(ExactMoment)
-        twin.__dict__.update(self.__dict__)
-        twin._matrix = self._matrix.copy(order="F")
-        return twin
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Only one triangle, and as many bytes as it needs."""
-        state = self.__dict__.copy()
-        d = len(self._matrix)
-        state["_matrix"] = self._matrix[np.triu_indices(d)]
-        state["_columns"] = d
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        state = dict(state)
-        d = state.pop("_columns")
-        self.__dict__.update(state)
-        self._matrix = np.zeros((d, d), order="F")
-        self._matrix[np.triu_indices(d)] = state["_matrix"]
-
-    def fade(self, factor: float) -> None:
-        self._matrix *= factor
-
-    def update(
+    def add(
         self,
-        rows: Any,
+        rows: NDArray[np.floating],
         weights: NDArray[np.float64],
         before: Mean,
-        after: Mean,
-        held: NDArray[np.floating] | None = None,
-        shifted: Shifted | None = None,
+        center: bool,
     ) -> None:
-        if shifted is not None and shifted.rows is None:  # their squares are here already
-            total = shifted.total
-        else:
-            near = (rows.toarray() if issparse(rows) else rows).astype(np.float64, copy=False)
-            if self.center:
-                near = near - (before.vector if before.weight > 0.0 else near[0])
-            squared = np.ascontiguousarray(np.sqrt(weights)[:, None] * near)
-            add_squares(squared, self.squares, dsyrk())
-            total = weights @ near
-        if self.center:  # about the mean after the rows it is less than about the one before
-            dsyr(-1.0, total / np.sqrt(after.weight), a=self._matrix, overwrite_a=True)
+        """Include rows (r, d) of some weights (r,); `before` is the mean of the rows before them.
 
-    def merge(
-        self,
-        other: ExactMoment,
-        between: NDArray[np.float64],
-        held: NDArray[np.floating] | None = None,
-    ) -> None:
-        self._matrix += other._matrix
-        if self.center:
-            self._add(between)
+        About the mean after these rows, the sum is that about the mean before them less the square
+        of what the mean has moved.
+        """
+        rows = rows.astype(np.float64, copy=False)
+        if center:
+            rows = rows - before.origin(rows)
+            total = weights @ rows
+        if not (weights == 1.0).all():
+            rows = np.sqrt(weights)[:, None] * rows
+        transposed = np.ascontiguousarray(rows).T
+        self.matrix = dsyrk(1.0, transposed, beta=1.0, c=self.matrix, overwrite_c=True)
+        if center:
+            after = before.weight + float(weights.sum())
+            self.matrix = dsyr(-1.0, total / np.sqrt(after), a=self.matrix, overwrite_a=True)
 
-    def compress(self, directions: NDArray[np.floating], mean: Mean | None) -> NDArray[np.float64]:
-        return directions @ self._times(directions.astype(np.float64, copy=False)).T
+    def merge(self, other: ExactMoment, between: NDArray[np.float64] | None) -> None:
+        """Include another one; `between` is the row (d,) that the two means add, if centred."""
+        self.matrix += other.matrix
+        if between is not None:
+            self.matrix = dsyr(1.0, between, a=self.matrix, overwrite_a=True)
 
-    def leading(
-        self, k: int, start: NDArray[np.floating] | None = None
-    ) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
-        d = len(self._matrix)
-        if d <= QUICK or (start is None and 4 * k > d):
-            values, vectors = np.linalg.eigh(self._matrix, UPLO="U")
-        elif start is None:
-            found = leading_pairs(self._matrix, k, MOST_PRODUCTS) if FEW * k <= d else None
-            if found is not None:
-                return found[1].astype(self.dtype, copy=False), found[0]
-            few = (d - k, d - 1)
-            values, vectors = eigh(
-                self._matrix, lower=False, subset_by_index=few, check_finite=False
-            )
-        else:
-            held = start.astype(np.float64)
-            product = self._times(held)
-            better = nystroem(product, product @ held.T, k)
-            return better.basis.astype(self.dtype, copy=False), better.weights
-        leading = np.ascontiguousarray(vectors.T[::-1][:k], dtype=self.dtype)
-        return leading, values[::-1][:k].clip(min=0.0)
+    def fade(self, factor: float) -> None:
+        """Let everything so far count less."""
+        self.matrix *= factor
 
-    def _times(self, directions: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return ``directions @ matrix`` for rows (j, d)."""
-        return dsymm(1.0, self._matrix, directions.T, lower=False).T
+    def compress(self, directions: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Return ``directions @ S @ directions.T`` for rows (j, d)."""
+        wide = directions.astype(np.float64, copy=False)
+        return wide @ dsymm(1.0, self.matrix, wide.T, lower=False)
 
-    def _add(self, row: NDArray[np.float64]) -> None:
-        """Add x x' of a row of shape (d,), or nothing for one of shape (0,)."""
-        if row.size:
-            dsyr(1.0, row, a=self._matrix, overwrite_a=True)
+    def leading(self, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the k leading eigenvectors (k, d) and eigenvalues (k,), descending."""
+        d = len(self.matrix)
+        values, vectors = eigh(
+            self.matrix, lower=False, subset_by_index=(d - k, d - 1), check_finite=False
+        )
+        return np.ascontiguousarray(vectors.T[::-1]), values[::-1].clip(min=0.0)
+
+    def copy(self) -> ExactMoment:
+        """Return a copy."""
+        twin = ExactMoment(0)
+        twin.matrix = self.matrix.copy(order="F")
+        return twin
+
+    def state(self) -> dict[str, Any]:
+        """Return what a model file keeps: one triangle."""
+        return {"triangle": self.matrix[np.triu_indices(len(self.matrix))]}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> ExactMoment:
+        """Return the moment of a checked state."""
+        triangle = state["triangle"]
+        d = int((np.sqrt(8 * len(triangle) + 1) - 1) / 2)
+        moment = cls(d)
+        moment.matrix[np.triu_indices(d)] = triangle
+        return moment

@@ -1,4 +1,4 @@
-"""The running mean of the rows, and rows centred as they come."""
+"""The running mean of the rows."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from onepass.kernels.centring import centre
+from scipy.sparse import issparse
 
 
 class Mean:
@@ -16,16 +15,17 @@ class Mean:
     Attributes
     ----------
     weight : float
-        The sum of the weights; the number of rows where they have none.
+        The sum of the weights; the number of rows where these have none.
     vector : ndarray of shape (d,)
+        Never changed in place.
     """
 
     def __init__(self, d: int) -> None:
         self.weight = 0.0
-        self.vector = np.zeros(d)
+        self.vector: NDArray[np.float64] = np.zeros(d)
 
     def copy(self) -> Mean:
-        """Return a copy; `update` never changes a vector in place."""
+        """Return a copy."""
         twin = Mean(0)
         twin.weight, twin.vector = self.weight, self.vector
         return twin
@@ -34,8 +34,25 @@ class Mean:
         """Let everything so far count less."""
         self.weight *= factor
 
+    def origin(self, rows: Any) -> NDArray[np.float64]:
+        """Return a point (d,) close to the rows, from which sums lose no digits.
+
+        The mean so far, or the first row where there is none: rows that are all the same then
+        leave a mean that is this row to the last bit.
+        """
+        if self.weight > 0.0 or issparse(rows):
+            return self.vector
+        return rows[0].astype(np.float64)
+
+    def add(self, total: NDArray[np.float64], added: float, origin: NDArray[np.float64]) -> None:
+        """Include rows of weight `added` whose weighted sum of (row - origin) is `total` (d,)."""
+        if added > 0.0:
+            before = self.weight / (self.weight + added)
+            self.weight += added
+            self.vector = origin + before * (self.vector - origin) + total / self.weight
+
     def between(self, other: Mean) -> NDArray[np.float64]:
-        """Return the row whose square is the scatter of two groups' means about the joint one."""
+        """Return the row (d,) whose square is the scatter of two groups' means about the joint."""
         together = self.weight + other.weight
         share = np.sqrt(self.weight) * np.sqrt(other.weight / together) if together > 0.0 else 0.0
         return share * (other.vector - self.vector)
@@ -47,28 +64,13 @@ class Mean:
             self.vector = self.vector + other.weight / together * (other.vector - self.vector)
         self.weight = together
 
-    def update(self, shift: Any, rows: Any, weights: NDArray[np.float64]) -> None:
-        """Include rows of shape (b, d), dense or sparse, given as shift + rows.
+    def state(self) -> dict[str, Any]:
+        """Return what a model file keeps."""
+        return {"weight": self.weight, "vector": self.vector}
 
-        Rows that are all the same leave a mean that is that row to the last bit.
-        """
-        self.move(shift, weights @ rows, float(weights.sum()))
-
-    def move(self, shift: Any, total: NDArray[np.float64], added: float) -> None:
-        """Include rows of weight `added`, whose weighted sum is that times shift + total (d,)."""
-        if added > 0.0:
-            before = self.weight / (self.weight + added) if self.weight > 0.0 else 0.0
-            self.weight += added
-            self.vector = shift + before * (self.vector - shift) + total / self.weight
-
-    def take(
-        self, rows: NDArray, weights: NDArray[np.float64], centred: NDArray[np.floating]
-    ) -> None:
-        """Include dense rows of shape (b, d) one by one, and write them centred as they come.
-
-        These are the rows of `kernels.centring`, whose second moment is the scatter of the rows.
-        """
-        shift = self.vector if self.weight > 0.0 else rows[0].astype(np.float64)
-        moved = np.zeros(len(shift))
-        self.weight = centre(rows, shift, moved, self.weight, weights, centred)
-        self.vector = shift + moved
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Mean:
+        """Return the mean of a checked state."""
+        mean = cls(0)
+        mean.weight, mean.vector = state["weight"], state["vector"]
+        return mean

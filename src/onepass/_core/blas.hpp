@@ -1,0 +1,75 @@
+// Products of small matrices: plain loops where they are tiny, SciPy's BLAS where they are not.
+// The pointers come from scipy.linalg.cython_blas.__pyx_capi__: nothing has to be linked.
+#pragma once
+#include "vec.hpp"
+
+namespace onepass {
+using Dgemm = void(char*, char*, int*, int*, int*, double*, double*, int*, double*, int*, double*,
+                   double*, int*);
+using Sgemm = void(char*, char*, int*, int*, int*, float*, float*, int*, float*, int*, float*,
+                   float*, int*);
+struct Blas {
+    Dgemm* dgemm;
+    Sgemm* sgemm;
+};
+extern Blas blas;  // set when the module is imported
+}  // namespace onepass
+
+namespace {
+
+constexpr Index BLAS_PRODUCTS = 20 * 20 * 20;  // from here on a call is worth its overhead
+
+// A matrix in memory; `transposed` says that what is meant has rows and columns exchanged.
+template <class T>
+struct Matrix {
+    T* data;
+    Index rows, columns, stride;
+    bool transposed = false;
+
+    Index height() const { return transposed ? columns : rows; }
+    Index width() const { return transposed ? rows : columns; }
+    Matrix turned() const { return {data, rows, columns, stride, !transposed}; }
+};
+
+inline void gemm(char ta, char tb, int m, int n, int k, const double* a, int lda, const double* b,
+                 int ldb, double beta, double* c, int ldc) {
+    double one = 1.0;
+    onepass::blas.dgemm(&ta, &tb, &m, &n, &k, &one, const_cast<double*>(a), &lda,
+                        const_cast<double*>(b), &ldb, &beta, c, &ldc);
+}
+inline void gemm(char ta, char tb, int m, int n, int k, const float* a, int lda, const float* b,
+                 int ldb, double beta, float* c, int ldc) {
+    float one = 1.0f, factor = float(beta);
+    onepass::blas.sgemm(&ta, &tb, &m, &n, &k, &one, const_cast<float*>(a), &lda,
+                        const_cast<float*>(b), &ldb, &factor, c, &ldc);
+}
+
+// out = left right + beta out, with beta 0 or 1; out must not overlap the others.
+template <class T>
+void multiply(const Matrix<const T>& left, const Matrix<const T>& right, const Matrix<T>& out,
+              double beta = 0.0) {
+    const Index m = out.rows, n = out.columns, k = left.width();
+    if (m == 0 || n == 0) return;
+    if (m * n * k >= BLAS_PRODUCTS) {  // BLAS means columns where we mean rows
+        gemm(right.transposed ? 'T' : 'N', left.transposed ? 'T' : 'N', int(n), int(m), int(k),
+             right.data, int(right.stride), left.data, int(left.stride), beta, out.data,
+             int(out.stride));
+        return;
+    }
+    const Index left_row = left.transposed ? 1 : left.stride;
+    const Index left_column = left.transposed ? left.stride : 1;
+    for (Index i = 0; i < m; i++) {
+        T* __restrict line = out.data + i * out.stride;
+        if (beta == 0.0)
+            for (Index j = 0; j < n; j++) line[j] = T(0);
+        for (Index p = 0; p < k; p++) {
+            const T factor = left.data[i * left_row + p * left_column];
+            if (right.transposed)
+                for (Index j = 0; j < n; j++) line[j] += factor * right.data[j * right.stride + p];
+            else
+                for (Index j = 0; j < n; j++) line[j] += factor * right.data[p * right.stride + j];
+        }
+    }
+}
+
+}  // namespace

@@ -1,0 +1,130 @@
+// Coordinates of rows in an orthonormal frame of [U; rows] that is never formed, from the Gram
+// matrix: with U = L F1 and rows = A F1 + C F2 the frame is [F1; F2], and [A, C] are the coordinates.
+#pragma once
+#include "vec.hpp"
+
+namespace {
+
+// What a row must satisfy to be taken through the Gram matrix. `usable` and `sound` are shares of
+// its energy (squared norm) outside of the span of the rows before it: rounding / share is the loss
+// of orthogonality, which is corrected in the next block where it is not sound.
+struct Limits {
+    double smallest, largest;  // energies beyond these have lost digits to under- or overflow
+    double usable, sound;
+};
+
+struct Factored {
+    Index count;   // rows before the first one that is not usable
+    double share;  // the least share of energy outside of the rows before
+};
+
+// Replaces the lower triangle of a Gram matrix (n, n) by its factor. Returns whether it is that of
+// rows which are not far from orthonormal.
+inline bool factor_basis(double* gram, Index n) {
+    for (Index i = 0; i < n; i++) {
+        double* row = gram + i * n;
+        for (Index j = 0; j <= i; j++) {
+            const double* other = gram + j * n;
+            double sum = row[j];
+            for (Index p = 0; p < j; p++) sum = fused(-row[p], other[p], sum);
+            if (j < i)
+                row[j] = sum / other[j];
+            else if (!(sum >= 0.01 && row[i] <= 100.0))
+                return false;
+            else
+                row[i] = sqrt(sum);
+        }
+    }
+    return true;
+}
+
+// rows <- rows inv(L) for a lower triangle L (n, n).
+inline void solve_right(double* rows, Index count, Index stride, const double* L, Index n) {
+    for (Index r = 0; r < count; r++) {
+        double* __restrict row = rows + r * stride;
+        for (Index i = n - 1; i >= 0; i--) {
+            const double entry = row[i] /= L[i * (n + 1)];
+            const double* __restrict line = L + i * n;
+            for (Index j = 0; j < i; j++) row[j] -= entry * line[j];
+        }
+    }
+}
+
+// rows <- rows inv(L')
+inline void solve_right_transposed(double* rows, Index count, Index stride, const double* L,
+                                   Index n) {
+    for (Index r = 0; r < count; r++) {
+        double* row = rows + r * stride;
+        for (Index i = 0; i < n; i++) {
+            const double* line = L + i * n;
+            double sum = row[i];
+            for (Index j = 0; j < i; j++) sum = fused(-row[j], line[j], sum);
+            row[i] = sum / line[i];
+        }
+    }
+}
+
+// The coordinates of a block. Row t is [A_t, C_t], and is zero from column m + t + 1 on.
+struct Coordinates {
+    double* data;  // (b, stride), before: the last rows of the Gram matrix, from gram_rows
+    Index m, b, stride;
+    double* inverse_diagonal;  // (b,) of C; 0 for a row of zeros, which has no direction
+    double* energy;            // (b,) squared norms of the rows
+    double* scratch;           // (b, b)
+
+    // Replaces products by coordinates; the basis has the factor L (m, m), or is orthonormal if
+    // that is null. Row by row, so that what comes before an unusable row can be taken.
+    Factored factor(const double* L, const Limits& limits) {
+        if (L) solve_right_transposed(data, b, stride, L, m);
+        double* __restrict left = scratch;  // what is left of each row, as an upper triangle
+        for (Index j = 0; j < b; j++) {
+            energy[j] = data[j * stride + m + j];
+            for (Index i = 0; i <= j; i++) {
+                const double *x = data + i * stride, *y = data + j * stride;
+                double sum = y[m + i];
+                for (Index p = 0; p < m; p++) sum = fused(-x[p], y[p], sum);
+                left[i * b + j] = sum;
+            }
+        }
+        double least = 1.0;
+        for (Index i = 0; i < b; i++) {
+            double* __restrict line = left + i * b;
+            double root = 0.0;
+            if (energy[i] != 0.0) {
+                const double share = line[i] / energy[i];
+                if (!(share >= limits.usable && limits.smallest <= energy[i] &&
+                      energy[i] <= limits.largest))  // nor where it is NaN
+                    return {i, least};
+                least = min(least, share);
+                root = 1.0 / sqrt(line[i]);
+            }
+            inverse_diagonal[i] = root;
+            for (Index j = i; j < b; j++) line[j] *= root;
+            for (Index p = i + 1; p < b; p++) {
+                const double entry = line[p];
+                double* __restrict other = left + p * b;
+                for (Index j = p; j < b; j++) other[j] -= entry * line[j];
+            }
+            double* coordinates = data + i * stride + m;
+            for (Index j = 0; j < stride - m; j++) coordinates[j] = j <= i ? left[j * b + i] : 0.0;
+            if (energy[i] == 0.0)
+                for (Index j = 0; j < stride; j++) data[i * stride + j] = 0.0;
+        }
+        return {b, least};
+    }
+
+    // Replaces rows in terms of the frame, V (count, width >= m + b), by rows in terms of [U; rows].
+    void solve(double* V, Index count, Index width, const double* L) const {
+        for (Index r = 0; r < count; r++) {
+            double* __restrict row = V + r * width;
+            for (Index i = b - 1; i >= 0; i--) {
+                const double entry = row[m + i] *= inverse_diagonal[i];
+                const double* __restrict line = data + i * stride;
+                for (Index j = 0; j < m + i; j++) row[j] -= entry * line[j];
+            }
+        }
+        if (L) solve_right(V, count, width, L, m);
+    }
+};
+
+}  // namespace

@@ -1,0 +1,279 @@
+// The algorithms. A rule says in `step` what one row does to an iterate M that is written in the
+// coordinates of a block: the row is already split into z = U x and a residual r along the unit
+// vector after the basis. To add an algorithm: a struct here, its name in `Algorithm` and
+// `take_rows_with`.
+#pragma once
+#include "api.hpp"
+#include "capping.hpp"
+#include "rank_one.hpp"
+#include "simplex.hpp"
+#include "split.hpp"
+
+namespace {
+
+// M = U' diag(weights) U + rest (I - U' U) in d dimensions.
+struct Iterate {
+    Basis basis;
+    double* weights;
+    double rest;
+    Index d;
+};
+
+struct SplitRow {
+    double residual;  // r; the part inside is Workspace::z
+    double inside;    // |z|^2
+    double step;      // eta
+};
+
+// What a step needs besides its arguments.
+class Workspace {
+public:
+    double *z = nullptr, *values = nullptr, *multiplicities = nullptr;
+    double *vectors = nullptr, *scratch = nullptr;
+    Index *order = nullptr, *spare = nullptr;
+    Index stride = 0;
+    RankOne rank_one;
+
+    // Makes room for `directions` in a space of `width` coordinates.
+    void reserve(Index directions, Index width) {
+        const Index n = padded(directions + 2);
+        if (n > stride) {
+            double* d = doubles.reserve(3 * n);
+            z = d, values = d + n, multiplicities = d + 2 * n;
+            order = indices.reserve(2 * n), spare = order + n;
+            vectors = matrix.reserve(n * n);
+            rank_one.reserve(n);
+            stride = n;
+        }
+        const Index columns = directions + 1 > BLAS_ROWS ? padded(width) : LANES;
+        scratch = rows.reserve((directions + 1) * columns);
+    }
+
+private:
+    Buffer<double> doubles, matrix, rows;
+    Buffer<Index> indices;
+};
+
+// Moves M to the eigenvectors of M + eta x x' (Algorithm 1, line 3); then `map` changes the
+// eigenvalues (size, values, rest) and says how many stay.
+template <class Map>
+void rank_one_step(Iterate& M, const SplitRow& row, Workspace& w, const Map& map) {
+    Index size = M.basis.rank;
+    if (row.residual > 0.0) M.weights[size] = M.rest, w.z[size] = row.residual, size++;
+    const double root = sqrt(row.step);
+    for (Index i = 0; i < size; i++) w.z[i] *= root;
+    w.rank_one.solve(size, M.weights, w.z, w.values, w.vectors, w.stride);
+    const Index kept = map(size, w.values, M.rest);
+    rotate({w.vectors, kept, size, w.stride}, M.basis, w.scratch);
+    for (Index i = 0; i < kept; i++) M.weights[i] = w.values[i];
+    M.basis.rank = kept;
+}
+
+// Matrix stochastic gradient and Capped MSG: Arora, Cotter and Srebro (2013), Sections 3.1 and 5.
+//
+//     M(t+1) = P(M(t) + eta x x')                                  (the paper's update 3.1)
+//
+// with P the projection onto 0 <= M <= I, tr M <= k or tr M = k and, where capped, rank M <= K:
+// sigma' = eig(diag(sigma) + z z'), z = sqrt(eta) [U x; r] (Algorithm 1), keep the K largest, then
+// sigma = clip(sigma' + S, 0, 1) (Algorithm 2). `rest` is not zero only for tr M = k without a cap.
+struct Msg {
+    onepass::Rule& rule;
+
+    static double primal(double weight) { return weight; }
+
+    void step(Iterate& M, const SplitRow& row, Workspace& w) const {
+        rank_one_step(M, row, w, [&](Index size, double* sigma, double& rest) {
+            return project_all(size, sigma, rest, M.d, w);
+        });
+        test_rank(M.basis.rank, M.d);
+    }
+
+    // Projects descending sigma[:size]; returns the new rank.
+    Index project_all(Index size, double* sigma, double& rest, Index d, Workspace& w) const {
+        size = min(size, rule.max_rank);
+        for (Index i = 0; i < size; i++) w.multiplicities[i] = 1.0;
+        Spectrum spectrum{size, sigma, w.multiplicities, w.order, w.spare};
+        if (rule.exact_trace && rule.max_rank >= d && size < d) {
+            // The complement takes part, with its multiplicity.
+            sigma[size] = rest, w.multiplicities[size] = double(d - size), spectrum.n++;
+            project(spectrum, double(rule.k), true);
+            rest = sigma[size];
+        } else {  // a capped iterate of fewer than k directions cannot have trace k yet
+            project(spectrum, double(min(rule.k, size)), rule.exact_trace);
+            rest = 0.0;
+        }
+        while (size > 0 && sigma[size - 1] <= rest) size--;
+        return size;
+    }
+
+    // Section 5: an iterate that stays at rank K asks for a larger K; tests become ever rarer.
+    void test_rank(Index rank, Index d) const {
+        if (!rule.grow) return;
+        rule.step++;
+        if (rank < rule.max_rank) rule.deficient = true;
+        if (rule.step >= rule.next_test) {
+            if (!rule.deficient && rule.max_rank < d) rule.max_rank++;
+            rule.deficient = false;
+            if (rule.next_test <= INT64_MAX / 2) rule.next_test *= 2;
+        }
+    }
+};
+
+// The incremental algorithm of Arora, Cotter, Livescu and Srebro (2012); the paper's Section 5.2.
+//
+//     M(t+1) = P_rank-K(M(t) + x x')
+//
+// No step, no shift, no clip. Without truncation M is the second moment of the rows.
+struct Incremental {
+    onepass::Rule& rule;
+
+    static double primal(double weight) { return weight; }
+
+    void step(Iterate& M, const SplitRow& row, Workspace& w) const {
+        rank_one_step(M, {row.residual, row.inside, 1.0}, w, [&](Index size, double*, double& rest) {
+            rest = 0.0;
+            return min(size, rule.max_rank);
+        });
+    }
+};
+
+// Matrix exponentiated gradient, Warmuth and Kuzmin (2008); the paper's Section 3.3.
+//
+// Mirror descent on W = I - M with the entropy of the spectrum: log W' = log W - eta x x', then
+// omega = min(1, alpha omega') with alpha such that tr W = d - k. The state is the dual variable
+// A = -log W, which is positive semidefinite, and so the step is the rank-one update of MSG:
+//
+//     a' = eig(diag(a) + z z'), z = sqrt(eta) [U x; r];   a = max(0, a' - log alpha)
+//
+// The complement reaches W = 1, a = 0, and from then on the rank is finite: directions with the a of
+// the complement are dropped. M has the weights 1 - exp(-a).
+struct Meg {
+    onepass::Rule& rule;
+
+    static double primal(double weight) { return -expm1(-weight); }
+
+    void step(Iterate& M, const SplitRow& row, Workspace& w) const {
+        rank_one_step(M, row, w, [&](Index size, double* a, double& rest) {
+            for (Index i = 0; i < size; i++) a[i] = -a[i], w.multiplicities[i] = 1.0;
+            Spectrum spectrum{size, a, w.multiplicities, w.order, w.spare};
+            if (size < M.d)  // the complement takes part, with its multiplicity
+                a[size] = -rest, w.multiplicities[size] = double(M.d - size), spectrum.n++;
+            cap(spectrum, double(M.d - rule.k));
+            rest = size < M.d ? -a[size] : 0.0;
+            for (Index i = 0; i < size; i++) a[i] = -a[i];
+            while (size > 0 && a[size - 1] <= rest) size--;
+            return size;
+        });
+    }
+};
+
+// The stochastic power method, Oja's algorithm for k directions; the paper's Section 3.
+//
+//     U(t+1) = P_orth(U(t) + eta x x' U(t))
+//
+// With w = U' x, p = U w and r = x - p the columns of U that are orthogonal to w stay, and the one
+// along w, p/|p|, becomes (1 + eta |w|^2) p/|p| + eta |w| r, normalised: P_orth is a rotation in the
+// plane of p and r by the angle phi, tan phi = eta |w| |r| / (1 + eta |w|^2). All weights are 1.
+struct Oja {
+    onepass::Rule& rule;
+
+    static double primal(double weight) { return weight; }
+
+    void step(Iterate& M, const SplitRow& row, Workspace& w) const {
+        const double length = sqrt(row.inside);  // divided by eta, which may be very large
+        const double angle = atan2(length * row.residual, 1.0 / row.step + row.inside);
+        turn_towards(M.basis, w.z, length, angle);
+    }
+};
+
+// Grassmannian SGD, GROUSE: Balzano, Nowak and Recht (2010); the paper's Section 6.
+//
+// A step along the geodesic of the Grassmannian, without missing entries. With w = U' x, p = U w,
+// r = x - p and theta = eta |r| |p|: U(t+1) = U + [(cos theta - 1) p/|p| + sin theta r/|r|] w'/|w|.
+struct Grouse {
+    onepass::Rule& rule;
+
+    static double primal(double weight) { return weight; }
+
+    void step(Iterate& M, const SplitRow& row, Workspace& w) const {
+        const double length = sqrt(row.inside);
+        turn_towards(M.basis, w.z, length, row.step * row.residual * length);
+    }
+};
+
+// The sum of the iterates held before each row: rests I + a matrix, if one is asked for.
+struct IterateSum {
+    double* matrix = nullptr;  // (n, stride)
+    Index stride = 0;
+    double rests = 0.0;
+
+    template <class Rule>
+    void add(const Iterate& M, double* scratch) {
+        const double rest = Rule::primal(M.rest);
+        rests += rest;
+        if (!matrix) return;
+        const Basis& U = M.basis;
+        const Index width = padded(U.width);
+        if (U.rank > BLAS_ROWS) {
+            for (Index i = 0; i < U.rank; i++) {
+                const double weight = Rule::primal(M.weights[i]) - rest;
+                for (Index c = 0; c < width; c++) scratch[i * width + c] = weight * U.row(i)[c];
+            }
+            const Matrix<const double> weighted{scratch, U.rank, width, width};
+            const Matrix<const double> rows{U.data, U.rank, U.width, U.stride};
+            multiply<double>(rows.turned(), weighted, {matrix, U.width, width, stride}, 1.0);
+            return;
+        }
+        for (Index i = 0; i < U.rank; i++) {
+            const double weight = Rule::primal(M.weights[i]) - rest;
+            const double* row = U.row(i);
+            for (Index c = 0; c < U.width; c++) {
+                const double part = weight * row[c];
+                double* line = matrix + c * stride;
+                for (Index e = 0; e < width; e += LANES)
+                    store(line + e, load(line + e) + part * load(row + e));
+            }
+        }
+    }
+};
+
+// Rows of a block in its coordinates, with their steps.
+struct BlockRows {
+    const double* data;  // (count, stride)
+    Index count, stride;
+    Index width, n;  // row t is zero from column min(width + t + 1, n) on
+    const double* steps;
+    double* captured;  // receives the energies in the k leading directions, before each step
+};
+
+// The loop over rows.
+template <class Rule>
+void take_rows(const Rule& rule, Iterate& M, const BlockRows& rows, IterateSum& sum, Workspace& w) {
+    for (Index t = 0; t < rows.count; t++) {
+        Basis& U = M.basis;
+        U.width = min(rows.width + t + 1, rows.n);
+        sum.add<Rule>(M, w.scratch);
+        double residual = split(U, rows.data + t * rows.stride, w.z);
+        if (U.rank == M.d) residual = 0.0;  // there is nothing outside
+        double inside = 0.0, captured = 0.0;
+        for (Index i = 0; i < U.rank; i++) {
+            inside = fused(w.z[i], w.z[i], inside);
+            if (i < rule.rule.k) captured = inside;
+        }
+        rows.captured[t] = captured;
+        rule.step(M, {residual, inside, rows.steps[t]}, w);
+    }
+}
+
+inline void take_rows_with(onepass::Rule& rule, Iterate& M, const BlockRows& rows, IterateSum& sum,
+                           Workspace& w) {
+    switch (rule.algorithm) {
+        case onepass::Algorithm::msg: return take_rows(Msg{rule}, M, rows, sum, w);
+        case onepass::Algorithm::meg: return take_rows(Meg{rule}, M, rows, sum, w);
+        case onepass::Algorithm::incremental: return take_rows(Incremental{rule}, M, rows, sum, w);
+        case onepass::Algorithm::oja: return take_rows(Oja{rule}, M, rows, sum, w);
+        case onepass::Algorithm::grouse: return take_rows(Grouse{rule}, M, rows, sum, w);
+    }
+}
+
+}  // namespace

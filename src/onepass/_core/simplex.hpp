@@ -1,0 +1,131 @@
+// The projection onto {0 <= sigma <= 1, sum sigma = k}: Algorithm 2 of the paper, corrected.
+//
+// By Lemma 3.2 the projection of M' keeps its eigenvectors and maps its eigenvalues sigma' to
+// clip(sigma' + S, 0, 1). In the paper (sigma' ascending, with multiplicities kappa' that sum to d):
+//
+//     project(d, k, n, sigma', kappa')
+//      1  sigma', kappa' <- sort(sigma', kappa')
+//      2  i <- 1; j <- 1; s_i <- 0; s_j <- 0; c_i <- 0; c_j <- 0
+//      3  while i <= n
+//      4    if i < j
+//      5      S <- (k - (s_j - s_i) - (d - c_j)) / (c_j - c_i)
+//      6      b <- (
+//      7        (sigma'_i + S >= 0) and (sigma'_{j-1} + S <= 1)
+//      8        and ((i <= 1) or (sigma'_{i-1} + S <= 0))
+//      9        and ((j >= n) or (sigma'_{j+1} >= 1))
+//     10      )
+//     11      return S if b
+//     12    if (j <= n) and (sigma'_j - sigma'_i <= 1)
+//     13      s_j <- s_j + kappa'_j sigma'_j; c_j <- c_j + kappa'_j; j <- j + 1
+//     14    else
+//     15      s_i <- s_i + kappa'_i sigma'_i; c_i <- c_i + kappa'_i; i <- i + 1
+//     16  return error
+//
+// What is different here:
+// - Line 9 is misprinted. j is one past the last eigenvalue that is not clipped, so it must read
+//   ((j > n) or (sigma'_j + S >= 1)).
+// - Sums are of sigma' - sigma'_i over the unclipped i..j-1 only, all of it in [0, 1], and the
+//   unknown is the level sigma'_i + S: an eigenvalue of 1e300 costs the others no digit.
+// - The tests of lines 7 to 9 allow for rounding, are repeated with a newly computed sum, and
+//   bisection stands behind line 16.
+// - Repeated eigenvalues are welcome, and a target that all ones cannot reach gives all ones.
+#pragma once
+#include "sorting.hpp"
+#include "vec.hpp"
+
+namespace {
+
+constexpr double SUM_ROUNDING = 0x1p-50;  // relative error of a short sum of positive terms
+
+// Eigenvalues with multiplicities, and scratch for their order.
+struct Spectrum {
+    Index n;
+    double* values;
+    const double* multiplicities;
+    Index *order, *spare;
+};
+
+inline double clip(double value) { return min(1.0, max(0.0, value)); }
+
+inline double total_clipped(const Spectrum& s, double shift) {
+    double sum = 0.0;
+    for (Index i = 0; i < s.n; i++)
+        sum = fused(s.multiplicities[i], clip(s.values[i] + shift), sum);
+    return sum;
+}
+
+// S by bisection, for the input that slips through every window by rounding.
+inline double bisect(const Spectrum& s, double target) {
+    double low = -s.values[0], high = 1.0 - s.values[0];
+    for (Index i = 0; i < s.n; i++)
+        low = min(low, -s.values[i]), high = max(high, 1.0 - s.values[i]);
+    for (;;) {
+        const double middle = low + 0.5 * (high - low);
+        if (!(low < middle && middle < high)) return high;
+        (total_clipped(s, middle) < target ? low : high) = middle;
+    }
+}
+
+// The eigenvalues i..j-1 of Algorithm 2, by distances from the smallest of them.
+struct Window {
+    double count;               // the sum of their multiplicities
+    double span, below, above;  // to the largest of them, and to the neighbours on both sides
+
+    // Whether these are the unclipped ones at the level left / count: lines 7 to 9. In units of the
+    // sum, in which rounding is small; in those of the level it is not, where a multiplicity is large.
+    bool fits(double left, double slack) const {
+        return left >= -slack && left <= count * (1.0 - span) + slack &&
+               left <= count * below + slack && left >= count * (1.0 - above) - slack;
+    }
+};
+
+struct Level {
+    double from, to;  // an eigenvalue, and what it becomes before it is clipped: S is to - from
+};
+
+inline Level find_level(const Spectrum& s, double target) {
+    const Index n = s.n;
+    if (n == 0) return {0.0, 0.0};
+    sort_descending(n, s.values, s.order, s.spare);
+    auto value = [&](Index p) { return s.values[s.order[n - 1 - p]]; };  // ascending
+    auto times = [&](Index p) { return s.multiplicities[s.order[n - 1 - p]]; };
+
+    double ones = 0.0;  // d - c_j
+    for (Index p = 0; p < n; p++) ones += s.multiplicities[p];
+    if (target >= ones) return {value(0), 1.0};
+    const double drift = double(n) * SUM_ROUNDING * ones;
+    double over = 0.0, count = 0.0;  // s_j - s_i less count * sigma_i, and c_j - c_i
+    for (Index i = 0, j = 0; i < n;) {
+        const double bottom = value(i), above = j < n ? value(j) - bottom : HUGE_VAL;
+        if (i < j && count > 0.0) {
+            const Window window{count, value(j - 1) - bottom,
+                                i > 0 ? bottom - value(i - 1) : HUGE_VAL, above};
+            if (window.fits(target - ones - over, drift)) {
+                over = 0.0;
+                for (Index p = i; p < j; p++) over = fused(times(p), value(p) - bottom, over);
+                const double left = target - ones - over;
+                if (window.fits(left, SUM_ROUNDING * (fabs(target - ones) + over)))
+                    return {bottom, left / count};
+            }
+        }
+        if (above <= 1.0) {
+            over += times(j) * above;
+            count += times(j);
+            ones -= times(j++);
+        } else {
+            count -= times(i++);
+            // A window of one has nothing over its bottom: rounding errors end here.
+            over = i + 1 >= j ? 0.0 : over - count * (value(i) - bottom);
+        }
+    }
+    return {0.0, bisect(s, target)};
+}
+
+// Replaces values by clip(values + S, 0, 1), whose sum is the target, or at most that unless exact.
+inline void project(const Spectrum& s, double target, bool exact) {
+    Level level{0.0, 0.0};
+    if (exact || total_clipped(s, 0.0) > target) level = find_level(s, target);
+    for (Index i = 0; i < s.n; i++) s.values[i] = clip((s.values[i] - level.from) + level.to);
+}
+
+}  // namespace

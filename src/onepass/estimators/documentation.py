@@ -1,0 +1,96 @@
+"""Parts of docstrings that all estimators have, written once.
+
+A line ``<<name>>`` in the docstring of an estimator is replaced by the text of that name.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+
+SHARED = {
+    "n_components": """
+        n_components : int, default=2
+            The number k of components.
+        """,
+    "center": """
+        center : bool, default=False
+            Whether the running mean of the rows is taken off. The paper does not; set it for rows
+            whose mean is far from zero.
+        """,
+    "step_size": """
+        step_size : "auto", float or Schedule, default="auto"
+            "auto" is `onepass.schedules.AdaGradNorm`, which needs no tuning. A number c means steps
+            of c / sqrt(t), as in the paper's experiments.
+        """,
+    "batch_size": """
+        batch_size : int, default=1
+            Rows per gradient step. 1 is the paper's algorithm; more make one step with the mean of
+            the gradients of the batch.
+        """,
+    "average": """
+        average : bool, default=False
+            Whether the components come from the average of the iterates, which the paper's theorem
+            is about, or from the last iterate, which its experiments use.
+        """,
+    "trace": """
+        trace : {"at_most", "exact"}, default="at_most"
+            The constraint tr M <= k or tr M = k. The optimum is the same; with the first the
+            iterate starts at rank one, with the second at full rank.
+        """,
+    "rounding": """
+        rounding : {"top", "sample"}, default="top"
+            How k directions come from the iterate or average: its k leading eigenvectors, or a
+            random draw whose projection is the iterate in expectation (Lemma 3.1).
+        random_state : int, RandomState instance or None, default=None
+            The seed of ``rounding="sample"``.
+        """,
+    "init": """
+        init : "random" or array-like of shape (k, d), default="random"
+            The directions to start from.
+        random_state : int, RandomState instance or None, default=None
+            The seed of ``init="random"``.
+        """,
+    "verbose": """
+        verbose : int, default=0
+            1 shows progress while a source or an iterable is read.
+        """,
+    "attributes": """
+        components_ : ndarray of shape (k, d)
+            Orthonormal, ordered by variance, mutually uncorrelated on the rows seen; the largest
+            entry of each is positive.
+        explained_variance_, explained_variance_ratio_, singular_values_ : ndarray of shape (k,)
+            Of the rows seen, along the components.
+        noise_variance_ : float
+            Mean variance of the directions left out.
+        mean_ : ndarray of shape (d,)
+            Zeros unless `center` is set.
+        captured_ : Captured
+            The share of the variance of new rows that the components capture: `mean` and
+            `standard_error`, from the last rows, each scored before it was learned from.
+        n_components_, n_samples_seen_, n_features_in_ : int
+        feature_names_in_ : ndarray of shape (d,)
+            Where the rows had names for their columns.
+        """,
+    "subspace": """
+        subspace_ : Subspace
+            The current iterate M: basis, weights, and the eigenvalue of everything else.
+        average_ : Subspace
+            The average of the iterates, where one is kept.
+        """,
+    "paper": """
+        .. [1] R. Arora, A. Cotter, N. Srebro, "Stochastic Optimization of PCA with Capped MSG",
+           NIPS 2013.
+        """,
+}
+_MARK = re.compile(r"^( *)<<(\w+)>>$", re.MULTILINE)
+
+
+def insert_shared(docstring: str) -> str:
+    """Return a docstring with its marks replaced by the shared texts."""
+
+    def text(mark: re.Match[str]) -> str:
+        shared = textwrap.dedent(SHARED[mark[2]]).strip()
+        return textwrap.indent(shared, mark[1])
+
+    return _MARK.sub(text, docstring)

@@ -1,0 +1,224 @@
+"""The one check of what comes in; errors say what is wrong and where."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_array, validate_data
+
+from onepass.estimators.containers import Columns
+from onepass.sources.finite import LARGEST, LARGEST_SINGLE, first_masked
+
+SMALLEST = 1e-100  # largest entry of rows that are not zero: the squares of smaller ones vanish
+LEAST_WEIGHT = 1e-50
+
+
+def is_plain(X: Any) -> bool:
+    """Return whether X is an array of rows that need no conversion."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and len(X) > 0
+        and X.dtype in (np.float64, np.float32)
+        and X.flags.c_contiguous
+    )
+
+
+def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Return X as a finite float array or CSR array of shape (n, d).
+
+    The estimator remembers the number and names of the columns where `reset` is set, and compares
+    them where it is not.
+    """
+    if isinstance(X, Columns):
+        rows = check_block(X.rows, None if reset else estimator.n_features_in_, "X")
+        check_names(estimator, X.names, reset=reset)
+        estimator.n_features_in_ = rows.shape[1]
+        return rows
+    _check_numbers(X, "X")
+    with _locating_text(X, "X"):
+        rows = validate_data(
+            estimator,
+            _check_sparse(X),
+            reset=reset,
+            dtype=[np.float64, np.float32],
+            order="C",
+            accept_sparse="csr",
+            ensure_all_finite=False,
+        )
+    return check_finite(_canonical(rows), getattr(estimator, "feature_names_in_", None))
+
+
+def check_names(estimator: Any, names: Any, *, reset: bool) -> None:
+    """Remember the names of columns where `reset` is set, else compare them if both have some."""
+    if reset:
+        estimator.__dict__.pop("feature_names_in_", None)
+        if names is not None:
+            estimator.feature_names_in_ = np.asarray(names, dtype=object)
+        return
+    ours = getattr(estimator, "feature_names_in_", None)
+    if ours is not None and names is not None and list(ours) != list(names):
+        raise ValueError(
+            f"X has the columns {list(names)}, the estimator was fitted with {list(ours)}"
+        )
+
+
+def check_block(X: Any, n_features: int | None, name: str = "A block") -> Any:
+    """Return a block of a source as a finite float array or CSR array."""
+    if not is_plain(X):
+        _check_numbers(X, name)
+        with _locating_text(X, name):
+            X = check_array(
+                _check_sparse(X),
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                order="C",
+                ensure_all_finite=False,
+            )
+    if n_features is not None and X.shape[1] != n_features:
+        raise ValueError(f"{name} has {X.shape[1]} features, expected n_features={n_features}")
+    return check_finite(_canonical(X), name=name)
+
+
+def _check_numbers(X: Any, name: str) -> None:
+    """Refuse an array of dates, times or text, and masked entries."""
+    kind = getattr(getattr(X, "dtype", None), "kind", "f")
+    if kind in "Mm":
+        raise ValueError(
+            f"{name} holds dates or times ({X.dtype}), not numbers: subtract a date and divide by "
+            "a unit, such as numpy.timedelta64(1, 's')"
+        )
+    if kind in "UST":
+        raise ValueError(f"{name} holds text ({X.dtype}), not numbers: convert it to float first")
+    where = first_masked(X)
+    if where is not None:
+        raise ValueError(
+            f"{name} is masked at row {where[0]}, column {where[1]}: leave such rows out or fill "
+            "the gaps first"
+        )
+
+
+@contextmanager
+def _locating_text(X: Any, name: str) -> Iterator[None]:
+    """Say where text is that cannot become a number."""
+    try:
+        yield
+    except ValueError as error:
+        if "could not convert string" not in str(error):
+            raise
+        quoted = re.search(r"'.*'", str(error))
+        for (row, column), value in np.ndenumerate(np.asarray(X, dtype=object)):
+            if quoted and repr(value) == quoted[0]:
+                raise ValueError(
+                    f"{name} contains text ({value[:20]!r}) at row {row}, column {column}; choose "
+                    "columns of numbers"
+                ) from None
+        raise
+
+
+def _check_sparse(X: Any) -> Any:
+    """Refuse a sparse matrix with invalid indices, before any compiled code reads it."""
+    if not sparse.issparse(X):
+        return X
+    try:
+        if X.format in ("csr", "csc", "bsr"):
+            X = X.copy()  # checking may sort out unused space in place
+            X.check_format(full_check=True)
+        elif X.format == "coo":
+            for axis, (index, size) in enumerate(zip(X.coords, X.shape, strict=True)):
+                if len(index) != len(X.data):
+                    raise ValueError("coordinates and data have different lengths")
+                if len(index) and not 0 <= index.min() <= index.max() < size:
+                    raise ValueError(f"a coordinate of axis {axis} is outside of 0 to {size - 1}")
+    except (ValueError, IndexError, TypeError) as error:
+        raise ValueError(f"X is not a valid {X.format} matrix: {error}") from error
+    return X
+
+
+def _canonical(X: Any) -> Any:
+    """Return a sparse matrix as a CSR array without repeated entries."""
+    if sparse.issparse(X):
+        X = sparse.csr_array(X)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+    return X
+
+
+def check_finite(X: Any, columns: Any = None, name: str = "X") -> Any:
+    """Return X, or say at which row and column an entry is not finite or out of range."""
+    entries = X.data if sparse.issparse(X) else X
+    flat = entries.reshape(-1)
+    limit = LARGEST if entries.dtype == np.float64 else LARGEST_SINGLE
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        energy = float(flat @ flat)  # the fastest look at every entry
+        if SMALLEST**2 <= energy <= limit**2:
+            return X
+        bad = ~(np.abs(entries) <= limit)
+    if bad.any():
+        if sparse.issparse(X):
+            coordinates = X.tocoo()
+            where = int(np.flatnonzero(bad)[0])
+            row, column = int(coordinates.row[where]), int(coordinates.col[where])
+            value = coordinates.data[where]
+        else:
+            row, column = (int(index) for index in np.argwhere(bad)[0])
+            value = X[row, column]
+        what = "NaN" if np.isnan(value) else "inf" if np.isinf(value) else f"{value:g}"
+        label = f" ({columns[column]!r})" if columns is not None else ""
+        raise ValueError(
+            f"{name} contains {what} at row {row}, column {column}{label}; all entries must be "
+            f"finite and at most {limit:g}, so that their squares add up: leave such rows out or "
+            "fill the gaps first"
+        )
+    if energy < SMALLEST**2 and flat.any() and np.abs(flat).max() < SMALLEST:
+        raise ValueError(
+            f"no entry of {name} is larger than {np.abs(flat).max():g}, and the squares of such "
+            "numbers are out of range: multiply by a large number"
+        )
+    return X
+
+
+def check_weights(sample_weight: Any, rows: Any, *, whole: bool) -> NDArray[np.float64] | None:
+    """Return the weights of rows (n, d), or say which one is wrong.
+
+    The rows of a `whole` stream cannot all have weight 0.
+    """
+    if sample_weight is None:
+        return None
+    n, weights = rows.shape[0], np.asarray(sample_weight)
+    if weights.ndim == 0:
+        weights = np.full(n, weights)
+    try:
+        weights = weights.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must be numbers: {error}") from None
+    if weights.shape != (n,):
+        raise ValueError(
+            f"sample_weight has shape {weights.shape}, expected ({n},): one weight per row"
+        )
+    positive = (weights >= LEAST_WEIGHT) & (weights <= 1.0 / LEAST_WEIGHT)
+    bad = ~(positive | (weights == 0.0))
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise ValueError(
+            f"sample_weight is {weights[row]} at row {row}; weights must be finite and not "
+            f"negative, and between {LEAST_WEIGHT:g} and {1 / LEAST_WEIGHT:g} where not zero"
+        )
+    if rows.dtype == np.float32 and weights.max(initial=0.0) > 1.0:
+        largest = np.asarray(abs(rows).max(axis=1).todense() if sparse.issparse(rows)
+                             else np.abs(rows).max(axis=1)).ravel()  # fmt: skip
+        if (np.sqrt(weights) * largest).max() > LARGEST_SINGLE:
+            raise ValueError(
+                "rows times the roots of their sample_weight are too large for single precision: "
+                f"at most {LARGEST_SINGLE:g}; pass float64 rows or smaller weights"
+            )
+    if whole and not weights.any():
+        raise ValueError("sample_weight is zero for all rows: there is nothing to learn from")
+    return weights

@@ -1,1 +1,0 @@
-"""Compiled arithmetic on small matrices: pure functions of arrays, buffers passed in."""

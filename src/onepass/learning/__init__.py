@@ -1,0 +1,1 @@
+"""How rows become components: chunks, rules, solvers, candidates."""

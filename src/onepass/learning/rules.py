@@ -1,0 +1,294 @@
+"""The paper's algorithms, as one step with the gradient of a batch.
+
+A rule says where it starts, which iterate its state stands for, how far iterates can be apart, and
+how to take one step with a batch. Steps with single rows, the paper's algorithms proper, are the
+same mathematics in `onepass._core`; `Rule.native` is how the core knows a rule.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onepass import _core
+from onepass.learning.result import orthonormal
+from onepass.subspace import Subspace, add_up
+
+NATIVE_OPTIONS = ("max_rank", "exact_trace", "grow", "deficient", "step", "next_test")
+ROUNDING = 1e-14  # an eigenvalue smaller than this part of the largest one is rounding
+
+
+@dataclass
+class Rule(ABC):
+    """An algorithm for k directions in d dimensions.
+
+    Attributes
+    ----------
+    native : onepass._core.Rule
+        The same rule to the core, with what it remembers from row to row.
+    """
+
+    k: int
+    d: int
+    native: _core.Rule = field(init=False)
+
+    def start(self, dtype: np.dtype) -> Subspace:
+        """Return the state before the first row: the paper starts at 0."""
+        return Subspace.empty(self.d, dtype=dtype)
+
+    def primal(self, state: Subspace) -> Subspace:
+        """Return the iterate M that a state stands for."""
+        return state
+
+    @abstractmethod
+    def diameter(self) -> float:
+        """Return the diameter of the feasible set in the Frobenius norm, for scale-free steps."""
+
+    @property
+    def rank_bound(self) -> int:
+        """The largest rank of an iterate."""
+        return self.d
+
+    @abstractmethod
+    def step(self, state: Subspace, rows: NDArray[np.float64], size: float) -> Subspace:
+        """Take one step of some size with the gradient ``rows.T @ rows``, rows of shape (b, d)."""
+
+    def merged(self, states: list[Subspace], shares: list[float]) -> Subspace:
+        """Return one state for several streams: the average of the iterates is feasible."""
+        parts = [self.primal(s).scaled(share) for s, share in zip(states, shares, strict=True)]
+        M = add_up(parts, self.rank_bound)
+        return Subspace(orthonormal(M.basis), M.weights, M.rest)
+
+    def __getstate__(self) -> dict[str, Any]:
+        options = {name: getattr(self.native, name) for name in NATIVE_OPTIONS}
+        return {**self.__dict__, "native": (self.native.name, self.k, options)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        name, k, options = state["native"]
+        self.__dict__.update(state, native=_core.Rule(name, k, **options))
+
+    def adopt(self, other: Rule) -> None:  # noqa: B027
+        """Take over what the same rule has learned about itself on another stream."""
+
+    def memory(self) -> dict[str, Any]:
+        """Return what the rule remembers from step to step, for a model file."""
+        return {}
+
+    def recall(self, memory: dict[str, Any]) -> None:  # noqa: B027
+        """Take over what `memory` returned."""
+
+
+def eigen(
+    state: Subspace, rows: NDArray[np.float64], size: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return eigenvalues, descending, and eigenvectors (n, d) of M - rest I + size rows' rows.
+
+    Those that are zero to rounding are left out: they belong to the complement.
+    """
+    factor = np.vstack([state.factor(), np.sqrt(size) * rows])
+    _, singular, vectors = np.linalg.svd(factor, full_matrices=False)
+    kept = singular**2 > ROUNDING * singular.max(initial=0.0) ** 2
+    return singular[kept] ** 2, vectors[kept]
+
+
+@dataclass
+class MSG(Rule):
+    """Matrix stochastic gradient (Section 3.1) and, with `max_rank` < d, Capped MSG (Section 5).
+
+    M(t+1) = P(M(t) + eta x x'), with P the projection onto 0 <= M <= I, tr M <= k or tr M = k and,
+    where capped, rank M <= K: keep the K largest eigenvalues, then clip(sigma + S, 0, 1)
+    (Algorithm 2, Lemma 3.2). `grow` is the rank test of Section 5: an iterate that stays at rank K
+    asks for a larger K, at ever longer intervals.
+    """
+
+    max_rank: int = 0
+    exact_trace: bool = False
+    grow: bool = False
+
+    def __post_init__(self) -> None:
+        cap = min(self.max_rank, self.d)
+        self.native = _core.Rule(
+            "msg", self.k, max_rank=cap, exact_trace=self.exact_trace, grow=self.grow
+        )
+
+    def diameter(self) -> float:
+        k, d = self.k, self.d
+        return float(np.sqrt(2 * min(k, d - k) if self.exact_trace else min(2 * k, d)))
+
+    @property
+    def rank_bound(self) -> int:
+        return self.native.max_rank
+
+    def step(self, state: Subspace, rows: NDArray[np.float64], size: float) -> Subspace:
+        values, vectors = eigen(state, rows, size)
+        moved = self._projected(values + state.rest, vectors, state.rest)
+        if self.grow:
+            self._test_rank(moved.rank)
+        return moved
+
+    def _test_rank(self, rank: int) -> None:
+        """Raise K where the rank was never below it since the last test."""
+        step, cap, next_test = self.native.step + 1, self.rank_bound, self.native.next_test
+        deficient = self.native.deficient or rank < cap
+        if step >= next_test:
+            cap += not deficient and cap < self.d
+            deficient, next_test = False, 2 * next_test
+        self.recall({"max_rank": cap, "deficient": deficient, "step": step, "next_test": next_test})
+
+    def _projected(
+        self, values: NDArray[np.float64], vectors: NDArray[np.floating], rest: float
+    ) -> Subspace:
+        """Return the projection of a matrix with these descending eigenvalues (Lemma 3.2)."""
+        cap = self.native.max_rank
+        values, vectors = values[:cap], vectors[:cap]
+        size = len(values)
+        multiplicities = np.ones(size)
+        if self.exact_trace and cap >= self.d and size < self.d:
+            # The complement takes part, with its multiplicity.
+            values = np.append(values, rest)
+            multiplicities = np.append(multiplicities, self.d - size)
+            values = _core.project(values, multiplicities, float(self.k), True)
+            rest = float(values[-1])
+        else:  # a capped iterate of fewer than k directions cannot have trace k yet
+            k = float(min(self.k, size))
+            values = _core.project(values, multiplicities, k, self.exact_trace)
+            rest = 0.0
+        kept = values[:size] > rest
+        return Subspace(vectors[kept], values[:size][kept], rest)
+
+    def merged(self, states: list[Subspace], shares: list[float]) -> Subspace:
+        M = super().merged(states, shares)  # truncation may have left a smaller trace
+        return self._projected(M.weights, M.basis, M.rest)
+
+    def adopt(self, other: Rule) -> None:
+        if other.native.max_rank > self.native.max_rank:
+            self.native = other.native
+
+    def memory(self) -> dict[str, Any]:
+        names = ("max_rank", "deficient", "step", "next_test")
+        return {name: getattr(self.native, name) for name in names} if self.grow else {}
+
+    def recall(self, memory: dict[str, Any]) -> None:
+        if self.grow:
+            self.native = _core.Rule(
+                "msg", self.k, exact_trace=self.exact_trace, grow=True, **memory
+            )
+
+
+@dataclass
+class MEG(Rule):
+    """Matrix exponentiated gradient of Warmuth and Kuzmin (Section 3.3).
+
+    Mirror descent on W = I - M: log W' = log W - eta x x', then omega = min(1, alpha omega') with
+    tr W = d - k. The state is the dual A = -log W, so that a step is the rank-one update of MSG
+    with another map of the spectrum: a = max(0, a' - log alpha). M has the weights 1 - exp(-a).
+    """
+
+    def __post_init__(self) -> None:
+        self.native = _core.Rule("meg", self.k, max_rank=self.d)
+
+    def start(self, dtype: np.dtype) -> Subspace:
+        rest = -np.log1p(-self.k / self.d) if self.k < self.d else np.inf
+        return Subspace.empty(self.d, rest, dtype)  # W = (d - k)/d I
+
+    def primal(self, state: Subspace) -> Subspace:
+        return Subspace(state.basis, -np.expm1(-state.weights), float(-np.expm1(-state.rest)))
+
+    def diameter(self) -> float:
+        return float(np.sqrt(2 * self.k * np.log(self.d / self.k)))  # the entropy's counterpart
+
+    def step(self, state: Subspace, rows: NDArray[np.float64], size: float) -> Subspace:
+        if self.k == self.d:  # W = 0, M = I: there is nothing to learn
+            return state
+        values, vectors = eigen(state, rows, size)
+        count, d = len(values), self.d
+        logs, multiplicities = -(values + state.rest), np.ones(count)
+        if count < d:
+            logs = np.append(logs, -state.rest)
+            multiplicities = np.append(multiplicities, d - count)
+        logs = _core.cap(logs, multiplicities, float(d - self.k))
+        rest = -float(logs[-1]) if count < d else 0.0
+        kept = -logs[:count] > rest
+        return Subspace(vectors[kept], -logs[:count][kept], rest)
+
+    def merged(self, states: list[Subspace], shares: list[float]) -> Subspace:
+        M, below_one = super().merged(states, shares), 1.0 - 2.0**-53
+        weights = -np.log1p(-np.minimum(M.weights, below_one))
+        return Subspace(M.basis, weights, float(-np.log1p(-min(M.rest, below_one))))
+
+
+@dataclass
+class Incremental(Rule):
+    """The incremental algorithm of Arora, Cotter, Livescu and Srebro (Section 5.2).
+
+    M(t+1) = P_rank-K(M(t) + x x'): no step, no shift, no clip. K = k in the paper.
+    """
+
+    max_rank: int = 0
+
+    def __post_init__(self) -> None:
+        self.native = _core.Rule("incremental", self.k, max_rank=min(self.max_rank, self.d))
+
+    def diameter(self) -> float:
+        return 1.0
+
+    @property
+    def rank_bound(self) -> int:
+        return self.native.max_rank
+
+    def step(self, state: Subspace, rows: NDArray[np.float64], size: float) -> Subspace:
+        values, vectors = eigen(state, rows, 1.0)  # it adds the rows up, whatever the step
+        return Subspace(vectors[: self.rank_bound], values[: self.rank_bound])
+
+    def merged(self, states: list[Subspace], shares: list[float]) -> Subspace:
+        return super().merged(states, [1.0] * len(states))  # it is a sum, not an average
+
+
+@dataclass
+class Oja(Rule):
+    """The stochastic power method (Section 3): U <- orth(U + eta x x' U).
+
+    With single rows that is a rotation in the plane of p = U U' x and r = x - p by the angle phi,
+    tan phi = eta |p| |r| / (1 + eta |p|^2).
+    """
+
+    init: NDArray[np.floating] = field(kw_only=True)
+    name = "oja"
+
+    def __post_init__(self) -> None:
+        self.native = _core.Rule(self.name, self.k, max_rank=self.k)
+
+    def start(self, dtype: np.dtype) -> Subspace:
+        return Subspace(self.init.astype(dtype), np.ones(self.k))
+
+    def diameter(self) -> float:
+        return float(np.sqrt(2 * min(self.k, self.d - self.k)))
+
+    @property
+    def rank_bound(self) -> int:
+        return self.k
+
+    def step(self, state: Subspace, rows: NDArray[np.float64], size: float) -> Subspace:
+        U = state.basis
+        return Subspace(orthonormal(U + size * (U @ rows.T) @ rows), state.weights)
+
+    def merged(self, states: list[Subspace], shares: list[float]) -> Subspace:
+        return Subspace(super().merged(states, shares).basis, np.ones(self.k))
+
+
+@dataclass
+class Grouse(Oja):
+    """Grassmannian SGD, GROUSE without missing entries (Section 6).
+
+    With w = U' x, p = U w, r = x - p and theta = eta |r| |p|:
+    U += [(cos theta - 1) p/|p| + sin theta r/|r|] w'/|w|. It steps by single rows only.
+    """
+
+    name = "grouse"
+
+    def step(self, state: Subspace, rows: NDArray[np.float64], size: float) -> Subspace:
+        raise NotImplementedError("Grassmannian SGD steps by single rows")

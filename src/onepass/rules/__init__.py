@@ -1,1 +1,0 @@
-"""One algorithm per file, in the small space."""
