@@ -1,7 +1,7 @@
 """Files with the state of the first version's estimators, which go on to the same numbers.
 
-Each ``NAME.onepass`` holds an estimator of the first version after 700 rows, of which 188 wait for a
-chunk; ``NAME.json`` what that version published then (``loaded``) and after 900 rows more
+Each ``NAME.onepass`` holds an estimator of the first version after 700 rows, of which 188 wait for
+a chunk; ``NAME.json`` what that version published then (``loaded``) and after 900 rows more
 (``continued``).
 """
 
@@ -13,7 +13,7 @@ import pytest
 
 import onepass
 
-FILES = sorted(Path(__file__).parent.glob("*.onepass"))
+FILES = sorted((Path(__file__).parent / "first_version").glob("*.onepass"))
 D = 20
 
 

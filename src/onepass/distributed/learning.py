@@ -11,8 +11,8 @@ from scipy import sparse
 from onepass.distributed.carrying import begin, leave
 from onepass.distributed.excerpt import Excerpt, Extent
 from onepass.estimators.merging import merge
-from onepass.threads import one_thread
 from onepass.sources import Source, open_source
+from onepass.threads import one_thread
 
 
 class ShardError(ValueError):

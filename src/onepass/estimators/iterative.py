@@ -64,11 +64,11 @@ class SteppingEstimator(IterativeEstimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         step = self.step_size
-        if not (isinstance(step, Schedule) or is_positive(step)):
-            if not (isinstance(step, str) and step == "auto"):
-                raise ValueError(
-                    f'step_size must be "auto", a positive number or a Schedule, got {step!r}'
-                )
+        automatic = isinstance(step, str) and step == "auto"
+        if not (automatic or isinstance(step, Schedule) or is_positive(step)):
+            raise ValueError(
+                f'step_size must be "auto", a positive number or a Schedule, got {step!r}'
+            )
         check_bool("average", self.average)
         check_whole("batch_size", getattr(self, "batch_size", 1))
         check_option("rounding", getattr(self, "rounding", "top"), ["top", "sample"])
@@ -89,9 +89,7 @@ class SteppingEstimator(IterativeEstimator):
         return average.value()
 
 
-def start_directions(
-    init: Any, k: int, d: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
+def start_directions(init: Any, k: int, d: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """Return the orthonormal rows (k, d) that `init` stands for."""
     if isinstance(init, str):
         check_option("init", init, ["random"])
@@ -103,4 +101,4 @@ def start_directions(
         if not np.isfinite(rows).all() or np.linalg.matrix_rank(rows) < k:
             raise ValueError("init must have finite and linearly independent rows")
     basis, triangle = np.linalg.qr(rows.T)
-    return (basis * np.sign(np.diag(triangle))).T
+    return np.ascontiguousarray((basis * np.sign(np.diag(triangle))).T)

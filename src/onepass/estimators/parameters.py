@@ -15,9 +15,9 @@ def is_whole(value: Any) -> bool:
 
 def is_positive(value: Any) -> bool:
     """Return whether a value is a finite number above zero."""
-    return (
-        isinstance(value, Real) and not isinstance(value, bool) and value > 0.0 and isfinite(value)
-    )
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    return 0.0 < float(value) and isfinite(value)
 
 
 def check_whole(name: str, value: Any, least: int = 1) -> None:
@@ -40,6 +40,8 @@ def check_bool(name: str, value: Any) -> None:
 
 def check_option(name: str, value: Any, options: Collection[Any]) -> None:
     """Refuse a value that is not one of the options."""
-    if not any(value is option or (isinstance(value, str) and value == option) for option in options):
+    if not any(
+        value is option or (isinstance(value, str) and value == option) for option in options
+    ):
         listed = ", ".join(map(repr, options))
         raise ValueError(f"{name} must be one of {listed}, got {value!r}")

@@ -33,7 +33,9 @@ class Average:
         self.max_rank = max_rank
         self.count = 0.0  # iterates
         self.rest = 0.0  # the sum of their rests
-        self.factor: NDArray[np.floating] = np.zeros((0, d), dtype)  # truncated, in descending order
+        self.factor: NDArray[np.floating] = np.zeros(
+            (0, d), dtype
+        )  # truncated, in descending order
         self.pending: NDArray[np.floating] = np.zeros((0, d), dtype)  # rows not truncated yet
 
     def add(self, rows: NDArray[np.floating], rests: float, count: float) -> None:

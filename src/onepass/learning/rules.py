@@ -18,6 +18,7 @@ from onepass import _core
 from onepass.learning.result import orthonormal
 from onepass.subspace import Subspace, add_up
 
+NATIVE_OPTIONS = ("max_rank", "exact_trace", "grow", "deficient", "step", "next_test")
 ROUNDING = 1e-14  # an eigenvalue smaller than this part of the largest one is rounding
 
 
@@ -61,6 +62,14 @@ class Rule(ABC):
         parts = [self.primal(s).scaled(share) for s, share in zip(states, shares, strict=True)]
         M = add_up(parts, self.rank_bound)
         return Subspace(orthonormal(M.basis), M.weights, M.rest)
+
+    def __getstate__(self) -> dict[str, Any]:
+        options = {name: getattr(self.native, name) for name in NATIVE_OPTIONS}
+        return {**self.__dict__, "native": (self.native.name, self.k, options)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        name, k, options = state["native"]
+        self.__dict__.update(state, native=_core.Rule(name, k, **options))
 
     def adopt(self, other: Rule) -> None:  # noqa: B027
         """Take over what the same rule has learned about itself on another stream."""
@@ -128,9 +137,7 @@ class MSG(Rule):
         if step >= next_test:
             cap += not deficient and cap < self.d
             deficient, next_test = False, 2 * next_test
-        self.recall(
-            {"max_rank": cap, "deficient": deficient, "step": step, "next_test": next_test}
-        )
+        self.recall({"max_rank": cap, "deficient": deficient, "step": step, "next_test": next_test})
 
     def _projected(
         self, values: NDArray[np.float64], vectors: NDArray[np.floating], rest: float
@@ -234,7 +241,7 @@ class Incremental(Rule):
         return self.native.max_rank
 
     def step(self, state: Subspace, rows: NDArray[np.float64], size: float) -> Subspace:
-        values, vectors = eigen(state, rows, size)
+        values, vectors = eigen(state, rows, 1.0)  # it adds the rows up, whatever the step
         return Subspace(vectors[: self.rank_bound], values[: self.rank_bound])
 
     def merged(self, states: list[Subspace], shares: list[float]) -> Subspace:

@@ -55,8 +55,10 @@ class SolverLearner(Learner):
         return max(1, min(CHUNK_ROWS, cached))
 
     def learn(self, rows: Any, weights: NDArray[np.float64]) -> None:
-        solver, before = self.solver, self.mean.copy()
-        first = before.weight == 0.0
+        solver, first = self.solver, self.mean.weight == 0.0
+        if isinstance(self.moment, ExactMoment):
+            dense = rows.toarray() if self.stream.is_sparse else rows
+            self.moment.add(dense, weights, self.mean, self.stream.center)
         learned = weigh(rows, weights, self.mean, self.stream.center)
         held = self._held()
         progress = solver.advance(learned)
@@ -64,10 +66,7 @@ class SolverLearner(Learner):
             captured = np.sum(_inner(learned, held) ** 2, axis=1)
             progress = progress._replace(captured=captured)
         self.score.add(progress.captured, progress.energy)
-        if isinstance(self.moment, ExactMoment):
-            dense = rows.toarray() if self.stream.is_sparse else rows
-            self.moment.add(dense, weights, before, self.stream.center)
-        else:
+        if isinstance(self.moment, DirectionalMoment):
             self._measure(self.moment, learned, held, progress, float(weights.sum()), first)
 
     def _measure(
@@ -130,12 +129,12 @@ class SolverLearner(Learner):
         ours, theirs = self._held(), other._held()
         between = self.mean.between(other.mean)
         self.solver.merge(other.solver)
-        if isinstance(self.moment, ExactMoment):
+        if isinstance(self.moment, ExactMoment) and isinstance(other.moment, ExactMoment):
             self.moment.merge(other.moment, between if self.stream.center else None)
-        else:
-            now = self._held()
-            turns = tuple((now @ held.T).astype(np.float64) for held in (ours, theirs))
-            self.moment.merge(other.moment, turns)
+        elif isinstance(self.moment, DirectionalMoment):
+            assert isinstance(other.moment, DirectionalMoment)
+            now = self._held().astype(np.float64)
+            self.moment.merge(other.moment, now @ ours.T, now @ theirs.T)
             if self.stream.center:
                 inner = now @ between
                 energy = float(between @ between)

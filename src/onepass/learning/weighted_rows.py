@@ -15,9 +15,9 @@ from onepass.moments.mean import Mean
 def weigh(rows: Any, weights: NDArray[np.float64], mean: Mean, center: bool) -> Any:
     """Return the rows that algorithms learn from, and move the mean past them.
 
-    A row of weight w counts as sqrt(w) x. Centred, it counts as sqrt(w W / (W + w)) (x - mean), with
-    the mean and the weight W of the rows before it: the second moment of these rows is the scatter
-    of the rows about their mean, exactly.
+    A row of weight w counts as sqrt(w) x. Centred, it counts as sqrt(w W / (W + w)) (x - mean),
+    with the mean and the weight W of the rows before it: the second moment of these rows is the
+    scatter of the rows about their mean, exactly.
 
     Parameters
     ----------

@@ -14,9 +14,9 @@ class DirectionalMoment:
     """Shares of variance along the directions that an algorithm holds, from recent rows.
 
     Each row is measured along the directions held before it was learned from, since directions
-    turn towards the rows that they learn from. What was measured turns with the directions, and only
-    the rows of the last half to three quarters of the stream count: earlier directions were others.
-    On stationary rows the shares are those of all rows within a few per cent.
+    turn towards the rows that they learn from. What was measured turns with the directions, and
+    only the rows of the last half to three quarters of the stream count: earlier directions were
+    others. On stationary rows the shares are those of all rows within a few per cent.
 
     Attributes
     ----------
@@ -93,10 +93,13 @@ class DirectionalMoment:
         self.sums, self.energies = factor * self.sums, factor * self.energies
 
     def merge(
-        self, other: DirectionalMoment, turns: tuple[NDArray[np.float64], NDArray[np.float64]]
+        self,
+        other: DirectionalMoment,
+        our_turn: NDArray[np.float64],
+        their_turn: NDArray[np.float64],
     ) -> None:
-        """Include the rows of another one; `turns` lead from both directions to the joint ones."""
-        ours, theirs = (_rotation(turn) for turn in turns)
+        """Include the rows of another one; turns lead from both directions to the joint ones."""
+        ours, theirs = _rotation(our_turn), _rotation(their_turn)
         self.sums = ours @ self.sums @ ours.T + theirs @ other.sums @ theirs.T
         self.energies = self.energies + other.energies
         self.energy, self.weight = self.energy + other.energy, self.weight + other.weight
