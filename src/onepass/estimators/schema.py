@@ -342,6 +342,7 @@ def _pca(stream: Stream, params: dict[str, Any]) -> Record:
             "rows": Number(),
             "sums": Array((2,)),
         },
+        "rows_learned": Whole(),
         "rows": Number(),
         "rows_since": Number(),
         "rows_asked": Number(),

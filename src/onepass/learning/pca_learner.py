@@ -83,13 +83,14 @@ class PCALearner(Learner):
             self.candidates = SketchedCandidates(d, center, scale, robust, rank, stream.is_sparse)
         self.validation, self.foresight = ProgressiveValidation(), Foresight()
         self.drift = Drift(d)
-        self.rows = 0.0  # learned from, in units of rows that count fully
+        self.rows_learned = 0
+        self.rows = 0.0  # the same, in units of rows that count fully
         self.rows_since = 0.0  # the candidates were asked
         self.rows_asked = 0.0  # that they had learned from then
         self.scored = PLAIN  # whose answer the share captured is about
 
     def chunk_rows(self) -> int:
-        d, before = self.stream.d, self.rows_seen - self.buffer.count
+        d, before = self.stream.d, self.rows_learned
         if d <= EXACT_COLUMNS:
             least = FIRST_ROWS if d > NARROW_COLUMNS or not before else SHORT_ROWS
             most = min(MOST_ROWS, MOST_BYTES // (8 * d))
@@ -117,6 +118,7 @@ class PCALearner(Learner):
         begun = candidates.has_begun
         candidates.add(chunk, scaled, energies)
         self.mean.weight, self.mean.vector = candidates.weight, candidates.mean
+        self.rows_learned += len(chunk)
         self.rows += len(chunk)
         self.rows_since += len(chunk)
         if candidates.has_begun > begun or self.rows_since >= self._patience():
@@ -241,6 +243,7 @@ class PCALearner(Learner):
             ours.merge(theirs)
         if not self.rows:
             self.drift.point = self.candidates.typical.centre
+        self.rows_learned += other.rows_learned
         self.rows += other.rows
         self.mean.weight, self.mean.vector = self.candidates.weight, self.candidates.mean
         self._ask()
@@ -268,6 +271,7 @@ class PCALearner(Learner):
             "evidence_rows": self.validation.scored,
             "foresight": vars(self.foresight),
             "drift": vars(self.drift),
+            "rows_learned": self.rows_learned,
             "rows": self.rows,
             "rows_since": self.rows_since,
             "rows_asked": self.rows_asked,
@@ -283,7 +287,7 @@ class PCALearner(Learner):
         self.validation.evidence, self.validation.scored = state["evidence"], state["evidence_rows"]
         vars(self.foresight).update(state["foresight"])
         vars(self.drift).update(state["drift"])
-        for name in ("rows", "rows_since", "rows_asked"):
+        for name in ("rows_learned", "rows", "rows_since", "rows_asked"):
             setattr(self, name, state[name])
         self.scored = CANDIDATES[state["scored"]]
 
