@@ -12,7 +12,7 @@ import numpy as np
 from onepass import PCA
 
 rng = np.random.default_rng(2)
-d, n, block = 40, 40_000, 250
+d, n, block = 40, 16_000, 400
 start = np.linalg.qr(rng.normal(size=(d, 2)))[0]
 end = np.linalg.qr(rng.normal(size=(d, 2)))[0]
 
@@ -28,9 +28,9 @@ def rows(t):
 # %%
 models = {
     "never forgets": PCA(2),
-    "half_life=8000": PCA(2, half_life=8000),
-    "half_life=1000": PCA(2, half_life=1000),
-    "half_life=60": PCA(2, half_life=60),
+    "half_life=5000": PCA(2, half_life=5000),
+    "half_life=500": PCA(2, half_life=500),
+    "half_life=80": PCA(2, half_life=80),
 }
 missed = {name: [] for name in models}
 for i in range(n // block):

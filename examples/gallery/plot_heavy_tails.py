@@ -18,7 +18,7 @@ spectrum = 0.85 ** np.arange(40)
 degrees = [2.5, 3.0, 4.0, 6.0, 10.0, np.inf]
 losses = {"batch PCA": [], "IncrementalPCA": [], "onepass.PCA": []}
 for nu in degrees:
-    rows = Gaussian(spectrum=spectrum) if np.isinf(nu) else StudentT(nu, spectrum=spectrum)
+    rows = Gaussian(spectrum=spectrum) if np.isinf(nu) else StudentT(spectrum, nu)
     found = {name: [] for name in losses}
     for seed in range(4):
         X = np.vstack(list(rows.stream(5000, seed=seed)))

@@ -19,17 +19,10 @@ fields = np.stack([gaussian_filter(rng.normal(size=(height, width)), 14) for _ i
 share = np.exp(fields / fields.std() * 3.0)
 share /= share.sum(axis=0)
 wave = np.linspace(0, 1, bands)
-spectra = np.stack(
-    [
-        0.4
-        + 0.25 * np.sin(2 * np.pi * (0.7 * wave + rng.uniform()))
-        - sum(
-            rng.uniform(0.05, 0.2) * np.exp(-(((wave - rng.uniform()) / 0.04) ** 2))
-            for _ in range(3)
-        )
-        for _ in range(materials)
-    ]
-)
+infrared = 1 / (1 + np.exp(-(wave - 0.45) / 0.04))  # materials differ where eyes do not see
+shapes = np.sin(2 * np.pi * (1.2 * wave + rng.uniform(size=(materials, 1))))
+dips = np.exp(-(((wave - rng.uniform(0.5, 0.95, size=(materials, 1))) / 0.03) ** 2))
+spectra = 0.4 + 0.1 * wave + infrared * (0.15 * shapes - 0.15 * dips) + 0.01 * shapes
 
 # %%
 # One line of the image after another; the light changes from line to line.
@@ -52,8 +45,8 @@ def colours(values):
 
 coordinates = model.transform(scene.reshape(-1, bands)).reshape(height, width, 3)
 fig, axes = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained", width_ratios=[1, 1, 0.9])
-axes[0].imshow(colours(scene[:, :, [110, 75, 30]]))
-axes[0].set(title="three of the bands", xticks=[], yticks=[])
+axes[0].imshow(colours(scene[:, :, [45, 28, 10]]))
+axes[0].set(title="three bands that eyes see", xticks=[], yticks=[])
 axes[1].imshow(colours(coordinates))
 axes[1].set(title="three components", xticks=[], yticks=[])
 for component, colour in zip(model.components_, ("#D55E00", "#009E73", "#0072B2"), strict=True):

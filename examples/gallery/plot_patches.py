@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_sample_image
 
-from onepass import CappedMSG
+from onepass import PCA
 
 photo = load_sample_image("china.jpg").mean(axis=2) / 255.0
 side = 12
@@ -26,7 +26,7 @@ def patches(count, seed):
         yield np.asarray(block)
 
 
-model = CappedMSG(24, center=True, average=True).fit(patches(30, seed=0))
+model = PCA(24).fit(patches(12, seed=0))
 print(f"{model.n_samples_seen_:,} patches, {model.explained_variance_ratio_.sum():.1%} captured")
 
 # %%
