@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from onepass.cli.options import columns_options, data_argument, json_option, model_argument
+from onepass.cli.options import data_argument, json_option, model_argument, reading_options
 
 
 @click.command(
@@ -18,25 +20,24 @@ The best that any k directions can do on DATA is what batch PCA of DATA itself c
 )
 @model_argument
 @data_argument
-@columns_options
+@reading_options
 @json_option
 def score(
     model: str,
     data: tuple[str, ...],
-    columns: list[str] | None,
-    skip_non_numeric: bool,
+    reading: dict[str, Any],
     as_json: bool,
 ) -> None:
     """Print the share of the variance of DATA that the components of MODEL capture."""
     from onepass import load
     from onepass.cli.expected_rows import expected_rows
     from onepass.cli.opening import open_for
-    from onepass.cli.progress import Progress
+    from onepass.progress import Progress
     from onepass.cli.stretch import Stretch
     from onepass.cli.summary import finite
 
     fitted = load(model)
-    source = open_for(fitted, model, data, columns, skip_non_numeric)
+    source = open_for(fitted, model, data, reading)
     total, exact = expected_rows(source), source.n_rows is not None
     rows = 0
     with Progress("score", total, exact=exact) as progress:
