@@ -60,7 +60,6 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "backreferences_dir": "api/used_in",
     "doc_module": ("onepass",),
-    "reference_url": {"onepass": None},
     "matplotlib_animations": False,
 }
 
