@@ -21,10 +21,15 @@ def estimator(
     algorithm: str, n_components: int | float, center: bool | None = None, seed: int = 0
 ) -> Any:
     """Return a new estimator; `center` None is the algorithm's own default."""
+    import inspect
+
     import onepass
 
-    options = {} if center is None else {"center": center}
-    return getattr(onepass, ALGORITHMS[algorithm])(n_components, random_state=seed, **options)
+    kind = getattr(onepass, ALGORITHMS[algorithm])
+    options: dict[str, Any] = {} if center is None else {"center": center}
+    if "random_state" in inspect.signature(kind).parameters:
+        options["random_state"] = seed
+    return kind(n_components, **options)
 
 
 def name_of(model: Any) -> str:
