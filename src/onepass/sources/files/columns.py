@@ -2,128 +2,115 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from onepass.sources.base import SourceError, called
-from onepass.sources.files.table import Table
+from onepass.sources.files.table import Columns, Table
 
 
 def choose(
-    tables: list[Table], wanted: Sequence[str | int] | None, skip_non_numeric: bool
-) -> list[NDArray[np.intp]]:
+    tables: list[Table],
+    wanted: Sequence[str | int] | None,
+    skip_non_numeric: bool,
+    keep_index: bool,
+) -> list[Columns]:
     """Return, for each file, the indices of the columns that make up the rows.
 
     The first file decides which columns they are and in which order. In the others they are found
     by name, or by index where there are no names. Without a choice all files must have the same
-    columns.
-
-    Parameters
-    ----------
-    tables : list of Table
-        The files.
-    wanted : sequence of str or int, optional
-        Names or indices of columns; all by default.
-    skip_non_numeric : bool
-        Leave out columns that are not numbers instead of refusing them.
-
-    Returns
-    -------
-    list of ndarray of shape (d,)
+    columns, and those of pandas' index are left out unless they are to be kept.
     """
     first = tables[0]
-    indices = [_indices(table) for table in tables]
-    if wanted is None:
-        chosen = np.arange(len(first.numeric))
-        if skip_non_numeric:
-            chosen = chosen[first.numeric]
-    else:
-        chosen = np.array([_find(first, indices[0], column) for column in wanted], dtype=np.intp)
-        if len(set(chosen.tolist())) < len(chosen):
+    left_out = set() if keep_index else set(first.index)
+    left_out |= first.not_numeric.keys() if skip_non_numeric else set()
+    chosen: list[int] | None = None
+    if wanted is not None:
+        places = _places(first)
+        chosen = [_find(first, places, column) for column in wanted]
+        if len(set(chosen)) < len(chosen):
             raise SourceError(f"a column is chosen twice: {', '.join(map(str, wanted))}")
-    if len(chosen) == 0:
-        raise SourceError.at("no column is numeric", file=first.path)
-    found = [chosen]
-    for table, index in zip(tables[1:], indices[1:], strict=True):
-        if wanted is None:
-            _check_same(first, table)
-        names = [first.column(j) for j in chosen.tolist()]
-        found.append(np.array([_find(table, index, name) for name in names], dtype=np.intp))
+    elif left_out:
+        chosen = [j for j in range(first.width) if j not in left_out]
+    if chosen == []:
+        raise SourceError.at("no column is chosen, or none is numeric", file=first.path)
+    found = [_matching(first, chosen, table, exact=wanted is None) for table in tables]
     for table, columns in zip(tables, found, strict=True):
-        _check_numeric(table, columns, hint=wanted is None)
-    return found
+        _check(table, columns)
+    return [None if columns is None else np.array(columns, dtype=np.intp) for columns in found]
 
 
-def _indices(table: Table) -> dict[str, int] | None:
-    """Return the index of each name, if there are names, and refuse two columns of one name."""
-    if table.names is None:
-        return None
-    indices: dict[str, int] = {}
-    for j, name in enumerate(table.names):
-        if indices.setdefault(name, j) != j:
-            raise SourceError.at("there are two columns of this name", file=table.path, column=name)
-    return indices
-
-
-def _find(table: Table, indices: dict[str, int] | None, column: str | int) -> int:
-    """Return the index of a column given by its name or its index."""
-    if isinstance(column, str) and indices is not None:
-        if column in indices:
-            return indices[column]
-        raise SourceError.at(
-            f"there is no such column; there are {_listed(list(indices))}",
-            file=table.path,
-            column=column,
-        )
-    width = len(table.numeric)
-    if isinstance(column, str) and not (column.isascii() and column.isdigit()):
-        raise SourceError.at(
-            f"there is no such column: columns have no names here, only numbers 0 to {width - 1}",
-            file=table.path,
-            column=column,
-        )
-    if not 0 <= int(column) < width:
-        raise SourceError.at(
-            f"there is no such column: there are only {width}", file=table.path, column=int(column)
-        )
-    return int(column)
-
-
-def _check_same(first: Table, table: Table) -> None:
-    """Refuse a file that has other columns than the first one."""
-    if first.names is None or table.names is None:
-        if len(first.numeric) != len(table.numeric):
-            raise SourceError.at(
-                f"there are {len(table.numeric)} columns, and {len(first.numeric)} in {first.path}",
-                file=table.path,
-            )
-        return
-    missing = set(first.names) - set(table.names)
-    extra = set(table.names) - set(first.names)
-    if missing or extra:
-        differences = [f"is missing {_listed(sorted(missing))}"] * bool(missing)
-        differences += [f"has also {_listed(sorted(extra))}"] * bool(extra)
-        raise SourceError.at(
-            f"compared with {first.path}, it {' and '.join(differences)}", file=table.path
-        )
-
-
-def _check_numeric(table: Table, columns: NDArray[np.intp], hint: bool) -> None:
-    """Refuse columns that are not numbers, by name."""
-    bad = columns[~table.numeric[columns]].tolist()
-    if not bad:
-        return
-    message = f"it holds {table.why_not_numeric(bad[0])}"
-    if len(bad) > 1:
-        message += f"; the same is true of {_listed([table.column(j) for j in bad[1:]])}"
-    if hint:
-        message += ". Choose columns, or skip those that are not numeric"
-    raise SourceError.at(message, file=table.path, column=table.column(bad[0]))
-
-
-def _listed(names: Sequence[str | int], most: int = 8) -> str:
+def listed(names: Sequence[str | int], most: int = 8) -> str:
     """Return columns as text, not too many of them."""
     text = ", ".join(map(called, names[:most]))
     return text + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _places(table: Table) -> dict[str, int]:
+    """Return the index of each name; -1 where two columns have it."""
+    places: dict[str, int] = {}
+    for j, name in enumerate(table.names or ()):
+        places[name] = -1 if name in places else j
+    return places
+
+
+def _find(table: Table, places: dict[str, int], column: str | int) -> int:
+    """Return the index of a column given by its name, or by its index."""
+    if isinstance(column, str) and column in places:
+        if places[column] < 0:
+            message = "there are two columns of this name; choose by number"
+            raise SourceError.at(message, file=table.path, column=column)
+        return places[column]
+    is_number = not isinstance(column, str) or (column.isascii() and column.isdigit())
+    if is_number and 0 <= int(column) < table.width:
+        return int(column)
+    message = f"there is no such column: columns have the numbers 0 to {table.width - 1}"
+    message += " and no names" if table.names is None else f" and the names {listed(table.names)}"
+    raise SourceError.at(message, file=table.path, column=int(column) if is_number else column)
+
+
+def _matching(
+    first: Table, chosen: list[int] | None, table: Table, *, exact: bool
+) -> list[int] | None:
+    """Return the columns of a file that are those of the first one; `exact` allows no others."""
+    if first.names == table.names and first.width == table.width:
+        return chosen
+    places = _places(table)
+    indices = range(first.width) if chosen is None else chosen
+    if first.names is None:
+        if exact and first.width != table.width:
+            message = f"there are {table.width} columns, and {first.width} in {first.path}"
+            raise SourceError.at(message, file=table.path)
+        return [_find(table, places, j) for j in indices]
+    if table.names is None:
+        message = f"its columns have no names, and those of {first.path} have"
+        raise SourceError.at(message, file=table.path)
+    names = [first.names[j] for j in indices]
+    missing = [name for name in names if name not in places]
+    extra = set(table.names) - set(first.names) - {table.names[j] for j in table.index}
+    if missing or (exact and extra):
+        differences = [f"is missing {listed(missing)}"] * bool(missing)
+        differences += [f"has also {listed(sorted(extra))}"] * (exact and bool(extra))
+        message = f"compared with {first.path}, it {' and '.join(differences)}"
+        raise SourceError.at(message, file=table.path)
+    return [_find(table, places, name) for name in names]
+
+
+def _check(table: Table, columns: list[int] | None) -> None:
+    """Refuse two columns of one name, and columns that are not numbers."""
+    if table.names is not None:
+        names = table.names if columns is None else [table.names[j] for j in columns]
+        name, count = Counter(names).most_common(1)[0]
+        if count > 1:
+            message = "there are two columns of this name"
+            raise SourceError.at(message, file=table.path, column=name)
+    bad = [j for j in table.not_numeric if columns is None or j in set(columns)]
+    if bad:
+        message = f"contains {table.not_numeric[bad[0]]}"
+        if len(bad) > 1:
+            message += f"; the same is true of {listed([table.column(j) for j in bad[1:]])}"
+        message += "; choose columns (columns=, --columns), or leave such columns out "
+        message += "(skip_non_numeric=True, --skip-non-numeric)"
+        raise SourceError.at(message, file=table.path, column=table.column(bad[0]))
