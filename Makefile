@@ -5,7 +5,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 
 .PHONY: help
 help:  ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
 CORE := $(wildcard src/onepass/_core/*.hpp src/onepass/_core/*.cpp) CMakeLists.txt
 
@@ -53,6 +53,14 @@ format: .venv/ready  ## format and mend what can be mended
 .PHONY: long
 long: .venv/ready  ## the tests that take minutes
 	$(BIN)/python -m pytest -n 2 -q -m long
+
+.PHONY: mutants
+mutants: .venv/ready  ## change the code by hand-written mutants; the tests must notice each
+	$(BIN)/python -m tests.mutants
+
+.PHONY: coverage
+coverage: .venv/ready  ## branch coverage of src/onepass by the fast tests
+	$(BIN)/python -m pytest -n 2 -q --cov=onepass --cov-branch --cov-report=term:skip-covered
 
 .PHONY: bench
 bench: .venv/ready  ## speed against other libraries

@@ -49,7 +49,7 @@ def test_a_dask_array_of_sparse_blocks():
     array = da.from_array(rows.toarray(), chunks=(200, 400)).map_blocks(sp.csr_matrix)
     found = fit(PCA(3), array)
     parts = [dask.delayed(rows[start : start + 200]) for start in (0, 200, 400)]
-    assert found._learner.plan.is_sparse
+    assert found._learner.stream.is_sparse
     assert same_bits(found, fit(PCA(3), parts))
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import onepass
 
-FILES = sorted(Path(__file__).parent.glob("*.onepass"))
+FILES = sorted((Path(__file__).parent / "first_version").glob("*.onepass"))
 D = 20
 
 

@@ -180,9 +180,8 @@ struct Oja {
     static double primal(double weight) { return weight; }
 
     void step(Iterate& M, const SplitRow& row, Workspace& w) const {
-        const double length = sqrt(row.inside);
-        const double angle =
-            atan2(row.step * length * row.residual, 1.0 + row.step * row.inside);
+        const double length = sqrt(row.inside);  // divided by eta, which may be very large
+        const double angle = atan2(length * row.residual, 1.0 / row.step + row.inside);
         turn_towards(M.basis, w.z, length, angle);
     }
 };
@@ -258,7 +257,7 @@ void take_rows(const Rule& rule, Iterate& M, const BlockRows& rows, IterateSum& 
         if (U.rank == M.d) residual = 0.0;  // there is nothing outside
         double inside = 0.0, captured = 0.0;
         for (Index i = 0; i < U.rank; i++) {
-            inside += w.z[i] * w.z[i];
+            inside = fused(w.z[i], w.z[i], inside);
             if (i < rule.rule.k) captured = inside;
         }
         rows.captured[t] = captured;

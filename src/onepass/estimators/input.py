@@ -13,9 +13,8 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
 from onepass.estimators.containers import Columns
-from onepass.sources.finite import LARGEST, first_masked
+from onepass.sources.finite import LARGEST, LARGEST_SINGLE, first_masked
 
-LARGEST_SINGLE = 1e18  # entry in single precision: the sum of the squares of a row stays finite
 SMALLEST = 1e-100  # largest entry of rows that are not zero: the squares of smaller ones vanish
 LEAST_WEIGHT = 1e-50
 
@@ -186,8 +185,11 @@ def check_finite(X: Any, columns: Any = None, name: str = "X") -> Any:
     return X
 
 
-def check_weights(sample_weight: Any, rows: Any) -> NDArray[np.float64] | None:
-    """Return the weights of rows (n, d), or say which one is wrong."""
+def check_weights(sample_weight: Any, rows: Any, *, whole: bool) -> NDArray[np.float64] | None:
+    """Return the weights of rows (n, d), or say which one is wrong.
+
+    The rows of a `whole` stream cannot all have weight 0.
+    """
     if sample_weight is None:
         return None
     n, weights = rows.shape[0], np.asarray(sample_weight)
@@ -217,6 +219,6 @@ def check_weights(sample_weight: Any, rows: Any) -> NDArray[np.float64] | None:
                 "rows times the roots of their sample_weight are too large for single precision: "
                 f"at most {LARGEST_SINGLE:g}; pass float64 rows or smaller weights"
             )
-    if not weights.any():
+    if whole and not weights.any():
         raise ValueError("sample_weight is zero for all rows: there is nothing to learn from")
     return weights

@@ -48,9 +48,9 @@ def is_whole(value: Any) -> bool:
 
 def is_positive(value: Any) -> bool:
     """Return whether a value is a finite number above zero."""
-    return (
-        isinstance(value, Real) and not isinstance(value, bool) and value > 0.0 and isfinite(value)
-    )
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    return 0.0 < float(value) and isfinite(value)
 
 
 def check_whole(name: str, value: Any, least: int = 1) -> None:

@@ -73,6 +73,10 @@ class Solver:
         self.rule, self.schedule, self.batch_size, self.average = (
             rule, schedule, batch_size, average,
         )  # fmt: skip
+        # Steps of AdaGrad-norm are this number over the norms seen, which the core adds up.
+        self._numerator = (
+            schedule.numerator(rule.diameter()) if isinstance(schedule, AdaGradNorm) else 0.0
+        )
         self.state = rule.start(dtype)
         self.steps_taken = 0
         self.gradients = 0.0  # root of the sum of the squared norms of all gradients
@@ -84,15 +88,15 @@ class Solver:
 
     def advance(self, rows: Any) -> Progress:
         """Learn from rows (r, d) or SparseRows, weighted and centred."""
-        m = self.state.rank
-        parts = [Progress(np.zeros(0), np.zeros(0), np.eye(m), np.zeros((m, m)))]
+        m = len(self.state.weights)
+        captured, energy = [np.zeros(0)], [np.zeros(0)]
+        turn, inner = np.eye(m), np.zeros((m, m))
         for piece in self._pieces(rows):
-            parts += self._advance_piece(piece)
-        turn, inner = parts[0].turn, parts[0].inner
-        for part in parts[1:]:
-            turn, inner = part.turn @ turn, part.turn @ inner @ part.turn.T + part.inner
-        captured = np.concatenate([part.captured for part in parts])
-        return Progress(captured, np.concatenate([part.energy for part in parts]), turn, inner)
+            for part in self._advance_piece(piece):
+                captured.append(part.captured)
+                energy.append(part.energy)
+                turn, inner = part.turn @ turn, part.turn @ inner @ part.turn.T + part.inner
+        return Progress(np.concatenate(captured), np.concatenate(energy), turn, inner)
 
     def _pieces(self, rows: Any) -> Iterator[Any]:
         """Yield the rows in parts that are taken together."""
@@ -144,7 +148,7 @@ class Solver:
             sums=self.average is not None,
         )
         self._move_on(done, done.basis, len(rows))
-        if self.average is not None:
+        if self.average is not None and done.sums is not None:
             self.average.add(done.sums, done.rests, len(rows))
         return Progress(done.captured, done.energy, done.turn, done.inner)
 
@@ -169,7 +173,7 @@ class Solver:
         taken = done.taken
         lift = _Lift(state.basis, rows)
         self._move_on(done, lift(done.coefficients), taken)
-        if self.average is not None and taken:
+        if self.average is not None and done.sums is not None:
             self.average.add(lift(done.sums), done.rests, taken)
         return Progress(done.captured, done.energy, done.turn, done.inner)
 
@@ -202,7 +206,7 @@ class Solver:
     def _steps(self, rows: Any) -> tuple[NDArray[np.float64] | None, float]:
         """Return the step sizes of rows, or None and the numerator of AdaGrad-norm steps."""
         if isinstance(self.schedule, AdaGradNorm):
-            return None, self.schedule.numerator(self.rule.diameter())
+            return None, self._numerator
         if not self.schedule.needs_norms:
             return self._schedule(np.zeros(len(rows)))[0], 0.0
         squares = rows.gram().diagonal() if isinstance(rows, SparseRows) else (

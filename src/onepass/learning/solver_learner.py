@@ -55,8 +55,10 @@ class SolverLearner(Learner):
         return max(1, min(CHUNK_ROWS, cached))
 
     def learn(self, rows: Any, weights: NDArray[np.float64]) -> None:
-        solver, before = self.solver, self.mean.copy()
-        first = before.weight == 0.0
+        solver, first = self.solver, self.mean.weight == 0.0
+        if isinstance(self.moment, ExactMoment):
+            dense = rows.toarray() if self.stream.is_sparse else rows
+            self.moment.add(dense, weights, self.mean, self.stream.center)
         learned = weigh(rows, weights, self.mean, self.stream.center)
         held = self._held()
         progress = solver.advance(learned)
@@ -67,10 +69,7 @@ class SolverLearner(Learner):
         scored = slice(int(first and self.stream.center), None)  # the first row is its own mean
         errors = (progress.energy - progress.captured) / weights
         self.errors.add(errors[scored], weights[scored])
-        if isinstance(self.moment, ExactMoment):
-            dense = rows.toarray() if self.stream.is_sparse else rows
-            self.moment.add(dense, weights, before, self.stream.center)
-        else:
+        if isinstance(self.moment, DirectionalMoment):
             self._measure(self.moment, learned, held, progress, float(weights.sum()), first)
 
     def _measure(

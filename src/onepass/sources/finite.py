@@ -10,8 +10,8 @@ import scipy.sparse
 
 from onepass.sources.base import SourceError
 
-LARGEST = 5e151  # of entries: about a mean, they are at most twice as large
-LARGEST_SINGLE = 1e18  # of entries in single precision
+# The largest entries: sums of the squares of any number of rows stay finite, in each precision.
+LARGEST, LARGEST_SINGLE = 1e100, 1e18
 
 
 def check_finite(

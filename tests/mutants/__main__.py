@@ -1,0 +1,112 @@
+"""Apply every mutant to a copy of the tree, run its tests there, and say which survive.
+
+``python -m tests.mutants [WORD ...]`` runs all, or those whose name or file has one of the words.
+The exit code is 1 if a mutant survives, if its text is not in the file exactly once, or if its
+tests fail without it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from tests.mutants.mutant import Mutant
+from tests.mutants.mutants import MUTANTS
+
+ROOT = Path(__file__).parents[2]
+PROCESSES = 2
+PATIENCE = 300.0  # seconds: a mutant that never ends is killed
+COPIED = ("src", "tests", "benchmarks", "pyproject.toml", "Makefile", "CMakeLists.txt")
+BUILD = ["make", "core"]
+PASSED, FAILED = 0, 1  # exit codes of pytest; beyond these it could not even begin
+KILLED, SURVIVED = "killed", "SURVIVED"
+
+
+def copy_tree(folder: Path) -> None:
+    """Copy what tests need; files are few and small."""
+    ignored = shutil.ignore_patterns("__pycache__", "*.nbi", "*.nbc")
+    for name in COPIED:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+        elif (ROOT / name).exists():
+            shutil.copy(ROOT / name, folder / name)
+
+
+def run(folder: Path, arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    """Run a command inside a copy of the tree, with its sources."""
+    path = os.pathsep.join([str(folder / "src"), str(folder)])
+    threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    return subprocess.run(
+        arguments,
+        cwd=folder,
+        env={**os.environ, **threads, "PYTHONPATH": path, "PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+
+
+def run_tests(folder: Path, tests: str) -> subprocess.CompletedProcess[str]:
+    """Run some tests until the first that fails."""
+    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    return run(folder, [sys.executable, "-m", "pytest", *options, *tests.split()])
+
+
+def try_mutant(mutant: Mutant) -> tuple[str, float]:
+    """Return what came of a mutant, and the seconds that it took."""
+    began = time.perf_counter()
+    text = (ROOT / mutant.file).read_text() if (ROOT / mutant.file).exists() else ""
+    if text.count(mutant.old) != 1 or mutant.old == mutant.new:
+        return f"its text is there {text.count(mutant.old)} times", 0.0
+    with tempfile.TemporaryDirectory(prefix="onepass-mutant-") as name:
+        folder = Path(name)
+        copy_tree(folder)
+        (folder / mutant.file).write_text(text.replace(mutant.old, mutant.new))
+        found = KILLED
+        try:
+            built = run(folder, BUILD) if mutant.is_compiled else None
+            if built is not None and built.returncode:
+                found = "does not compile"
+            else:
+                code = run_tests(folder, mutant.tests).returncode
+                if code == PASSED:
+                    found = SURVIVED
+                elif code > FAILED and code < 128:  # above 127: ended by a signal
+                    found = f"pytest could not begin: {code}"
+        except subprocess.TimeoutExpired:
+            pass
+    return found, time.perf_counter() - began
+
+
+def main(words: list[str]) -> int:
+    """Run the mutants that are asked for, print a table, and return the exit code."""
+    chosen = [m for m in MUTANTS if not words or any(w in m.name + m.file for w in words)]
+    console = Console(width=120)
+    with tempfile.TemporaryDirectory(prefix="onepass-mutant-") as name:
+        copy_tree(Path(name))
+        unchanged = run_tests(Path(name), " ".join(sorted({m.tests for m in chosen})))
+    if unchanged.returncode != PASSED:
+        console.print("The tests fail without any mutant:\n", unchanged.stdout[-3000:])
+        return 1
+    with ThreadPoolExecutor(PROCESSES) as pool:
+        results = list(pool.map(try_mutant, chosen))
+    table = Table("mutant", "file", "result", "seconds")
+    for mutant, (found, seconds) in zip(chosen, results, strict=True):
+        table.add_row(mutant.name, mutant.file, found, f"{seconds:.0f}")
+    console.print(table)
+    killed = sum(found == KILLED for found, _ in results)
+    console.print(f"{killed} of {len(results)} mutants are killed.")
+    return int(killed < len(results))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
