@@ -21,21 +21,11 @@ def estimator(
     algorithm: str, n_components: int | float, center: bool | None = None, seed: int = 0
 ) -> Any:
     """Return a new estimator; `center` None is the algorithm's own default."""
-    import inspect
-
     import onepass
 
-<<<<<<< HEAD
-    kind = getattr(onepass, ALGORITHMS[algorithm])
-    options: dict[str, Any] = {} if center is None else {"center": center}
-    if "random_state" in inspect.signature(kind).parameters:
-        options["random_state"] = seed
-    return kind(n_components, **options)
-=======
     options: dict[str, Any] = {} if center is None else {"center": center}
     made = getattr(onepass, ALGORITHMS[algorithm])(n_components, **options)
     return made.set_params(random_state=seed) if hasattr(made, "random_state") else made
->>>>>>> path
 
 
 def name_of(model: Any) -> str:

@@ -119,11 +119,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _learn(self, X: Any, sample_weight: Any, *, fresh: bool, whole: bool = False) -> Self:
         """Check, then learn; after an error everything is as it was.
 
-<<<<<<< HEAD
-        With `fresh` this is the beginning of a stream, with `whole` it is all of it.
-=======
         `fresh` forgets what was learned before; `whole` says that no further rows will come.
->>>>>>> path
         """
         if not fresh:
             self._check_unchanged()
@@ -147,15 +143,10 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 rows = check_rows(self, X, reset=fresh)
                 weights = check_weights(sample_weight, rows, whole=whole)
                 learner = self._start(rows) if fresh else self._learner
-<<<<<<< HEAD
-                learner.push(check_finite(learner.stream.convert(rows)), weights)
-                self._learner = learner
-            if whole:
-                self._warn_after_fit()
-=======
                 rows = check_finite(learner.stream.convert(rows))
                 self._learner = learner.pushed(rows, weights)
->>>>>>> path
+            if whole:
+                self._warn_after_fit()
         except BaseException:
             self.__dict__ = before  # in one move: the lock, for which others may wait, stays
             raise

@@ -50,7 +50,7 @@ def is_positive(value: Any) -> bool:
     """Return whether a value is a finite number above zero."""
     if not isinstance(value, Real) or isinstance(value, bool):
         return False
-    return 0.0 < float(value) and isfinite(value)
+    return float(value) > 0.0 and isfinite(value)
 
 
 def check_whole(name: str, value: Any, least: int = 1) -> None:

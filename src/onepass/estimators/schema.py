@@ -17,11 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-<<<<<<< HEAD
-from onepass.learning.error_histogram import INFINITE_BIN
-=======
 from onepass.learning import pca_learner
->>>>>>> path
+from onepass.learning.error_histogram import INFINITE_BIN
 from onepass.learning.row_buffer import Stream
 from onepass.learning.solver_learner import EXACT_COLUMNS
 
