@@ -154,6 +154,10 @@ class PCALearner(Learner):
         captured, energy = along(mean)[self.scored], chunk.distances(mean)
         weights = chunk.weights
         self.foresight.add(weights * captured, weights * energy, candidates.weight)
+        if self.scored == BOUNDED:  # whose mean is the robust centre
+            centre = candidates.typical.point(chunk)
+            captured, energy = along(centre)[BOUNDED], chunk.distances(centre)
+        self.errors.add(energy - captured, weights)
 
     def _ask(self) -> None:
         """Ask the candidates for the directions that further rows are scored by."""
@@ -206,8 +210,10 @@ class PCALearner(Learner):
             answer.mean / answer.scale,
             self._captured(chosen.name, answer.directions),
         )
-        variances = answer.columns / result.degrees
-        return PCAResult(**vars(result), chosen=chosen, column_variances=variances, scale=answer.scale)
+        variances = answer.columns / (answer.weight or 1.0)
+        return PCAResult(
+            **vars(result), chosen=chosen, column_variances=variances, scale=answer.scale
+        )
 
     def _captured(self, name: str, directions: NDArray[np.float64]) -> Captured:
         """Return what directions (k, d) of a candidate will capture of new rows."""
@@ -305,6 +311,4 @@ def _spanned(answer: Answer, d: int) -> Answer:
     if not kept.any():
         return answer._replace(directions=np.eye(1, d), second=np.zeros((1, 1)))
     turn = vectors[:, kept].T
-    return answer._replace(
-        directions=turn @ answer.directions, second=np.diag(values[kept])
-    )
+    return answer._replace(directions=turn @ answer.directions, second=np.diag(values[kept]))
