@@ -36,9 +36,7 @@ class Rule:
     @property
     def next_test(self) -> int: ...
 
-class Advanced:
-    @property
-    def basis(self) -> NDArray[Any]: ...
+class Outcome:
     @property
     def weights(self) -> Numbers: ...
     @property
@@ -60,7 +58,11 @@ class Advanced:
     @property
     def rests(self) -> float: ...
 
-class GramAdvanced(Advanced):
+class Advanced(Outcome):
+    @property
+    def basis(self) -> NDArray[Any]: ...
+
+class GramAdvanced(Outcome):
     @property
     def taken(self) -> int: ...
     @property

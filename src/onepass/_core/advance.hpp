@@ -105,6 +105,7 @@ public:
         take_rows_with(rule, M, block, sum, workspace);
         rank = M.basis.rank, rest = M.rest;
         progress.rests += sum.rests;
+        check_finite();
         if (rule.k == start.d)  // all directions capture everything
             for (Index t = 0; t < count; t++) captured[t] = energy[t];
     }
@@ -145,6 +146,16 @@ private:
     double step_size(Index row) const {
         if (schedule.given) return schedule.given[row];
         return schedule.seen > 0.0 ? min(schedule.scale / schedule.seen, DBL_MAX) : 0.0;
+    }
+
+    // Rows or steps that are too large end in numbers that are not finite.
+    void check_finite() const {
+        double sum = rest;
+        for (Index i = 0; i < rank; i++) {
+            sum += weights.get()[i];
+            for (Index c = 0; c < dimension; c++) sum += V[i * V_stride + c];
+        }
+        if (!(fabs(sum) <= DBL_MAX)) throw onepass::IterateError{};
     }
 
     Workspace workspace;
@@ -281,7 +292,7 @@ private:
 
     // The new basis, from its coefficients in V.
     void move_basis(const Stack<T>& stack) {
-        back.reserve(min(state.rank + stack.b, d) * d);
+        back.reserve(state.rank * d);
         combine(coefficients_of(state.V, state.rank, stack), state.rank, stack, back.get());
         front.swap(back);
         basis = front.get();

@@ -166,11 +166,6 @@ void check_size(Index size, const std::string& name) {
 
 const char* const NAMES[] = {"msg", "meg", "incremental", "oja", "grouse"};
 
-struct RuleMemory {
-    bool deficient;
-    int64_t step, next_test;
-};
-
 Algorithm algorithm_named(const std::string& name) {
     for (int i = 0; i < 5; i++)
         if (name == NAMES[i]) return Algorithm(i);
@@ -189,13 +184,17 @@ void check_rule(const Rule& rule) {
 
 // -- advance -------------------------------------------------------------------------------------
 
-struct Advanced {
-    nb::object weights, captured, energy, turn, inner, sums;
+struct Outcome {
     Rule rule;
+    nb::object weights, captured, energy, turn, inner, sums = nb::none();
     double rest, seen, rests;
-    nb::object basis;              // of `advance`
-    nb::object coefficients;       // of `advance_gram`
-    std::ptrdiff_t taken = 0;
+};
+struct Advanced : Outcome {
+    nb::object basis;
+};
+struct GramAdvanced : Outcome {
+    nb::object coefficients;
+    Index taken;
 };
 
 // The options of a call that are not arrays.
@@ -258,20 +257,22 @@ struct Call {
             throw std::invalid_argument("the rows of the basis are far from orthonormal");
         } catch (const onepass::RowError& error) {
             throw std::invalid_argument("row " + std::to_string(error.row) +
-                                        " is not finite, or too large: its squared norm must be");
+                                        " is not finite, or so large that its square is not");
+        } catch (const onepass::IterateError&) {
+            throw std::overflow_error("the iterate is no longer finite: the rows or the step sizes "
+                                      "are too large");
         }
     }
 
-    Advanced result() {
+    Outcome outcome() {
         const std::size_t rank = progress.rank, m = start.m;
-        Advanced out;
+        Outcome out;
         out.weights = owned(progress.weights, {rank});
         out.turn = owned(progress.turn, {rank, m});
         out.inner = owned(progress.inner, {rank, rank});
         out.captured = captured.array, out.energy = energy.array;
         out.rule = rule, out.rest = progress.rest, out.seen = schedule.seen;
-        out.rests = progress.rests, out.taken = progress.taken;
-        out.sums = out.basis = out.coefficients = nb::none();
+        out.rests = progress.rests;
         return out;
     }
 };
@@ -286,8 +287,7 @@ Advanced advance(const Rule& rule, Array2<T> basis, Numbers weights, double rest
     onepass::DenseTask<T> task{basis.data(), rows.data(), r};
     call.run(typed_kernels<T>().advance, task);
     const std::size_t rank = call.progress.rank, columns = d;
-    Advanced out = call.result();
-    out.basis = owned(task.new_basis, {rank, columns});
+    Advanced out{call.outcome(), owned(task.new_basis, {rank, columns})};
     if (sums) out.sums = owned(task.sums, {std::size_t(call.progress.sum_rows), columns});
     return out;
 }
@@ -296,7 +296,7 @@ nb::object first(const nb::object& array, std::ptrdiff_t count) {
     return array[nb::slice(std::ptrdiff_t(0), count)];
 }
 
-Advanced advance_gram(const Rule& rule, Squares gram, Index m, Index d, Numbers weights,
+GramAdvanced advance_gram(const Rule& rule, Squares gram, Index m, Index d, Numbers weights,
                       double rest, Numbers steps, double scale, double seen, bool sums) {
     const Index n = length(gram), r = n - m;
     check(length(gram, 1) == n, "the Gram matrix is not square");
@@ -306,9 +306,9 @@ Advanced advance_gram(const Rule& rule, Squares gram, Index m, Index d, Numbers 
     onepass::GramTask task{gram.data(), r};
     call.run(chosen.kernels->advance_gram, task);
     const std::size_t rank = call.progress.rank, columns = n;
-    Advanced out = call.result();
-    out.captured = first(out.captured, out.taken), out.energy = first(out.energy, out.taken);
-    out.coefficients = owned(task.coefficients, {rank, columns});
+    const Index taken = call.progress.taken;
+    GramAdvanced out{call.outcome(), owned(task.coefficients, {rank, columns}), taken};
+    out.captured = first(out.captured, taken), out.energy = first(out.energy, taken);
     if (sums) out.sums = owned(task.sums, {std::size_t(call.progress.sum_rows), columns});
     return out;
 }
@@ -470,20 +470,21 @@ NB_MODULE(_core, m) {
         .def_ro("step", &Rule::step)
         .def_ro("next_test", &Rule::next_test);
 
-    nb::class_<Advanced>(m, "Advanced")
-        .def_ro("basis", &Advanced::basis)
-        .def_ro("coefficients", &Advanced::coefficients)
-        .def_ro("weights", &Advanced::weights)
-        .def_ro("rest", &Advanced::rest)
-        .def_ro("rule", &Advanced::rule)
-        .def_ro("captured", &Advanced::captured)
-        .def_ro("energy", &Advanced::energy)
-        .def_ro("seen", &Advanced::seen)
-        .def_ro("turn", &Advanced::turn)
-        .def_ro("inner", &Advanced::inner)
-        .def_ro("sums", &Advanced::sums)
-        .def_ro("rests", &Advanced::rests)
-        .def_ro("taken", &Advanced::taken);
+    nb::class_<Outcome>(m, "Outcome")
+        .def_ro("rule", &Outcome::rule)
+        .def_ro("weights", &Outcome::weights)
+        .def_ro("rest", &Outcome::rest)
+        .def_ro("captured", &Outcome::captured)
+        .def_ro("energy", &Outcome::energy)
+        .def_ro("seen", &Outcome::seen)
+        .def_ro("turn", &Outcome::turn)
+        .def_ro("inner", &Outcome::inner)
+        .def_ro("sums", &Outcome::sums)
+        .def_ro("rests", &Outcome::rests);
+    nb::class_<Advanced, Outcome>(m, "Advanced").def_ro("basis", &Advanced::basis);
+    nb::class_<GramAdvanced, Outcome>(m, "GramAdvanced")
+        .def_ro("coefficients", &GramAdvanced::coefficients)
+        .def_ro("taken", &GramAdvanced::taken);
 
     define_typed<double>(m);
     define_typed<float>(m);

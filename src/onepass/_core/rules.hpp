@@ -180,9 +180,8 @@ struct Oja {
     static double primal(double weight) { return weight; }
 
     void step(Iterate& M, const SplitRow& row, Workspace& w) const {
-        const double length = sqrt(row.inside);
-        const double angle =
-            atan2(row.step * length * row.residual, 1.0 + row.step * row.inside);
+        const double length = sqrt(row.inside);  // divided by eta, which may be very large
+        const double angle = atan2(length * row.residual, 1.0 / row.step + row.inside);
         turn_towards(M.basis, w.z, length, angle);
     }
 };

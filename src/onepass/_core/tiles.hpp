@@ -10,7 +10,7 @@ namespace {
 constexpr int TILE = 4;             // rows and columns of a tile of products
 constexpr int TILE_REGISTERS = 2;   // registers per row of a tile of combinations
 constexpr Index GRAM_PANEL = 512;   // columns of all rows that stay in the cache
-constexpr Index COMBINE_PANEL = 128;
+constexpr Index PREFETCH_COLUMNS = 256;
 
 // The rows of a basis (m, d) and of a block (b, d), one above the other.
 template <class T>
@@ -131,18 +131,14 @@ inline void combine_columns(const T* coefficients, Index k, const Stack<T>& s, T
 template <class T>
 void combine(const T* coefficients, Index k, const Stack<T>& s, T* out) {
     constexpr Index lanes = Lanes<T, REGISTER_BYTES>::count, wide = TILE_REGISTERS * lanes;
-    constexpr Index line = 64 / sizeof(T);
     const Index n = s.m + s.b, d = s.d;
     auto from = [&](Index c) { return Stack<T>{s.basis + c, s.m, s.rows + c, s.b, d}; };
     Index c = 0;
     for (; c + wide <= d; c += wide) {
-        if (c % COMBINE_PANEL == 0) {  // the processor does not see so many streams by itself
-            const Index stop = min(c + COMBINE_PANEL, d);
-            for (Index j = 0; j < s.m; j++)
-                for (Index at = c; at < stop; at += line) __builtin_prefetch(s.basis + j * d + at);
-            for (Index j = 0; j < s.b; j++)
-                for (Index at = c; at < stop; at += line) __builtin_prefetch(s.rows + j * d + at);
-        }
+        // The processor does not follow so many streams by itself; a step is one cache line.
+        const T *basis = s.basis + c + PREFETCH_COLUMNS, *rows = s.rows + c + PREFETCH_COLUMNS;
+        for (Index j = 0; j < s.m; j++) __builtin_prefetch(basis + j * d, 0, 1);
+        for (Index j = 0; j < s.b; j++) __builtin_prefetch(rows + j * d, 0, 1);
         combine_columns<TILE_REGISTERS>(coefficients, k, from(c), out + c);
     }
     for (; c + lanes <= d; c += lanes) combine_columns<1>(coefficients, k, from(c), out + c);
