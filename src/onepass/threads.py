@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -20,6 +21,9 @@ def _controller() -> ThreadpoolController:
 _lock = threading.Lock()
 _users = 0
 _limit: Any = None
+_allowed = 1  # threads that BLAS would use without the limit
+Job = TypeVar("Job")
+Outcome = TypeVar("Outcome")
 
 
 @contextmanager
@@ -29,10 +33,12 @@ def one_thread() -> Iterator[None]:
     The limit belongs to the process. It is set by the first thread that enters and lifted by the
     last one that leaves, so that fits in several threads do not undo each other's limit.
     """
-    global _users, _limit
+    global _users, _limit, _allowed
     with _lock:
         _users += 1
         if _users == 1:
+            used = [lib["num_threads"] for lib in _controller().info() if lib["user_api"] == "blas"]
+            _allowed = max(used, default=1)
             _limit = _controller().limit(limits=1, user_api="blas")
     try:
         yield
@@ -41,4 +47,18 @@ def one_thread() -> Iterator[None]:
             _users -= 1
             if _users == 0:
                 _limit.restore_original_limits()
-                _limit = None
+                _limit, _allowed = None, 1
+
+
+def run_all(work: Callable[[Job], Outcome], jobs: Iterable[Job]) -> list[Outcome]:
+    """Return ``[work(job) for job in jobs]``, done by as many threads as BLAS may use.
+
+    Inside `one_thread` every product runs on one thread, so that what a job computes does not
+    depend on how many others run beside it.
+    """
+    jobs = list(jobs)
+    threads = min(_allowed, len(jobs))
+    if threads <= 1:
+        return [work(job) for job in jobs]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, jobs))

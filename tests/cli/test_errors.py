@@ -43,7 +43,7 @@ def infinite_npy(folder):
 BAD = {
     "NaN": (bad_csv("77.0", "nan"), "bad.csv", [], ["bad.csv, row 7, column 'b'"]),
     "missing": (bad_csv("77.0", ""), "bad.csv", [], ["bad.csv, row 7, column 'b'"]),
-    "text": (bad_csv("77.0", "many"), "bad.csv", [], ["row 7, column 'b'", "'many'"]),
+    "text": (bad_csv("77.0", "many"), "bad.csv", [], ["column 'b'", "('many' in row 7)"]),
     "ragged": (bad_csv("77.0", "77,0"), "bad.csv", [], ["bad.csv, row 7", "4 values, not 3"]),
     "column": (bad_csv("77.0", "7"), "bad.csv", ["--columns", "a,z"], ["'z'", "'a', 'b', 'c'"]),
     "infinite": (infinite_npy, "bad.npy", [], ["bad.npy, row 124, column [4]", "inf"]),

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 
@@ -19,7 +20,7 @@ def test_every_format_gives_the_model_of_the_rows_in_memory(tmp_path, name):
     X[:, 5] = np.where(X[:, 5] > 1.0, X[:, 5], 0.0)
     WRITERS[name](tmp_path / name, X)
     run("fit", tmp_path / name, "-k", 2, "--algorithm", "capped-msg", "-o", tmp_path / "m")
-    is_sparse = name.endswith("svmlight") or "sparse" in name
+    is_sparse = "svmlight" in name or "sparse" in name
     expected = onepass.CappedMSG(2).fit(scipy.sparse.csr_array(X) if is_sparse else X)
     model = onepass.load(tmp_path / "m")
     np.testing.assert_array_equal(model.components_, expected.components_)
@@ -72,6 +73,18 @@ def test_what_is_unknown_is_null_in_json(tmp_path):
     assert "nan" not in run(*words).stdout
 
 
+@pytest.mark.parametrize("algorithm", ["pca", "oja", "erm"])
+def test_a_single_row_is_warned_of(tmp_path, algorithm):
+    words = ["fit", "-", "-k", 1, "--algorithm", algorithm, "-o", tmp_path / "m"]
+    result = run(*words, given="0.5,0.2,0.7\n")
+    assert "warning: there was one row only" in result.stderr
+    assert "captured" not in result.stdout
+    assert json.loads(run(*words, "--json", given="0.5,0.2,0.7\n").stdout)["captured"] == {
+        "mean": None,
+        "standard_error": None,
+    }
+
+
 def test_the_table_names_columns(tmp_path):
     (tmp_path / "a.csv").write_text("tall,wide\n" + "9,1\n-8,0\n7,1\n" * 20)
     words = ["fit", tmp_path / "a.csv", "-k", 1, "--algorithm", "erm", "-o", tmp_path / "m"]
@@ -88,6 +101,61 @@ def test_columns_are_chosen_and_skipped(tmp_path):
     assert onepass.load(tmp_path / "m").feature_names_in_.tolist() == ["x", "y"]
     run(*words, "--columns", "y")
     assert onepass.load(tmp_path / "m").feature_names_in_.tolist() == ["y"]
+
+
+def test_columns_without_names_keep_their_numbers(tmp_path):
+    (tmp_path / "a.csv").write_text("0.5,Oslo,9,1\n" + "0.5,Rome,-9,1.5\n2.5,Bonn,8,0\n" * 5)
+    words = ["fit", tmp_path / "a.csv", "-k", 1, "--algorithm", "erm", "-o", tmp_path / "m"]
+    for more in (["--skip-non-numeric"], ["--columns", "0,2,3"]):
+        result = run(*words, *more)
+        assert onepass.load(tmp_path / "m").feature_names_in_.tolist() == ["0", "2", "3"]
+        assert "+0.99 2" in result.stdout
+    run("transform", tmp_path / "m", tmp_path / "a.csv", "-o", tmp_path / "out.npy")
+
+
+def test_headers_of_numbers(tmp_path):
+    """pandas writes them; they are neither rows nor guessed."""
+    path = tmp_path / "a.csv"
+    pd.DataFrame(rows(50, 3), columns=[773869, 17, 40]).to_csv(path, index=False)
+    words = ["fit", path, "-k", 1, "--algorithm", "erm", "-o", tmp_path / "m"]
+    said = run(*words, code=2).stderr
+    assert "names or data: '773869,17,40'" in said
+    assert "--no-header" in said
+    run(*words, "--header")
+    model = onepass.load(tmp_path / "m")
+    assert model.n_samples_seen_ == 50
+    assert model.feature_names_in_.tolist() == ["773869", "17", "40"]
+    run(*words, "--no-header")
+    assert onepass.load(tmp_path / "m").n_samples_seen_ == 51
+
+
+def test_columns_by_number_where_there_are_names(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b,c\n" + "1,2,3\n3,5,4\n" * 5)
+    words = ["fit", tmp_path / "a.csv", "-k", 1, "--algorithm", "erm", "-o", tmp_path / "m"]
+    run(*words, "--columns", "2,0")
+    assert onepass.load(tmp_path / "m").feature_names_in_.tolist() == ["c", "a"]
+
+
+@pytest.mark.filterwarnings("default")
+def test_what_was_decided_is_said(tmp_path):
+    (tmp_path / "a.csv").write_text("a;city\n" + "1;Oslo\n3;Rome\n" * 5)
+    words = ["fit", tmp_path / "a.csv", "-k", 1, "--algorithm", "erm", "-o", tmp_path / "m"]
+    said = run(*words, "--skip-non-numeric").stderr.splitlines()
+    assert [line.partition("a.csv: ")[2] for line in said] == [
+        "values are separated by ';'",
+        "left out what is not numeric: 'city'",
+    ]
+    assert run(*words, "--columns", "a", "--delimiter", ";").stderr == ""
+    (tmp_path / "a.csv").write_text("a\tb\n" + "1\t2\n3\t5\n" * 5)
+    assert run(*words, "--delimiter", "tab").stderr == ""
+    assert "is not one ASCII character" in run(*words, "--delimiter", ";;", code=2).stderr
+    pd.DataFrame(rows(50, 3), columns=["a", "b", "c"]).to_csv(tmp_path / "a.csv")
+    said = run(*words).stderr
+    assert "left out pandas' index, column ''; keep_index=True (--keep-index) keeps it" in said
+    assert len(said.splitlines()) == 1
+    assert onepass.load(tmp_path / "m").n_features_in_ == 3
+    run(*words, "--keep-index")
+    assert onepass.load(tmp_path / "m").n_features_in_ == 4
 
 
 def test_standard_input(tmp_path):

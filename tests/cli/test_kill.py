@@ -3,6 +3,7 @@
 import os
 import pty
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -68,6 +69,22 @@ def test_killed_runs_end_like_an_undisturbed_one(tmp_path, kills):
     assert output.read_bytes() == whole
     assert sorted(os.listdir(tmp_path)) == ["a.npy", "m.onepass", "whole"]
     assert resumed > kills // 20
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no SIGINT")
+@pytest.mark.parametrize("lines", [0, 10, 200_000])
+def test_a_pipe_that_falls_silent_can_be_left(tmp_path, lines):
+    words = ["fit", "-", "-k", 1, "--algorithm", "erm", "-o", tmp_path / "m"]
+    process = start(*words, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdin.write(b"a,b\n" + b"1,2\n3,5\n" * lines)
+    process.stdin.flush()
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    process.wait(timeout=30)
+    assert process.stderr.read() == b"onepass: stopped\n"
+    assert process.returncode == 130
+    for stream in (process.stdin, process.stdout, process.stderr):
+        stream.close()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no pseudo-terminal")

@@ -114,7 +114,7 @@ def test_the_wrong_model_for_the_data(tmp_path, model, command):
     (tmp_path / "a.csv").write_text(csv_text(rows(d=5), NAMES[:5]))
     result = run(command, model, tmp_path / "a.csv", *more, code=2)
     assert "a.csv, column 'f': there is no such column" in result.stderr
-    assert "m.onepass was fitted on it" in result.stderr
+    assert "m.onepass was fitted on a, b, c" in result.stderr
     np.save(tmp_path / "b.npy", rows(d=5))
     result = run(command, model, tmp_path / "b.npy", *more, code=2)
     assert "b.npy has 5 columns, and" in result.stderr

@@ -1,14 +1,12 @@
-"""Reading ahead: order, errors, early stop, bounded depth; and the memory of blocks."""
+"""Reading ahead: order, errors, early stop, bounded depth."""
 
 import gc
 import threading
 import time
 
-import numpy as np
 import pytest
 
 from onepass.sources.ahead import read_ahead
-from onepass.sources.buffers import Buffers
 
 
 def test_everything_comes_in_order():
@@ -91,40 +89,15 @@ def test_a_consumer_that_fails_ends_the_thread():
     wait_for(lambda: threading.active_count() == before)
 
 
-def addresses(buffers, n, shape=(10, 4)):
-    return [buffers.take(shape).ctypes.data for _ in range(n)]
+def test_a_thread_that_waits_is_woken():
+    release = threading.Event()
 
+    def numbers():
+        yield 1
+        assert release.wait(10)
 
-def test_memory_is_used_again():
-    buffers = Buffers(np.dtype(np.float64))
-    assert len(set(addresses(buffers, 20))) == 1
-    kept = [buffers.take((10, 4)) for _ in range(3)]
-    for i, block in enumerate(kept):
-        block[:] = i
-    assert len({block.ctypes.data for block in kept}) == 3
-    assert [block.max() for block in kept] == [0, 1, 2]
-
-
-def test_memory_of_which_a_view_is_kept_is_not_used_again():
-    buffers = Buffers(np.dtype(np.float32))
-    block = buffers.take((10, 4))
-    block[:] = 7
-    view = block[3:5].T[::2]
-    del block
-    for _ in range(5):
-        buffers.take((10, 4))[:] = -1
-    assert (view == 7).all()
-    address = view.ctypes.data
-    del view
-    assert any(0 <= address - a < 160 for a in addresses(buffers, 5))
-
-
-def test_larger_and_smaller_blocks():
-    buffers = Buffers(np.dtype(np.float64))
-    for rows in (5, 50, 5, 500):
-        block = buffers.take((rows, 3))
-        assert block.shape == (rows, 3)
-        assert block.flags.c_contiguous
-        assert block.flags.writeable
-        block[:] = rows
-        del block
+    before = threading.active_count()
+    ahead = read_ahead(numbers, release.set)
+    assert next(ahead) == 1
+    ahead.close()
+    assert threading.active_count() == before

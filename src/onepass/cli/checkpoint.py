@@ -33,7 +33,7 @@ class Checkpoint:
     columns : list
         The columns, by name, or their number.
     files : list of dict
-        Path, size and time of modification of each file.
+        The fingerprint of each file.
     """
 
     position: Position
@@ -81,20 +81,6 @@ def remove(output: str, *, unfinished_only: bool = False) -> None:
             os.unlink(path_for(output))
 
 
-def describe(path: str) -> dict[str, Any]:
-    """Return path, size and time of modification of a file, or of all in a folder."""
-    path = os.path.abspath(path.partition("::")[0])
-    files = [path]
-    if os.path.isdir(path):
-        files = [os.path.join(place, name) for place, _, names in os.walk(path) for name in names]
-    found = [os.stat(file) for file in files]
-    return {
-        "path": path,
-        "size": sum(each.st_size for each in found),
-        "modified": max((each.st_mtime_ns for each in found), default=0),
-    }
-
-
 def differences(then: Checkpoint, now: Checkpoint) -> Iterator[str]:
     """Yield what two runs do not have in common, in words."""
     for name in sorted(then.options.keys() | now.options.keys()):
@@ -110,6 +96,8 @@ def differences(then: Checkpoint, now: Checkpoint) -> Iterator[str]:
             yield f"{path} is new"
         elif before[path]["size"] != after[path]["size"]:
             yield f"{path} had {before[path]['size']:,} bytes and has {after[path]['size']:,}"
+        elif before[path]["ends"] != after[path]["ends"]:
+            yield f"{path} has another content"
         elif before[path] != after[path]:
             yield f"{path} was modified"
     if list(before) != list(after) and before.keys() == after.keys():

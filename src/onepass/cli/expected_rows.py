@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
 import os
-import zlib
 
 from onepass.sources.files.source import FileSource
+from onepass.sources.files.storage import open_content
 
-_SAMPLE = 1 << 20
+_SAMPLE_BYTES = 1 << 20
 
 
 def expected_rows(source: FileSource) -> int | None:
     """Return the number of rows, about the number for files of text, None if nobody knows."""
-    if source.n_rows is not None:
-        return source.n_rows
-    counts = [_lines(path) for path in source.paths]
+    counts = [_lines(path) if rows is None else rows for path, rows in source.files]
     return None if None in counts else sum(count or 0 for count in counts)
 
 
@@ -23,14 +20,11 @@ def _lines(path: str) -> int | None:
     """Return about how many lines a file has, from the lengths of the first ones."""
     if not os.path.isfile(path):
         return None
-    with open(path, "rb") as file:
-        if path.lower().endswith(".gz"):
-            try:
-                with gzip.GzipFile(fileobj=file) as text:
-                    lines = text.read(_SAMPLE).count(b"\n")
-            except (OSError, EOFError, zlib.error):  # reading is going to say where
-                return None
-        else:
-            lines = file.read(_SAMPLE).count(b"\n")
-        taken = file.tell()
-    return round(lines * os.path.getsize(path) / taken) if lines and taken else None
+    try:
+        with open(path, "rb") as file, open_content(path, file) as text:
+            sample = text.read(_SAMPLE_BYTES)
+            taken = file.tell()
+    except Exception:  # of damaged files, which reading is going to name
+        return None
+    lines = max(sample.count(b"\n"), sample.count(b"\r"))
+    return round(lines * os.path.getsize(path) / taken) if lines else None

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from onepass.cli.algorithms import ALGORITHMS
-from onepass.cli.options import ComponentCount, columns_options, data_argument, json_option
+from onepass.cli.options import ComponentCount, data_argument, json_option, reading_options
 
 
 @click.command(
@@ -60,7 +60,7 @@ Memory does not grow with the number of rows. The model file works with `onepass
     default=None,
     help="Whether to take the mean away: pca does by default, the paper's algorithms do not.",
 )
-@columns_options
+@reading_options
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**32 - 1),
@@ -95,8 +95,7 @@ def fit(
     output: str,
     algorithm: str,
     center: bool | None,
-    columns: list[str] | None,
-    skip_non_numeric: bool,
+    reading: dict[str, Any],
     seed: int,
     checkpoint_every: float,
     dask: str | None,
@@ -111,16 +110,16 @@ def fit(
     from onepass.cli.expected_rows import expected_rows
     from onepass.cli.fitting import Fit, prepare
     from onepass.cli.guarding import Failure
+    from onepass.cli.opening import open_data
     from onepass.cli.output import check_output
     from onepass.cli.progress import Progress
     from onepass.cli.summary import facts
-    from onepass.sources import open_source
 
     if report is not None:
         from onepass.report import model_page, require
 
         require()  # rather than after hours of work
-    source = open_source(data, columns=columns, skip_non_numeric=skip_non_numeric)
+    source = open_data(data, reading)
     check_output(output, source.paths)
     if report is not None:
         check_output(report, [*source.paths, output])
@@ -129,8 +128,7 @@ def fit(
         "components": n_components,
         "center": center,
         "seed": seed,
-        "columns": columns,
-        "skip-non-numeric": skip_non_numeric,
+        **{name.replace("_", "-"): value for name, value in reading.items()},
     }
     if n_components > source.n_features:
         raise Failure(
@@ -163,6 +161,8 @@ def fit(
     if report is not None:
         model_page(model, report, title=output, data=source.paths)
     found = facts(model, output)
+    if found["rows"] == 1:
+        click.echo("onepass: warning: there was one row only, which has no variance", err=True)
     found["seconds"] = round(seconds, 3)
     found["rows_per_second"] = round(found["rows"] / max(seconds, 1e-9))
     _show(model, found, as_json)

@@ -18,6 +18,7 @@ from onepass.cli.interruption import Interruption
 from onepass.cli.progress import Progress
 from onepass.cli.stretch import Stretch
 from onepass.sources import Block, Position, Source
+from onepass.sources.files.storage import fingerprint
 
 LOOK_EVERY = 1.0  # seconds between two looks at what has been captured, which costs a little
 
@@ -156,7 +157,7 @@ def prepare(
         return Fit(model, source, output, None, checkpoint_every)
     checkpoints.remove(output, unfinished_only=True)
     columns = source.feature_names or [source.n_features]
-    files = [checkpoints.describe(path) for path in source.paths]
+    files = [fingerprint(path) for path in source.paths]
     now = Checkpoint(Position(0, 0), 0.0, options, columns, files)
     path = checkpoints.path_for(output)
     if not os.path.exists(path):

@@ -1,17 +1,33 @@
-"""Data for a model that exists already: the columns that it knows, found by name."""
+"""Data for a command: opened as the options say, for a model by the columns that it knows."""
 
 from __future__ import annotations
 
 from typing import Any
+
+import click
 
 from onepass.cli.guarding import Failure
 from onepass.sources import SourceError, open_source
 from onepass.sources.files.source import FileSource
 
 
-def open_for(
-    model: Any, path: str, data: tuple[str, ...], columns: list[str] | None, skip_non_numeric: bool
-) -> FileSource:
+def open_data(data: tuple[str, ...], reading: dict[str, Any]) -> FileSource:
+    """Return the rows of files; say what was decided about them without having been asked for.
+
+    Parameters
+    ----------
+    data : tuple of str
+        Files, folders, patterns.
+    reading : dict
+        Parameters of `onepass.open_source`.
+    """
+    source = open_source(data, **reading)
+    for note in source.notes:
+        click.echo(f"onepass: {note}", err=True)
+    return source
+
+
+def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, Any]) -> FileSource:
     """Return the rows for a model.
 
     Without a choice of columns, those that the model was fitted on are found by their names, so
@@ -24,16 +40,14 @@ def open_for(
         Fitted.
     path : str
         Its file, for messages.
-    data : tuple of str
-        Files, folders, patterns.
-    columns, skip_non_numeric
-        As for `onepass.open_source`.
+    data, reading
+        As for `open_data`.
     """
     names = getattr(model, "feature_names_in_", None)
-    if columns is None and names is not None:
-        source = _by_name(path, data, list(names), skip_non_numeric)
+    if reading["columns"] is None and names is not None:
+        source = _by_name(path, data, list(names), reading)
     else:
-        source = open_source(data, columns=columns, skip_non_numeric=skip_non_numeric)
+        source = open_data(data, reading)
     if source.n_features != model.n_features_in_:
         raise Failure(
             f"{source.paths[0]} has {source.n_features} columns, and {path} was fitted on "
@@ -43,19 +57,15 @@ def open_for(
 
 
 def _by_name(
-    path: str, data: tuple[str, ...], names: list[str], skip_non_numeric: bool
+    path: str, data: tuple[str, ...], names: list[str], reading: dict[str, Any]
 ) -> FileSource:
     """Return the rows with the named columns, or all columns where there are no names."""
     try:
-        return open_source(data, columns=names)
+        return open_data(data, {**reading, "columns": names})
     except SourceError as error:
-        refusal = Failure(f"{error} ({path} was fitted on it)")
+        refusal = Failure(f"{error} ({path} was fitted on {', '.join(names[:8])})")
         if "-" in data:  # what was read of it is gone
             raise refusal from error
-    try:
-        source = open_source(data, skip_non_numeric=skip_non_numeric)
-    except SourceError:
-        raise refusal from None
-    if source.feature_names is not None:
+    if open_source(data, **{**reading, "skip_non_numeric": True, "keep_index": True}).named:
         raise refusal
-    return source
+    return open_data(data, reading)

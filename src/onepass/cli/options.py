@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
@@ -60,18 +61,60 @@ def model_argument(command: F) -> F:
     return click.argument("model", type=click.Path(exists=True, dir_okay=False))(command)
 
 
-def columns_options(command: F) -> F:
-    """Add --columns and --skip-non-numeric."""
-    command = click.option(
-        "--skip-non-numeric",
-        is_flag=True,
-        help="Leave out columns that are not numbers, instead of refusing them.",
-    )(command)
-    return click.option(
-        "--columns",
-        type=ColumnList(),
-        help="Columns to use, by name or by index from 0. All by default.",
-    )(command)
+class Delimiter(click.ParamType[Any]):
+    """One character, or the word tab."""
+
+    name = "character"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the character."""
+        character = {"tab": "\t", "\\t": "\t"}.get(value, value)
+        if len(character) != 1 or not character.isascii():
+            self.fail(f"{value!r} is not one ASCII character", param, ctx)
+        return character
+
+
+def reading_options(command: F) -> F:
+    """Add the options of `onepass.open_source`; the command gets them as one dict, `reading`."""
+
+    @functools.wraps(command)
+    def bundled(*args: Any, **given: Any) -> Any:
+        names = ("columns", "header", "delimiter", "skip_non_numeric", "keep_index")
+        reading = {name: given.pop(name) for name in names}
+        reading["header"] = "auto" if reading["header"] is None else reading["header"]
+        return command(*args, reading=reading, **given)
+
+    options = (
+        click.option(
+            "--columns",
+            type=ColumnList(),
+            help="Columns to use, by name or by number from 0. All by default.",
+        ),
+        click.option(
+            "--skip-non-numeric",
+            is_flag=True,
+            help="Leave out columns that are not numbers, instead of refusing them.",
+        ),
+        click.option(
+            "--header/--no-header",
+            default=None,
+            help="Whether csv files begin with the names of their columns. By default the first "
+            "rows decide.",
+        ),
+        click.option(
+            "--delimiter",
+            type=Delimiter(),
+            help="Between two values of a csv file. By default the first rows decide.",
+        ),
+        click.option(
+            "--keep-index",
+            is_flag=True,
+            help="Keep the columns in which pandas has written the index of a table.",
+        ),
+    )
+    for option in reversed(options):
+        bundled = option(bundled)
+    return cast(F, bundled)
 
 
 def json_option(command: F) -> F:

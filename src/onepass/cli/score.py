@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from onepass.cli.options import columns_options, data_argument, json_option, model_argument
+from onepass.cli.options import data_argument, json_option, model_argument, reading_options
 
 
 @click.command(
@@ -18,13 +20,12 @@ The best that any k directions can do on DATA is what batch PCA of DATA itself c
 )
 @model_argument
 @data_argument
-@columns_options
+@reading_options
 @json_option
 def score(
     model: str,
     data: tuple[str, ...],
-    columns: list[str] | None,
-    skip_non_numeric: bool,
+    reading: dict[str, Any],
     as_json: bool,
 ) -> None:
     """Print the share of the variance of DATA that the components of MODEL capture."""
@@ -36,7 +37,7 @@ def score(
     from onepass.cli.summary import finite
 
     fitted = load(model)
-    source = open_for(fitted, model, data, columns, skip_non_numeric)
+    source = open_for(fitted, model, data, reading)
     total, exact = expected_rows(source), source.n_rows is not None
     rows = 0
     with Progress("score", total, exact=exact) as progress:

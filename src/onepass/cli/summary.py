@@ -20,6 +20,8 @@ def finite(value: float) -> float | None:
 
 def facts(model: Any, path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return what a model is, ready for JSON."""
+    # Of a single row nothing was predicted, and so nothing can be said about the next ones.
+    told = int(model.n_samples_seen_) > 1
     captured = model.captured_
     return {
         "algorithm": name_of(model),
@@ -28,8 +30,8 @@ def facts(model: Any, path: str | os.PathLike[str]) -> dict[str, Any]:
         "rows": int(model.n_samples_seen_),
         "explained_variance_ratio": [float(share) for share in model.explained_variance_ratio_],
         "captured": {
-            "mean": finite(captured.mean),
-            "standard_error": finite(captured.standard_error),
+            "mean": finite(captured.mean) if told else None,
+            "standard_error": finite(captured.standard_error) if told else None,
         },
         "model": os.fspath(path),
     }

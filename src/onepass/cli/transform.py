@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from onepass.cli.options import columns_options, data_argument, model_argument
+from onepass.cli.options import data_argument, model_argument, reading_options
 
 
 @click.command(
@@ -27,13 +29,12 @@ no names they are taken in their order. The output appears when it is complete, 
     required=True,
     help="A file ending in .npy, .csv or .parquet.",
 )
-@columns_options
+@reading_options
 def transform(
     model: str,
     data: tuple[str, ...],
     output: str,
-    columns: list[str] | None,
-    skip_non_numeric: bool,
+    reading: dict[str, Any],
 ) -> None:
     """Write the coordinates of the rows in DATA in the components of MODEL."""
     from onepass import load
@@ -46,7 +47,7 @@ def transform(
 
     kind = writer_for(output)
     fitted = load(model)
-    source = open_for(fitted, model, data, columns, skip_non_numeric)
+    source = open_for(fitted, model, data, reading)
     check_output(output, [*source.paths, model])
     names = [str(name) for name in fitted.get_feature_names_out()]
     total, exact = expected_rows(source), source.n_rows is not None

@@ -63,7 +63,7 @@ def rows_in(content: Any) -> list[tuple[str, int | None]] | None:
         source = content if isinstance(content, Source) else open_source(content)
         if not isinstance(source, FileSource):
             return [("", source.n_rows)]
-        return [(table.path, table.n_rows) for table in source._tables]
+        return source.files
     except Exception:
         return None
 

@@ -111,7 +111,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             if not fresh:
                 self._check_unchanged()
                 if sample_weight is None and self._is_plain(X):
-                    self._learner.push(check_finite(X))
+                    self._learner = self._learner.pushed(check_finite(X))
                     return self
             before = self.__dict__.copy()
             try:
@@ -126,9 +126,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                     rows = check_rows(self, X, reset=fresh)
                     weights = check_weights(sample_weight, rows, whole=whole)
                     learner = self._start(rows) if fresh else self._learner
-                    rows = learner.stream.convert(rows)
-                    learner.push(rows, weights)
-                    self._learner = learner
+                    self._learner = learner.pushed(learner.stream.convert(rows), weights)
             except BaseException:
                 self.__dict__.clear()
                 self.__dict__.update(before)
@@ -222,18 +220,18 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _project(self, rows: Any) -> NDArray[np.floating]:
         """Return (rows - mean) @ components.T, for sparse rows without making them dense."""
-        components = self._result().components
+        components, mean = self._result().components, self._result().mean
         if not self._learner.stream.center:
             return np.asarray(rows @ components.T)
         if sparse.issparse(rows):
-            return np.asarray(rows @ components.T) - (self.mean_ @ components.T)
-        return (rows - self.mean_) @ components.T
+            return np.asarray(rows @ components.T) - (mean @ components.T)
+        return (rows - mean) @ components.T
 
     def inverse_transform(self, X: Any) -> NDArray[np.floating]:
         """Return rows (n, d) in the original columns from coordinates X of shape (n, k)."""
         check_is_fitted(self)
         X = check_block(X, self.n_components_)
-        return np.asarray(X @ self.components_) + self.mean_
+        return np.asarray(X @ self.components_) + self._result().mean
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the fraction of the variance of X, about `mean_`, that the components capture."""
@@ -246,7 +244,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _energy(self, rows: Any) -> float:
         """Return the sum of the squared distances of rows from the mean."""
-        mean = self.mean_.astype(np.float64)
+        mean = self._result().mean.astype(np.float64)
         if not sparse.issparse(rows):
             return float(np.sum((rows - mean) ** 2))
         stored = np.bincount(rows.indices, minlength=rows.shape[1])

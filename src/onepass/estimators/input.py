@@ -11,9 +11,8 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
 from onepass.sources import Source
-from onepass.sources.finite import LARGEST, first_masked
+from onepass.sources.finite import LARGEST, LARGEST_SINGLE, first_masked
 
-LARGEST_SINGLE = 1e18  # entry in single precision: the sum of the squares of a row stays finite
 SMALLEST = 1e-100  # largest entry of rows that are not zero: the squares of smaller ones vanish
 LEAST_WEIGHT = 1e-50
 

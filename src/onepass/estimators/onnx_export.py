@@ -72,9 +72,11 @@ def _arrays(estimator: Any) -> dict[str, tuple[str, NDArray[np.floating]]]:
     if estimator._learner.stream.center:
         mean = np.ascontiguousarray(estimator.mean_, dtype=components.dtype)
         arrays = {"mean": ("Sub", mean), **arrays}
+    if getattr(estimator, "scale", False):
+        components /= estimator.scale_[:, None]
     if getattr(estimator, "whiten", False):
-        scale = np.ascontiguousarray(estimator._scale(), dtype=components.dtype)
-        arrays["scale"] = ("Div", scale)
+        deviations = np.ascontiguousarray(estimator._deviations(), dtype=components.dtype)
+        arrays["deviations"] = ("Div", deviations)
     return arrays
 
 

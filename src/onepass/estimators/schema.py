@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onepass.learning import pca_learner
 from onepass.learning.row_buffer import Stream
 from onepass.learning.solver_learner import EXACT_COLUMNS
 
@@ -288,6 +289,67 @@ def _erm(stream: Stream, params: dict[str, Any]) -> Record:
     }
 
 
+def _sketch(d: int, rank: int, name: str) -> Record:
+    directions = Size(f"{name} rank", rank)
+    return {
+        "weight": Number(),
+        "level": Number(),
+        "sum_of_squares": Number(-1e308),
+        "mean": Array((d,)),
+        "columns": Array((d,), least=0.0),
+        "basis": Array((directions, d), least=-2, most=2, orthonormal=True),
+        "values": Array((directions,), least=0.0, descending=True),
+    }
+
+
+def _pca(stream: Stream, params: dict[str, Any]) -> Record:
+    d = stream.d
+    record: Record = {
+        "typical": {
+            "centre": Array((d,)),
+            "centre_weight": Number(),
+            "unit": Number(),
+            "sums": Array((4,), least=0.0),
+        },
+        "has_begun": Flag(),
+    }
+    if d <= pca_learner.EXACT_COLUMNS:
+        sums = Size("sums", 5)
+        record["origin"] = Array((d,))
+        record["weights"] = Array((sums,), least=0.0)
+        record["totals"] = Array((sums, d))
+        record["triangles"] = Array((sums, d * (d + 1) // 2))
+    else:
+        rank = pca_learner.rank_for(stream, params["n_components"])
+        record["plain"] = _sketch(d, rank, "plain")
+        record["bounded"] = _sketch(d, rank, "bounded")
+    return {
+        **_common(stream),
+        "candidates": record,
+        "asked": Array((Size("asked", 3), Size("asked components", d), d), least=-2, most=2),
+        "evidence": Array((3, 3, 3, 2)),
+        "evidence_rows": Array((3,), least=0.0),
+        "foresight": {
+            "unit": Number(),
+            "periods": Array((Size("periods", 16), 5)),
+            "squares": Array((4,), least=0.0),
+            "inside": Number(-1e308),
+        },
+        "drift": {
+            "point": Array((d,)),
+            "mean": Array((d,), least=-2, most=2),
+            "last": Array((d,), least=-2, most=2),
+            "rows": Number(),
+            "sums": Array((2,)),
+        },
+        "rows_learned": Whole(),
+        "rows": Number(),
+        "rows_since": Number(),
+        "rows_asked": Number(),
+        "scored": Whole(0, 2),
+    }
+
+
 # The state of each estimator: a function of its stream and parameters.
 SCHEMAS: dict[str, Callable[[Stream, dict[str, Any]], Record]] = {
     "MSG": _iterative("MSG"),
@@ -297,4 +359,5 @@ SCHEMAS: dict[str, Callable[[Stream, dict[str, Any]], Record]] = {
     "Oja": _iterative("Oja"),
     "Grouse": _iterative("Grouse"),
     "ERM": _erm,
+    "PCA": _pca,
 }

@@ -19,6 +19,12 @@ from onepass.learning.row_buffer import RowBuffer, Stream
 from onepass.moments.mean import Mean
 from onepass.threads import one_thread
 
+LONG_CALL_CHUNKS = 4
+INTERRUPTED = (
+    "learning was interrupted in the middle of a call, and some of its rows are missing: fit "
+    "again, or load the last model that was saved"
+)
+
 
 class Learner(ABC):
     """Takes rows in chunks.
@@ -88,7 +94,8 @@ class Learner(ABC):
             weights = np.ones(rows.shape[0])
         elif not weights.all():
             rows, weights = rows[weights > 0.0], weights[weights > 0.0]
-        self._check_whole()
+        if self._interrupted:
+            raise RuntimeError(INTERRUPTED)
         self._forget()
         if self.buffer.count + rows.shape[0] < self.next_chunk_rows():
             self.buffer.add(rows, weights, self.next_chunk_rows())
@@ -98,6 +105,17 @@ class Learner(ABC):
                 self._cut(rows, weights)
             self._interrupted = False
         self.rows_seen += rows.shape[0]
+
+    def pushed(self, rows: Any, weights: NDArray[np.float64] | None = None) -> Self:
+        """Return a learner that has taken rows as `push` does: a copy where they are many.
+
+        An interruption of a long call then leaves this one as it was. A copy for every short call
+        would cost more than learning from its rows.
+        """
+        long_call = rows.shape[0] >= LONG_CALL_CHUNKS * self.next_chunk_rows()
+        learner = self.copy() if long_call else self
+        learner.push(rows, weights)
+        return learner
 
     def _cut(self, rows: Any, weights: NDArray[np.float64]) -> None:
         """Learn from all chunks that are full; keep the rest."""
@@ -129,7 +147,8 @@ class Learner(ABC):
 
     def settled(self) -> Self:
         """Return a learner in which no row waits: itself, or a copy that has learned from them."""
-        self._check_whole()
+        if self._interrupted:
+            raise RuntimeError(INTERRUPTED)
         if not self.buffer.count:
             return self
         if self._settled is None:
@@ -142,14 +161,6 @@ class Learner(ABC):
                 twin._take(waiting.rows(), waiting.weights())
             self._settled = twin
         return self._settled
-
-    def _check_whole(self) -> None:
-        """Refuse to go on after an interruption in the midst of a chunk."""
-        if self._interrupted:
-            raise RuntimeError(
-                "learning was interrupted in the middle of a call, and some of its rows are "
-                "missing: fit again, or load the last model that was saved"
-            )
 
     def result(self) -> Result:
         """Return what is read after fitting; it is computed once until more rows come."""

@@ -9,11 +9,12 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-# What a consumer can work on while a stretch of a parquet file is gathered, and a few megabytes.
-_DEPTH = 4
+_DEPTH = 4  # blocks of a few megabytes
 
 
-def read_ahead(make: Callable[[], Iterator[T]]) -> Iterator[T]:
+def read_ahead(
+    make: Callable[[], Iterator[T]], wake: Callable[[], None] | None = None
+) -> Iterator[T]:
     """Yield what an iterator yields, up to four items ahead of the consumer.
 
     The iterator is made, advanced and closed in one thread, which ends when the iterator does or
@@ -23,6 +24,8 @@ def read_ahead(make: Callable[[], Iterator[T]]) -> Iterator[T]:
     ----------
     make : callable
         Returns the iterator.
+    wake : callable, optional
+        Called when the consumer stops early, to end a wait for something that may never come.
 
     Yields
     ------
@@ -61,10 +64,11 @@ def read_ahead(make: Callable[[], Iterator[T]]) -> Iterator[T]:
             yield entry.pop()
     finally:
         stop.set()
+        if wake is not None:
+            wake()
         while thread.is_alive():
             # Makes room for a thread that waits with an item in its hands.
             try:
                 items.get(timeout=0.01)
             except queue.Empty:
                 continue
-        thread.join()

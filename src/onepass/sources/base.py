@@ -7,10 +7,14 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
 # A 2-D C-contiguous float array, or a scipy CSR matrix or array (scipy has no common public type).
 Block: TypeAlias = NDArray[np.floating] | Any
+
+BLOCK_TARGET_BYTES = 1 << 22
+ROW_LIMIT_BYTES = 1 << 28
 
 
 class SourceError(ValueError):
@@ -29,12 +33,13 @@ class SourceError(ValueError):
         row: int | None = None,
         column: str | int | None = None,
     ) -> SourceError:
-        """Return the error for a place."""
+        """Return the error for a place, as one line."""
         place = [] if file is None else [file]
         if row is not None:
             place.append(f"row {row}")
         if column is not None:
             place.append(f"column {called(column)}")
+        message = " ".join(message.split())
         return cls(f"{', '.join(place)}: {message}" if place else message)
 
 
@@ -67,7 +72,8 @@ class Source(ABC):
     n_rows : int or None
         The number of rows, where it is known without reading them.
     feature_names : list of str or None
-        The names of the columns, where they have names.
+        The names of the columns. Where a file has no names and only some of its columns are read,
+        their numbers in the file. None if neither applies.
     """
 
     n_features: int
@@ -103,10 +109,35 @@ def float_type(dtype: np.dtype) -> np.dtype:
     return np.dtype(np.float32 if dtype.newbyteorder("=") == np.float32 else np.float64)
 
 
-def rows_per_block(n_features: int) -> int:
-    """Return the rows of a block of up to four megabytes: large to read, small to hold.
+def canonical(block: Any, columns: NDArray[np.intp] | None = None) -> Any:
+    """Return some or all columns of a CSR block, sorted and no entry twice."""
+    data, indices, indptr, shape = block.data, block.indices, block.indptr, block.shape
+    if columns is not None:
+        # scipy would take memory for all columns that there are.
+        order = np.argsort(columns)
+        nearest = np.searchsorted(columns, indices, sorter=order)
+        found = order[np.minimum(nearest, len(columns) - 1)]
+        kept = columns[found] == indices
+        indptr = np.concatenate([[0], np.cumsum(kept)])[indptr]
+        data, indices, shape = data[kept], found[kept], (shape[0], len(columns))
+    block = scipy.sparse.csr_array((data, indices, indptr), shape=shape)
+    if not block.has_canonical_format:
+        block = block.copy()
+        block.sum_duplicates()
+    return block
 
-    A power of two, so that blocks and what estimators take at once end at the same rows.
-    """
-    rows = max(1, min(1 << 16, (1 << 19) // n_features))
+
+def rows_per_block(n_features: int) -> int:
+    """Return the rows of a block of about four megabytes: a power of two, at most 65,536."""
+    rows = max(1, min(1 << 16, BLOCK_TARGET_BYTES // (8 * n_features)))
     return 1 << (rows.bit_length() - 1)
+
+
+def check_width(n_features: int, file: str) -> None:
+    """Refuse so many columns that a single row of float64 takes too much memory."""
+    if 8 * n_features > ROW_LIMIT_BYTES:
+        raise SourceError.at(
+            f"{n_features:,} columns are too many: one row takes {8 * n_features >> 20:,} MB, the "
+            f"limit is {ROW_LIMIT_BYTES >> 20} MB",
+            file=file,
+        )

@@ -10,14 +10,12 @@ import scipy.sparse
 
 from onepass.sources.base import SourceError
 
-LARGEST = 5e151  # of entries: about a mean, they are at most twice as large
+# The largest entries: sums of the squares of any number of rows stay finite, in each precision.
+LARGEST, LARGEST_SINGLE = 1e100, 1e18
 
 
 def check_finite(
-    block: Any,
-    row: int,
-    name: Callable[[int], str | int],
-    file: str | None = None,
+    block: Any, row: int, name: Callable[[int], str | int], file: str | None = None
 ) -> None:
     """Refuse NaN, infinities, and numbers that are too large to be learned from.
 
@@ -35,22 +33,21 @@ def check_finite(
     sparse = scipy.sparse.issparse(block)
     values: Any = block.data if sparse else block
     flat = values.reshape(-1)
-    # Much quicker than looking at each number, and in range only if all are.
+    limit = LARGEST if values.dtype == np.float64 else LARGEST_SINGLE
     with np.errstate(over="ignore", invalid="ignore"):
-        if float(flat @ flat) <= LARGEST**2:
+        # Much quicker than looking at each number, and in range only if all are.
+        if float(flat @ flat) <= limit**2:
             return
-        bad = ~(np.abs(values.astype(np.float64)) <= LARGEST)
+        bad = ~(np.abs(values) <= limit)
     if not bad.any():
         return
+    at = int(bad.argmax())
+    value = flat[at]
     if sparse:
-        at = int(bad.argmax())
-        i = int(np.searchsorted(block.indptr, at, side="right")) - 1
-        j = int(block.indices[at])
-        value = values[at]
+        i, j = int(np.searchsorted(block.indptr, at, side="right")) - 1, int(block.indices[at])
     else:
-        i, j = (int(index) for index in np.unravel_index(bad.argmax(), bad.shape))
-        value = values[i, j]
-    what = f"{value:g}, and entries must be at most {LARGEST:g}, so that their squares add up"
+        i, j = divmod(at, block.shape[1])
+    what = f"{value:g}, and entries must be at most {limit:g}, so that their squares add up"
     if not np.isfinite(value):
         what = "a missing value or NaN" if np.isnan(value) else f"{value}, which is not finite"
     raise SourceError.at(what, file=file, row=row + i + 1, column=name(j))

@@ -1,44 +1,27 @@
-"""Parquet: rows from pages, whatever the writer did, and the memory that they take."""
+"""Parquet: the same rows whatever the writer did, and the memory that they take."""
 
 import decimal
 import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.feather
 import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onepass.sources import open_source
-from onepass.sources.files import parquet, parquet_footer, parquet_gathering
+from onepass.warning import OnepassWarning
 from tests.sources.files.written import arrow_table
 
 ROWS = np.random.default_rng(0).standard_normal((100, 4))
-WAYS = ("small groups", "pages", "cut pages", "long pages", "streamed")
 
 
-def choose_way(monkeypatch, way):
-    """Make small files be read as large ones of some kind are, and in no other way."""
-    if way != "small groups":
-        monkeypatch.setattr(parquet, "_SMALL_GROUP", 0)
-        monkeypatch.delattr(pyarrow.parquet.ParquetFile, "read_row_group")
-    if way in ("small groups", "pages", "cut pages"):
-        monkeypatch.delattr(pyarrow.parquet.ParquetFile, "iter_batches")
-    if way == "cut pages":
-        monkeypatch.setattr(parquet_gathering, "_GATHERED", 256)
-        monkeypatch.setattr(parquet_gathering, "_LEAST_ROWS", 1)
-    if way == "long pages":
-        monkeypatch.setattr(parquet, "_LONG_PAGE", 0)
-    if way == "streamed":
-        monkeypatch.setattr(parquet_footer, "_at_the_top", lambda elements: {})
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_every_way_from_every_row(tmp_path, monkeypatch, way):
-    choose_way(monkeypatch, way)
+def test_from_every_row(tmp_path):
     pa.parquet.write_table(arrow_table(ROWS), tmp_path / "a.parquet", row_group_size=30)
     source = open_source(tmp_path / "a.parquet", columns=["c3", "c1"], batch_rows=7)
     for start in range(101):
@@ -47,10 +30,8 @@ def test_every_way_from_every_row(tmp_path, monkeypatch, way):
         np.testing.assert_array_equal(np.vstack([expected[:0], *rest]), expected)
 
 
-@pytest.mark.parametrize("way", ["pages", "cut pages", "long pages"])
-def test_blocks_are_full_across_row_groups(tmp_path, monkeypatch, way):
+def test_blocks_are_full_across_row_groups(tmp_path):
     """So that they end where the chunks of estimators end."""
-    choose_way(monkeypatch, way)
     pa.parquet.write_table(arrow_table(ROWS), tmp_path / "a.parquet", row_group_size=30)
     lengths = [len(block) for block in open_source(tmp_path / "a.parquet", batch_rows=16)]
     assert lengths == [16] * 6 + [4]
@@ -68,6 +49,10 @@ KINDS = {
     "few values": (pa.float64(), np.arange(100.0) % 3),
     "constant": (pa.float64(), np.full(100, 2.5)),
     "decimal": (pa.decimal128(9, 2), [decimal.Decimal(i) / 4 for i in range(100)]),
+    "rounded decimal": (
+        pa.decimal128(15, 4),
+        [decimal.Decimal(i * 98_765_432_109).scaleb(-4) for i in range(100)],
+    ),
     "long decimal": (pa.decimal128(30, 2), [decimal.Decimal(i) / 4 for i in range(100)]),
 }
 
@@ -75,7 +60,6 @@ KINDS = {
 @settings(deadline=None, max_examples=60)
 @given(
     st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=4),
-    st.sampled_from(WAYS),
     st.fixed_dictionaries(
         {
             "data_page_version": st.sampled_from(["1.0", "2.0"]),
@@ -94,7 +78,7 @@ KINDS = {
     st.booleans(),
     st.integers(0, 99),
 )
-def test_whatever_the_writer_did(tmp_path_factory, kinds, way, options, nullable, start):
+def test_whatever_the_writer_did(tmp_path_factory, kinds, options, nullable, start):
     path = tmp_path_factory.mktemp("parquet") / "a.parquet"
     fields, columns = [], []
     for j, kind in enumerate(kinds):
@@ -110,16 +94,12 @@ def test_whatever_the_writer_did(tmp_path_factory, kinds, way, options, nullable
     pa.parquet.write_table(pa.table(columns, schema=pa.schema(fields)), path, **options)
     expected = np.column_stack([np.asarray(KINDS[kind][1], dtype="f8") for kind in kinds])
     source = open_source(path, batch_rows=11, skip_non_numeric=True)
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        choose_way(monkeypatch, way)
-        found = np.vstack([block for _, block in source.blocks((0, start))])
+    found = np.vstack([block for _, block in source.blocks((0, start))])
     np.testing.assert_array_equal(found, expected[start:])
 
 
 @pytest.mark.parametrize("encoding", ["BYTE_STREAM_SPLIT", "DELTA_BINARY_PACKED"])
-@pytest.mark.parametrize("way", WAYS)
-def test_other_encodings(tmp_path, monkeypatch, encoding, way):
-    choose_way(monkeypatch, way)
+def test_other_encodings(tmp_path, encoding):
     rows = np.arange(3000).reshape(-1, 3) ** 2
     pa.parquet.write_table(
         arrow_table(rows), tmp_path / "a.parquet", use_dictionary=False, column_encoding=encoding
@@ -128,9 +108,7 @@ def test_other_encodings(tmp_path, monkeypatch, encoding, way):
 
 
 @pytest.mark.parametrize("compression", ["zstd", "snappy", "lz4", "uncompressed"])
-@pytest.mark.parametrize("way", WAYS)
-def test_files_of_polars(tmp_path, monkeypatch, compression, way):
-    choose_way(monkeypatch, way)
+def test_files_of_polars(tmp_path, compression):
     rows = np.column_stack([np.arange(5000.0) % 7, np.random.default_rng(0).normal(size=5000)])
     pl.DataFrame(rows, schema=["a", "b"]).write_parquet(
         tmp_path / "a.parquet", compression=compression, row_group_size=1100, data_page_size=900
@@ -138,9 +116,7 @@ def test_files_of_polars(tmp_path, monkeypatch, compression, way):
     np.testing.assert_array_equal(np.vstack(list(open_source(tmp_path / "a.parquet"))), rows)
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_missing_value_is_named(tmp_path, monkeypatch, way):
-    choose_way(monkeypatch, way)
+def test_a_missing_value_is_named(tmp_path):
     values = [1.0] * 77 + [None] + [2.0] * 22
     pa.parquet.write_table(pa.table({"a": ROWS[:, 0], "b": values}), tmp_path / "a.parquet")
     with pytest.raises(ValueError, match=r"row 78, column 'b': a missing value"):
@@ -154,6 +130,39 @@ def test_names_with_dots_and_nested_columns(tmp_path):
     source = open_source(tmp_path / "a.parquet", skip_non_numeric=True)
     assert source.feature_names == ["a.b", "a.c"]
     assert np.vstack(list(source)).tolist() == [[1, 5], [2, 6]]
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "feather"])
+def test_the_index_of_pandas_is_left_out(tmp_path, suffix):
+    path = tmp_path / f"a.{suffix}"
+    table = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]}, index=[7, 9])
+    if suffix == "parquet":
+        table.to_parquet(path)
+    else:
+        pa.feather.write_feather(pa.Table.from_pandas(table), str(path))
+    with pytest.warns(OnepassWarning, match=r"pandas' index, column '__index_level_0__'; keep_ind"):
+        source = open_source(path)
+    assert source.feature_names == ["a", "b"]
+    assert np.vstack(list(source)).tolist() == [[1, 3], [2, 4]]
+    source = open_source(path, keep_index=True)
+    assert source.feature_names == ["a", "b", "__index_level_0__"]
+    assert np.vstack(list(source)).tolist() == [[1, 3, 7], [2, 4, 9]]
+    assert open_source(path, columns=["__index_level_0__", "a"]).n_features == 2
+
+
+def test_an_index_with_a_name_is_left_out(tmp_path):
+    table = pd.DataFrame({"a": [1.0, 2.0], "day": [3.0, 4.0]}).set_index("day")
+    table.to_parquet(tmp_path / "a.parquet")
+    with pytest.warns(OnepassWarning, match="column 'day'"):
+        assert open_source(tmp_path / "a.parquet").feature_names == ["a"]
+
+
+def test_no_index_is_said_where_there_is_none(tmp_path):
+    pd.DataFrame({"a": [1.0, 2.0]}).to_parquet(tmp_path / "a.parquet")  # a range, in the metadata
+    assert open_source(tmp_path / "a.parquet").feature_names == ["a"]
+    odd = arrow_table(ROWS).replace_schema_metadata({"pandas": "[1"})
+    pa.parquet.write_table(odd, tmp_path / "b.parquet")
+    assert open_source(tmp_path / "b.parquet").n_features == 4
 
 
 READ = """

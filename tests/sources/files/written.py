@@ -1,5 +1,6 @@
 """Rows written to a file of every format."""
 
+import bz2
 import gzip
 
 import h5py
@@ -27,8 +28,24 @@ def write_csv(path, rows):
 
 
 def write_csv_gz(path, rows):
-    with gzip.open(path, "wt") as file:
-        file.write(csv_text(rows))
+    path.write_bytes(gzip.compress(csv_text(rows).encode()))
+
+
+def compress(kind, content):
+    if kind == "gz":
+        return gzip.compress(content)
+    if kind == "bz2":
+        return bz2.compress(content)
+    return pa.Codec("zstd").compress(content, asbytes=True)
+
+
+def write_delimited(delimiter, kind=None):
+    def write(path, rows):
+        names = [f"c{j}" for j in range(rows.shape[1])]
+        content = csv_text(rows, names).replace(",", delimiter).encode()
+        path.write_bytes(content if kind is None else compress(kind, content))
+
+    return write
 
 
 def write_arrow(path, rows):
@@ -64,14 +81,17 @@ def write_zarr_group(path, rows):
     group.create_array("label", shape=(3,), dtype="f8")[:] = 0
 
 
-def write_svmlight(path, rows, base=1):
+def write_svmlight(path, rows, base=1, kind=None):
     lines = []
     for i, row in enumerate(rows.astype(np.float64).tolist()):
         entries = [f"{j + base}:{value!r}" for j, value in enumerate(row) if value or j == 0]
         lines.append(" ".join([str(i % 3), *entries]))
-    path.write_text("\n".join(lines) + "\n")
+    content = "".join(f"{line}\n" for line in lines).encode()
+    path.write_bytes(content if kind is None else compress(kind, content))
 
 
+TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".csv.bz2", ".txt.zst")
+SVMLIGHT = (".svmlight", ".svmlight.gz")
 WRITERS = {
     "a.npy": np.save,
     "fortran.npy": lambda path, rows: np.save(path, np.asfortranarray(rows)),
@@ -86,7 +106,11 @@ WRITERS = {
         shape=rows.shape,
     ),
     "a.csv": write_csv,
-    "a.csv.gz": write_csv_gz,
+    "a.csv.gz": write_csv_gz,  # without header
+    "a.tsv": write_delimited("\t"),
+    "a.txt": write_delimited(" "),
+    "a.csv.bz2": write_delimited(";", "bz2"),
+    "a.txt.zst": write_delimited("|", "zst"),
     "a.parquet": lambda path, rows: pa.parquet.write_table(
         arrow_table(rows), path, row_group_size=9
     ),
@@ -97,5 +121,6 @@ WRITERS = {
     "a.zarr": write_zarr,
     "group.zarr": write_zarr_group,
     "a.svmlight": write_svmlight,
+    "a.svmlight.gz": lambda path, rows: write_svmlight(path, rows, kind="gz"),
     "zero.svmlight": lambda path, rows: write_svmlight(path, rows, base=0),
 }

@@ -2,128 +2,142 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from onepass.sources.base import SourceError, called
-from onepass.sources.files.table import Table
+from onepass.sources.files.table import Columns, Table
 
 
 def choose(
-    tables: list[Table], wanted: Sequence[str | int] | None, skip_non_numeric: bool
-) -> list[NDArray[np.intp]]:
+    tables: list[Table],
+    wanted: Sequence[str | int] | None,
+    skip_non_numeric: bool,
+    keep_index: bool,
+) -> list[Columns]:
     """Return, for each file, the indices of the columns that make up the rows.
 
     The first file decides which columns they are and in which order. In the others they are found
     by name, or by index where there are no names. Without a choice all files must have the same
-    columns.
-
-    Parameters
-    ----------
-    tables : list of Table
-        The files.
-    wanted : sequence of str or int, optional
-        Names or indices of columns; all by default.
-    skip_non_numeric : bool
-        Leave out columns that are not numbers instead of refusing them.
-
-    Returns
-    -------
-    list of ndarray of shape (d,)
+    columns, and those of pandas' index are left out unless they are to be kept.
     """
     first = tables[0]
-    indices = [_indices(table) for table in tables]
     if wanted is None:
-        chosen = np.arange(len(first.numeric))
-        if skip_non_numeric:
-            chosen = chosen[first.numeric]
+        left_out = set() if keep_index else set(first.index)
+        left_out |= first.not_numeric.keys() if skip_non_numeric else set()
+        chosen: list[int] | None = None
+        if left_out:
+            chosen = [j for j in range(first.width) if j not in left_out]
     else:
-        chosen = np.array([_find(first, indices[0], column) for column in wanted], dtype=np.intp)
-        if len(set(chosen.tolist())) < len(chosen):
+        places = _places(first)
+        chosen = [_find(first, places, column) for column in wanted]
+        if len(set(chosen)) < len(chosen):
             raise SourceError(f"a column is chosen twice: {', '.join(map(str, wanted))}")
-    if len(chosen) == 0:
-        raise SourceError.at("no column is numeric", file=first.path)
-    found = [chosen]
-    for table, index in zip(tables[1:], indices[1:], strict=True):
+    if chosen == []:
+        raise SourceError.at("no column is chosen, or none is numeric", file=first.path)
+    _check_names(first, chosen)
+    found: list[list[int] | None] = [chosen]
+    for table in tables[1:]:
         if wanted is None:
             _check_same(first, table)
-        names = [first.column(j) for j in chosen.tolist()]
-        found.append(np.array([_find(table, index, name) for name in names], dtype=np.intp))
+        found.append(_matching(first, chosen, table))
     for table, columns in zip(tables, found, strict=True):
-        _check_numeric(table, columns, hint=wanted is None)
-    return found
+        _check_numeric(table, columns)
+    return [None if columns is None else np.array(columns, dtype=np.intp) for columns in found]
 
 
-def _indices(table: Table) -> dict[str, int] | None:
-    """Return the index of each name, if there are names, and refuse two columns of one name."""
+def listed(names: Sequence[str | int], most: int = 8) -> str:
+    """Return columns as text, not too many of them."""
+    text = ", ".join(map(called, names[:most]))
+    return text + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _places(table: Table) -> dict[str, int]:
+    """Return the index of each name; -1 where two columns have it."""
+    places: dict[str, int] = {}
+    for j, name in enumerate(table.names or ()):
+        places[name] = -1 if name in places else j
+    return places
+
+
+def _find(table: Table, places: dict[str, int], column: str | int) -> int:
+    """Return the index of a column given by its name, or by its index."""
+    if isinstance(column, str) and column in places:
+        if places[column] < 0:
+            message = "there are two columns of this name; choose by number"
+            raise SourceError.at(message, file=table.path, column=column)
+        return places[column]
+    is_number = not isinstance(column, str) or (column.isascii() and column.isdigit())
+    if is_number and 0 <= int(column) < table.width:
+        return int(column)
+    message = f"there is no such column: columns have the numbers 0 to {table.width - 1}"
+    message += " and no names" if table.names is None else f" and the names {listed(table.names)}"
+    raise SourceError.at(message, file=table.path, column=int(column) if is_number else column)
+
+
+def _matching(first: Table, chosen: list[int] | None, table: Table) -> list[int] | None:
+    """Return the columns of another file that are those of the first one."""
+    if first.names == table.names and first.width == table.width:
+        return chosen
+    places = _places(table)
+    indices = range(first.width) if chosen is None else chosen
+    if first.names is None:
+        return [_find(table, places, j) for j in indices]
     if table.names is None:
-        return None
-    indices: dict[str, int] = {}
-    for j, name in enumerate(table.names):
-        if indices.setdefault(name, j) != j:
-            raise SourceError.at("there are two columns of this name", file=table.path, column=name)
-    return indices
+        message = f"its columns have no names, and those of {first.path} have"
+        raise SourceError.at(message, file=table.path)
+    names = [first.names[j] for j in indices]
+    missing = [name for name in names if name not in places]
+    if missing:
+        message = f"there is no such column; there are {listed(table.names)}"
+        raise SourceError.at(message, file=table.path, column=missing[0])
+    return [_find(table, places, name) for name in names]
 
 
-def _find(table: Table, indices: dict[str, int] | None, column: str | int) -> int:
-    """Return the index of a column given by its name or its index."""
-    if isinstance(column, str) and indices is not None:
-        if column in indices:
-            return indices[column]
-        raise SourceError.at(
-            f"there is no such column; there are {_listed(list(indices))}",
-            file=table.path,
-            column=column,
-        )
-    width = len(table.numeric)
-    if isinstance(column, str) and not (column.isascii() and column.isdigit()):
-        raise SourceError.at(
-            f"there is no such column: columns have no names here, only numbers 0 to {width - 1}",
-            file=table.path,
-            column=column,
-        )
-    if not 0 <= int(column) < width:
-        raise SourceError.at(
-            f"there is no such column: there are only {width}", file=table.path, column=int(column)
-        )
-    return int(column)
+def _check_names(table: Table, columns: list[int] | None) -> None:
+    """Refuse two chosen columns of one name."""
+    if table.names is None:
+        return
+    names = table.names if columns is None else [table.names[j] for j in columns]
+    name, count = Counter(names).most_common(1)[0]
+    if count > 1:
+        message = "there are two columns of this name"
+        raise SourceError.at(message, file=table.path, column=name)
 
 
 def _check_same(first: Table, table: Table) -> None:
-    """Refuse a file that has other columns than the first one."""
+    """Refuse a file that has other columns than the first one, indices of pandas aside."""
     if first.names is None or table.names is None:
-        if len(first.numeric) != len(table.numeric):
+        if first.width != table.width:
             raise SourceError.at(
-                f"there are {len(table.numeric)} columns, and {len(first.numeric)} in {first.path}",
+                f"there are {table.width} columns, and {first.width} in {first.path}",
                 file=table.path,
             )
         return
-    missing = set(first.names) - set(table.names)
-    extra = set(table.names) - set(first.names)
-    if missing or extra:
-        differences = [f"is missing {_listed(sorted(missing))}"] * bool(missing)
-        differences += [f"has also {_listed(sorted(extra))}"] * bool(extra)
+    ours, theirs = (
+        {name for j, name in enumerate(each.names or ()) if j not in each.index}
+        for each in (first, table)
+    )
+    if ours != theirs:
+        differences = [f"is missing {listed(sorted(ours - theirs))}"] * bool(ours - theirs)
+        differences += [f"has also {listed(sorted(theirs - ours))}"] * bool(theirs - ours)
         raise SourceError.at(
             f"compared with {first.path}, it {' and '.join(differences)}", file=table.path
         )
 
 
-def _check_numeric(table: Table, columns: NDArray[np.intp], hint: bool) -> None:
+def _check_numeric(table: Table, columns: list[int] | None) -> None:
     """Refuse columns that are not numbers, by name."""
-    bad = columns[~table.numeric[columns]].tolist()
+    bad = list(table.not_numeric)
+    if columns is not None:
+        bad = [j for j in columns if j in table.not_numeric]
     if not bad:
         return
-    message = f"it holds {table.why_not_numeric(bad[0])}"
+    message = f"contains {table.not_numeric[bad[0]]}"
     if len(bad) > 1:
-        message += f"; the same is true of {_listed([table.column(j) for j in bad[1:]])}"
-    if hint:
-        message += ". Choose columns, or skip those that are not numeric"
+        message += f"; the same is true of {listed([table.column(j) for j in bad[1:]])}"
+    message += "; choose columns (columns=, --columns), or leave such columns out "
+    message += "(skip_non_numeric=True, --skip-non-numeric)"
     raise SourceError.at(message, file=table.path, column=table.column(bad[0]))
-
-
-def _listed(names: Sequence[str | int], most: int = 8) -> str:
-    """Return columns as text, not too many of them."""
-    text = ", ".join(map(called, names[:most]))
-    return text + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -6,48 +6,51 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+from onepass.sources.base import SourceError
+from onepass.sources.files.npy import ArrayTable, Fetch
+from onepass.sources.files.storage import open_file, split
+from onepass.sources.files.table import choose_array
 
-from onepass.sources.files.chosen import choose_array, split
-from onepass.sources.files.rectangular import Fetch, Rectangular
 
+class Hdf5Table(ArrayTable):
+    """A two-dimensional data set of an HDF5 file; ``"file.h5::group/name"`` chooses one.
 
-class Hdf5Table(Rectangular):
-    """A two-dimensional data set of an HDF5 file; ``"file.h5::group/name"`` chooses one."""
+    Numbers that HDF5 would take from other files are refused.
+    """
 
     def __init__(self, path: str) -> None:
-        self._file, name = split(path)
-        with _library().File(self._file, "r") as file:
+        file, name = split(path)
+        with _opened(file) as root:
             shapes: dict[str, tuple[int, ...]] = {}
-            file.visititems(lambda key, node: _note(shapes, key, node))
-            self._name = choose_array(self._file, name, shapes)
-            data = file[self._name]
-            chunk_rows = data.chunks[0] if data.chunks else 1
-            super().__init__(path, data.shape, data.dtype, chunk_rows)
+
+            def note(key: str, node: Any) -> None:
+                # A group has no shape, and that of an empty data set is None.
+                if getattr(node, "shape", None) is not None:
+                    shapes[key] = node.shape
+
+            root.visititems(note)
+            self._name = choose_array(file, name, shapes)
+            data = root[self._name]
+            if data.external or data.is_virtual:
+                raise SourceError.at(
+                    "its numbers lie in other files, which are not read", file=file
+                )
+            super().__init__(path, data.shape, data.dtype, data.chunks or (1, 1))
 
     @contextmanager
     def open(self) -> Iterator[Fetch]:
         """Open the file."""
-        with _library().File(self._file, "r") as file:
-            data = file[self._name]
-
-            def fetch(row: int, out: NDArray[Any]) -> None:
-                data.read_direct(out, np.s_[row : row + len(out)])
-
-            yield fetch
+        with _opened(split(self.path)[0]) as root:
+            data = root[self._name]
+            yield lambda begin, end: data[begin:end]
 
 
-def _note(shapes: dict[str, tuple[int, ...]], key: str, node: Any) -> None:
-    """Remember the shape of a data set; a group has none, and an empty one is None."""
-    if getattr(node, "shape", None) is not None:
-        shapes[key] = node.shape
-
-
-def _library() -> Any:
-    """Return h5py."""
+@contextmanager
+def _opened(path: str) -> Iterator[Any]:
+    """Open a file with h5py."""
     try:
         import h5py
     except ImportError as error:
         raise ImportError("reading HDF5 files needs h5py: pip install 'onepass[files]'") from error
-    return h5py
+    with open_file(path) as file, h5py.File(file, "r") as root:
+        yield root

@@ -5,54 +5,73 @@ from __future__ import annotations
 import glob
 import importlib
 import os
+import warnings
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from onepass.sources.base import SourceError
+from onepass.sources.files.columns import listed
 from onepass.sources.files.source import FileSource
+from onepass.sources.files.storage import COMPRESSED, exists, is_remote, matching, split
 from onepass.sources.files.table import Table
+from onepass.warning import OnepassWarning
 
+_TEXT = (".csv", ".tsv", ".txt")  # told apart by their content
 # Suffix -> module and class; a module is imported only when a file needs it.
 _FORMATS = {
     ".npy": ("npy", "NpyTable"),
     ".npz": ("npz", "open_npz"),
     ".csv": ("csv", "CsvTable"),
-    ".csv.gz": ("csv", "CsvTable"),
+    ".tsv": ("csv", "CsvTable"),
+    ".txt": ("csv", "CsvTable"),
+    ".svmlight": ("svmlight", "SvmlightTable"),
     ".parquet": ("parquet", "ParquetTable"),
     ".arrow": ("arrow", "ArrowTable"),
     ".feather": ("arrow", "ArrowTable"),
     ".h5": ("hdf5", "Hdf5Table"),
     ".hdf5": ("hdf5", "Hdf5Table"),
     ".zarr": ("zarr", "ZarrTable"),
-    ".svmlight": ("svmlight", "SvmlightTable"),
-    ".svmlight.gz": ("svmlight", "SvmlightTable"),
 }
 
 
 def open_source(
     path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     columns: Sequence[str | int] | None = None,
-    batch_rows: int | None = None,
+    *,
+    header: bool | Literal["auto"] = "auto",
+    delimiter: str | None = None,
     skip_non_numeric: bool = False,
+    keep_index: bool = False,
+    batch_rows: int | None = None,
 ) -> FileSource:
     r"""Return the rows of one file or of many, as a source.
 
-    Formats are told by their suffix: npy, npz (one 2-D array, or a scipy sparse matrix), csv and
-    csv.gz (with or without a header), parquet, arrow and feather, h5, zarr, svmlight (the labels
-    are left out). ``"-"`` is csv on standard input, which can be read once.
+    Formats are told by their suffix: npy, npz (one 2-D array, or a scipy sparse matrix), csv, tsv,
+    txt, svmlight (these four also with .gz, .bz2 or .zst), parquet, arrow and feather, h5, zarr.
+    ``"-"`` is csv on standard input, which can be read once.
 
     Parameters
     ----------
     path : str, path-like, or a sequence of them
         Files, folders (all files of a known format in them, which must be one format) and patterns
         such as ``"events/*.parquet"``; all together are one stream, folders and patterns in
-        alphabetical order. Where a file holds several arrays (npz, h5, zarr), ``"file.h5::name"``
-        chooses one.
+        alphabetical order. Paths with a scheme, such as ``"s3://bucket/a.parquet"``, are read
+        through fsspec (the extra ``remote``). Where a file holds several arrays (npz, h5, zarr),
+        ``"file.h5::name"`` chooses one.
     columns : sequence of str or int, optional
-        Names of columns, or indices counted from 0. All columns by default.
-    batch_rows : int, optional
-        The most rows in a block. Speed and memory depend on it, results do not.
+        Names of columns, or numbers counted from 0. All columns by default.
+    header : bool or "auto"
+        Whether the first row of a csv file has the names of the columns. "auto" looks at the first
+        rows, and refuses a first row of numbers that may be names.
+    delimiter : str, optional
+        The character between two values of a csv file; by default the first rows decide.
     skip_non_numeric : bool
         Leave out columns that are not numeric, instead of refusing them by name.
+    keep_index : bool
+        Keep the columns in which pandas has written the index of a table (parquet and arrow files
+        say which they are; in a csv file it is a first column without name).
+    batch_rows : int, optional
+        The most rows in a block. Speed and memory depend on it, results do not.
 
     Returns
     -------
@@ -78,42 +97,71 @@ def open_source(
     """
     if batch_rows is not None and batch_rows < 1:
         raise ValueError(f"batch_rows={batch_rows} must be at least 1")
+    if header not in (True, False, "auto"):
+        raise ValueError(f"header={header!r} must be True, False or 'auto'")
+    if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii()):
+        raise ValueError(f"delimiter={delimiter!r} must be one ASCII character")
     paths = [path] if isinstance(path, str | os.PathLike) else list(path)
-    tables = [_open(file) for given in paths for file in _expand(os.fspath(given))]
-    if not tables:
+    files = [file for given in paths for file in _expand(os.fspath(given))]
+    if not files:
         raise SourceError("no file is given")
-    return FileSource(tables, columns, batch_rows, skip_non_numeric)
+    if (header != "auto" or delimiter) and not any(_suffix(file) in _TEXT for file in files):
+        raise ValueError(f"header and delimiter are for csv files, and {files[0]} is none")
+    tables = [_open(file, header, delimiter) for file in files]
+    source = FileSource(tables, columns, batch_rows, skip_non_numeric, keep_index)
+    if source.index:
+        warnings.warn(
+            f"{files[0]}: left out pandas' index, column {listed(source.index)}; "
+            "keep_index=True (--keep-index) keeps it",
+            OnepassWarning,
+            stacklevel=2,
+        )
+    return source
 
 
 def _suffix(path: str) -> str | None:
-    """Return the suffix of a file of a known format, the longest that fits."""
-    name = path.partition("::")[0].rstrip("/").lower()
-    fitting = [suffix for suffix in _FORMATS if name.endswith(suffix)]
-    return max(fitting, key=len) if fitting else None
+    """Return the suffix of a file of a known format."""
+    if path == "-":
+        return ".csv"
+    name = split(path)[0].rstrip("/").lower()
+    if is_remote(name):
+        name = name.partition("?")[0]
+    stem, suffix = os.path.splitext(name)
+    if suffix in COMPRESSED:
+        suffix = os.path.splitext(stem)[1]
+        return suffix if suffix in (*_TEXT, ".svmlight") else None
+    return suffix if suffix in _FORMATS else None
 
 
 def _expand(path: str) -> Iterator[str]:
     """Yield the files that a path stands for."""
     if path == "-" or os.path.isfile(path):
         yield path
-    elif os.path.isdir(path) and _suffix(path) is None:
-        yield from _files_in(path)
-    elif glob.has_magic(path) and not os.path.exists(path):
-        found = sorted(glob.glob(path, recursive=True))
+    elif _has_magic(path) and not os.path.exists(path):
+        found = matching(path)
         if not found:
             raise SourceError.at("no file matches", file=path)
         for name in found:
             yield from _expand(name)
+    elif _suffix(path) is None and (os.path.isdir(path) or is_remote(path)):
+        yield from _files_in(path)
     else:
         yield path
+
+
+def _has_magic(path: str) -> bool:
+    """Return whether a path is a pattern; in an address, ? begins a query."""
+    return "*" in path if is_remote(path) else glob.has_magic(path)
 
 
 def _files_in(folder: str) -> list[str]:
     """Return the files of a known format in a folder and in folders in it."""
     files = []
+    if is_remote(folder):
+        files = [file for file in matching(f"{folder.rstrip('/')}/**") if _is_data(file)]
     for place, folders, names in os.walk(folder):
         # Some formats are folders themselves.
-        files += [os.path.join(place, name) for name in (*folders, *names) if _visible(name)]
+        files += [os.path.join(place, name) for name in (*folders, *names) if _is_data(name)]
         folders[:] = [name for name in folders if name[0] not in "._" and _suffix(name) is None]
     suffixes = sorted({str(_suffix(file)) for file in files})
     if not files:
@@ -126,26 +174,40 @@ def _files_in(folder: str) -> list[str]:
     return sorted(files)
 
 
-def _visible(name: str) -> bool:
-    """Return whether a name is that of data: a known format, and not hidden."""
-    return name[0] not in "._" and _suffix(name) is not None
+def _is_data(name: str) -> bool:
+    """Return whether a name in a folder is that of data: a known format, not hidden, no notes."""
+    return os.path.basename(name)[:1] not in (".", "_") and _suffix(name) not in (None, ".txt")
 
 
-def _open(path: str) -> Table:
+def _open(path: str, header: bool | Literal["auto"], delimiter: str | None) -> Table:
     """Return what is in one file, every error turned into a SourceError."""
-    suffix = ".csv" if path == "-" else _suffix(path)
+    suffix = _suffix(path)
     if suffix is None:
-        raise SourceError.at(f"its format is not known; {', '.join(_FORMATS)} are", file=path)
-    file = path.partition("::")[0]
-    if path != "-" and not os.path.exists(file):
-        raise SourceError.at("there is no such file", file=file)
-    if os.path.isfile(file) and os.path.getsize(file) == 0:
-        raise SourceError.at("the file is empty", file=file)
+        known = ", ".join(_FORMATS)
+        raise SourceError.at(f"the format is unknown; known are {known}", file=path)
+    file = split(path)[0]
     module, name = _FORMATS[suffix]
+    options = (header, delimiter) if suffix in _TEXT else ()
     try:
-        return getattr(importlib.import_module(f"onepass.sources.files.{module}"), name)(path)
+        if path != "-":
+            _check_file(file)
+        return getattr(importlib.import_module(f"onepass.sources.files.{module}"), name)(
+            path, *options
+        )
     except (SourceError, ImportError):
         raise
     except Exception as error:  # the libraries that read formats raise anything
         reason = str(error) or type(error).__name__
         raise SourceError.at(f"not a sound {suffix[1:]} file: {reason}", file=path) from error
+
+
+def _check_file(file: str) -> None:
+    """Refuse a file that is not there, is empty, or can be read only once."""
+    if not exists(file):
+        raise SourceError.at("there is no such file", file=file)
+    if is_remote(file) or os.path.isdir(file):
+        return
+    if not os.path.isfile(file):
+        raise SourceError.at("not a file; read a pipe as csv on standard input, '-'", file=file)
+    if os.path.getsize(file) == 0:
+        raise SourceError.at("the file is empty", file=file)

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse
-from numpy.typing import NDArray
 
-from onepass.sources.base import SourceError
-from onepass.sources.buffers import Buffers
-from onepass.sources.files.table import Table
-from onepass.sources.files.text import number, open_bytes, pieces
-from onepass.sources.sparse import canonical
+from onepass.sources.base import SourceError, canonical
+from onepass.sources.files.storage import open_content
+from onepass.sources.files.table import Columns, Table
 
-_NOTE = re.compile(rb"#[^\n]*")
-_INDEX = re.compile(rb"(?:^|[ \t])(\d+):", re.MULTILINE)
-# Lines with nothing special in them, whose numbers can be converted all at once.
-_PLAIN = re.compile(rb"(?:[^\s:]++(?:[ \t]++\d++:[^\s:]++)*+[ \t\r]*+(?:\n|\Z))*+")
-_MOST_COLUMNS = 1 << 27
+_PIECE_CHARACTERS = 1 << 20
+_ROW_LIMIT_CHARACTERS = 1 << 26
+_INDEX_LIMIT = 1 << 31
+_INDEX = re.compile(r"(?:^|\s)(\d+):", re.ASCII)
 
 
 class SvmlightTable(Table):
@@ -31,97 +28,82 @@ class SvmlightTable(Table):
     occurs in any of the files.
     """
 
-    names = None
-
     def __init__(self, path: str) -> None:
         self.path = path
         self.n_rows = 0
-        self.smallest = _MOST_COLUMNS
-        self.largest = -1
+        self.smallest, self.largest = _INDEX_LIMIT, -1
         for lines in self._lines():
             self.n_rows += len(lines)
-            found = [int(index) for index in _INDEX.findall(b"\n".join(lines))]
+            found = [int(index) for index in _INDEX.findall("\n".join(lines))]
             self.smallest = min([self.smallest, *found])
             self.largest = max([self.largest, *found])
         if self.n_rows == 0:
             raise SourceError.at("there are no rows", file=path)
-        if self.largest >= _MOST_COLUMNS:
-            raise SourceError.at(f"an index of {self.largest} is too large", file=path)
+        if self.largest >= _INDEX_LIMIT:
+            message = (
+                f"an index of {self.largest:,} is too large, the limit is {_INDEX_LIMIT - 1:,}"
+            )
+            raise SourceError.at(message, file=path)
 
     def settle(self, tables: Sequence[Table], wanted: Sequence[str | int] | None) -> None:
         """Count the columns as in the other svmlight files, and have as many as are wanted."""
         alike = [table for table in tables if isinstance(table, SvmlightTable)]
         self._base = 0 if min(table.smallest for table in alike) == 0 else 1
-        width = max(1, max(table.largest for table in alike) + 1 - self._base)
+        self.width = max(1, max(table.largest for table in alike) + 1 - self._base)
         for column in map(str, wanted or ()):
             if column.isascii() and column.isdigit():
-                width = max(width, min(int(column) + 1, _MOST_COLUMNS))
-        self.numeric = np.ones(width, dtype=np.bool_)
-        self.single = np.zeros(width, dtype=np.bool_)
+                self.width = max(self.width, min(int(column) + 1, _INDEX_LIMIT))
 
-    def read(
-        self, columns: NDArray[np.intp], start: int, block_rows: int, buffers: Buffers
-    ) -> Iterator[Any]:
+    def read(self, columns: Columns, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Any]:
         """Yield the rows from number `start` on, as CSR."""
-        width = len(self.numeric)
-        everything = np.array_equal(columns, np.arange(width))
         row = 0
         for lines in self._lines():
             begin, row = row, row + len(lines)
-            if row <= max(start, begin):
-                continue
-            counts, indices, values = self._parse(lines, begin)
-            indptr = np.concatenate([[0], np.cumsum(counts)])
-            places = (indices - self._base).astype(np.int32)
-            # scipy does not look, and would write outside of its memory.
-            if len(places) and not (places.min() >= 0 and places.max() < width):
-                raise ValueError(f"an index is not between {self._base} and {self.largest}")
-            block = scipy.sparse.csr_array((values, places, indptr), shape=(len(lines), width))
-            block = block[max(start - begin, 0) :].astype(buffers.dtype)
-            yield canonical(block if everything else block[:, columns])
+            if row > max(start, begin):
+                skip = max(start - begin, 0)
+                block = self._parse(lines[skip:], begin + skip).astype(dtype)
+                yield canonical(block, columns)
 
-    def _lines(self) -> Iterator[list[bytes]]:
+    def _lines(self) -> Iterator[list[str]]:
         """Yield lists of the lines that are rows, without their notes."""
-        with open_bytes(self.path) as file:
-            for piece in pieces(file, quoted=False):
-                text = _NOTE.sub(b"", piece) if b"#" in piece else bytes(piece)
-                yield [line for line in text.split(b"\n") if line and not line.isspace()]
+        with open_content(self.path) as file:
+            text = io.TextIOWrapper(file, encoding="utf-8", errors="replace")
+            rest = ""
+            while piece := text.read(_PIECE_CHARACTERS):
+                *lines, rest = (rest + piece).split("\n")
+                if len(rest) > _ROW_LIMIT_CHARACTERS:
+                    raise ValueError(f"a row of more than {_ROW_LIMIT_CHARACTERS >> 20} MB")
+                yield [line for given in lines if (line := given.partition("#")[0].strip())]
+            if line := rest.partition("#")[0].strip():
+                yield [line]
 
-    def _parse(
-        self, lines: list[bytes], row: int
-    ) -> tuple[list[int], NDArray[np.float64], NDArray[np.float64]]:
-        """Return the number of entries of each line, and all indices and values."""
-        text = b"\n".join(lines)
-        if not _PLAIN.fullmatch(text) or b"_" in text or not text.isascii():
-            return self._parse_slowly(lines, row)
-        try:
-            numbers = np.array([float(token) for token in text.replace(b":", b" ").split()])
-        except ValueError:
-            return self._parse_slowly(lines, row)
-        counts = [line.count(b":") for line in lines]
-        labels = np.cumsum([0, *(2 * count + 1 for count in counts[:-1])])
-        entries = np.delete(numbers, labels)
-        return counts, entries[::2], entries[1::2]
-
-    def _parse_slowly(
-        self, lines: list[bytes], row: int
-    ) -> tuple[list[int], NDArray[np.float64], NDArray[np.float64]]:
-        """Do the same line by line, and name what is wrong."""
-        counts, indices, values = [], [], []
+    def _parse(self, lines: list[str], row: int) -> Any:
+        """Return lines as a CSR matrix; `row` rows came before."""
+        bounds, indices, values = [0], [], []
         for line in lines:
             row += 1
-            tokens = line.decode("utf-8", errors="replace").split()
+            # Python would also take digits of other scripts, and underscores.
+            plain = line.isascii() and "_" not in line
+            tokens = line.split()
             # A row begins with a label, if it has one, and may go on with a query number.
-            entries = tokens[":" not in tokens[0] :]
-            entries = entries[bool(entries) and entries[0].startswith("qid:") :]
-            for entry in entries:
-                index, _, text = entry.partition(":")
-                value = number(text) if text else None
-                if not (index.isascii() and index.isdigit()) or value is None:
-                    raise SourceError.at(
-                        f"{entry[:40]!r} is not index:value", file=self.path, row=row
-                    )
-                indices.append(float(index))
-                values.append(value)
-            counts.append(len(entries))
-        return counts, np.array(indices), np.array(values)
+            first = int(":" not in tokens[0])
+            first += len(tokens) > first and tokens[first].startswith("qid:")
+            for token in tokens[first:]:
+                index, _, text = token.partition(":")
+                if not (plain and index.isdigit()):
+                    raise self._not_an_entry(token, row)
+                try:
+                    values.append(float(text))
+                except ValueError as error:
+                    raise self._not_an_entry(token, row) from error
+                indices.append(int(index) - self._base)
+            bounds.append(len(indices))
+        # scipy does not look, and would write outside of its memory.
+        if indices and not 0 <= min(indices) <= max(indices) < self.width:
+            raise ValueError(f"an index is not between {self._base} and {self.largest}")
+        places = np.array(indices, dtype=np.int32)
+        return scipy.sparse.csr_array((values, places, bounds), shape=(len(lines), self.width))
+
+    def _not_an_entry(self, token: str, row: int) -> SourceError:
+        """Return the error for a part of a row."""
+        return SourceError.at(f"{token[:40]!r} is not index:value", file=self.path, row=row)

@@ -6,48 +6,40 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from numpy.typing import NDArray
+from onepass.sources.files.npy import ArrayTable, Fetch
+from onepass.sources.files.storage import split
+from onepass.sources.files.table import choose_array
 
-from onepass.sources.files.chosen import choose_array, split
-from onepass.sources.files.rectangular import Fetch, Rectangular
 
-
-class ZarrTable(Rectangular):
+class ZarrTable(ArrayTable):
     """A two-dimensional Zarr array; ``"folder.zarr::name"`` chooses one of a group."""
 
     def __init__(self, path: str) -> None:
-        self._folder, name = split(path)
-        node = _library().open(self._folder, mode="r")
+        folder, name = split(path)
+        node = _opened(folder)
         self._name = None
         if not hasattr(node, "shape"):
-            shapes = {
-                key: array.shape for key, array in sorted(node.arrays(), key=lambda item: item[0])
-            }
+            shapes = {key: array.shape for key, array in sorted(node.arrays())}
             # A name may lead deeper than the arrays that are listed.
             if name is not None and "/" in name and hasattr(node[name], "shape"):
                 shapes[name] = node[name].shape
-            self._name = choose_array(self._folder, name, shapes)
+            self._name = choose_array(folder, name, shapes)
             node = node[self._name]
-        chunk_rows = (node.shards or node.chunks)[0]
-        super().__init__(path, node.shape, node.dtype, chunk_rows)
+        super().__init__(path, node.shape, node.dtype, node.shards or node.chunks)
 
     @contextmanager
     def open(self) -> Iterator[Fetch]:
         """Open the array."""
-        data = _library().open(self._folder, mode="r")
+        data = _opened(split(self.path)[0])
         if self._name is not None:
             data = data[self._name]
-
-        def fetch(row: int, out: NDArray[Any]) -> None:
-            out[:] = data[row : row + len(out)]
-
-        yield fetch
+        yield lambda begin, end: data[begin:end]
 
 
-def _library() -> Any:
-    """Return zarr."""
+def _opened(folder: str) -> Any:
+    """Open an array or a group with zarr."""
     try:
         import zarr
     except ImportError as error:
         raise ImportError("reading Zarr arrays needs zarr: pip install 'onepass[files]'") from error
-    return zarr
+    return zarr.open(folder, mode="r")

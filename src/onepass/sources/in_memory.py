@@ -1,4 +1,4 @@
-"""Rows that come in blocks already."""
+"""Rows in memory: an array, a sparse matrix, or blocks of either."""
 
 from __future__ import annotations
 
@@ -9,9 +9,62 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from onepass.sources.base import Block, Position, Source, SourceError, float_type
+from onepass.sources.base import (
+    Block,
+    Position,
+    Source,
+    SourceError,
+    canonical,
+    float_type,
+    rows_per_block,
+)
 from onepass.sources.finite import check_finite, check_unmasked
-from onepass.sources.sparse import canonical
+
+_SPARSE_BLOCK_ROWS = 4096
+
+
+class ArraySource(Source):
+    """The rows of a 2-D array or of a sparse matrix; a ``numpy.memmap`` is read block by block.
+
+    Parameters
+    ----------
+    array : array-like, or scipy sparse matrix or array, of shape (n, d)
+        Numbers. float32 stays float32, everything else becomes float64.
+    block_rows : int, optional
+        Rows per block.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onepass.sources import ArraySource
+    >>> [block.shape for block in ArraySource(np.ones((5, 3)), block_rows=2)]
+    [(2, 3), (2, 3), (1, 3)]
+    """
+
+    feature_names = None
+
+    def __init__(self, array: Any, block_rows: int | None = None) -> None:
+        is_sparse = scipy.sparse.issparse(array)
+        if not is_sparse:
+            array = np.asanyarray(array)
+        if array.ndim != 2 or 0 in array.shape:
+            raise SourceError(f"an array of shape {array.shape} has no rows and columns")
+        float_type(array.dtype)
+        self._array = scipy.sparse.csr_array(array) if is_sparse else array
+        self.n_rows, self.n_features = array.shape
+        most = _SPARSE_BLOCK_ROWS if is_sparse else rows_per_block(self.n_features)
+        self._block_rows = block_rows or most
+
+    def blocks(self, start: Position | None = None) -> Iterator[tuple[Position, Block]]:
+        """Yield (position after the block, block)."""
+        assert self.n_rows is not None
+        for row in range(self.first_row(start), self.n_rows, self._block_rows):
+            block = _checked(self._array[row : row + self._block_rows], self.n_features, row)
+            check_finite(block, row, int)
+            yield Position(0, row + block.shape[0]), block
+
+
+SparseSource = ArraySource
 
 
 class BlockSource(Source):
@@ -30,10 +83,8 @@ class BlockSource(Source):
     >>> import numpy as np
     >>> from onepass.sources import BlockSource
     >>> source = BlockSource(lambda: (np.full((2, 3), i) for i in range(4)))
-    >>> source.n_features
-    3
-    >>> sum(len(block) for block in source)
-    8
+    >>> source.n_features, sum(len(block) for block in source)
+    (3, 8)
     """
 
     def __init__(
@@ -42,14 +93,12 @@ class BlockSource(Source):
         feature_names: list[str] | None = None,
     ) -> None:
         self._make = blocks if callable(blocks) else lambda: blocks
-        self._once: Iterator[Any] | None = None
         iterator = iter(self._make())
         first = next(iterator, None)
         if first is None:
             raise SourceError("there is not a single block")
-        self._single_use = not callable(blocks) and iterator is blocks
-        if self._single_use:
-            self._once = itertools.chain([first], iterator)
+        self._once = itertools.chain([first], iterator) if iterator is blocks else None
+        self._used = False
         self.n_features = _checked(first, None, 0).shape[1]
         self.feature_names = feature_names
         self.n_rows = None
@@ -58,18 +107,14 @@ class BlockSource(Source):
 
     def blocks(self, start: Position | None = None) -> Iterator[tuple[Position, Block]]:
         """Yield (position after the block, block)."""
-        skip = self.first_row(start)
-        if not self._single_use:
-            iterator = iter(self._make())
-        elif self._once is not None:
-            iterator, self._once = self._once, None
-        else:
+        skip, row = self.first_row(start), 0
+        if self._once is not None and self._used:
             raise SourceError(
                 "a generator of blocks can be used only once: give a list, or a function that "
                 "returns a new generator"
             )
-        row = 0
-        for given in iterator:
+        self._used = True
+        for given in self._once or self._make():
             block = _checked(given, self.n_features, row)
             begin, row = row, row + block.shape[0]
             if row > max(begin, skip):
@@ -81,12 +126,12 @@ class BlockSource(Source):
 def _checked(given: Any, width: int | None, row: int) -> Block:
     """Return a block as a C-contiguous float array or as CSR."""
     check_unmasked(given, row)
-    sparse = scipy.sparse.issparse(given)
-    block = given if sparse else np.asarray(given)
+    is_sparse = scipy.sparse.issparse(given)
+    block = given if is_sparse else np.asarray(given)
     if block.ndim != 2 or block.shape[1] != (width or block.shape[1]) or block.shape[1] == 0:
         expected = "(rows, columns)" if width is None else f"(rows, {width})"
         raise SourceError.at(f"a block of shape {block.shape}, not {expected}", row=row + 1)
     dtype = float_type(block.dtype)
-    if sparse:
+    if is_sparse:
         return canonical(scipy.sparse.csr_array(block, dtype=dtype))
     return np.ascontiguousarray(block, dtype=dtype)

@@ -1,0 +1,310 @@
+"""The learner behind `PCA`: candidates on one stream, and progressive validation between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onepass.learning.candidates import (
+    BOUNDED,
+    CANDIDATES,
+    EXACT_COLUMNS,
+    PLAIN,
+    Answer,
+    Candidates,
+    ExactCandidates,
+    SketchedCandidates,
+    sketch_rank,
+)
+from onepass.learning.captured import Captured
+from onepass.learning.learner import Learner
+from onepass.learning.result import Result, orthonormal, publish
+from onepass.learning.row_buffer import Stream
+from onepass.learning.validation import Choice, Drift, Foresight, ProgressiveValidation
+from onepass.moments.chunk import Chunk
+
+FIRST_ROWS = 128  # of a stream; chunks stay as short until they are an eighth of what came before
+SHORT_ROWS, NARROW_COLUMNS = 64, 256  # of chunks of few columns, which cost little
+MOST_ROWS, MOST_BYTES = 8192, 2**24  # of a chunk of few columns
+WIDE_ROWS, WIDE_BYTES = 512, 2**25  # of a chunk that is added to a sketch
+SPARSE_ROWS = 4096
+DRIFT_ROWS = 512  # of a chunk that are compared with their neighbours
+MOST_COMPONENTS = 64  # of a sketch, where their number is to be found
+RANK_ROUNDING = 4 * np.finfo(np.float64).eps  # of the largest variance: below, there is none
+
+
+@dataclass(frozen=True)
+class PCAResult(Result):
+    """A result of `PCA`; `mean` and components are in the units of scaled columns.
+
+    Attributes
+    ----------
+    chosen : Choice
+        Which candidate has answered, and why.
+    column_variances, scale : ndarray of shape (d,)
+        Variances of the columns as they came, and what they were divided by.
+    """
+
+    chosen: Choice
+    column_variances: NDArray[np.float64]
+    scale: NDArray[np.float64]
+
+
+class PCALearner(Learner):
+    """Candidates, the choice between them, and what the choice will capture of new rows.
+
+    Parameters
+    ----------
+    stream : Stream
+        What all rows have in common.
+    n_components : int, float or None
+        Their number, the share of the variance to capture, or None for all there are.
+    robust : "auto", True or False
+        Whether the bounded candidate may answer, must, or must not.
+    scale : bool
+        Whether columns are divided by their deviations.
+    """
+
+    candidates: Candidates
+
+    def __init__(
+        self, stream: Stream, n_components: int | float | None, robust: Any, scale: bool
+    ) -> None:
+        super().__init__(stream)
+        self.n_components, self.robust, self.scale = n_components, robust, scale
+        d, center = stream.d, stream.center
+        if d <= EXACT_COLUMNS:
+            self.candidates = ExactCandidates(d, center, scale, robust)
+        else:
+            rank = rank_for(stream, n_components)
+            self.candidates = SketchedCandidates(d, center, scale, robust, rank, stream.is_sparse)
+        self.validation, self.foresight = ProgressiveValidation(), Foresight()
+        self.drift = Drift(d)
+        self.rows_learned = 0
+        self.rows = 0.0  # the same, in units of rows that count fully
+        self.rows_since = 0.0  # the candidates were asked
+        self.rows_asked = 0.0  # that they had learned from then
+        self.scored = PLAIN  # whose answer the share captured is about
+
+    def chunk_rows(self) -> int:
+        d, before = self.stream.d, self.rows_learned
+        if d <= EXACT_COLUMNS:
+            least = FIRST_ROWS if d > NARROW_COLUMNS or not before else SHORT_ROWS
+            most = min(MOST_ROWS, MOST_BYTES // (8 * d))
+        elif self.stream.is_sparse:
+            least, most = 4 * FIRST_ROWS, SPARSE_ROWS
+        else:
+            least, most = 2 * FIRST_ROWS, max(FIRST_ROWS, min(WIDE_ROWS, WIDE_BYTES // (8 * d)))
+        doubled = 2 ** max(before // 8, 1).bit_length() // 2
+        return max(min(doubled, most), min(least, most))
+
+    def learn(self, rows: Any, weights: NDArray[np.float64]) -> None:
+        candidates = self.candidates
+        chunk = candidates.chunk(rows, weights)
+        scaled = candidates.scaled(chunk)
+        energies = np.zeros(0)
+        if self.robust is not False:
+            energies = candidates.energies(scaled)
+        if self.validation.asked:
+            self._score(scaled, energies)
+        if self.robust == "auto":
+            if not self.rows:
+                self.drift.point = candidates.typical.centre
+            else:
+                self.drift.add(scaled.part(0, min(DRIFT_ROWS, len(chunk))))
+        begun = candidates.has_begun
+        candidates.add(chunk, scaled, energies)
+        self.mean.weight, self.mean.vector = candidates.weight, candidates.mean
+        self.rows_learned += len(chunk)
+        self.rows += len(chunk)
+        self.rows_since += len(chunk)
+        if candidates.has_begun > begun or self.rows_since >= self._patience():
+            self._ask()
+
+    def _patience(self) -> float:
+        """Return after how many rows the candidates are asked again.
+
+        Where only the share captured depends on it, that is when the stream has doubled; otherwise
+        when it has grown by a quarter, or by enough rows for their eigenvectors to be worth while.
+        """
+        if not self.candidates.has_begun or not isinstance(self.n_components, int):
+            return self.rows_asked
+        costly = 2.0 * self.stream.d if self.stream.d <= EXACT_COLUMNS else 0.0
+        return max(0.25 * self.rows_asked, min(costly, self.rows_asked))
+
+    def _score(self, chunk: Chunk, energies: NDArray[np.float64]) -> None:
+        """Compare the candidates on rows that none of them has learned from."""
+        asked, candidates = self.validation.asked, self.candidates
+        names, directions = list(asked), np.vstack(list(asked.values()))
+        inner = chunk.inner(directions)
+
+        def along(point: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+            squares = (inner - directions @ point) ** 2
+            groups = squares.reshape(len(inner), len(names), -1).sum(axis=2)
+            return dict(zip(names, groups.T, strict=True))
+
+        if len(names) > 1:
+            typical = candidates.typical
+            captured = along(typical.point(chunk))
+            self.validation.add(captured, energies, chunk.weights, typical.squared_length)
+        mean = chunk.rescaled(candidates.mean - chunk.origin)
+        captured, energy = along(mean)[self.scored], chunk.distances(mean)
+        weights = chunk.weights
+        self.foresight.add(weights * captured, weights * energy, candidates.weight)
+
+    def _ask(self) -> None:
+        """Ask the candidates for the directions that further rows are scored by."""
+        k = self._count(PLAIN)
+        if not k < min(self.rows, self.stream.d):  # nothing to choose, or nothing known yet
+            return
+        found = self.candidates.directions(k)
+        if len(found[PLAIN]) < k:
+            return
+        if self.scored in found:
+            self.foresight.close(self.candidates.captured(found[self.scored])[0])
+        self.validation.ask(found)
+        self.scored = self._choose().name
+        self.foresight.ask(self.rows, self.candidates.captured(found[self.scored])[0])
+        self.rows_asked, self.rows_since = self.rows, 0.0
+
+    def _count(self, name: str) -> int:
+        """Return how many components a candidate has."""
+        if isinstance(self.n_components, int):
+            return self.n_components
+        sums, energy = self.candidates.spectrum(name)
+        sums = sums[sums > RANK_ROUNDING * sums.max(initial=0.0)]
+        if self.n_components is None:
+            return len(sums)
+        enough = np.cumsum(sums) >= self.n_components * energy * (1.0 - RANK_ROUNDING)
+        return int(np.argmax(enough)) + 1 if enough.any() else len(sums)
+
+    def _choose(self) -> Choice:
+        """Return which candidate to believe."""
+        if not self.candidates.has_begun:
+            return Choice(PLAIN)
+        if self.robust is True:
+            return Choice(BOUNDED)
+        # With a half-life it is the next rows that matter: drift is no objection to what they say.
+        drift = self.drift.size if self.stream.half_life is None else 0.0
+        return self.validation.choose(drift)
+
+    def read(self) -> PCAResult:
+        chosen, candidates = self._choose(), self.candidates
+        d, k = self.stream.d, max(self._count(chosen.name), 1)
+        found = candidates.directions(k, prove=True)[chosen.name]
+        answer = candidates.answer(chosen.name, orthonormal(found) if len(found) else found)
+        answer = _spanned(answer, d)
+        lost = 1.0 / max(self.rows_seen, 2) if self.stream.center else 0.0
+        result = publish(
+            answer.directions.astype(self.stream.dtype),
+            answer.second,
+            answer.energy,
+            answer.weight * (1.0 - lost) or 1.0,
+            answer.mean / answer.scale,
+            self._captured(chosen.name, answer.directions),
+        )
+        variances = answer.columns / result.degrees
+        return PCAResult(**vars(result), chosen=chosen, column_variances=variances, scale=answer.scale)
+
+    def _captured(self, name: str, directions: NDArray[np.float64]) -> Captured:
+        """Return what directions (k, d) of a candidate will capture of new rows."""
+        if len(directions) == self.stream.d:
+            return Captured(1.0, 0.0)
+        inside, energy = self.candidates.captured(directions)
+        foresight = self.foresight.copy()
+        if name == self.scored:
+            foresight.close(inside)
+        return foresight.value(self.rows, inside, energy)
+
+    def fade(self, factor: float) -> None:
+        for part in (self.mean, self.candidates, self.validation, self.foresight, self.drift):
+            part.fade(factor)
+        self.rows *= factor
+        self.rows_asked *= factor
+
+    def include(self, other: Self) -> None:
+        """Include another stream.
+
+        Moments, evidence and drift add up; centres are weighted as means are, and the typical
+        length is that of all rows. What one stream's directions would have captured of the other
+        stream's rows is not known: both are asked again together.
+        """
+        for learner in (self, other := other.copy()):
+            learner._close()
+        for ours, theirs in (
+            (self.candidates, other.candidates),
+            (self.validation, other.validation),
+            (self.foresight, other.foresight),
+            (self.drift, other.drift),
+        ):
+            ours.merge(theirs)
+        if not self.rows:
+            self.drift.point = self.candidates.typical.centre
+        self.rows_learned += other.rows_learned
+        self.rows += other.rows
+        self.mean.weight, self.mean.vector = self.candidates.weight, self.candidates.mean
+        self._ask()
+
+    def _close(self) -> None:
+        """End the period that rows are scored in."""
+        if self.validation.asked and self.rows_since:
+            found = self.candidates.directions(len(self.validation.asked[PLAIN]))
+            self.foresight.close(self.candidates.captured(found[self.scored])[0])
+
+    def copy(self) -> Self:
+        twin = self._copied()
+        twin.candidates, twin.drift = self.candidates.copy(), self.drift.copy()
+        twin.validation, twin.foresight = self.validation.copy(), self.foresight.copy()
+        return twin
+
+    def state(self) -> dict[str, Any]:
+        asked = list(self.validation.asked.values())
+        shape = (len(asked), len(asked[0]) if asked else 0, self.stream.d)
+        return {
+            **self._common_state(),
+            "candidates": self.candidates.state(),
+            "asked": np.stack(asked) if asked else np.zeros(shape),
+            "evidence": self.validation.evidence,
+            "evidence_rows": self.validation.scored,
+            "foresight": vars(self.foresight),
+            "drift": vars(self.drift),
+            "rows_learned": self.rows_learned,
+            "rows": self.rows,
+            "rows_since": self.rows_since,
+            "rows_asked": self.rows_asked,
+            "scored": CANDIDATES.index(self.scored),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over a checked state."""
+        self._set_common_state(state)
+        self.candidates.restore(state["candidates"])
+        names = {0: (), 1: (PLAIN,), 2: (PLAIN, BOUNDED), 3: CANDIDATES}[len(state["asked"])]
+        self.validation.asked = dict(zip(names, state["asked"], strict=True))
+        self.validation.evidence, self.validation.scored = state["evidence"], state["evidence_rows"]
+        vars(self.foresight).update(state["foresight"])
+        vars(self.drift).update(state["drift"])
+        for name in ("rows_learned", "rows", "rows_since", "rows_asked"):
+            setattr(self, name, state[name])
+        self.scored = CANDIDATES[state["scored"]]
+
+
+def rank_for(stream: Stream, n_components: int | float | None) -> int:
+    """Return the rank of the sketches of a stream."""
+    k = n_components if isinstance(n_components, int) else min(MOST_COMPONENTS, stream.d)
+    return sketch_rank(stream.d, k, stream.is_sparse)
+
+
+def _spanned(answer: Answer, d: int) -> Answer:
+    """Return an answer without the directions that have no variance; one where none has."""
+    values, vectors = np.linalg.eigh(answer.second)
+    kept = values > RANK_ROUNDING * np.sqrt(d) * max(values.max(initial=0.0), 0.0)
+    if not kept.any():
+        return answer._replace(directions=np.eye(1, d), second=np.zeros((1, 1)))
+    turn = vectors[:, kept].T
+    return answer._replace(
+        directions=turn @ answer.directions, second=np.diag(values[kept])
+    )

@@ -1,0 +1,219 @@
+"""Mean and second moment of weighted rows with many columns: the leading part of the scatter.
+
+After each chunk, [sketch; chunk] is truncated to its leading directions. A direction that is not
+among them has accumulated nothing, although every direction has received something from each row:
+compared with it, those in the sketch would be too heavy to turn towards new evidence. So what every
+discarded direction received on average is taken off the kept ones too, and given back wherever
+variances are reported.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onepass.moments.chunk import Chunk
+from onepass.moments.eigen import leading_pairs
+
+TAKEN_OFF = 1.25  # times what a discarded direction received; measured, see docs/benchmarks.md
+GRAM_ROWS = 768  # up to which [sketch; chunk] is decomposed by its Gram matrix, exactly
+BESIDE, POWER_STEPS = 16, 2  # beyond: directions beside those wanted, and steps of the iteration
+ROUNDING = 8 * np.finfo(np.float64).eps
+NEGLIGIBLE, SKEW = 1e-13, 1e-6  # ratios of eigenvalues: left out; no longer orthonormal enough
+
+
+class SketchedScatter:
+    """``basis' diag(values) basis + level I``, of a fixed rank.
+
+    Parameters
+    ----------
+    d, rank : int
+        The numbers of columns and of directions kept.
+    center : bool
+        Whether the second moment is about the mean or about zero.
+    """
+
+    def __init__(self, d: int, rank: int, center: bool) -> None:
+        self.d, self.rank, self.center = d, rank, center
+        self.weight, self.level, self.sum_of_squares = 0.0, 0.0, 0.0
+        self.mean: NDArray[np.float64] = np.zeros(d)
+        self.columns: NDArray[np.float64] = np.zeros(d)  # sums of squares, of unscaled columns
+        self.basis: NDArray[np.float64] = np.zeros((0, d))
+        self.values: NDArray[np.float64] = np.zeros(0)
+
+    def add(self, chunk: Chunk, weights: NDArray[np.float64]) -> None:
+        """Include the rows of a chunk, with weights (r,)."""
+        added = float(weights.sum())
+        shares, extra = np.zeros(len(weights)), np.zeros((0, self.d))
+        squares = chunk.unscaled(chunk.unscaled(chunk.column_squares(weights)))
+        if self.center:
+            shares = weights / added
+            centre = chunk.unscaled(chunk.combine(shares[None])[0])
+            step = chunk.origin + centre - self.mean
+            between = self.weight / (self.weight + added) * added
+            inside = squares - added * centre**2
+            squares = np.where(inside > ROUNDING * squares, inside, 0.0) + between * step**2
+            if self.weight > 0.0:
+                extra = np.sqrt(between) * chunk.rescaled(step)[None]
+            self.mean = self.mean + added / (self.weight + added) * step
+        self.weight += added
+        self.columns = self.columns + squares
+        self._truncate(_Stack(self._factor(), chunk, np.sqrt(weights), shares, extra))
+
+    def merge(self, other: SketchedScatter, scale: NDArray[np.float64] | None = None) -> None:
+        """Include the rows of another one; `scale` (d,) is what their columns were divided by."""
+        together = self.weight + other.weight
+        rows = other._factor()
+        if self.center and together > 0.0:
+            step = other.mean - self.mean
+            between = self.weight / together * other.weight
+            rows = np.vstack([rows, np.sqrt(between) * step / (1.0 if scale is None else scale)])
+            self.columns = self.columns + between * step**2
+            self.mean = self.mean + other.weight / together * step
+        self.weight, self.level = together, self.level + other.level
+        self.columns = self.columns + other.columns
+        self.sum_of_squares += other.sum_of_squares - float(other.values.sum())
+        ones, zeros = np.ones(len(rows)), np.zeros(len(rows))
+        chunk = Chunk(rows, ones, np.zeros(self.d))
+        self._truncate(_Stack(self._factor(), chunk, ones, zeros, np.zeros((0, self.d))))
+
+    def _factor(self) -> NDArray[np.float64]:
+        """Return the rows (m, d) whose second moment the sketch is."""
+        return np.sqrt(self.values)[:, None] * self.basis
+
+    def _truncate(self, stack: _Stack) -> None:
+        """Keep the leading directions of [sketch; rows]; take off what the others received."""
+        basis, values, energy = _leading(stack, min(self.rank, len(stack)))
+        self.sum_of_squares += energy - float(self.values.sum())
+        discarded = max(energy - float(values.sum()), 0.0)
+        taken = TAKEN_OFF * discarded / max(self.d - len(values), 1)
+        self.basis, self.values = basis, np.maximum(values - taken, 0.0)
+        self.level += taken
+
+    def fade(self, factor: float) -> None:
+        """Let everything so far count less."""
+        self.weight *= factor
+        self.level *= factor
+        self.sum_of_squares *= factor
+        self.values, self.columns = factor * self.values, factor * self.columns
+
+    def leading(self, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the k leading directions (k, d) and the sums along them (k,), fewer if there are."""
+        return self.basis[:k], self.values[:k] + self.level
+
+    def compress(self, directions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ``directions @ scatter @ directions.T`` for orthonormal directions (k, d)."""
+        inner = directions @ self.basis.T
+        return (inner * self.values) @ inner.T + self.level * np.eye(len(directions))
+
+    def copy(self) -> SketchedScatter:
+        """Return a copy; no array is changed in place."""
+        twin = SketchedScatter(0, 0, self.center)
+        twin.__dict__.update(self.__dict__)
+        return twin
+
+    def state(self) -> dict[str, Any]:
+        """Return what a model file keeps."""
+        names = ("weight", "level", "sum_of_squares", "mean", "columns", "basis", "values")
+        return {name: getattr(self, name) for name in names}
+
+
+class _Stack:
+    """The rows [factor; roots * (chunk - its mean); extra], of which nothing is formed.
+
+    Parameters
+    ----------
+    factor : ndarray of shape (m, d)
+    chunk : Chunk
+        Of r rows.
+    roots : ndarray of shape (r,)
+        Roots of the weights of its rows.
+    shares : ndarray of shape (r,)
+        Their mean is ``shares @ rows``; zeros where none is taken off.
+    extra : ndarray of shape (0 or 1, d)
+    """
+
+    def __init__(
+        self,
+        factor: NDArray[np.float64],
+        chunk: Chunk,
+        roots: NDArray[np.float64],
+        shares: NDArray[np.float64],
+        extra: NDArray[np.float64],
+    ) -> None:
+        self.dense = np.vstack([factor, extra])
+        self.chunk, self.roots, self.shares = chunk, roots, shares
+
+    def __len__(self) -> int:
+        return len(self.dense) + len(self.chunk)
+
+    def inner(self, directions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the products (rows, m) with directions (m, d)."""
+        inner = self.chunk.inner(directions)
+        inner = self.roots[:, None] * (inner - self.shares @ inner)
+        return np.vstack([self.dense @ directions.T, inner])
+
+    def combine(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ``coefficients @ rows`` of shape (m, d), from coefficients (m, rows)."""
+        dense, chunk = np.split(coefficients, [len(self.dense)], axis=1)
+        chunk = chunk * self.roots
+        chunk = chunk - np.outer(chunk.sum(axis=1), self.shares)
+        combined = self.chunk.combine(chunk)
+        if len(self.dense):
+            ones, zero = np.ones(len(self.dense)), np.zeros(self.chunk.d)
+            combined = combined + Chunk(self.dense, ones, zero).combine(dense)
+        return combined
+
+    def gram(self) -> NDArray[np.float64]:
+        """Return the products (rows, rows) of the rows with each other."""
+        gram = self.chunk.gram
+        across = gram @ self.shares
+        gram = gram - across[:, None] - across + self.shares @ across
+        gram = self.roots[:, None] * gram * self.roots
+        if not len(self.dense):
+            return gram
+        corner = self.inner(self.dense)
+        m = len(self.dense)
+        return np.block([[corner[:m], corner[m:].T], [corner[m:], gram]])
+
+    def energy(self) -> float:
+        """Return the sum of the squared norms of the rows."""
+        rows = self.chunk.energies
+        if self.shares.any():
+            rows = self.chunk.distances(self.chunk.combine(self.shares[None])[0])
+        return float(np.sum(self.dense**2) + self.roots**2 @ rows)
+
+
+def _leading(
+    stack: _Stack, k: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Return the k leading right singular vectors (k, d) of a stack, squared singular values (k,),
+    and the sum of all of these.
+    """
+    if len(stack) <= GRAM_ROWS:
+        gram = stack.gram()
+        vectors, values = leading_pairs(gram, k)
+        kept = values > NEGLIGIBLE * values[0]
+        vectors, values = vectors[kept], values[kept]
+        basis = stack.combine(vectors / np.sqrt(values)[:, None])
+        if len(values) and values[-1] < SKEW * values[0]:
+            basis = _orthonormal(basis)
+        return basis, values, float(gram.trace())
+    wanted = min(k + BESIDE, len(stack))
+    start = np.random.default_rng(0).normal(size=(wanted, len(stack)))
+    known = min(len(stack.dense), k)
+    start[:known] = np.eye(known, len(stack))  # the directions of the sketch are nearly right
+    basis = _orthonormal(stack.combine(start))
+    for _ in range(POWER_STEPS):
+        basis = _orthonormal(stack.combine(stack.inner(basis).T))
+    inner = stack.inner(basis)
+    vectors, values = leading_pairs(inner.T @ inner, k)
+    kept = values > NEGLIGIBLE * values[0]
+    return vectors[kept] @ basis, values[kept], stack.energy()
+
+
+def _orthonormal(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return orthonormal rows that span those given, (m, d)."""
+    return np.linalg.qr(rows.T)[0].T

@@ -1,0 +1,153 @@
+"""Where files are: local or remote, compressed or not, one or many."""
+
+from __future__ import annotations
+
+import bz2
+import glob
+import gzip
+import hashlib
+import io
+import os
+import select
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+from onepass.sources.base import SourceError
+
+COMPRESSED = (".gz", ".bz2", ".zst")
+_END_BYTES = 1 << 16  # of the beginning and the end of a file, by which it is recognised
+
+
+def split(path: str) -> tuple[str, str | None]:
+    """Return the file and the name in ``"file::name"``."""
+    file, mark, name = path.partition("::")
+    return file, name if mark else None
+
+
+def is_remote(path: str) -> bool:
+    """Return whether a path has a scheme, such as ``s3://`` or ``https://``."""
+    return "://" in path
+
+
+def remote(path: str) -> tuple[Any, str]:
+    """Return the fsspec file system of a path with a scheme, and the name of the file in it."""
+    scheme = path.partition("://")[0]
+    try:
+        import fsspec
+    except ImportError as error:
+        raise ImportError(
+            f"reading {scheme}:// needs fsspec: pip install 'onepass[remote]'"
+        ) from error
+    try:
+        return fsspec.url_to_fs(path)
+    except ImportError as error:
+        raise ImportError(f"reading {scheme}:// needs one more package: {error}") from error
+    except ValueError as error:
+        raise SourceError.at(str(error), file=path) from error
+
+
+def open_file(path: str) -> Any:
+    """Open a file for reading its bytes as they are."""
+    if not is_remote(path):
+        return open(path, "rb")
+    system, name = remote(path)
+    return system.open(name, "rb")
+
+
+class StandardInput:
+    """Standard input; another thread can end a wait for what never comes."""
+
+    def __init__(self) -> None:
+        # Not buffered: a thread that is left in a buffered file keeps the program from ending.
+        self._file = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
+        self._can_wait = os.name != "nt" and self._file is not sys.stdin.buffer
+        self._stopped = threading.Event()
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes, none at the end or when it was stopped."""
+        while not self._stopped.is_set():
+            if not self._can_wait or select.select([self._file], [], [], 0.1)[0]:
+                return bytes(self._file.read(size))
+        return b""
+
+    def stop(self) -> None:
+        """End all waiting."""
+        self._stopped.set()
+
+
+@contextmanager
+def open_content(path: str, file: Any = None) -> Iterator[IO[bytes]]:
+    """Open a file for reading, decompressed if its name says so.
+
+    A `file` that is open already is that of the path, as it is.
+    """
+    with file or open_file(path) as file:
+        suffix = os.path.splitext(path.lower())[1]
+        if suffix == ".gz":
+            yield gzip.GzipFile(fileobj=file)  # type: ignore[misc]
+        elif suffix == ".bz2":
+            yield bz2.BZ2File(file)
+        elif suffix == ".zst":
+            import pyarrow as pa
+
+            yield io.BufferedReader(pa.CompressedInputStream(file, "zstd"))
+        else:
+            yield file
+
+
+def exists(path: str) -> bool:
+    """Return whether there is a file or folder."""
+    if not is_remote(path):
+        return os.path.exists(path)
+    system, name = remote(path)
+    return bool(system.exists(name))
+
+
+def matching(pattern: str) -> list[str]:
+    """Return the paths that match a pattern, in alphabetical order."""
+    if not is_remote(pattern):
+        return sorted(glob.glob(pattern, recursive=True))
+    system, name = remote(pattern)
+    return sorted(str(system.unstrip_protocol(found)) for found in system.glob(name))
+
+
+def fingerprint(path: str) -> dict[str, Any]:
+    """Return what tells whether a file is the same: path, size, time, and a hash of both ends.
+
+    Of a folder the size is that of all files in it, the time that of the latest, and the hash that
+    of all names, sizes and times.
+    """
+    path = split(path)[0]
+    if is_remote(path):
+        system, name = remote(path)
+        found = system.info(name)
+        times = ("mtime", "LastModified", "last_modified", "updated", "created", "ETag")
+        modified = next((str(found[key]) for key in times if found.get(key)), "")
+        return _described(path, found.get("size"), modified, _ends(path, found.get("size")))
+    path = os.path.abspath(path)
+    if not os.path.isdir(path):
+        stat = os.stat(path)
+        return _described(path, stat.st_size, stat.st_mtime_ns, _ends(path, stat.st_size))
+    files = sorted(os.path.join(at, name) for at, _, names in os.walk(path) for name in names)
+    stats = [(file, (stat := os.stat(file)).st_size, stat.st_mtime_ns) for file in files]
+    listed = hashlib.sha256(repr(stats).encode()).hexdigest()
+    newest = max((modified for _, _, modified in stats), default=0)
+    return _described(path, sum(size for _, size, _ in stats), newest, listed)
+
+
+def _described(path: str, size: int | None, modified: int | str, ends: str) -> dict[str, Any]:
+    """Return the parts of a fingerprint by name."""
+    return {"path": path, "size": size, "modified": modified, "ends": ends}
+
+
+def _ends(path: str, size: int | None) -> str:
+    """Return a hash of the first and the last bytes of a file."""
+    with open_file(path) as file:
+        found = hashlib.sha256(file.read(_END_BYTES))
+        if size is not None and size > _END_BYTES and file.seekable():
+            file.seek(max(_END_BYTES, size - _END_BYTES))
+            found.update(file.read(_END_BYTES))
+    return found.hexdigest()
