@@ -13,7 +13,6 @@ import nox
 
 nox.options.default_venv_backend = "uv"
 nox.options.download_python = "never"
-nox.options.error_on_missing_interpreters = False
 nox.options.sessions = ["tests"]
 
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
