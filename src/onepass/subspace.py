@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 
 
 @dataclass(frozen=True)
@@ -94,9 +93,8 @@ def truncate(
     matrix of the rows: the eigenvectors are as orthonormal as their eigenvalues are large.
     """
     gram = (factor @ factor.T).astype(np.float64)
-    first = max(len(gram) - max_rank, 0)
-    values, columns = eigh(gram, subset_by_index=(first, len(gram) - 1), check_finite=False)
-    values, columns = values[::-1], columns[:, ::-1]
+    values, columns = np.linalg.eigh(gram)
+    values, columns = values[::-1][:max_rank], columns[:, ::-1][:, :max_rank]
     kept = values > 1e-14 * max(values[0], 0.0)
     turn = (columns[:, kept] / np.sqrt(values[kept])).T.astype(factor.dtype)
     return turn @ factor, values[kept]

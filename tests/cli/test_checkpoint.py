@@ -10,7 +10,7 @@ import pytest
 
 import onepass
 from onepass.cli.algorithms import ALGORITHMS
-from onepass.cli.progress import Progress
+from onepass.progress import Progress
 from tests.cli.commands import onepass as run
 from tests.cli.commands import parts, rows
 from tests.sources.files.written import WRITERS
@@ -223,3 +223,15 @@ def test_what_a_killed_run_left_is_removed(tmp_path):
         (tmp_path / left).write_text("half a mod")
     run(*command(tmp_path, data))
     assert sorted(os.listdir(tmp_path)) == sorted(["m.onepass", *(path.name for path in data)])
+
+
+def test_another_content_of_the_same_size_and_time(tmp_path, interrupt):
+    path = tmp_path / "a.csv"
+    path.write_text("x,y\n" + "1,2\n3,5\n" * 50)
+    os.utime(path, ns=(0, 0))
+    interrupt(1)
+    run(*command(tmp_path, [path]), code=130)
+    path.write_text("x,y\n" + "1,2\n3,5\n" * 49 + "1,2\n3,4\n")
+    os.utime(path, ns=(0, 0))
+    result = run(*command(tmp_path, [path], "--resume"), code=2)
+    assert "a.csv has another content" in result.stderr

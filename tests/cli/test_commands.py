@@ -101,12 +101,13 @@ def test_paper_passes_its_options_on(tmp_path, monkeypatch):
     run("paper", "--figure", 1, "--figure", 3, "--out", tmp_path, "--quick", "--jobs", 2)
     assert given == {
         "out": str(tmp_path),
-        "figures": [1, 3],
+        "figures": ("1", "3"),
         "mnist": None,
         "quick": True,
         "splits": None,
         "jobs": 2,
         "seed": 0,
+        "markdown": None,
     }
 
 

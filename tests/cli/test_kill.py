@@ -9,16 +9,18 @@ import sys
 import time
 
 import numpy as np
+import pyarrow.parquet
 import pytest
 
 import onepass
 from tests.cli.commands import onepass as run
 from tests.cli.commands import rows
+from tests.sources.files.written import WRITERS, arrow_table
 
 # Says when it is about to begin, so that no time is lost on killing what only imports modules.
 START = """
 import sys
-import onepass.cli.fitting, onepass.cli.progress, onepass.estimators.capped_msg
+import onepass.cli.fitting, onepass.progress, onepass.estimators.capped_msg
 from onepass.cli import main
 print("ready", flush=True)
 main(sys.argv[1:])
@@ -40,12 +42,35 @@ def finish(process, code=0):
     return out.decode(), (err or b"").decode()
 
 
+def write_text(line_break):
+    def write(path, X):
+        lines = [",".join(f"c{j}" for j in range(X.shape[1]))]
+        lines += [",".join(map(repr, row)) for row in X.tolist()]
+        path.write_bytes((line_break.join(lines) + line_break).encode())
+
+    return write
+
+
+KILLED = {
+    "a.npy": np.save,
+    "lf.csv": write_text("\n"),
+    "crlf.csv": write_text("\r\n"),
+    "cr.csv": write_text("\r"),
+    "a.csv.gz": WRITERS["a.csv.gz"],
+    "a.parquet": lambda path, X: pyarrow.parquet.write_table(arrow_table(X), path),
+    "a.svmlight": WRITERS["a.svmlight"],
+}
+
+
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
-@pytest.mark.parametrize("kills", [3, pytest.param(200, marks=pytest.mark.long)])
-def test_killed_runs_end_like_an_undisturbed_one(tmp_path, kills):
-    # Ten blocks or so, and a checkpoint after each.
-    np.save(tmp_path / "a.npy", rows(60_000, 40))
-    base = ["fit", tmp_path / "a.npy", "-k", 3, "--algorithm", "capped-msg"]
+@pytest.mark.parametrize(
+    ("name", "kills"),
+    [("cr.csv", 3), *(pytest.param(name, 30, marks=pytest.mark.long) for name in KILLED)],
+)
+def test_killed_runs_end_like_an_undisturbed_one(tmp_path, name, kills):
+    # Some ten blocks, and a checkpoint after each.
+    KILLED[name](tmp_path / name, rows(15_000, 40))
+    base = ["fit", tmp_path / name, "-k", 3, "--algorithm", "capped-msg"]
     base += ["--checkpoint-every", 0, "--resume", "-o"]
     run(*base, tmp_path / "whole")  # compiles, where that is to be done
     process = start(*base, tmp_path / "whole", stderr=subprocess.DEVNULL)
@@ -67,7 +92,7 @@ def test_killed_runs_end_like_an_undisturbed_one(tmp_path, kills):
             output.unlink()
     finish(start(*base, output, stderr=subprocess.DEVNULL))
     assert output.read_bytes() == whole
-    assert sorted(os.listdir(tmp_path)) == ["a.npy", "m.onepass", "whole"]
+    assert sorted(os.listdir(tmp_path)) == sorted([name, "m.onepass", "whole"])
     assert resumed > kills // 20
 
 

@@ -12,7 +12,7 @@ import pyarrow.parquet
 import pytest
 
 import onepass
-from onepass.cli.progress import Progress
+from onepass.progress import Progress
 from onepass.sources.files import source
 from tests.cli.commands import onepass as run
 from tests.cli.commands import rows

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from onepass import PCA, load
-from onepass.cli.progress import Progress
+from onepass.progress import Progress
 from onepass.distributed import fit, fitting
 from tests.cli.commands import onepass, parts, rows
 from tests.distributed.models import same_bits
@@ -26,7 +26,7 @@ def words(client, tmp_path):
 @pytest.fixture
 def expected(tmp_path):
     """Return the model of five files."""
-    return fit(PCA(2, random_state=0), parts(tmp_path))
+    return fit(PCA(2), parts(tmp_path))
 
 
 def test_the_command_gives_the_model_of_all_files(words, tmp_path, expected):

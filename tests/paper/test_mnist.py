@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from onepass.paper.mnist import Normalisation, load_images, split
+from onepass.paper.mnist import Scaling, load_images, split
 from tests.paper.idx import make_images, write_folder, write_images
 
 
@@ -35,23 +35,25 @@ def test_without_network_and_folder_both_ways_are_said(monkeypatch):
         load_images(None)
 
 
-@pytest.mark.parametrize("scaling", ["pixels", "whole"])
-def test_rows_have_mean_zero_and_unit_norm(scaling):
-    images = make_images(500)
-    rows = Normalisation.of(images, scaling)(images)
+@pytest.mark.parametrize(
+    ("reading", "norm"), [("printed", 35 / 36**2), ("unit", 1.0), ("whole", 1.0)]
+)
+def test_rows_have_mean_zero_and_the_norm_of_the_reading(reading, norm):
+    images = make_images(5000)  # 36 pixels, one of them always black; more than one chunk
+    scaling = Scaling.of(images, reading)
+    rows = scaling(images)
     np.testing.assert_allclose(rows.mean(axis=0), 0, atol=1e-12)
-    assert (rows**2).sum(axis=1).mean() == pytest.approx(1)
-    assert Normalisation.of(images, scaling).fourth_moment(images) == pytest.approx(
-        ((rows**2).sum(axis=1) ** 2).mean()
-    )
     assert (rows[:, 0] == 0).all()
+    squares = (rows**2).sum(axis=1)
+    assert squares.mean() == pytest.approx(norm)
+    assert scaling.norm_moments(images) == pytest.approx((norm, (squares**2).mean()))
     variances = rows[:, 1:].var(axis=0)
-    assert np.allclose(variances, variances[0]) == (scaling == "pixels")
+    assert np.allclose(variances, variances[0]) == (reading != "whole")
 
 
 def test_the_second_moment_is_that_of_the_rows():
     images = make_images(9000)  # more than one chunk
-    scaled = Normalisation.of(images, "pixels")
+    scaled = Scaling.of(images, "unit")
     rows = scaled(images)
     np.testing.assert_allclose(scaled.second_moment(images), rows.T @ rows / len(rows), atol=1e-12)
 

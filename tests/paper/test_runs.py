@@ -1,8 +1,12 @@
 """Runs are done once, kept whole, and done again only if something is different."""
 
+import math
+
 import numpy as np
 import pytest
+from rich.progress import Progress
 
+import onepass
 from onepass.paper.runs import Run, complete, kept, seed_of
 
 CALLS = []
@@ -26,29 +30,36 @@ def no_calls():
 
 def test_an_interrupted_sequence_goes_on_where_it_was(tmp_path):
     with pytest.raises(KeyboardInterrupt):
-        complete(runs(4, failing=2), tmp_path, 1, "")
+        complete(runs(4, failing=2), tmp_path, 1)
     assert CALLS == [0, 1, 2]
-    results = complete(runs(4), tmp_path, 1, "")
+    results = complete(runs(4), tmp_path, 1)
     assert CALLS == [0, 1, 2, 2, 3]
-    assert [int(result["square"]) for result in results] == [0, 1, 4, 9]
-    complete(runs(4), tmp_path, 1, "")
+    assert {name: int(result["square"]) for name, result in results.items()} == {
+        "run-0": 0,
+        "run-1": 1,
+        "run-2": 4,
+        "run-3": 9,
+    }
+    complete(runs(4), tmp_path, 1)
     assert len(CALLS) == 5
 
 
 def test_other_settings_are_another_run(tmp_path):
-    complete([Run("one", work, {"number": 3})], tmp_path, 1, "")
-    (result,) = complete([Run("one", work, {"number": 5})], tmp_path, 1, "")
+    complete([Run("one", work, {"number": 3})], tmp_path, 1)
+    result = complete([Run("one", work, {"number": 5})], tmp_path, 1)["one"]
     assert int(result["square"]) == 25
+    assert str(result["version"]) == onepass.__version__
+    assert result["cpu_seconds"] >= 0
 
 
 @pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 cut short", b"not an archive"])
 def test_a_damaged_file_is_no_result(tmp_path, damage):
     run = Run("one", work, {"number": 3})
-    complete([run], tmp_path, 1, "")
+    complete([run], tmp_path, 1)
     assert kept(run, tmp_path) is not None
     (tmp_path / "one.npz").write_bytes(damage)
     assert kept(run, tmp_path) is None
-    complete([run], tmp_path, 1, "")
+    complete([run], tmp_path, 1)
     assert int(kept(run, tmp_path)["square"]) == 9
 
 
@@ -56,3 +67,27 @@ def test_seeds_depend_on_every_part():
     seeds = {seed_of(0, "a", 1), seed_of(1, "a", 1), seed_of(0, "b", 1), seed_of(0, "a", 2)}
     assert len(seeds) == 4
     assert seed_of(0, "a", 1) == seed_of(0, "a", 1)
+
+
+def test_the_bar_knows_the_time_left_after_the_first_run(tmp_path, monkeypatch):
+    made, now = [], [0.0]
+
+    def bar():
+        made.append(Progress(get_time=lambda: now[0], disable=True, speed_estimate_period=math.inf))
+        return made[-1]
+
+    class StopError(Exception):
+        pass
+
+    def timed(number):
+        if number == 2:
+            raise StopError
+        now[0] += 30 * number
+        return {"square": np.array(number**2)}
+
+    monkeypatch.setattr("onepass.paper.runs.progress_bar", bar)
+    work = [Run(f"run-{i}", timed, {"number": i}, expected_seconds=10 * i) for i in (1, 2, 3)]
+    with pytest.raises(StopError):
+        complete(work, tmp_path, 1)
+    (task,) = made[0].tasks
+    assert (task.completed, task.total, task.time_remaining) == (10, 60, 150)

@@ -26,7 +26,7 @@ inline bool factor_basis(double* gram, Index n) {
         for (Index j = 0; j <= i; j++) {
             const double* other = gram + j * n;
             double sum = row[j];
-            for (Index p = 0; p < j; p++) sum -= row[p] * other[p];
+            for (Index p = 0; p < j; p++) sum = fused(-row[p], other[p], sum);
             if (j < i)
                 row[j] = sum / other[j];
             else if (!(sum >= 0.01 && row[i] <= 100.0))
@@ -58,7 +58,7 @@ inline void solve_right_transposed(double* rows, Index count, Index stride, cons
         for (Index i = 0; i < n; i++) {
             const double* line = L + i * n;
             double sum = row[i];
-            for (Index j = 0; j < i; j++) sum -= row[j] * line[j];
+            for (Index j = 0; j < i; j++) sum = fused(-row[j], line[j], sum);
             row[i] = sum / line[i];
         }
     }
@@ -82,7 +82,7 @@ struct Coordinates {
             for (Index i = 0; i <= j; i++) {
                 const double *x = data + i * stride, *y = data + j * stride;
                 double sum = y[m + i];
-                for (Index p = 0; p < m; p++) sum -= x[p] * y[p];
+                for (Index p = 0; p < m; p++) sum = fused(-x[p], y[p], sum);
                 left[i * b + j] = sum;
             }
         }

@@ -25,8 +25,8 @@ void advance(onepass::Rule& rule, const onepass::Start& start, onepass::Schedule
     if (is_constant(rule, start.d)) {
         for (Index t = 0; t < task.r; t++) {
             double energy = 0.0;
-            for (Index c = 0; c < start.d; c++)
-                energy += double(task.rows[t * start.d + c]) * double(task.rows[t * start.d + c]);
+            const T* row = task.rows + t * start.d;
+            for (Index c = 0; c < start.d; c++) energy = fused(row[c], row[c], energy);
             if (!(energy <= MAX_ENERGY)) throw onepass::RowError{t};
             progress.energy[t] = energy;
         }

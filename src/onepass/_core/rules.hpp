@@ -257,7 +257,7 @@ void take_rows(const Rule& rule, Iterate& M, const BlockRows& rows, IterateSum& 
         if (U.rank == M.d) residual = 0.0;  // there is nothing outside
         double inside = 0.0, captured = 0.0;
         for (Index i = 0; i < U.rank; i++) {
-            inside += w.z[i] * w.z[i];
+            inside = fused(w.z[i], w.z[i], inside);
             if (i < rule.rule.k) captured = inside;
         }
         rows.captured[t] = captured;

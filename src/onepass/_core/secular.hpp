@@ -54,8 +54,10 @@ inline double offset_above_two(double own, double other, double gap) {
 inline double first_top(const Secular& q, Index m) {
     const double first = q.pole[0], weight = q.weight[0], own = weight / q.inverse;
     double all = 0.0, moment = 0.0;
-    for (Index j = 1; j < m; j++)
-        all += q.weight[j], moment += q.weight[j] * (first - q.pole[j]);
+    for (Index j = 1; j < m; j++) {
+        all += q.weight[j];
+        moment = fused(q.weight[j], first - q.pole[j], moment);
+    }
     const double t = offset_above_two(own, all / q.inverse, moment / all);
     vec values{}, slopes{};
     q.weight[0] = 0.0;

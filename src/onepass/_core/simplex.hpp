@@ -49,7 +49,8 @@ inline double clip(double value) { return min(1.0, max(0.0, value)); }
 
 inline double total_clipped(const Spectrum& s, double shift) {
     double sum = 0.0;
-    for (Index i = 0; i < s.n; i++) sum += s.multiplicities[i] * clip(s.values[i] + shift);
+    for (Index i = 0; i < s.n; i++)
+        sum = fused(s.multiplicities[i], clip(s.values[i] + shift), sum);
     return sum;
 }
 
@@ -101,7 +102,7 @@ inline Level find_level(const Spectrum& s, double target) {
                                 i > 0 ? bottom - value(i - 1) : HUGE_VAL, above};
             if (window.fits(target - ones - over, drift)) {
                 over = 0.0;
-                for (Index p = i; p < j; p++) over += times(p) * (value(p) - bottom);
+                for (Index p = i; p < j; p++) over = fused(times(p), value(p) - bottom, over);
                 const double left = target - ones - over;
                 if (window.fits(left, SUM_ROUNDING * (fabs(target - ones) + over)))
                     return {bottom, left / count};

@@ -24,7 +24,7 @@ inline double norm(const double* x, Index width) {
     double scale = 0.0, squares = 0.0;
     for (Index c = 0; c < width; c++) scale = max(scale, fabs(x[c]));
     if (scale == 0.0) return plain;  // 0 or NaN
-    for (Index c = 0; c < width; c++) squares += (x[c] / scale) * (x[c] / scale);
+    for (Index c = 0; c < width; c++) squares = fused(x[c] / scale, x[c] / scale, squares);
     return scale * sqrt(squares);
 }
 

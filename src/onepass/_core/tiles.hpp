@@ -144,10 +144,11 @@ void combine(const T* coefficients, Index k, const Stack<T>& s, T* out) {
     for (; c + lanes <= d; c += lanes) combine_columns<1>(coefficients, k, from(c), out + c);
     for (; c < d; c++)
         for (Index i = 0; i < k; i++) {
-            T sum = 0;
-            for (Index j = 0; j < s.m; j++) sum += coefficients[i * n + j] * s.basis[j * d + c];
-            for (Index j = 0; j < s.b; j++) sum += coefficients[i * n + s.m + j] * s.rows[j * d + c];
-            out[i * d + c] = sum;
+            const T* factors = coefficients + i * n;
+            double sum = 0.0;
+            for (Index j = 0; j < s.m; j++) sum = fused(factors[j], s.basis[j * d + c], sum);
+            for (Index j = 0; j < s.b; j++) sum = fused(factors[s.m + j], s.rows[j * d + c], sum);
+            out[i * d + c] = T(sum);
         }
 }
 

@@ -51,6 +51,18 @@ inline vec square_root(vec v) {
     for (int i = 0; i < LANES; i++) r[i] = sqrt(v[i]);
     return r;
 }
+
+// a b + c, rounded once where the machine can. The compiler does that by itself, but not in sums
+// over a loop, which it may take apart for one instruction set and not for another: said like this,
+// all that can round once give the same bits.
+inline double fused(double a, double b, double c) {
+#ifdef __FMA__
+    return __builtin_fma(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
 inline bool all_within(vec v, double limit) {
     bool all = true;
     for (int i = 0; i < LANES; i++) all &= v[i] <= limit;

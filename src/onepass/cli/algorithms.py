@@ -23,8 +23,9 @@ def estimator(
     """Return a new estimator; `center` None is the algorithm's own default."""
     import onepass
 
-    options = {} if center is None else {"center": center}
-    return getattr(onepass, ALGORITHMS[algorithm])(n_components, random_state=seed, **options)
+    options: dict[str, Any] = {} if center is None else {"center": center}
+    made = getattr(onepass, ALGORITHMS[algorithm])(n_components, **options)
+    return made.set_params(random_state=seed) if hasattr(made, "random_state") else made
 
 
 def name_of(model: Any) -> str:

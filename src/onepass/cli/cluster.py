@@ -19,7 +19,7 @@ from onepass import model_file
 from onepass.cli import checkpoint as checkpoints
 from onepass.cli.guarding import Failure, MachineFailure, told
 from onepass.cli.interruption import Interruption
-from onepass.cli.progress import Progress
+from onepass.progress import Progress
 
 
 @contextmanager

@@ -112,7 +112,7 @@ def fit(
     from onepass.cli.guarding import Failure
     from onepass.cli.opening import open_data
     from onepass.cli.output import check_output
-    from onepass.cli.progress import Progress
+    from onepass.progress import Progress
     from onepass.cli.summary import facts
 
     if report is not None:

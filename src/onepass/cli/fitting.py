@@ -15,7 +15,7 @@ from onepass.cli import checkpoint as checkpoints
 from onepass.cli.checkpoint import Checkpoint
 from onepass.cli.guarding import Failure, MachineFailure, told
 from onepass.cli.interruption import Interruption
-from onepass.cli.progress import Progress
+from onepass.progress import Progress
 from onepass.cli.stretch import Stretch
 from onepass.sources import Block, Position, Source
 from onepass.sources.files.storage import fingerprint

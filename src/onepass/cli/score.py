@@ -32,7 +32,7 @@ def score(
     from onepass import load
     from onepass.cli.expected_rows import expected_rows
     from onepass.cli.opening import open_for
-    from onepass.cli.progress import Progress
+    from onepass.progress import Progress
     from onepass.cli.stretch import Stretch
     from onepass.cli.summary import finite
 

@@ -41,7 +41,7 @@ def transform(
     from onepass.cli.expected_rows import expected_rows
     from onepass.cli.opening import open_for
     from onepass.cli.output import check_output
-    from onepass.cli.progress import Progress
+    from onepass.progress import Progress
     from onepass.cli.writers import writer_for
     from onepass.model_file import replacing
 

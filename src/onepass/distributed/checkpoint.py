@@ -13,7 +13,7 @@ from onepass import model_file
 from onepass.distributed.carrying import add_round
 from onepass.distributed.learning import Learned, join
 from onepass.distributed.shards import Shard
-from onepass.estimators.persistence import pack, unpack
+from onepass.estimators.persistence import OF_PARTS, pack, unpack
 from onepass.model_file import ModelFileError
 
 
@@ -155,4 +155,4 @@ def load(path: str | os.PathLike[str], run: Run) -> State:
 
 def _prefix(name: str) -> str:
     """Return what the names of the arrays of a part begin with."""
-    return f"of-{name}-"
+    return f"{OF_PARTS}{name}-"

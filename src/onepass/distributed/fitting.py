@@ -100,7 +100,7 @@ def fit(
         raise ValueError(
             "half_life needs an order of the rows, and shards are learned from at once"
         )
-    estimator._validate_params()
+    estimator._check_parameters()
     if shard_rows is not None and shard_rows < 1:
         raise ValueError(f"shard_rows={shard_rows} must be at least 1")
     shards = shards_of(data, client, shard_rows)
@@ -112,18 +112,21 @@ def fit(
     if resume and checkpoint is not None and os.path.exists(checkpoint):
         state = checkpoints.load(checkpoint, run)
     else:
-        state = checkpoints.State(_seed(estimator.random_state))
+        state = checkpoints.State(_seed(getattr(estimator, "random_state", 0)))
     keeper = None
     if checkpoint is not None:
         keeper = checkpoints.Keeper(checkpoint, run, checkpoint_every)
     # A task that is done again must draw the same numbers.
-    template = clone(estimator).set_params(random_state=state.seed)
+    template, random = clone(estimator), hasattr(estimator, "random_state")
+    if random:
+        template.set_params(random_state=state.seed)
     while state.done < rounds:
         _run_round(template, shards[state.done :: rounds], state, client, progress, keeper)
     model = state.model
     if model is None:
         raise ValueError(f"There are no rows in any of the {len(shards)} shards")
-    model.random_state = model._learned_with["random_state"] = estimator.random_state
+    if random:
+        model.random_state = model._learned_with["random_state"] = estimator.random_state
     return model
 
 

@@ -16,15 +16,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from onepass.estimators import onnx_export, persistence
+from onepass.estimators.containers import Blocks, Columns, is_table, opened
 from onepass.estimators.documentation import insert_shared
 from onepass.estimators.input import (
     check_block,
     check_finite,
+    check_names,
     check_rows,
     check_weights,
     is_plain,
-    is_source,
-    is_table,
 )
 from onepass.estimators.merging import merge
 from onepass.estimators.parameters import check_bool, check_whole
@@ -32,6 +32,8 @@ from onepass.learning.captured import Captured
 from onepass.learning.learner import Learner
 from onepass.learning.result import Result
 from onepass.learning.row_buffer import Stream
+from onepass.progress import Progress
+from onepass.sources import Source
 
 NO_ROWS = "The source has no rows; an iterator can be read only once"
 PIECE_BYTES = 2**24  # of sparse rows that are made dense to measure their distances
@@ -80,7 +82,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         -------
         self
         """
-        return self._learn(X, sample_weight, fresh=True, whole=True)
+        with self._lock():
+            return self._learn(X, sample_weight, fresh=True, whole=True)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Go on learning with the rows of X, any number of them.
@@ -100,37 +103,41 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         -------
         self
         """
-        return self._learn(X, sample_weight, fresh=not self.__sklearn_is_fitted__())
+        with self._lock():  # two threads must not both find that nothing has been learned yet
+            return self._learn(X, sample_weight, fresh=not self.__sklearn_is_fitted__())
 
     def _learn(self, X: Any, sample_weight: Any, *, fresh: bool, whole: bool = False) -> Self:
         """Check, then learn; after an error everything is as it was.
 
         `fresh` forgets what was learned before; `whole` says that no further rows will come.
         """
-        with self._lock():
-            if not fresh:
-                self._check_unchanged()
-                if sample_weight is None and self._is_plain(X):
-                    self._learner = self._learner.pushed(check_finite(X))
-                    return self
-            before = self.__dict__.copy()
-            try:
-                if fresh:
-                    self._check_parameters()
-                    self._learned_with = self.get_params(deep=False)
-                if is_source(X):
-                    if sample_weight is not None:
-                        raise ValueError("sample_weight needs rows, and X is a source of blocks")
-                    self._learner = self._learn_source(X, None if fresh else self._learner)
-                else:
-                    rows = check_rows(self, X, reset=fresh)
-                    weights = check_weights(sample_weight, rows, whole=whole)
-                    learner = self._start(rows) if fresh else self._learner
-                    self._learner = learner.pushed(learner.stream.convert(rows), weights)
-            except BaseException:
-                self.__dict__.clear()
-                self.__dict__.update(before)
-                raise
+        if not fresh:
+            self._check_unchanged()
+            if sample_weight is None and self._is_plain(X):
+                self._learner = self._learner.pushed(check_finite(X))
+                return self
+        before = self.__dict__.copy()
+        try:
+            if fresh:
+                self._check_parameters()
+                self._learned_with = self.get_params(deep=False)
+            X = opened(X)
+            if isinstance(X, Source | Blocks):
+                if sample_weight is not None:
+                    raise ValueError(
+                        "sample_weight needs rows, and X is read in blocks: call partial_fit with "
+                        "each block and its weights"
+                    )
+                self._learner = self._learn_blocks(X, None if fresh else self._learner)
+            else:
+                rows = check_rows(self, X, reset=fresh)
+                weights = check_weights(sample_weight, rows, whole=whole)
+                learner = self._start(rows) if fresh else self._learner
+                rows = check_finite(learner.stream.convert(rows))
+                self._learner = learner.pushed(rows, weights)
+        except BaseException:
+            self.__dict__ = before  # in one move: the lock, for which others may wait, stays
+            raise
         return self
 
     def _lock(self) -> threading.RLock:
@@ -167,36 +174,32 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             and not hasattr(self, "feature_names_in_")
         )
 
-    def _learn_source(self, X: Any, learner: Learner | None) -> Learner:
-        """Return a learner that has learned from every block of a source: a copy of that given."""
-        fresh, rows_before = learner is None, 0 if learner is None else learner.rows_seen
-        learner = None if learner is None else learner.copy()
-        if fresh:
-            self.__dict__.pop("feature_names_in_", None)
+    def _learn_blocks(self, X: Source | Blocks, learner: Learner | None) -> Learner:
+        """Return a learner that has learned from every block: a copy of that given."""
+        rows_before = 0 if learner is None else learner.rows_seen
+        if learner is None:
             self.__dict__.pop("n_features_in_", None)
-            names = getattr(X, "feature_names", None)
-            if names is not None:
-                self.feature_names_in_ = np.asarray(names, dtype=object)
-        for rows in self._rows_of(X):
-            if learner is None:
-                learner = self._start(rows)
-                self.n_features_in_ = rows.shape[1]
-            learner.push(check_finite(learner.stream.convert(rows)))
-        if learner is None or (learner.rows_seen == rows_before and isinstance(X, Iterator)):
+            check_names(self, X.feature_names, reset=True)
+        else:
+            learner = learner.copy()
+        with Progress("fit", X.n_rows, visible=self.verbose > 0) as progress:
+            for rows in self._rows_of(X):
+                if learner is None:
+                    learner = self._start(rows)
+                    self.n_features_in_ = rows.shape[1]
+                learner.push(check_finite(learner.stream.convert(rows)))
+                progress.advance(rows.shape[0])
+                if progress.wants_captured():
+                    progress.captured(learner.result().captured.mean)
+        if learner is None or (learner.rows_seen == rows_before and getattr(X, "once", False)):
             raise ValueError(NO_ROWS)
         return learner
 
-    def _rows_of(self, source: Any) -> Iterator[Any]:
+    def _rows_of(self, X: Source | Blocks) -> Iterator[Any]:
         """Yield the checked blocks of a source, with the columns that the estimator knows."""
-        ours = getattr(self, "feature_names_in_", None)
-        names = getattr(source, "feature_names", None)
-        if ours is not None and names is not None and list(ours) != list(names):
-            raise ValueError(
-                f"The source has the columns {list(names)}, the estimator was fitted with "
-                f"{list(ours)}"
-            )
-        for block in source:
-            if is_table(block):
+        check_names(self, X.feature_names, reset=False)
+        for block in X:
+            if isinstance(block, Columns) or is_table(block):
                 yield check_rows(self, block, reset=not hasattr(self, "n_features_in_"))
             else:
                 yield check_block(block, getattr(self, "n_features_in_", None))
@@ -208,7 +211,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _checked(self, X: Any) -> Iterator[Any]:
         """Yield the checked rows of X: all at once, or block by block of a source."""
-        if not is_source(X):
+        X = opened(X)
+        if not isinstance(X, Source | Blocks):
             yield check_rows(self, X, reset=False)
             return
         empty = True

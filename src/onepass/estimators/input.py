@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -10,32 +12,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
-from onepass.sources import Source
+from onepass.estimators.containers import Columns
 from onepass.sources.finite import LARGEST, LARGEST_SINGLE, first_masked
 
 SMALLEST = 1e-100  # largest entry of rows that are not zero: the squares of smaller ones vanish
 LEAST_WEIGHT = 1e-50
-
-
-def is_source(X: Any) -> bool:
-    """Return whether X gives blocks of rows rather than being one."""
-    if isinstance(X, Source | Iterator):
-        return True
-    if isinstance(X, list | tuple):
-        return len(X) > 0 and len(getattr(X[0], "shape", ())) == 2
-    held = ("shape", "__array__", "__array_interface__", "__dataframe__")
-    return (
-        isinstance(X, Iterable)
-        and not isinstance(X, str)
-        and not any(hasattr(X, name) for name in held)
-    )
-
-
-def is_table(X: Any) -> bool:
-    """Return whether a block has names for its columns."""
-    if _is_lazy(X):
-        return False
-    return hasattr(X, "columns") or hasattr(X, "column_names") or hasattr(X, "__dataframe__")
 
 
 def is_plain(X: Any) -> bool:
@@ -55,54 +36,90 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     The estimator remembers the number and names of the columns where `reset` is set, and compares
     them where it is not.
     """
-    _check_present(X, "X")
-    X = validate_data(
-        estimator,
-        _check_sparse(X),
-        reset=reset,
-        dtype=[np.float64, np.float32],
-        order="C",
-        accept_sparse="csr",
-        ensure_all_finite=False,
-    )
-    return check_finite(_canonical(X), getattr(estimator, "feature_names_in_", None))
-
-
-def check_block(X: Any, n_features: int | None) -> Any:
-    """Return a block of a source as a finite float array or CSR array."""
-    if not is_plain(X):
-        _check_present(X, "A block")
-        X = check_array(
+    if isinstance(X, Columns):
+        rows = check_block(X.rows, None if reset else estimator.n_features_in_, "X")
+        check_names(estimator, X.names, reset=reset)
+        estimator.n_features_in_ = rows.shape[1]
+        return rows
+    _check_numbers(X, "X")
+    with _locating_text(X, "X"):
+        rows = validate_data(
+            estimator,
             _check_sparse(X),
-            accept_sparse="csr",
+            reset=reset,
             dtype=[np.float64, np.float32],
             order="C",
+            accept_sparse="csr",
             ensure_all_finite=False,
         )
-    if n_features is not None and X.shape[1] != n_features:
-        raise ValueError(f"A block has {X.shape[1]} features, expected n_features={n_features}")
-    return check_finite(_canonical(X), name="A block")
+    return check_finite(_canonical(rows), getattr(estimator, "feature_names_in_", None))
 
 
-def _is_lazy(X: Any) -> bool:
-    """Return whether X is a query, such as polars' LazyFrame, rather than its result."""
-    return callable(getattr(type(X), "collect", None))
+def check_names(estimator: Any, names: Any, *, reset: bool) -> None:
+    """Remember the names of columns where `reset` is set, else compare them if both have some."""
+    if reset:
+        estimator.__dict__.pop("feature_names_in_", None)
+        if names is not None:
+            estimator.feature_names_in_ = np.asarray(names, dtype=object)
+        return
+    ours = getattr(estimator, "feature_names_in_", None)
+    if ours is not None and names is not None and list(ours) != list(names):
+        raise ValueError(
+            f"X has the columns {list(names)}, the estimator was fitted with {list(ours)}"
+        )
 
 
-def _check_present(X: Any, name: str) -> None:
-    """Refuse what holds no rows yet, and masked entries."""
-    for given in X[:1] if isinstance(X, list | tuple) else [X]:
-        if _is_lazy(given):
-            raise ValueError(
-                f"{name} is a {type(given).__name__}, which holds no rows yet: collect it first, "
-                "with its method collect()"
+def check_block(X: Any, n_features: int | None, name: str = "A block") -> Any:
+    """Return a block of a source as a finite float array or CSR array."""
+    if not is_plain(X):
+        _check_numbers(X, name)
+        with _locating_text(X, name):
+            X = check_array(
+                _check_sparse(X),
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                order="C",
+                ensure_all_finite=False,
             )
+    if n_features is not None and X.shape[1] != n_features:
+        raise ValueError(f"{name} has {X.shape[1]} features, expected n_features={n_features}")
+    return check_finite(_canonical(X), name=name)
+
+
+def _check_numbers(X: Any, name: str) -> None:
+    """Refuse an array of dates, times or text, and masked entries."""
+    kind = getattr(getattr(X, "dtype", None), "kind", "f")
+    if kind in "Mm":
+        raise ValueError(
+            f"{name} holds dates or times ({X.dtype}), not numbers: subtract a date and divide by "
+            "a unit, such as numpy.timedelta64(1, 's')"
+        )
+    if kind in "UST":
+        raise ValueError(f"{name} holds text ({X.dtype}), not numbers: convert it to float first")
     where = first_masked(X)
     if where is not None:
         raise ValueError(
             f"{name} is masked at row {where[0]}, column {where[1]}: leave such rows out or fill "
             "the gaps first"
         )
+
+
+@contextmanager
+def _locating_text(X: Any, name: str) -> Iterator[None]:
+    """Say where text is that cannot become a number."""
+    try:
+        yield
+    except ValueError as error:
+        if "could not convert string" not in str(error):
+            raise
+        quoted = re.search(r"'.*'", str(error))
+        for (row, column), value in np.ndenumerate(np.asarray(X, dtype=object)):
+            if quoted and repr(value) == quoted[0]:
+                raise ValueError(
+                    f"{name} contains text ({value[:20]!r}) at row {row}, column {column}; choose "
+                    "columns of numbers"
+                ) from None
+        raise
 
 
 def _check_sparse(X: Any) -> Any:

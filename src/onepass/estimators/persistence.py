@@ -25,6 +25,7 @@ MODULES = {
     "Grouse": "grouse",
     "ERM": "erm",
 }
+OF_PARTS = "of-"  # what names of arrays begin with that belong to other models in the same file
 SCHEDULES = ("AdaGradNorm", "Constant", "InverseSqrt")
 
 
@@ -88,7 +89,8 @@ def unpack(
 ) -> Any:
     """Return the estimator of the content of a model file, read from `path`; see `load`."""
     try:
-        estimator = _unpack(header, dict(arrays))
+        own = {name: array for name, array in arrays.items() if not name.startswith(OF_PARTS)}
+        estimator = _unpack(header, own)
         with np.errstate(all="ignore"):  # numbers that make no sense are refused below
             components = estimator.components_
         if not np.isfinite(components).all():

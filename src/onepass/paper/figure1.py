@@ -6,112 +6,107 @@ stays can be followed exactly.
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from onepass.paper.algorithms import make_rule
-from onepass.paper.runs import Arrays, Run, complete, seed_of
-from onepass.paper.tables import write_csv
-from onepass.paper.trajectory import checkpoints
+from onepass.paper.claims import Measured, across, exact
+from onepass.paper.part import Part, Scope
+from onepass.paper.readings import ORTHOGONAL, TAU, D, orthogonal
+from onepass.paper.runs import Arrays, Run, seed_of
+from onepass.paper.trajectory import checkpoints, make_rule, trajectory
 from onepass.report import style
 from onepass.schedules import AdaGradNorm
-from onepass.sources.synthetic import Orthogonal
 
-D, TAU, K = 32, 1.1, 4
-VARIANTS = {"text": False, "signed": True}
+K = 4
+SMALL = 0.05  # a "very small" eigenvalue
+ROW_SECONDS = 9e-5
 
 
-def follow(seed: int, rows: int, signed: bool, k: int = K) -> Arrays:
+def follow(seed: int, reading: str, rows: int) -> Arrays:
     """Run MSG row by row.
 
     Returns
     -------
     dict
-        `ranks` (T,): k_t' after every row. `shown` (s,) and `spectrum` (s, 32): all eigenvalues
+        `ranks` (T,): k_t' after every row. `shown` (s,) and `spectrum` (s, d): all eigenvalues
         after some rows, descending. `stays` (v,): rows between entering and leaving, for every
         direction that left.
     """
-    rule = make_rule("MSG", k, D)
-    sample = Orthogonal(D, TAU, signed=signed).sample(rows, np.random.default_rng(seed))
-    steps = AdaGradNorm().steps(
-        np.arange(1.0, rows + 1), np.sqrt(np.arange(1.0, rows + 1)), rule.diameter()
-    )
+    sample = orthogonal(reading).sample(rows, np.random.default_rng(seed))
     shown = checkpoints(1, rows, 600)
     ranks, spectrum = np.empty(rows, np.int64), np.zeros((len(shown), D))
     entered = np.full(D, -1)
     stays: list[int] = []
-    state, nothing, place = rule.start(np.dtype(float)), np.empty((0, 0)), 0
-    for t in range(rows):
-        state = rule.rows(state, sample[t : t + 1], D, steps[t : t + 1], nothing)[0]
-        ranks[t] = state.rank
+    run = trajectory(make_rule("MSG", K, D), sample, AdaGradNorm(), range(1, rows + 1))
+    for t, at in enumerate(run):
+        ranks[t] = at.iterate.rank
         present = np.zeros(D, dtype=bool)
-        present[np.abs(state.basis).argmax(axis=1)] = True
+        present[np.abs(at.iterate.basis).argmax(axis=1)] = True
         left = ~present & (entered >= 0)
         stays.extend(t - entered[left])
         entered[left] = -1
         entered[present & (entered < 0)] = t
-        if t + 1 == shown[place]:
-            spectrum[place, : state.rank] = state.weights
-            place += 1
+        place = np.searchsorted(shown, t + 1)
+        if shown[place] == t + 1:
+            spectrum[place, : at.iterate.rank] = at.iterate.weights
     return {"ranks": ranks, "shown": shown, "spectrum": spectrum, "stays": np.array(stays)}
 
 
-def settled(ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the ranks after the first tenth of the run, where the trace has long been full."""
-    return ranks[len(ranks) // 10 :]
+def make_runs(scope: Scope) -> list[Run]:
+    """Return the runs of both readings."""
+    rows, runs = scope.figure1_rows, []
+    for reading, i in itertools.product(ORTHOGONAL, range(scope.figure1_sequences)):
+        seed = seed_of(scope.seed, "figure 1", i)
+        settings = {"seed": seed, "reading": reading.key, "rows": rows}
+        name, seconds = f"figure1-{reading.key}-{i}", rows * ROW_SECONDS
+        runs.append(Run(name, follow, settings, expected_seconds=seconds))
+    return runs
 
 
-def extras(spectrum: NDArray[np.float64], k: int = K) -> NDArray[np.float64]:
-    """Return the eigenvalues that are not zero and not among the k largest, at all times shown."""
-    beyond = spectrum[len(spectrum) // 2 :, k:]
-    return beyond[beyond > 0]
+def report(results: Mapping[str, Arrays], scope: Scope, out: Path) -> Part:
+    """Draw the figure and measure what Section 4 says about it."""
+    count = scope.figure1_sequences
+    runs = {r.key: [results[f"figure1-{r.key}-{i}"] for i in range(count)] for r in ORTHOGONAL}
+    draw({key: found[0] for key, found in runs.items()}, out)
+    facts = {"d": D, "tau": TAU, "rows": scope.figure1_rows, "count": count}
+    return Part("figure1", {r.name: measure(runs[r.key]) for r in ORTHOGONAL}, facts)
 
 
-def run_all(out: Path, rows: int, jobs: int, seed: int) -> dict[str, Arrays]:
-    """Run both variants of the distribution."""
-    runs = [
-        Run(
-            f"figure1-{name}",
-            follow,
-            {"seed": seed_of(seed, "figure 1", name), "rows": rows, "signed": signed},
-        )
-        for name, signed in VARIANTS.items()
-    ]
-    results = complete(runs, out / "runs", jobs, "Figure 1")
-    return dict(zip(VARIANTS, results, strict=True))
-
-
-def draw(results: dict[str, Arrays], out: Path) -> None:
-    """Write the figure and its numbers."""
-    run = results["text"]
-    seen = checkpoints(1, len(run["ranks"]), 500)
-    lines = {
-        "text": ("$p_i \\propto \\tau^{-i/2}$, as in the text", style.BLUE),
-        "signed": ("$p_i \\propto \\tau^{-i}$", style.GREEN),
+def measure(runs: list[Arrays]) -> Measured:
+    """Return what the claims are about; the trace has long been full where ranks are read."""
+    medians = np.array([np.median(run["ranks"][len(run["ranks"]) // 10 :]) for run in runs])
+    extras = [run["spectrum"][len(run["spectrum"]) // 2 :, K:] for run in runs]
+    return {
+        "rank 15": [across(medians)],
+        "low rank": [across(medians / D)],
+        "increase": [exact(max(np.diff(run["ranks"], prepend=0).max() for run in runs))],
+        "small": [across([(values[values > 0] < SMALL).mean() for values in extras])],
+        "handful": [across([np.median(run["stays"]) for run in runs])],
     }
-    with style.figure(1, 2, 10, 4.6) as (drawing, axes):
-        left, right = axes[0]
-        for name, (label, color) in lines.items():
-            ranks = results[name]["ranks"][seen - 1]
-            left.plot(seen, ranks, color=color, label=label, linewidth=1.0)
-        left.axhline(15, color=style.BLACK, linestyle="--", linewidth=1.2, label="15")
-        left.set(title="$k_t'$", xlabel="Iterations", xscale="log", ylim=(0, D))
-        for i, eigenvalues in enumerate(run["spectrum"].T):
-            named = {0: f"the $k={K}$ largest", K: "the other eigenvalues"}.get(i)
-            color = style.RED if i < K else style.ORANGE
-            right.plot(run["shown"], eigenvalues, color=color, label=named, linewidth=0.7)
-        right.set(title="Spectrum", xlabel="Iterations", xscale="log", ylim=(0, 1.02))
-        style.legend_below(drawing, axes, 3)
+
+
+def draw(runs: Mapping[str, Arrays], out: Path) -> None:
+    """Draw the ranks of one run per reading above its eigenvalues."""
+    with style.figure(2, 2, 11, 7.5, sharex=True, sharey="row") as (drawing, axes):
+        for (top, bottom), reading in zip(axes.T, ORTHOGONAL, strict=True):
+            run = runs[reading.key]
+            top.plot(run["shown"], run["ranks"][run["shown"] - 1], color=style.BLUE, lw=1)
+            for rank, label, color, dash in (
+                (15, "15, as in the text", style.BLACK, "--"),
+                (2 * K + 2, "$K=2k+2$", style.PINK, ":"),
+                (K + 1, "$K=k+1$", style.GREEN, ":"),
+            ):
+                top.axhline(rank, color=color, linestyle=dash, lw=1.5, label=label)
+            top.set(title=reading.label, ylim=(0, D))
+            for i, eigenvalues in enumerate(run["spectrum"].T):
+                named = {0: f"the $k={K}$ largest", K: "the other eigenvalues"}.get(i)
+                color = style.RED if i < K else style.ORANGE
+                bottom.plot(run["shown"], eigenvalues, color=color, label=named, lw=0.7)
+            bottom.set(xlabel="Iterations", xscale="log", ylim=(0, 1.02))
+        axes[0, 0].set_ylabel("Rank $k_t'$")
+        axes[1, 0].set_ylabel("Eigenvalues")
+        style.legend_below(drawing, axes, 5)
         style.save(drawing, out / "figure1")
-    columns = ["variant", "iteration", "rank", *(f"eigenvalue_{i + 1}" for i in range(D))]
-    write_csv(
-        out / "figure1.csv",
-        columns,
-        (
-            [name, int(t), int(run["ranks"][t - 1]), *spectrum]
-            for name, run in results.items()
-            for t, spectrum in zip(run["shown"], run["spectrum"], strict=True)
-        ),
-    )

@@ -1,47 +1,48 @@
-"""Figure 3: MNIST, k in {1, 4, 8}, against iterations, estimated runtime and seconds."""
+"""Figure 3: MNIST, k in {1, 4, 8}, against iterations and estimated runtime."""
 
 from __future__ import annotations
 
 import hashlib
-import time
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
-from onepass.paper.algorithms import AVERAGED, make_rule
-from onepass.paper.grid import EXPONENTS, HeldOut, Look, Shared, choose
-from onepass.paper.mnist import Normalisation, Scaling, split
-from onepass.paper.runs import Arrays, Run, complete, seed_of
-from onepass.paper.trajectory import BLOCK_ROWS, checkpoints, trajectory
+from onepass.paper.claims import Measured, Quantity, across, exact, ratio
+from onepass.paper.grid import (
+    EXPONENTS,
+    RANK_LIMIT,
+    HeldOut,
+    Training,
+    choose,
+    weighted_pca,
+)
+from onepass.paper.mnist import Scaling, split
+from onepass.paper.part import Curve, Part, Scope, draw_panels
+from onepass.paper.readings import MNIST
+from onepass.paper.runs import Arrays, Run, seed_of
+from onepass.paper.trajectory import AVERAGED, WIDER, checkpoints, run_weights
+from onepass.report.page import Table
 from onepass.schedules import Constant
 from onepass.threads import one_thread
 
-KS = (1, 4, 8)
+KS, HIGH_KS = (1, 4, 8), (4, 8)  # the text says more about the latter
 PAPER = ("MSG", "Capped MSG", "Incremental", "Warmuth-Kuzmin", "Grassmannian SGD")
-STEPPED = (
-    "MSG",
-    "Capped MSG",
-    "Warmuth-Kuzmin",
-    "Grassmannian SGD",
-    "Oja",
-    "Capped MSG" + AVERAGED,
-)
-BEYOND = ("Oja", "Capped MSG" + AVERAGED, "PCA", "IncrementalPCA", "ERM")
-TOGETHER = 100  # rows that scikit-learn's IncrementalPCA gets at once
-RANK_LIMIT = 32  # + 4k directions at most: small steps fill the trace late, at full rank
+COSTED = ("MSG", "Capped MSG", "Incremental", "Warmuth-Kuzmin")  # whose runtimes are compared
+ALGORITHMS = (*PAPER, WIDER, "Capped MSG" + AVERAGED, "Oja", "ERM")
+ROW_SECONDS = 3e-3  # of all algorithms, k and steps together
+
+Measure = Callable[[str, int], NDArray[np.float64]]  # of an algorithm for k, on each split
 
 
 def one_split(
     images: NDArray[np.uint8],
     data: str,
     seed: int,
+    reading: str,
     train_rows: int,
-    scaling: Scaling,
     marks_count: int,
 ) -> Arrays:
     """Run everything on one random split of the images, which `data` identifies.
@@ -49,145 +50,172 @@ def one_split(
     Returns
     -------
     dict
-        `marks` (s,) and, under "algorithm/k/what": `suboptimality` on the test rows, `cost` and
-        `seconds`, each (s,), `c` and `limited`, and `grid` (18,), the average suboptimality on
-        validation rows.
+        `marks` (s,) and, under "algorithm/k/what": `suboptimality` on the test rows, relative to
+        the optimum, and `cost`, each (s,), `limited`, and where there is a step `c` and `grid`
+        (18,), the average suboptimality on validation rows.
     """
     train, validation_images, test_images = split(images, seed)
-    scaled = Normalisation.of(images, scaling)
+    scaled = Scaling.of(images, reading)
+    result: Arrays = {}
     with one_thread():
         rows = scaled(train[:train_rows])
-        validation = HeldOut.of(scaled.second_moment(validation_images))
-        test = HeldOut.of(scaled.second_moment(test_images))
-        marks = checkpoints(10, len(rows), marks_count)
-        erm = weighted_erm(rows, marks, np.ones(len(rows)))[0]
-        looks, trace, largest = weighted_erm(rows, marks, np.arange(1.0, len(rows) + 1) ** -0.5)
-        # Nobody runs MSG by eigenvalues of S(t): there is no time to report.
-        shared = Shared([replace(look, seconds=np.nan) for look in looks], trace, largest)
-        result: Arrays = {"marks": marks}
-        for name in (*STEPPED, "Incremental"):  # nothing is compiled or loaded while time is taken
-            _warm_up(name, rows)
-        for k in KS:
-            for name in STEPPED:
-                limit = RANK_LIMIT + 4 * k
-                chosen = choose(name, k, rows, marks, validation, shared, limit, seed)
-                _keep(result, f"{name}/{k}", chosen.looks, test, k)
-                result[f"{name}/{k}/c"] = np.array(chosen.c)
-                grid = [chosen.averages.get(e, np.nan) for e in EXPONENTS]
-                result[f"{name}/{k}/grid"] = np.array(grid)
-            _keep(result, f"Incremental/{k}", list(_incremental(k, rows, marks)), test, k)
-            _keep(result, f"ERM/{k}", erm, test, k)
-            for name, model, together in _estimators(k):
-                _keep(
-                    result, f"{name}/{k}", list(_estimator(model, together, rows, marks)), test, k
-                )
+        number = np.arange(1.0, len(rows) + 1)
+        result["marks"] = marks = checkpoints(10, len(rows), marks_count)
+        validation, test = (
+            HeldOut.of(scaled.second_moment(part)) for part in (validation_images, test_images)
+        )
+        small_steps = weighted_pca(rows, marks, number**-0.5, max(KS))
+        training = Training(rows, marks, validation, small_steps, seed)
+        erm = weighted_pca(rows, marks, np.ones(len(rows)), max(KS)).run
+        for k, name in itertools.product(KS, ALGORITHMS):
+            key = f"{name}/{k}"
+            if name == "ERM":
+                run = erm
+            elif name == "Incremental":  # it has no step
+                run = list(training.run(name, k, Constant(1.0)))
+            else:
+                chosen = choose(name, k, training)
+                run = chosen.run
+                result[f"{key}/c"] = np.array(chosen.c)
+                result[f"{key}/grid"] = np.array([chosen.averages[e] for e in EXPONENTS])
+            result[f"{key}/suboptimality"] = np.array([test.suboptimality(at, k) for at in run])
+            result[f"{key}/cost"] = np.array([at.cost for at in run])
+            result[f"{key}/limited"] = np.array(run[-1].limited)
     return result
 
 
-def _warm_up(name: str, rows: NDArray[np.float64]) -> None:
-    """Take a few rows with an algorithm."""
-    rule, averaging = make_rule(name, 1, rows.shape[1]), name.endswith(AVERAGED)
-    few = min(len(rows), 2 * BLOCK_ROWS)
-    list(trajectory(rule, rows, Constant(1.0), [few], averaging=averaging))
+def make_runs(scope: Scope) -> list[Run]:
+    """Return a run per split and reading; the splits are the same for all readings."""
+    assert scope.images is not None
+    data = hashlib.sha256(scope.images.tobytes()).hexdigest()
+    runs = []
+    for i, reading in itertools.product(range(scope.splits), MNIST):
+        settings = {
+            "seed": seed_of(scope.seed, "figure 3", i),
+            "reading": reading.key,
+            "train_rows": scope.train_rows,
+            "marks_count": scope.marks,
+            "data": data,
+        }
+        name, seconds = f"figure3-{reading.key}-{i}", scope.train_rows * ROW_SECONDS
+        runs.append(Run(name, one_split, settings, {"images": scope.images}, seconds))
+    return runs
 
 
-def _keep(result: Arrays, key: str, looks: list[Look], test: HeldOut, k: int) -> None:
-    """Measure the looks at a run on the test rows."""
-    curve = [test.suboptimality(look.directions[:k], k) for look in looks]
-    result[f"{key}/suboptimality"] = np.array(curve)
-    result[f"{key}/cost"] = np.array([look.cost for look in looks])
-    result[f"{key}/seconds"] = np.array([look.seconds for look in looks])
-    result[f"{key}/limited"] = np.array(looks[-1].limited)
+class Splits:
+    """All splits under one reading; every measure is an array of one number per split (n,)."""
+
+    def __init__(self, splits: Sequence[Arrays]) -> None:
+        self.splits, self.marks = splits, splits[0]["marks"]
+
+    def curves(self, name: str, k: int, what: str) -> NDArray[np.float64]:
+        """Return "suboptimality" or "cost" at the marks, shape (n, s)."""
+        return np.array([split[f"{name}/{k}/{what}"] for split in self.splits])
+
+    def average(self, name: str, k: int) -> NDArray[np.float64]:
+        """Return the average suboptimality over the run."""
+        return self.curves(name, k, "suboptimality") @ run_weights(self.marks)
+
+    def cost(self, name: str, k: int) -> NDArray[np.float64]:
+        """Return the estimated runtime of a pass, per row: the mean square of k_t'."""
+        return self.curves(name, k, "cost")[:, -1] / self.marks[-1]
+
+    def rank(self, name: str, k: int) -> NDArray[np.float64]:
+        """Return the root mean square of k_t'."""
+        return np.sqrt(self.cost(name, k))
+
+    def at_equal_cost(self, name: str, k: int) -> NDArray[np.float64]:
+        """Return the suboptimality after an estimated runtime of T k^2."""
+        costs, curves = self.curves(name, k, "cost"), self.curves(name, k, "suboptimality")
+        pairs = zip(costs, curves, strict=True)
+        return np.array([np.interp(self.marks[-1] * k**2, *pair) for pair in pairs])
+
+    def lines(self) -> list[list[str]]:
+        """Return the rows of a table: for every k the algorithms, best first."""
+        found = []
+        for k in KS:
+            for name in sorted(ALGORITHMS, key=lambda name: self.average(name, k).mean()):
+                key = f"{name}/{k}"
+                steps = [np.log2(split[f"{key}/c"]) for split in self.splits if f"{key}/c" in split]
+                cut = sum(bool(split[f"{key}/limited"]) for split in self.splits)
+                found.append(
+                    [
+                        str(k),
+                        name,
+                        across(self.average(name, k)).text(".3g"),
+                        f"{self.curves(name, k, 'suboptimality')[:, -1].mean():.3g}",
+                        f"{self.rank(name, k).mean():.1f}" + f", cut in {cut}" * bool(cut),
+                        f"2^{min(steps):.0f} .. 2^{max(steps):.0f}" if steps else "-",
+                    ]
+                )
+        return found
 
 
-def weighted_erm(
-    rows: NDArray[np.float64], marks: NDArray[np.int64], weights: NDArray[np.float64]
-) -> tuple[list[Look], float, float]:
-    """Look at S(t) = sum_s w_s x_s x_s' at every checkpoint; its trace and norm at the end.
-
-    Its rank, for the estimated runtime, is that of rows in general position.
-    """
-    d = rows.shape[1]
-    live = int((np.abs(rows).max(axis=0) > 0).sum())
-    ranks = np.minimum(np.arange(1, len(rows) + 1), live)
-    costs = np.cumsum(ranks.astype(float) ** 2)
-    total, seen, looks, seconds = np.zeros((d, d)), 0, [], 0.0
-    largest = 0.0
-    for mark in marks:
-        start = time.process_time()
-        part = rows[seen:mark]
-        total += (part * weights[seen:mark, None]).T @ part
-        seen = int(mark)
-        values, vectors = scipy.linalg.eigh(total, subset_by_index=[d - max(KS), d - 1])
-        seconds += time.process_time() - start
-        largest = float(values[-1])
-        looks.append(Look(vectors[:, ::-1].T.copy(), costs[mark - 1], seconds, False))
-    return looks, float(np.trace(total)), largest
+def report(results: Mapping[str, Arrays], scope: Scope, out: Path) -> Part:
+    """Draw the figure and measure what Section 6 says about it."""
+    assert scope.images is not None
+    found, measured, lines = {}, {}, []
+    for reading in MNIST:
+        parts = [results[f"figure3-{reading.key}-{i}"] for i in range(scope.splits)]
+        found[reading.key] = splits = Splits(parts)
+        second, fourth = Scaling.of(scope.images, reading.key).norm_moments(scope.images)
+        norms = {"unit norm": [exact(second)], "fourth moment": [exact(fourth)]}
+        measured[reading.name] = {**norms, **measure(splits)}
+        lines += [[reading.name, *line] for line in splits.lines()]
+    draw(found, out)
+    columns = ["Average suboptimality", "At the end", "RMS rank", "c chosen"]
+    table = Table(["Reading", "k", "Algorithm", *columns], lines)
+    rows = int(splits.marks[-1])
+    facts = {"rows": rows, "count": scope.splits, "rank_limit": RANK_LIMIT}
+    return Part("figure3", measured, facts, [table])
 
 
-def _incremental(k: int, rows: NDArray[np.float64], marks: NDArray[np.int64]) -> Iterator[Look]:
-    """Look at the incremental algorithm, which has no step."""
-    rule = make_rule("Incremental", k, rows.shape[1])
-    for moment in trajectory(rule, rows, Constant(1.0), marks):
-        yield Look(moment.iterate.top(k).copy(), moment.cost, moment.seconds, False)
+def measure(found: Splits) -> Measured:
+    """Return what the claims about the curves are about."""
+
+    def ratios(what: Measure, over: str, under: str, ks: Sequence[int] = KS) -> list[Quantity]:
+        return [ratio(what(over, k), what(under, k), f"k={k}") for k in ks]
+
+    def over_best(what: Measure, names: Sequence[str]) -> list[Quantity]:
+        others = [name for name in names if name != "Incremental"]
+        best = {k: np.min([what(name, k) for name in others], axis=0) for k in KS}
+        return [ratio(what("Incremental", k), best[k], f"k={k}") for k in KS]
+
+    def grassmann(ks: Sequence[int]) -> list[Quantity]:
+        worse = {
+            k: np.max([found.average(name, k) for name in ("MSG", "Capped MSG")], axis=0)
+            for k in ks
+        }
+        return [ratio(found.average("Grassmannian SGD", k), worse[k], f"k={k}") for k in ks]
+
+    entropy = {k: found.average("Warmuth-Kuzmin", k) / found.average("MSG", k) for k in KS}
+    return {
+        "incremental progress": over_best(found.average, PAPER),
+        "incremental fastest": over_best(found.at_equal_cost, COSTED),
+        "comparable": ratios(found.average, "MSG", "Incremental"),
+        "representation": [across(found.rank("MSG", k) / k, f"k={k}") for k in KS],
+        "capped faster": ratios(found.cost, "MSG", "Capped MSG"),
+        "almost as fast": ratios(found.at_equal_cost, "Capped MSG", "Incremental"),
+        "entropy k=1": [ratio(entropy[1], np.ones(1), "k=1")],
+        "entropy drops": [ratio(entropy[k], entropy[1], f"k={k}") for k in HIGH_KS],
+        "entropy rank": ratios(found.rank, "Warmuth-Kuzmin", "MSG", HIGH_KS),
+        "grassmann entropy": ratios(found.average, "Grassmannian SGD", "Warmuth-Kuzmin", HIGH_KS),
+        "grassmann much worse": grassmann(HIGH_KS),
+        "grassmann k=1": grassmann([1]),
+    }
 
 
-def _estimators(k: int) -> Iterator[tuple[str, Any, int | None]]:
-    """Return the estimators to compare with, and how many rows they get at once if that matters."""
-    import onepass
+def draw(found: Mapping[str, Splits], out: Path) -> None:
+    """Draw the mean over splits against iterations and against estimated runtime."""
 
-    if hasattr(onepass, "PCA"):
-        yield "PCA", onepass.PCA(k, random_state=0), None
-    from sklearn.decomposition import IncrementalPCA
+    def by_row(reading: str, k: int, name: str) -> Curve:
+        splits = found[reading]
+        return splits.marks, splits.curves(name, k, "suboptimality").mean(axis=0)
 
-    yield "IncrementalPCA", IncrementalPCA(k), TOGETHER
+    def by_cost(reading: str, k: int, name: str) -> Curve:
+        cost = found[reading].curves(name, k, "cost").mean(axis=0)
+        return cost, by_row(reading, k, name)[1]
 
-
-def _estimator(
-    model: Any, together: int | None, rows: NDArray[np.float64], marks: NDArray[np.int64]
-) -> Iterator[Look]:
-    """Look at an estimator at every checkpoint, after what it could be given up to there."""
-    seen, seconds = 0, 0.0
-    directions = np.zeros((0, rows.shape[1]))
-    for mark in marks:
-        stop = mark if together is None else mark // together * together
-        start = time.process_time()
-        while seen < stop:
-            upto = stop if together is None else seen + together
-            model.partial_fit(rows[seen:upto])
-            seen = upto
-        seconds += time.process_time() - start
-        if seen:
-            directions = model.components_
-        yield Look(directions, np.nan, seconds, False)
-
-
-def run_all(
-    out: Path,
-    images: NDArray[np.uint8],
-    train_rows: int,
-    marks_count: int,
-    splits: Mapping[Scaling, int],
-    jobs: int,
-    seed: int,
-) -> dict[Scaling, list[Arrays]]:
-    """Run all splits, so many with each scaling; those of the same number are the same split."""
-    data = hashlib.sha256(images.tobytes()).hexdigest()
-    pieces = [(scaling, i) for scaling, count in splits.items() for i in range(count)]
-    runs = [
-        Run(
-            f"figure3-{scaling}-{i}",
-            one_split,
-            {
-                "seed": seed_of(seed, "figure 3", i),
-                "train_rows": train_rows,
-                "marks_count": marks_count,
-                "data": data,
-                "scaling": scaling,
-            },
-            {"images": images},
-        )
-        for scaling, i in pieces
-    ]
-    found = dict(zip(pieces, complete(runs, out / "runs", jobs, "Figure 3"), strict=True))
-    return {s: [found[s, i] for i in range(count)] for s, count in splits.items()}
+    up = "Relative suboptimality"
+    draw_panels(out / "figure3", MNIST, KS, (*PAPER, "ERM"), by_row, "Iterations", up)
+    draw_panels(out / "figure3-runtime", MNIST, KS, COSTED, by_cost, "Estimated runtime", up)

@@ -17,13 +17,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 
-from onepass.paper.algorithms import AVERAGED, make_rule
-from onepass.paper.trajectory import run_weights, trajectory
-from onepass.schedules import InverseSqrt
+from onepass.paper.trajectory import (
+    AVERAGED,
+    WIDER,
+    Checkpoint,
+    make_rule,
+    run_weights,
+    trajectory,
+)
+from onepass.schedules import InverseSqrt, Schedule
+from onepass.subspace import Subspace
 
 EXPONENTS = range(-12, 6)
+SAME_DIRECTIONS = ("MSG", "Warmuth-Kuzmin")  # that small steps give
+SAME_RUN = (*SAME_DIRECTIONS, "Capped MSG", WIDER, "Capped MSG" + AVERAGED)
+RANK_LIMIT = 32  # + 4k directions at most: small steps fill the trace late, at full rank
 REHEARSAL = 2  # the share of the checkpoints that decides on the order: few rows, as they are early
 
 
@@ -39,27 +50,18 @@ class HeldOut:
         """Find the eigenvalues, descending."""
         return cls(moment, np.linalg.eigvalsh(moment)[::-1].astype(np.float64))
 
-    def suboptimality(self, directions: NDArray[np.floating], k: int) -> float:
-        """Return what the best k directions capture more than these orthonormal rows (j, d)."""
+    def suboptimality(self, at: Checkpoint, k: int) -> float:
+        """Return the share of what the best k directions capture that the iterate's miss."""
+        best, directions = self.values[:k].sum(), at.iterate.top(k)
         captured = np.einsum("ij,ij->", directions @ self.moment, directions)
-        return float(self.values[:k].sum() - captured)
+        return float(max(0.0, best - captured) / best)
 
 
 @dataclass(frozen=True)
-class Look:
-    """Directions (j, d) at a checkpoint; cost and seconds so far; whether the rank was cut."""
+class SmallSteps:
+    """What small steps share: the run of S(t), and its trace and largest eigenvalue at the end."""
 
-    directions: NDArray[np.floating]
-    cost: float
-    seconds: float
-    limited: bool
-
-
-@dataclass(frozen=True)
-class Shared:
-    """What the small steps share: looks at S(t), its trace and largest eigenvalue at the end."""
-
-    looks: list[Look]
+    run: list[Checkpoint]
     trace: float
     largest: float
 
@@ -69,91 +71,87 @@ class Shared:
 
 
 @dataclass(frozen=True)
+class Training:
+    """What every algorithm is run on."""
+
+    rows: NDArray[np.float64]  # (T, d)
+    marks: NDArray[np.int64]  # (s,): after how many rows suboptimality is measured
+    validation: HeldOut  # what the step is chosen by
+    small_steps: SmallSteps
+    seed: int  # for where the algorithms start that move a basis
+
+    def run(self, name: str, k: int, schedule: Schedule) -> Iterator[Checkpoint]:
+        """Run an algorithm, one of `onepass.paper.trajectory.RULES` or averaged."""
+        rule = make_rule(name, k, self.rows.shape[1], self.seed)
+        averaging, limit = name.endswith(AVERAGED), RANK_LIMIT + 4 * k
+        return trajectory(
+            rule, self.rows, schedule, self.marks, averaging=averaging, rank_limit=limit
+        )
+
+
+def weighted_pca(
+    rows: NDArray[np.float64], marks: NDArray[np.int64], weights: NDArray[np.float64], count: int
+) -> SmallSteps:
+    """Return the run of S(t) = sum_s w_s x_s x_s', as its `count` leading directions.
+
+    Its rank, for the estimated runtime, is that of rows in general position.
+    """
+    d = rows.shape[1]
+    varying = int((np.abs(rows).max(axis=0) > 0).sum())
+    costs = np.cumsum(np.minimum(np.arange(1, len(rows) + 1), varying).astype(float) ** 2)
+    total, seen, run = np.zeros((d, d)), 0, []
+    for mark in marks:
+        part = rows[seen:mark]
+        total += (part * weights[seen:mark, None]).T @ part
+        seen = int(mark)
+        values, vectors = scipy.linalg.eigh(total, subset_by_index=[d - count, d - 1])
+        leading = Subspace(np.ascontiguousarray(vectors[:, ::-1].T), values[::-1])
+        run.append(Checkpoint(seen, leading, costs[mark - 1], False))
+    return SmallSteps(run, float(np.trace(total)), float(leading.weights[0]))
+
+
+@dataclass(frozen=True)
 class Chosen:
     """The best step of an algorithm and its run.
 
-    Attributes
-    ----------
-    c : float
-        Of steps with the same run, the largest.
-    looks : list of Look
-        One per checkpoint.
-    averages : dict
-        The average suboptimality on validation for every exponent; for a run that was given up,
-        what it had come to by then.
+    The average suboptimality on validation is given for every exponent; for a run that was given
+    up, what it had come to by then.
     """
 
-    c: float
-    looks: list[Look]
+    c: float  # of steps with the same run, the largest
+    run: list[Checkpoint]  # one per mark
     averages: dict[int, float]
 
 
-def choose(
-    name: str,
-    k: int,
-    rows: NDArray[np.float64],
-    marks: NDArray[np.int64],
-    validation: HeldOut,
-    shared: Shared,
-    rank_limit: int,
-    seed: int,
-) -> Chosen:
-    """Run an algorithm, one of `onepass.paper.algorithms` or averaged, with all steps."""
-    weights = run_weights(marks)
+def choose(name: str, k: int, training: Training) -> Chosen:
+    """Run an algorithm with all steps."""
+    validation, shared = training.validation, training.small_steps
+    weights = run_weights(training.marks)
     small = [e for e in EXPONENTS if shared.covers(2.0**e, k)]
-    same = _same(name)
-    tried = [e for e in EXPONENTS if not (same and e in small[:-1])]
+    tried = [e for e in EXPONENTS if not (name in SAME_RUN and e in small[:-1])]
 
-    def run(exponent: int) -> Iterator[Look]:
-        if same == "directions" and exponent in small:
-            return iter(shared.looks)
-        return _run(name, k, rows, 2.0**exponent, marks, rank_limit, seed)
+    def run(exponent: int) -> Iterator[Checkpoint]:
+        if name in SAME_DIRECTIONS and exponent in small:
+            return iter(shared.run)
+        return training.run(name, k, InverseSqrt(2.0**exponent))
 
     def rehearse(exponent: int) -> float:
-        looks = itertools.islice(run(exponent), len(marks) // REHEARSAL)
-        return sum(
-            weight * validation.suboptimality(look.directions[:k], k)
-            for look, weight in zip(looks, weights, strict=False)
-        )
+        first = itertools.islice(run(exponent), len(weights) // REHEARSAL)
+        pairs = zip(first, weights, strict=False)
+        return sum(weight * validation.suboptimality(at, k) for at, weight in pairs)
 
     best, found = np.inf, Chosen(np.nan, [], {})
     averages: dict[int, float] = {}
     for exponent in sorted(tried, key=rehearse):
-        total, looks = 0.0, []
-        for look, weight in zip(run(exponent), weights, strict=True):
-            looks.append(look)
-            total += weight * max(0.0, validation.suboptimality(look.directions[:k], k))
+        total, parts = 0.0, []
+        for at, weight in zip(run(exponent), weights, strict=True):
+            parts.append(at)
+            total += weight * validation.suboptimality(at, k)
             if total > best:
                 break
         averages[exponent] = float(total)
         if total < best:
-            best, found = total, Chosen(2.0**exponent, looks, averages)
-    if same and small:
+            best, found = total, Chosen(2.0**exponent, parts, averages)
+    if name in SAME_RUN and small:
         averages.update(dict.fromkeys(small, averages[small[-1]]))
     return found
-
-
-def _same(name: str) -> str:
-    """Return what small steps have in common for an algorithm: "directions", "runs" or nothing."""
-    if name in ("MSG", "Warmuth-Kuzmin"):
-        return "directions"
-    return "runs" if name.startswith("Capped MSG") else ""
-
-
-def _run(
-    name: str,
-    k: int,
-    rows: NDArray[np.float64],
-    c: float,
-    marks: NDArray[np.int64],
-    rank_limit: int,
-    seed: int,
-) -> Iterator[Look]:
-    """Look at a run with steps c/sqrt(t) at every checkpoint."""
-    averaging = name.endswith(AVERAGED)
-    rule = make_rule(name, k, rows.shape[1], seed)
-    for moment in trajectory(
-        rule, rows, InverseSqrt(c), marks, averaging=averaging, rank_limit=rank_limit
-    ):
-        judged = moment.average if moment.average is not None else moment.iterate
-        yield Look(judged.top(k).copy(), moment.cost, moment.seconds, moment.limited)

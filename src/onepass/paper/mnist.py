@@ -6,16 +6,15 @@ import gzip
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-Scaling = Literal["pixels", "whole"]
+from onepass.paper.readings import PRINTED, WHOLE
 
 FILES = ("train-images-idx3-ubyte", "t10k-images-idx3-ubyte")
 IMAGES_MAGIC = b"\x00\x00\x08\x03"  # unsigned bytes in three dimensions
-CHUNK = 4000
+CHUNK_ROWS = 4000  # images that are scaled together
 
 
 def load_images(folder: str | os.PathLike[str] | None) -> NDArray[np.uint8]:
@@ -62,47 +61,49 @@ def _read_idx(folder: Path, name: str) -> NDArray[np.uint8]:
 
 
 @dataclass(frozen=True)
-class Normalisation:
-    """x = (image - mean) / scale, of mean zero and E|x|^2 = 1.
+class Scaling:
+    """x = (image - mean) / scale, under a reading of the text; constant pixels become zero.
 
-    The paper divides every pixel by its standard deviation ("pixels"). It prints a further factor
-    of d where sqrt(d) gives the unit norm that it wants. "whole" divides all pixels by the same
-    number instead. Pixels that never change are zero.
+    The paper divides pixel j by its standard deviation s_j and by d ("printed"), which gives
+    E|x|^2 = 1/d. Divided by the root of the number of pixels that are not constant ("unit"), rows
+    have E|x|^2 = 1, as the text wants. "whole" divides all pixels by one number, with the same
+    E|x|^2 = 1.
     """
 
     mean: NDArray[np.float64]
     scale: NDArray[np.float64]
 
     @classmethod
-    def of(cls, images: NDArray[np.uint8], scaling: Scaling) -> Normalisation:
+    def of(cls, images: NDArray[np.uint8], reading: str) -> Scaling:
         """Measure mean and scale of images of shape (n, d)."""
         mean, deviation = images.mean(axis=0), images.std(axis=0)
-        live = deviation > 0
-        if scaling == "pixels":
-            scale = np.where(live, deviation * np.sqrt(live.sum()), np.inf)
-        else:
-            scale = np.full(len(mean), np.sqrt((deviation**2).sum()))
-        return cls(mean, scale)
+        varying = deviation > 0
+        if reading == WHOLE.key:
+            return cls(mean, np.full(len(mean), np.sqrt((deviation**2).sum())))
+        factor = len(mean) if reading == PRINTED.key else np.sqrt(varying.sum())
+        return cls(mean, np.where(varying, deviation * factor, np.inf))
 
     def __call__(self, images: NDArray[np.uint8]) -> NDArray[np.float64]:
-        """Return normalised rows."""
+        """Return scaled rows."""
         return (images - self.mean) / self.scale
 
     def second_moment(self, images: NDArray[np.uint8]) -> NDArray[np.float64]:
-        """Return the (d, d) second moment of the normalised rows."""
+        """Return the (d, d) second moment of the scaled rows."""
         total = np.zeros((images.shape[1],) * 2)
-        for start in range(0, len(images), CHUNK):
-            rows = self(images[start : start + CHUNK])
+        for start in range(0, len(images), CHUNK_ROWS):
+            rows = self(images[start : start + CHUNK_ROWS])
             total += rows.T @ rows
         return total / len(images)
 
-    def fourth_moment(self, images: NDArray[np.uint8]) -> float:
-        """Return E|x|^4 of the normalised rows: 1 at least, and more for heavier tails."""
-        total = 0.0
-        for start in range(0, len(images), CHUNK):
-            rows = self(images[start : start + CHUNK])
-            total += float((np.einsum("ij,ij->i", rows, rows) ** 2).sum())
-        return total / len(images)
+    def norm_moments(self, images: NDArray[np.uint8]) -> tuple[float, float]:
+        """Return E|x|^2 and E|x|^4 of the scaled rows."""
+        squares = np.concatenate(
+            [
+                (self(images[start : start + CHUNK_ROWS]) ** 2).sum(axis=1)
+                for start in range(0, len(images), CHUNK_ROWS)
+            ]
+        )
+        return float(squares.mean()), float((squares**2).mean())
 
 
 def split(

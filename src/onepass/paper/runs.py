@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import sys
+import time
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+import onepass
 from onepass.model_file import replacing
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 Arrays = dict[str, NDArray]
 
@@ -24,22 +30,14 @@ Arrays = dict[str, NDArray]
 class Run:
     """A piece of work: a function of settings, and of data that the settings identify.
 
-    Attributes
-    ----------
-    name : str
-        The file it is kept under.
-    function : callable
-        Returns named arrays. It must be importable, as other processes call it.
-    settings : mapping
-        Keyword arguments that JSON can hold. A kept run is used again only if they are the same.
-    data : mapping
-        More keyword arguments, such as arrays.
+    A kept run is used again only if function and settings are the same.
     """
 
-    name: str
-    function: Callable[..., Arrays]
-    settings: Mapping[str, Any]
-    data: Mapping[str, Any] = field(default_factory=dict)
+    name: str  # of the file it is kept in
+    function: Callable[..., Arrays]  # importable, as other processes call it
+    settings: Mapping[str, Any]  # keyword arguments that JSON can hold
+    data: Mapping[str, Any] = field(default_factory=dict)  # more of them, such as arrays
+    expected_seconds: float = 1.0  # roughly, for the time left
 
     def stamp(self) -> str:
         """Return what identifies the run: the function and its settings."""
@@ -47,37 +45,52 @@ class Run:
         return json.dumps([function, self.settings], sort_keys=True)
 
 
-def complete(runs: Sequence[Run], folder: Path, jobs: int, what: str) -> list[Arrays]:
-    """Return the results of all runs; those that are kept in the folder are read.
+def complete(runs: Sequence[Run], folder: Path, jobs: int) -> dict[str, Arrays]:
+    """Return the results of all runs by name; those that are kept in the folder are read.
 
-    Parameters
-    ----------
-    runs : sequence of Run
-        With different names.
-    folder : Path
-        Each result is written there as soon as it is there, whole or not at all.
-    jobs : int
-        The number of processes.
-    what : str
-        What the progress bar says.
+    Others are done by as many processes as there are jobs, and kept as soon as they are done, whole
+    or not at all. With each result come `cpu_seconds` and the `version` of onepass that did it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    results = {run.name: kept(run, folder) for run in runs}
-    missing = [run for run in runs if results[run.name] is None]
+    results = {run.name: arrays for run in runs if (arrays := kept(run, folder)) is not None}
+    missing = [run for run in runs if run.name not in results]
     if missing:
         from joblib import Parallel, delayed
 
-        with progress(what, len(runs), len(runs) - len(missing)) as advance:
+        expected = {run.name: run.expected_seconds for run in runs}
+        with progress_bar() as bar:
+            task = bar.add_task("onepass paper", total=sum(expected.values()))
+            bar.advance(task, sum(expected[name] for name in results))  # starts the clock, too
             work = Parallel(n_jobs=min(jobs, len(missing)), return_as="generator_unordered")
             for name, arrays in work(delayed(execute)(run, folder) for run in missing):
                 results[name] = arrays
-                advance()
-    return [arrays for run in runs if (arrays := results[run.name]) is not None]
+                bar.advance(task, expected[name])
+    return results
+
+
+def progress_bar() -> Progress:
+    """Return a bar with the time left, on standard error if that is a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeRemainingColumn
+
+    return Progress(
+        "{task.description}",
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+        "left",
+        console=Console(stderr=True),
+        disable=not sys.stderr.isatty(),
+        speed_estimate_period=math.inf,  # runs take minutes: remember them all
+    )
 
 
 def execute(run: Run, folder: Path) -> tuple[str, Arrays]:
     """Do a run and keep its result."""
+    start = time.process_time()
     arrays = run.function(**run.settings, **run.data)
+    arrays["cpu_seconds"] = np.array(time.process_time() - start)
+    arrays["version"] = np.array(onepass.__version__)
     with replacing(folder / f"{run.name}.npz") as file:
         members: dict[str, Any] = {"stamp": np.array(run.stamp()), **arrays}
         np.savez_compressed(file, **members)
@@ -100,28 +113,3 @@ def seed_of(*parts: Any) -> int:
     """Return a seed that depends on all of the parts and on nothing else."""
     digest = hashlib.sha256(json.dumps(parts).encode()).digest()
     return int.from_bytes(digest[:4], "big")
-
-
-class progress:  # noqa: N801 - reads as a phrase after `with`
-    """A progress bar on standard error, if a terminal; gives the function that advances it."""
-
-    def __init__(self, what: str, total: int, done: int) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-        self._bar = Progress(
-            "{task.description}",
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            disable=not sys.stderr.isatty(),
-        )
-        self._task = self._bar.add_task(what, total=total, completed=done)
-
-    def __enter__(self) -> Callable[[], None]:
-        self._bar.start()
-        return lambda: self._bar.advance(self._task)
-
-    def __exit__(self, *error: object) -> None:
-        self._bar.stop()

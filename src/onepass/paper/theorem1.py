@@ -1,132 +1,117 @@
-"""Theorem 1: the regret of MSG against its bound, for two choices of the step.
+"""Theorem 1: the excess of MSG's averaged iterate against sqrt(k/T).
 
-With eta = sqrt(k/T) and rows of at most unit norm the proof of the theorem gives, on every
-sequence, a regret of at most sqrt(kT): an excess of sqrt(k/T) for the average of the iterates. The
-theorem prints half of it. With AdaGrad-norm steps the bound is 2 sqrt(kT), for all T at once.
+The proof adds two terms of sqrt(k/T)/2 and so gives an expected excess of at most sqrt(k/T); the
+theorem prints half of it. Everything here is as in the theorem: tr M = k, the constant step
+sqrt(k/T), M(0) = 0, and the average of M(1) .. M(T). Rounding changes no expectation.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.paper.algorithms import make_rule
-from onepass.paper.runs import Arrays, Run, complete, seed_of
-from onepass.paper.tables import write_csv
+from onepass import _core
+from onepass.learning.rules import MSG
+from onepass.paper.claims import expectation
+from onepass.paper.part import Part, Scope
+from onepass.paper.readings import FLAT, STEEP, orthogonal
+from onepass.paper.runs import Arrays, Run, seed_of
 from onepass.report import style
-from onepass.schedules import AdaGradNorm, Constant, Schedule
-from onepass.sources.synthetic import Orthogonal
 
-K, D = 4, 32
-BOUNDS = {"sqrt(k/T)": 1.0, "AdaGrad-norm": 2.0}  # in units of sqrt(kT)
-
-
-def played(rows: NDArray[np.float64], k: int, schedule: Schedule) -> NDArray[np.float64]:
-    """Return x_t' M(t) x_t, shape (T,), for M(t) held before unit row t; rows of shape (T, d)."""
-    d = rows.shape[1]
-    rule = make_rule("MSG", k, d)
-    number = np.arange(1.0, len(rows) + 1)
-    steps = schedule.steps(number, np.sqrt(number), rule.diameter())
-    state, nothing = rule.start(np.dtype(float)), np.empty((0, 0))
-    gains = np.empty(len(rows))
-    for t, row in enumerate(rows):
-        gains[t] = (state.basis @ row) ** 2 @ state.weights
-        state = rule.rows(state, rows[t : t + 1], d, steps[t : t + 1], nothing)[0]
-    return gains
+EXHIBIT, EXHIBIT_T = "exhibit", 36
+EXHIBIT_HORIZONS = (4, 9, 16, 25, 36, 64, 100, 400, 1600)
+SOURCES = {  # k, and what is drawn
+    EXHIBIT: (1, "the exhibit, $d=50$, $k=1$"),
+    STEEP.key: (4, r"$p_i \propto \tau^{-i}$, $d=32$, $k=4$"),
+    FLAT.key: (4, r"$p_i \propto \tau^{-i/2}$, $d=32$, $k=4$"),
+}
+NAMES = {EXHIBIT: EXHIBIT, STEEP.key: STEEP.name, FLAT.key: FLAT.name}
+AS_STATED = "tr M = k, M(1) .. M(T) averaged"  # the reading
+ROW_SECONDS = 2e-5
 
 
-def regret(rows: NDArray[np.float64], k: int, gains: NDArray[np.float64]) -> float:
-    """Return what the best k directions for these rows gain more than was gained."""
-    best = np.linalg.eigvalsh(rows.T @ rows)[-k:].sum()
-    return float(best - gains.sum())
+def probabilities(source: str) -> NDArray[np.float64]:
+    """Return how often each axis is drawn, shape (d,), descending."""
+    if source == EXHIBIT:
+        return np.concatenate([[0.6, 0.4], np.zeros(48)])
+    return orthogonal(source).probabilities
 
 
-def regrets(seed: int, horizons: list[int], sequences: int) -> Arrays:
-    """Return the regret on the orthogonal distribution in units of sqrt(kT), (sequences, T's)."""
-    found = {name: np.empty((sequences, len(horizons))) for name in BOUNDS}
-    for i in range(sequences):
-        rows = Orthogonal(D).sample(horizons[-1], np.random.default_rng([seed, i]))
-        anytime = played(rows, K, AdaGradNorm())
-        for j, T in enumerate(horizons):
-            fixed = played(rows[:T], K, Constant(np.sqrt(K / T)))
-            for name, gains in (("sqrt(k/T)", fixed), ("AdaGrad-norm", anytime[:T])):
-                found[name][i, j] = regret(rows[:T], K, gains) / np.sqrt(K * T)
-    return {**found, "horizons": np.array(horizons)}
+def excess(rows: NDArray[np.float64], k: int, p: NDArray[np.float64]) -> float:
+    """Return E x'(M* - M)x for the average M of M(1) .. M(T), in units of sqrt(k/T).
 
-
-def printed(seed: int, horizons: list[int], sequences: int) -> Arrays:
-    """Return the mean excess in units of sqrt(k/T) for k = 1 and rows e_1 or e_2.
-
-    e_1 comes with probability p. `excess` (p's, T's) is the excess E x'(M* - M)x of the average
-    of the iterates held before each row, the average that the proof is about.
+    `rows` has shape (T + 1, d), and the population has the second moment diag(p). The core sums
+    the iterates held before each row; M(0) = 0 adds nothing, and the last row changes nothing.
     """
-    shares = np.array([1.0, 0.98, 0.9, 0.75, 0.6])
-    excess = np.empty((len(shares), len(horizons)))
-    for a, p in enumerate(shares):
-        for b, T in enumerate(horizons):
-            rng = np.random.default_rng([seed, a, b])
-            captured = 0.0
-            for _ in range(sequences):
-                rows = np.eye(2)[(rng.random(T) >= p).astype(int)]
-                captured += _mean_captured(rows, np.array([p, 1 - p]))
-            excess[a, b] = (p - captured / sequences) * np.sqrt(T)
-    return {"shares": shares, "horizons": np.array(horizons), "excess": excess}
+    T, d = len(rows) - 1, rows.shape[1]
+    rule = MSG(k, d, max_rank=d, exact_trace=True)
+    steps = np.full(T + 1, np.sqrt(k / T))
+    done = _core.advance(rule.native, np.zeros((0, d)), np.zeros(0), 0.0, rows, steps, sums=True)
+    diagonal = (np.asarray(done.sums) ** 2).sum(axis=0) + done.rests
+    return float(p[:k].sum() - diagonal @ p / T) / np.sqrt(k / T)
 
 
-def _mean_captured(rows: NDArray[np.float64], p: NDArray[np.float64]) -> float:
-    """Return tr(diag(p) M) of the average M of the iterates with eta = sqrt(1/T), k = 1."""
-    T = len(rows)
-    total = np.zeros((2, 2))
-    rule = make_rule("MSG", 1, 2)
-    rule.rows(rule.start(np.dtype(float)), rows, 2, np.full(T, np.sqrt(1 / T)), total)
-    return float(total.diagonal() @ p) / T
+def excesses(seed: int, source: str, horizons: list[int], sequences: int) -> Arrays:
+    """Return the excess on independent sequences, shape (sequences, number of horizons)."""
+    k, p = SOURCES[source][0], probabilities(source)
+    found = np.empty((sequences, len(horizons)))
+    for i in range(sequences):
+        for j, T in enumerate(horizons):
+            rng = np.random.default_rng([seed, i, j])
+            found[i, j] = excess(np.eye(len(p))[rng.choice(len(p), size=T + 1, p=p)], k, p)
+    return {"excess": found, "horizons": np.array(horizons)}
 
 
-def run_all(
-    out: Path, horizons: list[int], sequences: int, jobs: int, seed: int
-) -> dict[str, Arrays]:
-    """Run both experiments."""
-    runs = [
-        Run(
-            "theorem1-regret",
-            regrets,
-            {"seed": seed_of(seed, "regret"), "horizons": horizons, "sequences": sequences},
-        ),
-        Run(
-            "theorem1-printed",
-            printed,
-            {"seed": seed_of(seed, "printed"), "horizons": [16, 100, 400], "sequences": 200},
-        ),
-    ]
-    results = complete(runs, out / "runs", jobs, "Theorem 1")
-    return {"regret": results[0], "printed": results[1]}
+def make_runs(scope: Scope) -> list[Run]:
+    """Return a run per source."""
+    runs = []
+    for source in SOURCES:
+        horizons, sequences = list(scope.horizons), scope.excess_sequences
+        if source == EXHIBIT:
+            horizons, sequences = list(EXHIBIT_HORIZONS), scope.exhibit_sequences
+        settings = {
+            "seed": seed_of(scope.seed, "theorem 1", source),
+            "source": source,
+            "horizons": horizons,
+            "sequences": sequences,
+        }
+        seconds = sequences * sum(horizons) * ROW_SECONDS
+        runs.append(Run(f"theorem1-{source}", excesses, settings, expected_seconds=seconds))
+    return runs
 
 
-def draw(results: dict[str, Arrays], out: Path) -> None:
-    """Write the picture and its numbers."""
-    run = results["regret"]
-    horizons = run["horizons"]
-    with style.figure(1, 1, 6.5, 4.2) as (drawing, axes):
+def report(results: Mapping[str, Arrays], scope: Scope, out: Path) -> Part:
+    """Draw the excess, and measure that of the exhibit and the worst elsewhere."""
+    runs = {source: results[f"theorem1-{source}"] for source in SOURCES}
+    draw(runs, out)
+    found = []
+    for source, run in runs.items():
+        horizons, worst = list(run["horizons"]), int(run["excess"].mean(axis=0).argmax())
+        at = horizons.index(EXHIBIT_T) if source == EXHIBIT else worst
+        found.append(expectation(run["excess"][:, at], f"{NAMES[source]}, T={horizons[at]}"))
+    facts = {"exhibit_count": scope.exhibit_sequences, "count": scope.excess_sequences}
+    return Part("theorem1", {AS_STATED: {"bound": found, "proof's bound": found}}, facts)
+
+
+def draw(runs: Mapping[str, Arrays], out: Path) -> None:
+    """Draw the mean excess for each horizon, and both bounds."""
+    colors = (style.RED, style.BLUE, style.GREEN)
+    with style.figure(1, 1, 9, 5.5) as (drawing, axes):
         axis = axes[0, 0]
-        for (name, bound), color in zip(BOUNDS.items(), (style.BLUE, style.ORANGE), strict=True):
-            scale = np.sqrt(K * horizons)
-            axis.plot(horizons, bound * scale, color=color, linestyle="--", label=f"bound, {name}")
-            mean = run[name].mean(axis=0) * scale
-            axis.plot(horizons, mean, color=color, marker="o", label=f"measured, {name}")
-        axis.set(xlabel="Iterations $T$", ylabel="Regret")
+        for (source, (_, label)), color in zip(SOURCES.items(), colors, strict=True):
+            points = [expectation(values) for values in runs[source]["excess"].T]
+            means, errors = zip(*((p.value, p.high - p.value) for p in points), strict=True)
+            marker = {"marker": "o", "markersize": 4, "capsize": 3}
+            axis.errorbar(
+                runs[source]["horizons"], means, errors, label=label, color=color, **marker
+            )
+        for bound, dash, label in ((0.5, "--", "as printed"), (1.0, ":", "of the proof")):
+            name = f"the bound, {label}"
+            axis.axhline(bound, color=style.BLACK, linestyle=dash, label=name)
+        axis.set(xlabel="Iterations $T$", ylabel=r"Excess / $\sqrt{k/T}$", ylim=(0, 1.08))
         style.logarithmic(axis, "x")
-        style.logarithmic(axis, "y")
-        style.legend_below(drawing, axes, 2)
+        style.legend_below(drawing, axes, 3)
         style.save(drawing, out / "theorem1")
-    write_csv(
-        out / "theorem1.csv",
-        ["step", "sequence", "T", "regret_over_sqrt_kT", "bound"],
-        (
-            [name, i, int(T), float(value), bound]
-            for name, bound in BOUNDS.items()
-            for i, row in enumerate(run[name])
-            for T, value in zip(horizons, row, strict=True)
-        ),
-    )

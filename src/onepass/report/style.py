@@ -18,6 +18,7 @@ BLACK, ORANGE, SKY, GREEN, BLUE, RED, PINK, GREY = (
 LINES: dict[str, dict[str, Any]] = {
     "MSG": {"color": BLUE, "linestyle": "-"},
     "Capped MSG": {"color": RED, "linestyle": "-"},
+    "Capped MSG, K=2k+2": {"color": SKY, "linestyle": "-"},
     "Incremental": {"color": GREEN, "linestyle": "--"},
     "Warmuth-Kuzmin": {"color": ORANGE, "linestyle": "-."},
     "Grassmannian SGD": {"color": PINK, "linestyle": "-"},

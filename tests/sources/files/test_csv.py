@@ -317,3 +317,22 @@ def test_errors_on_standard_input_name_the_block(monkeypatch):
     monkeypatch.setattr(sys, "stdin", Stdin(b"a,b\n" + b"1,2\n" * 1000 + b"3,x\n"))
     with pytest.raises(SourceError, match=r"standard input, row \d+: cannot be read on: .*'x'"):
         list(open_source("-"))
+
+
+@pytest.mark.parametrize("line_break", ["\n", "\r\n", "\r"])
+def test_long_files_go_on_with_any_line_break(tmp_path, line_break):
+    path = tmp_path / "a.csv"
+    lines = ["a,b", *(f"{i},0.5" for i in range(200_000))]
+    path.write_bytes(line_break.join(lines).encode())
+    rest = [block for _, block in open_source(path).blocks((0, 131_072))]
+    np.testing.assert_array_equal(np.vstack(rest)[:, 0], np.arange(131_072, 200_000))
+
+
+def test_stray_quotation_marks_make_up_no_rows(tmp_path):
+    path = tmp_path / "a.csv"
+    # An odd number of marks, and line breaks between others.
+    words = ['"1\n2,3"', '5" pipe']
+    lines = ["a,b", *(f"{i},{words[i == 10]}" for i in range(200_000))]
+    path.write_text("\n".join(lines))
+    found = np.vstack(list(open_source(path, skip_non_numeric=True)))
+    np.testing.assert_array_equal(found[:, 0], np.arange(200_000))

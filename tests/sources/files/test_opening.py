@@ -84,7 +84,7 @@ def test_other_columns_are_refused(tmp_path):
         open_source([tmp_path / "1.csv", tmp_path / "2.csv"])
     with pytest.raises(SourceError, match=r"3\.csv: .*has also 'z'"):
         open_source([tmp_path / "1.csv", tmp_path / "3.csv"])
-    with pytest.raises(SourceError, match=r"2\.csv, column 'y': there is no such column"):
+    with pytest.raises(SourceError, match=r"2\.csv: compared with .*1\.csv, it is missing 'y'"):
         open_source([tmp_path / "1.csv", tmp_path / "2.csv"], columns=["y"])
     assert rows(open_source(str(tmp_path / "*.csv"), columns=["x"])) == [[1], [1], [1]]
 

@@ -67,6 +67,18 @@ def test_fingerprints(memory):
     assert fingerprint("memory://a.csv")["ends"] != before["ends"]
 
 
+def test_fingerprints_of_folders(tmp_path, memory):
+    (tmp_path / "a.zarr").mkdir()
+    assert fingerprint(str(tmp_path / "a.zarr"))["size"] == 0
+    (tmp_path / "a.zarr" / "zarr.json").write_text("{}")
+    before = fingerprint(str(tmp_path / "a.zarr"))
+    assert before["size"] == 2
+    (tmp_path / "a.zarr" / "c").write_text("")
+    assert fingerprint(str(tmp_path / "a.zarr"))["ends"] != before["ends"]
+    memory.pipe("/a.zarr/zarr.json", b"{}")
+    assert fingerprint("memory://a.zarr")["size"] == 2
+
+
 class Server(http.server.SimpleHTTPRequestHandler):
     """Serves parts of files, too, if `ranges` is set."""
 

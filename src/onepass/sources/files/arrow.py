@@ -17,17 +17,6 @@ from onepass.sources.files.table import Columns, Table
 _FILE_MAGIC = b"ARROW1"
 
 
-def library(what: str) -> Any:
-    """Return pyarrow."""
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise ImportError(
-            f"reading {what} files needs pyarrow: pip install 'onepass[files]'"
-        ) from error
-    return pyarrow
-
-
 class ColumnTable(Table):
     """A file whose columns have names and Arrow types, as parquet and arrow files have."""
 
@@ -87,12 +76,8 @@ def _is_number(kind: Any) -> bool:
     """Return whether an Arrow type is one of numbers."""
     from pyarrow import types
 
-    return (
-        types.is_integer(kind)
-        or types.is_floating(kind)
-        or types.is_boolean(kind)
-        or types.is_decimal(kind)
-    )
+    checks = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    return any(check(kind) for check in checks)
 
 
 def _pandas_index(metadata: dict[bytes, bytes]) -> list[str]:
@@ -108,7 +93,6 @@ class ArrowTable(ColumnTable):
     """An Arrow file or stream, read record batch by record batch."""
 
     def __init__(self, path: str) -> None:
-        library("arrow")
         with open_file(path) as file:
             start = file.read(len(_FILE_MAGIC))
         if start.startswith(b"FEA1"):

@@ -24,27 +24,21 @@ def choose(
     columns, and those of pandas' index are left out unless they are to be kept.
     """
     first = tables[0]
-    if wanted is None:
-        left_out = set() if keep_index else set(first.index)
-        left_out |= first.not_numeric.keys() if skip_non_numeric else set()
-        chosen: list[int] | None = None
-        if left_out:
-            chosen = [j for j in range(first.width) if j not in left_out]
-    else:
+    left_out = set() if keep_index else set(first.index)
+    left_out |= first.not_numeric.keys() if skip_non_numeric else set()
+    chosen: list[int] | None = None
+    if wanted is not None:
         places = _places(first)
         chosen = [_find(first, places, column) for column in wanted]
         if len(set(chosen)) < len(chosen):
             raise SourceError(f"a column is chosen twice: {', '.join(map(str, wanted))}")
+    elif left_out:
+        chosen = [j for j in range(first.width) if j not in left_out]
     if chosen == []:
         raise SourceError.at("no column is chosen, or none is numeric", file=first.path)
-    _check_names(first, chosen)
-    found: list[list[int] | None] = [chosen]
-    for table in tables[1:]:
-        if wanted is None:
-            _check_same(first, table)
-        found.append(_matching(first, chosen, table))
+    found = [_matching(first, chosen, table, exact=wanted is None) for table in tables]
     for table, columns in zip(tables, found, strict=True):
-        _check_numeric(table, columns)
+        _check(table, columns)
     return [None if columns is None else np.array(columns, dtype=np.intp) for columns in found]
 
 
@@ -77,67 +71,46 @@ def _find(table: Table, places: dict[str, int], column: str | int) -> int:
     raise SourceError.at(message, file=table.path, column=int(column) if is_number else column)
 
 
-def _matching(first: Table, chosen: list[int] | None, table: Table) -> list[int] | None:
-    """Return the columns of another file that are those of the first one."""
+def _matching(
+    first: Table, chosen: list[int] | None, table: Table, *, exact: bool
+) -> list[int] | None:
+    """Return the columns of a file that are those of the first one; `exact` allows no others."""
     if first.names == table.names and first.width == table.width:
         return chosen
     places = _places(table)
     indices = range(first.width) if chosen is None else chosen
     if first.names is None:
+        if exact and first.width != table.width:
+            message = f"there are {table.width} columns, and {first.width} in {first.path}"
+            raise SourceError.at(message, file=table.path)
         return [_find(table, places, j) for j in indices]
     if table.names is None:
         message = f"its columns have no names, and those of {first.path} have"
         raise SourceError.at(message, file=table.path)
     names = [first.names[j] for j in indices]
     missing = [name for name in names if name not in places]
-    if missing:
-        message = f"there is no such column; there are {listed(table.names)}"
-        raise SourceError.at(message, file=table.path, column=missing[0])
+    extra = set(table.names) - set(first.names) - {table.names[j] for j in table.index}
+    if missing or (exact and extra):
+        differences = [f"is missing {listed(missing)}"] * bool(missing)
+        differences += [f"has also {listed(sorted(extra))}"] * (exact and bool(extra))
+        message = f"compared with {first.path}, it {' and '.join(differences)}"
+        raise SourceError.at(message, file=table.path)
     return [_find(table, places, name) for name in names]
 
 
-def _check_names(table: Table, columns: list[int] | None) -> None:
-    """Refuse two chosen columns of one name."""
-    if table.names is None:
-        return
-    names = table.names if columns is None else [table.names[j] for j in columns]
-    name, count = Counter(names).most_common(1)[0]
-    if count > 1:
-        message = "there are two columns of this name"
-        raise SourceError.at(message, file=table.path, column=name)
-
-
-def _check_same(first: Table, table: Table) -> None:
-    """Refuse a file that has other columns than the first one, indices of pandas aside."""
-    if first.names is None or table.names is None:
-        if first.width != table.width:
-            raise SourceError.at(
-                f"there are {table.width} columns, and {first.width} in {first.path}",
-                file=table.path,
-            )
-        return
-    ours, theirs = (
-        {name for j, name in enumerate(each.names or ()) if j not in each.index}
-        for each in (first, table)
-    )
-    if ours != theirs:
-        differences = [f"is missing {listed(sorted(ours - theirs))}"] * bool(ours - theirs)
-        differences += [f"has also {listed(sorted(theirs - ours))}"] * bool(theirs - ours)
-        raise SourceError.at(
-            f"compared with {first.path}, it {' and '.join(differences)}", file=table.path
-        )
-
-
-def _check_numeric(table: Table, columns: list[int] | None) -> None:
-    """Refuse columns that are not numbers, by name."""
-    bad = list(table.not_numeric)
-    if columns is not None:
-        bad = [j for j in columns if j in table.not_numeric]
-    if not bad:
-        return
-    message = f"contains {table.not_numeric[bad[0]]}"
-    if len(bad) > 1:
-        message += f"; the same is true of {listed([table.column(j) for j in bad[1:]])}"
-    message += "; choose columns (columns=, --columns), or leave such columns out "
-    message += "(skip_non_numeric=True, --skip-non-numeric)"
-    raise SourceError.at(message, file=table.path, column=table.column(bad[0]))
+def _check(table: Table, columns: list[int] | None) -> None:
+    """Refuse two columns of one name, and columns that are not numbers."""
+    if table.names is not None:
+        names = table.names if columns is None else [table.names[j] for j in columns]
+        name, count = Counter(names).most_common(1)[0]
+        if count > 1:
+            message = "there are two columns of this name"
+            raise SourceError.at(message, file=table.path, column=name)
+    bad = [j for j in table.not_numeric if columns is None or j in set(columns)]
+    if bad:
+        message = f"contains {table.not_numeric[bad[0]]}"
+        if len(bad) > 1:
+            message += f"; the same is true of {listed([table.column(j) for j in bad[1:]])}"
+        message += "; choose columns (columns=, --columns), or leave such columns out "
+        message += "(skip_non_numeric=True, --skip-non-numeric)"
+        raise SourceError.at(message, file=table.path, column=table.column(bad[0]))

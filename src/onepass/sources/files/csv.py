@@ -21,7 +21,6 @@ from typing import Any, Literal
 import numpy as np
 
 from onepass.sources.base import SourceError
-from onepass.sources.files.arrow import library
 from onepass.sources.files.storage import StandardInput, open_content
 from onepass.sources.files.table import Columns, Table
 
@@ -58,7 +57,6 @@ class CsvTable(Table):
     """
 
     def __init__(self, path: str, header: bool | Literal["auto"], delimiter: str | None) -> None:
-        library("csv")
         self.one_use = path == "-"
         self.path = "standard input" if self.one_use else path
         self._input = StandardInput() if self.one_use else None
@@ -318,15 +316,16 @@ def _rows(text: str, delimiter: str, whole: bool) -> tuple[list[list[str]], int]
 
 def _sniff(text: str, whole: bool, expected: str) -> str:
     """Return the delimiter that makes most rows as long as the first, and most values numbers."""
-    best, best_score = expected, 0.0
+    best, best_score = expected, (0.0, False)
     for delimiter in (expected, *_DELIMITERS.replace(expected, "")):
         rows, _ = _rows(text, delimiter, whole)
         if rows:
+            cut = len(rows[0]) > 1
             # Without a delimiter 1,5 may as well be two numbers.
-            value = _value if len(rows[0]) > 1 else number
+            value = _value if cut else number
             cells = [value(cell) is not None for row in rows[1:] or rows for cell in row]
             alike = [len(row) == len(rows[0]) for row in rows]
-            score = sum(cells) / len(cells) * sum(alike) / len(alike)
+            score = (sum(cells) / len(cells) * sum(alike) / len(alike), cut)
             if score > best_score:
                 best, best_score = delimiter, score
     return best

@@ -13,10 +13,7 @@ from onepass.sources.files.table import choose_array
 
 
 class Hdf5Table(ArrayTable):
-    """A two-dimensional data set of an HDF5 file; ``"file.h5::group/name"`` chooses one.
-
-    Numbers that HDF5 would take from other files are refused.
-    """
+    """A two-dimensional data set of an HDF5 file; ``"file.h5::group/name"`` chooses one."""
 
     def __init__(self, path: str) -> None:
         file, name = split(path)
@@ -32,9 +29,8 @@ class Hdf5Table(ArrayTable):
             self._name = choose_array(file, name, shapes)
             data = root[self._name]
             if data.external or data.is_virtual:
-                raise SourceError.at(
-                    "its numbers lie in other files, which are not read", file=file
-                )
+                message = "its numbers lie in other files, which are not read"
+                raise SourceError.at(message, file=file)
             super().__init__(path, data.shape, data.dtype, data.chunks or (1, 1))
 
     @contextmanager
@@ -47,10 +43,8 @@ class Hdf5Table(ArrayTable):
 
 @contextmanager
 def _opened(path: str) -> Iterator[Any]:
-    """Open a file with h5py."""
-    try:
-        import h5py
-    except ImportError as error:
-        raise ImportError("reading HDF5 files needs h5py: pip install 'onepass[files]'") from error
+    """Open a file."""
+    import h5py
+
     with open_file(path) as file, h5py.File(file, "r") as root:
         yield root

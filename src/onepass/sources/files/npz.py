@@ -83,17 +83,13 @@ class NpzTable(ArrayTable):
         """Open the file."""
         with _archive(split(self.path)[0]) as archive:
             member = _Member(archive, f"{self._name}.npy")
-            width, n_rows = member.shape[1], member.shape[0]
-            whole = np.empty((0, 0), dtype=self.dtype)
             if self._fortran:
-                whole = member.between(0, width * n_rows).reshape(width, n_rows).T
-
-            def fetch(begin: int, end: int) -> NDArray[Any]:
-                if self._fortran:
-                    return whole[begin:end]
-                return member.between(begin * width, end * width).reshape(-1, width)
-
-            yield fetch
+                whole = member.between(0, self.width * (self.n_rows or 0)).reshape(self.width, -1)
+                yield lambda begin, end: whole[:, begin:end].T
+            else:
+                yield lambda begin, end: member.between(
+                    begin * self.width, end * self.width
+                ).reshape(-1, self.width)
 
 
 class SparseNpzTable(Table):
@@ -105,9 +101,7 @@ class SparseNpzTable(Table):
             form = members["format"].between(0, 1).item()
             if form not in (b"csr", "csr"):
                 raise SourceError.at(f"a sparse matrix of format {form!r}, not csr", file=path)
-        shape, indptr, indices, data = (
-            members[name] for name in ("shape", "indptr", "indices", "data")
-        )
+        data, indices, indptr, shape = (members[name] for name in _SPARSE)
         if shape.shape != (2,) or shape.dtype.kind not in "iu":
             raise SourceError.at("its shape is not that of a matrix", file=path)
         self.n_rows, self.width = (int(number) for number in shape.between(0, 2))
@@ -132,9 +126,7 @@ class SparseNpzTable(Table):
         """Yield the rows from number `start` on, as CSR."""
         assert self.n_rows is not None
         with _archive(self.path) as archive:
-            indptr, indices, data = (
-                _Member(archive, f"{name}.npy") for name in ("indptr", "indices", "data")
-            )
+            data, indices, indptr = (_Member(archive, f"{name}.npy") for name in _SPARSE[:3])
             for begin in range(start, self.n_rows, _BLOCK_ROWS):
                 end = min(begin + _BLOCK_ROWS, self.n_rows)
                 bounds = indptr.between(begin, end + 1).astype(np.int64)

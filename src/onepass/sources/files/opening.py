@@ -17,20 +17,20 @@ from onepass.sources.files.table import Table
 from onepass.warning import OnepassWarning
 
 _TEXT = (".csv", ".tsv", ".txt")  # told apart by their content
-# Suffix -> module and class; a module is imported only when a file needs it.
+# Suffix -> module, class, and the package that it needs; both are imported for a file only.
 _FORMATS = {
-    ".npy": ("npy", "NpyTable"),
-    ".npz": ("npz", "open_npz"),
-    ".csv": ("csv", "CsvTable"),
-    ".tsv": ("csv", "CsvTable"),
-    ".txt": ("csv", "CsvTable"),
-    ".svmlight": ("svmlight", "SvmlightTable"),
-    ".parquet": ("parquet", "ParquetTable"),
-    ".arrow": ("arrow", "ArrowTable"),
-    ".feather": ("arrow", "ArrowTable"),
-    ".h5": ("hdf5", "Hdf5Table"),
-    ".hdf5": ("hdf5", "Hdf5Table"),
-    ".zarr": ("zarr", "ZarrTable"),
+    ".npy": ("npy", "NpyTable", "numpy"),
+    ".npz": ("npz", "open_npz", "numpy"),
+    ".csv": ("csv", "CsvTable", "pyarrow"),
+    ".tsv": ("csv", "CsvTable", "pyarrow"),
+    ".txt": ("csv", "CsvTable", "pyarrow"),
+    ".svmlight": ("svmlight", "SvmlightTable", "scipy"),
+    ".parquet": ("parquet", "ParquetTable", "pyarrow"),
+    ".arrow": ("arrow", "ArrowTable", "pyarrow"),
+    ".feather": ("arrow", "ArrowTable", "pyarrow"),
+    ".h5": ("hdf5", "Hdf5Table", "h5py"),
+    ".hdf5": ("hdf5", "Hdf5Table", "h5py"),
+    ".zarr": ("zarr", "ZarrTable", "zarr"),
 }
 
 
@@ -185,15 +185,17 @@ def _open(path: str, header: bool | Literal["auto"], delimiter: str | None) -> T
     if suffix is None:
         known = ", ".join(_FORMATS)
         raise SourceError.at(f"the format is unknown; known are {known}", file=path)
-    file = split(path)[0]
-    module, name = _FORMATS[suffix]
-    options = (header, delimiter) if suffix in _TEXT else ()
+    module, kind, package = _FORMATS[suffix]
+    try:
+        importlib.import_module(package)
+    except ImportError as error:
+        message = f"reading {suffix} files needs {package}: pip install 'onepass[files]'"
+        raise ImportError(message) from error
+    make = getattr(importlib.import_module(f"onepass.sources.files.{module}"), kind)
     try:
         if path != "-":
-            _check_file(file)
-        return getattr(importlib.import_module(f"onepass.sources.files.{module}"), name)(
-            path, *options
-        )
+            _check_file(split(path)[0])
+        return make(path, header, delimiter) if suffix in _TEXT else make(path)
     except (SourceError, ImportError):
         raise
     except Exception as error:  # the libraries that read formats raise anything

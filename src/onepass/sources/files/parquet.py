@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.sources.files.arrow import ColumnTable, blocks, library
+from onepass.sources.files.arrow import ColumnTable, blocks
 from onepass.sources.files.storage import is_remote, open_file
 from onepass.sources.files.table import Columns
 
@@ -20,7 +20,6 @@ class ParquetTable(ColumnTable):
     """A parquet file, of which pyarrow holds a page or two of each column at a time."""
 
     def __init__(self, path: str) -> None:
-        library("parquet")
         with _opened(path) as file:
             super().__init__(path, file.schema_arrow, file.metadata.num_rows)
 

@@ -117,37 +117,40 @@ def matching(pattern: str) -> list[str]:
 def fingerprint(path: str) -> dict[str, Any]:
     """Return what tells whether a file is the same: path, size, time, and a hash of both ends.
 
-    Of a folder the size is that of all files in it, the time that of the latest, and the hash that
-    of all names, sizes and times.
+    Of a folder it is the sizes, the latest time, and a hash of the names of all files in it.
     """
     path = split(path)[0]
     if is_remote(path):
         system, name = remote(path)
-        found = system.info(name)
+        infos: Any = [system.info(name)]
+        is_folder = infos[0]["type"] == "directory"
+        if is_folder:
+            infos = system.find(name, detail=True).values()
         times = ("mtime", "LastModified", "last_modified", "updated", "created", "ETag")
-        modified = next((str(found[key]) for key in times if found.get(key)), "")
-        return _described(path, found.get("size"), modified, _ends(path, found.get("size")))
-    path = os.path.abspath(path)
-    if not os.path.isdir(path):
-        stat = os.stat(path)
-        return _described(path, stat.st_size, stat.st_mtime_ns, _ends(path, stat.st_size))
-    files = sorted(os.path.join(at, name) for at, _, names in os.walk(path) for name in names)
-    stats = [(file, (stat := os.stat(file)).st_size, stat.st_mtime_ns) for file in files]
-    listed = hashlib.sha256(repr(stats).encode()).hexdigest()
-    newest = max((modified for _, _, modified in stats), default=0)
-    return _described(path, sum(size for _, size, _ in stats), newest, listed)
+        stats = [
+            (str(info["name"]), info.get("size"), str([info.get(time) for time in times]))
+            for info in infos
+        ]
+    else:
+        path = os.path.abspath(path)
+        is_folder = os.path.isdir(path)
+        files = [os.path.join(at, name) for at, _, names in os.walk(path) for name in names]
+        found = [(file, os.stat(file)) for file in (files if is_folder else [path])]
+        stats = [(file, stat.st_size, str(stat.st_mtime_ns)) for file, stat in found]
+    ends = str(sorted(stats)).encode() if is_folder else _ends(path, stats[0][1])
+    return {
+        "path": path,
+        "size": sum(size or 0 for _, size, _ in stats),
+        "modified": max((modified for _, _, modified in stats), default=""),
+        "ends": hashlib.sha256(ends).hexdigest(),
+    }
 
 
-def _described(path: str, size: int | None, modified: int | str, ends: str) -> dict[str, Any]:
-    """Return the parts of a fingerprint by name."""
-    return {"path": path, "size": size, "modified": modified, "ends": ends}
-
-
-def _ends(path: str, size: int | None) -> str:
-    """Return a hash of the first and the last bytes of a file."""
+def _ends(path: str, size: int | None) -> bytes:
+    """Return the first and the last bytes of a file."""
     with open_file(path) as file:
-        found = hashlib.sha256(file.read(_END_BYTES))
+        ends = file.read(_END_BYTES)
         if size is not None and size > _END_BYTES and file.seekable():
             file.seek(max(_END_BYTES, size - _END_BYTES))
-            found.update(file.read(_END_BYTES))
-    return found.hexdigest()
+            ends += file.read(_END_BYTES)
+    return ends

@@ -15,8 +15,10 @@ class ZarrTable(ArrayTable):
     """A two-dimensional Zarr array; ``"folder.zarr::name"`` chooses one of a group."""
 
     def __init__(self, path: str) -> None:
+        import zarr
+
         folder, name = split(path)
-        node = _opened(folder)
+        node: Any = zarr.open(folder, mode="r")
         self._name = None
         if not hasattr(node, "shape"):
             shapes = {key: array.shape for key, array in sorted(node.arrays())}
@@ -30,16 +32,9 @@ class ZarrTable(ArrayTable):
     @contextmanager
     def open(self) -> Iterator[Fetch]:
         """Open the array."""
-        data = _opened(split(self.path)[0])
+        import zarr
+
+        data: Any = zarr.open(split(self.path)[0], mode="r")
         if self._name is not None:
             data = data[self._name]
         yield lambda begin, end: data[begin:end]
-
-
-def _opened(folder: str) -> Any:
-    """Open an array or a group with zarr."""
-    try:
-        import zarr
-    except ImportError as error:
-        raise ImportError("reading Zarr arrays needs zarr: pip install 'onepass[files]'") from error
-    return zarr.open(folder, mode="r")

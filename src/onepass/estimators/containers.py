@@ -1,0 +1,273 @@
+"""Anything that holds rows -> an array, a sparse matrix, a table, or blocks of these.
+
+Libraries are told apart by what their objects can do, so that none of them has to be imported.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from onepass.sources import Source
+from onepass.sources.base import rows_per_block
+
+BATCH_ROWS = 4096  # of tables that are read in parts
+# Beginnings of the names that libraries give to the types of columns.
+DATES = re.compile(r"date|time|duration|period|interval|month")
+TEXT = re.compile(r"str|utf8|large_str|binary|large_bin|bytes")
+PERHAPS_TEXT = re.compile(r"object|categor|dictionary|enum")
+LISTS = re.compile(r"list|array|large_list|fixed_size_list")
+KINDS = {"M": "datetime", "m": "timedelta", "U": "str", "T": "str", "S": "bytes", "O": "object"}
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Rows from columns that have names, such as those of a dict.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n, d), or (d,) for a single row
+    names : list of str
+    """
+
+    rows: NDArray[Any]
+    names: list[str]
+
+
+class Blocks:
+    """Blocks of rows of something that is read in parts.
+
+    Parameters
+    ----------
+    make : callable
+        Returns an iterator over what there is: blocks, single rows, pairs (x, y), dicts.
+    n_rows : int or None
+        The number of rows, where it is known.
+    once : bool
+        Whether it can be read only once.
+    """
+
+    feature_names = None
+
+    def __init__(
+        self, make: Callable[[], Iterator[Any]], n_rows: int | None = None, once: bool = False
+    ) -> None:
+        self._make, self.n_rows, self.once = make, n_rows, once
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield arrays (b, d), sparse matrices, tables and `Columns`."""
+        single: list[Any] = []  # rows that came one by one
+        for number, given in enumerate(self._make()):
+            block = _block(given, "A block")
+            held = block.rows if isinstance(block, Columns) else block
+            is_row = isinstance(held, np.ndarray) and held.ndim == 1
+            if number > 0 and is_row != bool(single):
+                raise ValueError(
+                    "X gives both blocks of rows and single rows; if one of them is a target, "
+                    "write fit(x, y)"
+                )
+            if not is_row:
+                yield block
+            elif len(single) < rows_per_block(max(len(held), 1)):
+                single.append(block)
+            else:
+                yield _stacked(single)
+                single = [block]
+        if single:
+            yield _stacked(single)
+
+
+def opened(X: Any) -> Any:
+    """Return what is read in parts as `Blocks`, and what is checked as a whole as it is.
+
+    Parameters
+    ----------
+    X : object
+        What `fit` was given.
+
+    Returns
+    -------
+    ndarray, sparse matrix, table, Columns, list, Source or Blocks
+    """
+    if isinstance(X, np.ndarray | Source) or sparse.issparse(X):
+        return X
+    if isinstance(X, str | os.PathLike):
+        raise ValueError(f"X is a path: write fit(onepass.open_source({os.fspath(X)!r}))")
+    if hasattr(X, "with_format") and hasattr(X, "iter"):  # Hugging Face
+        count = getattr(X, "num_rows", None)
+        return Blocks(lambda: X.with_format("arrow").iter(BATCH_ROWS), count)
+    if hasattr(X, "to_batches") and hasattr(X, "count_rows"):  # pyarrow's Dataset and Scanner
+        return Blocks(lambda: iter(X.to_batches()))
+    if hasattr(X, "collect_batches"):  # polars' LazyFrame
+        return Blocks(lambda: iter(X.collect_batches(chunk_size=BATCH_ROWS)))
+    if isinstance(X, list | tuple):
+        if not X or not _is_block(X[0]):
+            return X
+        known = all(hasattr(part, "shape") for part in X)
+        return Blocks(lambda: iter(X), sum(part.shape[0] for part in X) if known else None)
+    if isinstance(X, Mapping) or is_table(X) or _is_array(X):
+        return _block(X, "X")
+    if isinstance(X, Iterable):
+        dataset: Any = getattr(X, "dataset", None)  # of PyTorch's DataLoader
+        count = len(dataset) if hasattr(dataset, "__len__") else None
+        return Blocks(lambda: iter(X), count, once=isinstance(X, Iterator))
+    return _block(X, "X")
+
+
+def is_table(X: Any) -> bool:
+    """Return whether X is a table of pandas, polars or pyarrow."""
+    return hasattr(X, "columns") or hasattr(X, "column_names") or hasattr(X, "__dataframe__")
+
+
+def _is_array(X: Any) -> bool:
+    """Return whether X says how to make an array of it."""
+    return any(hasattr(X, name) for name in ("__array__", "__dlpack__", "__array_interface__"))
+
+
+def _is_block(part: Any) -> bool:
+    """Return whether the first entry makes a list one of blocks, not a matrix as a list of rows."""
+    if isinstance(part, list | tuple):  # a pair (x, y)
+        return bool(part) and (isinstance(part[0], Mapping) or np.ndim(part[0]) >= 2)
+    return isinstance(part, Mapping) or _is_lazy(part) or len(getattr(part, "shape", ())) >= 2
+
+
+def _is_lazy(X: Any) -> bool:
+    """Return whether X is a query, such as polars' LazyFrame, rather than its result."""
+    return callable(getattr(type(X), "collect", None))
+
+
+def _block(given: Any, name: str) -> Any:
+    """Return what an iterable gave as an array, a sparse matrix, a table or `Columns`."""
+    if isinstance(given, np.ndarray) or sparse.issparse(given):
+        return given
+    if _is_lazy(given):
+        raise ValueError(
+            f"{name} is a {type(given).__name__}, which holds no rows yet: collect it first, with "
+            "its method collect()"
+        )
+    if isinstance(given, list | tuple):
+        return _from_sequence(given)
+    if isinstance(given, Mapping):
+        return _from_mapping(given, name)
+    if is_table(given):
+        return _from_table(given)
+    return _to_array(given, name)
+
+
+def _to_array(X: Any, name: str) -> NDArray[Any]:
+    """Return an array, a tensor or a number as an array."""
+    try:
+        if hasattr(X, "__dlpack__") and not hasattr(X, "__array__"):
+            return np.from_dlpack(X)
+        return np.asanyarray(X)
+    except (TypeError, ValueError, RuntimeError, BufferError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise ValueError(
+            f"{name} is a {type(X).__name__} that NumPy cannot read: {reason}; pass an array of "
+            "numbers"
+        ) from error
+
+
+def _from_sequence(given: Sequence[Any]) -> Any:
+    """Return the rows of a list or tuple: one of numbers, one of rows, or the x of (x, y)."""
+    first = given[0] if given else None
+    if given and all(isinstance(part, Mapping) for part in given):
+        return _stacked([_block(part, "A row") for part in given])
+    if not (isinstance(first, Mapping) or is_table(first) or _is_array(first)):
+        return _to_array(given, "A block")
+    x = _block(first, "A block")
+    shape, shapes = _shape(x), [_shape(part) for part in given[1:]]
+    if isinstance(given, list) and len(shape) == 1 and all(theirs == shape for theirs in shapes):
+        return _stacked([_block(row, "A row") for row in given])
+    for theirs in shapes:  # a label, or one for each row
+        if theirs == shape or (len(shape) > 1 and theirs[:1] != shape[:1]):
+            raise ValueError(
+                f"a block holds arrays of shapes {shape} and {theirs}, and it is not clear which "
+                "are the rows: write fit(x for x, y in X)"
+            )
+    return x
+
+
+def _shape(part: Any) -> tuple[int, ...]:
+    """Return the shape of rows, labels or one number."""
+    held = part.rows if isinstance(part, Columns) else part
+    return tuple(held.shape) if hasattr(held, "shape") else np.shape(held)
+
+
+def _from_mapping(given: Mapping[Any, Any], name: str) -> Any:
+    """Return a dict of columns, or of the numbers of one row, as rows with names."""
+    columns = {str(key): _to_array(value, f"{name}[{key!r}]") for key, value in given.items()}
+    if not columns:
+        raise ValueError(f"{name} is an empty dict")
+    shapes = {column.shape for column in columns.values()}
+    if len(columns) == 1 and max(map(len, shapes)) >= 2:
+        return next(iter(columns.values()))
+    if len(shapes) != 1 or max(map(len, shapes)) > 1:
+        listed = ", ".join(f"{key!r} of shape {column.shape}" for key, column in columns.items())
+        widest = max(columns, key=lambda key: columns[key].ndim)
+        write = f"X[{widest!r}]" if name == "X" else f"batch[{widest!r}] for batch in X"
+        raise ValueError(f"{name} is a dict with {listed}; choose one: fit({write})")
+    for key, column in columns.items():
+        _check_column(key, KINDS.get(column.dtype.kind, "number"), column)
+    return Columns(np.stack(list(columns.values()), axis=-1), list(columns))
+
+
+def _from_table(table: Any) -> Any:
+    """Return a table without columns of text or dates; a single column of lists is the rows."""
+    if type(table).__name__ == "RecordBatch":
+        import pyarrow
+
+        table = pyarrow.Table.from_batches([table])
+    schema: Any = getattr(table, "schema", None)
+    if hasattr(schema, "types"):  # pyarrow
+        names, kinds = schema.names, schema.types
+        if len(names) == 1 and "list" in str(kinds[0]):
+            return _stacked([np.asarray(row) for row in table.column(0).to_numpy()])
+    else:
+        names, kinds = table.columns, getattr(table, "dtypes", ())
+    labels = {kind: str(kind) for kind in set(kinds)}
+    for name, kind in zip(names, kinds, strict=False):
+        _check_column(name, labels[kind], table[name])
+    return table
+
+
+def _check_column(name: Any, kind: str, column: Any) -> None:
+    """Refuse a column of text, dates or masked numbers, by its name."""
+    kind = kind.lower()
+    what = ""
+    if LISTS.match(kind):
+        raise ValueError(f"column {name!r} contains lists; choose it alone, or columns of numbers")
+    if DATES.match(kind):
+        what = f"dates or times ({kind})"
+    elif TEXT.match(kind) or PERHAPS_TEXT.match(kind):
+        what = "text" if TEXT.match(kind) else ""
+        for row, value in enumerate(np.asarray(column).ravel()):
+            if isinstance(value, str | bytes):
+                what = f"text ({value[:20]!r} in row {row})"
+                break
+            if hasattr(value, "year"):
+                what = f"dates or times ({value} in row {row})"
+                break
+    elif np.ma.is_masked(column):
+        what = "masked values"
+    if what:
+        raise ValueError(f"column {name!r} contains {what}; choose columns of numbers")
+
+
+def _stacked(rows: list[Any]) -> Any:
+    """Return single rows as one block."""
+    names = [row.names if isinstance(row, Columns) else None for row in rows]
+    held = [row.rows if isinstance(row, Columns) else row for row in rows]
+    for number, (row, its) in enumerate(zip(held, names, strict=True)):
+        if row.shape != held[0].shape or its != names[0]:
+            what = (held[0].shape, row.shape) if its == names[0] else (names[0], its)
+            raise ValueError(f"row 0 has {what[0]} and row {number} has {what[1]}: rows must agree")
+    block = np.stack(held)
+    return block if names[0] is None else Columns(block, names[0])

@@ -1,0 +1,111 @@
+"""Measured numbers, and whether they meet the conditions that stand for the paper's claims.
+
+The claims, their conditions and all other words of the page are in ``claims.toml``. A number comes
+with the interval that it varies in: a claim holds if the whole interval meets the condition, fails
+if none of it does, and is undecided otherwise.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from math import inf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
+NORMAL_95 = 1.96  # standard errors to each side
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A measured number and the interval that it varies in."""
+
+    what: str  # what it was measured for, such as "k=4"
+    value: float
+    low: float
+    high: float
+
+    def verdict(self, least: float, most: float) -> str:
+        """Say whether the number is within bounds."""
+        if least <= self.low and self.high <= most:
+            return HOLDS
+        return FAILS if self.high < least or self.low > most else UNDECIDED
+
+    def text(self, form: str) -> str:
+        """Return the number with its interval, in a format of `format`."""
+        low, value, high = (format(number, form) for number in (self.low, self.value, self.high))
+        return value if low == high else f"{value} [{low}, {high}]"
+
+
+Values = Sequence[float] | NDArray[Any]  # one per split or run
+Measured = dict[str, list[Quantity]]  # by the name of the claim
+
+
+def exact(value: float, what: str = "") -> Quantity:
+    """Return a number that does not vary."""
+    return Quantity(what, float(value), float(value), float(value))
+
+
+def across(values: Values, what: str = "") -> Quantity:
+    """Return the mean over splits or runs, one standard deviation to each side."""
+    mean, deviation = float(np.mean(values)), float(np.std(values, ddof=1))
+    return Quantity(what, mean, mean - deviation, mean + deviation)
+
+
+def ratio(over: Values, under: Values, what: str = "") -> Quantity:
+    """Return the geometric mean of ratios over splits or runs, one standard deviation each way."""
+    middle = across(np.log(np.asarray(over) / np.asarray(under)))
+    return Quantity(what, *(float(np.exp(v)) for v in (middle.value, middle.low, middle.high)))
+
+
+def expectation(values: Values, what: str = "") -> Quantity:
+    """Return the mean over independent runs with the 95% interval of the expected value."""
+    mean = float(np.mean(values))
+    error = NORMAL_95 * float(np.std(values, ddof=1)) / np.sqrt(np.size(values))
+    return Quantity(what, mean, mean - error, mean + error)
+
+
+def ratio_of_means(over: Values, under: Values, what: str = "") -> Quantity:
+    """Return a ratio of means over the same independent runs, with its 95% interval."""
+    over, under = np.asarray(over), np.asarray(under)
+    value = float(over.mean() / under.mean())
+    error = expectation((over - value * under) / under.mean()).high
+    return Quantity(what, value, value - error, value + error)
+
+
+def share(flags: Values, what: str = "") -> Quantity:
+    """Return the share of runs for which something is true, with Wilson's 95% interval."""
+    from scipy.stats import binomtest
+
+    true, count = int(np.sum(flags)), int(np.size(flags))
+    interval = binomtest(true, count).proportion_ci(method="wilson")
+    return Quantity(what, true / count, float(interval.low), float(interval.high))
+
+
+def words() -> dict[str, Any]:
+    """Return the content of ``claims.toml``."""
+    return tomllib.loads((files("onepass.paper") / "claims.toml").read_text())
+
+
+def judge(claim: Mapping[str, Any], reading: str, quantities: Sequence[Quantity]) -> dict[str, Any]:
+    """Return the entry of ``claims.json`` for a claim of ``claims.toml`` under a reading."""
+    least, most = claim.get("least", -inf), claim.get("most", inf)
+    measured = [
+        {
+            "what": quantity.what,
+            "value": quantity.value,
+            "low": quantity.low,
+            "high": quantity.high,
+            "text": quantity.text(claim["form"]),
+            "verdict": quantity.verdict(least, most),
+        }
+        for quantity in quantities
+    ]
+    found = {entry["verdict"] for entry in measured}
+    verdict = FAILS if FAILS in found else UNDECIDED if UNDECIDED in found else HOLDS
+    return {**claim, "reading": reading, "verdict": verdict, "measured": measured}

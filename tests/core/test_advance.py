@@ -1,0 +1,328 @@
+"""Rows one by one, against the paper in d x d matrices."""
+
+import resource
+import threading
+import time
+from functools import cache
+
+import numpy as np
+import pytest
+
+from onepass import _core
+from tests import reference
+from tests.contracts.rows import MAKERS, make
+from tests.core.learning import METHODS, advance, assert_close, assert_orthonormal, well_posed
+
+N = 60
+SHAPES = [(5, 1), (5, 3), (5, 5), (30, 8), (70, 3), (70, 30)]  # (d, k)
+
+
+def some(d, k, n=200, seed=0, dtype=np.float64):
+    return make("gaussian", n, d, k, seed).astype(dtype)
+
+
+@cache
+def expected_of(method_number, name, d, k):
+    return METHODS[method_number].expected(make(name, N, d, k), k)
+
+
+def expected(method, name, d, k):
+    """Return what the reference makes of the rows, once for all instruction sets."""
+    return expected_of(METHODS.index(method), name, d, k)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=str)
+@pytest.mark.parametrize("name", MAKERS)
+def test_equals_the_reference(method, name):
+    for d, k in SHAPES:
+        if not well_posed(method, name, d, k):
+            continue
+        rows, wanted = make(name, N, d, k), expected(method, name, d, k)
+        state, out = advance(method.start(d, k), rows, scale=method.scale(d, k), sums=True)
+        assert_close(state.iterate(), wanted.last)
+        assert_close((out.sums.T @ out.sums + out.rests * np.eye(d)) / N, wanted.average)
+        assert_orthonormal(out.basis)
+        np.testing.assert_allclose(out.energy, (rows**2).sum(axis=1), rtol=1e-12)
+        if k == d:
+            np.testing.assert_array_equal(out.captured, out.energy)
+        elif name == "gaussian" and method.rule != "meg" and not method.exact:  # no ties
+            share = out.captured.sum() / out.energy.sum()
+            assert share == pytest.approx(reference.captured(wanted, k), abs=1e-8)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=str)
+@pytest.mark.parametrize("scale", [1e-150, 1e-80, 1e80, 1e150])
+def test_rows_of_any_scale(method, scale):
+    for name in ("gaussian", "duplicated", "with_zeros"):
+        for d, k in ((9, 2), (70, 4)):
+            rows, wanted = make(name, N, d, k), expected(method, name, d, k).last
+            state, _ = advance(method.start(d, k), scale * rows, scale=method.scale(d, k))
+            iterate = state.iterate()
+            if method.rule == "incremental":  # it sums
+                iterate = iterate / scale / scale
+            assert_close(iterate, wanted)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=str)
+def test_given_steps(method):
+    d, k = 50, 4
+    rows = some(d, k, N)
+    steps = 0.7 / np.sqrt(np.arange(1.0, N + 1))
+    wanted = method.expected(rows, k, reference.inverse_sqrt(0.7))
+    state, out = advance(method.start(d, k), rows, steps)
+    assert_close(state.iterate(), wanted.last)
+    assert out.seen == pytest.approx(np.hypot.reduce(out.energy))
+
+
+@pytest.mark.parametrize("method", METHODS, ids=str)
+@pytest.mark.parametrize("name", ["gaussian", "duplicated", "nearly_in_span"])
+def test_any_split_into_calls_gives_the_same(method, name):
+    rng = np.random.default_rng(0)
+    for d, k in ((12, 3), (70, 4)):
+        if not well_posed(method, name, d, k):
+            continue
+        rows = make(name, 150, d, k)
+        whole, out = advance(method.start(d, k), rows, scale=method.scale(d, k))
+        state, captured, start = method.start(d, k), [], 0
+        while start < len(rows):
+            stop = start + int(rng.integers(0, 40))
+            trusted = bool(rng.random() < 0.5)
+            state, part = advance(
+                state, rows[start:stop], scale=method.scale(d, k), trusted=trusted and start > 0
+            )
+            captured.append(part.captured)
+            start = stop
+        assert_close(state.iterate(), whole.iterate(), 1e-9 if name != "gaussian" else 1e-11)
+        assert state.seen == pytest.approx(whole.seen, rel=1e-12)
+        np.testing.assert_allclose(np.concatenate(captured), out.captured, atol=1e-7)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=str)
+def test_turn_and_inner_follow_the_second_moment_along_the_basis(method):
+    for d, k in ((12, 3), (60, 4)):  # coordinates are columns; or through the Gram matrix
+        rows = np.vstack([some(d, k, 40), make("duplicated", 40, d, k)])
+        state, _ = advance(method.start(d, k), some(d, k, 30, seed=1), scale=1.0)
+        moment = np.diag(np.arange(1.0, len(state.basis) + 1))
+        block = 16  # the rows of a block of the core
+        wanted, following = moment, state
+        for start in range(0, 32, block):
+            part = rows[start : start + block]
+            after, out = advance(following, part, scale=1.0)
+            turn = after.basis @ following.basis.T
+            products = part @ after.basis.T
+            np.testing.assert_allclose(out.turn, turn, atol=1e-12)
+            np.testing.assert_allclose(out.inner, products.T @ products, atol=1e-12)
+            wanted, following = turn @ wanted @ turn.T + products.T @ products, after
+        whole, out = advance(state, rows[:32], scale=1.0)
+        # Vectors of equal weight may come in any order: compare the matrices.
+        got = out.turn @ moment @ out.turn.T + out.inner
+        assert_close(
+            whole.basis.T @ got @ whole.basis, following.basis.T @ wanted @ following.basis, 1e-11
+        )
+
+
+@pytest.mark.parametrize("method", METHODS, ids=str)
+@pytest.mark.parametrize("name", ["gaussian", "one_hot", "duplicated", "in_span", "with_zeros"])
+def test_single_precision_stays_near_double_precision(method, name):
+    d, k = 70, 4
+    rows = make(name, N, d, k)
+    rows = rows.astype(np.float32)
+    if not well_posed(method, name, d, k) or method.name == "capped-exact":
+        pytest.skip("ties, or directions of rounding")
+    scale = method.scale(d, k)
+    wanted, _ = advance(method.start(d, k), rows.astype(float), scale=scale)
+    state, out = advance(method.start(d, k, np.float32), rows, scale=scale, sums=True)
+    assert state.basis.dtype == out.sums.dtype == np.float32
+    assert_close(state.iterate(), wanted.iterate(), 2e-5)
+    assert_orthonormal(state.basis, 2e-6)
+    np.testing.assert_allclose(out.energy, (rows.astype(float) ** 2).sum(axis=1), rtol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1e-25, 1e-15, 1e15, 1e25])
+def test_single_precision_rows_of_any_scale(scale):
+    for method in METHODS:
+        if method.rule == "incremental":
+            continue
+        d, k = 70, 4
+        rows = some(d, k, N).astype(np.float32)
+        scaled = (rows * np.float32(scale)).astype(np.float32)
+        wanted, _ = advance(method.start(d, k), scaled.astype(float), scale=method.scale(d, k))
+        state, _ = advance(method.start(d, k, np.float32), scaled, scale=method.scale(d, k))
+        assert_close(state.iterate(), wanted.iterate(), 5e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("d", "k"), [(20, 6), (100, 5)])
+def test_the_basis_stays_orthonormal_over_200_000_rows(d, k, dtype):
+    tolerance = 1e-13 if dtype == np.float64 else 2e-6
+    rows = some(d, k, 20_000, dtype=dtype)
+    for method in METHODS:
+        if method.name not in ("capped", "oja"):
+            continue
+        state = method.start(d, k, dtype)
+        for _ in range(10):
+            state, _ = advance(state, rows, scale=1.0, trusted=True)
+        assert_orthonormal(state.basis, tolerance)
+
+
+def test_the_basis_stays_orthonormal_over_short_calls():
+    rows = some(80, 5, 3000)
+    method = METHODS[2]
+    state = method.start(80, 5)
+    for t in range(len(rows)):
+        state, _ = advance(state, rows[t : t + 1], scale=1.0, trusted=t % 64 != 0)
+    assert_orthonormal(state.basis, 1e-13)
+
+
+def test_a_basis_that_is_not_trusted_is_made_orthonormal():
+    rng = np.random.default_rng(0)
+    rows, method = some(60, 4), METHODS[2]
+    state, _ = advance(method.start(60, 4), rows[:100], scale=1.0)
+    wanted, _ = advance(state, rows[100:], scale=1.0)
+    state.basis = state.basis + 1e-8 * rng.normal(size=state.basis.shape)
+    after, _ = advance(state, rows[100:], scale=1.0)
+    assert_orthonormal(after.basis, 1e-14)
+    assert_close(after.iterate(), wanted.iterate(), 1e-6)
+    # The same where the first row has to be taken alone, and where coordinates are columns.
+    after, _ = advance(state, state.basis[:1].copy(), scale=1.0)
+    assert_orthonormal(after.basis, 1e-14)
+
+
+@pytest.mark.parametrize("d", [8, 60])
+def test_a_basis_far_from_orthonormal_is_refused(d):
+    rows, rule = some(d, 4), _core.Rule("msg", 4, max_rank=5)
+    for basis in (np.zeros((3, d)), np.ones((3, d)), np.full((3, d), np.nan), 20 * np.eye(3, d)):
+        with pytest.raises(ValueError, match="orthonormal"):
+            _core.advance(rule, basis, np.ones(3), 0.0, rows, None, scale=1.0)
+
+
+@pytest.mark.parametrize("d", [6, 60])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
+def test_a_row_that_is_not_finite_or_too_large_is_refused(d, bad):
+    rows = some(d, 3)
+    rows[37, 2] = bad
+    for method in METHODS:
+        with pytest.raises(ValueError, match="row 37 is not finite"):
+            advance(method.start(d, 3), rows, scale=1.0)
+
+
+def test_steps_that_are_too_large_are_refused():
+    rows = some(60, 3)
+    with pytest.raises(OverflowError, match="no longer finite"):
+        advance(METHODS[-1].start(60, 3), 1e10 * rows, np.full(len(rows), 1e300))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_no_rows_change_nothing(dtype):
+    for method in METHODS:
+        state, _ = advance(method.start(40, 3, dtype), some(40, 3, dtype=dtype), scale=1.0)
+        again, out = advance(state, np.zeros((0, 40), dtype), scale=1.0, sums=True)
+        assert np.array_equal(again.basis, state.basis)
+        assert not np.may_share_memory(again.basis, state.basis)
+        assert np.array_equal(again.weights, state.weights)
+        assert (again.rest, again.seen) == (state.rest, state.seen)
+        assert np.array_equal(out.turn, np.eye(len(state.basis)))
+        assert not out.inner.any()
+        assert (out.captured.shape, out.energy.shape, out.sums.shape) == ((0,), (0,), (0, 40))
+        assert out.rests == 0
+
+
+def test_arguments_are_left_alone():
+    d, k = 50, 4
+    for method in METHODS:
+        state, _ = advance(method.start(d, k), some(d, k), scale=1.0)
+        rows, steps = some(d, k, seed=2), np.full(200, 0.1)
+        arrays = [state.basis, state.weights, rows, steps]
+        before = [array.copy() for array in arrays]
+        for array in arrays:
+            array.flags.writeable = False
+        rule = state.rule
+        memory = (rule.max_rank, rule.deficient, rule.step, rule.next_test)
+        _, out = advance(state, rows, steps)
+        for array, copy in zip(arrays, before, strict=True):
+            assert np.array_equal(array, copy)
+        assert (rule.max_rank, rule.deficient, rule.step, rule.next_test) == memory
+        for name in ("basis", "weights", "captured", "energy", "turn", "inner"):
+            array = getattr(out, name)
+            assert array.flags.c_contiguous
+            assert array.flags.writeable
+        with pytest.raises(AttributeError):
+            out.rest = 1.0
+
+
+def test_the_same_call_gives_the_same_bits():
+    rows = some(300, 6)
+    for method in METHODS:
+        first, _ = advance(method.start(300, 6), rows, scale=1.0)
+        second, _ = advance(method.start(300, 6), rows, scale=1.0)
+        assert np.array_equal(first.basis, second.basis)
+        assert np.array_equal(first.weights, second.weights)
+
+
+def test_the_rank_test_raises_the_cap():
+    """Test Section 5's test row by row against a plain transcription."""
+    d, k = 40, 2
+    rows = some(d, k, 700)
+    rule = _core.Rule("msg", k, max_rank=k + 1, grow=True)
+    state = METHODS[2].start(d, k)
+    state.rule = rule
+    cap, deficient, step, test = k + 1, False, 0, 64
+    one_by_one = state
+    for row in rows:
+        one_by_one, _ = advance(one_by_one, row[None], scale=0.3)
+        step += 1
+        deficient = deficient or len(one_by_one.weights) < cap
+        if step >= test:
+            cap, deficient, test = cap + (not deficient), False, 2 * test
+        rule = one_by_one.rule
+        assert (rule.max_rank, rule.deficient, rule.step, rule.next_test) == (
+            cap, deficient, step, test,
+        )  # fmt: skip
+    assert cap > k + 1
+    whole, _ = advance(state, rows, scale=0.3)
+    assert whole.rule.max_rank == cap
+    assert_close(whole.iterate(), one_by_one.iterate(), 1e-11)
+
+
+def test_meg_with_all_directions_learns_nothing():
+    state = METHODS[4].start(6, 6)
+    rows = some(6, 6)
+    after, out = advance(state, rows, scale=1.0, sums=True)
+    assert after.rest == np.inf
+    assert len(after.basis) == 0
+    assert np.array_equal(out.captured, out.energy)
+    np.testing.assert_allclose(out.energy, (rows**2).sum(axis=1))
+    assert out.rests == len(rows)
+    assert out.sums.shape == (0, 6)
+
+
+def test_the_rank_of_msg_without_a_cap_may_be_high():
+    """Test a rank of hundreds: one-hot rows with a small step never become a smaller rank."""
+    d, k = 700, 20
+    rows = np.eye(d)[np.random.default_rng(0).permutation(d)[:400]]
+    state, out = advance(METHODS[0].start(d, k), rows, np.full(400, 0.01))
+    assert len(state.basis) == 400
+    assert_orthonormal(state.basis)
+    assert_close(state.iterate(), 0.01 * rows.T @ rows)
+
+
+def test_memory_grows_with_the_rank_that_is_reached_and_not_with_the_one_allowed():
+    """Test a long call in many dimensions without a cap: rank 3 needs no 5,000 x 5,000 matrix."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(2000, 3)) @ rng.normal(size=(3, 5000))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    state, _ = advance(METHODS[0].start(5000, 3), rows, scale=1.0)
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert len(state.basis) <= 4
+    assert grown < 20_000  # kB
+
+
+def test_other_threads_run_meanwhile():
+    rows = some(400, 40, 300)
+    worker = threading.Thread(target=lambda: advance(METHODS[0].start(400, 40), rows, scale=1.0))
+    worker.start()
+    wakeups = 0
+    while worker.is_alive():
+        time.sleep(0.001)
+        wakeups += 1
+    assert wakeups > 20

@@ -1,0 +1,136 @@
+"""LAPACK's own ratios on many updates, and values that are right to the last digits."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onepass import _core
+from tests.core.spectra import EPS, spectra
+
+CASES = 15_000
+
+
+def solve(d, z):
+    return _core.rank_one(np.array(d, dtype=float), np.array(z, dtype=float))
+
+
+def test_ratios_stay_small_on_many_updates():
+    """Test |A - V'LV| / (n eps |A|), |I - VV'| / (n eps) and the order of the values."""
+    for diagonals, zs in spectra(CASES):
+        n = diagonals.shape[1]
+        pairs = [_core.rank_one(d, z) for d, z in zip(diagonals, zs, strict=True)]
+        values, vectors = (np.stack(parts) for parts in zip(*pairs, strict=True))
+        scale = np.maximum(abs(diagonals).max(axis=1), (zs**2).max(axis=1))[:, None]
+        scale[scale == 0.0] = 1.0
+        unit = zs / np.sqrt(scale)
+        wanted = unit[:, :, None] * unit[:, None, :]
+        wanted += (diagonals / scale)[:, :, None] * np.eye(n)
+        got = np.einsum("cpi,cp,cpj->cij", vectors, values / scale, vectors)
+        # 1 is the size of the larger summand, which a negative diagonal may cancel.
+        size = np.maximum(np.linalg.norm(wanted, axis=(1, 2)), 1.0)
+        residual = np.linalg.norm(got - wanted, axis=(1, 2)) / size
+        tilt = np.linalg.norm(vectors @ vectors.transpose(0, 2, 1) - np.eye(n), axis=(1, 2))
+        assert residual.max() < 5 * n * EPS
+        assert tilt.max() < 5 * n * EPS
+        assert (np.diff(values, axis=1) <= 0).all()
+
+
+@pytest.mark.parametrize("n", [64, 301])
+def test_many_directions(n):
+    rng = np.random.default_rng(n)
+    d, z = -np.sort(-rng.random(n).round(2)), rng.standard_normal(n)  # with many ties
+    values, vectors = solve(d, z)
+    np.testing.assert_allclose(
+        (vectors.T * values) @ vectors, np.diag(d) + np.outer(z, z), atol=n * 2e-14
+    )
+    np.testing.assert_allclose(vectors @ vectors.T, np.eye(n), atol=1e-13)
+
+
+def test_values_are_those_of_numpy():
+    for d, z in spectra(2000, seed=1):
+        d, z = d[0], z[0]
+        scale = max(abs(d).max(), (z * z).max()) or 1.0
+        unit = z / np.sqrt(scale)
+        wanted = np.linalg.eigvalsh(np.diag(d / scale) + np.outer(unit, unit))[::-1]
+        np.testing.assert_allclose(solve(d, z)[0] / scale, wanted, atol=1e-14 * len(d), rtol=0)
+
+
+def count_above(d, z, x):
+    """Return how many eigenvalues of diag(d) + zz' exceed x, by Sylvester, in exact arithmetic."""
+    x = Fraction(x)
+    kept = [(Fraction(a), Fraction(b)) for a, b in zip(d, z, strict=True)]
+    above = sum(a > x for a, _ in kept)
+    if any(a == x for a, _ in kept):
+        raise ZeroDivisionError
+    return above + (1 + sum(b * b / (a - x) for a, b in kept) < 0)
+
+
+poles = st.floats(0, 1) | st.sampled_from([0.0, 0.25, 0.5, 1.0])
+entries = st.floats(-1, 1) | st.sampled_from([0.0, 1.0, 1e-9, 1e-20])
+problems = st.integers(1, 6).flatmap(
+    lambda n: st.tuples(
+        st.lists(poles, min_size=n, max_size=n), st.lists(entries, min_size=n, max_size=n)
+    )
+)
+
+
+@given(problems, st.sampled_from([0, 3, 20, 150]))
+def test_small_values_keep_their_digits_beside_a_huge_z(problem, exponent):
+    d, z = problem
+    z = [entry * 10.0**exponent for entry in z]
+    values, _ = solve(d, z)
+    for i, value in enumerate(values):
+        margin = 1e-14 * max(1.0, abs(value) if i == 0 else 0.0) * len(d)
+        for x, wanted in ((value - margin, i + 1), (value + margin, i)):
+            while x in d:
+                x += margin * (-1e-3 if wanted == i + 1 else 1e-3)
+            count = count_above(d, z, x)
+            assert count >= wanted if wanted == i + 1 else count <= wanted
+
+
+@pytest.mark.parametrize("exponent", [-150, -30, 0, 30, 150])
+def test_a_scale_of_everything_changes_nothing_else(exponent):
+    d, z = [0.9, 0.5, 0.5, 0.1, 0.0], [0.3, -0.4, 0.1, 0.0, 0.7]
+    values, vectors = solve(d, z)
+    root = 2.0**exponent
+    scaled_values, scaled_vectors = solve(np.multiply(d, root * root), np.multiply(z, root))
+    np.testing.assert_array_equal(scaled_values, values * root * root)
+    np.testing.assert_array_equal(scaled_vectors, vectors)
+
+
+def test_order_of_the_diagonal_does_not_matter():
+    rng = np.random.default_rng(0)
+    d, z = rng.integers(0, 5, 9) / 4, rng.standard_normal(9)
+    values, vectors = solve(d, z)
+    shuffle = rng.permutation(9)
+    again, shuffled = solve(d[shuffle], z[shuffle])
+    np.testing.assert_allclose(again, values, rtol=1e-14)
+    matrix = (vectors.T * values) @ vectors
+    np.testing.assert_allclose(
+        (shuffled.T * again) @ shuffled, matrix[np.ix_(shuffle, shuffle)], atol=1e-14
+    )
+
+
+def test_nothing_to_add_and_nothing_to_add_to():
+    values, vectors = solve([1.0, 3.0, 2.0], [0.0, 0.0, 0.0])
+    np.testing.assert_array_equal(values, [3, 2, 1])
+    np.testing.assert_array_equal(vectors, np.eye(3)[[1, 2, 0]])
+    values, vectors = solve([0.0, 0.0], [3.0, 4.0])
+    np.testing.assert_allclose(values, [25, 0], rtol=1e-15)
+    np.testing.assert_allclose(abs(vectors), [[0.6, 0.8], [0.8, 0.6]], rtol=1e-15)
+    np.testing.assert_array_equal(solve([0.0], [0.0])[0], [0.0])
+    values, vectors = solve([2.0], [-3.0])
+    assert (values[0], abs(vectors[0, 0])) == (11.0, 1.0)
+    values, vectors = solve([], [])
+    assert (values.shape, vectors.shape) == ((0,), (0, 0))
+
+
+def test_a_root_may_be_anywhere():
+    # In the units of the kernel the largest root is 4 here, where the last register is filled up.
+    diagonal, z = [0.1918413313901175, -0.13642614258104188], 0.6872353349439057
+    values, vectors = solve(diagonal, [z, -z])
+    assert np.allclose(vectors @ vectors.T, np.eye(2), rtol=0, atol=1e-15)
+    assert np.allclose(values, [1, 0], rtol=0, atol=1e-15)

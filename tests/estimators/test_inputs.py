@@ -1,0 +1,291 @@
+"""What people pass to `fit`: it works, or the error says in one line what to write instead."""
+
+import datetime
+import pathlib
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset
+import pytest
+
+from onepass import ERM, CappedMSG, open_source
+from onepass.sources import base as sources_base
+
+N, D = 300, 4
+NAMES = [*"abcd"]
+X = np.random.default_rng(0).normal(size=(N, D)) * [4, 2, 1, 0.5] + 1
+Y = np.arange(N) % 3
+SIZES = [120, 1, 100, 79]
+
+
+def blocks():
+    return np.split(X, np.cumsum(SIZES)[:-1])
+
+
+def pairs(kind=np.asarray):
+    """Batches of rows and labels."""
+    stops = np.cumsum(SIZES)[:-1]
+    return [(kind(x), kind(y)) for x, y in zip(np.split(X, stops), np.split(Y, stops), strict=True)]
+
+
+class OnlyDLPack:
+    """An array of a library that NumPy knows by DLPack alone."""
+
+    def __init__(self, array):
+        self._array = array
+
+    def __dlpack__(self, **options):
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
+
+
+class OnlyArray:
+    """An array of a library that NumPy knows by __array__ alone."""
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(X, dtype)
+
+
+def torch_inputs():
+    torch = pytest.importorskip("torch")
+    data = pytest.importorskip("torch.utils.data")
+    rows, labels = torch.from_numpy(X), torch.from_numpy(Y)
+    both, alone = data.TensorDataset(rows, labels), data.TensorDataset(rows)
+    yield "tensor", rows
+    yield "tensors", list(torch.split(rows, SIZES))
+    yield "loader of pairs", data.DataLoader(both, batch_size=64)
+    yield "loader of rows", data.DataLoader(alone, batch_size=64)
+    yield "data set of pairs", (both[i] for i in range(N))
+    yield (
+        "loader of dicts",
+        data.DataLoader([dict(zip(NAMES, row, strict=True)) for row in X], batch_size=64),
+    )
+
+
+def hugging_face_inputs():
+    datasets = pytest.importorskip("datasets")
+    table = datasets.Dataset.from_dict(dict(zip(NAMES, X.T, strict=True)))
+    rows = datasets.Dataset.from_dict({"embedding": X, "label": Y})
+    yield "data set", table
+    yield "data set as a stream", table.to_iterable_dataset()
+    yield "one column of vectors", rows.select_columns("embedding")
+
+
+def xarray_inputs():
+    xarray = pytest.importorskip("xarray")
+    yield "data set", xarray.Dataset({name: ("t", X[:, i]) for i, name in enumerate(NAMES)})
+    yield "array", xarray.DataArray(X, dims=("t", "column"))
+    yield "data set of one matrix", xarray.Dataset({"x": (("t", "column"), X)})
+
+
+def arrow_inputs():
+    table = pa.table(dict(zip(NAMES, X.T, strict=True)))
+    yield "data set", pyarrow.dataset.dataset(table)
+    yield "scanner", pyarrow.dataset.dataset(table).scanner()
+    yield "reader", pa.RecordBatchReader.from_batches(table.schema, table.to_batches(64))
+    yield "record batch", table.to_batches()[0]
+
+
+def polars_inputs():
+    yield "lazy frame", pl.LazyFrame(X, schema=NAMES)
+    yield "lazy query", pl.LazyFrame({**dict(zip(NAMES, X.T, strict=True)), "y": Y}).select(NAMES)
+
+
+def plain_inputs():
+    rows = [dict(zip(NAMES, row, strict=True)) for row in X.tolist()]
+    yield "pairs", iter(pairs())
+    yield "list of pairs", pairs()
+    yield "lists of pairs", [list(pair) for pair in pairs()]
+    yield "one-hot targets", ((x, np.eye(3)[y]) for x, y in pairs())
+    yield "dict batches", (dict(zip(NAMES, x.T, strict=True)) for x in blocks())
+    yield (
+        "dict batches with a target",
+        ((dict(zip(NAMES, x.T, strict=True)), y) for x, y in pairs()),
+    )
+    yield "dict batches of one matrix", ({"x": x} for x in blocks())
+    yield "dict of columns", dict(zip(NAMES, X.T, strict=True))
+    yield "DLPack", OnlyDLPack(X)
+    yield "__array__", OnlyArray()
+    yield "single rows", iter(X)
+    yield "rows as lists", (row.tolist() for row in X)
+    yield "rows as tuples", (tuple(row.tolist()) for row in X)
+    yield "rows as dicts", iter(rows)
+    yield "list of dicts", rows
+    yield "rows as dicts with a target", zip(rows, Y, strict=True)
+    yield "rows with a target", zip(X, Y, strict=True)
+    yield "blocks as lists", (x.tolist() for x in blocks())
+    yield "tables", [pd.DataFrame(x, columns=NAMES) for x in blocks()]
+
+
+INPUTS = {
+    "plain": plain_inputs,
+    "torch": torch_inputs,
+    "Hugging Face": hugging_face_inputs,
+    "xarray": xarray_inputs,
+    "pyarrow": arrow_inputs,
+    "polars": polars_inputs,
+}
+NAMED = {"dict", "data set", "lazy", "scanner", "reader", "record batch", "tables"}
+
+
+@pytest.mark.parametrize("library", INPUTS)
+def test_what_works(library, monkeypatch):
+    monkeypatch.setattr("onepass.estimators.containers.BATCH_ROWS", 64)
+    monkeypatch.setattr("onepass.estimators.containers.rows_per_block", lambda d: 32)
+    expected = ERM(2).fit(X)
+    seen = 0
+    for name, given in INPUTS[library]():
+        model = ERM(2).fit(given)
+        assert model.n_samples_seen_ == N, name
+        np.testing.assert_array_equal(model.components_, expected.components_, err_msg=name)
+        np.testing.assert_array_equal(
+            model.explained_variance_, expected.explained_variance_, err_msg=name
+        )
+        named = any(word in name for word in NAMED) and "matrix" not in name and "pairs" not in name
+        assert hasattr(model, "feature_names_in_") == named, name
+        if named:
+            assert list(model.feature_names_in_) == NAMES, name
+        seen += 1
+    assert seen
+
+
+@pytest.mark.filterwarnings("ignore:X has feature names")
+@pytest.mark.parametrize("library", INPUTS)
+def test_what_works_for_fit_works_for_transform(library):
+    model = ERM(2).fit(X)
+    for name, given in INPUTS[library]():
+        found = model.transform(given)
+        np.testing.assert_allclose(found, model.transform(X), atol=1e-12, err_msg=name)
+
+
+def bad_tensors():
+    torch = pytest.importorskip("torch")
+    yield torch.from_numpy(X).requires_grad_(), r"Tensor.*detach\(\)"
+    yield torch.from_numpy(X).to(torch.bfloat16), r"Tensor.*BFloat16"
+    yield torch.from_numpy(X).to_sparse(), r"Tensor.*to_dense\(\)"
+
+
+def bad_data_sets():
+    datasets = pytest.importorskip("datasets")
+    rows = datasets.Dataset.from_dict({"embedding": X, "label": Y})
+    yield rows, r"column 'embedding' contains lists; choose it alone"
+    text = datasets.Dataset.from_dict({"a": [1.0, 2.0], "name": ["Oslo", "Rome"]})
+    yield text, r"column 'name' contains text \('Oslo' in row 0\)"
+
+
+def bad_xarrays():
+    xarray = pytest.importorskip("xarray")
+    mixed = xarray.Dataset({"x": (("t", "c"), X), "y": ("t", Y)})
+    yield mixed, r"'x' of shape \(300, 4\), 'y' of shape \(300,\); choose one: fit\(X\['x'\]\)"
+
+
+def bad_tables():
+    times = pd.date_range("2020", periods=N)
+    table = pd.DataFrame(X, columns=NAMES)
+    yield table.assign(city="Oslo"), r"column 'city' contains text \('Oslo' in row 0\)"
+    yield table.assign(when=times), r"column 'when' contains dates or times \(datetime64"
+    yield table.assign(ago=times - times[0]), r"column 'ago' contains dates or times \(timedelta64"
+    mixed = table.astype(object)
+    mixed.loc[7, "c"] = "n/a"
+    yield mixed, r"column 'c' contains text \('n/a' in row 7\)"
+    mixed.loc[7, "c"] = datetime.datetime(2020, 1, 1)
+    yield mixed, r"column 'c' contains dates or times"
+    yield table.assign(kind=pd.Categorical(["x"] * N)), r"column 'kind' contains text"
+    frame = pl.DataFrame(X, schema=NAMES)
+    yield frame.with_columns(city=pl.lit("Oslo")), r"column 'city' contains text \('Oslo'"
+    yield frame.with_columns(when=pl.lit(datetime.date(2020, 1, 1))), r"column 'when' .* dates"
+    columns = dict(zip(NAMES, X.T, strict=True))
+    yield pa.table({**columns, "city": ["Oslo"] * N}), r"column 'city' contains text \('Oslo'"
+    yield pa.table({**columns, "when": times.to_numpy()}), r"column 'when' contains dates"
+    lazy = pl.LazyFrame({"a": [1.0], "city": ["Oslo"]})
+    yield lazy, r"column 'city' contains text \('Oslo'"
+
+
+def bad_plain():
+    yield "rows.csv", r"X is a path: write fit\(onepass.open_source\('rows.csv'\)\)"
+    yield pathlib.Path("rows.npy"), r"open_source\('rows.npy'\)"
+    yield [(x, x) for x in blocks()], r"not clear which are the rows: write fit\(x for x, y in X\)"
+    yield [(x, y[:-1]) for x, y in pairs()], r"not clear which are the rows"
+    yield (X, Y), r"both blocks of rows and single rows; .* write fit\(x, y\)"
+    yield ({"x": x, "y": y} for x, y in pairs()), r"fit\(batch\['x'\] for batch in X\)"
+    yield ({"a": 1.0, "b": "Oslo"} for _ in range(3)), r"column 'b' contains text \('Oslo' in row 0"
+    yield iter([{"a": 1.0, "b": 2.0}, {"a": 1.0, "c": 2.0}]), r"row 1 has \['a', 'c'\]"
+    yield iter([[1.0, 2.0], [1.0]]), r"row 0 has \(2,\) and row 1 has \(1,\)"
+    yield iter([1.0, 2.0]), r"(?i)scalar|2D|2 dim"
+    yield iter([{}]), "empty dict"
+    yield X.astype("M8[D]"), r"X holds dates or times \(datetime64\[D\]\)"
+    yield X.astype("m8[s]"), r"X holds dates or times"
+    yield X.astype(str), r"X holds text"
+    yield [X.astype("M8[D]")], r"A block holds dates or times"
+    yield [["1", "2"], ["x", "3"]], r"text \('x'\) at row 1, column 0"
+    yield [[1.0, 2.0], [3.0, "x"]], r"text \('x'\) at row 1, column 1"
+    yield {"a": np.ma.masked_less(X[:, 0], 0)}, "column 'a' contains masked values"
+    yield X[None], "dim 3"
+
+
+BAD = {
+    "plain": bad_plain,
+    "tables": bad_tables,
+    "torch": bad_tensors,
+    "Hugging Face": bad_data_sets,
+    "xarray": bad_xarrays,
+}
+
+
+@pytest.mark.parametrize("library", BAD)
+def test_what_does_not_work_says_what_to_write(library):
+    for given, message in BAD[library]():
+        model = CappedMSG(1)
+        with pytest.raises(ValueError, match=message) as raised:
+            model.fit(given)
+        assert str(raised.value).count("\n") == 0 or "dim 3" in message or "2D" in message
+        assert not hasattr(model, "n_features_in_")
+
+
+def test_single_rows_are_gathered_in_blocks_of_limited_size(monkeypatch):
+    lengths = []
+    monkeypatch.setattr("onepass.estimators.containers.rows_per_block", lambda d: 7)
+    push = CappedMSG(1).fit(X)._learner.push.__func__
+
+    def spy(self, rows, weights=None):
+        lengths.append(len(rows))
+        push(self, rows, weights)
+
+    monkeypatch.setattr("onepass.learning.learner.Learner.push", spy)
+    CappedMSG(1).fit(iter(X))
+    assert lengths == [7] * (N // 7) + [N % 7]
+    assert sources_base.rows_per_block(D) > 7
+
+
+def test_dict_batches_must_keep_their_columns():
+    model = ERM(1).fit(iter([dict(zip(NAMES, X.T, strict=True))]))
+    turned = dict(zip(NAMES[::-1], X.T[::-1], strict=True))
+    with pytest.raises(ValueError, match="the estimator was fitted with"):
+        model.partial_fit(iter([turned]))
+    with pytest.raises(ValueError, match="the estimator was fitted with"):
+        model.transform(turned)
+
+
+def test_a_path_to_a_file_that_exists_can_be_opened_as_the_message_says(tmp_path):
+    path = tmp_path / "rows.npy"
+    np.save(path, X)
+    with pytest.raises(ValueError, match="open_source"):
+        ERM(2).fit(str(path))
+    np.testing.assert_array_equal(
+        ERM(2).fit(open_source(str(path))).components_, ERM(2).fit(X).components_
+    )
+
+
+def test_weights_that_are_all_zero_are_refused():
+    for model in (ERM(1), ERM(1).fit(X)):
+        with pytest.raises(ValueError, match="sample_weight is zero for all rows"):
+            model.partial_fit(X, sample_weight=np.zeros(N))
+
+
+def test_weights_of_blocks_are_refused_with_the_way_out():
+    with pytest.raises(ValueError, match="call partial_fit with each block and its weights"):
+        ERM(1).fit(blocks(), sample_weight=np.ones(N))
