@@ -102,7 +102,9 @@ def release(session: nox.Session) -> None:
             session.run("auditwheel", "show", wheel)
     workflows = sorted(map(str, Path(".github/workflows").glob("*.yml")))
     session.run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *workflows)
-    session.run("check-jsonschema", "--builtin-schema", "vendor.dependabot", ".github/dependabot.yml")
+    session.run(
+        "check-jsonschema", "--builtin-schema", "vendor.dependabot", ".github/dependabot.yml"
+    )
 
 
 @nox.session(python=PYTHONS)

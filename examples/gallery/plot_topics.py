@@ -14,11 +14,11 @@ from onepass import PCA
 
 rng = np.random.default_rng(1)
 subjects = {
-    "space": "orbit rocket moon launch satellite astronaut engine mission station telescope".split(),
-    "kitchen": "flour butter oven sugar recipe salt bake dough pan spice".split(),
-    "music": "guitar melody drum concert song chord band album tune rhythm".split(),
-    "garden": "soil seed flower root leaf rose water prune compost spring".split(),
-    "money": "bank price share market profit bond trade credit budget tax".split(),
+    "space": ["orbit", "rocket", "moon", "launch", "satellite", "astronaut", "engine", "mission", "station", "telescope"],
+    "kitchen": ["flour", "butter", "oven", "sugar", "recipe", "salt", "bake", "dough", "pan", "spice"],
+    "music": ["guitar", "melody", "drum", "concert", "song", "chord", "band", "album", "tune", "rhythm"],
+    "garden": ["soil", "seed", "flower", "root", "leaf", "rose", "water", "prune", "compost", "spring"],
+    "money": ["bank", "price", "share", "market", "profit", "bond", "trade", "credit", "budget", "tax"],
 }
 plain = [f"word{i}" for i in range(400)]
 common = 1.0 / np.arange(1, 401)

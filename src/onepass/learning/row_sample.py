@@ -149,7 +149,9 @@ class RowSample:
     @staticmethod
     def _limit(values: NDArray[np.float64], count: int, default: float = np.inf) -> float:
         """Return the count-th smallest value, the default where there are fewer."""
-        return float(np.partition(values, count - 1)[count - 1]) if len(values) >= count else default
+        return (
+            float(np.partition(values, count - 1)[count - 1]) if len(values) >= count else default
+        )
 
     def _include(
         self,
