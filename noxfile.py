@@ -1,7 +1,8 @@
 """The Python and dependency matrix, and the checks before a release.
 
-``make matrix`` and ``make release-check`` run these sessions; ``nox --list`` shows them. Environments
-are made by uv, because it can resolve to the oldest versions that pyproject.toml allows.
+``make matrix`` and ``make release-check`` run these sessions; ``nox --list`` shows them.
+Environments are made by uv, because it can resolve to the oldest versions that pyproject.toml
+allows.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@ Merging across machines
 =======================
 
 Eight machines each learn from their own rows. Only models travel, and merging them gives what one
-machine would have found on all rows. Here every "machine" is a loop; ``onepass.distributed.fit`` does
-the same on a Dask cluster.
+machine would have found on all rows. Here every "machine" is a loop; ``onepass.distributed.fit``
+does the same on a Dask cluster.
 """
 
 import matplotlib.pyplot as plt

@@ -227,8 +227,8 @@ class PCALearner(Learner):
         chosen, candidates = self._choose(), self.candidates
         d, k = self.stream.d, max(self._count(chosen.name), 1)
         found = candidates.directions(k, prove=True)[chosen.name]
-        answer = candidates.answer(chosen.name, orthonormal(found) if len(found) else found)
-        answer = _spanned(answer, d)
+        directions = np.asarray(orthonormal(found) if len(found) else found, np.float64)
+        answer = _spanned(candidates.answer(chosen.name, directions), d)
         lost = 1.0 / max(self.rows_seen, 2) if self.stream.center else 0.0
         result = publish(
             answer.directions.astype(self.stream.dtype),
@@ -268,13 +268,10 @@ class PCALearner(Learner):
         """
         for learner in (self, other := other.copy()):
             learner._close()
-        for ours, theirs in (
-            (self.candidates, other.candidates),
-            (self.validation, other.validation),
-            (self.foresight, other.foresight),
-            (self.drift, other.drift),
-        ):
-            ours.merge(theirs)
+        self.candidates.merge(other.candidates)
+        self.validation.merge(other.validation)
+        self.foresight.merge(other.foresight)
+        self.drift.merge(other.drift)
         if not self.rows:
             self.drift.point = self.candidates.typical.centre
         self.rows_learned += other.rows_learned
