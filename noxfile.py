@@ -1,7 +1,8 @@
 """The Python and dependency matrix, and the checks before a release.
 
-``make matrix`` and ``make release-check`` run these sessions; ``nox --list`` shows them. Environments
-are made by uv, because it can resolve to the oldest versions that pyproject.toml allows.
+``make matrix``, ``make sanitize`` and ``make release-check`` run these sessions; ``nox --list``
+shows all. Environments are made by uv, because it can resolve to the oldest versions that
+pyproject.toml allows.
 """
 
 from __future__ import annotations
@@ -84,6 +85,23 @@ def dask(session: nox.Session, dependencies: str) -> None:
 
 
 @nox.session
+def sanitize(session: nox.Session) -> None:
+    """Run the tests of the core under AddressSanitizer and UndefinedBehaviorSanitizer."""
+    sanitized = "--config-settings-package=onepass:cmake.define.ONEPASS_SANITIZE=ON"
+    session.install(
+        "pytest", "pytest-xdist", "hypothesis", "--reinstall-package", "onepass", sanitized, "."
+    )
+    libraries = [
+        session.run("g++", f"-print-file-name={name}", silent=True, external=True).strip()
+        for name in ("libasan.so", "libubsan.so", "libstdc++.so")  # Python itself has none of them
+    ]
+    session.run(
+        *("python", "-m", "pytest", "-q", "tests/core", *session.posargs),
+        env={"LD_PRELOAD": " ".join(libraries), "ASAN_OPTIONS": "detect_leaks=0"},
+    )
+
+
+@nox.session
 def release(session: nox.Session) -> None:
     """Build the sdist and the wheels of this system into ``dist``, and check them."""
     session.install(*RELEASE_TOOLS)
@@ -102,7 +120,9 @@ def release(session: nox.Session) -> None:
             session.run("auditwheel", "show", wheel)
     workflows = sorted(map(str, Path(".github/workflows").glob("*.yml")))
     session.run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *workflows)
-    session.run("check-jsonschema", "--builtin-schema", "vendor.dependabot", ".github/dependabot.yml")
+    session.run(
+        "check-jsonschema", "--builtin-schema", "vendor.dependabot", ".github/dependabot.yml"
+    )
 
 
 @nox.session(python=PYTHONS)
