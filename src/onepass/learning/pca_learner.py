@@ -108,8 +108,9 @@ class PCALearner(Learner):
         energies = np.zeros(0)
         if self.robust is not False:
             energies = candidates.energies(scaled)
+        errors = np.zeros(len(chunk))
         if self.validation.asked:
-            self._score(scaled, energies)
+            errors = self._score(scaled, energies)
         if self.robust == "auto":
             if not self.rows:
                 self.drift.point = candidates.typical.centre
@@ -123,6 +124,8 @@ class PCALearner(Learner):
         self.rows_since += len(chunk)
         if candidates.has_begun > begun or self.rows_since >= self._patience():
             self._ask()
+        directions = self.validation.asked.get(self.scored, np.zeros((0, self.stream.d)))
+        self.sample.add(rows, errors, scaled.rescaled(directions), self.mean.vector)
 
     def _patience(self) -> float:
         """Return after how many rows the candidates are asked again.
@@ -135,8 +138,8 @@ class PCALearner(Learner):
         costly = 2.0 * self.stream.d if self.stream.d <= EXACT_COLUMNS else 0.0
         return max(0.25 * self.rows_asked, min(costly, self.rows_asked))
 
-    def _score(self, chunk: Chunk, energies: NDArray[np.float64]) -> None:
-        """Compare the candidates on rows that none of them has learned from."""
+    def _score(self, chunk: Chunk, energies: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Compare the candidates on rows not learned from; return their squared distances (r,)."""
         asked, candidates = self.validation.asked, self.candidates
         names, directions = list(asked), np.vstack(list(asked.values()))
         inner = chunk.inner(directions)
@@ -157,7 +160,9 @@ class PCALearner(Learner):
         if self.scored == BOUNDED:  # whose mean is the robust centre
             centre = candidates.typical.point(chunk)
             captured, energy = along(centre)[BOUNDED], chunk.distances(centre)
-        self.errors.add(energy - captured, weights)
+        errors = energy - captured
+        self.errors.add(errors, weights)
+        return errors
 
     def _ask(self) -> None:
         """Ask the candidates for the directions that further rows are scored by."""
@@ -259,6 +264,9 @@ class PCALearner(Learner):
         if self.validation.asked and self.rows_since:
             found = self.candidates.directions(len(self.validation.asked[PLAIN]))
             self.foresight.close(self.candidates.captured(found[self.scored])[0])
+
+    def curve(self) -> NDArray[np.float64]:
+        return self.foresight.curve()
 
     def copy(self) -> Self:
         twin = self._copied()
