@@ -160,9 +160,7 @@ def fit(
         ctx.exit(128 + stopped_by)
     model, seconds = work.model, work.seconds
     if report is not None:
-        model_page(
-            model, report, title=output, data=source.paths, command=shlex.join(_words(ctx))
-        )
+        model_page(model, report, title=output, data=source.paths, command=shlex.join(_words(ctx)))
     found = facts(model, output)
     if found["rows"] == 1:
         click.echo("onepass: warning: there was one row only, which has no variance", err=True)
