@@ -71,11 +71,18 @@ CHUNKING = [
 
 ROWS = [
     Mutant(
-        "NaN is let through",
-        f"{SOURCE}/estimators/input.py",
-        "    return check_finite(_canonical(X), getattr(",
-        "    return (lambda X, *_: X)(_canonical(X), getattr(",
-        "tests/test_bad_input.py::test_bad_rows_and_weights",
+        "NaN is let through in later calls",
+        f"{SOURCE}/estimators/base.py",
+        "self._learner.pushed(check_finite(X))",
+        "self._learner.pushed(X)",
+        "tests/test_bad_input.py",
+    ),
+    Mutant(
+        "rows are not looked at after they were narrowed",
+        f"{SOURCE}/estimators/base.py",
+        "                rows = check_finite(learner.stream.convert(rows))",
+        "                rows = learner.stream.convert(rows)",
+        "tests/estimators/test_defects.py",
     ),
     Mutant(
         "indices of sparse rows are not looked at",
@@ -478,8 +485,8 @@ CORE = [
     Mutant(
         "Oja's angle forgets that the inside grows as well",
         f"{SOURCE}/_core/rules.hpp",
-        "atan2(row.step * length * row.residual, 1.0 + row.step * row.inside)",
-        "atan2(row.step * length * row.residual, 1.0)",
+        "atan2(length * row.residual, 1.0 / row.step + row.inside)",
+        "atan2(length * row.residual, 1.0 / row.step)",
         CHUNKS,
     ),
     Mutant(
