@@ -170,8 +170,8 @@ class PCA(Estimator):
         k, found = self.n_components, self.n_components_
         if self.explained_variance_[0] == 0.0:
             message = (
-                f"nothing varies in {self.n_samples_seen_} rows: the one component stands for any "
-                "direction"
+                f"{self.n_samples_seen_} rows span 0 directions only: nothing varies, and the one "
+                "component stands for any direction"
             )
         elif is_whole(k) and found < k:
             message = (
