@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import onepass
 from onepass import ERM, PCA, CappedMSG, open_source
-from onepass.schedules import Constant, Schedule
+from onepass.schedules import AdaGradNorm, Constant, InverseSqrt, Schedule
 from onepass.sources import Source
 from tests.contracts.results import assert_identical
 from tests.contracts.variants import Variant, build
@@ -279,15 +279,19 @@ def test_sparse_rows_that_begin_with_the_same_row_twice(name, offset):
     np.testing.assert_allclose(thin.subspace_.to_dense(), M, atol=1e-8 * np.abs(M).max())
 
 
-class Still(Schedule):
-    """Steps of length zero."""
-
-    def steps(self, number, gradients, diameter):
-        return np.zeros(len(number))
+@pytest.mark.parametrize("size", [0.0, -1.0, float("nan"), float("inf")])
+@pytest.mark.parametrize("schedule", [AdaGradNorm, Constant, InverseSqrt])
+def test_steps_that_are_not_positive_are_refused(schedule, size):
+    with pytest.raises(ValueError, match="must be a positive number"):
+        schedule(size)
 
 
 @pytest.mark.parametrize("name", ["Oja", "Grouse"])
 def test_steps_of_nothing_move_nothing(name):
+    class Still(Schedule):
+        def steps(self, number, gradients, diameter):
+            return np.zeros(len(number))
+
     init, rows = np.eye(3, 40), RNG.normal(size=(1500, 40))
     model = build(name, 3, init=init, step_size=Still()).fit(rows)
     np.testing.assert_allclose(model.subspace_.to_dense(), init.T @ init, atol=1e-12)

@@ -168,8 +168,13 @@ class PCALearner(Learner):
         if len(asked) > 1:
             length = typical.squared_length
             self.validation.add(captured(centre), energies[:, 0], weights, length)
-        along = weights * captured(mean)[self.scored]
-        self.foresight.add(along, weights * energies[:, 1], self.candidates.weight)
+        about_mean = captured(mean)[self.scored]
+        whole = weights * energies[:, 1]
+        self.foresight.add(weights * about_mean, whole, self.candidates.weight)
+        if self.scored == BOUNDED:  # whose mean is the robust centre
+            self.errors.add(energies[:, 0] - captured(centre)[BOUNDED], weights)
+        else:
+            self.errors.add(energies[:, 1] - about_mean, weights)
 
     def _patience(self) -> float:
         """Return after how many rows the candidates are asked again.
@@ -222,8 +227,8 @@ class PCALearner(Learner):
         chosen, candidates = self._choose(), self.candidates
         d, k = self.stream.d, max(self._count(chosen.name), 1)
         found = candidates.directions(k, prove=True)[chosen.name]
-        answer = candidates.answer(chosen.name, orthonormal(found) if len(found) else found)
-        answer = _spanned(answer, d)
+        directions = np.asarray(orthonormal(found) if len(found) else found, np.float64)
+        answer = _spanned(candidates.answer(chosen.name, directions), d)
         lost = 1.0 / max(self.rows_seen, 2) if self.stream.center else 0.0
         result = publish(
             answer.directions.astype(self.stream.dtype),
@@ -233,8 +238,10 @@ class PCALearner(Learner):
             answer.mean / answer.scale,
             self._captured(chosen.name, answer.directions),
         )
-        variances = answer.columns / result.degrees
-        return PCAResult(**vars(result), chosen=chosen, column_variances=variances, scale=answer.scale)
+        variances = answer.columns / (answer.weight or 1.0)
+        return PCAResult(
+            **vars(result), chosen=chosen, column_variances=variances, scale=answer.scale
+        )
 
     def _captured(self, name: str, directions: NDArray[np.float64]) -> Captured:
         """Return what directions (k, d) of a candidate will capture of new rows."""
@@ -261,13 +268,10 @@ class PCALearner(Learner):
         """
         for learner in (self, other := other.copy()):
             learner._close()
-        for ours, theirs in (
-            (self.candidates, other.candidates),
-            (self.validation, other.validation),
-            (self.foresight, other.foresight),
-            (self.drift, other.drift),
-        ):
-            ours.merge(theirs)
+        self.candidates.merge(other.candidates)
+        self.validation.merge(other.validation)
+        self.foresight.merge(other.foresight)
+        self.drift.merge(other.drift)
         if not self.rows:
             self.drift.point = self.candidates.typical.centre
         self.rows_learned += other.rows_learned
@@ -332,6 +336,4 @@ def _spanned(answer: Answer, d: int) -> Answer:
     if not kept.any():
         return answer._replace(directions=np.eye(1, d), second=np.zeros((1, 1)))
     turn = vectors[:, kept].T
-    return answer._replace(
-        directions=turn @ answer.directions, second=np.diag(values[kept])
-    )
+    return answer._replace(directions=turn @ answer.directions, second=np.diag(values[kept]))

@@ -156,10 +156,12 @@ class ProgressiveValidation:
         if drift > DRIFTING:
             name = PLAIN
         pair = (name if name != PLAIN else BOUNDED, PLAIN)
-        evidence = map(float, self.standard_errors(pair))
-        gains = self.evidence[1:, PAIRS.index(pair), 0, 0].sum() / max(self.scored[1:].sum(), 1e-300)
+        share, energy, large = (float(value) for value in self.standard_errors(pair))
+        gains = self.evidence[1:, PAIRS.index(pair), 0, 0].sum() / max(
+            self.scored[1:].sum(), 1e-300
+        )
         lost = 0.0 if name == PLAIN else float(gains)
-        return Choice(name, *evidence, drift, lost)
+        return Choice(name, share, energy, large, drift, lost)
 
     def fade(self, factor: float) -> None:
         """Let everything so far count less."""

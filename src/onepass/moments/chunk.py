@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import cached_property
 from typing import Any
 
@@ -169,7 +170,7 @@ def _panels(d: int) -> list[slice]:
     if d < PANEL_COLUMNS:
         return [slice(0, d)]
     edges = np.linspace(0, d, PANELS + 1).astype(int)
-    return [slice(start, stop) for start, stop in zip(edges[:-1], edges[1:], strict=True)]
+    return [slice(start, stop) for start, stop in itertools.pairwise(edges)]
 
 
 def _sum_over_panels(product: Any, d: int) -> NDArray[np.float64]:

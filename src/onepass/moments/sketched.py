@@ -101,7 +101,7 @@ class SketchedScatter:
         self.values, self.columns = factor * self.values, factor * self.columns
 
     def leading(self, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the k leading directions (k, d) and the sums along them (k,), fewer if there are."""
+        """Return at most k leading directions (k, d) and the sums along them (k,)."""
         return self.basis[:k], self.values[:k] + self.level
 
     def compress(self, directions: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -186,11 +186,10 @@ class _Stack:
         return float(self.dense.energies.sum() + self.roots**2 @ rows)
 
 
-def _leading(
-    stack: _Stack, k: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """Return the k leading right singular vectors (k, d) of a stack, their squared singular values
-    (k,), and the sum of all of these.
+def _leading(stack: _Stack, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Return the k leading right singular vectors (k, d) of a stack and their squares (k,).
+
+    The last of the three is the sum of all squared singular values.
 
     From the Gram matrix where there are not too many rows; otherwise by subspace iteration, which
     starts from the directions of the sketch and some random ones.
