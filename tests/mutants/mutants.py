@@ -290,18 +290,16 @@ CHOOSING = [
         CHOICE,
     ),
     Mutant(
-        "rows are scored after they were learned from",
+        "candidates are compared about the mean that outliers have moved",
         f"{SOURCE}/learning/pca_learner.py",
-        "        candidates.add(chunk, scaled, energies)\n",
-        "        candidates.add(chunk, scaled, energies)\n"
-        "        if self.validation.asked:\n"
-        "            self.validation.asked = candidates.directions(self._count(PLAIN))\n",
+        "self.validation.add(captured(centre), energies[:, 0], weights, length)",
+        "self.validation.add(captured(mean), energies[:, 1], weights, length)",
         CHOICE,
     ),
     Mutant(
         "outliers are taken for drift",
         f"{SOURCE}/learning/validation.py",
-        "        inverse = 1.0 / np.sqrt(np.maximum(chunk.distances(point), 1e-300))",
+        "        inverse = 1.0 / np.sqrt(np.maximum(chunk.distances(point[None])[:, 0], 1e-300))",
         "        inverse = np.ones(len(chunk))",
         CHOICE,
     ),
