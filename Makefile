@@ -56,8 +56,16 @@ long: .venv/ready  ## the tests that take minutes
 	$(BIN)/python -m pytest -n 2 -q -m long
 
 .PHONY: mutants
-mutants: .venv/ready  ## change the code by hand-written mutants; the tests must notice each
+mutants: .venv/ready core  ## change the code by hand-written mutants; the tests must notice each
 	$(BIN)/python -m tests.mutants
+
+.PHONY: mutants-tool
+mutants-tool: .venv/ready core  ## mutate moments, averaging, rounding, schedules, validation by mutmut
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --target build/mutmut \
+	  "mutmut>=3.8" "pytest<9.1"  # mutmut reads a name of pytest that 9.1 has no longer
+	rm -rf mutants
+	PYTHONPATH=tests/mutants/site:build/mutmut $(BIN)/python -m mutmut run --max-children 2
+	PYTHONPATH=tests/mutants/site:build/mutmut $(BIN)/python -m mutmut results
 
 .PHONY: coverage
 coverage: .venv/ready  ## branch coverage of src/onepass by the fast tests
@@ -96,5 +104,5 @@ release-check: .venv/ready  ## build sdist and wheels, check them, install each 
 
 .PHONY: clean
 clean:  ## remove what can be made again
-	rm -rf .venv .nox build dist .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
+	rm -rf .venv .nox build dist mutants .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

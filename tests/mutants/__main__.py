@@ -25,7 +25,7 @@ from tests.mutants.mutants import MUTANTS
 
 ROOT = Path(__file__).parents[2]
 PROCESSES = 2
-PATIENCE = 300.0  # seconds: a mutant that never ends is killed
+PATIENCE = 4.0  # times what all tests took without a mutant: one that never ends is killed
 COPIED = ("src", "tests", "benchmarks", "pyproject.toml", "Makefile", "CMakeLists.txt")
 BUILD = ["make", "core"]
 PASSED, FAILED = 0, 1  # exit codes of pytest; beyond these it could not even begin
@@ -42,8 +42,10 @@ def copy_tree(source: Path, folder: Path) -> None:
             shutil.copy(source / name, folder / name)
 
 
-def run(folder: Path, arguments: list[str]) -> subprocess.CompletedProcess[str]:
-    """Run a command inside a copy of the tree, with its sources."""
+def run(
+    folder: Path, arguments: list[str], seconds: float | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a command inside a copy of the tree, with its sources, for at most some seconds."""
     places = (folder / "tests/mutants/site", folder / "src", folder)
     path = os.pathsep.join(map(str, places))
     threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -53,18 +55,20 @@ def run(folder: Path, arguments: list[str]) -> subprocess.CompletedProcess[str]:
         env={**os.environ, **threads, "PYTHONPATH": path, "PYTHON": sys.executable},
         capture_output=True,
         text=True,
-        timeout=PATIENCE,
+        timeout=seconds,
         check=False,
     )
 
 
-def run_tests(folder: Path, tests: str) -> subprocess.CompletedProcess[str]:
+def run_tests(
+    folder: Path, tests: str, seconds: float | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run some tests until the first that fails."""
     options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    return run(folder, [sys.executable, "-m", "pytest", *options, *tests.split()])
+    return run(folder, [sys.executable, "-m", "pytest", *options, *tests.split()], seconds)
 
 
-def try_mutant(tree: Path, mutant: Mutant) -> tuple[str, float]:
+def try_mutant(tree: Path, patience: float, mutant: Mutant) -> tuple[str, float]:
     """Return what comes of a mutant of the tree, and the seconds that it took."""
     began = time.perf_counter()
     text = (tree / mutant.file).read_text() if (tree / mutant.file).exists() else ""
@@ -80,7 +84,7 @@ def try_mutant(tree: Path, mutant: Mutant) -> tuple[str, float]:
             if built is not None and built.returncode:
                 found = "does not compile"
             else:
-                code = run_tests(folder, mutant.tests).returncode
+                code = run_tests(folder, mutant.tests, patience).returncode
                 if code == PASSED:
                     found = SURVIVED
                 elif code > FAILED and code < 128:  # above 127: ended by a signal
@@ -101,13 +105,19 @@ def main(words: list[str]) -> int:
         if not home.startswith(str(tree)):
             console.print(f"The tests would import {home.strip()}, which no mutant changes.")
             return 1
+        began = time.perf_counter()
         unchanged = run_tests(tree, " ".join(sorted({m.tests for m in chosen})))
+        patience = 60.0 + PATIENCE * (time.perf_counter() - began)
         if unchanged.returncode != PASSED:
             console.print("The tests fail without any mutant:", markup=False)
             console.print(unchanged.stdout[-3000:], markup=False)
             return 1
         with ThreadPoolExecutor(PROCESSES) as pool:
-            results = list(pool.map(partial(try_mutant, tree), chosen))
+            results = []
+            trying = pool.map(partial(try_mutant, tree, patience), chosen)
+            for mutant, result in zip(chosen, trying, strict=True):
+                results.append(result)
+                console.print(f"{len(results)} of {len(chosen)}: {mutant.name}: {result[0]}")
     table = Table("mutant", "file", "result", "seconds")
     for mutant, (found, seconds) in zip(chosen, results, strict=True):
         table.add_row(mutant.name, mutant.file, found, f"{seconds:.0f}")

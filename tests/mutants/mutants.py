@@ -71,11 +71,18 @@ CHUNKING = [
 
 ROWS = [
     Mutant(
-        "NaN is let through",
-        f"{SOURCE}/estimators/input.py",
-        "    return check_finite(_canonical(X), getattr(",
-        "    return (lambda X, *_: X)(_canonical(X), getattr(",
-        "tests/test_bad_input.py::test_bad_rows_and_weights",
+        "NaN is let through in later calls",
+        f"{SOURCE}/estimators/base.py",
+        "self._learner.pushed(check_finite(X))",
+        "self._learner.pushed(X)",
+        "tests/test_bad_input.py",
+    ),
+    Mutant(
+        "rows are not looked at after they were narrowed",
+        f"{SOURCE}/estimators/base.py",
+        "                rows = check_finite(learner.stream.convert(rows))",
+        "                rows = learner.stream.convert(rows)",
+        "tests/estimators/test_defects.py",
     ),
     Mutant(
         "indices of sparse rows are not looked at",
@@ -283,18 +290,16 @@ CHOOSING = [
         CHOICE,
     ),
     Mutant(
-        "rows are scored after they were learned from",
+        "candidates are compared about the mean that outliers have moved",
         f"{SOURCE}/learning/pca_learner.py",
-        "        candidates.add(chunk, scaled, energies)\n",
-        "        candidates.add(chunk, scaled, energies)\n"
-        "        if self.validation.asked:\n"
-        "            self.validation.asked = candidates.directions(self._count(PLAIN))\n",
+        "self.validation.add(captured(centre), energies[:, 0], weights, length)",
+        "self.validation.add(captured(mean), energies[:, 1], weights, length)",
         CHOICE,
     ),
     Mutant(
         "outliers are taken for drift",
         f"{SOURCE}/learning/validation.py",
-        "        inverse = 1.0 / np.sqrt(np.maximum(chunk.distances(point), 1e-300))",
+        "        inverse = 1.0 / np.sqrt(np.maximum(chunk.distances(point[None])[:, 0], 1e-300))",
         "        inverse = np.ones(len(chunk))",
         CHOICE,
     ),
@@ -478,8 +483,8 @@ CORE = [
     Mutant(
         "Oja's angle forgets that the inside grows as well",
         f"{SOURCE}/_core/rules.hpp",
-        "atan2(row.step * length * row.residual, 1.0 + row.step * row.inside)",
-        "atan2(row.step * length * row.residual, 1.0)",
+        "atan2(length * row.residual, 1.0 / row.step + row.inside)",
+        "atan2(length * row.residual, 1.0 / row.step)",
         CHUNKS,
     ),
     Mutant(
