@@ -45,7 +45,7 @@ def test_the_script_of_the_page_runs_with_only_the_import_changed():
     for name in ("explained_variance_", "singular_values_", "noise_variance_"):
         wanted = getattr(exact, name)
         np.testing.assert_allclose(getattr(stream, name), wanted, rtol=1e-9)
-        np.testing.assert_allclose(getattr(other, name), wanted, rtol=0.15)
+        np.testing.assert_allclose(getattr(other, name), wanted, rtol=0.25)
     assert len(ours["names"]) == 16
     assert ours["again"].n_samples_seen_ == stream.n_samples_seen_ + 100
 
