@@ -14,7 +14,8 @@ CORE := $(wildcard src/onepass/_core/*.hpp src/onepass/_core/*.cpp) CMakeLists.t
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
 	@touch $@
 
-# Without an environment of its own `make core PYTHON=...` builds for any Python that has `.[build]`.
+# Without an environment of its own, `make core PYTHON=...` builds for any Python that has
+# nanobind, cmake and ninja.
 CORE_PYTHON = $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))
 
 .PHONY: core
@@ -67,7 +68,29 @@ bench: .venv/ready  ## speed against other libraries
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
 	$(BIN)/python -m benchmarks
 
+.PHONY: docs
+docs: .venv/ready  ## build the site into build/docs: snippets, gallery, pages; warnings are errors
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
+	$(BIN)/python -m pytest -q tests/docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+
+.PHONY: docs-serve
+docs-serve: docs  ## show the site at http://localhost:8000
+	$(BIN)/python -m http.server --bind localhost --directory build/docs 8000
+
+# The interpreters of pyenv answer only where they are named.
+PYENV_PYTHONS := $(shell pyenv versions --bare 2>/dev/null | sort -rV | paste -sd: -)
+NOX = $(if $(PYENV_PYTHONS),PYENV_VERSION=$(PYENV_PYTHONS)) PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/nox
+
+.PHONY: matrix
+matrix: .venv/ready  ## the tests on every Python that is here, newest and oldest dependencies
+	$(NOX) --sessions tests
+
+.PHONY: release-check
+release-check: .venv/ready  ## build sdist and wheels, check them, install each and try it
+	$(NOX) --sessions release smoke
+
 .PHONY: clean
 clean:  ## remove what can be made again
-	rm -rf .venv build dist .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
+	rm -rf .venv .nox build dist .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

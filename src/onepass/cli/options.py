@@ -11,7 +11,7 @@ import click
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class ComponentCount(click.ParamType[Any]):
+class ComponentCount(click.ParamType):
     """A number of components, or a share of the variance between 0 and 1."""
 
     name = "number"
@@ -32,7 +32,7 @@ class ComponentCount(click.ParamType[Any]):
         return number
 
 
-class ColumnList(click.ParamType[Any]):
+class ColumnList(click.ParamType):
     """Names or indices, separated by commas."""
 
     name = "a,b,.."
@@ -61,7 +61,7 @@ def model_argument(command: F) -> F:
     return click.argument("model", type=click.Path(exists=True, dir_okay=False))(command)
 
 
-class Delimiter(click.ParamType[Any]):
+class Delimiter(click.ParamType):
     """One character, or the word tab."""
 
     name = "character"
