@@ -86,6 +86,10 @@ NOX = $(if $(PYENV_PYTHONS),PYENV_VERSION=$(PYENV_PYTHONS)) PATH="$(CURDIR)/$(BI
 matrix: .venv/ready  ## the tests on every Python that is here, newest and oldest dependencies
 	$(NOX) --sessions tests
 
+.PHONY: sanitize
+sanitize: .venv/ready  ## the tests of the core under AddressSanitizer and UBSan
+	$(NOX) --sessions sanitize
+
 .PHONY: release-check
 release-check: .venv/ready  ## build sdist and wheels, check them, install each and try it
 	$(NOX) --sessions release smoke

@@ -1,8 +1,8 @@
 """The Python and dependency matrix, and the checks before a release.
 
-``make matrix`` and ``make release-check`` run these sessions; ``nox --list`` shows them.
-Environments are made by uv, because it can resolve to the oldest versions that pyproject.toml
-allows.
+``make matrix``, ``make sanitize`` and ``make release-check`` run these sessions; ``nox --list``
+shows all. Environments are made by uv, because it can resolve to the oldest versions that
+pyproject.toml allows.
 """
 
 from __future__ import annotations
@@ -82,6 +82,23 @@ def dask(session: nox.Session, dependencies: str) -> None:
     """Run the tests of distributed work: a real scheduler and two worker processes."""
     install(session, dependencies)
     session.run("python", "-m", "pytest", "-q", "tests/distributed", *session.posargs)
+
+
+@nox.session
+def sanitize(session: nox.Session) -> None:
+    """Run the tests of the core under AddressSanitizer and UndefinedBehaviorSanitizer."""
+    sanitized = "--config-settings-package=onepass:cmake.define.ONEPASS_SANITIZE=ON"
+    session.install(
+        "pytest", "pytest-xdist", "hypothesis", "--reinstall-package", "onepass", sanitized, "."
+    )
+    libraries = [
+        session.run("g++", f"-print-file-name={name}", silent=True, external=True).strip()
+        for name in ("libasan.so", "libubsan.so", "libstdc++.so")  # Python itself has none of them
+    ]
+    session.run(
+        *("python", "-m", "pytest", "-q", "tests/core", *session.posargs),
+        env={"LD_PRELOAD": " ".join(libraries), "ASAN_OPTIONS": "detect_leaks=0"},
+    )
 
 
 @nox.session

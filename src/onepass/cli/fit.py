@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import Any
 
 import click
@@ -170,7 +171,9 @@ def fit(
         ctx.exit(128 + stopped_by)
     model, seconds = work.model, work.seconds
     if report is not None:
-        model_page(model, report, title=output, data=source.paths)
+        model_page(
+            model, report, title=output, data=source.paths, command=shlex.join(_words(ctx))
+        )
     found = facts(model, output)
     if found["rows"] == 1:
         click.echo("onepass: warning: there was one row only, which has no variance", err=True)
@@ -203,13 +206,11 @@ def _tell_resume(ctx: click.Context, rows: int) -> None:
         click.echo("onepass: stopped, and nothing is saved", err=True)
         return
     click.echo(f"onepass: stopped; {rows:,} rows are saved. To go on:", err=True)
-    click.echo(f"  {_resuming(ctx)}", err=True)
+    click.echo(f"  {shlex.join([*_words(ctx), '--resume'])}", err=True)
 
 
-def _resuming(ctx: click.Context) -> str:
-    """Return the command that was given, with --resume."""
-    import shlex
-
+def _words(ctx: click.Context) -> list[str]:
+    """Return the command that was given, without --resume."""
     from click.core import ParameterSource
 
     words = ["onepass", "fit", *ctx.params["data"]]
@@ -222,7 +223,7 @@ def _resuming(ctx: click.Context) -> str:
             words.append((option.opts if value else option.secondary_opts)[0])
         else:
             words += [option.opts[0], ",".join(value) if name == "columns" else str(value)]
-    return shlex.join([*words, "--resume"])
+    return words
 
 
 def _show(model: Any, found: dict[str, Any], as_json: bool) -> None:

@@ -440,6 +440,40 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         check_is_fitted(self)
         onnx_export.export(self, path)
 
+    def plot(self, *, grid: tuple[int, int] | None = None) -> Any:
+        """Draw variances, learning curve, a sample of rows and the loadings.
+
+        Needs the extra ``report``.
+
+        Parameters
+        ----------
+        grid : tuple of int, optional
+            Height and width, where columns are the pixels of images. Square images are recognised.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from onepass import PCA
+        >>> len(PCA(5).fit(load_digits().data).plot().axes)
+        4
+        """
+        check_is_fitted(self)
+        from onepass import report
+
+        return report.plot(self, grid=grid)
+
+    def _repr_html_(self) -> str:
+        from onepass import report
+
+        return report.summary_html(self)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
     def _result(self) -> Result:
         """Return what is read after fitting."""
         check_is_fitted(self)

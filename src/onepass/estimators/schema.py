@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from onepass.learning import pca_learner
 from onepass.learning.error_histogram import INFINITE_BIN
 from onepass.learning.row_buffer import Stream
+from onepass.learning.row_sample import LARGEST_ROWS, MOST_DIRECTIONS, SAMPLE_ROWS
 from onepass.learning.solver_learner import EXACT_COLUMNS
 
 MOST_ROWS = 2**62
@@ -188,6 +189,8 @@ def _common(stream: Stream) -> Record:
     """Return what all learners keep: the number of rows, their mean, and those that wait."""
     d, dtype = stream.d, (stream.dtype.name,)
     waiting, stored = Size("waiting", 2**24), Size("stored", 2**40)
+    sampled = Size("sampled", SAMPLE_ROWS + LARGEST_ROWS)
+    sample_directions = Size("sample directions", MOST_DIRECTIONS)
     buffer: Record = {"weights": Array((waiting,), least=1e-300)}
     if stream.is_sparse:
         integers = ("int32", "int64")
@@ -204,6 +207,15 @@ def _common(stream: Stream) -> Record:
             "counts": Array((2, Size("bins", INFINITE_BIN)), least=0.0),
             "weight": Number(),
             "next_window": Number(),
+        },
+        "sample": {
+            "rows": Whole(),
+            "directions": Array((sample_directions, d)),
+            "point": Array((d,)),
+            "numbers": Array((sampled,), ("int64",), 0, MOST_ROWS),
+            "priorities": Array((sampled,)),
+            "errors": Array((sampled,), least=0.0),
+            "coordinates": Array((sampled, sample_directions)),
         },
         "buffer": buffer,
     }

@@ -100,6 +100,14 @@ class CapturedScore:
         spread = max(cc - 2 * mean * ce + mean * mean * ee, 0.0) * count / (count - 1)
         return Captured(float(mean), float(np.sqrt(spread) / e))
 
+    def curve(self) -> NDArray[np.float64]:
+        """Return rows, share captured and its standard error for each segment, shape (p, 3)."""
+        segments = self.segments[(self.segments[:, 0] > 1.0) & (self.segments[:, 2] > 0.0)]
+        count, c, e, cc, ce, ee = segments.T
+        share = c / e
+        spread = np.maximum(cc - 2.0 * share * ce + share**2 * ee, 0.0) * count / (count - 1.0)
+        return np.column_stack([np.cumsum(count), share, np.sqrt(spread) / e])
+
     def state(self) -> dict[str, Any]:
         """Return what a model file keeps."""
         return {

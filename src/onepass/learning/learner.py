@@ -17,6 +17,7 @@ from onepass.learning import row_buffer
 from onepass.learning.error_histogram import ErrorHistogram
 from onepass.learning.result import Result
 from onepass.learning.row_buffer import RowBuffer, Stream
+from onepass.learning.row_sample import RowSample
 from onepass.moments.mean import Mean
 from onepass.threads import one_thread
 
@@ -45,6 +46,8 @@ class Learner(ABC):
         Of the rows learned from.
     errors : ErrorHistogram
         Squared distances of rows from the subspace, each before it was learned from.
+    sample : RowSample
+        Coordinates of some rows, and the rows with the largest errors.
     buffer : RowBuffer
         The rows that wait for a chunk to fill.
     rows_seen : int
@@ -59,6 +62,7 @@ class Learner(ABC):
         self.stream, self.batch_size = stream, batch_size
         self.mean = Mean(stream.d)
         self.errors = ErrorHistogram()
+        self.sample = RowSample(stream.d, stream.half_life)
         self.buffer = RowBuffer(stream)
         self.rows_seen = 0
         self._interrupted = False
@@ -75,6 +79,12 @@ class Learner(ABC):
     @abstractmethod
     def read(self) -> Result:
         """Return the result of a learner in which no row waits."""
+
+    @abstractmethod
+    def curve(self) -> NDArray[np.float64]:
+        """Return the learning curve (p, 3): rows, share captured of rows before they were learned
+        from, and its standard error.
+        """
 
     @abstractmethod
     def copy(self) -> Self:
@@ -181,6 +191,7 @@ class Learner(ABC):
         with one_thread():
             self.include(other)
         self.errors.merge(other.errors)
+        self.sample.merge(other.sample)
         self.rows_seen += other.rows_seen
 
     def continue_from(self, other: Self) -> None:  # noqa: B027
@@ -206,7 +217,7 @@ class Learner(ABC):
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin.mean, twin.buffer = self.mean.copy(), self.buffer.copy()
-        twin.errors = self.errors.copy()
+        twin.errors, twin.sample = self.errors.copy(), self.sample.copy()
         twin._forget()
         return twin
 
@@ -216,6 +227,7 @@ class Learner(ABC):
             "rows_seen": self.rows_seen,
             "mean": self.mean.state(),
             "errors": self.errors.state(),
+            "sample": self.sample.state(),
             "buffer": self.buffer.state(),
         }
 
@@ -224,6 +236,7 @@ class Learner(ABC):
         self.rows_seen = state["rows_seen"]
         self.mean = Mean.from_state(state["mean"])
         self.errors = ErrorHistogram.from_state(state["errors"])
+        self.sample = RowSample.from_state(state["sample"], self.stream.half_life)
         self.buffer = RowBuffer.from_state(self.stream, state["buffer"])
         self._forget()
 

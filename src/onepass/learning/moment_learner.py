@@ -44,13 +44,15 @@ class MomentLearner(Learner):
         dense = (rows.toarray() if self.stream.is_sparse else rows).astype(np.float64, copy=False)
         if before.weight >= SEARCH_AFTER * max(self.searched, 1.0):
             self.scorers, self.searched = self.moment.leading(self.k)[0], before.weight
+        errors = np.zeros(len(dense))
         if len(self.scorers):
             centred = dense - before.vector if self.stream.center else dense
             inner = centred @ self.scorers.T
             energy = np.einsum("ij,ij->i", centred, centred)
             captured = np.einsum("ij,ij->i", inner, inner)
             self.score.add(weights * captured, weights * energy)
-            self.errors.add(energy - captured, weights)
+            errors = energy - captured
+            self.errors.add(errors, weights)
         self.moment.add(dense, weights, before, self.stream.center)
         added = float(weights.sum())
         if self.stream.center:
@@ -58,6 +60,9 @@ class MomentLearner(Learner):
             self.mean.add(weights @ (dense - origin), added, origin)
         else:
             self.mean.weight += added
+        if not len(self.scorers):
+            self.scorers, self.searched = self.moment.leading(self.k)[0], self.mean.weight
+        self.sample.add(rows, errors, self.scorers, self.mean.vector)
 
     def read(self) -> Result:
         directions = self.moment.leading(self.k)[0].astype(self.stream.dtype)
@@ -77,6 +82,9 @@ class MomentLearner(Learner):
         self.moment.merge(other.moment, between)
         self.mean.merge(other.mean)
         self.score.merge(other.score)
+
+    def curve(self) -> NDArray[np.float64]:
+        return self.score.curve()
 
     def copy(self) -> Self:
         twin = self._copied()

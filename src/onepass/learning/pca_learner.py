@@ -113,8 +113,9 @@ class PCALearner(Learner):
         points = np.stack([typical.point(scaled), scaled.rescaled(candidates.mean - chunk.origin)])
         inner = scaled.inner(np.vstack([points, *asked.values()]))
         energies = scaled.distances(points, inner[:, :2])
+        errors = np.zeros(len(chunk))
         if asked:
-            self._score(scaled.weights, inner[:, 2:], points, energies)
+            errors = self._score(scaled.weights, inner[:, 2:], points, energies)
         if self.robust == "auto":
             if not self.rows_learned:
                 self.drift.point = typical.centre
@@ -128,6 +129,8 @@ class PCALearner(Learner):
         self.rows_since += len(chunk)
         if candidates.has_begun > begun or self.rows_since >= self._patience():
             self._ask()
+        directions = self.validation.asked.get(self.scored, np.zeros((0, self.stream.d)))
+        self.sample.add(rows, errors, scaled.rescaled(directions), self.mean.vector)
 
     def _spares(self, rows: int) -> bool:
         """Return whether bounding a chunk of so many rows is not worth the time.
@@ -151,8 +154,8 @@ class PCALearner(Learner):
         inner: NDArray[np.float64],
         points: NDArray[np.float64],
         energies: NDArray[np.float64],
-    ) -> None:
-        """Compare the candidates on rows that none of them has learned from.
+    ) -> NDArray[np.float64]:
+        """Compare the candidates on rows that none has learned from; return their errors (r,).
 
         `inner` (r, m k) are the rows' products with the directions of m candidates; `energies`
         (r, 2) are about the robust centre and about the mean, the points (2, d).
@@ -171,10 +174,11 @@ class PCALearner(Learner):
         about_mean = captured(mean)[self.scored]
         whole = weights * energies[:, 1]
         self.foresight.add(weights * about_mean, whole, self.candidates.weight)
+        errors = energies[:, 1] - about_mean
         if self.scored == BOUNDED:  # whose mean is the robust centre
-            self.errors.add(energies[:, 0] - captured(centre)[BOUNDED], weights)
-        else:
-            self.errors.add(energies[:, 1] - about_mean, weights)
+            errors = energies[:, 0] - captured(centre)[BOUNDED]
+        self.errors.add(errors, weights)
+        return errors
 
     def _patience(self) -> float:
         """Return after how many rows the candidates are asked again.
@@ -284,6 +288,9 @@ class PCALearner(Learner):
         if self.validation.asked and self.rows_since:
             found = self.candidates.directions(len(self.validation.asked[PLAIN]))
             self.foresight.close(self.candidates.captured(found[self.scored])[0])
+
+    def curve(self) -> NDArray[np.float64]:
+        return self.foresight.curve()
 
     def copy(self) -> Self:
         twin = self._copied()

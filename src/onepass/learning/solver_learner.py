@@ -69,6 +69,7 @@ class SolverLearner(Learner):
         scored = slice(int(first and self.stream.center), None)  # the first row is its own mean
         errors = (progress.energy - progress.captured) / weights
         self.errors.add(errors[scored], weights[scored])
+        self.sample.add(rows, errors, held if len(held) else self._held(), self.mean.vector)
         if isinstance(self.moment, DirectionalMoment):
             self._measure(self.moment, learned, held, progress, float(weights.sum()), first)
 
@@ -158,6 +159,9 @@ class SolverLearner(Learner):
 
     def replace_iterate(self, latest: Self) -> None:
         self.solver.rule.native, self.solver.state = latest.solver.rule.native, latest.solver.state
+
+    def curve(self) -> NDArray[np.float64]:
+        return self.score.curve()
 
     def copy(self) -> Self:
         twin = self._copied()

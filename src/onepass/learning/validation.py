@@ -326,6 +326,18 @@ class Foresight:
         )
         return min(seen, new, key=lambda estimate: estimate.standard_error)
 
+    def curve(self) -> NDArray[np.float64]:
+        """Return rows, share captured and its standard error for each period, shape (p, 3)."""
+        periods = self.periods[self.periods[:, ENERGY] > 0.0]
+        start, count, _, captured, scored = periods.T
+        number, cc, ce, ee = self.squares
+        if not len(periods) or number < 2.0:
+            return np.zeros((0, 3))
+        share = captured.sum() / scored.sum()
+        variance = max(cc - 2.0 * share * ce + share * share * ee, 0.0) / (number - 1.0)
+        error = np.sqrt(count * variance) / scored
+        return np.column_stack([start + count, captured / scored, error])
+
     def fade(self, factor: float) -> None:
         """Let everything so far count less."""
         self.periods[:, [START, ROWS, GAP, CAPTURED, ENERGY]] *= factor

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 WIDTH, HEIGHT = 440, 300
-LEFT, RIGHT, TOP, BOTTOM = 52, 14, 14, 42
+LEFT, RIGHT, TOP, BOTTOM = 52, 24, 14, 42
 
 
 def ticks(low: float, high: float, count: int = 5) -> list[float]:
@@ -144,6 +144,23 @@ def curve_chart(curve: NDArray[np.float64]) -> str:
     return axes.svg("Share of variance captured of rows before they were learned from")
 
 
+def view(values: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the limits between which most values are: a few far ones must not hide the others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bool(view(np.append(np.arange(100.0), 1e6))[1] < 150)
+    True
+    """
+    low, high = (float(limit) for limit in np.quantile(values, [0.02, 0.98], method="nearest"))
+    margin = 0.35 * (high - low) or 1.0
+    return (
+        max(low - margin, float(values.min()) - 0.2 * margin),
+        min(high + margin, float(values.max()) + 0.2 * margin),
+    )
+
+
 def scatter_chart(
     points: NDArray[np.float64],
     numbers: NDArray[np.int64],
@@ -152,12 +169,8 @@ def scatter_chart(
     arrows: dict[str, NDArray[np.float64]],
 ) -> str:
     """Draw points (s, m) along the first two coordinates, with arrows (m,) for columns."""
-    limits = []
-    for axis in range(2):
-        values = points[:, axis]
-        low, high = float(values.min()), float(values.max())
-        margin = 0.06 * ((high - low) or 1.0)
-        limits.append((low - margin, high + margin))
+    limits = [view(points[:, axis]) for axis in range(2)]
+    points = np.column_stack([points[:, axis].clip(*limits[axis]) for axis in range(2)])
     axes = Axes(limits[0], limits[1], ("component 0", "component 1"))
     marked = set(largest.tolist())
     order = [i for i in range(len(points)) if i not in marked] + largest[::-1].tolist()

@@ -1,27 +1,34 @@
-"""A page about one model: what it captures, and what its components are made of."""
+"""A page about one model: what it captures, what its components are made of, which rows stand out."""
 
 from __future__ import annotations
 
-import base64
 import importlib
 import io
-import math
+import json
 import os
+import platform
+from base64 import b64encode
 from collections.abc import Sequence
+from importlib import resources
 from typing import Any
 
 import numpy as np
 
 from onepass.model_file import replacing
-from onepass.report.page import Picture, Section, Table, render
-from onepass.report.style import BLUE, GREY, figure, legend_below
+from onepass.report import charts
+from onepass.report.portrait import Portrait, portray
 
-_MOST_COMPONENTS = 20
-_MOST_COLUMNS = 40
+MOST_COLUMNS, MOST_COMPONENTS, MOST_IMAGES = 60, 12, 24
 
 
 def model_page(
-    model: Any, path: str | os.PathLike[str], *, title: str, data: Sequence[str] = ()
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    title: str,
+    data: Sequence[str] = (),
+    command: str | None = None,
+    grid: tuple[int, int] | None = None,
 ) -> None:
     """Write a page of HTML about a fitted estimator, in one file that needs no other.
 
@@ -35,6 +42,10 @@ def model_page(
         Its heading.
     data : sequence of str
         The files that the model was fitted on.
+    command : str, optional
+        The command that made it.
+    grid : tuple of int, optional
+        Height and width, where columns are the pixels of images. Square images are recognised.
 
     Examples
     --------
@@ -47,26 +58,39 @@ def model_page(
     >>> os.path.getsize(path) > 10_000
     True
     """
-    ratio = model.explained_variance_ratio_
-    listed = f" ({', '.join(data[:5])}{', ...' * (len(data) > 5)})" if data else ""
-    lead = (
-        f"{type(model).__name__}: {model.n_components_} components of {model.n_features_in_:,} "
-        f"columns, learned in one pass over {model.n_samples_seen_:,} rows{listed}. Together they "
-        f"hold {ratio.sum():.2%} of the variance."
+    require()
+    import jinja2
+    from markupsafe import Markup
+
+    shown = portray(model, grid)
+    two = len(shown.points) > 0 and shown.points.shape[1] > 1
+    template = resources.files("onepass.report").joinpath("model_page.html").read_text("utf-8")
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    html = environment.from_string(template).render(
+        title=title,
+        lead=_lead(model, data),
+        shown=shown,
+        variance=Markup(charts.variance_chart(shown.ratio)),
+        curve=Markup(charts.curve_chart(shown.curve)) if len(shown.curve) > 1 else "",
+        scatter=Markup(_scatter(shown)) if two else "",
+        largest=_largest(shown),
+        first_rows=_first_rows(),
+        images=_images(shown),
+        loadings=_loadings(shown),
+        hidden=max(len(shown.names) - MOST_COLUMNS, 0),
+        limit=float(np.abs(shown.components).max()) or 1.0,
+        table=_table(shown),
+        command=command,
+        model=repr(model),
+        version=importlib.import_module("onepass").__version__,
+        python=platform.python_version(),
+        numpy=np.__version__,
+        data=Markup(_data(shown)),
+        left=charts.LEFT,
+        right=charts.WIDTH - charts.RIGHT,
+        top=charts.TOP,
+        bottom=charts.HEIGHT - charts.BOTTOM,
     )
-    sections = [
-        Section(
-            "Variance",
-            [_captured(model)],
-            [Picture(_variance(model), "Share of the total variance along each component.")],
-            [_table(model)],
-        ),
-        Section(
-            "What the components are made of",
-            pictures=[Picture(_weights(model), "Weights of the columns that matter most.")],
-        ),
-    ]
-    html = render(title, lead, sections)
     with replacing(path) as file:
         file.write(html.encode())
 
@@ -80,70 +104,75 @@ def require() -> None:
             raise ImportError(f"a page needs {name}: pip install 'onepass[report]'") from error
 
 
-def _captured(model: Any) -> str:
-    """Return the progressive estimate as a sentence."""
-    captured = model.captured_
-    if not math.isfinite(captured.mean):
-        return "There were too few rows to score any before it was learned from."
+def _lead(model: Any, data: Sequence[str]) -> str:
+    """Return the first paragraph."""
+    listed = f" ({', '.join(data[:5])}{', ...' * (len(data) > 5)})" if data else ""
     return (
-        f"Each row was scored before it was learned from, as if it were held out: "
-        f"{captured.mean:.2%} ± {captured.standard_error:.2%} of the variance was captured."
+        f"{type(model).__name__}: {model.n_components_} components of {model.n_features_in_:,} "
+        f"columns, learned in one pass over {model.n_samples_seen_:,} rows{listed}. Together they "
+        f"hold {model.explained_variance_ratio_.sum():.2%} of the variance."
     )
 
 
-def _table(model: Any) -> Table:
+def _scatter(shown: Portrait) -> str:
+    """Draw the sample."""
+    return charts.scatter_chart(
+        shown.points, shown.numbers, shown.errors, shown.largest, shown.arrows
+    )
+
+
+def _first_rows() -> int:
+    """Return how many rows at the beginning have no error."""
+    from onepass.learning.row_sample import WARM_UP_ROWS
+
+    return WARM_UP_ROWS
+
+
+def _largest(shown: Portrait) -> list[tuple[int, float, str]]:
+    """Return number and error of the rows with the largest errors, and how unusual these are."""
+    scored = shown.errors[shown.errors > 0.0]
+    median = float(np.median(scored)) if len(scored) else 0.0
+    return [
+        (int(shown.numbers[i]), float(shown.errors[i]), f"{shown.errors[i] / median:,.3g}")
+        for i in shown.largest
+    ]
+
+
+def _loadings(shown: Portrait) -> list[tuple[str, list[float]]]:
+    """Return the weights of the columns that matter most."""
+    components = shown.components[:MOST_COMPONENTS].astype(np.float64)
+    leading = np.sort(np.abs(components).max(axis=0).argsort()[::-1][:MOST_COLUMNS])
+    return [(shown.names[j], components[:, j].tolist()) for j in leading]
+
+
+def _table(shown: Portrait) -> list[tuple[Any, ...]]:
     """Return the variances of the components."""
-    ratio = model.explained_variance_ratio_
-    rows = [
-        (i, f"{variance:.6g}", f"{share:.3%}", f"{together:.3%}")
-        for i, (variance, share, together) in enumerate(
-            zip(model.explained_variance_, ratio, np.cumsum(ratio), strict=True)
+    together = np.cumsum(shown.ratio)
+    return [
+        (i, f"{variance:.6g}", f"{share:.3%}", f"{whole:.3%}")
+        for i, (variance, share, whole) in enumerate(
+            zip(shown.variance, shown.ratio, together, strict=True)
         )
     ]
-    return Table(("component", "variance", "share", "together"), rows)
 
 
-def _variance(model: Any) -> str:
-    """Draw the shares of the components, and what they hold together."""
-    ratio = model.explained_variance_ratio_
-    numbers = np.arange(len(ratio))
-    with figure(1, 1, 8.0, 3.6) as (drawing, axes):
-        axis = axes[0, 0]
-        axis.bar(numbers, 100 * ratio, color=BLUE, label="each")
-        axis.plot(numbers, 100 * np.cumsum(ratio), color=GREY, marker="o", ms=4, label="together")
-        axis.set_xlabel("component")
-        axis.set_ylabel("share of variance, %")
-        axis.xaxis.get_major_locator().set_params(integer=True)
-        axis.set_ylim(bottom=0)
-        axis.set_axisbelow(True)
-        legend_below(drawing, axes, 2)
-        return _embedded(drawing)
+def _images(shown: Portrait) -> list[str]:
+    """Return the components as pictures, where columns are pixels."""
+    if shown.grid is None:
+        return []
+    from matplotlib.image import imsave
+
+    sources = []
+    for component in shown.components[:MOST_IMAGES]:
+        limit, file = float(np.abs(component).max()) or 1.0, io.BytesIO()
+        image = component.reshape(shown.grid)
+        imsave(file, image, cmap="RdBu_r", vmin=-limit, vmax=limit, format="png")
+        sources.append("data:image/png;base64," + b64encode(file.getvalue()).decode())
+    return sources
 
 
-def _weights(model: Any) -> str:
-    """Draw the weights of the columns that matter most, by component."""
-    components = model.components_[:_MOST_COMPONENTS]
-    names = getattr(model, "feature_names_in_", None)
-    leading = np.sort(np.abs(components).max(axis=0).argsort()[::-1][:_MOST_COLUMNS])
-    limit = float(np.abs(components).max()) or 1.0
-    with figure(1, 1, 10.0, 1.6 + 0.28 * len(components)) as (drawing, axes):
-        axis = axes[0, 0]
-        axis.grid(visible=False)
-        image = axis.imshow(
-            components[:, leading], cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto"
-        )
-        # A dollar sign would begin a formula.
-        labels = [str(j if names is None else names[j])[:20].replace("$", r"\$") for j in leading]
-        axis.set_xticks(np.arange(len(leading)), labels, rotation=90, fontsize=9)
-        axis.set_yticks(np.arange(len(components)))
-        axis.set_xlabel("column")
-        axis.set_ylabel("component")
-        drawing.colorbar(image, label="weight")
-        return _embedded(drawing)
-
-
-def _embedded(drawing: Any) -> str:
-    """Return a picture as an address that holds all of it."""
-    file = io.BytesIO()
-    drawing.savefig(file, format="png", metadata={"Software": None})
-    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
+def _data(shown: Portrait) -> str:
+    """Return the coordinates of the sample as JSON that can stand inside of a page."""
+    points = [[float(f"{value:.6g}") for value in row] for row in shown.points.tolist()]
+    views = [charts.view(shown.points[:, j]) for j in range(shown.points.shape[1])]
+    return json.dumps({"points": points, "views": views if points else []}).replace("<", "\\u003c")
