@@ -122,3 +122,28 @@ def json_option(command: F) -> F:
     return click.option(
         "as_json", "--json", is_flag=True, help="Print one JSON object, for programs."
     )(command)
+
+
+def telling_options(command: F) -> F:
+    """Add --quiet and --verbose, which `onepass.cli.telling` looks at."""
+
+    def note(ctx: click.Context, param: click.Parameter, given: bool) -> None:
+        if given:
+            ctx.meta[f"onepass.{param.name}"] = True
+
+    command = click.option(
+        "-v",
+        "--verbose",
+        is_flag=True,
+        expose_value=False,
+        callback=note,
+        help="Say more: every file and column, and how much memory it takes.",
+    )(command)
+    return click.option(
+        "-q",
+        "--quiet",
+        is_flag=True,
+        expose_value=False,
+        callback=note,
+        help="Say nothing but results that are asked for, warnings and errors.",
+    )(command)
