@@ -68,6 +68,16 @@ bench: .venv/ready  ## speed against other libraries
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
 	$(BIN)/python -m benchmarks
 
+.PHONY: docs
+docs: .venv/ready  ## build the site into build/docs: snippets, gallery, pages; warnings are errors
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
+	$(BIN)/python -m pytest -q tests/docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+
+.PHONY: docs-serve
+docs-serve: docs  ## show the site at http://localhost:8000
+	$(BIN)/python -m http.server --bind localhost --directory build/docs 8000
+
 # The interpreters of pyenv answer only where they are named.
 PYENV_PYTHONS := $(shell pyenv versions --bare 2>/dev/null | sort -rV | paste -sd: -)
 NOX = $(if $(PYENV_PYTHONS),PYENV_VERSION=$(PYENV_PYTHONS)) PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/nox

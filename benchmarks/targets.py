@@ -187,7 +187,7 @@ def same_rank(bench: Bench) -> Iterator[Target]:
 
 def _capped(rank: int) -> Callable[[Any, int], Any]:
     """Return Capped MSG with a bound on its rank."""
-    return lambda X, k: CappedMSG(k, max_rank=rank).fit(X).components_
+    return lambda X, k: CappedMSG(k, max_rank=rank, average=False, center=False).fit(X).components_
 
 
 GROUPS: dict[str, Callable[[Bench], Iterator[Target]]] = {

@@ -9,20 +9,23 @@ import numpy as np
 from benchmarks.solver import Directions, Solver
 from onepass import CappedMSG
 
+PAPER = {"average": False, "center": False}  # the paper's algorithm; rows are centred already
+
 
 def row_by_row(X: Any, k: int) -> Directions:
     """One gradient step per row, in one call: the paper's algorithm."""
-    return CappedMSG(k).fit(X).components_
+    return CappedMSG(k, **PAPER).fit(X).components_
 
 
 def in_batches(X: Any, k: int) -> Directions:
     """One gradient step per batch, and the average of the iterates."""
-    return CappedMSG(k, batch_size=max(32, 2 * k), average=True).fit(X).components_
+    model = CappedMSG(k, batch_size=max(32, 2 * k), average=True, center=False)
+    return model.fit(X).components_
 
 
 def one_row_calls(X: Any, k: int) -> Directions:
     """One call per row, as rows come from a sensor."""
-    model = CappedMSG(k)
+    model = CappedMSG(k, **PAPER)
     for i in range(X.shape[0]):
         model.partial_fit(X[i : i + 1])
     return model.components_

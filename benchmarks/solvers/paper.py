@@ -5,27 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.solver import Directions, Solver
+from benchmarks.solvers.capped_msg import PAPER
 from onepass import MEG, MSG, Grouse, Incremental, Oja
 
 
 def msg(X: Any, k: int) -> Directions:
-    return MSG(k).fit(X).components_
+    return MSG(k, **PAPER).fit(X).components_
 
 
 def meg(X: Any, k: int) -> Directions:
-    return MEG(k).fit(X).components_
+    return MEG(k, **PAPER).fit(X).components_
 
 
 def incremental(X: Any, k: int) -> Directions:
-    return Incremental(k, max_rank=k + 1).fit(X).components_
+    return Incremental(k, max_rank=k + 1, center=False).fit(X).components_
 
 
 def oja(X: Any, k: int) -> Directions:
-    return Oja(k + 1, random_state=0).fit(X).components_[:k]
+    return Oja(k + 1, random_state=0, **PAPER).fit(X).components_[:k]
 
 
 def grouse(X: Any, k: int) -> Directions:
-    return Grouse(k + 1, random_state=0).fit(X).components_[:k]
+    return Grouse(k + 1, random_state=0, **PAPER).fit(X).components_[:k]
 
 
 SOLVERS = [

@@ -110,8 +110,12 @@ class Variant:
 
     def build(self, d: int, k: int, **params: Any) -> Any:
         """Return the estimator for rows of d entries and k components."""
+        paper: dict[str, Any] = {"center": self.center}
+        if self.algorithm in ("MSG", "CappedMSG", "MEG", "Oja", "Grouse"):
+            paper["average"] = self.averages
         step = {"step_size": STEPS[self.step][0]} if self.step else {}
-        return build(self.algorithm, k, **{**step, **self._options(d, k), **self.params, **params})
+        given = {**paper, **step, **self._options(d, k), **self.params, **params}
+        return build(self.algorithm, k, **given)
 
     def with_params(self, **params: Any) -> Variant:
         """Return the variant with other parameters."""

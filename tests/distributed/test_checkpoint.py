@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from onepass import PCA, CappedMSG, ModelFileError, Oja, load
+from onepass import PCA, CappedMSG, ModelFileError, Oja, OnepassWarning, load
 from onepass.distributed import ShardError, fit
 from onepass.distributed import checkpoint as checkpoints
 from tests.distributed.models import made_rows, same_bits
@@ -131,7 +131,7 @@ def test_a_disk_that_is_full_is_no_reason_to_stop(tmp_path, monkeypatch):
         raise OSError("no space left")
 
     monkeypatch.setattr(checkpoints, "_write", full)
-    with pytest.warns(RuntimeWarning, match="could not be written .no space left"):
+    with pytest.warns(OnepassWarning, match="could not be written .no space left"):
         found = fit(PCA(3), shards(Fails(0)), checkpoint=tmp_path / "a")
     assert same_bits(found, fit(PCA(3), shards(Fails(0))))
 

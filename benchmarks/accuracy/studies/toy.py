@@ -15,9 +15,9 @@ from onepass.sources.synthetic import Toy
 # About zero, as in the paper: about the mean two points have one direction only.
 MODELS = {
     "PCA": lambda: PCA(1, center=False),
-    "batch": lambda: ERM(1),
-    "capped-msg average": lambda: CappedMSG(1, batch_size=32, average=True),
-    "the paper's incremental": lambda: Incremental(1),
+    "batch": lambda: ERM(1, center=False),
+    "capped-msg average": lambda: CappedMSG(1, batch_size=32, average=True, center=False),
+    "the paper's incremental": lambda: Incremental(1, center=False),
 }
 
 

@@ -112,8 +112,8 @@ def fit(
     from onepass.cli.guarding import Failure
     from onepass.cli.opening import open_data
     from onepass.cli.output import check_output
-    from onepass.progress import Progress
     from onepass.cli.summary import facts
+    from onepass.progress import Progress
 
     if report is not None:
         from onepass.report import model_page, require

@@ -15,8 +15,8 @@ from onepass.cli import checkpoint as checkpoints
 from onepass.cli.checkpoint import Checkpoint
 from onepass.cli.guarding import Failure, MachineFailure, told
 from onepass.cli.interruption import Interruption
-from onepass.progress import Progress
 from onepass.cli.stretch import Stretch
+from onepass.progress import Progress
 from onepass.sources import Block, Position, Source
 from onepass.sources.files.storage import fingerprint
 

@@ -32,9 +32,9 @@ def score(
     from onepass import load
     from onepass.cli.expected_rows import expected_rows
     from onepass.cli.opening import open_for
-    from onepass.progress import Progress
     from onepass.cli.stretch import Stretch
     from onepass.cli.summary import finite
+    from onepass.progress import Progress
 
     fitted = load(model)
     source = open_for(fitted, model, data, reading)

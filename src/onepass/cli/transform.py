@@ -41,9 +41,9 @@ def transform(
     from onepass.cli.expected_rows import expected_rows
     from onepass.cli.opening import open_for
     from onepass.cli.output import check_output
-    from onepass.progress import Progress
     from onepass.cli.writers import writer_for
     from onepass.model_file import replacing
+    from onepass.progress import Progress
 
     kind = writer_for(output)
     fitted = load(model)

@@ -15,6 +15,7 @@ from onepass.distributed.learning import Learned, join
 from onepass.distributed.shards import Shard
 from onepass.estimators.persistence import OF_PARTS, pack, unpack
 from onepass.model_file import ModelFileError
+from onepass.warning import OnepassWarning
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class Keeper:
             except OSError as error:
                 warnings.warn(
                     f"the checkpoint could not be written ({error}); the work goes on without",
-                    RuntimeWarning,
+                    OnepassWarning,
                     stacklevel=2,
                 )
         self._due = time.monotonic() + self._every

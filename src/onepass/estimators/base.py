@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, Self
@@ -27,13 +28,20 @@ from onepass.estimators.input import (
     is_plain,
 )
 from onepass.estimators.merging import merge
-from onepass.estimators.parameters import check_bool, check_whole
+from onepass.estimators.parameters import (
+    check_bool,
+    check_component_count,
+    check_whole,
+    explain_foreign,
+    is_positive,
+)
 from onepass.learning.captured import Captured
 from onepass.learning.learner import Learner
 from onepass.learning.result import Result
 from onepass.learning.row_buffer import Stream
 from onepass.progress import Progress
 from onepass.sources import Source
+from onepass.warning import OnepassWarning
 
 NO_ROWS = "The source has no rows; an iterator can be read only once"
 PIECE_BYTES = 2**24  # of sparse rows that are made dense to measure their distances
@@ -55,6 +63,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         super().__init_subclass__(**kwargs)
         if cls.__doc__:
             cls.__doc__ = insert_shared(cls.__doc__)
+        if "__init__" in cls.__dict__:
+            cls.__init__ = explain_foreign(cls.__init__)  # type: ignore[method-assign]
 
     @abstractmethod
     def _learner_for(self, stream: Stream) -> Learner:
@@ -62,7 +72,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _check_parameters(self) -> None:
         """Refuse parameters that make no sense."""
-        check_whole("n_components", self.n_components)
+        check_component_count(self.n_components, shares=False)
         check_bool("center", self.center)
         check_whole("verbose", self.verbose, least=0)
 
@@ -135,6 +145,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 learner = self._start(rows) if fresh else self._learner
                 rows = check_finite(learner.stream.convert(rows))
                 self._learner = learner.pushed(rows, weights)
+            if whole:
+                self._warn_after_fit()
         except BaseException:
             self.__dict__ = before  # in one move: the lock, for which others may wait, stays
             raise
@@ -152,11 +164,24 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             Stream(rows.shape[1], rows.dtype, is_sparse, bool(self.center), half_life)
         )
 
+    def _warn_after_fit(self) -> None:
+        """Warn where the rows do not determine as many components as asked for."""
+        rows, k = self.n_samples_seen_, self.n_components
+        spanned = rows - int(self.center)
+        if spanned < k:
+            warnings.warn(
+                f"{rows} row{'s' * (rows != 1)}{', centred,' * bool(self.center)} can only "
+                f"determine {spanned} of n_components={k}: the others are arbitrary; pass more "
+                "rows, or ask for fewer components",
+                OnepassWarning,
+                stacklevel=4,
+            )
+
     def _check_unchanged(self) -> None:
         """Refuse to go on with parameters other than those that learning began with."""
         for name, value in self._learned_with.items():
             now = getattr(self, name)
-            if now is not value and not np.array_equal(now, value):
+            if name != "verbose" and now is not value and not np.array_equal(now, value):
                 self._check_parameters()
                 raise ValueError(
                     f"{name} was {value!r} when learning began and is {now!r} now; partial_fit "
@@ -284,6 +309,37 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             inside.append(coordinates)
             outside.append(np.einsum("ij,ij->i", rest, rest))
         return np.vstack(inside), np.concatenate(outside)
+
+    def error_threshold(self, quantile: float = 0.99) -> float:
+        """Return the reconstruction error that a share of the rows seen stayed below.
+
+        Each row was measured before it was learned from, as a new row is; rows of the last half
+        of the stream or more count. Rows whose `reconstruction_error` is above it do not fit.
+
+        Parameters
+        ----------
+        quantile : float, default=0.99
+            The share, above 0 and at most 1.
+
+        Returns
+        -------
+        float
+            Within 3% of the quantile; NaN where no row was measured.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from onepass import CappedMSG
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(4000, 4)) * [9, 5, 0.1, 0.1]
+        >>> model = CappedMSG(2, average=True).fit(X)
+        >>> new = np.array([[1, 2, 0, 0.1], [1, 2, 0, 3]])
+        >>> (model.reconstruction_error(new) > model.error_threshold(0.99)).tolist()
+        [False, True]
+        """
+        if not (is_positive(quantile) and quantile <= 1.0):
+            raise ValueError(f"quantile must be above 0 and at most 1, got {quantile!r}")
+        return self._settled().errors.quantile(float(quantile))
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Return the log-likelihood of each row of X, shape (n,), as scikit-learn's PCA does.

@@ -14,9 +14,9 @@ SHARED = {
             The number k of components.
         """,
     "center": """
-        center : bool, default=False
-            Whether the running mean of the rows is taken off. The paper does not; set it for rows
-            whose mean is far from zero.
+        center : bool, default=True
+            Whether the running mean of the rows is taken off, as PCA does. The paper's algorithms
+            are about zero: False is theirs, for rows whose mean is near zero.
         """,
     "step_size": """
         step_size : "auto", float or Schedule, default="auto"
@@ -29,9 +29,16 @@ SHARED = {
             the gradients of the batch.
         """,
     "average": """
+        average : bool, default=True
+            Whether the components come from the average of the iterates, which the paper's theorem
+            is about and which loses several times less variance, or from the last iterate, which
+            its experiments use and which is quicker.
+        """,
+    "average_off": """
         average : bool, default=False
             Whether the components come from the average of the iterates, which the paper's theorem
-            is about, or from the last iterate, which its experiments use.
+            is about, or from the last iterate, which its experiments use. Here the last one is as
+            good, and quicker.
         """,
     "trace": """
         trace : {"at_most", "exact"}, default="at_most"

@@ -49,7 +49,7 @@ class ERM(Estimator):
         n_components: int = 2,
         *,
         max_memory: float = 1.0,
-        center: bool = False,
+        center: bool = True,
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components

@@ -50,14 +50,17 @@ class Grouse(SteppingEstimator):
     True
     """
 
+    averaged_scale = 4.0  # larger steps turn by more than a right angle while rows are few
+    fears_mean = True
+
     def __init__(
         self,
         n_components: int = 2,
         *,
         init: Any = "random",
         step_size: Any = "auto",
-        average: bool = False,
-        center: bool = False,
+        average: bool = True,
+        center: bool = True,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:

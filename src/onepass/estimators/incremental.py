@@ -59,7 +59,7 @@ class Incremental(IterativeEstimator):
         *,
         max_rank: Any = None,
         batch_size: int = 1,
-        center: bool = False,
+        center: bool = True,
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components

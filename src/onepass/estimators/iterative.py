@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from onepass.estimators.base import Estimator
 from onepass.estimators.parameters import (
@@ -16,14 +18,16 @@ from onepass.estimators.parameters import (
     is_positive,
 )
 from onepass.learning.averaging import Average
+from onepass.learning.learner import Learner
 from onepass.learning.row_buffer import Stream
 from onepass.learning.rules import Rule
 from onepass.learning.solver import Solver
 from onepass.learning.solver_learner import SolverLearner
 from onepass.schedules import AdaGradNorm, Constant, InverseSqrt, Schedule
 from onepass.subspace import Subspace
+from onepass.warning import OnepassWarning
 
-AVERAGED_SCALE = 16.0  # of steps: averages are better with larger ones than the last iterate
+FAR_SHARE, LEAST_ROWS = 0.5, 32  # of the energy of the first rows in their mean: it is far
 
 
 class IterativeEstimator(Estimator):
@@ -60,6 +64,22 @@ class SteppingEstimator(IterativeEstimator):
 
     step_size: Any
     average: bool
+    # Of automatic steps: averages are better with larger ones than the last iterate.
+    averaged_scale: ClassVar[float] = 16.0
+    fears_mean: ClassVar[bool] = False  # whether it hardly learns about zero from a far mean
+
+    def _start(self, rows: Any) -> Learner:
+        if self.fears_mean and not self.center and rows.shape[0] >= LEAST_ROWS:
+            mean = rows.mean(axis=0, dtype=np.float64)
+            entries = (rows.data if sparse.issparse(rows) else rows).astype(np.float64).ravel()
+            if rows.shape[0] * float(mean @ mean) > FAR_SHARE * float(entries @ entries):
+                warnings.warn(
+                    "the mean of the rows is far from zero, and with center=False "
+                    f"{type(self).__name__} learns little but the mean: pass center=True",
+                    OnepassWarning,
+                    stacklevel=4,
+                )
+        return super()._start(rows)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -77,7 +97,7 @@ class SteppingEstimator(IterativeEstimator):
         if isinstance(self.step_size, Schedule):
             return self.step_size
         if isinstance(self.step_size, str):
-            return AdaGradNorm(AVERAGED_SCALE if self.average else 1.0)
+            return AdaGradNorm(self.averaged_scale if self.average else 1.0)
         return InverseSqrt(float(self.step_size))
 
     @property

@@ -21,7 +21,7 @@ class MEG(SteppingEstimator):
     <<n_components>>
     <<step_size>>
     <<batch_size>>
-    <<average>>
+    <<average_off>>
     <<center>>
     <<verbose>>
 
@@ -57,7 +57,7 @@ class MEG(SteppingEstimator):
         step_size: Any = "auto",
         batch_size: int = 1,
         average: bool = False,
-        center: bool = False,
+        center: bool = True,
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components

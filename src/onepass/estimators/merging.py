@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-MAY_DIFFER = {"random_state", "block_size"}
+MAY_DIFFER = {"random_state", "verbose"}
 
 
 def merge(*estimators: Any) -> Any:

@@ -59,9 +59,9 @@ class MSG(SteppingEstimator):
         trace: str = "at_most",
         step_size: Any = "auto",
         batch_size: int = 1,
-        average: bool = False,
+        average: bool = True,
         rounding: str = "top",
-        center: bool = False,
+        center: bool = True,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:

@@ -51,6 +51,8 @@ class Oja(SteppingEstimator):
     True
     """
 
+    fears_mean = True
+
     def __init__(
         self,
         n_components: int = 2,
@@ -58,8 +60,8 @@ class Oja(SteppingEstimator):
         init: Any = "random",
         step_size: Any = "auto",
         batch_size: int = 1,
-        average: bool = False,
-        center: bool = False,
+        average: bool = True,
+        center: bool = True,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:

@@ -2,10 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import functools
+import inspect
+from collections.abc import Callable, Collection
 from math import isfinite
 from numbers import Integral, Real
 from typing import Any
+
+# Parameters of scikit-learn's decompositions that have no meaning here, and what to do instead.
+_RANDOMISED = "nothing is randomised; leave it out"
+FOREIGN = {
+    "svd_solver": "the way is chosen for the data; leave it out",
+    "copy": "X is never changed; leave it out",
+    "batch_size": "how rows are split changes no result; leave it out",
+    "iterated_power": _RANDOMISED,
+    "n_oversamples": _RANDOMISED,
+    "power_iteration_normalizer": _RANDOMISED,
+    "random_state": "nothing is random; leave it out",
+    "tol": "nothing is iterated until it converges; leave it out",
+    "whiten": "onepass.PCA has it",
+    "scale": "onepass.PCA has it",
+    "half_life": "onepass.PCA has it",
+}
+
+
+def explain_foreign(init: Callable[..., None]) -> Callable[..., None]:
+    """Return an `__init__` that says what to do about parameters of other estimators."""
+    known = inspect.signature(init).parameters
+
+    @functools.wraps(init)
+    def explained(self: Any, *args: Any, **kwargs: Any) -> None:
+        for name in kwargs:
+            if name not in known and name in FOREIGN:
+                kind = type(self).__name__
+                raise TypeError(f"{kind} has no parameter {name!r}: {FOREIGN[name]}")
+        init(self, *args, **kwargs)
+
+    return explained
 
 
 def is_whole(value: Any) -> bool:
@@ -17,13 +50,31 @@ def is_positive(value: Any) -> bool:
     """Return whether a value is a finite number above zero."""
     if not isinstance(value, Real) or isinstance(value, bool):
         return False
-    return 0.0 < float(value) and isfinite(value)
+    return float(value) > 0.0 and isfinite(value)
 
 
 def check_whole(name: str, value: Any, least: int = 1) -> None:
     """Refuse a value that is not a whole number of at least `least`."""
     if not is_whole(value) or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+
+
+def check_component_count(value: Any, *, shares: bool) -> None:
+    """Refuse what is no number of components; `shares` allows shares of the variance and None."""
+    if is_whole(value) and value >= 1:
+        return
+    is_share = is_positive(value) and float(value) < 1.0
+    if shares and (value is None or is_share):
+        return
+    wanted = "a whole number of at least 1"
+    if shares:
+        wanted += ", a share of the variance between 0 and 1, or None for as many as there are"
+    if isinstance(value, str) and value == "mle":
+        wanted += "; instead of 'mle', pass a share such as 0.95"
+        wanted += "" if shares else " to onepass.PCA"
+    elif not shares and (value is None or is_share):
+        wanted += "; onepass.PCA takes shares of the variance and None"
+    raise ValueError(f"n_components must be {wanted}; got {value!r}")
 
 
 def check_positive(name: str, value: Any) -> None:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from numbers import Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, sparse
+from scipy import sparse
 
 from onepass.estimators.base import Estimator
 from onepass.estimators.input import check_block
-from onepass.estimators.parameters import check_bool, check_option, check_positive, check_whole
-from onepass.estimators.parameters import is_whole
+from onepass.estimators.parameters import (
+    check_bool,
+    check_component_count,
+    check_option,
+    check_positive,
+    check_whole,
+    is_whole,
+)
 from onepass.learning.pca_learner import PCALearner, PCAResult
 from onepass.learning.row_buffer import Stream
 from onepass.learning.validation import Choice
@@ -65,7 +70,7 @@ class PCA(Estimator):
     mean_ : ndarray of shape (d,)
         Mean of the rows seen; zeros unless `center` is set.
     var_ : ndarray of shape (d,)
-        Variances of the columns.
+        Variances of the columns: sums over n rows are divided by n, as in scikit-learn.
     scale_ : ndarray of shape (d,)
         What the columns are divided by; ones unless `scale` is set.
     chosen_ : Choice
@@ -129,15 +134,7 @@ class PCA(Estimator):
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
-        k = self.n_components
-        if isinstance(k, Real) and not is_whole(k) and not isinstance(k, bool):
-            if not 0.0 < k < 1.0:
-                raise ValueError(
-                    "n_components must be a whole number of at least 1, a share between 0 and 1, "
-                    f"or None, got {k!r}"
-                )
-        elif k is not None:
-            check_whole("n_components", k)
+        check_component_count(self.n_components, shares=True)
         for name in ("center", "scale", "whiten"):
             check_bool(name, getattr(self, name))
         check_option("robust", self.robust, ("auto", True, False))
@@ -153,25 +150,13 @@ class PCA(Estimator):
                 raise ValueError(f"n_components={k} is more than the n_features={stream.d} of X")
         return PCALearner(stream, k, self.robust, bool(self.scale))
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: D102
-        with self._lock():
-            before = self.__dict__.copy()
-            super().fit(X, y, sample_weight)
-            try:
-                self._warn()
-            except BaseException:  # a warning may be an error
-                self.__dict__.clear()
-                self.__dict__.update(before)
-                raise
-        return self
-
-    def _warn(self) -> None:
+    def _warn_after_fit(self) -> None:
         """Warn where there are other components than asked for."""
         k, found = self.n_components, self.n_components_
         if self.explained_variance_[0] == 0.0:
             message = (
-                f"nothing varies in {self.n_samples_seen_} rows: the one component stands for any "
-                "direction"
+                f"{self.n_samples_seen_} rows span 0 directions only: nothing varies, and the one "
+                "component stands for any direction"
             )
         elif is_whole(k) and found < k:
             message = (
@@ -186,7 +171,7 @@ class PCA(Estimator):
             )
         else:
             return
-        warnings.warn(message, OnepassWarning, stacklevel=3)
+        warnings.warn(message, OnepassWarning, stacklevel=4)
 
     def transform(self, X: Any) -> NDArray[np.floating]:
         """Return the coordinates of the rows of X in the components, shape (n, k)."""

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.learning import pca_learner
+from onepass.learning.error_histogram import INFINITE_BIN
 from onepass.learning.row_buffer import Stream
 from onepass.learning.solver_learner import EXACT_COLUMNS
 
@@ -198,6 +199,12 @@ def _common(stream: Stream) -> Record:
     return {
         "rows_seen": Whole(),
         "mean": {"weight": Number(), "vector": Array((d,))},
+        "errors": {
+            "low": Whole(0, INFINITE_BIN),
+            "counts": Array((2, Size("bins", INFINITE_BIN)), least=0.0),
+            "weight": Number(),
+            "next_window": Number(),
+        },
         "buffer": buffer,
     }
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.learning import row_buffer
+from onepass.learning.error_histogram import ErrorHistogram
 from onepass.learning.result import Result
 from onepass.learning.row_buffer import RowBuffer, Stream
 from onepass.moments.mean import Mean
@@ -42,6 +43,8 @@ class Learner(ABC):
     ----------
     mean : Mean
         Of the rows learned from.
+    errors : ErrorHistogram
+        Squared distances of rows from the subspace, each before it was learned from.
     buffer : RowBuffer
         The rows that wait for a chunk to fill.
     rows_seen : int
@@ -55,6 +58,7 @@ class Learner(ABC):
     def __init__(self, stream: Stream, batch_size: int = 1) -> None:
         self.stream, self.batch_size = stream, batch_size
         self.mean = Mean(stream.d)
+        self.errors = ErrorHistogram()
         self.buffer = RowBuffer(stream)
         self.rows_seen = 0
         self._interrupted = False
@@ -135,7 +139,9 @@ class Learner(ABC):
     def _take(self, rows: Any, weights: NDArray[np.float64]) -> None:
         """Fade what was learned before, then learn from a chunk."""
         if self.stream.half_life is not None:
-            self.fade(0.5 ** (rows.shape[0] / self.stream.half_life))
+            factor = 0.5 ** (rows.shape[0] / self.stream.half_life)
+            self.fade(factor)
+            self.errors.fade(factor)
         self.learn(rows, weights)
 
     def next_chunk_rows(self) -> int:
@@ -174,6 +180,7 @@ class Learner(ABC):
         self._forget()
         with one_thread():
             self.include(other)
+        self.errors.merge(other.errors)
         self.rows_seen += other.rows_seen
 
     def continue_from(self, other: Self) -> None:  # noqa: B027
@@ -199,6 +206,7 @@ class Learner(ABC):
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin.mean, twin.buffer = self.mean.copy(), self.buffer.copy()
+        twin.errors = self.errors.copy()
         twin._forget()
         return twin
 
@@ -207,6 +215,7 @@ class Learner(ABC):
         return {
             "rows_seen": self.rows_seen,
             "mean": self.mean.state(),
+            "errors": self.errors.state(),
             "buffer": self.buffer.state(),
         }
 
@@ -214,6 +223,7 @@ class Learner(ABC):
         """Take over the parts that all learners have from a checked state."""
         self.rows_seen = state["rows_seen"]
         self.mean = Mean.from_state(state["mean"])
+        self.errors = ErrorHistogram.from_state(state["errors"])
         self.buffer = RowBuffer.from_state(self.stream, state["buffer"])
         self._forget()
 

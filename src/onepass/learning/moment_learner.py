@@ -47,8 +47,10 @@ class MomentLearner(Learner):
         if len(self.scorers):
             centred = dense - before.vector if self.stream.center else dense
             inner = centred @ self.scorers.T
-            energy = weights * np.einsum("ij,ij->i", centred, centred)
-            self.score.add(weights * np.einsum("ij,ij->i", inner, inner), energy)
+            energy = np.einsum("ij,ij->i", centred, centred)
+            captured = np.einsum("ij,ij->i", inner, inner)
+            self.score.add(weights * captured, weights * energy)
+            self.errors.add(energy - captured, weights)
         self.moment.add(dense, weights, before, self.stream.center)
         added = float(weights.sum())
         if self.stream.center:

@@ -66,6 +66,9 @@ class SolverLearner(Learner):
             captured = np.sum(_inner(learned, held) ** 2, axis=1)
             progress = progress._replace(captured=captured)
         self.score.add(progress.captured, progress.energy)
+        scored = slice(int(first and self.stream.center), None)  # the first row is its own mean
+        errors = (progress.energy - progress.captured) / weights
+        self.errors.add(errors[scored], weights[scored])
         if isinstance(self.moment, DirectionalMoment):
             self._measure(self.moment, learned, held, progress, float(weights.sum()), first)
 

@@ -1,0 +1,103 @@
+"""Settings of the site; `make docs` builds it."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from latex2mathml.converter import convert
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+warnings.filterwarnings("error", module="onepass")
+
+HERE = Path(__file__).parent
+
+project = "onepass"
+author = "The onepass developers"
+copyright = author
+release = version = import_module("onepass").__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_gallery.gen_gallery",
+]
+templates_path = ["_templates"]
+exclude_patterns = ["README.md"]
+suppress_warnings = ["config.cache"]  # the gallery's order is a function
+nitpicky = False
+
+# -- Markdown -------------------------------------------------------------------------------------
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+# -- API reference --------------------------------------------------------------------------------
+
+autosummary_generate = True
+autodoc_typehints = "none"
+autodoc_default_options = {"show-inheritance": False}
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+# -- gallery --------------------------------------------------------------------------------------
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/gallery",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"/plot_",
+    "within_subsection_order": "FileNameSortKey",
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "min_reported_time": 10,
+    "show_memory": False,
+    "show_signature": False,
+    "abort_on_example_error": True,
+    "backreferences_dir": "api/used_in",
+    "doc_module": ("onepass",),
+    "matplotlib_animations": False,
+}
+
+# -- look -----------------------------------------------------------------------------------------
+
+html_theme = "pydata_sphinx_theme"
+html_title = "onepass"
+html_static_path = ["_static"]
+html_css_files = ["onepass.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_math_renderer = "mathml"
+html_theme_options = {
+    "logo": {"text": "onepass"},
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "header_links_before_dropdown": 6,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "show_prev_next": True,
+}
+html_sidebars = {"index": [], "get-started": [], "coming-from-scikit-learn": []}
+
+
+def _math(translator: Any, node: Any, display: str) -> None:
+    """Write a formula as MathML, which browsers show without a script or a network."""
+    from docutils.nodes import SkipNode
+
+    formula = convert(node.astext(), display=display)
+    translator.body.append(f'<div class="math">{formula}</div>' if display == "block" else formula)
+    raise SkipNode
+
+
+def setup(app: Any) -> None:
+    """Register the writer of formulas."""
+    app.add_html_math_renderer(
+        "mathml",
+        (lambda translator, node: _math(translator, node, "inline"), None),
+        (lambda translator, node: _math(translator, node, "block"), None),
+    )

@@ -1,0 +1,41 @@
+"""
+All algorithms of the paper on one stream
+=========================================
+
+MSG, Capped MSG, MEG, the incremental algorithm, Oja's and Grouse see the same rows, one by one. The
+picture shows how much variance each still misses.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from onepass import ERM, MEG, MSG, PCA, CappedMSG, Grouse, Incremental, Oja, metrics
+from onepass.sources.synthetic import Gaussian
+
+rows = Gaussian(spectrum=0.8 ** np.arange(32))
+k, n = 4, 8_000
+models = {
+    "MSG": (MSG(k, average=True), "#0072B2", "-"),
+    "CappedMSG": (CappedMSG(k, average=True), "#D55E00", "-"),
+    "MEG": (MEG(k, average=True), "#E69F00", "-."),
+    "Incremental": (Incremental(k), "#009E73", "--"),
+    "Oja": (Oja(k, average=True), "#CC79A7", ":"),
+    "Grouse": (Grouse(k, average=True), "#CC79A7", "-"),
+    "ERM": (ERM(k), "#000000", ":"),
+    "PCA": (PCA(k, center=False), "#56B4E9", "-"),
+}
+marks = np.unique(np.geomspace(20, n, 16).astype(int))
+X = np.vstack(list(rows.stream(n, seed=4)))
+
+# %%
+fig, axis = plt.subplots(figsize=(9, 5), layout="constrained")
+for name, (model, colour, dash) in models.items():
+    missed, before = [], 0
+    for mark in marks:
+        model.partial_fit(X[before:mark])
+        missed.append(metrics.suboptimality(model.components_, rows))
+        before = mark
+    axis.plot(marks, missed, color=colour, ls=dash, label=name, lw=1.9)
+axis.set(xscale="log", yscale="log", xlabel="rows", ylabel="variance missed")
+axis.legend(frameon=False, ncols=2)
+plt.show()

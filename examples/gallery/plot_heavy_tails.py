@@ -1,0 +1,45 @@
+"""
+Heavy tails against batch PCA
+=============================
+
+Rows from a Student t distribution with few degrees of freedom have rare, huge values. Batch PCA
+follows these; its components wander away from the truth. The same rows, in one pass, with ``PCA``:
+it notices and counts huge rows with a typical length.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn import decomposition
+
+from onepass import PCA, metrics
+from onepass.sources.synthetic import Gaussian, StudentT
+
+spectrum = 0.85 ** np.arange(40)
+degrees = [2.5, 3.0, 4.0, 6.0, 10.0, np.inf]
+losses = {"batch PCA": [], "IncrementalPCA": [], "onepass.PCA": []}
+for nu in degrees:
+    rows = Gaussian(spectrum=spectrum) if np.isinf(nu) else StudentT(spectrum, nu)
+    found = {name: [] for name in losses}
+    for seed in range(4):
+        X = np.vstack(list(rows.stream(5000, seed=seed)))
+        for name, model in (
+            ("batch PCA", decomposition.PCA(4)),
+            ("IncrementalPCA", decomposition.IncrementalPCA(4, batch_size=100)),
+            ("onepass.PCA", PCA(4)),
+        ):
+            model.fit(X)
+            found[name].append(metrics.suboptimality(model.components_, rows))
+    for name in losses:
+        losses[name].append(np.exp(np.mean(np.log(found[name]))))
+
+# %%
+fig, axis = plt.subplots(figsize=(8, 4.4), layout="constrained")
+for (name, values), (colour, dash) in zip(
+    losses.items(), (("#000000", ":"), ("#7F7F7F", "--"), ("#0072B2", "-")), strict=True
+):
+    axis.plot(range(len(degrees)), values, color=colour, ls=dash, marker="o", label=name)
+names = ["Gaussian" if np.isinf(nu) else f"t{nu:g}" for nu in degrees]
+axis.set_xticks(range(len(degrees)), names)
+axis.set(yscale="log", xlabel="tails: heavy to none", ylabel="variance missed")
+axis.legend(frameon=False)
+plt.show()

@@ -1,0 +1,70 @@
+"""
+An accident in a traffic network
+================================
+
+Speeds of 120 sensors on a road network, every five minutes for four weeks. Days and rush hours are
+regular, so a few components describe them. An accident is not: its rows have a large
+reconstruction error, and the sensors with the largest part of it say where it is.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from onepass import PCA
+
+rng = np.random.default_rng(3)
+days, per_day, sensors = 28, 288, 120
+time = np.arange(days * per_day)
+hour = time % per_day / 12
+weekday = (time // per_day) % 7 < 5
+morning = np.exp(-(((hour - 8) / 1.3) ** 2)) * weekday
+evening = np.exp(-(((hour - 17.5) / 1.8) ** 2)) * (0.4 + 0.6 * weekday)
+inbound, outbound = rng.uniform(0, 25, sensors), rng.uniform(0, 25, sensors)
+strength = 1 + 0.15 * rng.normal(size=(days, 2)).repeat(per_day, axis=0)
+speed = (
+    100 - np.outer(strength[:, 0] * morning, inbound) - np.outer(strength[:, 1] * evening, outbound)
+)
+speed += rng.normal(scale=2.0, size=speed.shape)
+
+start = 24 * per_day + 14 * 12  # day 24, two in the afternoon
+for sensor, drop in zip(range(40, 52), np.linspace(60, 20, 12), strict=True):
+    delay = (sensor - 40) * 2  # the jam grows upstream
+    jam = np.exp(-0.5 * ((np.arange(36) - 14) / 8) ** 2)
+    speed[start + delay : start + delay + 36, sensor] -= drop * jam
+
+# %%
+# The first three weeks teach the model what is normal. From then on every row is compared with it
+# before it is learned from. With ``robust=True`` an accident does not become the new normal.
+
+model = PCA(4, robust=True).fit(speed[: 21 * per_day])
+errors, rests = [], []
+for row in range(21 * per_day, days * per_day, 12):  # an hour at a time
+    block = speed[row : row + 12]
+    errors.append(model.reconstruction_error(block))
+    rests.append(block - model.inverse_transform(model.transform(block)))
+    model.partial_fit(block)
+errors, rests = np.concatenate(errors), np.concatenate(rests)
+found = 21 * per_day + int(errors.argmax())
+print(
+    f"largest error on day {found // per_day} at {hour[found]:.1f} h, {errors.max():.0f}; "
+    f"the median is {np.median(errors):.0f}"
+)
+
+# %%
+fig, axes = plt.subplots(2, 1, figsize=(10, 6), layout="constrained")
+axes[0].plot(time[21 * per_day :] / per_day, errors, color="#0072B2", lw=0.8)
+axes[0].axvline(found / per_day, color="#D55E00", lw=1.5, ls="--", label="found")
+axes[0].set(xlabel="day", ylabel="reconstruction error", yscale="log")
+axes[0].legend(frameon=False)
+first = found - 21 * per_day - 30
+image = axes[1].imshow(
+    rests[first : first + 75].T,
+    aspect="auto",
+    cmap="RdBu",
+    vmin=-50,
+    vmax=50,
+    extent=(-2.5, 3.75, sensors, 0),
+)
+axes[1].set(xlabel="hours from there", ylabel="sensor")
+fig.colorbar(image, ax=axes[1], label="km/h more or less than expected")
+plt.show()

@@ -1,0 +1,172 @@
+"""What a page or a plot shows of a fitted model."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FEW_ROWS = 10  # per component: fewer leave the components uncertain
+DOMINANT = 0.8  # of all variance in one column
+DRIFT = 4.5  # standard errors
+BIPLOT_COLUMNS = 12
+SMOOTH = 0.3  # correlation of neighbouring columns from which on they are taken for pixels
+
+
+@dataclass(frozen=True)
+class Portrait:
+    """Everything that is shown, read from a fitted estimator once.
+
+    Attributes
+    ----------
+    names : list of str
+        Of the columns.
+    components : ndarray of shape (k, d)
+    ratio, variance : ndarray of shape (k,)
+    curve : ndarray of shape (p, 3)
+        Rows, share captured of them before they were learned from, and its standard error.
+    points : ndarray of shape (s, m)
+        Coordinates of a sample of rows along the first components.
+    numbers, errors : ndarray of shape (s,)
+        Which rows these are, and their squared distances from the subspace.
+    largest : ndarray of int
+        Which of the points have the largest errors.
+    grid : tuple of int or None
+        Height and width where columns are pixels.
+    captured, chosen : str
+        Sentences.
+    warnings : list of str
+    """
+
+    names: list[str]
+    components: NDArray[np.floating]
+    ratio: NDArray[np.floating]
+    variance: NDArray[np.floating]
+    curve: NDArray[np.float64]
+    points: NDArray[np.float64]
+    numbers: NDArray[np.int64]
+    errors: NDArray[np.float64]
+    largest: NDArray[np.intp]
+    grid: tuple[int, int] | None
+    captured: str
+    chosen: str
+    warnings: list[str]
+
+    @property
+    def arrows(self) -> dict[str, NDArray[np.float64]]:
+        """Weights (m,) of each column, where there are few: the arrows of a biplot."""
+        if len(self.names) > BIPLOT_COLUMNS or self.points.shape[1] < 2:
+            return {}
+        weights = self.components[: self.points.shape[1]].T.astype(np.float64)
+        return dict(zip(self.names, weights, strict=True))
+
+
+def portray(model: Any, grid: tuple[int, int] | None = None) -> Portrait:
+    """Read from a fitted estimator what is to be shown."""
+    components, learner = model.components_, model._settled()
+    sample, scale = learner.sample, getattr(model, "scale_", None)
+    directions = components if scale is None else components / scale
+    given = getattr(model, "feature_names_in_", None)
+    d = model.n_features_in_
+    names = [f"column {j}" for j in range(d)] if given is None else [str(name) for name in given]
+    if grid is None and given is None:
+        grid = find_grid(components)
+    return Portrait(
+        names,
+        components,
+        model.explained_variance_ratio_,
+        model.explained_variance_,
+        learner.curve(),
+        sample.along(directions, model.mean_),
+        sample.numbers,
+        sample.errors,
+        sample.largest(),
+        grid,
+        _captured(model),
+        _chosen(model),
+        _warnings(model, names),
+    )
+
+
+def find_grid(components: NDArray[np.floating]) -> tuple[int, int] | None:
+    """Return height and width if columns look like the pixels of square images.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> wave = np.sin(np.arange(16) / 3)
+    >>> find_grid(np.outer(wave, wave).reshape(1, 256))
+    (16, 16)
+    >>> find_grid(np.random.default_rng(0).normal(size=(1, 256))) is None
+    True
+    """
+    d = components.shape[1]
+    side = math.isqrt(d)
+    if side * side != d or side < 8:
+        return None
+    images = components[:4].reshape(-1, side, side).astype(np.float64)
+    for first, second in (
+        (images[:, 1:], images[:, :-1]),
+        (images[:, :, 1:], images[:, :, :-1]),
+    ):
+        norms = np.sqrt(np.sum(first**2) * np.sum(second**2))
+        if not np.sum(first * second) > SMOOTH * norms:
+            return None
+    return side, side
+
+
+def _captured(model: Any) -> str:
+    """Return the progressive estimate as a sentence."""
+    captured = model.captured_
+    if not math.isfinite(captured.mean):
+        return "There were too few rows to score any before it was learned from."
+    return (
+        f"Each row was scored before it was learned from, as if it were held out. Of new rows like "
+        f"these, the components capture {captured.mean:.2%} ± {captured.standard_error:.2%} of the "
+        "variance."
+    )
+
+
+def _chosen(model: Any) -> str:
+    """Return which way of estimating has answered, in words."""
+    chosen = getattr(model, "chosen_", None)
+    if chosen is None:
+        return f"{type(model).__name__} has learned the components row by row."
+    text = str(chosen)
+    if chosen.lost_by_plain > 0.0:
+        text += (
+            f" On rows not yet learned from, ordinary PCA would have captured "
+            f"{chosen.lost_by_plain:.2%} less of a row on average (evidence: {chosen.share:.1f} "
+            "standard errors)."
+        )
+    return text
+
+
+def _warnings(model: Any, names: list[str]) -> list[str]:
+    """Return what a reader should know before believing the page."""
+    found = []
+    n, k = model.n_samples_seen_, model.n_components_
+    if n < FEW_ROWS * k:
+        found.append(
+            f"Few rows: {n:,} for {k} components. Other rows may give other components; have at "
+            f"least {FEW_ROWS * k:,}."
+        )
+    variances = getattr(model, "var_", None)
+    scaled = bool(getattr(model, "scale", False))
+    if variances is not None and not scaled and len(variances) > 1 and variances.sum() > 0:
+        share = float(variances.max() / variances.sum())
+        if share > DOMINANT:
+            found.append(
+                f"One column dominates: {names[int(variances.argmax())]} has {share:.0%} of all "
+                "variance. If columns have different units, fit with scale=True (--scale)."
+            )
+    chosen = getattr(model, "chosen_", None)
+    if chosen is not None and chosen.drift > DRIFT and getattr(model, "half_life", None) is None:
+        found.append(
+            f"The stream drifts: neighbouring rows resemble each other ({chosen.drift:.1f} "
+            "standard errors). If the latest rows matter most, fit with half_life."
+        )
+    return found

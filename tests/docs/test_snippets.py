@@ -1,0 +1,37 @@
+"""Every Python snippet of README and the site runs as it stands, from top to bottom of its page."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FENCE = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+PAGES = ["README.md", "docs/index.md", "docs/get-started.md"]
+PAGES += sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs" / "guide").glob("*.md"))
+
+
+def snippets(page):
+    text = (ROOT / page).read_text()
+    return [(text[: found.start()].count("\n") + 1, found[1]) for found in FENCE.finditer(text)]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if snippets(page)])
+def test_snippets_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "__main__"}
+    for line, code in snippets(page):
+        # Blank lines before it give errors the line number of the page.
+        exec(compile("\n" * line + code, str(ROOT / page), "exec"), names)
+
+
+def test_pages_have_snippets():
+    assert len([page for page in PAGES if snippets(page)]) >= 10
+
+
+def test_links_between_pages_and_files_exist():
+    pages = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *(ROOT / "docs").glob("*.md")]
+    for page in pages:
+        for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text()):
+            if "://" not in target and "gallery/" not in target:
+                assert (page.parent / target).exists(), f"{page.name} links to {target}"

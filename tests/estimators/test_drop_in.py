@@ -1,0 +1,115 @@
+"""Code for scikit-learn's IncrementalPCA runs here; what is foreign is explained."""
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA as BatchPCA
+
+import onepass
+from onepass import ERM, PCA, CappedMSG, Incremental
+
+PAGE = Path(__file__).parents[2] / "docs" / "coming-from-scikit-learn.md"
+THEIRS = "from sklearn.decomposition import IncrementalPCA"
+OURS = "from onepass import PCA as IncrementalPCA"
+X = np.random.default_rng(0).normal(size=(300, 6)) * [5, 3, 2, 1, 0.5, 0.1]
+
+
+def run(script):
+    """Return what a script prints and the names that it leaves."""
+    printed, names = io.StringIO(), {}
+    with contextlib.redirect_stdout(printed):
+        exec(compile(script, str(PAGE), "exec"), names)
+    return printed.getvalue(), names
+
+
+def test_the_script_of_the_page_runs_with_only_the_import_changed():
+    page = PAGE.read_text()
+    assert OURS in page
+    (script,) = [s for s in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if THEIRS in s]
+    assert len(script.splitlines()) >= 50
+    (before, theirs), (after, ours) = run(script), run(script.replace(THEIRS, OURS))
+    assert isinstance(ours["stream"], PCA)
+    assert len(before.splitlines()) == len(after.splitlines())
+    assert before.splitlines()[0] == after.splitlines()[0]
+    for name in ("coordinates", "rebuilt"):
+        assert ours[name].shape == theirs[name].shape
+    assert ours["lost"] <= theirs["lost"] * 1.001
+    stream, other = ours["stream"], theirs["stream"]
+    np.testing.assert_allclose(stream.mean_, other.mean_, atol=1e-9)
+    np.testing.assert_allclose(stream.var_, other.var_, atol=1e-9)
+    exact = BatchPCA(8).fit(ours["X"])  # which IncrementalPCA approximates
+    for name in ("explained_variance_", "singular_values_", "noise_variance_"):
+        wanted = getattr(exact, name)
+        np.testing.assert_allclose(getattr(stream, name), wanted, rtol=1e-9)
+        np.testing.assert_allclose(getattr(other, name), wanted, rtol=0.15)
+    assert len(ours["names"]) == 16
+    assert ours["again"].n_samples_seen_ == stream.n_samples_seen_ + 100
+
+
+def test_the_page_names_only_what_exists():
+    page, model = PAGE.read_text(), PCA(2).fit(X)
+    for name in set(re.findall(r"`([a-z]\w*_)`", page)) - {"feature_names_in_"}:
+        assert hasattr(model, name), name
+    for name in ("merge", "save", "to_onnx", "score_samples", "reconstruction_error"):
+        assert f"`{name}" in page
+        assert hasattr(model, name)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value", "advice"),
+    [
+        (PCA, "svd_solver", "full", "chosen for the data; leave it out"),
+        (PCA, "copy", False, "never changed; leave it out"),
+        (PCA, "batch_size", 100, "how rows are split changes no result; leave it out"),
+        (PCA, "iterated_power", 3, "leave it out"),
+        (PCA, "tol", 0.1, "leave it out"),
+        (ERM, "random_state", 0, "nothing is random"),
+        (CappedMSG, "svd_solver", "auto", "leave it out"),
+        (CappedMSG, "whiten", True, "onepass.PCA has it"),
+        (Incremental, "scale", True, "onepass.PCA has it"),
+    ],
+)
+def test_parameters_of_other_estimators_are_explained(kind, name, value, advice):
+    with pytest.raises(TypeError, match=f"{kind.__name__} has no parameter '{name}': .*{advice}"):
+        kind(2, **{name: value})
+    with pytest.raises(ValueError, match=name):
+        kind(2).set_params(**{name: value})
+
+
+def test_what_no_estimator_has_is_an_ordinary_error():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'n_component'"):
+        PCA(n_component=2)
+
+
+@pytest.mark.parametrize("value", ["mle", 0, -1, 1.0, 1.5, "two", True, float("nan")])
+def test_numbers_of_components_that_are_none(value):
+    for kind in (PCA, CappedMSG):
+        with pytest.raises(ValueError, match="n_components must be a whole number"):
+            kind(value).fit(X)
+
+
+def test_words_for_numbers_of_components_are_explained():
+    with pytest.raises(ValueError, match=r"instead of 'mle', pass a share such as 0\.95; got"):
+        PCA("mle").fit(X)
+    with pytest.raises(ValueError, match=r"pass a share such as 0\.95 to onepass\.PCA"):
+        CappedMSG("mle").fit(X)
+    for value in (None, 0.5):
+        with pytest.raises(ValueError, match=r"onepass\.PCA takes shares of the variance and None"):
+            ERM(value).fit(X)
+
+
+def test_no_number_of_components_is_as_many_as_there_are():
+    assert PCA(None).fit(X).n_components_ == 6
+    assert PCA(n_components=None).fit(X[:4]).n_components_ <= 4
+
+
+@pytest.mark.parametrize("name", ["MSG", "CappedMSG", "MEG", "Incremental", "Oja", "Grouse", "ERM"])
+def test_defaults_are_those_that_the_study_chose(name):
+    params = getattr(onepass, name)().get_params()
+    assert params["center"] is True
+    averages = {"MSG": True, "CappedMSG": True, "Oja": True, "Grouse": True, "MEG": False}
+    assert params.get("average") == averages.get(name)

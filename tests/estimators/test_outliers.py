@@ -1,0 +1,113 @@
+"""Rows that do not fit: distances, likelihoods, and the threshold from the stream."""
+
+import numpy as np
+import pytest
+from scipy import sparse, stats
+from sklearn.decomposition import PCA as BatchPCA
+
+import onepass
+from tests.contracts.variants import ESTIMATORS, build
+
+D, K = 12, 3
+RNG = np.random.default_rng(0)
+SCALES = np.geomspace(5, 0.2, D)
+X = RNG.normal(size=(6000, D)) * SCALES + 3
+NEW = RNG.normal(size=(20_000, D)) * SCALES + 3
+EVERY = pytest.mark.parametrize("algorithm", ESTIMATORS)
+
+
+def fitted(algorithm, rows=X, **params):
+    return build(algorithm, K, center=True, random_state=0, **params).fit(rows)
+
+
+@EVERY
+def test_reconstruction_error_is_the_squared_distance(algorithm):
+    model = fitted(algorithm)
+    rest = NEW[:50] - model.inverse_transform(model.transform(NEW[:50]))
+    np.testing.assert_allclose(model.reconstruction_error(NEW[:50]), (rest**2).sum(axis=1))
+    found = model.reconstruction_error(sparse.csr_array(NEW[:50]))
+    np.testing.assert_allclose(found, (rest**2).sum(axis=1))
+    found = model.reconstruction_error([NEW[:20], NEW[20:50]])
+    np.testing.assert_allclose(found, (rest**2).sum(axis=1))
+
+
+@EVERY
+def test_likelihood_is_that_of_the_gaussian_of_the_model(algorithm):
+    model = fitted(algorithm)
+    gaussian = stats.multivariate_normal(model.mean_, model.get_covariance())
+    np.testing.assert_allclose(model.score_samples(NEW[:50]), gaussian.logpdf(NEW[:50]))
+    identity = model.get_covariance() @ model.get_precision()
+    np.testing.assert_allclose(identity, np.eye(D), atol=1e-9)
+
+
+def test_likelihood_is_that_of_scikit_learn():
+    batch = BatchPCA(K).fit(X)
+    for kind in (np.asarray, sparse.csr_array):
+        found = onepass.ERM(K, center=True).fit(kind(X)).score_samples(kind(NEW[:100]))
+        np.testing.assert_allclose(found, batch.score_samples(NEW[:100]), rtol=1e-9)
+
+
+def test_likelihood_is_refused_where_it_is_not_defined():
+    flat = X.copy()
+    flat[:, K:] = 0.0
+    with pytest.raises(ValueError, match="directions without any variance"):
+        onepass.ERM(K, center=True).fit(flat).score_samples(flat)
+
+
+@EVERY
+@pytest.mark.parametrize("quantile", [0.9, 0.99])
+def test_as_many_new_rows_are_above_the_threshold_as_it_says(algorithm, quantile):
+    model = fitted(algorithm)
+    share = (model.reconstruction_error(NEW) > model.error_threshold(quantile)).mean()
+    assert share == pytest.approx(1 - quantile, rel=0.35)
+
+
+@EVERY
+def test_rows_of_another_kind_are_above_the_threshold(algorithm):
+    model = fitted(algorithm)
+    strange = NEW[:200] + 9.0 * np.eye(D)[-1]
+    assert (model.reconstruction_error(strange) > model.error_threshold()).mean() > 0.95
+
+
+@EVERY
+def test_the_threshold_is_saved_and_merged_and_does_not_depend_on_splits(algorithm, tmp_path):
+    model = fitted(algorithm)
+    parts = build(algorithm, K, center=True, random_state=0)
+    for part in np.split(X, [1, 500, 501, 4000]):
+        parts.partial_fit(part)
+    assert parts.error_threshold(0.9) == model.error_threshold(0.9)
+    model.save(tmp_path / "model.onepass")
+    loaded = onepass.load(tmp_path / "model.onepass")
+    assert loaded.error_threshold(0.9) == model.error_threshold(0.9)
+    merged = fitted(algorithm, X[:3000]).merge(fitted(algorithm, X[3000:]))
+    assert merged.error_threshold(0.9) == pytest.approx(model.error_threshold(0.9), rel=0.15)
+
+
+@EVERY
+def test_weights_do_not_change_what_an_error_is(algorithm):
+    plain = fitted(algorithm)
+    heavy = build(algorithm, K, center=True, random_state=0)
+    heavy.fit(X, sample_weight=np.full(len(X), 100.0))
+    assert heavy.error_threshold(0.9) == pytest.approx(plain.error_threshold(0.9), rel=0.1)
+
+
+def test_a_share_that_is_none_is_refused():
+    model = fitted("ERM")
+    for share in (0.0, -0.1, 1.1, "0.9", float("nan"), True):
+        with pytest.raises(ValueError, match="quantile must be above 0 and at most 1"):
+            model.error_threshold(share)
+    assert model.error_threshold(1) >= model.error_threshold(0.5)
+    assert np.isnan(onepass.ERM(1).fit(X[:5]).error_threshold())
+
+
+@pytest.mark.parametrize("offset", [1e3, 1e6])
+@EVERY
+def test_sparse_rows_about_a_far_mean_score_as_dense_ones(algorithm, offset):
+    rows = X[:600] + offset * (np.arange(D) < 6)
+    model = fitted(algorithm, rows)
+    thin = sparse.csr_array(rows)
+    tolerance = 1e-14 * offset
+    assert model.score(thin) == pytest.approx(model.score(rows), rel=tolerance)
+    np.testing.assert_allclose(model.transform(thin), model.transform(rows), atol=30 * tolerance)
+    errors = model.reconstruction_error(rows)
+    np.testing.assert_allclose(model.reconstruction_error(thin), errors, rtol=1e-9)

@@ -1,0 +1,97 @@
+"""Warnings are of one category and say what to do."""
+
+import ast
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import onepass
+from onepass import OnepassWarning
+from tests.contracts.variants import ESTIMATORS, build
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(400, 6)) * [4, 3, 2, 1, 1, 1]
+FAR = X + 30
+FEARFUL = ("Oja", "Grouse")
+
+
+def test_every_warning_is_ours():
+    """All calls of warnings.warn in the package name OnepassWarning."""
+    found = 0
+    for path in Path(onepass.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "warnings.warn":
+                found += 1
+                assert "OnepassWarning" in ast.unparse(node), f"{path}:{node.lineno}"
+    assert found
+    assert issubclass(OnepassWarning, UserWarning)
+
+
+@pytest.mark.parametrize(
+    "kind", [np.asarray, sparse.csr_array, lambda rows: [rows[:50], rows[50:]]]
+)
+@pytest.mark.parametrize("algorithm", ESTIMATORS)
+def test_a_far_mean_without_centring(algorithm, kind):
+    """Oja and Grouse hardly learn from such rows; what the others find about zero is right."""
+    model = build(algorithm, 3, center=False, random_state=0)
+    if algorithm in FEARFUL:
+        with pytest.warns(OnepassWarning, match="mean of the rows is far from zero.*center=True"):
+            model.fit(kind(FAR))
+    else:
+        model.fit(kind(FAR))
+        exact = onepass.ERM(3, center=False).fit(FAR)
+        assert model.score(FAR) > 0.99 * exact.score(FAR)
+
+
+@pytest.mark.parametrize("algorithm", FEARFUL)
+def test_no_warning_without_reason(algorithm):
+    build(algorithm, 2, center=False, random_state=0).fit(X)
+    build(algorithm, 2, center=False, random_state=0).fit(X + 1)
+    build(algorithm, 2, center=True, random_state=0).fit(FAR)
+    build(algorithm, 2, center=False, random_state=0).partial_fit(FAR[:5])  # too few to tell
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("algorithm", ESTIMATORS)
+def test_fewer_rows_than_components(algorithm, center, rows):
+    model = build(algorithm, 3, center=center, random_state=0)
+    if rows - center < 3:
+        with pytest.warns(OnepassWarning, match=rf"^{rows} row"):
+            model.fit(X[:rows])
+    else:
+        model.fit(X[:rows])
+    assert np.isfinite(model.transform(X[:5])).all()
+    if algorithm != "PCA":  # which has as many components as there are directions
+        assert model.components_.shape == (3, 6)
+        np.testing.assert_allclose(model.components_ @ model.components_.T, np.eye(3), atol=1e-9)
+
+
+@pytest.mark.parametrize("algorithm", ESTIMATORS)
+def test_rows_one_by_one_do_not_warn(algorithm):
+    model = build(algorithm, 3, random_state=0)
+    for row in X[:10]:
+        model.partial_fit(row[None])
+    assert model.n_samples_seen_ == 10
+
+
+@pytest.mark.parametrize("algorithm", ESTIMATORS)
+def test_a_warning_that_is_an_error_leaves_the_estimator_as_it_was(algorithm):
+    model = build(algorithm, 3, random_state=0).fit(X)
+    before = model.components_
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(OnepassWarning):
+            model.fit(X[:1])
+    np.testing.assert_array_equal(model.components_, before)
+    assert model.n_samples_seen_ == len(X)
+
+
+def test_warnings_point_to_the_call():
+    for model, rows in ((onepass.ERM(3), X[:1]), (onepass.Oja(3, center=False), FAR)):
+        with pytest.warns(OnepassWarning) as caught:
+            model.fit(rows)
+        assert [warning.filename for warning in caught] == [__file__]

@@ -1,0 +1,91 @@
+"""The histogram of errors: quantiles, windows, merging, fading."""
+
+import numpy as np
+import pytest
+
+from onepass.learning.error_histogram import ErrorHistogram
+
+
+def filled(errors, weights=None, chunk=64):
+    histogram = ErrorHistogram()
+    weights = np.ones(len(errors)) if weights is None else weights
+    for start in range(0, len(errors), chunk):
+        part = slice(start, start + chunk)
+        histogram.add(errors[part], weights[part])
+    return histogram
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-150, 1e150])
+def test_quantiles_are_right_to_a_thirtieth(scale):
+    errors = scale * np.random.default_rng(0).chisquare(3, size=5000)
+    histogram = ErrorHistogram()
+    histogram.add(errors, np.ones(5000))
+    for share in (0.01, 0.5, 0.9, 0.999, 1.0):
+        exact = np.quantile(errors, share, method="inverted_cdf")
+        assert exact <= histogram.quantile(share) <= exact * (1 + 1 / 32) * (1 + 1e-12)
+
+
+def test_zero_and_rounding_below_zero_count_as_zero():
+    histogram = ErrorHistogram()
+    histogram.add(np.array([0.0, -1e-16, 5e-324, 2.0]), np.ones(4))
+    assert histogram.quantile(0.75) == 0.0
+    assert histogram.quantile(0.76) == pytest.approx(2.0, rel=1 / 32)
+    only = ErrorHistogram()
+    only.add(np.zeros(3), np.ones(3))
+    assert only.quantile(1.0) == 0.0
+
+
+def test_nothing_measured_is_no_number():
+    assert np.isnan(ErrorHistogram().quantile(0.5))
+    ErrorHistogram().add(np.zeros(0), np.zeros(0))
+
+
+def test_weights_count_as_rows():
+    errors = np.array([1.0, 10.0, 100.0])
+    weighted, repeated = ErrorHistogram(), ErrorHistogram()
+    weighted.add(errors, np.array([1.0, 2.0, 5.0]))
+    repeated.add(np.repeat(errors, [1, 2, 5]), np.ones(8))
+    np.testing.assert_array_equal(weighted.counts, repeated.counts)
+
+
+def test_early_rows_are_forgotten():
+    """Errors of the first models are larger, and must not decide."""
+    histogram = filled(np.r_[np.full(640, 1e6), np.ones(9 * 640)])
+    assert histogram.quantile(1.0) < 1.1
+    assert histogram.counts.sum() >= 0.5 * 6400
+
+
+def test_merging_adds_counts_exactly_in_any_order():
+    rng = np.random.default_rng(0)
+    parts = [filled(10.0 ** rng.uniform(low, low + 3, size=640)) for low in (-3, 0, 5)]
+    parts.append(ErrorHistogram())
+
+    def merged(order):
+        total = ErrorHistogram()
+        for i in order:
+            before = parts[i].counts.copy()
+            total.merge(parts[i])
+            np.testing.assert_array_equal(parts[i].counts, before)
+        return total
+
+    first, second = merged([0, 1, 2, 3]), merged([3, 2, 0, 1])
+    assert first.low == second.low
+    np.testing.assert_array_equal(first.counts, second.counts)
+    assert first.counts.sum() == sum(part.counts.sum() for part in parts)
+    everything = np.concatenate([np.repeat(first.quantile(q), 1) for q in (0.3, 0.6, 0.9)])
+    assert (np.diff(np.log10(everything)) > 1).all()
+
+
+def test_fading_lets_later_rows_decide():
+    histogram = ErrorHistogram()
+    histogram.add(np.full(90, 100.0), np.ones(90))
+    histogram.fade(0.01)
+    histogram.add(np.ones(10), np.ones(10))
+    assert histogram.quantile(0.9) < 1.1
+
+
+def test_state_goes_there_and_back():
+    histogram = filled(np.random.default_rng(0).chisquare(3, size=500))
+    twin = ErrorHistogram.from_state(histogram.state())
+    twin.add(np.array([1e9]), np.ones(1))
+    assert twin.quantile(1.0) > 1e8 > histogram.quantile(1.0)
