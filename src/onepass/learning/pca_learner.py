@@ -23,6 +23,7 @@ from onepass.learning.captured import Captured
 from onepass.learning.learner import Learner
 from onepass.learning.result import Result, orthonormal, publish
 from onepass.learning.row_buffer import Stream
+from onepass.learning.row_sample import MOST_DIRECTIONS
 from onepass.learning.validation import Choice, Drift, Foresight, ProgressiveValidation
 from onepass.moments.chunk import Chunk
 
@@ -125,6 +126,8 @@ class PCALearner(Learner):
         if candidates.has_begun > begun or self.rows_since >= self._patience():
             self._ask()
         directions = self.validation.asked.get(self.scored, np.zeros((0, self.stream.d)))
+        if not len(directions) and self.n_components == self.stream.d <= MOST_DIRECTIONS:
+            directions = np.eye(self.stream.d)  # as good as any, and nobody was asked
         self.sample.add(rows, errors, scaled.rescaled(directions), self.mean.vector)
 
     def _patience(self) -> float:
