@@ -29,7 +29,8 @@ extensions = [
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["README.md"]
-suppress_warnings = ["config.cache"]  # the gallery's order is a function
+# The gallery's order is a function; generated tables have small headings or none.
+suppress_warnings = ["config.cache", "myst.header", "toc.no_title"]
 nitpicky = False
 
 # -- Markdown -------------------------------------------------------------------------------------

@@ -93,7 +93,7 @@ class Constant(Schedule):
 class AdaGradNorm(Schedule):
     """``scale * D / sqrt(2 sum_s |g_s|^2)``: no horizon, no scale of the data, nothing to tune.
 
-    With scale = 1 the regret is at most sqrt(2) D sqrt(sum_t |g_t|^2) on every sequence. Larger
+    With scale = 1 the regret is at most ``sqrt(2) D sqrt(sum_t |g_t|^2)`` on every sequence. Larger
     scales are better when the iterates are averaged.
 
     Examples
@@ -109,7 +109,7 @@ class AdaGradNorm(Schedule):
         _check_positive("scale", self.scale)
 
     def numerator(self, diameter: float) -> float:
-        """Return c of the steps c / sqrt(sum_s |g_s|^2)."""
+        """Return c of the steps ``c / sqrt(sum_s |g_s|^2)``."""
         return self.scale * diameter / sqrt(2.0)
 
     def steps(

@@ -1,53 +1,158 @@
 """The page about a model."""
 
 import re
+import shutil
+import subprocess
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
-from onepass import ERM, CappedMSG
+from onepass import ERM, PCA, CappedMSG
 from onepass.report import model_page
 from tests.cli.commands import rows
 
 
-class Pictures(HTMLParser):
-    def __init__(self):
+class Elements(HTMLParser):
+    """All tags with their attributes, and whether every one is closed."""
+
+    VOID = ("meta", "link", "img", "br")
+
+    def __init__(self, text):
         super().__init__()
-        self.found = []
+        self.found, self.open = [], []
+        self.feed(text)
 
     def handle_starttag(self, tag, attrs):
-        if tag == "img":
-            self.found.append(dict(attrs)["src"])
+        self.found.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def all(self, tag, **wanted):
+        return [
+            attrs
+            for name, attrs in self.found
+            if name == tag and all(attrs.get(key.strip("_")) == v for key, v in wanted.items())
+        ]
+
+
+def page(model, tmp_path, **kwargs):
+    model_page(model, tmp_path / "page.html", **{"title": "t", **kwargs})
+    text = (tmp_path / "page.html").read_text()
+    elements = Elements(text)
+    assert not elements.open
+    return text, elements
+
+
+def broken(n=2000, d=6, row=1500):
+    X = rows(n=n, d=d)
+    X[row] += 50.0 * np.abs(X).max()
+    return X
 
 
 def test_a_page_holds_all_of_it(tmp_path):
     model = CappedMSG(3).fit(rows())
-    model_page(model, tmp_path / "page.html", title="<digits>", data=["a.npy"])
-    text = (tmp_path / "page.html").read_text()
+    text, elements = page(model, tmp_path, title="<digits>", data=["a.npy"], command="onepass <x>")
     assert "&lt;digits&gt;" in text
+    assert "onepass &lt;x&gt;" in text
     assert "3 components of 6 columns" in text
     assert "300 rows (a.npy)" in text
     for share in model.explained_variance_ratio_:
         assert f"{share:.3%}" in text
-    pictures = Pictures()
-    pictures.feed(text)
-    assert len(pictures.found) == 2
-    assert all(source.startswith("data:image/png;base64,") for source in pictures.found)
-    assert not re.search(r"(src|href)=.(http|/)", text)
+    assert len(elements.all("svg")) >= 2
+    assert not re.search(r"(src|href)=.(http|/)|@import|url\(", text)
 
 
-@pytest.mark.parametrize(("n", "d", "k"), [(300, 70, 30), (1, 1, 1), (5, 3, 3)])
-def test_any_shape(tmp_path, n, d, k):
-    model_page(ERM(k).fit(np.random.default_rng(0).normal(size=(n, d))), tmp_path / "p", title="")
-    assert (tmp_path / "p").stat().st_size > 10_000
+def test_the_row_that_is_broken_is_listed_first_and_ringed(tmp_path):
+    text, elements = page(PCA(2).fit(broken()), tmp_path)
+    listed = re.findall(r"<tr><td>([\d,]+)</td><td>[\d.e+]+</td>\n<td>", text)
+    assert listed[0] == "1,500"
+    assert len(elements.all("circle", class_="far")) == len(listed) == 12
+    assert len(elements.all("circle", class_="point")) >= 380
+    assert "Some rows are much larger than the rest" in text
 
 
-def test_names_that_look_like_formulas(tmp_path):
+def test_what_is_shown_is_the_same_after_merging_and_loading(tmp_path):
+    import onepass
+
+    X = broken()
+    merged = onepass.merge(PCA(2).fit(X[:700]), PCA(2).fit(X[700:]))
+    merged.save(tmp_path / "m.onepass")
+    text, _ = page(onepass.load(tmp_path / "m.onepass"), tmp_path)
+    assert text == page(merged, tmp_path)[0]
+    assert re.search(r"<tr><td>1,500</td>", text)
+
+
+def test_warnings(tmp_path):
+    X = rows(n=2000, d=5)
+    assert "<strong>Note." not in page(PCA(2).fit(X), tmp_path)[0]
+    assert "Few rows: 15 for 2" in page(PCA(2).fit(X[:15]), tmp_path)[0]
+    X[:, 3] *= 100.0
+    assert "One column dominates: column 3" in page(PCA(2).fit(X), tmp_path)[0]
+    assert "dominates" not in page(PCA(2, scale=True).fit(X), tmp_path)[0]
+    turned = np.vstack([rows(n=2000, d=5), rows(n=2000, d=5)[:, ::-1] + 3.0])
+    assert "drifts" in page(PCA(2).fit(turned), tmp_path)[0]
+
+
+def test_components_of_images_are_images(tmp_path):
+    from sklearn.datasets import load_digits
+
+    model = PCA(4).fit(load_digits().data)
+    assert len(page(model, tmp_path)[1].all("img")) == 4
+    assert not page(PCA(4).fit(rows(n=500, d=64)), tmp_path)[1].all("img")
+    assert len(page(PCA(4).fit(rows(n=500, d=15)), tmp_path, grid=(3, 5))[1].all("img")) == 4
+
+
+def test_arrows_for_few_columns_only(tmp_path):
+    assert len(page(PCA(2).fit(rows(d=6)), tmp_path)[1].all("g", class_="arrow")) == 6
+    assert not page(PCA(2).fit(rows(d=20)), tmp_path)[1].all("g", class_="arrow")
+
+
+@pytest.mark.parametrize(("n", "d", "k"), [(300, 70, 30), (5, 3, 3), (40, 1, 1), (130, 2, 1)])
+@pytest.mark.parametrize("estimator", [ERM, CappedMSG])
+def test_any_shape(tmp_path, n, d, k, estimator):
+    page(estimator(k, center=False).fit(np.random.default_rng(0).normal(size=(n, d))), tmp_path)
+
+
+def test_sparse_rows(tmp_path):
+    from scipy import sparse
+
+    X = sparse.random_array((600, 40), density=0.2, rng=0, format="csr")
+    text, elements = page(PCA(2).fit(X), tmp_path)
+    assert len(elements.all("circle", class_="point")) > 100
+
+
+def test_names_that_look_like_formulas_or_tags(tmp_path):
     import pandas as pd
 
-    table = pd.DataFrame(rows(d=3), columns=["$\\frac{", "a_b^c", "<b>&"])
-    model_page(ERM(2).fit(table), tmp_path / "page.html", title="names")
+    table = pd.DataFrame(rows(d=3), columns=["$\\frac{", "</script>", "<b>&"])
+    model = ERM(2).fit(table)
+    text, _ = page(model, tmp_path, title="names")
+    assert "<b>&" not in text
+    model.plot()
+
+
+def luminance(colour):
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return float(np.dot([0.2126, 0.7152, 0.0722], linear))
+
+
+def test_text_has_contrast_in_light_and_dark(tmp_path):
+    text, _ = page(PCA(2).fit(rows()), tmp_path)
+    themes = re.findall(r":root \{(.*?)\}", text, re.DOTALL)[:2]
+    for theme in themes:
+        colours = dict(re.findall(r"--([\w-]+): (#\w{6})", theme))
+        for ink in ("ink", "soft"):
+            for back in ("back", "card", "warn"):
+                one, two = sorted(luminance(colours[name]) for name in (ink, back))
+                assert (two + 0.05) / (one + 0.05) >= 4.5, (ink, back)
 
 
 def test_from_the_command_line(tmp_path):
@@ -57,7 +162,9 @@ def test_from_the_command_line(tmp_path):
     words = ["fit", tmp_path / "a.npy", "-k", 2, "--algorithm", "erm", "-o", tmp_path / "m"]
     said = run(*words, "--report", tmp_path / "page.html").stdout
     assert f"{tmp_path / 'page.html'}: a page about it" in said
-    assert "2 components of 6 columns" in (tmp_path / "page.html").read_text()
+    text = (tmp_path / "page.html").read_text()
+    assert "2 components of 6 columns" in text
+    assert f"onepass fit {tmp_path / 'a.npy'} -k 2" in text
 
 
 @pytest.mark.parametrize("package", ["matplotlib", "jinja2"])
@@ -72,3 +179,24 @@ def test_a_missing_package_is_named_before_the_work(tmp_path, monkeypatch, packa
     result = run(*words, code=2)
     assert f"needs {package}: pip install 'onepass[report]'" in result.stderr
     assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.long
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
+def test_scripts_run_without_an_error(tmp_path):
+    text, _ = page(PCA(3).fit(broken()), tmp_path)
+    used = """<script>
+    const up = document.getElementById("up");
+    up.value = "2"; up.dispatchEvent(new Event("change"));
+    for (const button of document.querySelectorAll("#loadings button")) button.click();
+    document.body.dataset.found = document.querySelector("#scatter [data-label=y]").textContent + ", "
+      + document.querySelectorAll("#loadings tbody tr").length;
+    </script></body>"""
+    (tmp_path / "used.html").write_text(text.replace("</body>", used))
+    found = subprocess.run(
+        ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
+         "--dump-dom", f"file://{tmp_path / 'used.html'}"],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    assert "CONSOLE" not in found.stderr
+    assert re.findall(r'data-found="(.*?)"', found.stdout) == ["component 2, 6"]

@@ -23,6 +23,7 @@ from onepass.learning.captured import Captured
 from onepass.learning.learner import Learner
 from onepass.learning.result import Result, orthonormal, publish
 from onepass.learning.row_buffer import Stream
+from onepass.learning.row_sample import MOST_DIRECTIONS
 from onepass.learning.validation import Choice, Drift, Foresight, ProgressiveValidation
 
 FIRST_ROWS = 128  # of a stream; chunks stay short while they are not a part of what came before
@@ -130,6 +131,8 @@ class PCALearner(Learner):
         if candidates.has_begun > begun or self.rows_since >= self._patience():
             self._ask()
         directions = self.validation.asked.get(self.scored, np.zeros((0, self.stream.d)))
+        if not len(directions) and self.n_components == self.stream.d <= MOST_DIRECTIONS:
+            directions = np.eye(self.stream.d)  # as good as any, and nobody was asked
         self.sample.add(rows, errors, scaled.rescaled(directions), self.mean.vector)
 
     def _spares(self, rows: int) -> bool:

@@ -11,6 +11,7 @@ from scipy import sparse
 SAMPLE_ROWS = 400
 LARGEST_ROWS = 12  # with the largest errors
 MOST_DIRECTIONS = 8  # along which coordinates are kept
+SAME_SPAN = 1e-6  # relative size of what is taken for rounding
 WARM_UP_ROWS = 128  # whose errors say more about the model than about the rows
 
 
@@ -19,8 +20,8 @@ class RowSample:
 
     A row is in the sample if its priority, a number that depends on nothing but its position in the
     stream, is among the smallest: so a sample merges with another, and how rows are split into
-    chunks changes nothing. The rows with the largest errors are kept beside it. When directions
-    turn, coordinates are turned with them; what is outside of the new directions is lost.
+    chunks changes nothing. The rows with the largest errors are kept beside it. Coordinates are
+    along a frame of a few directions that turns with the model; what is outside of it is lost.
 
     Parameters
     ----------
@@ -34,6 +35,7 @@ class RowSample:
     rows : int
         How many rows have been offered.
     directions : ndarray of shape (m, d)
+        The frame, orthonormal.
     point : ndarray of shape (d,)
         From which coordinates are measured.
     numbers : ndarray of shape (s,)
@@ -62,8 +64,6 @@ class RowSample:
         """Offer rows (r, d) with errors (r,), about a point (d,), along directions (m, d)."""
         numbers = self.rows + np.arange(rows.shape[0])
         self.rows += rows.shape[0]
-        if rows.shape[1] <= MOST_DIRECTIONS:  # then nothing is lost when directions turn
-            directions = np.eye(rows.shape[1])
         if not len(directions):
             return
         priorities = self._priorities(numbers)
@@ -81,23 +81,38 @@ class RowSample:
         self._include(numbers[wanted], priorities[wanted], errors[wanted], inner)
 
     def turn(self, directions: NDArray[np.floating], point: NDArray[np.float64]) -> None:
-        """Measure coordinates along other directions (m, d) and from another point (d,)."""
-        if np.array_equal(directions, self.directions) and np.array_equal(point, self.point):
+        """Measure coordinates also along new directions (m, d), and from another point (d,).
+
+        The frame becomes the new directions, and where the sample varies most besides.
+        """
+        new, old = np.linalg.qr(directions.astype(np.float64).T)[0].T, self.directions
+        if np.linalg.norm(new - (new @ old.T) @ old) < SAME_SPAN:
+            self._move(old, point)
             return
-        old, new = self.directions, directions.astype(np.float64)
-        turned = (self.point - point) @ new.T
-        if len(self.numbers):
-            turned = self.coordinates @ np.linalg.pinv(old @ old.T) @ (old @ new.T) + turned
-        self.coordinates = turned if len(self.numbers) else np.zeros((0, len(new)))
-        self.directions, self.point = new, point.astype(np.float64)
+        besides = self._spread() @ (old - (old @ new.T) @ new)
+        self._move(np.vstack([new, _varying(besides, self._room() - len(new))]), point)
+
+    def _room(self) -> int:
+        """Return the size of the frame: less than d, so that rows cannot be had back from it."""
+        return min(MOST_DIRECTIONS, self.directions.shape[1] - 1)
+
+    def _spread(self) -> NDArray[np.float64]:
+        """Return a small factor (m, m) of the second moment of the coordinates."""
+        return np.linalg.qr(self.coordinates, mode="r")
+
+    def _move(self, frame: NDArray[np.float64], point: NDArray[np.float64]) -> None:
+        """Measure coordinates along a frame (m, d) from a point (d,)."""
+        inside = self.coordinates @ (self.directions @ frame.T)
+        self.coordinates = inside + (self.point - point) @ frame.T
+        self.directions, self.point = frame, point.astype(np.float64)
 
     def along(
         self, components: NDArray[np.floating], point: NDArray[np.floating]
     ) -> NDArray[np.float64]:
-        """Return the coordinates (s, m) of the sample along components (m, d)."""
-        twin = self.copy()
-        twin.turn(components[:MOST_DIRECTIONS], np.asarray(point, dtype=np.float64))
-        return twin.coordinates
+        """Return the coordinates (s, m) of the sample along the first components (k, d)."""
+        components = components[:MOST_DIRECTIONS].astype(np.float64)
+        turned = self.coordinates @ (self.directions @ components.T)
+        return turned + (self.point - point) @ components.T
 
     def largest(self) -> NDArray[np.intp]:
         """Return where in the sample the rows with the largest errors are, largest first."""
@@ -107,10 +122,13 @@ class RowSample:
     def merge(self, other: RowSample) -> None:
         """Include another sample, whose rows count as coming after these."""
         other = other.copy()
-        if len(self.directions):
-            other.turn(self.directions, self.point)
+        if not len(self.directions):
+            self._move(other.directions, other.point)
         elif len(other.directions):
-            self.turn(other.directions, other.point)
+            both = [part._spread() @ part.directions for part in (self, other)]
+            frame = _varying(np.vstack(both), max(self._room(), 1))
+            for part in (self, other):
+                part._move(frame, self.point)
         numbers, priorities = other.numbers + self.rows, other.priorities
         if self.half_life is not None:
             priorities = priorities - self.rows / self.half_life * np.log(2.0)
@@ -169,3 +187,11 @@ class RowSample:
         kept[np.lexsort((numbers, -errors))[:LARGEST_ROWS]] = True
         self.numbers, self.priorities, self.errors = numbers[kept], priorities[kept], errors[kept]
         self.coordinates = np.vstack([self.coordinates, coordinates])[kept]
+
+
+def _varying(rows: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    """Return orthonormal directions (m, d), at most `count`, along which rows (r, d) are largest."""
+    if count < 1 or not len(rows):
+        return np.zeros((0, rows.shape[1]))
+    _, sizes, vectors = np.linalg.svd(rows, full_matrices=False)
+    return vectors[sizes > SAME_SPAN * sizes.max(initial=0.0)][:count]

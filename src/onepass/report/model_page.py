@@ -174,5 +174,5 @@ def _images(shown: Portrait) -> list[str]:
 def _data(shown: Portrait) -> str:
     """Return the coordinates of the sample as JSON that can stand inside of a page."""
     points = [[float(f"{value:.6g}") for value in row] for row in shown.points.tolist()]
-    views = [charts.view(shown.points[:, j]) for j in range(shown.points.shape[1])]
-    return json.dumps({"points": points, "views": views if points else []}).replace("<", "\\u003c")
+    views = [charts.view(axis) for axis in shown.points.T] if points else []
+    return json.dumps({"points": points, "views": views}).replace("<", "\\u003c")

@@ -1,0 +1,90 @@
+"""Some rows to look at: the sample merges, and splits of the rows do not change it."""
+
+import numpy as np
+import pytest
+
+import onepass
+from onepass import ERM, PCA, CappedMSG
+from onepass.learning.row_sample import LARGEST_ROWS, SAMPLE_ROWS, WARM_UP_ROWS, RowSample
+
+RNG = np.random.default_rng(0)
+TURN = np.linalg.qr(RNG.normal(size=(20, 20)))[0]
+X = RNG.normal(size=(3000, 20)) * 0.8 ** np.arange(20) @ TURN + 5.0
+X[2000] += 40.0
+MODELS = [PCA(3), PCA(3, scale=True), PCA(2, half_life=500), CappedMSG(3, center=True), ERM(3)]
+FIELDS = ("numbers", "priorities", "errors", "coordinates", "directions", "point")
+
+
+def sample(model):
+    return model._settled().sample
+
+
+def same(first, second):
+    return all(np.array_equal(getattr(first, name), getattr(second, name)) for name in FIELDS)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_splits_and_files_change_nothing(model, tmp_path):
+    model.fit(X)
+    parts = type(model)(**model.get_params())
+    for block in np.array_split(X, 41):
+        parts.partial_fit(block)
+    assert same(sample(model), sample(parts))
+    model.save(tmp_path / "m.onepass")
+    assert same(sample(model), sample(onepass.load(tmp_path / "m.onepass")))
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_coordinates_are_those_of_the_rows(model):
+    clean = np.delete(X, 2000, axis=0)
+    held = sample(model.fit(clean))
+    components = model.components_ / getattr(model, "scale_", 1.0)
+    late = held.numbers > 1500
+    found = held.along(components, model.mean_)[late]
+    expected = model.transform(clean[held.numbers[late]])
+    for ours, theirs in zip(found.T, expected.T, strict=True):
+        assert np.corrcoef(ours, theirs)[0, 1] > 0.85
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_the_row_that_stands_out_is_found(model):
+    held = sample(model.fit(X))
+    assert held.numbers[held.largest()[0]] == 2000
+    assert len(held.largest()) == LARGEST_ROWS
+    assert len(held.numbers) <= SAMPLE_ROWS + LARGEST_ROWS
+
+
+def offered(rows, start=0, half_life=None):
+    held = RowSample(5, half_life)
+    held.rows = start
+    held.add(rows, rows[:, 0] ** 2, np.eye(5)[:3], np.zeros(5))
+    return held
+
+
+def test_a_merged_sample_is_that_of_all_rows_and_keeps_their_numbers():
+    rows = RNG.normal(size=(4000, 5))
+    one, two = offered(rows[:1000]), offered(rows[1000:])
+    errors = np.sort(np.concatenate([rows[WARM_UP_ROWS:1000, 0], rows[1000 + WARM_UP_ROWS :, 0]]) ** 2)
+    one.merge(two)
+    assert one.rows == 4000
+    np.testing.assert_allclose(
+        one.along(np.eye(5)[:3], np.zeros(5)), rows[one.numbers, :3], atol=1e-12
+    )
+    np.testing.assert_array_equal(one.errors[one.largest()], errors[::-1][:LARGEST_ROWS])
+    early = np.mean(one.numbers < 1000)
+    assert 0.15 < early < 0.4  # a quarter of the rows
+
+
+def test_a_sample_with_a_half_life_is_of_late_rows():
+    held = offered(RNG.normal(size=(20_000, 5)), half_life=500.0)
+    assert np.median(held.numbers) > 17_000
+    assert 9000 < np.median(offered(RNG.normal(size=(20_000, 5))).numbers) < 11_000
+
+
+def test_what_is_in_the_sample_depends_on_positions_alone():
+    rows = RNG.normal(size=(3000, 5))
+    whole, parts = offered(rows), RowSample(5)
+    for block in np.array_split(rows, 11):
+        parts.add(block, block[:, 0] ** 2, np.eye(5)[:3], np.zeros(5))
+    np.testing.assert_array_equal(whole.numbers, parts.numbers)
+    np.testing.assert_array_equal(whole.coordinates, parts.coordinates)
