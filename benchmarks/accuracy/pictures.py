@@ -16,8 +16,7 @@ import matplotlib.pyplot as plt
 
 ANSWERS = {
     "PCA": "#c2410c",
-    "its sketch": "#fdba74",
-    "its average": "#f472b6",
+    "PCA, robust=False": "#fdba74",
     "IncrementalPCA": "#475569",
 }
 

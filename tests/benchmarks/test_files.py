@@ -11,7 +11,7 @@ def test_every_way_to_write_rows(monkeypatch):
     result = CliRunner().invoke(files.main, words, catch_exceptions=False)
     _, _, *lines = [line.split("|")[1:-1] for line in result.stdout.splitlines()]
     names = [name.strip() for name, *_ in lines]
-    assert names == ["rows.csv", "one-group.parquet", "many-groups.parquet"]
+    assert names == ["rows.csv", "million-rows.parquet", "many-groups.parquet"]
     for _, reading, fitting, ratio, memory in lines:
         assert float(reading) > 0
         assert float(fitting.replace(",", "")) > 0

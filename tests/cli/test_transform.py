@@ -198,7 +198,17 @@ def test_score(tmp_path, model):
 def test_no_variance(tmp_path):
     np.save(tmp_path / "a.npy", np.zeros((5, 3)))
     np.save(tmp_path / "b.npy", rows(d=3))
-    run("fit", tmp_path / "b.npy", "-k", 1, "--algorithm", "erm", "-o", tmp_path / "m")
+    run(
+        "fit",
+        tmp_path / "b.npy",
+        "-k",
+        1,
+        "--algorithm",
+        "erm",
+        "--no-center",
+        "-o",
+        tmp_path / "m",
+    )
     assert "no variance" in run("score", tmp_path / "m", tmp_path / "a.npy").stdout
     found = json.loads(run("score", tmp_path / "m", tmp_path / "a.npy", "--json").stdout)
     assert found["score"] is None

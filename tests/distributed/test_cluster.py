@@ -94,7 +94,7 @@ def test_what_a_shard_sends_is_a_few_k_rows(d, k):
     Up to some number of columns it is the exact second moment instead of a sketch.
     """
     rng = np.random.default_rng(0)
-    most = 20 * k + 180 + (d if d <= EXACT_COLUMNS else 0)
+    most = 20 * k + 180 + (2 * d if d <= EXACT_COLUMNS else 0)
     for size in (300, 1500):
         rows = rng.normal(size=(3, size, d))
         parts = [learn(PCA(k), None, rows[n], f"shard {n}") for n in range(3)]

@@ -184,7 +184,7 @@ def test_captured_is_true_for_few_rows_already(as_sparse, center):
 @pytest.mark.parametrize("k", [1, 2])
 def test_rows_that_are_all_the_same_span_nothing(n, d, k):
     X = np.tile(np.linspace(0.1, 1e8 / 3, d), (n, 1))
-    with pytest.warns(UserWarning, match=f"nothing varies in {n} rows"):
+    with pytest.warns(UserWarning, match=f"{n} rows? span.*nothing varies"):
         model = PCA(k).fit(X)
     assert model.explained_variance_.tolist() == [0.0]
 

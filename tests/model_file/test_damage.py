@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from onepass import model_file
-from onepass.model_file.layout import SEAL_LENGTH, seal
+from onepass.model_file.layout import SEAL_LENGTH, VERSION, seal
 
 HEADER = {"kind": "pca", "names": ["a", "b"], "n": 12}
 ARRAYS = {"basis": np.arange(12.0).reshape(3, 4), "mask": np.array([True, False]), "n": np.array(7)}
@@ -103,7 +103,7 @@ def npy(array, **keywords):
 
 
 def whole_header(**changes):
-    whole = {"format": "onepass model", "version": 1, "header": {}, **changes}
+    whole = {"format": "onepass model", "version": VERSION, "header": {}, **changes}
     return npy(np.frombuffer(json.dumps(whole).encode(), dtype=np.uint8))
 
 
@@ -134,7 +134,7 @@ GOOD = ("header.npy", whole_header())
 HOSTILE = {
     "no header": [("a.npy", npy(np.ones(2)))],
     "another format": [("header.npy", whole_header(format="other"))],
-    "newer": [("header.npy", whole_header(version=2))],
+    "newer": [("header.npy", whole_header(version=VERSION + 1))],
     "no version": [("header.npy", npy(np.frombuffer(b'{"format":"onepass model"}', np.uint8)))],
     "header is a list": [("header.npy", whole_header(header=[]))],
     "not json": [("header.npy", npy(np.frombuffer(b"{", np.uint8)))],

@@ -10,6 +10,7 @@ _COLUMN = 256 << 10  # of a parquet file, where its pages are so long that they 
 _COLUMNS = 192 << 20  # files of very many columns have few rows in a page
 _CHUNK = 4 << 20
 _ROWS_AT_ONCE = 48
+EXACT_COLUMNS = 2048  # up to which PCA keeps matrices of second moments
 
 
 def estimate(algorithm: str, n_components: int | float, n_features: int) -> int:
@@ -45,6 +46,8 @@ def learning(algorithm: str, k: int, d: int) -> int:
     waiting = max(_CHUNK, _ROWS_AT_ONCE * row)
     if algorithm == "erm":
         return 3 * waiting + 4 * d * row
+    if algorithm == "pca" and d <= EXACT_COLUMNS:  # a few matrices, and copies of them
+        return 6 * waiting + 10 * d * row
     rank = min(d, {"msg": 300, "meg": 300, "pca": 8 * k + 50}.get(algorithm, 2 * k + 10))
     # The state, its copy while a stretch is learned, the sketch, and products with a block.
     return 6 * waiting + 8 * (rank + _ROWS_AT_ONCE) * row

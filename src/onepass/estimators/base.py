@@ -551,5 +551,5 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return self.n_components_
 
     def _seed(self) -> int:
-        """Return a seed from `random_state`."""
-        return int(check_random_state(getattr(self, "random_state", None)).randint(2**31))
+        """Return a seed from `random_state`; always the same where nothing is random."""
+        return int(check_random_state(getattr(self, "random_state", 0)).randint(2**31))
