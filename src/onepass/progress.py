@@ -50,7 +50,7 @@ class Progress:
         if self.visible:
             kind = _Live if is_terminal else _Plain
             self._line = kind(label, total, exact, done)
-        self._look_at, self._looked_at = time.monotonic() + LOOK_SECONDS, 0.0
+        self._look_at, self._looked_at = time.monotonic(), 0.0
 
     def __enter__(self) -> Self:
         if self._line:
@@ -75,6 +75,7 @@ class Progress:
         """Show the share of variance captured so far."""
         if self._line and math.isfinite(share):
             self._line.share = f"{share:.1%} captured"
+            self._line.advance(0)
             took = time.monotonic() - self._looked_at if self._looked_at else 0.0
             self._look_at = time.monotonic() + max(LOOK_SECONDS, took / LOOK_SHARE)
             self._looked_at = 0.0

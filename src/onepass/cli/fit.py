@@ -213,7 +213,8 @@ def _words(ctx: click.Context) -> list[str]:
 
     words = ["onepass", "fit", *ctx.params["data"]]
     for option in ctx.command.params:
-        name, value = str(option.name), ctx.params[str(option.name)]
+        name = str(option.name)
+        value = ctx.params.get(name, True)  # flags that are noted elsewhere have none
         given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
         if not isinstance(option, click.Option) or not given or name == "resume":
             continue
