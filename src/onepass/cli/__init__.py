@@ -34,8 +34,8 @@ Start here:
   onepass transform model.onepass more.parquet -o coordinates.npy
 
 Formats are told by the suffix: npy, npz (dense and scipy sparse), csv, tsv, txt and svmlight (also
-with .gz, .bz2 or .zst), parquet, arrow, feather, h5, zarr. Folders, quoted patterns and addresses such as
-s3://bucket/a.parquet work too, and - is csv on standard input.
+with .gz, .bz2 or .zst), parquet, arrow, feather, h5, zarr. Folders, quoted patterns and addresses
+such as s3://bucket/a.parquet work too, and - is csv on standard input.
 
 \b
 Completion of commands and options with the tab key:
