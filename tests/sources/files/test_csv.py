@@ -211,6 +211,10 @@ BAD = {
     "text in a number": ("a,b\n1,2\n3,x4\n", r"column 'b': contains text \('x4' in row 2\)"),
     "missing": ("a,b\n1,2\n,4\n", r"row 2, column 'a': a missing value or NaN"),
     "missing at first": ("a,b\n,2\n3,4\n", r"row 1, column 'a': a missing value or NaN"),
+    "first row": (
+        "0.5,inf,-inf\n1.5,2,1e999\n2,1,5\n1,1,1\n",
+        r"row 1, column \[1\]: inf, which is",
+    ),
     "nan": ("a,b\n1,nan\n", r"row 1, column 'b': a missing value or NaN"),
     "infinite": ("a,b\n1,1e999\n", r"row 1, column 'b': inf, which is not finite"),
     "too few": ("a,b\n1,2\n3\n", r"row 2: 1 values, not 2"),

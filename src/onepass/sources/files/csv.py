@@ -41,19 +41,10 @@ _OTHER_LENGTH = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
 
 
 class CsvTable(Table):
-    """A csv file.
+    """A csv file, or "-"; `header` "auto" and `delimiter` None are to be found out.
 
     A column is numeric if all its values in the first rows are numbers; a later text in it is an
     error. An empty value is a missing one, which is an error, too.
-
-    Parameters
-    ----------
-    path : str
-        The file, or "-".
-    header : bool or "auto"
-        Whether the first row is a header.
-    delimiter : str or None
-        What separates two values; None is to find it out.
     """
 
     def __init__(self, path: str, header: bool | Literal["auto"], delimiter: str | None) -> None:
@@ -74,7 +65,9 @@ class CsvTable(Table):
         is_header = self._is_header(rows) if header == "auto" else header
         self._offset = len(_as_bytes(text[:end])) if is_header else 0
         if is_header:
-            self.names = [_printable(name, self.path) for name in rows.pop(0)]
+            self.names = rows.pop(0)
+            if any(0xD800 <= ord(mark) < 0xE000 for mark in "".join(self.names)):
+                raise SourceError.at("the names of its columns are not UTF-8", file=self.path)
         if not rows:
             raise SourceError.at("there is a header but there are no rows", file=self.path)
         self.width = len(rows[0])
@@ -120,7 +113,6 @@ class CsvTable(Table):
 
         names = [str(j) for j in range(self.width)]
         wanted = [names[j] for j in chosen]
-
         with self._content() as chunks:
             text = _Joined(itertools.chain(chunks, [self._last]), self._offset)
             # One thread: then pyarrow counts the rows.
@@ -353,6 +345,7 @@ def _may_be_names(first: list[str], below: list[list[str]]) -> bool:
     if (is_text & ~is_number & ~np.isnan(others).all(axis=0)).any():
         return True
     row, others = row[is_number], others[:, is_number]
+    row, others = np.clip(row, -1e300, 1e300), np.clip(others, -1e300, 1e300)
     whole, distinct = bool((row % 1 == 0).all()), len(set(row)) == len(row)
     if distinct and (whole or (len(row) > 1 and (np.diff(row) > 0).all())):
         return True
@@ -363,7 +356,7 @@ def _may_be_names(first: list[str], below: list[list[str]]) -> bool:
     if len(others) < 3:
         return False
     low, high = np.fmin.reduce(others), np.fmax.reduce(others)
-    reach = high - low + np.maximum(abs(low), abs(high))
+    reach = high - low + np.maximum(abs(low), abs(high))  # finite, as all are clipped
     return bool(((row < low - reach) | (row > high + reach)).all())
 
 
@@ -373,12 +366,3 @@ def _first_text(rows: list[list[str]], j: int) -> str | None:
         if len(row) == len(rows[0]) and number(row[j]) is None:
             return f"text ({row[j][:40]!r} in row {i + 1})"
     return None
-
-
-def _printable(name: str, path: str) -> str:
-    """Return a name of the header, if it is text."""
-    try:
-        name.encode()
-    except UnicodeEncodeError as error:
-        raise SourceError.at("the names of its columns are not UTF-8", file=path) from error
-    return name
