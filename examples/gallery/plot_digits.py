@@ -35,7 +35,9 @@ for row, k in enumerate((2, 8, 32), start=1):
         axis.imshow(image.reshape(8, 8), cmap="gray_r", vmin=0, vmax=16)
 for axis, image in zip(axes[4], digits, strict=True):
     axis.imshow(image.reshape(8, 8), cmap="gray_r", vmin=0, vmax=16)
-for axis, name in zip(axes[:, 0], ["components", "k = 2", "k = 8", "k = 32", "as it is"], strict=True):
+for axis, name in zip(
+    axes[:, 0], ["components", "k = 2", "k = 8", "k = 32", "as it is"], strict=True
+):
     axis.set_ylabel(name)
 for axis in axes.flat:
     axis.set(xticks=[], yticks=[])

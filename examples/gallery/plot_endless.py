@@ -2,9 +2,9 @@
 A stream that never ends
 ========================
 
-A generator yields rows without end. One model stops learning after the first thousand rows, another
-one goes on and forgets. In a terminal the loop would run until Ctrl-C, with ``plt.pause`` after each
-picture; here it stops after six pictures, which are shown side by side.
+A generator yields rows without end. One model stops learning after the first thousand rows,
+another one goes on and forgets. In a terminal the loop would run until Ctrl-C, with ``plt.pause``
+after each picture; here it stops after six pictures, which are shown side by side.
 """
 
 import itertools

@@ -3,8 +3,8 @@ A hyperspectral image in false colours
 ======================================
 
 A simulated scene of 200 x 300 pixels with 150 bands each. Three components, shown as red, green
-and blue, tell materials apart that look alike in ordinary light. Lines of the image come one by one,
-as from a sensor on a satellite.
+and blue, tell materials apart that look alike in ordinary light. Lines of the image come one by
+one, as from a sensor on a satellite.
 """
 
 import matplotlib.pyplot as plt

@@ -3,8 +3,8 @@ Merging across machines
 =======================
 
 Eight machines each learn from their own rows. Only models travel, and merging them gives what one
-machine would have found on all rows. Here every "machine" is a loop; ``onepass.distributed.fit`` does
-the same on a Dask cluster.
+machine would have found on all rows. Here every "machine" is a loop; ``onepass.distributed.fit``
+does the same on a Dask cluster.
 """
 
 import matplotlib.pyplot as plt
@@ -21,22 +21,32 @@ alone = [PCA(5).fit(shard) for shard in shards]
 merged = [onepass.merge(*alone[:count]) for count in range(1, 9)]
 whole = PCA(5).fit(np.vstack(shards))
 
-print(f"one pass {metrics.suboptimality(whole.components_, rows):.2e}, "
-      f"merged {metrics.suboptimality(merged[-1].components_, rows):.2e}")
+print(
+    f"one pass {metrics.suboptimality(whole.components_, rows):.2e}, "
+    f"merged {metrics.suboptimality(merged[-1].components_, rows):.2e}"
+)
 
 # %%
 fig, axis = plt.subplots(figsize=(8, 4.2), layout="constrained")
 numbers = np.arange(1, 9)
 axis.scatter(
-    np.ones(8), [metrics.suboptimality(m.components_, rows) for m in alone],
-    color="#7F7F7F", label="each machine alone", zorder=3,
+    np.ones(8),
+    [metrics.suboptimality(m.components_, rows) for m in alone],
+    color="#7F7F7F",
+    label="each machine alone",
+    zorder=3,
 )
 axis.plot(
-    numbers, [metrics.suboptimality(m.components_, rows) for m in merged],
-    color="#0072B2", marker="o", label="merged",
+    numbers,
+    [metrics.suboptimality(m.components_, rows) for m in merged],
+    color="#0072B2",
+    marker="o",
+    label="merged",
 )
 axis.axhline(
-    metrics.suboptimality(whole.components_, rows), color="#D55E00", ls="--",
+    metrics.suboptimality(whole.components_, rows),
+    color="#D55E00",
+    ls="--",
     label="one pass over all rows",
 )
 axis.set(xlabel="machines", ylabel="variance missed", yscale="log")

@@ -21,7 +21,9 @@ morning = np.exp(-(((hour - 8) / 1.3) ** 2)) * weekday
 evening = np.exp(-(((hour - 17.5) / 1.8) ** 2)) * (0.4 + 0.6 * weekday)
 inbound, outbound = rng.uniform(0, 25, sensors), rng.uniform(0, 25, sensors)
 strength = 1 + 0.15 * rng.normal(size=(days, 2)).repeat(per_day, axis=0)
-speed = 100 - np.outer(strength[:, 0] * morning, inbound) - np.outer(strength[:, 1] * evening, outbound)
+speed = (
+    100 - np.outer(strength[:, 0] * morning, inbound) - np.outer(strength[:, 1] * evening, outbound)
+)
 speed += rng.normal(scale=2.0, size=speed.shape)
 
 start = 24 * per_day + 14 * 12  # day 24, two in the afternoon
@@ -43,8 +45,10 @@ for row in range(21 * per_day, days * per_day, 12):  # an hour at a time
     model.partial_fit(block)
 errors, rests = np.concatenate(errors), np.concatenate(rests)
 found = 21 * per_day + int(errors.argmax())
-print(f"largest error on day {found // per_day} at {hour[found]:.1f} h, {errors.max():.0f}; "
-      f"the median is {np.median(errors):.0f}")
+print(
+    f"largest error on day {found // per_day} at {hour[found]:.1f} h, {errors.max():.0f}; "
+    f"the median is {np.median(errors):.0f}"
+)
 
 # %%
 fig, axes = plt.subplots(2, 1, figsize=(10, 6), layout="constrained")
@@ -54,7 +58,12 @@ axes[0].set(xlabel="day", ylabel="reconstruction error", yscale="log")
 axes[0].legend(frameon=False)
 first = found - 21 * per_day - 30
 image = axes[1].imshow(
-    rests[first : first + 75].T, aspect="auto", cmap="RdBu", vmin=-50, vmax=50, extent=(-2.5, 3.75, sensors, 0)
+    rests[first : first + 75].T,
+    aspect="auto",
+    cmap="RdBu",
+    vmin=-50,
+    vmax=50,
+    extent=(-2.5, 3.75, sensors, 0),
 )
 axes[1].set(xlabel="hours from there", ylabel="sensor")
 fig.colorbar(image, ax=axes[1], label="km/h more or less than expected")

@@ -64,7 +64,9 @@ def offered(rows, start=0, half_life=None):
 def test_a_merged_sample_is_that_of_all_rows_and_keeps_their_numbers():
     rows = RNG.normal(size=(4000, 5))
     one, two = offered(rows[:1000]), offered(rows[1000:])
-    errors = np.sort(np.concatenate([rows[WARM_UP_ROWS:1000, 0], rows[1000 + WARM_UP_ROWS :, 0]]) ** 2)
+    errors = np.sort(
+        np.concatenate([rows[WARM_UP_ROWS:1000, 0], rows[1000 + WARM_UP_ROWS :, 0]]) ** 2
+    )
     one.merge(two)
     assert one.rows == 4000
     np.testing.assert_allclose(

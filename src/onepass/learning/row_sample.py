@@ -98,7 +98,7 @@ class RowSample:
 
     def _spread(self) -> NDArray[np.float64]:
         """Return a small factor (m, m) of the second moment of the coordinates."""
-        return np.linalg.qr(self.coordinates, mode="r")
+        return np.linalg.qr(self.coordinates)[1]
 
     def _move(self, frame: NDArray[np.float64], point: NDArray[np.float64]) -> None:
         """Measure coordinates along a frame (m, d) from a point (d,)."""
@@ -167,7 +167,9 @@ class RowSample:
     @staticmethod
     def _limit(values: NDArray[np.float64], count: int, default: float = np.inf) -> float:
         """Return the count-th smallest value, the default where there are fewer."""
-        return float(np.partition(values, count - 1)[count - 1]) if len(values) >= count else default
+        return (
+            float(np.partition(values, count - 1)[count - 1]) if len(values) >= count else default
+        )
 
     def _include(
         self,
@@ -188,7 +190,7 @@ class RowSample:
 
 
 def _varying(rows: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-    """Return orthonormal directions (m, d), at most `count`, along which rows (r, d) are largest."""
+    """Return orthonormal directions (m, d), m <= count, along which rows (r, d) are largest."""
     if count < 1 or not len(rows):
         return np.zeros((0, rows.shape[1]))
     _, sizes, vectors = np.linalg.svd(rows, full_matrices=False)

@@ -55,7 +55,9 @@ class Axes:
         for value in ticks(*x):
             if not whole or value == int(value):
                 at = self.x(value)
-                self.shapes.append(f'<text x="{at:.1f}" y="{HEIGHT - 24}" class="mid">{value:,g}</text>')
+                self.shapes.append(
+                    f'<text x="{at:.1f}" y="{HEIGHT - 24}" class="mid">{value:,g}</text>'
+                )
         for value in ticks(*y):
             at = self.y(value)
             self.shapes.append(

@@ -166,7 +166,7 @@ def _warnings(model: Any, names: list[str]) -> list[str]:
     chosen = getattr(model, "chosen_", None)
     if chosen is not None and chosen.drift > DRIFT and getattr(model, "half_life", None) is None:
         found.append(
-            f"The stream drifts: neighbouring rows resemble each other ({chosen.drift:.1f} standard "
-            "errors). If the latest rows matter most, fit with half_life."
+            f"The stream drifts: neighbouring rows resemble each other ({chosen.drift:.1f} "
+            "standard errors). If the latest rows matter most, fit with half_life."
         )
     return found
