@@ -14,7 +14,8 @@ CORE := $(wildcard src/onepass/_core/*.hpp src/onepass/_core/*.cpp) CMakeLists.t
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
 	@touch $@
 
-# Without an environment of its own `make core PYTHON=...` builds for any Python that has `.[build]`.
+# Without an environment of its own, `make core PYTHON=...` builds for any Python that has
+# nanobind, cmake and ninja.
 CORE_PYTHON = $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))
 
 .PHONY: core
@@ -55,8 +56,16 @@ long: .venv/ready  ## the tests that take minutes
 	$(BIN)/python -m pytest -n 2 -q -m long
 
 .PHONY: mutants
-mutants: .venv/ready  ## change the code by hand-written mutants; the tests must notice each
+mutants: .venv/ready core  ## change the code by hand-written mutants; the tests must notice each
 	$(BIN)/python -m tests.mutants
+
+.PHONY: mutants-tool
+mutants-tool: .venv/ready core  ## mutate moments, averaging, rounding, schedules, validation by mutmut
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --target build/mutmut \
+	  "mutmut>=3.8" "pytest<9.1"  # mutmut reads a name of pytest that 9.1 has no longer
+	rm -rf mutants
+	PYTHONPATH=tests/mutants/site:build/mutmut $(BIN)/python -m mutmut run --max-children 2
+	PYTHONPATH=tests/mutants/site:build/mutmut $(BIN)/python -m mutmut results
 
 .PHONY: coverage
 coverage: .venv/ready  ## branch coverage of src/onepass by the fast tests
@@ -77,7 +86,23 @@ docs: .venv/ready  ## build the site into build/docs: snippets, gallery, pages; 
 docs-serve: docs  ## show the site at http://localhost:8000
 	$(BIN)/python -m http.server --bind localhost --directory build/docs 8000
 
+# The interpreters of pyenv answer only where they are named.
+PYENV_PYTHONS := $(shell pyenv versions --bare 2>/dev/null | sort -rV | paste -sd: -)
+NOX = $(if $(PYENV_PYTHONS),PYENV_VERSION=$(PYENV_PYTHONS)) PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/nox
+
+.PHONY: matrix
+matrix: .venv/ready  ## the tests on every Python that is here, newest and oldest dependencies
+	$(NOX) --sessions tests
+
+.PHONY: sanitize
+sanitize: .venv/ready  ## the tests of the core under AddressSanitizer and UBSan
+	$(NOX) --sessions sanitize
+
+.PHONY: release-check
+release-check: .venv/ready  ## build sdist and wheels, check them, install each and try it
+	$(NOX) --sessions release smoke
+
 .PHONY: clean
 clean:  ## remove what can be made again
-	rm -rf .venv build dist .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
+	rm -rf .venv .nox build dist mutants .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -7,7 +7,7 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-PACKAGES = ("onepass", "numpy", "scipy", "scikit-learn", "numba", "gensim", "fbpca", "torch")
+PACKAGES = ("onepass", "numpy", "scipy", "scikit-learn", "gensim", "fbpca", "torch")
 
 
 def describe(threads: int) -> dict[str, str]:

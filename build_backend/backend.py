@@ -1,7 +1,8 @@
 """Build with scikit-build-core; where the machine has no compiler, take one from PyPI.
 
 The package ``ziglang`` holds a C++ compiler with its linker and archiver. It is asked for as a
-build requirement only where neither ``CXX`` nor a usual compiler is found.
+build requirement only where neither ``CXX`` nor a usual compiler is found. On Windows the compiler
+is clang-cl, which comes with LLVM and with Visual Studio.
 """
 
 from __future__ import annotations
@@ -19,6 +20,10 @@ from scikit_build_core import build as scikit_build
 from scikit_build_core.build import *  # noqa: F403
 
 Settings = dict[str, Any] | None
+
+if sys.platform == "win32":  # CMake would take Visual C++, which lacks what the core is written in
+    os.environ.setdefault("CXX", "clang-cl")
+    os.environ.setdefault("CMAKE_GENERATOR", "Ninja")
 
 
 def _has_compiler() -> bool:

@@ -159,3 +159,70 @@ def test_infeasible_weights_are_refused(weights, k, said):
         M = Subspace(np.eye(2), np.array(weights))
         with pytest.raises(ValueError, match=said):
             rounding.sample(M, k, np.random.default_rng(0))
+
+
+def test_ties_are_broken_by_order():
+    """The same matrix always gives the same directions, on every machine."""
+    M = Subspace(np.eye(40), np.full(40, 0.5))
+    np.testing.assert_array_equal(rounding.top(M, 20), np.eye(40)[:20])
+    M = Subspace(np.eye(40, 50), np.full(40, 0.001))
+    np.testing.assert_array_equal(rounding.sample(M, 20, Uniform(0.5)), np.eye(40, 50)[:20])
+    probabilities, corners = rounding.decompose(np.full(40, 0.5), 20)
+    np.testing.assert_allclose(probabilities, [0.5, 0.5])
+    np.testing.assert_array_equal(corners, [np.arange(20), np.arange(20, 40)])
+
+
+def test_a_tie_with_the_complement_is_left_to_the_basis():
+    M = Subspace(np.eye(2, 5), np.array([0.3, 0.3]), rest=0.3)
+    np.testing.assert_array_equal(rounding.top(M, 2), np.eye(2, 5))
+
+
+def test_the_complement_is_the_same_every_time():
+    M = Subspace(np.eye(1, 6), np.array([1.0]))
+    first, second = rounding.top(M, 3), rounding.top(M, 3)
+    np.testing.assert_array_equal(first, second)
+    # Directions of the complement are orthogonal to a basis that is nearly all of the space.
+    nearly = Subspace(np.linalg.qr(np.vander(np.linspace(0.9, 1, 8)))[0][:7], np.ones(7))
+    directions = rounding.top(nearly, 8)
+    np.testing.assert_allclose(directions @ directions.T, np.eye(8), atol=1e-13)
+
+
+@pytest.mark.parametrize("error", [-4e-7, 4e-7])
+def test_rounding_errors_of_long_sums_are_feasible(error):
+    M = Subspace(np.eye(3, 4), np.array([1.0 + error, 1.0 + error, error]))
+    directions = rounding.sample(M, 2, Uniform(0.5))
+    np.testing.assert_array_equal(directions, np.eye(2, 4))
+    probabilities, corners = rounding.decompose([1.0 + error, 1.0, abs(error), -error], 2)
+    assert probabilities.sum() == pytest.approx(1, abs=1e-12)
+    assert corners[0].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("k", [2, 5])
+def test_what_is_a_rounding_error_grows_with_k(k):
+    weights = np.full(2 * k, 0.5)
+    weights[0] += 0.5e-6 * k
+    rounding.decompose(weights, k)
+    rounding.sample(Subspace(np.eye(2 * k), weights), k, Uniform(0.5))
+    weights[0] += 2e-6 * k
+    for use in (
+        lambda: rounding.decompose(weights, k),
+        lambda: rounding.sample(Subspace(np.eye(2 * k), weights), k, Uniform(0.5)),
+    ):
+        with pytest.raises(ValueError, match=f"at most k={k}"):
+            use()
+
+
+def test_weights_of_any_type_are_decomposed():
+    for weights in ([1, 1, 0], np.array([1, 1, 0], dtype=np.int8), [True, True, False]):
+        probabilities, corners = rounding.decompose(weights, 2)
+        np.testing.assert_array_equal(probabilities, [1.0])
+        np.testing.assert_array_equal(corners, [[0, 1]])
+    found, _ = rounding.decompose(np.float32([0.5, 0.75, 0.75]), 2)
+    assert found.dtype == np.float64
+
+
+def test_a_full_basis_has_no_complement_to_draw_from():
+    M = Subspace(np.eye(3), np.array([0.9, 0.9, 0.2]))
+    for position in np.linspace(0.01, 0.99, 30):
+        directions = rounding.sample(M, 3, Uniform(position))
+        np.testing.assert_allclose(np.abs(directions).sum(axis=0), np.ones(3))

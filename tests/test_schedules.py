@@ -37,3 +37,11 @@ def test_schedules_are_values(schedule):
     assert hash(twin) == hash(schedule)
     with pytest.raises(AttributeError):
         schedule.scale = 3.0
+
+
+@pytest.mark.parametrize("wrong", [0.0, -1.0, np.nan, np.inf])
+@pytest.mark.parametrize(("schedule", "name"), [(InverseSqrt, "scale"), (Constant, "step"),
+                                                (AdaGradNorm, "scale")])  # fmt: skip
+def test_steps_that_are_not_positive_are_refused(schedule, name, wrong):
+    with pytest.raises(ValueError, match=f"^{name} must be a positive number, got {wrong}"):
+        schedule(wrong)

@@ -1,14 +1,19 @@
 """Commands run in this process."""
 
+import inspect
+
 import numpy as np
 from click.testing import CliRunner
 
 from onepass.cli import main
 
+# Before click 8.2 a runner mixes both streams unless it is told not to; later ones cannot be told.
+SEPARATE = {"mix_stderr": False} if "mix_stderr" in inspect.signature(CliRunner).parameters else {}
+
 
 def onepass(*words, code=0, given=None):
     """Run a command; return its result, whose exit code is as expected; None expects nothing."""
-    result = CliRunner().invoke(main, [str(word) for word in words], input=given)
+    result = CliRunner(**SEPARATE).invoke(main, [str(word) for word in words], input=given)
     assert code is None or result.exit_code == code, (
         result.exit_code,
         result.stdout,

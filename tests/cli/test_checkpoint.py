@@ -10,6 +10,7 @@ import pytest
 
 import onepass
 from onepass.cli.algorithms import ALGORITHMS
+from onepass.cli.stretch import Stretch
 from onepass.progress import Progress
 from tests.cli.commands import onepass as run
 from tests.cli.commands import parts, rows
@@ -21,13 +22,19 @@ def interrupt(monkeypatch):
     """Return a function that lets a signal come after a number of blocks."""
 
     def after(blocks, number=signal.SIGINT):
-        def advance(self, rows):
-            nonlocal blocks
-            blocks -= 1
-            if blocks == 0:
-                signal.raise_signal(number)
+        begin = Stretch.__init__
 
-        monkeypatch.setattr(Progress, "advance", advance)
+        def counting(self, source, given, pause):
+            def counted(rows):
+                nonlocal blocks
+                blocks -= 1
+                if blocks == 0:
+                    signal.raise_signal(number)
+                return pause(rows)
+
+            begin(self, source, given, counted)
+
+        monkeypatch.setattr(Stretch, "__init__", counting)
 
     return after
 

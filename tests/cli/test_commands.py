@@ -6,12 +6,13 @@ import sys
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import onepass
 from onepass.cli import main
 from onepass.cli.algorithms import ALGORITHMS, estimator
+from tests.cli.commands import SEPARATE, rows
 from tests.cli.commands import onepass as run
-from tests.cli.commands import rows
 
 COMMANDS = ["completion", "demo", "fit", "info", "merge", "paper", "score", "transform"]
 
@@ -112,13 +113,11 @@ def test_paper_passes_its_options_on(tmp_path, monkeypatch):
 
 
 def test_a_bug_is_told_without_a_traceback(tmp_path, monkeypatch):
-    from click.testing import CliRunner
-
     def broken(*given):
         raise KeyError("lost")
 
     monkeypatch.setattr("onepass.cli.algorithms.estimator", broken)
     np.save(tmp_path / "a.npy", rows())
-    result = CliRunner().invoke(main, ["fit", str(tmp_path / "a.npy"), "-k", "1"])
+    result = CliRunner(**SEPARATE).invoke(main, ["fit", str(tmp_path / "a.npy"), "-k", "1"])
     assert result.exit_code == 1
     assert result.stderr.startswith("onepass: KeyError: 'lost' (a bug")

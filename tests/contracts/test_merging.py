@@ -145,7 +145,7 @@ def test_merging_leaves_the_parts_alone_and_can_be_saved(variant, rows, tmp_path
 @pytest.mark.parametrize("algorithm", ESTIMATORS)
 def test_what_differs_is_refused(algorithm, rows):
     model = build(algorithm, 2, random_state=0).fit(rows)
-    other = "ERM" if algorithm != "ERM" else "PCA"
+    other = "ERM" if algorithm != "ERM" else "CappedMSG"
     for theirs, message in (
         (build(algorithm, 3, random_state=0).fit(rows), "n_components"),
         (build(algorithm, 2, random_state=0).fit(rows[:, :9]), "9 features"),

@@ -68,7 +68,7 @@ class Method:
         return reference.diameter(self.algorithm, d, k, self.trace) / np.sqrt(2)
 
     def expected(self, rows, k, step=None):
-        """Return what the reference makes of the rows; AdaGrad-norm steps unless others are given."""
+        """Return what the reference makes of the rows, by AdaGrad-norm steps or those given."""
         d = rows.shape[1]
         options: dict[str, Any] = {}
         if self.algorithm in ("MSG", "CappedMSG"):
@@ -98,7 +98,7 @@ METHODS = [
 
 
 def well_posed(method, name, d, k):
-    """Return whether the paper defines the result on these rows, to more digits than are compared."""
+    """Return whether the paper defines the result on these rows to the digits compared."""
     if name in ("one_hot", "unit_one_hot"):  # ties leave open which direction is dropped
         return method.algorithm not in ("CappedMSG", "Incremental") or (
             name == "one_hot" and method.algorithm == "Incremental"

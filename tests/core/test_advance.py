@@ -266,11 +266,10 @@ def test_the_rank_test_raises_the_cap():
     rule = _core.Rule("msg", k, max_rank=k + 1, grow=True)
     state = METHODS[2].start(d, k)
     state.rule = rule
-    cap, deficient, step, test = k + 1, False, 0, 64
+    cap, deficient, test = k + 1, False, 64
     one_by_one = state
-    for row in rows:
+    for step, row in enumerate(rows, start=1):
         one_by_one, _ = advance(one_by_one, row[None], scale=0.3)
-        step += 1
         deficient = deficient or len(one_by_one.weights) < cap
         if step >= test:
             cap, deficient, test = cap + (not deficient), False, 2 * test
@@ -300,7 +299,7 @@ def test_the_rank_of_msg_without_a_cap_may_be_high():
     """Test a rank of hundreds: one-hot rows with a small step never become a smaller rank."""
     d, k = 700, 20
     rows = np.eye(d)[np.random.default_rng(0).permutation(d)[:400]]
-    state, out = advance(METHODS[0].start(d, k), rows, np.full(400, 0.01))
+    state, _out = advance(METHODS[0].start(d, k), rows, np.full(400, 0.01))
     assert len(state.basis) == 400
     assert_orthonormal(state.basis)
     assert_close(state.iterate(), 0.01 * rows.T @ rows)

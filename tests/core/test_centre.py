@@ -1,5 +1,7 @@
 """Rows centred as they come."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,7 @@ def test_equals_the_reference_however_the_rows_are_split(dtype):
     tolerance = 1e-13 if dtype == np.float64 else 1e-6
     for cuts in ([0, 50], [0, 1, 2, 30, 30, 50]):
         mean, weight, parts = np.full(7, 9.0), 0.0, []  # any mean of no rows
-        for start, stop in zip(cuts, cuts[1:], strict=False):
+        for start, stop in itertools.pairwise(cuts):
             given = mean.copy()
             centred, after, weight = _core.centre(
                 rows[start:stop], weights[start:stop], mean, weight

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from onepass import PCA, load
-from onepass.progress import Progress
 from onepass.distributed import fit, fitting
+from onepass.progress import Progress
 from tests.cli.commands import onepass, parts, rows
 from tests.distributed.models import same_bits
 

@@ -86,27 +86,42 @@ def test_an_interrupted_call_changes_nothing(name):
     assert_identical(model.partial_fit(np.vstack([X, X])), again)
 
 
+class Interrupted(Schedule):
+    """Steps of the usual length, until one comes that is interrupted."""
+
+    ends = float("inf")
+
+    def steps(self, number, gradients, diameter):
+        if np.max(number) > self.ends:
+            raise KeyboardInterrupt
+        return Constant(0.1).steps(number, gradients, diameter)
+
+
 @pytest.mark.parametrize("name", ["MSG", "CappedMSG", "MEG", "Oja", "Grouse"])
-def test_an_interrupted_step_changes_nothing(name):
-    class Interrupted(Schedule):
-        """Steps of the usual length, until it is interrupted in a later chunk of one call."""
-
-        ends = float("inf")
-
-        def steps(self, number, gradients, diameter):
-            if np.max(number) > self.ends:
-                raise KeyboardInterrupt
-            return Constant(0.1).steps(number, gradients, diameter)
-
+def test_an_interrupted_step_of_a_long_call_changes_nothing(name):
     schedule = Interrupted()
-    model = build(name, 2, step_size=schedule, random_state=0).fit(X)
-    before = build(name, 2, step_size=schedule, random_state=0).fit(X)
+    model, twin = (build(name, 2, step_size=schedule, random_state=0).fit(X) for _ in range(2))
     schedule.ends = 1500
     with pytest.raises(KeyboardInterrupt):
-        model.partial_fit(np.vstack([X, X, X]))
-    assert_identical(model, before)
+        model.partial_fit(np.vstack([X] * 6))
+    assert_identical(model, twin)
     schedule.ends = float("inf")
-    assert_identical(model.partial_fit(X), before.partial_fit(X))
+    assert_identical(model.partial_fit(X), twin.partial_fit(X))
+
+
+@pytest.mark.parametrize("name", ["MSG", "CappedMSG", "MEG", "Oja", "Grouse"])
+def test_an_interrupted_step_of_a_short_call_is_not_passed_over(name):
+    """Rows that are half learned from: neither results nor more rows, until it is fitted again."""
+    schedule = Interrupted()
+    model = build(name, 2, step_size=schedule, random_state=0).fit(X)
+    schedule.ends = 1500
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(np.vstack([X, X]))
+    schedule.ends = float("inf")
+    for use in (model.transform, model.partial_fit, model.score):
+        with pytest.raises(RuntimeError, match="interrupted"):
+            use(X)
+    assert_identical(model.fit(X), build(name, 2, step_size=schedule, random_state=0).fit(X))
 
 
 @pytest.mark.parametrize("as_sparse", [False, True])
@@ -204,7 +219,7 @@ def test_centred_sparse_rows_in_pieces_give_the_same_bits():
 def test_sparse_rows_that_are_all_the_same_have_no_variance(n, d):
     row = np.zeros(d)
     row[::7] = 100.0
-    with pytest.warns(UserWarning, match="span 0 directions only"):
+    with pytest.warns(UserWarning, match="nothing varies"):
         model = PCA(2).fit(sparse.csr_array(np.tile(row, (n, 1))))
     assert model.explained_variance_.max() == 0.0
 
@@ -239,7 +254,7 @@ def test_a_row_that_is_too_large_is_refused_at_once_and_is_not_learned_from(name
 def test_a_weight_that_is_too_large_is_refused_at_once(dtype):
     X = RNG.normal(size=(600, 40)).astype(dtype)
     for model in (CappedMSG(3).fit(X), PCA(3).fit(X)):
-        with pytest.raises(ValueError, match="too large at row 1 for its sample_weight"):
+        with pytest.raises(ValueError, match=r"sample_weight is 1e.300 at row 1"):
             model.partial_fit(1e10 * X[:2], sample_weight=[1.0, 1e300])
         assert np.isfinite(model.partial_fit(X).components_).all()
 
@@ -247,7 +262,7 @@ def test_a_weight_that_is_too_large_is_refused_at_once(dtype):
 def test_large_sparse_rows_in_single_precision():
     X = RNG.normal(size=(1500, 40))
     X[np.abs(X) < 1] = 0
-    rows = (1e20 * X).astype(np.float32)
+    rows = (1e15 * X).astype(np.float32)
     dense, thin = PCA(3).fit(rows), PCA(3).fit(sparse.csr_array(rows))
     np.testing.assert_allclose(thin.explained_variance_, dense.explained_variance_, rtol=1e-4)
 
@@ -295,8 +310,8 @@ def test_a_schedule_may_give_one_number():
 
 def test_how_rows_lie_in_memory_changes_no_bit():
     X = np.asfortranarray(RNG.normal(size=(1500, 40)) * np.linspace(3, 0.3, 40) + 1)
-    whole = PCA(3, random_state=0).fit(X)
-    parts = PCA(3, random_state=0).partial_fit(X[:5]).partial_fit(X[5:])
+    whole = PCA(3).fit(X)
+    parts = PCA(3).partial_fit(X[:5]).partial_fit(X[5:])
     np.testing.assert_array_equal(whole.components_, parts.components_)
     np.testing.assert_array_equal(whole.captured_, parts.captured_)
 
@@ -330,14 +345,14 @@ def test_a_fit_that_is_refused_leaves_the_model():
     X = np.random.default_rng(0).normal(size=(100, 5))
     model = PCA(2).fit(X)
     before = model.components_
-    with pytest.raises(ValueError, match="differ by less than"):
+    with pytest.raises(ValueError, match="multiply by a large number"):
         model.fit(X * 1e-160)
     np.testing.assert_array_equal(model.components_, before)
 
 
 @pytest.mark.parametrize("make", [lambda: PCA(1), lambda: CappedMSG(1), lambda: ERM(1)])
 @pytest.mark.parametrize("rows", [3, 600])
-@pytest.mark.parametrize("size", [5.1e151, 9e151, 1e152, 1e153, 1e200])
+@pytest.mark.parametrize("size", [1.1e100, 1e153, 1e200])
 def test_what_is_too_large_is_refused_when_it_comes(make, rows, size):
     """Not when other rows come that are fine."""
     X = np.random.default_rng(0).normal(size=(rows, 2))
@@ -360,21 +375,6 @@ def test_a_column_that_is_large_everywhere_is_refused_however_rows_are_split(mak
         make().partial_fit(np.split(X, splits)[0])
 
 
-def _go_on(model, rows, times):
-    for _ in range(times):
-        model.partial_fit(rows)
-
-
-def test_rows_whose_squares_do_not_add_up_are_refused():
-    X = np.random.default_rng(0).choice([-9e150, 9e150], size=(4096, 50))
-    for make in (lambda: PCA(2), lambda: ERM(2), lambda: CappedMSG(2)):
-        model = make().fit(X[:20])
-        with pytest.raises(ValueError, match="divide"):
-            _go_on(model, X, 12)
-        assert np.isfinite(model.explained_variance_).all()
-        assert np.isfinite(model.explained_variance_ratio_).all()
-
-
 def test_a_number_in_a_file_that_is_too_large_is_named(tmp_path):
     X = np.random.default_rng(0).normal(size=(20_000, 6))
     X[4096, 3] = 1e200
@@ -385,9 +385,9 @@ def test_a_number_in_a_file_that_is_too_large_is_named(tmp_path):
 
 def test_weights_that_are_next_to_nothing_are_refused():
     X = np.random.default_rng(0).normal(size=(300, 5))
-    with pytest.raises(ValueError, match=r"at row 0; weights must be .* at least 1e-300"):
+    with pytest.raises(ValueError, match=r"at row 0; weights must be .* between 1e-50 and"):
         PCA(2).fit(X, sample_weight=np.full(300, 1e-308))
-    PCA(2).fit(X, sample_weight=np.full(300, 1e-300))
+    PCA(2).fit(X, sample_weight=np.full(300, 1e-50))
 
 
 @pytest.mark.parametrize("name", NAMES)

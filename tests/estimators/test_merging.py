@@ -29,6 +29,5 @@ def test_many_short_parts_of_heavy_tails_are_as_good_as_one_pass(tree):
     while tree and len(parts) > 1:
         parts = [onepass.merge(*parts[i : i + 2]) for i in range(0, len(parts), 2)]
     merged = onepass.merge(*parts) if len(parts) > 1 else parts[0]
-    assert whole.expert_.name == merged.expert_.name == "average"
     losses = [onepass.metrics.suboptimality(m.components_, population) for m in (merged, whole)]
     assert losses[0] < 1.25 * losses[1]

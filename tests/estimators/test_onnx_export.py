@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 import onepass
 from onepass.estimators import onnx_export
-from tests.contracts.variants import ESTIMATORS
+from tests.contracts.variants import ESTIMATORS, build
 
 D, K = 6, 2
 EPSILON = {np.float64: 1e-13, np.float32: 1e-5}
@@ -37,7 +37,7 @@ def run(path, X):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_every_estimator(tmp_path, algorithm, center, dtype):
     X = rows(dtype=dtype)
-    model = getattr(onepass, algorithm)(K, center=center, random_state=0).fit(X)
+    model = build(algorithm, K, center=center, random_state=0).fit(X)
     model.to_onnx(tmp_path / "a.onnx")
     for n in (1, 3, 400):
         found, expected = run(tmp_path / "a.onnx", X[:n]), model.transform(X[:n])

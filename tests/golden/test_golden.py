@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import onepass
-from tests.contracts.chunks import first_version
 from tests.golden.make import CASES, FOLDER, go_on, results
 
 # Single precision rounds at 6e-8, and other versions of BLAS in another way.
@@ -40,8 +39,7 @@ def test_what_is_loaded_is_written_again_with_the_same_bytes(path, tmp_path):
     assert (tmp_path / "again.onepass").read_bytes() == path.read_bytes()
 
 
-@first_version
 def test_every_case_has_its_files_and_they_are_small():
     assert [path.stem for path in FILES] == sorted(CASES)
     assert {CASES[case][0] for case in CASES} >= {"PCA", "MSG", "CappedMSG", "MEG", "ERM"}
-    assert sum(path.stat().st_size for path in FOLDER.iterdir() if path.is_file()) < 1_000_000
+    assert sum(path.stat().st_size for path in FOLDER.iterdir() if path.is_file()) < 2_000_000

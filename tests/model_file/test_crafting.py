@@ -10,7 +10,6 @@ from threading import Thread
 import pytest
 
 import onepass
-from tests.contracts.chunks import first_version
 from tests.model_file.crafting import REFUSED, WORKS, reseal, unpacked, write_templates
 
 PATIENCE = 60.0  # seconds without a line, on a busy machine, that count as a hang
@@ -72,12 +71,10 @@ def check(folder, seed, count, processes):
     assert min(counts[REFUSED], counts[WORKS]) > count / 20, counts
 
 
-@first_version
 def test_crafted_files(tmp_path):
     check(tmp_path, seed=0, count=250, processes=1)
 
 
-@first_version
 @pytest.mark.long
 def test_many_crafted_files(tmp_path):
     check(tmp_path, seed=1, count=20_000, processes=2)

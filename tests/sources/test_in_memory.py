@@ -74,7 +74,7 @@ def test_large_numbers_are_fine_up_to_a_limit(make):
     X = np.full((23, 4), LARGEST)
     np.testing.assert_array_equal(stacked(make(X)), X)
     X[7, 2] = -1.01 * LARGEST
-    with pytest.raises(SourceError, match=r"row 8, column \[2\]: -5.05e\+151, and entries must be"):
+    with pytest.raises(SourceError, match=r"row 8, column \[2\]: -1.01e\+\d+, and entries must be"):
         list(make(X))
 
 

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 import onepass
-from tests.contracts.chunks import chunks_of, first_version
+from tests.contracts.chunks import chunks_of
 from tests.contracts.variants import ESTIMATORS, build
 
 N, D = 60, 12
@@ -122,7 +122,6 @@ WRONG = [
 ]  # fmt: skip
 
 
-@first_version
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.__name__)
 def test_what_is_wrong_is_refused_and_changes_nothing(wrong):
     """25 matrices of each kind of fault: 500."""
@@ -142,6 +141,25 @@ def test_what_is_wrong_is_refused_and_changes_nothing(wrong):
                 with pytest.raises(ValueError, match=r"\w{3}"):
                     build("PCA", 2).fit([matrix])
     assert [pickle.dumps(model) for model in models] == before
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("place", [-1, max(N, D), 10**6, "too few"])
+@pytest.mark.parametrize("name", ["CappedMSG", "PCA"])
+def test_coordinates_that_are_wrong_are_refused(name, place, axis):
+    matrix = good(sparse.coo_array)
+    coords = [index.copy() for index in matrix.coords]
+    if place == "too few":
+        coords[axis] = coords[axis][:-1]
+    else:
+        coords[axis][7] = place
+    matrix.coords = tuple(coords)
+    model = build(name, 2).fit(good())
+    before = pickle.dumps(model)
+    for method in ("partial_fit", "fit", "transform", "score"):
+        with pytest.raises(ValueError, match=r"\w{3}"):
+            getattr(model, method)(matrix)
+    assert pickle.dumps(model) == before
 
 
 # -- what is odd, but sound ------------------------------------------------------------------------

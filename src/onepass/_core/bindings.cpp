@@ -440,6 +440,8 @@ void define_typed(nb::module_& m) {
 
 NB_MODULE(_core, m) {
     m.doc() = "Take rows one by one, exactly: the compiled part of onepass.";
+    // Objects that a traceback or a test keeps until the interpreter ends are no leak of ours.
+    nb::set_leak_warnings(false);
     nb::object table = nb::module_::import_("scipy.linalg.cython_blas").attr("__pyx_capi__");
     onepass::blas = {blas_pointer<onepass::Dgemm>(table, "dgemm"),
                      blas_pointer<onepass::Sgemm>(table, "sgemm")};

@@ -33,8 +33,9 @@ Start here:
   onepass score model.onepass more.parquet       share of variance captured
   onepass transform model.onepass more.parquet -o coordinates.npy
 
-Formats are told by the suffix: npy, npz (dense and scipy sparse), csv, csv.gz, parquet, arrow,
-feather, h5, zarr, svmlight. Folders and quoted patterns work too, and - is csv on standard input.
+Formats are told by the suffix: npy, npz (dense and scipy sparse), csv, tsv, txt and svmlight (also
+with .gz, .bz2 or .zst), parquet, arrow, feather, h5, zarr. Folders, quoted patterns and addresses
+such as s3://bucket/a.parquet work too, and - is csv on standard input.
 
 \b
 Completion of commands and options with the tab key:

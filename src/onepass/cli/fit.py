@@ -9,7 +9,13 @@ from typing import Any
 import click
 
 from onepass.cli.algorithms import ALGORITHMS
-from onepass.cli.options import ComponentCount, data_argument, json_option, reading_options
+from onepass.cli.options import (
+    ComponentCount,
+    data_argument,
+    json_option,
+    reading_options,
+    telling_options,
+)
 
 
 @click.command(
@@ -87,6 +93,7 @@ Memory does not grow with the number of rows. The model file works with `onepass
 @click.option(
     "--report", type=click.Path(dir_okay=False), help="Write a page of HTML about the model."
 )
+@telling_options
 @json_option
 @click.pass_context
 def fit(
@@ -113,8 +120,9 @@ def fit(
     from onepass.cli.guarding import Failure
     from onepass.cli.opening import open_data
     from onepass.cli.output import check_output
-    from onepass.progress import Progress
     from onepass.cli.summary import facts
+    from onepass.cli.telling import progress_visible, tell_source
+    from onepass.progress import Progress
 
     if report is not None:
         from onepass.report import model_page, require
@@ -136,9 +144,11 @@ def fit(
             f"-k {n_components} is more than the {source.n_features} columns of {source.paths[0]}"
         )
     model = estimator(algorithm, n_components, center, seed)
-    _tell_memory(algorithm, n_components, source.n_features)
     total = expected_rows(source)
-    exact = source.n_rows is not None
+    exact, visible = source.n_rows is not None, progress_visible()
+    if not as_json:
+        tell_source(source, total)
+    _tell_memory(algorithm, n_components, source.n_features)
     work: Fit | ClusterFit
     if dask is not None or workers is not None:
         work = prepare_on_cluster(
@@ -146,38 +156,36 @@ def fit(
         )
         with (
             connected(dask, workers) as client,
-            Progress("fit", total, exact=exact, done=work.saved_rows) as progress,
+            Progress("fit", total, exact=exact, done=work.saved_rows, visible=visible) as progress,
         ):
             stopped_by = work.run(client, progress)
     else:
         work = prepare(
             model, source, output, options, checkpoint_every=checkpoint_every, resume=resume
         )
-        with Progress("fit", total, exact=exact, done=work.saved_rows) as progress:
+        done = work.saved_rows
+        with Progress("fit", total, exact=exact, done=done, visible=visible) as progress:
             stopped_by = work.run(progress)
     if stopped_by is not None:
         _tell_resume(ctx, work.saved_rows)
         ctx.exit(128 + stopped_by)
     model, seconds = work.model, work.seconds
     if report is not None:
-        model_page(
-            model, report, title=output, data=source.paths, command=shlex.join(_words(ctx))
-        )
+        model_page(model, report, title=output, data=source.paths, command=shlex.join(_words(ctx)))
     found = facts(model, output)
     if found["rows"] == 1:
         click.echo("onepass: warning: there was one row only, which has no variance", err=True)
     found["seconds"] = round(seconds, 3)
     found["rows_per_second"] = round(found["rows"] / max(seconds, 1e-9))
     _show(model, found, as_json)
-    if report is not None and not as_json:
+    if report is not None and not as_json and visible is None:
         click.echo(f"{report}: a page about it")
 
 
 def _tell_memory(algorithm: str, n_components: int | float, n_features: int) -> None:
-    """Say how much memory it is going to take, on a terminal, and warn if that is too much."""
-    import sys
-
+    """Say how much memory it is going to take, with --verbose, and warn if that is too much."""
     from onepass.cli import memory
+    from onepass.cli.telling import is_verbose, note
 
     needed, free = memory.estimate(algorithm, n_components, n_features), memory.available()
     if free is not None and needed > free:
@@ -186,10 +194,8 @@ def _tell_memory(algorithm: str, n_components: int | float, n_features: int) -> 
             f"{memory.shown(free)} are free; fewer components or --columns take less",
             err=True,
         )
-    elif sys.stderr.isatty():
-        click.echo(
-            f"{n_features:,} columns; at most about {memory.shown(needed)} of memory", err=True
-        )
+    elif is_verbose():
+        note(f"at most about {memory.shown(needed)} of memory")
 
 
 def _tell_resume(ctx: click.Context, rows: int) -> None:
@@ -228,6 +234,10 @@ def _show(model: Any, found: dict[str, Any], as_json: bool) -> None:
     from rich.console import Console
 
     from onepass.cli.summary import component_table
+    from onepass.cli.telling import is_quiet
+
+    if is_quiet():
+        return
 
     click.echo(
         f"{os.fspath(found['model'])}: {found['n_components']} components of "
@@ -238,6 +248,6 @@ def _show(model: Any, found: dict[str, Any], as_json: bool) -> None:
     captured = found["captured"]
     if captured["mean"] is not None:
         error = captured["standard_error"] or 0.0
-        click.echo(
-            f"captured of rows before they were learned from: {captured['mean']:.2%} ± {error:.2%}"
-        )
+        click.echo(f"captures {captured['mean']:.2%} ± {error:.2%} of the variance of new rows")
+    if hasattr(model, "chosen_"):
+        click.echo(str(model.chosen_))

@@ -15,8 +15,9 @@ from onepass.cli import checkpoint as checkpoints
 from onepass.cli.checkpoint import Checkpoint
 from onepass.cli.guarding import Failure, MachineFailure, told
 from onepass.cli.interruption import Interruption
-from onepass.progress import Progress
 from onepass.cli.stretch import Stretch
+from onepass.cli.telling import note
+from onepass.progress import Progress
 from onepass.sources import Block, Position, Source
 from onepass.sources.files.storage import fingerprint
 
@@ -176,5 +177,5 @@ def prepare(
     if found:
         more = f" (and {len(found) - 3} more differences)" if len(found) > 3 else ""
         raise Failure(f"{path} is of another run: {'; '.join(found[:3])}{more}")
-    click.echo(f"onepass: going on after {model.n_samples_seen_:,} rows", err=True)
+    note(f"going on after {model.n_samples_seen_:,} rows")
     return Fit(model, source, output, then, checkpoint_every, saved_rows=model.n_samples_seen_)

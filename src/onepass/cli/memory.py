@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-PROGRAM = 250 << 20  # Python with NumPy, SciPy, scikit-learn, numba and pyarrow
+PROGRAM = 250 << 20  # Python with NumPy, SciPy, scikit-learn and pyarrow
 READING = 48 << 20  # blocks that were read ahead, and what they are made of
 _COLUMN = 256 << 10  # of a parquet file, where its pages are so long that they are read in parts
 _COLUMNS = 192 << 20  # files of very many columns have few rows in a page

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from onepass.cli.guarding import Failure
+from onepass.cli.telling import note
 from onepass.sources import SourceError, open_source
 from onepass.sources.files.source import FileSource
 
@@ -22,8 +21,8 @@ def open_data(data: tuple[str, ...], reading: dict[str, Any]) -> FileSource:
         Parameters of `onepass.open_source`.
     """
     source = open_source(data, **reading)
-    for note in source.notes:
-        click.echo(f"onepass: {note}", err=True)
+    for message in source.notes:
+        note(message)
     return source
 
 

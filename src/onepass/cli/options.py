@@ -11,7 +11,7 @@ import click
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class ComponentCount(click.ParamType[Any]):
+class ComponentCount(click.ParamType):
     """A number of components, or a share of the variance between 0 and 1."""
 
     name = "number"
@@ -32,7 +32,7 @@ class ComponentCount(click.ParamType[Any]):
         return number
 
 
-class ColumnList(click.ParamType[Any]):
+class ColumnList(click.ParamType):
     """Names or indices, separated by commas."""
 
     name = "a,b,.."
@@ -61,7 +61,7 @@ def model_argument(command: F) -> F:
     return click.argument("model", type=click.Path(exists=True, dir_okay=False))(command)
 
 
-class Delimiter(click.ParamType[Any]):
+class Delimiter(click.ParamType):
     """One character, or the word tab."""
 
     name = "character"
@@ -121,4 +121,29 @@ def json_option(command: F) -> F:
     """Add --json."""
     return click.option(
         "as_json", "--json", is_flag=True, help="Print one JSON object, for programs."
+    )(command)
+
+
+def telling_options(command: F) -> F:
+    """Add --quiet and --verbose, which `onepass.cli.telling` looks at."""
+
+    def note(ctx: click.Context, param: click.Parameter, given: bool) -> None:
+        if given:
+            ctx.meta[f"onepass.{param.name}"] = True
+
+    command = click.option(
+        "-v",
+        "--verbose",
+        is_flag=True,
+        expose_value=False,
+        callback=note,
+        help="Say more: every file and column, and how much memory it takes.",
+    )(command)
+    return click.option(
+        "-q",
+        "--quiet",
+        is_flag=True,
+        expose_value=False,
+        callback=note,
+        help="Say nothing but results that are asked for, warnings and errors.",
     )(command)

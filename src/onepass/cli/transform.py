@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from onepass.cli.options import data_argument, model_argument, reading_options
+from onepass.cli.options import data_argument, model_argument, reading_options, telling_options
 
 
 @click.command(
@@ -30,6 +30,7 @@ no names they are taken in their order. The output appears when it is complete, 
     help="A file ending in .npy, .csv or .parquet.",
 )
 @reading_options
+@telling_options
 def transform(
     model: str,
     data: tuple[str, ...],
@@ -41,9 +42,10 @@ def transform(
     from onepass.cli.expected_rows import expected_rows
     from onepass.cli.opening import open_for
     from onepass.cli.output import check_output
-    from onepass.progress import Progress
+    from onepass.cli.telling import is_quiet, progress_visible
     from onepass.cli.writers import writer_for
     from onepass.model_file import replacing
+    from onepass.progress import Progress
 
     kind = writer_for(output)
     fitted = load(model)
@@ -51,7 +53,10 @@ def transform(
     check_output(output, [*source.paths, model])
     names = [str(name) for name in fitted.get_feature_names_out()]
     total, exact = expected_rows(source), source.n_rows is not None
-    with Progress("transform", total, exact=exact) as progress, replacing(output) as file:
+    with (
+        Progress("transform", total, exact=exact, visible=progress_visible()) as progress,
+        replacing(output) as file,
+    ):
         writer = None
         try:
             for block in source:
@@ -65,4 +70,5 @@ def transform(
             if writer is not None:
                 writer.abandon()
             raise
-    click.echo(f"{output}: {writer.rows:,} rows of {len(names)} coordinates")
+    if not is_quiet():
+        click.echo(f"{output}: {writer.rows:,} rows of {len(names)} coordinates")

@@ -128,6 +128,8 @@ def _check_sparse(X: Any) -> Any:
         return X
     try:
         if X.format in ("csr", "csc", "bsr"):
+            if not {X.indices.dtype.kind, X.indptr.dtype.kind} <= {"i", "u"}:
+                raise ValueError("its indices are not whole numbers")
             X = X.copy()  # checking may sort out unused space in place
             X.check_format(full_check=True)
         elif X.format == "coo":

@@ -18,6 +18,7 @@ start for both, and a stream of even rows costs no more than its second moment.
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple, Self
 
@@ -39,7 +40,7 @@ THREADED_COLUMNS = 512  # from which on its sums are worth two threads
 PARTED_COLUMNS = 1024  # up to which four matrices are kept, for the consensus
 PARTS = 4
 POWER = 0.25
-LEAST_RANK, MOST_WIDE_RANK = 128, 192  # of a sketch
+LEAST_RANK, MOST_WIDE_RANK = 128, 176  # of a sketch of dense rows
 UNEVEN = 1.25  # mean squared energy over squared mean energy: 1 for rows of one length
 ROBUST_STEPS = 30  # of Weiszfeld's iteration for the centre of the first rows
 LEAST_LENGTH = 0.1  # of the typical one: closer to the centre, rows do not count more
@@ -49,10 +50,13 @@ LARGEST_RATIO = 1e100  # of energies, so that their squares stay finite
 def sketch_rank(d: int, k: int, is_sparse: bool) -> int:
     """Return the rank of the sketch of rows with d columns, for k directions.
 
-    Dense rows have noise everywhere, of which a sketch has to be wide enough to average much.
+    Dense rows have noise everywhere, of which the sketch has to hold much to average it. Sparse
+    rows have little, and their sketch is costlier than they are: docs/benchmarks.md has both
+    measured.
     """
-    wide = 0 if is_sparse else min(max(LEAST_RANK, d // 40), MOST_WIDE_RANK)
-    return min(d, max(3 * k + 24, wide))
+    if is_sparse:
+        return min(d, 2 * k + 24)
+    return min(d, max(3 * k + 24, LEAST_RANK, min(d // 45, MOST_WIDE_RANK)))
 
 
 class Typical:
@@ -236,6 +240,26 @@ class Candidates(ABC):
         """Return what a candidate answers with, given its directions (k, d)."""
 
     @abstractmethod
+    def fade(self, factor: float) -> None:
+        """Let everything so far count less."""
+
+    @abstractmethod
+    def merge(self, other: Self) -> None:
+        """Include another stream."""
+
+    @abstractmethod
+    def copy(self) -> Self:
+        """Return a copy that goes on by itself."""
+
+    @abstractmethod
+    def state(self) -> dict[str, Any]:
+        """Return what a model file keeps."""
+
+    @abstractmethod
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over a checked state."""
+
+    @abstractmethod
     def _begin(self) -> None:
         """Begin consensus and bounded from what was learned of rows that were even."""
 
@@ -257,20 +281,19 @@ class Candidates(ABC):
         squares = chunk.column_squares(shares) - chunk.combine(shares[None])[0] ** 2
         return chunk.divided(_deviations_of(squares, 1.0))
 
-    def energies(self, scaled: Chunk) -> NDArray[np.float64]:
-        """Return the squared distances (r,) of rows from the robust centre."""
-        if not self.weight > 0.0:
-            self.typical.begin(scaled)
-        return scaled.distances(self.typical.point(scaled))
+    def add(
+        self, chunk: Chunk, scaled: Chunk, energies: NDArray[np.float64], *, bounding: bool = True
+    ) -> None:
+        """Learn from a chunk, whose scaled rows have these energies (r,) about the centre.
 
-    def add(self, chunk: Chunk, scaled: Chunk, energies: NDArray[np.float64]) -> None:
-        """Learn from a chunk, whose scaled rows have these energies (r,) about the centre."""
+        Without `bounding`, the bounded candidate leaves it out.
+        """
         bounded = None
         if self.robust is not False:
             self.typical.add(scaled, energies)
             if not self.has_begun and (self.robust is True or self.typical.unevenness > UNEVEN):
                 self.begin()
-            if self.has_begun:
+            if self.has_begun and bounding:
                 bounded = chunk.weights * self.typical.bounds(energies)
         self._add(chunk, scaled, bounded)
 
@@ -320,8 +343,10 @@ class ExactCandidates(Candidates):
     def _add(self, chunk: Chunk, scaled: Chunk, bounded: NDArray[np.float64] | None) -> None:
         self._whole = None
         edges = np.linspace(0, len(chunk), len(self.parts) + 1).astype(int)
-        pieces = [chunk.part(*ends) for ends in zip(edges[:-1], edges[1:], strict=True)]
-        jobs = [(part, piece, piece.weights) for part, piece in zip(self.parts, pieces, strict=True)]
+        pieces = [chunk.part(*ends) for ends in itertools.pairwise(edges)]
+        jobs = [
+            (part, piece, piece.weights) for part, piece in zip(self.parts, pieces, strict=True)
+        ]
         if bounded is not None:
             jobs.insert(0, (self.bounded, chunk, bounded))
         run_all(lambda job: job[0].add(*job[1:]), jobs)
@@ -346,7 +371,7 @@ class ExactCandidates(Candidates):
     def _deviations(self) -> NDArray[np.float64]:
         if self.has_begun:
             return _deviations_of(self.bounded.variances(), self.bounded.weight)
-        squares = sum(part.squares.diagonal() for part in self.parts)
+        squares = np.sum([part.squares.diagonal() for part in self.parts], axis=0)
         away = self.mean - self.parts[0].origin
         return _deviations_of(spread(squares, away * self.weight, self.weight), self.weight)
 
@@ -409,8 +434,9 @@ class ExactCandidates(Candidates):
     def fade(self, factor: float) -> None:
         """Let everything so far count less."""
         self._whole = None
-        for scatter in [*self.parts, self.bounded, self.typical]:
+        for scatter in [*self.parts, self.bounded]:
             scatter.fade(factor)
+        self.typical.fade(factor)
 
     def merge(self, other: Self) -> None:
         """Include another stream: its largest parts in the smallest of these."""

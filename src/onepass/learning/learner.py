@@ -82,8 +82,9 @@ class Learner(ABC):
 
     @abstractmethod
     def curve(self) -> NDArray[np.float64]:
-        """Return the learning curve (p, 3): rows, share captured of rows before they were learned
-        from, and its standard error.
+        """Return the learning curve (p, 3): rows, share captured, and its standard error.
+
+        The share is that of rows that had not been learned from yet.
         """
 
     @abstractmethod

@@ -25,13 +25,12 @@ from onepass.learning.result import Result, orthonormal, publish
 from onepass.learning.row_buffer import Stream
 from onepass.learning.row_sample import MOST_DIRECTIONS
 from onepass.learning.validation import Choice, Drift, Foresight, ProgressiveValidation
-from onepass.moments.chunk import Chunk
 
-FIRST_ROWS = 128  # of a stream; chunks stay as short until they are an eighth of what came before
+FIRST_ROWS = 128  # of a stream; chunks stay short while they are not a part of what came before
 SHORT_ROWS, NARROW_COLUMNS = 64, 256  # of chunks of few columns, which cost little
-MOST_ROWS, MOST_BYTES = 8192, 2**24  # of a chunk of few columns
-WIDE_ROWS, WIDE_BYTES = 512, 2**25  # of a chunk that is added to a sketch
-SPARSE_ROWS = 4096
+MOST_ROWS, WIDE_ROWS, SPARSE_ROWS = 8192, 512, 8192  # of chunks for a matrix, and for a sketch
+MOST_BYTES = 2**25  # of a chunk of dense rows
+SAMPLED = 4  # of so many chunks, a candidate that is clearly behind learns from one
 DRIFT_ROWS = 512  # of a chunk that are compared with their neighbours
 MOST_COMPONENTS = 64  # of a sketch, where their number is to be found
 RANK_ROUNDING = 4 * np.finfo(np.float64).eps  # of the largest variance: below, there is none
@@ -92,33 +91,39 @@ class PCALearner(Learner):
 
     def chunk_rows(self) -> int:
         d, before = self.stream.d, self.rows_learned
-        if d <= EXACT_COLUMNS:
-            least = FIRST_ROWS if d > NARROW_COLUMNS or not before else SHORT_ROWS
-            most = min(MOST_ROWS, MOST_BYTES // (8 * d))
+        if d <= NARROW_COLUMNS:
+            least, most, share = SHORT_ROWS if before else FIRST_ROWS, MOST_ROWS, 8
+        elif d <= EXACT_COLUMNS:
+            least, most, share = 2 * FIRST_ROWS, MOST_ROWS, 4
         elif self.stream.is_sparse:
-            least, most = 4 * FIRST_ROWS, SPARSE_ROWS
+            least, most, share = 8 * FIRST_ROWS, SPARSE_ROWS, 1
         else:
-            least, most = 2 * FIRST_ROWS, max(FIRST_ROWS, min(WIDE_ROWS, WIDE_BYTES // (8 * d)))
-        doubled = 2 ** max(before // 8, 1).bit_length() // 2
+            least, most, share = 2 * FIRST_ROWS, WIDE_ROWS, 4
+        if not self.stream.is_sparse:
+            most = min(most, max(FIRST_ROWS, MOST_BYTES // (8 * d)))
+        doubled = 2 ** max(before // share, 1).bit_length() // 2
         return max(min(doubled, most), min(least, most))
 
     def learn(self, rows: Any, weights: NDArray[np.float64]) -> None:
-        candidates = self.candidates
+        candidates, typical = self.candidates, self.candidates.typical
         chunk = candidates.chunk(rows, weights)
         scaled = candidates.scaled(chunk)
-        energies = np.zeros(0)
-        if self.robust is not False:
-            energies = candidates.energies(scaled)
+        if self.robust is not False and not self.rows_learned:
+            typical.begin(scaled)
+        asked = self.validation.asked
+        points = np.stack([typical.point(scaled), scaled.rescaled(candidates.mean - chunk.origin)])
+        inner = scaled.inner(np.vstack([points, *asked.values()]))
+        energies = scaled.distances(points, inner[:, :2])
         errors = np.zeros(len(chunk))
-        if self.validation.asked:
-            errors = self._score(scaled, energies)
+        if asked:
+            errors = self._score(scaled.weights, inner[:, 2:], points, energies)
         if self.robust == "auto":
-            if not self.rows:
-                self.drift.point = candidates.typical.centre
+            if not self.rows_learned:
+                self.drift.point = typical.centre
             else:
                 self.drift.add(scaled.part(0, min(DRIFT_ROWS, len(chunk))))
         begun = candidates.has_begun
-        candidates.add(chunk, scaled, energies)
+        candidates.add(chunk, scaled, energies[:, 0], bounding=not self._spares(len(chunk)))
         self.mean.weight, self.mean.vector = candidates.weight, candidates.mean
         self.rows_learned += len(chunk)
         self.rows += len(chunk)
@@ -130,42 +135,64 @@ class PCALearner(Learner):
             directions = np.eye(self.stream.d)  # as good as any, and nobody was asked
         self.sample.add(rows, errors, scaled.rescaled(directions), self.mean.vector)
 
+    def _spares(self, rows: int) -> bool:
+        """Return whether bounding a chunk of so many rows is not worth the time.
+
+        A candidate that is clearly behind learns from a sample of the chunks.
+        """
+        if self.robust is True or not self.validation.hopeless(BOUNDED, self._drift()):
+            return False
+        return bool(self.rows_learned // rows % SAMPLED)
+
+    def _drift(self) -> float:
+        """Return how much the stream drifts, in standard errors, where that is an objection.
+
+        With a half-life it is the next rows that matter, and what they say is taken at its word.
+        """
+        return self.drift.size if self.stream.half_life is None else 0.0
+
+    def _score(
+        self,
+        weights: NDArray[np.float64],
+        inner: NDArray[np.float64],
+        points: NDArray[np.float64],
+        energies: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """Compare the candidates on rows that none has learned from; return their errors (r,).
+
+        `inner` (r, m k) are the rows' products with the directions of m candidates; `energies`
+        (r, 2) are about the robust centre and about the mean, the points (2, d).
+        """
+        asked, typical = self.validation.asked, self.candidates.typical
+        directions = np.vstack(list(asked.values()))
+        centre, mean = points @ directions.T
+
+        def captured(point: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+            groups = ((inner - point) ** 2).reshape(len(inner), len(asked), -1).sum(axis=2)
+            return dict(zip(asked, groups.T, strict=True))
+
+        if len(asked) > 1:
+            length = typical.squared_length
+            self.validation.add(captured(centre), energies[:, 0], weights, length)
+        about_mean = captured(mean)[self.scored]
+        whole = weights * energies[:, 1]
+        self.foresight.add(weights * about_mean, whole, self.candidates.weight)
+        errors = energies[:, 1] - about_mean
+        if self.scored == BOUNDED:  # whose mean is the robust centre
+            errors = energies[:, 0] - captured(centre)[BOUNDED]
+        self.errors.add(errors, weights)
+        return errors
+
     def _patience(self) -> float:
         """Return after how many rows the candidates are asked again.
 
         Where only the share captured depends on it, that is when the stream has doubled; otherwise
         when it has grown by a quarter, or by enough rows for their eigenvectors to be worth while.
         """
+        costly = float(self.stream.d) if self.stream.d <= EXACT_COLUMNS else 0.0
         if not self.candidates.has_begun or not isinstance(self.n_components, int):
-            return self.rows_asked
-        costly = 2.0 * self.stream.d if self.stream.d <= EXACT_COLUMNS else 0.0
-        return max(0.25 * self.rows_asked, min(costly, self.rows_asked))
-
-    def _score(self, chunk: Chunk, energies: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Compare the candidates on rows not learned from; return their squared distances (r,)."""
-        asked, candidates = self.validation.asked, self.candidates
-        names, directions = list(asked), np.vstack(list(asked.values()))
-        inner = chunk.inner(directions)
-
-        def along(point: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-            squares = (inner - directions @ point) ** 2
-            groups = squares.reshape(len(inner), len(names), -1).sum(axis=2)
-            return dict(zip(names, groups.T, strict=True))
-
-        if len(names) > 1:
-            typical = candidates.typical
-            captured = along(typical.point(chunk))
-            self.validation.add(captured, energies, chunk.weights, typical.squared_length)
-        mean = chunk.rescaled(candidates.mean - chunk.origin)
-        captured, energy = along(mean)[self.scored], chunk.distances(mean)
-        weights = chunk.weights
-        self.foresight.add(weights * captured, weights * energy, candidates.weight)
-        if self.scored == BOUNDED:  # whose mean is the robust centre
-            centre = candidates.typical.point(chunk)
-            captured, energy = along(centre)[BOUNDED], chunk.distances(centre)
-        errors = energy - captured
-        self.errors.add(errors, weights)
-        return errors
+            return max(self.rows_asked, costly if self.rows_asked else 0.0)
+        return max(0.25 * self.rows_asked, min(2.0 * costly, self.rows_asked))
 
     def _ask(self) -> None:
         """Ask the candidates for the directions that further rows are scored by."""
@@ -175,11 +202,13 @@ class PCALearner(Learner):
         found = self.candidates.directions(k)
         if len(found[PLAIN]) < k:
             return
-        if self.scored in found:
-            self.foresight.close(self.candidates.captured(found[self.scored])[0])
+        captured = {name: self.candidates.captured(found[name])[0] for name in {self.scored, PLAIN}}
+        self.foresight.close(captured[self.scored])
         self.validation.ask(found)
         self.scored = self._choose().name
-        self.foresight.ask(self.rows, self.candidates.captured(found[self.scored])[0])
+        if self.scored not in captured:
+            captured[self.scored] = self.candidates.captured(found[self.scored])[0]
+        self.foresight.ask(self.rows, captured[self.scored])
         self.rows_asked, self.rows_since = self.rows, 0.0
 
     def _count(self, name: str) -> int:
@@ -199,16 +228,14 @@ class PCALearner(Learner):
             return Choice(PLAIN)
         if self.robust is True:
             return Choice(BOUNDED)
-        # With a half-life it is the next rows that matter: drift is no objection to what they say.
-        drift = self.drift.size if self.stream.half_life is None else 0.0
-        return self.validation.choose(drift)
+        return self.validation.choose(self._drift())
 
     def read(self) -> PCAResult:
         chosen, candidates = self._choose(), self.candidates
         d, k = self.stream.d, max(self._count(chosen.name), 1)
         found = candidates.directions(k, prove=True)[chosen.name]
-        answer = candidates.answer(chosen.name, orthonormal(found) if len(found) else found)
-        answer = _spanned(answer, d)
+        directions = np.asarray(orthonormal(found) if len(found) else found, np.float64)
+        answer = _spanned(candidates.answer(chosen.name, directions), d)
         lost = 1.0 / max(self.rows_seen, 2) if self.stream.center else 0.0
         result = publish(
             answer.directions.astype(self.stream.dtype),
@@ -248,13 +275,10 @@ class PCALearner(Learner):
         """
         for learner in (self, other := other.copy()):
             learner._close()
-        for ours, theirs in (
-            (self.candidates, other.candidates),
-            (self.validation, other.validation),
-            (self.foresight, other.foresight),
-            (self.drift, other.drift),
-        ):
-            ours.merge(theirs)
+        self.candidates.merge(other.candidates)
+        self.validation.merge(other.validation)
+        self.foresight.merge(other.foresight)
+        self.drift.merge(other.drift)
         if not self.rows:
             self.drift.point = self.candidates.typical.centre
         self.rows_learned += other.rows_learned

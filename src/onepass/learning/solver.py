@@ -126,7 +126,7 @@ class Solver:
             parts.append(self._advance_sparse(rows))
             rows = rows[len(parts[-1].energy) :]
             if len(rows):
-                # A row is nearly in the span of others, which its products cannot tell.
+                # A row is nearly in the span of others, or nearly the mean: products lose digits.
                 parts.append(self._advance_rows(rows[:DENSE_ROWS].toarray()))
                 rows = rows[DENSE_ROWS:]
         return parts
@@ -155,8 +155,11 @@ class Solver:
     def _advance_sparse(self, rows: SparseRows) -> Progress:
         """Learn from the first sparse rows, as many as their Gram matrix determines."""
         state, m = self.state, self.state.rank
+        products = rows.gram()
+        count = rows.count_accurate(products.diagonal())
+        rows, products = rows[:count], products[:count, :count]
         inside = rows.inner(state.basis)
-        gram = np.block([[np.eye(m), inside.T], [inside, rows.gram()]])
+        gram = np.block([[np.eye(m), inside.T], [inside, products]])
         steps, scale = self._steps(rows)
         done = _core.advance_gram(
             self.rule.native,

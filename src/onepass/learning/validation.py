@@ -143,6 +143,10 @@ class ProgressiveValidation:
             share > needed and energy > energy_needed and min(large, energy_now, large_now) > VETO
         )
 
+    def hopeless(self, name: str, drift: float) -> bool:
+        """Return whether a candidate is clearly worse than the plain one."""
+        return drift > DRIFTING or bool(self.standard_errors((name, PLAIN)).min() < -SURE)
+
     def choose(self, drift: float) -> Choice:
         """Return which candidate to believe; `drift` is in standard errors."""
         name = PLAIN
@@ -152,10 +156,12 @@ class ProgressiveValidation:
         if drift > DRIFTING:
             name = PLAIN
         pair = (name if name != PLAIN else BOUNDED, PLAIN)
-        evidence = map(float, self.standard_errors(pair))
-        gains = self.evidence[1:, PAIRS.index(pair), 0, 0].sum() / max(self.scored[1:].sum(), 1e-300)
+        share, energy, large = (float(value) for value in self.standard_errors(pair))
+        gains = self.evidence[1:, PAIRS.index(pair), 0, 0].sum() / max(
+            self.scored[1:].sum(), 1e-300
+        )
         lost = 0.0 if name == PLAIN else float(gains)
-        return Choice(name, *evidence, drift, lost)
+        return Choice(name, share, energy, large, drift, lost)
 
     def fade(self, factor: float) -> None:
         """Let everything so far count less."""
@@ -204,7 +210,7 @@ class Drift:
     def add(self, chunk: Chunk) -> None:
         """Include the rows of a chunk."""
         point = chunk.rescaled(self.point - chunk.origin)
-        inverse = 1.0 / np.sqrt(np.maximum(chunk.distances(point), 1e-300))
+        inverse = 1.0 / np.sqrt(np.maximum(chunk.distances(point[None])[:, 0], 1e-300))
         pieces = max(1, min(DRIFT_PIECES, len(chunk) // LEAST_PIECE_ROWS))
         edges = np.linspace(0, len(chunk), pieces + 1).astype(int)
         lengths = np.diff(edges)

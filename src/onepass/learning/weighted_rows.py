@@ -11,6 +11,10 @@ from scipy import sparse
 from onepass import _core
 from onepass.moments.mean import Mean
 
+# Share of the energy of rows and mean that their difference has at least: a product is a sum of
+# products with the mean, and loses as many digits as this share has zeros.
+ENERGY_LEFT = 1e-4
+
 
 def weigh(rows: Any, weights: NDArray[np.float64], mean: Mean, center: bool) -> Any:
     """Return the rows that algorithms learn from, and move the mean past them.
@@ -67,6 +71,12 @@ def _centred_sparse(rows: Any, weights: NDArray[np.float64], mean: Mean) -> Spar
     return SparseRows(rows, mixing, old)
 
 
+def sparse_energies(rows: Any) -> NDArray[np.float64]:
+    """Return the squared norms (r,) of the rows of a CSR array."""
+    wide = rows.astype(np.float64, copy=False)
+    return np.asarray(wide.multiply(wide).sum(axis=1)).ravel()
+
+
 class SparseRows:
     """The rows ``mixing @ [mean; rows]``, or ``rows`` themselves, without a dense copy.
 
@@ -101,6 +111,18 @@ class SparseRows:
             return products
         assert self._mean is not None
         return self._mixing @ np.vstack([directions @ self._mean, products])
+
+    def count_accurate(self, energies: NDArray[np.float64]) -> int:
+        """Return how many rows there are before one whose products lose digits to the mean.
+
+        `energies` are the squared norms (r,) of the rows, as found from these products.
+        """
+        if self._mixing is None:
+            return len(self)
+        assert self._mean is not None
+        squares = np.append(self._mean @ self._mean, sparse_energies(self._rows))
+        left = energies >= ENERGY_LEFT * (self._mixing**2 @ squares)
+        return len(self) if left.all() else int(np.argmin(left))
 
     def gram(self) -> NDArray[np.float64]:
         """Return the products (r, r) of the rows with each other."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import cached_property
 from typing import Any
 
@@ -91,12 +92,16 @@ class Chunk:
             squares += self.offset @ self.offset - 2.0 * (self.near @ self.offset)
         return squares.clip(min=0.0)
 
-    def distances(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the squared distances (r,) of the rows from a point (d,)."""
-        if not point.any():
-            return self.energies
-        inner = self.inner(point[None])[:, 0]
-        return np.maximum(self.energies - 2.0 * inner + point @ point, 0.0)
+    def distances(
+        self, points: NDArray[np.float64], inner: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        """Return the squared distances (r, m) of the rows from points (m, d).
+
+        `inner` are the products (r, m) with them, where these are known.
+        """
+        inner = self.inner(points) if inner is None else inner
+        squares = np.einsum("ij,ij->i", points, points)
+        return np.maximum(self.energies[:, None] - 2.0 * inner + squares, 0.0)
 
     def inner(self, directions: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the products (r, m) with directions (m, d)."""
@@ -107,18 +112,21 @@ class Chunk:
         return products if self.offset is None else products - directions @ self.offset
 
     def combine(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return ``coefficients @ rows`` of shape (m, d), from coefficients (m, r)."""
+        """Return ``coefficients @ rows`` of shape (m, d), from coefficients (m, r).
+
+        In Fortran order, in which products with sparse rows are fast.
+        """
+        columns = np.ascontiguousarray(coefficients.T)
         if sparse.issparse(self.near):
-            combined = (self.near.T @ np.ascontiguousarray(coefficients.T)).T
+            combined = self.near.T @ columns
         else:
-            combined = np.empty((len(coefficients), self.d))
+            combined = np.empty((self.d, len(coefficients)))
             run_all(
-                lambda c: np.matmul(coefficients, self.near[:, c], out=combined[:, c]),
-                _panels(self.d),
+                lambda c: np.matmul(self.near[:, c].T, columns, out=combined[c]), _panels(self.d)
             )
         if self.offset is not None:
-            combined -= np.outer(coefficients.sum(axis=1), self.offset)
-        return combined
+            combined -= np.outer(self.offset, columns.sum(axis=0))
+        return combined.T
 
     @cached_property
     def gram(self) -> NDArray[np.float64]:
@@ -162,7 +170,7 @@ def _panels(d: int) -> list[slice]:
     if d < PANEL_COLUMNS:
         return [slice(0, d)]
     edges = np.linspace(0, d, PANELS + 1).astype(int)
-    return [slice(start, stop) for start, stop in zip(edges[:-1], edges[1:], strict=True)]
+    return [slice(start, stop) for start, stop in itertools.pairwise(edges)]
 
 
 def _sum_over_panels(product: Any, d: int) -> NDArray[np.float64]:

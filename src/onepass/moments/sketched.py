@@ -19,7 +19,8 @@ from onepass.moments.eigen import leading_pairs
 
 TAKEN_OFF = 1.25  # times what a discarded direction received; measured, see docs/benchmarks.md
 GRAM_ROWS = 768  # up to which [sketch; chunk] is decomposed by its Gram matrix, exactly
-BESIDE, POWER_STEPS = 16, 2  # beyond: directions beside those wanted, and steps of the iteration
+BESIDE = 8  # beyond: directions beside those wanted, and steps of the iteration for them
+POWER_STEPS, FIRST_POWER_STEPS = 2, 3
 ROUNDING = 8 * np.finfo(np.float64).eps
 NEGLIGIBLE, SKEW = 1e-13, 1e-6  # ratios of eigenvalues: left out; no longer orthonormal enough
 
@@ -100,7 +101,7 @@ class SketchedScatter:
         self.values, self.columns = factor * self.values, factor * self.columns
 
     def leading(self, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the k leading directions (k, d) and the sums along them (k,), fewer if there are."""
+        """Return at most k leading directions (k, d) and the sums along them (k,)."""
         return self.basis[:k], self.values[:k] + self.level
 
     def compress(self, directions: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -121,7 +122,7 @@ class SketchedScatter:
 
 
 class _Stack:
-    """The rows [factor; roots * (chunk - its mean); extra], of which nothing is formed.
+    """The rows [factor; extra; roots * (chunk - its mean)], of which nothing is formed.
 
     Parameters
     ----------
@@ -143,7 +144,8 @@ class _Stack:
         shares: NDArray[np.float64],
         extra: NDArray[np.float64],
     ) -> None:
-        self.dense = np.vstack([factor, extra])
+        columns = np.hstack([factor.T, extra.T])
+        self.dense = Chunk(columns.T, np.ones(columns.shape[1]), np.zeros(chunk.d))
         self.chunk, self.roots, self.shares = chunk, roots, shares
 
     def __len__(self) -> int:
@@ -153,17 +155,15 @@ class _Stack:
         """Return the products (rows, m) with directions (m, d)."""
         inner = self.chunk.inner(directions)
         inner = self.roots[:, None] * (inner - self.shares @ inner)
-        return np.vstack([self.dense @ directions.T, inner])
+        return np.vstack([self.dense.inner(directions), inner])
 
     def combine(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ``coefficients @ rows`` of shape (m, d), from coefficients (m, rows)."""
         dense, chunk = np.split(coefficients, [len(self.dense)], axis=1)
         chunk = chunk * self.roots
-        chunk = chunk - np.outer(chunk.sum(axis=1), self.shares)
-        combined = self.chunk.combine(chunk)
+        combined = self.chunk.combine(chunk - np.outer(chunk.sum(axis=1), self.shares))
         if len(self.dense):
-            ones, zero = np.ones(len(self.dense)), np.zeros(self.chunk.d)
-            combined = combined + Chunk(self.dense, ones, zero).combine(dense)
+            combined += self.dense.combine(dense)
         return combined
 
     def gram(self) -> NDArray[np.float64]:
@@ -174,7 +174,7 @@ class _Stack:
         gram = self.roots[:, None] * gram * self.roots
         if not len(self.dense):
             return gram
-        corner = self.inner(self.dense)
+        corner = self.inner(self.dense.near)
         m = len(self.dense)
         return np.block([[corner[:m], corner[m:].T], [corner[m:], gram]])
 
@@ -182,15 +182,17 @@ class _Stack:
         """Return the sum of the squared norms of the rows."""
         rows = self.chunk.energies
         if self.shares.any():
-            rows = self.chunk.distances(self.chunk.combine(self.shares[None])[0])
-        return float(np.sum(self.dense**2) + self.roots**2 @ rows)
+            rows = self.chunk.distances(self.chunk.combine(self.shares[None]))[:, 0]
+        return float(self.dense.energies.sum() + self.roots**2 @ rows)
 
 
-def _leading(
-    stack: _Stack, k: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """Return the k leading right singular vectors (k, d) of a stack, squared singular values (k,),
-    and the sum of all of these.
+def _leading(stack: _Stack, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Return the k leading right singular vectors (k, d) of a stack and their squares (k,).
+
+    The last of the three is the sum of all squared singular values.
+
+    From the Gram matrix where there are not too many rows; otherwise by subspace iteration, which
+    starts from the directions of the sketch and some random ones.
     """
     if len(stack) <= GRAM_ROWS:
         gram = stack.gram()
@@ -201,19 +203,31 @@ def _leading(
         if len(values) and values[-1] < SKEW * values[0]:
             basis = _orthonormal(basis)
         return basis, values, float(gram.trace())
-    wanted = min(k + BESIDE, len(stack))
-    start = np.random.default_rng(0).normal(size=(wanted, len(stack)))
-    known = min(len(stack.dense), k)
-    start[:known] = np.eye(known, len(stack))  # the directions of the sketch are nearly right
-    basis = _orthonormal(stack.combine(start))
-    for _ in range(POWER_STEPS):
-        basis = _orthonormal(stack.combine(stack.inner(basis).T))
+    known = stack.dense.near.T[:, :k]
+    mixing = np.random.default_rng(0).normal(size=(k + BESIDE - known.shape[1], len(stack)))
+    basis = np.hstack([known, stack.combine(mixing).T])
+    basis = (basis / np.linalg.norm(basis, axis=0).clip(min=1e-300)).T
+    steps = POWER_STEPS if known.size else FIRST_POWER_STEPS
+    for step in range(1, steps + 1):
+        combined = stack.combine(stack.inner(basis).T)
+        basis = _orthonormal(combined, passes=2 if step == steps else 1)
     inner = stack.inner(basis)
     vectors, values = leading_pairs(inner.T @ inner, k)
     kept = values > NEGLIGIBLE * values[0]
-    return vectors[kept] @ basis, values[kept], stack.energy()
+    return (basis.T @ vectors[kept].T).T, values[kept], stack.energy()
 
 
-def _orthonormal(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return orthonormal rows that span those given, (m, d)."""
-    return np.linalg.qr(rows.T)[0].T
+def _orthonormal(rows: NDArray[np.float64], passes: int = 2) -> NDArray[np.float64]:
+    """Return rows (m, d) that span those given, orthonormal: to rounding after two passes."""
+    columns = rows.T
+    for _ in range(passes):
+        gram = columns.T @ columns
+        try:
+            factor = np.linalg.cholesky(gram)
+        except np.linalg.LinAlgError:
+            return np.linalg.qr(rows.T)[0].T
+        pivots = factor.diagonal()
+        if not pivots.min() > SKEW * pivots.max():
+            return np.linalg.qr(rows.T)[0].T
+        columns = columns @ np.linalg.inv(factor).T
+    return columns.T

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.resources import files
 from math import inf
 from typing import Any
@@ -89,22 +89,15 @@ def share(flags: Values, what: str = "") -> Quantity:
 
 def words() -> dict[str, Any]:
     """Return the content of ``claims.toml``."""
-    return tomllib.loads((files("onepass.paper") / "claims.toml").read_text())
+    return tomllib.loads((files("onepass.paper") / "claims.toml").read_text("utf-8"))
 
 
 def judge(claim: Mapping[str, Any], reading: str, quantities: Sequence[Quantity]) -> dict[str, Any]:
     """Return the entry of ``claims.json`` for a claim of ``claims.toml`` under a reading."""
     least, most = claim.get("least", -inf), claim.get("most", inf)
     measured = [
-        {
-            "what": quantity.what,
-            "value": quantity.value,
-            "low": quantity.low,
-            "high": quantity.high,
-            "text": quantity.text(claim["form"]),
-            "verdict": quantity.verdict(least, most),
-        }
-        for quantity in quantities
+        asdict(each) | {"text": each.text(claim["form"]), "verdict": each.verdict(least, most)}
+        for each in quantities
     ]
     found = {entry["verdict"] for entry in measured}
     verdict = FAILS if FAILS in found else UNDECIDED if UNDECIDED in found else HOLDS

@@ -88,7 +88,8 @@ def make_runs(scope: Scope) -> list[Run]:
     settings: dict[str, Any] = {"seed": seed, "rows": rows, "sequences": sequences}
     runs = [Run("toy", toy_ends, settings, expected_seconds=sequences * TOY_SECONDS)]
     rows, sequences = scope.figure2_rows, scope.figure2_sequences
-    for start, reading, k in itertools.product(starts(scope), ORTHOGONAL, KS):
+    starts = range(0, sequences, SEQUENCES_PER_RUN)
+    for start, reading, k in itertools.product(starts, ORTHOGONAL, KS):
         count = min(SEQUENCES_PER_RUN, sequences - start)
         settings = {
             "seed": seed_of(scope.seed, "figure 2", reading.key, start),
@@ -102,16 +103,11 @@ def make_runs(scope: Scope) -> list[Run]:
     return runs
 
 
-def starts(scope: Scope) -> range:
-    """Return the first sequence of each run."""
-    return range(0, scope.figure2_sequences, SEQUENCES_PER_RUN)
-
-
 def report(results: Mapping[str, Arrays], scope: Scope, out: Path) -> Part:
     """Draw the figure and measure what Section 5.2 says about it."""
-    curves = {}
+    curves, starts = {}, range(0, scope.figure2_sequences, SEQUENCES_PER_RUN)
     for reading, k in itertools.product(ORTHOGONAL, KS):
-        parts = [results[f"figure2-{reading.key}-k{k}-{start}"] for start in starts(scope)]
+        parts = [results[f"figure2-{reading.key}-k{k}-{start}"] for start in starts]
         stacked = {name: np.vstack([part[name] for part in parts]) for name in (*ALGORITHMS, "ERM")}
         curves[reading.key, k] = {"marks": parts[0]["marks"], **stacked}
     draw(curves, out)

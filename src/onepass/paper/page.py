@@ -15,7 +15,7 @@ from onepass.report.page import Picture, Section, Table, render, render_markdown
 
 def write_page(folder: Path, markdown: Path) -> None:
     """Write ``index.html`` beside ``claims.json``, and the same page as Markdown."""
-    document, title = json.loads((folder / "claims.json").read_text()), words()["title"]
+    document, title = json.loads((folder / "claims.json").read_text("utf-8")), words()["title"]
     for path, write in ((folder / "index.html", render), (markdown, render_markdown)):
         pictures = Path(os.path.relpath(folder, path.parent))
         with replacing(path) as file:

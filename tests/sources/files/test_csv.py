@@ -64,7 +64,7 @@ def test_good(case, tmp_path):
 
 
 def test_values_survive_exactly(tmp_path):
-    values = np.random.default_rng(0).standard_normal((50, 3)) * 10.0 ** np.arange(-100, 200, 100)
+    values = np.random.default_rng(0).standard_normal((50, 3)) * 10.0 ** np.array([-90, 0, 90])
     content = "\n".join(",".join(map(repr, row)) for row in values.tolist())
     assert rows_of(tmp_path / "a.csv", content, header=False)[1] == values.tolist()
 

@@ -1,0 +1,124 @@
+"""The average of iterates: exact up to its rank, truncated beyond, merged by counts."""
+
+import numpy as np
+import pytest
+
+from onepass.learning.averaging import PENDING_ROWS, Average
+from onepass.subspace import Subspace
+
+D = 12
+DTYPE = np.dtype(np.float64)
+
+
+def iterates(seed, count, rest=0.1):
+    """Return random iterates of rank 3."""
+    rng = np.random.default_rng(seed)
+    return [
+        Subspace(np.linalg.qr(rng.normal(size=(D, 3)))[0].T, rng.uniform(0.3, 1.0, 3), rest)
+        for _ in range(count)
+    ]
+
+
+def averaged(found, rank=D, together=1):
+    """Return the average of some iterates, so many added together."""
+    average = Average(D, rank, DTYPE)
+    for start in range(0, len(found), together):
+        some = found[start : start + together]
+        rows = np.vstack([each.factor() for each in some])
+        average.add(rows, sum(each.rest for each in some), len(some))
+    return average
+
+
+def mean(found):
+    return sum(each.to_dense() for each in found) / len(found)
+
+
+@pytest.mark.parametrize("count", [1, 5, 30, 31, 32, 33, 100])
+@pytest.mark.parametrize("together", [1, 7])
+def test_it_is_the_mean_of_all_iterates(count, together):
+    found = iterates(0, count)
+    average = averaged(found, together=together)
+    assert average.count == count
+    np.testing.assert_allclose(average.value().to_dense(), mean(found), atol=1e-12)
+
+
+def test_nothing_is_the_average_of_nothing():
+    empty = Average(D, D, DTYPE).value()
+    assert empty.rank == 0
+    assert empty.rest == 0.0
+
+
+def test_rows_wait_until_they_are_worth_a_truncation():
+    average = Average(D, 4, DTYPE)
+    rows = np.random.default_rng(0).normal(size=(PENDING_ROWS, D))
+    average.add(rows[:-1], 0.0, 1)
+    assert len(average.pending) == PENDING_ROWS - 1
+    assert len(average.factor) == 0
+    average.add(rows[-1:], 0.0, 1)
+    assert len(average.pending) == 0
+    assert len(average.factor) == 4
+    values = np.linalg.svd(rows, compute_uv=False)[:4]
+    np.testing.assert_allclose(np.linalg.norm(average.factor, axis=1), values)
+
+
+def test_truncation_keeps_the_leading_directions():
+    found = iterates(1, 200, rest=0.0)
+    for each in found:
+        each.basis[0] = np.eye(D)[3]  # in all of them
+    average = averaged(found, rank=4)
+    value = average.value()
+    assert value.rank == 4
+    assert abs(value.top(1)[0, 3]) > 0.99
+    np.testing.assert_allclose(np.abs(average.leading(1) @ value.top(1).T), 1, atol=1e-3)
+    np.testing.assert_allclose(value.basis @ value.basis.T, np.eye(4), atol=1e-12)
+
+
+def test_leading_directions_are_those_of_the_last_truncation():
+    average = averaged(iterates(2, 40))
+    leading = average.leading(2)
+    assert leading.shape == (2, D)
+    top = np.linalg.eigh(average.factor.T @ average.factor)[1][:, ::-1][:, :2]
+    np.testing.assert_allclose(np.abs(leading @ top), np.eye(2), atol=1e-10)
+    assert Average(D, D, DTYPE).leading(2).shape == (0, D)
+
+
+@pytest.mark.parametrize("counts", [(30, 20), (3, 90), (0, 5), (5, 0)])
+def test_a_merged_average_is_that_of_all_iterates(counts):
+    ours, theirs = iterates(0, counts[0]), iterates(1, counts[1], rest=0.3)
+    average, other = averaged(ours), averaged(theirs)
+    before = other.value().to_dense()
+    average.merge(other)
+    assert average.count == sum(counts)
+    np.testing.assert_allclose(average.value().to_dense(), mean(ours + theirs), atol=1e-12)
+    np.testing.assert_array_equal(other.value().to_dense(), before)
+
+
+@pytest.mark.parametrize("count", [5, 40])
+def test_what_fades_counts_less(count):
+    old, new = iterates(2, count), iterates(3, 1)
+    average = averaged(old)
+    average.fade(0.25)
+    average.add(new[0].factor(), new[0].rest, 1)
+    wanted = (0.25 * count * mean(old) + mean(new)) / (0.25 * count + 1)
+    np.testing.assert_allclose(average.value().to_dense(), wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize("count", [5, 40])
+def test_copies_and_states_are_the_same_and_independent(count):
+    average = averaged(iterates(4, count))
+    other = Average(D, D, DTYPE)
+    other.set_state(average.state())
+    before = average.value().to_dense()
+    for twin in (average.copy(), other):
+        np.testing.assert_array_equal(twin.value().to_dense(), before)
+        twin.add(np.eye(D), 0.5, 1)
+        twin.merge(averaged(iterates(5, 50)))
+        np.testing.assert_array_equal(average.value().to_dense(), before)
+        assert not np.allclose(twin.value().to_dense(), before)
+
+
+def test_single_precision_stays_single():
+    average = Average(D, 4, np.dtype(np.float32))
+    average.add(np.random.default_rng(0).normal(size=(50, D)).astype(np.float32), 0.0, 10)
+    average.fade(0.5)
+    assert average.factor.dtype == average.value().basis.dtype == np.float32

@@ -1,0 +1,104 @@
+"""Products with a chunk of rows are those with (rows - origin) / scale, dense or sparse."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from onepass.moments import chunk as chunk_module
+from onepass.moments.chunk import Chunk
+
+R, D = 9, 7
+RNG = np.random.default_rng(0)
+ROWS = np.where(RNG.random((R, D)) < 0.5, RNG.normal(size=(R, D)) * 3, 0)
+WEIGHTS = RNG.uniform(0.5, 2, R)
+ORIGIN, SCALE = RNG.normal(size=D), RNG.uniform(0.5, 2, D)
+DIRECTIONS, COEFFICIENTS = RNG.normal(size=(3, D)), RNG.normal(size=(4, R))
+
+
+@pytest.fixture(params=["dense", "sparse", "dense float32", "sparse float32"])
+def rows(request):
+    """Return rows of some kind and what they are."""
+    kind, _, narrow = request.param.partition(" ")
+    values = ROWS.astype(np.float32 if narrow else np.float64)
+    return (sparse.csr_array(values) if kind == "sparse" else values), values.astype(float)
+
+
+@pytest.fixture(params=[False, True], ids=["about zero", "about a point"])
+def origin(request):
+    return ORIGIN if request.param else np.zeros(D)
+
+
+@pytest.fixture(params=[False, True], ids=["plain", "divided"])
+def made(request, rows, origin):
+    """Return a chunk and the dense rows (r, d) that it stands for."""
+    chunk, plain = Chunk(rows[0], WEIGHTS, origin), rows[1] - origin
+    return (chunk.divided(SCALE), plain / SCALE) if request.param else (chunk, plain)
+
+
+def close(found, wanted):
+    np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
+
+
+def test_products(made):
+    chunk, plain = made
+    assert len(chunk) == R
+    assert chunk.d == D
+    close(chunk.energies, (plain**2).sum(axis=1))
+    close(chunk.inner(DIRECTIONS), plain @ DIRECTIONS.T)
+    close(chunk.combine(COEFFICIENTS), COEFFICIENTS @ plain)
+    close(chunk.gram, plain @ plain.T)
+    close(chunk.second(WEIGHTS), plain.T @ (WEIGHTS[:, None] * plain))
+    close(chunk.second(np.ones(R)), plain.T @ plain)
+    close(chunk.column_squares(WEIGHTS), WEIGHTS @ plain**2)
+
+
+def test_distances(made):
+    chunk, plain = made
+    wanted = ((plain[:, None] - DIRECTIONS) ** 2).sum(axis=2)
+    close(chunk.distances(DIRECTIONS), wanted)
+    close(chunk.distances(DIRECTIONS, plain @ DIRECTIONS.T), wanted)
+    assert (chunk.distances(plain) >= 0).all()
+
+
+def test_parts(made):
+    chunk, plain = made
+    for start, stop in ((0, R), (2, 5), (R - 1, R)):
+        part = chunk.part(start, stop)
+        assert len(part) == stop - start
+        np.testing.assert_array_equal(part.weights, WEIGHTS[start:stop])
+        close(part.gram, plain[start:stop] @ plain[start:stop].T)
+        close(part.energies, (plain[start:stop] ** 2).sum(axis=1))
+        close(part.inner(DIRECTIONS), plain[start:stop] @ DIRECTIONS.T)
+
+
+def test_units():
+    chunk = Chunk(ROWS, WEIGHTS, ORIGIN)
+    vector = RNG.normal(size=D)
+    for same in (chunk.rescaled(vector), chunk.unscaled(vector)):
+        np.testing.assert_array_equal(same, vector)
+    divided = chunk.divided(SCALE)
+    close(divided.rescaled(vector), vector / SCALE)
+    close(divided.unscaled(vector), vector * SCALE)
+    assert chunk.scale is None
+
+
+def test_rows_that_are_given_stay_as_they_are(rows):
+    given = rows[0].copy()
+    chunk = Chunk(rows[0], WEIGHTS, ORIGIN).divided(SCALE)
+    _ = chunk.gram, chunk.second(WEIGHTS), chunk.energies
+    kept, before = (x.toarray() if sparse.issparse(x) else x for x in (rows[0], given))
+    np.testing.assert_array_equal(kept, before)
+
+
+def test_wide_rows_are_the_same_in_panels(monkeypatch, made):
+    chunk, plain = made
+    monkeypatch.setattr(chunk_module, "PANEL_COLUMNS", D)
+    close(chunk.inner(DIRECTIONS), plain @ DIRECTIONS.T)
+    close(chunk.combine(COEFFICIENTS), COEFFICIENTS @ plain)
+    close(chunk.part(0, R).gram, plain @ plain.T)
+
+
+def test_long_sparse_chunks_are_made_dense_piece_by_piece(monkeypatch, made):
+    chunk, plain = made
+    monkeypatch.setattr(chunk_module, "DENSE_PIECE_BYTES", 2 * 8 * D)
+    close(chunk.second(WEIGHTS), plain.T @ (WEIGHTS[:, None] * plain))

@@ -1,0 +1,103 @@
+"""Variances along directions that move: recent rows decide, and turn with the directions."""
+
+import numpy as np
+import pytest
+
+from onepass.moments.directional import DirectionalMoment
+
+RNG = np.random.default_rng(0)
+
+
+def rotation(m, seed):
+    return np.linalg.qr(np.random.default_rng(seed).normal(size=(m, m)))[0]
+
+
+def started(inner=None, energy=10.0, weight=4.0):
+    moment = DirectionalMoment()
+    moment.start(np.diag([3.0, 2.0]) if inner is None else inner, energy, weight)
+    return moment
+
+
+def test_the_first_rows_are_all_there_is():
+    moment = started()
+    np.testing.assert_allclose(moment.second(), np.diag([3.0, 2.0]))
+    assert (moment.energy, moment.weight, moment.next_window) == (10.0, 4.0, 8.0)
+    np.testing.assert_array_equal(DirectionalMoment().second(), np.zeros((0, 0)))
+
+
+def test_what_was_measured_turns_with_the_directions():
+    moment, turn = started(), rotation(2, 1)
+    moment.add(turn, np.diag([1.0, 0.5]), 2.0, 1.0)
+    wanted = turn @ np.diag([3.0, 2.0]) @ turn.T + np.diag([1.0, 0.5])
+    np.testing.assert_allclose(moment.second(), wanted)
+    assert moment.energy == 12.0
+    assert moment.weight == 5.0
+
+
+def test_small_turns_lose_nothing():
+    """Many small turns with a cosine below one each: variances would fade away."""
+    moment = started()
+    for _ in range(100):
+        moment.add(0.999 * np.eye(2), np.zeros((2, 2)), 0.0, 0.0)
+    np.testing.assert_allclose(moment.second(), np.diag([3.0, 2.0]))
+
+
+def test_a_direction_that_is_another_one_takes_little_along():
+    moment = started()
+    moment.add(np.diag([1.0, 0.1]), np.zeros((2, 2)), 0.0, 0.0)
+    np.testing.assert_allclose(moment.second(), np.diag([3.0, 2.0 * 0.01]))
+
+
+def test_directions_may_become_more():
+    moment = started()
+    moment.add(np.eye(3, 2), np.diag([0.0, 0.0, 4.0]), 4.0, 1.0)
+    np.testing.assert_allclose(moment.second(), np.diag([3.0, 2.0, 4.0]))
+
+
+def test_only_recent_rows_count_and_stand_for_all():
+    """Rows before the last window but one are forgotten; their energy is not."""
+    moment = started(inner=np.diag([100.0, 100.0]), energy=200.0, weight=4.0)
+    for _ in range(13):
+        moment.add(np.eye(2), np.diag([3.0, 1.0]), 5.0, 1.0)  # windows end after 8 and 16
+    second = moment.second()
+    assert moment.energy == 200.0 + 65.0
+    assert second[0, 0] / second[1, 1] == pytest.approx(3.0)
+    np.testing.assert_allclose(second, np.diag([3.0, 1.0]) * 265.0 / 5.0)
+
+
+def test_windows_move_when_the_stream_has_doubled():
+    moment = started(weight=4.0)
+    ends = []
+    for step in range(60):
+        before = moment.next_window
+        moment.add(np.eye(2), np.zeros((2, 2)), 1.0, 1.0)
+        if moment.next_window != before:
+            ends.append(4 + step + 1)
+            assert moment.next_window == 2 * before
+    assert ends == [9, 17, 33]
+
+
+def test_faded_and_merged():
+    one, other = started(), started(inner=np.diag([8.0, 1.0]), energy=12.0, weight=6.0)
+    one.fade(0.5)
+    np.testing.assert_allclose(one.second(), 0.5 * np.diag([3.0, 2.0]))
+    assert (one.energy, one.weight, one.next_window) == (5.0, 2.0, 4.0)
+    ours, theirs = rotation(2, 2), rotation(2, 3)
+    one.merge(other, ours, theirs)
+    wanted = ours @ np.diag([1.5, 1.0]) @ ours.T + theirs @ np.diag([8.0, 1.0]) @ theirs.T
+    np.testing.assert_allclose(one.second(), wanted)
+    assert (one.energy, one.weight, one.next_window) == (17.0, 8.0, 16.0)
+    np.testing.assert_allclose(other.second(), np.diag([8.0, 1.0]))
+
+
+@pytest.mark.parametrize(
+    "again", [DirectionalMoment.copy, lambda m: DirectionalMoment.from_state(m.state())]
+)
+def test_copies_and_states_are_the_same(again):
+    moment = started()
+    moment.add(rotation(2, 4), np.eye(2), 2.0, 5.0)
+    before, twin = moment.second(), again(moment)
+    np.testing.assert_array_equal(twin.second(), before)
+    twin.add(np.eye(2), np.eye(2), 2.0, 5.0)
+    np.testing.assert_array_equal(moment.second(), before)
+    assert twin.weight == moment.weight + 5.0

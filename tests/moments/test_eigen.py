@@ -1,0 +1,59 @@
+"""Leading eigenpairs, by iteration where that is proven to have missed none."""
+
+import numpy as np
+import pytest
+
+from onepass.moments.eigen import SMALL, leading_pairs
+
+
+def matrix_with(values, seed=0):
+    d = len(values)
+    Q = np.linalg.qr(np.random.default_rng(seed).normal(size=(d, d)))[0]
+    return (Q * values) @ Q.T, Q
+
+
+@pytest.mark.parametrize("prove", [False, True])
+@pytest.mark.parametrize(
+    ("d", "k"), [(1, 1), (5, 2), (5, 5), (SMALL, 3), (SMALL + 44, 3), (SMALL + 44, 60)]
+)
+def test_they_are_the_leading_ones(d, k, prove):
+    values = 1.0 / np.arange(1, d + 1)
+    matrix, Q = matrix_with(values)
+    kept = matrix.copy()
+    vectors, found = leading_pairs(matrix, k, prove=prove)
+    assert vectors.shape == (k, d)
+    assert vectors.flags.c_contiguous
+    np.testing.assert_allclose(found, values[:k], rtol=1e-9)
+    np.testing.assert_allclose(np.abs(vectors @ Q[:, :k]), np.eye(k), atol=1e-6)
+    np.testing.assert_array_equal(matrix, kept)
+
+
+@pytest.mark.parametrize("d", [20, SMALL + 50])
+def test_of_several_equal_ones_none_is_missed(d):
+    """Lanczos' iteration from one vector sees a single one of them."""
+    values = np.r_[np.full(8, 2.0), np.linspace(1, 0.1, d - 8)]
+    vectors, found = leading_pairs(matrix_with(values)[0], 8)
+    np.testing.assert_allclose(found, np.full(8, 2.0), rtol=1e-10)
+    np.testing.assert_allclose(vectors @ vectors.T, np.eye(8), atol=1e-10)
+
+
+@pytest.mark.parametrize("d", [6, SMALL + 50])
+@pytest.mark.parametrize("scale", [1e-250, 1e-100, 1.0, 1e100, 1e250])
+def test_any_scale(d, scale):
+    values = scale / np.arange(1.0, d + 1)
+    _, found = leading_pairs(matrix_with(values)[0], 2)
+    np.testing.assert_allclose(found / scale, [1.0, 0.5], rtol=1e-9)
+
+
+@pytest.mark.parametrize("d", [6, SMALL + 50])
+def test_rounding_below_zero_is_zero(d):
+    row = np.random.default_rng(0).normal(size=d)
+    _, found = leading_pairs(np.outer(row, row), 4)
+    assert (found >= 0).all()
+    np.testing.assert_allclose(found[0], row @ row)
+
+
+def test_the_same_matrix_gives_the_same_bits():
+    matrix, _ = matrix_with(1.0 / np.arange(1, SMALL + 50))
+    first, second = leading_pairs(matrix, 3), leading_pairs(matrix, 3)
+    np.testing.assert_array_equal(first[0], second[0])

@@ -1,0 +1,152 @@
+"""A sketch of the scatter: exact as long as it has room, and nothing gets lost beyond that."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from onepass.moments import sketched
+from onepass.moments.chunk import Chunk
+from onepass.moments.sketched import SketchedScatter
+from tests import reference
+
+N, D = 60, 40
+RNG = np.random.default_rng(0)
+LOW_RANK = RNG.normal(size=(N, 5)) @ RNG.normal(size=(5, D)) + 2
+FULL = RNG.normal(size=(N, D)) * 0.8 ** np.arange(D) * 3 + 2
+WEIGHTS = RNG.uniform(0.5, 2, N)
+
+
+def sketch_of(rows, weights, rank, center=True, kind=np.asarray, scale=None, parts=3):
+    """Return the sketch of rows that are added in parts."""
+    scatter = SketchedScatter(D, rank, center)
+    for part in np.array_split(np.arange(len(rows)), parts):
+        origin = scatter.mean if scatter.weight else rows[part[0]] * center
+        chunk = Chunk(kind(rows[part]), weights[part], origin)
+        scatter.add(chunk if scale is None else chunk.divided(scale), weights[part])
+    return scatter
+
+
+@pytest.fixture(params=["gram", "iteration"])
+def way(request, monkeypatch):
+    """Decompose through the Gram matrix of the rows, or by iteration."""
+    if request.param == "iteration":
+        monkeypatch.setattr(sketched, "GRAM_ROWS", 0)
+        monkeypatch.setattr(sketched, "FIRST_POWER_STEPS", 12)
+        monkeypatch.setattr(sketched, "POWER_STEPS", 12)
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_it_is_exact_where_it_has_room(center, kind):
+    found = sketch_of(LOW_RANK, WEIGHTS, 12, center, kind)
+    mean, S = reference.scatter(LOW_RANK, WEIGHTS, center=center)
+    total = np.trace(S)
+    np.testing.assert_allclose(found.mean, mean, atol=1e-12)
+    np.testing.assert_allclose(found.compress(np.eye(D)) / total, S / total, atol=1e-8)
+    np.testing.assert_allclose(found.columns, np.diag(S))
+    assert found.sum_of_squares == pytest.approx(total, rel=1e-8)
+    assert found.weight == pytest.approx(WEIGHTS.sum())
+    directions, sums = found.leading(3)
+    np.testing.assert_allclose(sums, np.linalg.eigvalsh(S)[::-1][:3], rtol=1e-8)
+    np.testing.assert_allclose(directions @ directions.T, np.eye(3), atol=1e-9)
+
+
+@pytest.mark.usefixtures("way")
+def test_no_energy_is_lost_beyond_that():
+    found = sketch_of(FULL, WEIGHTS, 8)
+    mean, S = reference.scatter(FULL, WEIGHTS, center=True)
+    np.testing.assert_allclose(found.mean, mean, atol=1e-12)
+    np.testing.assert_allclose(found.columns, np.diag(S))
+    assert found.sum_of_squares == pytest.approx(np.trace(S))
+    assert found.basis.shape == (8, D)
+    np.testing.assert_allclose(found.basis @ found.basis.T, np.eye(8), atol=1e-9)
+    sums = found.leading(4)[1]
+    np.testing.assert_allclose(sums, np.linalg.eigvalsh(S)[::-1][:4], rtol=0.1)
+    assert found.level > 0
+
+
+def test_what_the_others_received_is_taken_off_and_given_back():
+    found = sketch_of(FULL, WEIGHTS, 8, parts=1)
+    _, S = reference.scatter(FULL, WEIGHTS, center=True)
+    values = np.linalg.eigvalsh(S)[::-1]
+    level = sketched.TAKEN_OFF * values[8:].sum() / (D - 8)
+    assert found.level == pytest.approx(level)
+    np.testing.assert_allclose(found.values, values[:8] - level)
+    np.testing.assert_allclose(found.leading(8)[1], values[:8])
+
+
+def test_columns_may_be_divided():
+    scale = RNG.uniform(0.5, 2, D)
+    found = sketch_of(LOW_RANK, WEIGHTS, 12, scale=scale)
+    _, S = reference.scatter(LOW_RANK / scale, WEIGHTS, center=True)
+    np.testing.assert_allclose(found.compress(np.eye(D)), S, atol=1e-8 * np.trace(S))
+    # The squares of the columns stay those of the rows as they were given.
+    wanted = np.diag(reference.scatter(LOW_RANK, WEIGHTS, center=True)[1])
+    np.testing.assert_allclose(found.columns, wanted)
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("scale", [None, RNG.uniform(0.5, 2, D)])
+def test_merged_they_are_that_of_all_rows(center, scale):
+    one, other = (
+        sketch_of(LOW_RANK[part], WEIGHTS[part], 12, center, scale=scale)
+        for part in (slice(0, 20), slice(20, N))
+    )
+    before = other.compress(np.eye(D))
+    one.merge(other, scale)
+    divided = LOW_RANK if scale is None else LOW_RANK / scale
+    _, S = reference.scatter(divided, WEIGHTS, center=center)
+    total = np.trace(S)
+    np.testing.assert_allclose(one.compress(np.eye(D)) / total, S / total, atol=1e-8)
+    raw_mean, raw = reference.scatter(LOW_RANK, WEIGHTS, center=center)
+    np.testing.assert_allclose(one.mean, raw_mean, atol=1e-12)
+    np.testing.assert_allclose(one.columns, np.diag(raw))
+    assert one.weight == pytest.approx(WEIGHTS.sum())
+    assert one.sum_of_squares == pytest.approx(total, rel=1e-8)
+    np.testing.assert_array_equal(other.compress(np.eye(D)), before)
+
+
+def test_levels_add_up_when_merged():
+    one, other = sketch_of(FULL[:30], WEIGHTS[:30], 8), sketch_of(FULL[30:], WEIGHTS[30:], 8)
+    levels = one.level + other.level
+    one.merge(other)
+    assert one.level >= levels
+    _, S = reference.scatter(FULL, WEIGHTS, center=True)
+    np.testing.assert_allclose(one.leading(3)[1], np.linalg.eigvalsh(S)[::-1][:3], rtol=0.1)
+    assert one.sum_of_squares == pytest.approx(np.trace(S))
+
+
+def test_what_fades_counts_less():
+    found = sketch_of(FULL, WEIGHTS, 8)
+    before = found.compress(np.eye(D)), found.columns, found.sum_of_squares, found.weight
+    found.fade(0.25)
+    after = found.compress(np.eye(D)), found.columns, found.sum_of_squares, found.weight
+    for one, other in zip(after, before, strict=True):
+        np.testing.assert_allclose(one, 0.25 * np.asarray(other))
+
+
+def test_copies_and_states():
+    found = sketch_of(FULL, WEIGHTS, 8)
+    before, twin = found.compress(np.eye(D)), found.copy()
+    np.testing.assert_array_equal(twin.compress(np.eye(D)), before)
+    twin.add(Chunk(FULL, WEIGHTS, np.zeros(D)), WEIGHTS)
+    twin.fade(0.5)
+    np.testing.assert_array_equal(found.compress(np.eye(D)), before)
+    names = {"weight", "level", "sum_of_squares", "mean", "columns", "basis", "values"}
+    assert found.state().keys() == names
+    other = SketchedScatter(D, 8, True)
+    other.__dict__.update(found.state())
+    np.testing.assert_array_equal(other.compress(np.eye(D)), before)
+
+
+def test_the_leading_directions_survive_a_long_stream():
+    """Truncation without anything taken off would hold on to the directions of the first rows."""
+    rng = np.random.default_rng(1)
+    spread = np.r_[2.0, 1.7, 1.5, np.ones(D - 3)]
+    found = SketchedScatter(D, 12, True)
+    for _ in range(40):
+        rows = rng.normal(size=(50, D)) * spread
+        found.add(Chunk(rows, np.ones(50), np.zeros(D)), np.ones(50))
+    cosines = np.linalg.svd(found.leading(3)[0][:, :3], compute_uv=False)
+    assert cosines.min() > 0.97

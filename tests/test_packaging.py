@@ -1,0 +1,74 @@
+"""What is declared about the package agrees with itself, and with the code."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+import onepass
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+# What a module may import -> the name under which it is installed, where these differ.
+DISTRIBUTIONS = {"sklearn": "scikit-learn"}
+
+
+def declared(*extras):
+    """Return the names of what is installed with onepass and some extras."""
+    lines = [*PROJECT["dependencies"]]
+    for extra in extras:
+        lines += PROJECT["optional-dependencies"][extra]
+    names = {Requirement(line).name.lower() for line in lines}
+    # scikit-learn brings joblib, and dask[distributed] the package of that name.
+    return names | {"joblib"} | ({"distributed"} if "dask" in names else set())
+
+
+def imports(path):
+    """Yield the packages that a module imports, and whether that is on top of the module."""
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        top = node in tree.body
+        if isinstance(node, ast.Import):
+            yield from ((alias.name.split(".")[0], top) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield node.module.split(".")[0], top
+
+
+def test_one_version_everywhere():
+    version = PROJECT["version"]
+    assert onepass.__version__ == version
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    newest = re.search(r"^## (\S+) \((\S+)\)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert newest[1] == version
+
+
+def test_everything_that_is_imported_is_declared():
+    extras = ("files", "remote", "report", "dask", "onnx")
+    for path in (ROOT / "src" / "onepass").rglob("*.py"):
+        for name, top in imports(path):
+            if name in sys.stdlib_module_names or name == "onepass":
+                continue
+            allowed = declared(*([] if top else extras))
+            # Optional packages that people bring along themselves are looked for, never required.
+            allowed |= {"pandas", "polars", "ipython"} if not top else set()
+            assert DISTRIBUTIONS.get(name, name).lower() in allowed, f"{path}: {name}"
+
+
+def test_every_requirement_has_a_lower_bound():
+    extras = PROJECT["optional-dependencies"].values()
+    for line in [*PROJECT["dependencies"], *(line for extra in extras for line in extra)]:
+        requirement = Requirement(line)
+        if requirement.name != "onepass":
+            assert [bound.operator for bound in requirement.specifier] == [">="], line
+
+
+@pytest.mark.parametrize("module", ["onepass.cli", "onepass.cli.options", "onepass.cli.fit"])
+def test_the_command_line_starts_with_click_8_1(module):
+    """Its ParamType cannot be subscripted: that came with 8.4."""
+    code = f"import click; click.ParamType.__class_getitem__ = None; import {module}"
+    subprocess.run([sys.executable, "-c", code], check=True)
