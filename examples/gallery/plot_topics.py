@@ -13,68 +13,14 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from onepass import PCA
 
 rng = np.random.default_rng(1)
-subjects = {
-    "space": [
-        "orbit",
-        "rocket",
-        "moon",
-        "launch",
-        "satellite",
-        "astronaut",
-        "engine",
-        "mission",
-        "station",
-        "telescope",
-    ],
-    "kitchen": [
-        "flour",
-        "butter",
-        "oven",
-        "sugar",
-        "recipe",
-        "salt",
-        "bake",
-        "dough",
-        "pan",
-        "spice",
-    ],
-    "music": [
-        "guitar",
-        "melody",
-        "drum",
-        "concert",
-        "song",
-        "chord",
-        "band",
-        "album",
-        "tune",
-        "rhythm",
-    ],
-    "garden": [
-        "soil",
-        "seed",
-        "flower",
-        "root",
-        "leaf",
-        "rose",
-        "water",
-        "prune",
-        "compost",
-        "spring",
-    ],
-    "money": [
-        "bank",
-        "price",
-        "share",
-        "market",
-        "profit",
-        "bond",
-        "trade",
-        "credit",
-        "budget",
-        "tax",
-    ],
+words_of = {
+    "space": "orbit rocket moon launch satellite astronaut engine mission station telescope",
+    "kitchen": "flour butter oven sugar recipe salt bake dough pan spice",
+    "music": "guitar melody drum concert song chord band album tune rhythm",
+    "garden": "soil seed flower root leaf rose water prune compost spring",
+    "money": "bank price share market profit bond trade credit budget tax",
 }
+subjects = {name: words.split() for name, words in words_of.items()}
 plain = [f"word{i}" for i in range(400)]
 common = 1.0 / np.arange(1, 401)
 

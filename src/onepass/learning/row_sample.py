@@ -98,7 +98,7 @@ class RowSample:
 
     def _spread(self) -> NDArray[np.float64]:
         """Return a small factor (m, m) of the second moment of the coordinates."""
-        return np.linalg.qr(self.coordinates, mode="r")
+        return np.linalg.qr(self.coordinates)[1]
 
     def _move(self, frame: NDArray[np.float64], point: NDArray[np.float64]) -> None:
         """Measure coordinates along a frame (m, d) from a point (d,)."""
@@ -190,7 +190,11 @@ class RowSample:
 
 
 def _varying(rows: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+<<<<<<< HEAD
     """Return at most `count` orthonormal directions (m, d) along which rows (r, d) are largest."""
+=======
+    """Return orthonormal directions (m, d), m <= count, along which rows (r, d) are largest."""
+>>>>>>> docs
     if count < 1 or not len(rows):
         return np.zeros((0, rows.shape[1]))
     _, sizes, vectors = np.linalg.svd(rows, full_matrices=False)

@@ -1,4 +1,4 @@
-"""A page about one model: what it captures, its components, and the rows that stand out."""
+"""A page about one model: what it captures, what it is made of, which rows stand out."""
 
 from __future__ import annotations
 
