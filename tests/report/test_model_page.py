@@ -124,11 +124,7 @@ def test_sparse_rows(tmp_path):
     from scipy import sparse
 
     X = sparse.random_array((600, 40), density=0.2, rng=0, format="csr")
-<<<<<<< HEAD
-    _text, elements = page(PCA(2).fit(X), tmp_path)
-=======
     _, elements = page(PCA(2).fit(X), tmp_path)
->>>>>>> docs
     assert len(elements.all("circle", class_="point")) > 100
 
 
@@ -193,14 +189,9 @@ def test_scripts_run_without_an_error(tmp_path):
     const up = document.getElementById("up");
     up.value = "2"; up.dispatchEvent(new Event("change"));
     for (const button of document.querySelectorAll("#loadings button")) button.click();
-<<<<<<< HEAD
-    document.body.dataset.found = document.querySelector("#scatter [data-label=y]").textContent
-      + ", " + document.querySelectorAll("#loadings tbody tr").length;
-=======
     const label = document.querySelector("#scatter [data-label=y]").textContent;
     document.body.dataset.found = label + ", "
       + document.querySelectorAll("#loadings tbody tr").length;
->>>>>>> docs
     </script></body>"""
     (tmp_path / "used.html").write_text(text.replace("</body>", used))
     found = subprocess.run(

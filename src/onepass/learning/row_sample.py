@@ -190,11 +190,7 @@ class RowSample:
 
 
 def _varying(rows: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-<<<<<<< HEAD
-    """Return at most `count` orthonormal directions (m, d) along which rows (r, d) are largest."""
-=======
     """Return orthonormal directions (m, d), m <= count, along which rows (r, d) are largest."""
->>>>>>> docs
     if count < 1 or not len(rows):
         return np.zeros((0, rows.shape[1]))
     _, sizes, vectors = np.linalg.svd(rows, full_matrices=False)
