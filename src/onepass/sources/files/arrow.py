@@ -89,6 +89,14 @@ def _pandas_index(metadata: dict[bytes, bytes]) -> list[str]:
         return []
 
 
+def _count_rows(path: str) -> int:
+    """Return the number of rows of an Arrow file, from its metadata."""
+    from pyarrow.dataset import IpcFileFormat
+
+    with open_file(path) as file:  # readers count by themselves only in recent versions
+        return int(IpcFileFormat().make_fragment(file).count_rows())
+
+
 class ArrowTable(ColumnTable):
     """An Arrow file or stream, read record batch by record batch."""
 
@@ -98,8 +106,8 @@ class ArrowTable(ColumnTable):
         if start.startswith(b"FEA1"):
             raise ValueError("Feather files of version 1 are not read")
         self._random_access = start == _FILE_MAGIC
+        n_rows = _count_rows(path) if self._random_access else None
         with _reader(path, self._random_access, None) as reader:
-            n_rows = reader.count_rows() if self._random_access else None
             super().__init__(path, reader.schema, n_rows)
 
     def read(
