@@ -99,7 +99,7 @@ def test_random_start_is_that_of_random_state(algorithm, rows):
 @pytest.mark.parametrize("algorithm", ["Oja", "Grouse"])
 def test_init_is_made_orthonormal(algorithm, rows):
     init = np.random.default_rng(0).normal(size=(K, D)) * [[1e3], [1], [1e-3]]
-    estimator = getattr(onepass, algorithm)(K, step_size=0.1, init=init).fit(rows)
+    estimator = getattr(onepass, algorithm)(K, step_size=0.1, init=init, center=False).fit(rows)
     step = reference.inverse_sqrt(0.1)
     wanted = reference.run(algorithm, rows, K, step=step, init=init).last
     np.testing.assert_allclose(estimator.subspace_.to_dense(), wanted, atol=1e-9)
@@ -111,5 +111,7 @@ def test_a_float_is_the_inverse_sqrt_schedule(rows):
     assert_identical(float_step, schedule)
     automatic = onepass.MSG(K, step_size="auto").fit(rows)
     assert_identical(automatic, onepass.MSG(K).fit(rows))
-    adagrad = onepass.MSG(K, step_size=onepass.schedules.AdaGradNorm(scale=1.0)).fit(rows)
-    assert_identical(automatic, adagrad)
+    for average, scale in ((True, 16.0), (False, 1.0)):
+        automatic = onepass.MSG(K, average=average).fit(rows)
+        step = onepass.schedules.AdaGradNorm(scale)
+        assert_identical(automatic, onepass.MSG(K, average=average, step_size=step).fit(rows))

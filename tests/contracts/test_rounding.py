@@ -13,6 +13,7 @@ def test_sampled_components_have_the_iterate_as_mean(algorithm):
     d, k, draws = 6, 2, 400
     rows = make("gaussian", 25, d, k, seed=1)
     options = {"trace": "exact", "step_size": 2.0, "rounding": "sample"}
+    options |= {"average": False, "center": False}
     if algorithm == "CappedMSG":
         options["max_rank"] = 4
     mean = np.zeros((d, d))
