@@ -75,7 +75,7 @@ class Progress:
         """Show the share of variance captured so far."""
         if self._line and math.isfinite(share):
             self._line.share = f"{share:.1%} captured"
-            self._line.advance(0)
+            self._line.refresh()
             took = time.monotonic() - self._looked_at if self._looked_at else 0.0
             self._look_at = time.monotonic() + max(LOOK_SECONDS, took / LOOK_SHARE)
             self._looked_at = 0.0
@@ -97,6 +97,9 @@ class _Plain:
         self.share = ""
         self._in_notebook = "ipykernel" in sys.modules
         self._pause = NOTEBOOK_SECONDS if self._in_notebook else LOG_SECONDS
+
+    def refresh(self) -> None:
+        """Do nothing: the next line shows it."""
 
     def start(self) -> None:
         self._begin = time.monotonic()
@@ -145,6 +148,10 @@ class _Live:
         speed = self._bar.tasks[0].speed
         rate = "" if speed is None else f"{speed:,.0f} rows/s"
         self._bar.update(self._task, rate=rate, captured=self.share)
+
+    def refresh(self) -> None:
+        """Show what has changed beside the number of rows."""
+        self.advance(0)
 
     def stop(self) -> None:
         self._bar.stop()

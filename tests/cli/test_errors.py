@@ -69,7 +69,7 @@ def test_bad_data(tmp_path, case):
     before = listing(tmp_path)
     words = ["fit", tmp_path / name, "-k", 1, "--algorithm", "capped-msg", "-o", output]
     result = run(*words, *more, code=2)
-    assert result.stdout == ""
+    assert not [line for line in result.stdout.splitlines() if not line.startswith("reading ")]
     assert len(result.stderr.splitlines()) == 1
     for part in said:
         assert part in result.stderr

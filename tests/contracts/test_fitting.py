@@ -111,6 +111,7 @@ def test_a_float_is_the_inverse_sqrt_schedule(rows):
     assert_identical(float_step, schedule)
     automatic = onepass.MSG(K, step_size="auto").fit(rows)
     assert_identical(automatic, onepass.MSG(K).fit(rows))
-    last = onepass.MSG(K, average=False).fit(rows)
-    schedule = onepass.schedules.AdaGradNorm(scale=1.0)
-    assert_identical(last, onepass.MSG(K, average=False, step_size=schedule).fit(rows))
+    for average, scale in ((True, 16.0), (False, 1.0)):
+        automatic = onepass.MSG(K, average=average).fit(rows)
+        step = onepass.schedules.AdaGradNorm(scale)
+        assert_identical(automatic, onepass.MSG(K, average=average, step_size=step).fit(rows))

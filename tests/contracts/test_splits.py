@@ -139,8 +139,9 @@ class Recording(Schedule):
 @pytest.mark.parametrize("algorithm", ["MSG", "CappedMSG", "MEG", "Oja"])
 def test_a_schedule_is_asked_for_every_step(algorithm, batch_size, rows):
     note = Recording()
-    options = {"step_size": note, "batch_size": batch_size, "center": False}
-    estimator = build(algorithm, K, random_state=0, **options)
+    estimator = build(
+        algorithm, K, step_size=note, batch_size=batch_size, center=False, random_state=0
+    )
     with chunks_of(24):
         estimator.partial_fit(rows[:100]).partial_fit(rows[100:])
     learned = 120 // batch_size
