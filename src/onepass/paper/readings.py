@@ -39,7 +39,7 @@ def orthogonal(key: str) -> Orthogonal:
     Examples
     --------
     >>> steep, flat = orthogonal("steep").probabilities, orthogonal("flat").probabilities
-    >>> round(steep[0] / steep[1], 3), round(flat[0] / flat[1], 3)
+    >>> round(float(steep[0] / steep[1]), 3), round(float(flat[0] / flat[1]), 3)
     (1.1, 1.049)
     """
     return Orthogonal(D, TAU, signed=key == STEEP.key)
