@@ -12,6 +12,8 @@ SAMPLE_ROWS = 400
 LARGEST_ROWS = 12  # with the largest errors
 MOST_DIRECTIONS = 8  # along which coordinates are kept
 SAME_SPAN = 1e-6  # relative size of what is taken for rounding
+SETTLED_ROWS = 2048  # from here on few rows of a chunk enter the sample
+LOG_GROWTH = np.log(1.5)  # until then the frame turns whenever there are so many times more rows
 WARM_UP_ROWS = 128  # whose errors say more about the model than about the rows
 
 
@@ -72,25 +74,40 @@ class RowSample:
         wanted |= errors > -self._limit(-self.errors, LARGEST_ROWS, 0.0)
         if not wanted.any():
             return
-        self.turn(directions[:MOST_DIRECTIONS], point)
-        chosen = rows[np.flatnonzero(wanted)]
-        if sparse.issparse(chosen):
-            inner = chosen @ self.directions.T - self.directions @ self.point
-        else:
-            inner = (chosen.astype(np.float64) - self.point) @ self.directions.T
+        if self._is_time_to_turn(rows.shape[0]):
+            self.turn(directions[:MOST_DIRECTIONS], point)
+        chosen = rows if wanted.all() else rows[np.flatnonzero(wanted)]
+        if not sparse.issparse(chosen):
+            chosen = chosen.astype(np.float64, copy=False)
+        inner = chosen @ self.directions.T - self.directions @ self.point
         self._include(numbers[wanted], priorities[wanted], errors[wanted], inner)
+
+    def _is_time_to_turn(self, rows: int) -> bool:
+        """Return whether the frame follows the model now, after so many more rows.
+
+        The first rows are all in the sample: to turn with each chunk of them would take longer
+        than to learn from it.
+        """
+        before = self.rows - rows
+        if not len(self.directions) or before >= SETTLED_ROWS:
+            return True
+        return np.floor(np.log(before) / LOG_GROWTH) < np.floor(np.log(self.rows) / LOG_GROWTH)
 
     def turn(self, directions: NDArray[np.floating], point: NDArray[np.float64]) -> None:
         """Measure coordinates also along new directions (m, d), and from another point (d,).
 
         The frame becomes the new directions, and where the sample varies most besides.
         """
-        new, old = np.linalg.qr(directions.astype(np.float64).T)[0].T, self.directions
-        if np.linalg.norm(new - (new @ old.T) @ old) < SAME_SPAN:
+        new, old = directions.astype(np.float64, copy=False), self.directions
+        if np.abs(new @ new.T - np.eye(len(new))).max() > SAME_SPAN:
+            new = np.linalg.qr(new.T)[0].T
+        inside = new @ old.T
+        if len(new) - np.linalg.norm(inside) ** 2 < SAME_SPAN**2:
             self._move(old, point)
             return
-        besides = self._spread() @ (old - (old @ new.T) @ new)
-        self._move(np.vstack([new, _varying(besides, self._room() - len(new))]), point)
+        room = self._room() - len(new)
+        besides = self._spread() @ (old - inside.T @ new) if room > 0 else old[:0]
+        self._move(np.vstack([new, _varying(besides, room)]) if room > 0 else new, point)
 
     def _room(self) -> int:
         """Return the size of the frame: less than d, so that rows cannot be had back from it."""
