@@ -7,16 +7,21 @@ from typing import Any
 
 __version__ = "0.2.0"
 
+# Estimators and their modules in onepass.estimators. On the command line they have the same names,
+# in lower case: capped-msg is CappedMSG.
+ESTIMATORS = {
+    "PCA": "pca",
+    "CappedMSG": "algorithms",
+    "MSG": "algorithms",
+    "MEG": "algorithms",
+    "Incremental": "algorithms",
+    "Oja": "algorithms",
+    "Grouse": "algorithms",
+    "ERM": "algorithms",
+}
 # Where each public name lives. Imported when first used: `import onepass` is quick.
 _HOMES = {
-    "PCA": "onepass.estimators.pca",
-    "MSG": "onepass.estimators.msg",
-    "CappedMSG": "onepass.estimators.capped_msg",
-    "MEG": "onepass.estimators.meg",
-    "Incremental": "onepass.estimators.incremental",
-    "Oja": "onepass.estimators.oja",
-    "Grouse": "onepass.estimators.grouse",
-    "ERM": "onepass.estimators.erm",
+    **{name: f"onepass.estimators.{module}" for name, module in ESTIMATORS.items()},
     "merge": "onepass.estimators.merging",
     "load": "onepass.estimators.persistence",
     "open_source": "onepass.sources",

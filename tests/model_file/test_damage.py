@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from onepass import model_file
-from onepass.model_file.layout import SEAL_LENGTH, VERSION, seal
+from onepass.model_file import SEAL_LENGTH, VERSION, seal
 
 HEADER = {"kind": "pca", "names": ["a", "b"], "n": 12}
 ARRAYS = {"basis": np.arange(12.0).reshape(3, 4), "mask": np.array([True, False]), "n": np.array(7)}

@@ -392,7 +392,7 @@ RESULTS = [
     ),
     Mutant(
         "suboptimality leaves out what was gained",
-        f"{SOURCE}/metrics/variance.py",
+        f"{SOURCE}/metrics.py",
         "exchanged = mu * np.vdot(gained, gained) - moment.captured(gained)",
         "exchanged = mu * np.vdot(gained, gained)",
         "tests/metrics/test_variance.py",

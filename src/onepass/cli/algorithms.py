@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-# Name -> class in onepass, which is imported when it is asked for.
-ALGORITHMS = {
-    "pca": "PCA",
-    "capped-msg": "CappedMSG",
-    "msg": "MSG",
-    "meg": "MEG",
-    "incremental": "Incremental",
-    "oja": "Oja",
-    "grouse": "Grouse",
-    "erm": "ERM",
-}
+from onepass import ESTIMATORS
+
+# Name -> class in onepass, which is imported when it is asked for: capped-msg -> CappedMSG.
+ALGORITHMS = {re.sub("([a-z])([A-Z])", r"\1-\2", name).lower(): name for name in ESTIMATORS}
 
 
 def estimator(

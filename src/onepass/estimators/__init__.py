@@ -1,1 +1,1 @@
-"""The scikit-learn face: one file per algorithm."""
+"""Estimators with the conventions of scikit-learn."""

@@ -7,6 +7,7 @@ import threading
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import field
 from typing import Any, Self
 
 import numpy as np
@@ -16,9 +17,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from onepass.estimators import onnx_export, persistence
+from onepass import model_file
+from onepass.estimators import onnx_export, persistence, schema
 from onepass.estimators.containers import Blocks, Columns, is_table, opened
-from onepass.estimators.documentation import insert_shared
 from onepass.estimators.input import (
     check_block,
     check_finite,
@@ -32,7 +33,7 @@ from onepass.estimators.parameters import (
     check_bool,
     check_component_count,
     check_whole,
-    explain_foreign,
+    estimator,
     is_positive,
 )
 from onepass.learning.captured import Captured
@@ -47,28 +48,26 @@ NO_ROWS = "The source has no rows; an iterator can be read only once"
 PIECE_BYTES = 2**24  # of sparse rows that are made dense to measure their distances
 
 
+@estimator
 class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A transformer that learns from rows as they come.
 
-    Subclasses say with `_learner_for` how they learn.
+    Subclasses say with `_learner_for` how they learn, and with `_schema` what a model file holds.
     """
 
-    n_components: Any
-    center: bool
-    verbose: int
-    _learner: Learner
-    _learned_with: dict[str, Any]
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if cls.__doc__:
-            cls.__doc__ = insert_shared(cls.__doc__)
-        if "__init__" in cls.__dict__:
-            cls.__init__ = explain_foreign(cls.__init__)  # type: ignore[method-assign]
+    n_components: Any = field(default=2, kw_only=False)
+    center: bool = True
+    verbose: int = 0
+    _learner: Learner = field(init=False)
+    _learned_with: dict[str, Any] = field(init=False)  # the parameters when learning began
 
     @abstractmethod
     def _learner_for(self, stream: Stream) -> Learner:
         """Return the learner for a stream of which nothing has been seen."""
+
+    @abstractmethod
+    def _schema(self, stream: Stream) -> schema.Record:
+        """Return what the state of such a learner consists of."""
 
     def _check_parameters(self) -> None:
         """Refuse parameters that make no sense."""
@@ -102,12 +101,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
         Parameters
         ----------
-        X : array, sparse matrix, table or source of n rows and d columns
-            Or an iterable of blocks of rows.
-        y : None
-            Ignored.
-        sample_weight : array of shape (n,), optional
-            A row of weight w counts as sqrt(w) times the row; of weight 0 as if absent.
+        X, y, sample_weight
+            As for `fit`.
 
         Returns
         -------
@@ -396,7 +391,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             left untouched if anything goes wrong.
         """
         check_is_fitted(self)
-        persistence.save(self, path)
+        model_file.write(path, *persistence.pack(self))
 
     def merge(self, *others: Self) -> Self:
         """Return one estimator for the rows of this and of others: all stay as they are.
@@ -549,6 +544,14 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     @property
     def _n_features_out(self) -> int:
         return self.n_components_
+
+    def _component_count(self, stream: Stream) -> int:
+        """Return the number k of components, which cannot be more than the columns."""
+        if self.n_components > stream.d:
+            raise ValueError(
+                f"n_components={self.n_components} is more than the n_features={stream.d} of X"
+            )
+        return int(self.n_components)
 
     def _seed(self) -> int:
         """Return a seed from `random_state`; always the same where nothing is random."""

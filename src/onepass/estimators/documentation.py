@@ -1,12 +1,14 @@
-"""Parts of docstrings that all estimators have, written once.
+"""Parts of docstrings that estimators share, written once.
 
-A line ``<<name>>`` in the docstring of an estimator is replaced by the text of that name.
+A line ``<<name>>`` in the docstring of an estimator is replaced by the section of that name.
 """
 
 from __future__ import annotations
 
 import re
 import textwrap
+from dataclasses import fields
+from typing import Any
 
 SHARED = {
     "n_components": """
@@ -18,15 +20,14 @@ SHARED = {
             Whether the running mean of the rows is taken off, as PCA does. The paper's algorithms
             are about zero: False is theirs, for rows whose mean is near zero.
         """,
+    "verbose": """
+        verbose : int, default=0
+            1 shows progress while a source or an iterable is read.
+        """,
     "step_size": """
         step_size : "auto", float or Schedule, default="auto"
             "auto" is `onepass.schedules.AdaGradNorm`, which needs no tuning. A number c means steps
             of c / sqrt(t), as in the paper's experiments.
-        """,
-    "batch_size": """
-        batch_size : int, default=1
-            Rows per gradient step. 1 is the paper's algorithm; more make one step with the mean of
-            the gradients of the batch.
         """,
     "average": """
         average : bool, default=True
@@ -34,11 +35,10 @@ SHARED = {
             is about and which loses several times less variance, or from the last iterate, which
             its experiments use and which is quicker.
         """,
-    "average_off": """
-        average : bool, default=False
-            Whether the components come from the average of the iterates, which the paper's theorem
-            is about, or from the last iterate, which its experiments use. Here the last one is as
-            good, and quicker.
+    "batch_size": """
+        batch_size : int, default=1
+            Rows per gradient step. 1 is the paper's algorithm; more make one step with the mean of
+            the gradients of the batch.
         """,
     "trace": """
         trace : {"at_most", "exact"}, default="at_most"
@@ -49,20 +49,22 @@ SHARED = {
         rounding : {"top", "sample"}, default="top"
             How k directions come from the iterate or average: its k leading eigenvectors, or a
             random draw whose projection is the iterate in expectation (Lemma 3.1).
-        random_state : int, RandomState instance or None, default=None
-            The seed of ``rounding="sample"``.
         """,
     "init": """
         init : "random" or array-like of shape (k, d), default="random"
             The directions to start from.
-        random_state : int, RandomState instance or None, default=None
-            The seed of ``init="random"``.
         """,
-    "verbose": """
-        verbose : int, default=0
-            1 shows progress while a source or an iterable is read.
+    "random_state": """
+        random_state : int, RandomState instance or None, default=None
+            The seed of what is random: ``init="random"`` or ``rounding="sample"``.
+        """,
+    "parameters": """
+        Parameters
+        ----------
         """,
     "attributes": """
+        Attributes
+        ----------
         components_ : ndarray of shape (k, d)
             Orthonormal, ordered by variance, mutually uncorrelated on the rows seen; the largest
             entry of each is positive.
@@ -71,7 +73,7 @@ SHARED = {
         noise_variance_ : float
             Mean variance of the directions left out.
         mean_ : ndarray of shape (d,)
-            Zeros unless `center` is set.
+            Mean of the rows seen; zeros unless `center` is set.
         captured_ : Captured
             The share of the variance of new rows that the components capture: `mean` and
             `standard_error`, from the last rows, each scored before it was learned from.
@@ -79,25 +81,51 @@ SHARED = {
         feature_names_in_ : ndarray of shape (d,)
             Where the rows had names for their columns.
         """,
-    "subspace": """
+    "iterate": """
         subspace_ : Subspace
             The current iterate M: basis, weights, and the eigenvalue of everything else.
         average_ : Subspace
             The average of the iterates, where one is kept.
         """,
-    "paper": """
+    "references": """
+        References
+        ----------
         .. [1] R. Arora, A. Cotter, N. Srebro, "Stochastic Optimization of PCA with Capped MSG",
            NIPS 2013.
+        """,
+    "examples": """
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from onepass import NAME
+        >>> X = np.random.default_rng(0).normal(size=(2000, 5)) * [4, 3, 1, 1, 1]
+        >>> model = NAME(2)
+        >>> for block in np.array_split(X, 7):
+        ...     model = model.partial_fit(block)
+        >>> model.transform(X).shape
+        (2000, 2)
+        >>> bool(model.score(X) > 0.85)
+        True
         """,
 }
 _MARK = re.compile(r"^( *)<<(\w+)>>$", re.MULTILINE)
 
 
-def insert_shared(docstring: str) -> str:
-    """Return a docstring with its marks replaced by the shared texts."""
+def complete(docstring: str, cls: Any) -> str:
+    """Return the docstring of a dataclass with its marks replaced by the shared texts.
+
+    The section of parameters begins with those that the docstring does not describe itself.
+    """
+    names = [each.name for each in fields(cls) if each.init]
+    shared = [name for name in names if not re.search(rf"^ *{name} : ", docstring, re.MULTILINE)]
+    made = f"{cls.__name__}(2{', random_state=0' if 'random_state' in names else ''})"
 
     def text(mark: re.Match[str]) -> str:
-        shared = textwrap.dedent(SHARED[mark[2]]).strip()
-        return textwrap.indent(shared, mark[1])
+        listed = [SHARED[mark[2]]]
+        if mark[2] == "parameters":
+            listed += [SHARED[name] for name in shared]
+        section = "\n".join(textwrap.dedent(part).strip() for part in listed)
+        section = section.replace("NAME(2)", made).replace("NAME", cls.__name__)
+        return textwrap.indent(section, mark[1])
 
     return _MARK.sub(text, docstring)

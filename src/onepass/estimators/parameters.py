@@ -1,13 +1,16 @@
-"""Checks of constructor parameters."""
+"""Parameters of estimators: from the fields of a class to its constructor, and their checks."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from math import isfinite
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeVar, dataclass_transform
+
+from onepass.estimators.documentation import complete
 
 # Parameters of scikit-learn's decompositions that have no meaning here, and what to do instead.
 _RANDOMISED = "nothing is randomised; leave it out"
@@ -24,9 +27,19 @@ FOREIGN = {
     "scale": "onepass.PCA has it",
     "half_life": "onepass.PCA has it",
 }
+Class = TypeVar("Class", bound=type)
 
 
-def explain_foreign(init: Callable[..., None]) -> Callable[..., None]:
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
+def estimator(cls: Class) -> Class:
+    """Turn the fields of a class into its parameters, and complete its docstring."""
+    dataclass(cls, kw_only=True, eq=False, repr=False)
+    cls.__init__ = _explain_foreign(cls.__init__)  # type: ignore[misc]
+    cls.__doc__ = complete(cls.__doc__ or "", cls)
+    return cls
+
+
+def _explain_foreign(init: Callable[..., None]) -> Callable[..., None]:
     """Return an `__init__` that says what to do about parameters of other estimators."""
     known = inspect.signature(init).parameters
 

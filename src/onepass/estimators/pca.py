@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from onepass.estimators import schema
 from onepass.estimators.base import Estimator
 from onepass.estimators.input import check_block
 from onepass.estimators.parameters import (
@@ -18,6 +19,7 @@ from onepass.estimators.parameters import (
     check_option,
     check_positive,
     check_whole,
+    estimator,
     is_whole,
 )
 from onepass.learning.pca_learner import PCALearner, PCAResult
@@ -26,6 +28,7 @@ from onepass.learning.validation import Choice
 from onepass.warning import OnepassWarning
 
 
+@estimator
 class PCA(Estimator):
     """Principal components in one pass, with nothing to tune.
 
@@ -114,24 +117,10 @@ class PCA(Estimator):
     'bounded'
     """
 
-    def __init__(
-        self,
-        n_components: int | float | None = 2,
-        *,
-        center: bool = True,
-        scale: bool = False,
-        robust: Any = "auto",
-        whiten: bool = False,
-        half_life: float | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.center = center
-        self.scale = scale
-        self.robust = robust
-        self.whiten = whiten
-        self.half_life = half_life
-        self.verbose = verbose
+    scale: bool = False
+    robust: Any = "auto"
+    whiten: bool = False
+    half_life: float | None = None
 
     def _check_parameters(self) -> None:
         check_component_count(self.n_components, shares=True)
@@ -143,12 +132,11 @@ class PCA(Estimator):
         check_whole("verbose", self.verbose, least=0)
 
     def _learner_for(self, stream: Stream) -> PCALearner:
-        k = self.n_components
-        if is_whole(k):
-            k = int(k)
-            if k > stream.d:
-                raise ValueError(f"n_components={k} is more than the n_features={stream.d} of X")
+        k = self._component_count(stream) if is_whole(self.n_components) else self.n_components
         return PCALearner(stream, k, self.robust, bool(self.scale))
+
+    def _schema(self, stream: Stream) -> schema.Record:
+        return schema.pca(stream, self.n_components)
 
     def _warn_after_fit(self) -> None:
         """Warn where there are other components than asked for."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from dataclasses import asdict
 from typing import Any
@@ -10,28 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass import model_file, schedules
-from onepass.estimators.schema import MOST_COLUMNS, SCHEMAS, Whole, check_state, flatten
+import onepass
+from onepass import ESTIMATORS, model_file, schedules
+from onepass.estimators.schema import MOST_COLUMNS, Whole, check_state, flatten
 from onepass.learning.row_buffer import Stream
 from onepass.model_file import ModelFileError
 
-MODULES = {
-    "PCA": "pca",
-    "MSG": "msg",
-    "CappedMSG": "capped_msg",
-    "MEG": "meg",
-    "Incremental": "incremental",
-    "Oja": "oja",
-    "Grouse": "grouse",
-    "ERM": "erm",
-}
 OF_PARTS = "of-"  # what names of arrays begin with that belong to other models in the same file
 SCHEDULES = ("AdaGradNorm", "Constant", "InverseSqrt")
-
-
-def save(estimator: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted estimator to a model file."""
-    model_file.write(path, *pack(estimator))
 
 
 def pack(estimator: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -103,7 +88,9 @@ def unpack(
 def _unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
     """Return an estimator; raise anything at all if something is wrong."""
     name, d = header["estimator"], Whole(1, MOST_COLUMNS).check(header["n_features"])
-    cls = getattr(importlib.import_module(f"onepass.estimators.{MODULES[name]}"), name)
+    if name not in ESTIMATORS:
+        raise ValueError(f"it is of an unknown estimator, {name!r}")
+    cls = getattr(onepass, name)
     params = {key: _decode(key, value, arrays) for key, value in header["params"].items()}
     estimator = cls(**params)
     estimator._check_parameters()
@@ -115,7 +102,7 @@ def _unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
     half_life = params.get("half_life")
     dtype = np.dtype(header["dtype"])
     stream = Stream(d, dtype, header["sparse"], bool(params["center"]), half_life)
-    state = check_state(SCHEMAS[name](stream, params), header["state"], arrays)
+    state = check_state(estimator._schema(stream), header["state"], arrays)
     learner = estimator._learner_for(stream)
     learner.restore(state)
     if learner.buffer.count >= learner.next_chunk_rows():

@@ -9,7 +9,7 @@ something here changes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf, isnan
 from typing import Any
@@ -243,13 +243,11 @@ def _directional(directions: Size) -> Record:
     }
 
 
-def _solver(stream: Stream, params: dict[str, Any], estimator: str) -> Record:
+def _solver(stream: Stream, estimator: Any) -> Record:
     """Return the state of the solver of one of the paper's algorithms."""
-    d, k, dtype = stream.d, params["n_components"], (stream.dtype.name,)
-    fixed = estimator in ("Oja", "Grouse")
-    rank: int | Size = k if fixed else Size("rank", d)
-    # Iterates have weights up to one; MEG keeps their dual, Incremental sums over the rows.
-    largest = 1.0 + 1e-6 if estimator in ("MSG", "CappedMSG", "Oja", "Grouse") else 1e308
+    d, k, dtype = stream.d, estimator.n_components, (stream.dtype.name,)
+    rank: int | Size = k if estimator.fixed_rank else Size("rank", d)
+    largest = estimator.largest_weight * (1.0 + 1e-6)
     record: Record = {
         "basis": Array((rank, d), dtype, -2, 2, orthonormal=True),
         "weights": Array((rank,), least=0.0, most=largest, descending=True),
@@ -259,14 +257,14 @@ def _solver(stream: Stream, params: dict[str, Any], estimator: str) -> Record:
         "trusted_rows": Whole(),
         "memory": {},
     }
-    if params.get("max_rank") == "auto":
+    if getattr(estimator, "max_rank", None) == "auto":
         record["memory"] = {
             "max_rank": Whole(1, d),
             "deficient": Flag(),
             "step": Whole(),
             "next_test": Whole(1),
         }
-    if params.get("average"):
+    if getattr(estimator, "average", False):
         record["average"] = {
             "count": Number(),
             "rest": Number(),
@@ -276,34 +274,33 @@ def _solver(stream: Stream, params: dict[str, Any], estimator: str) -> Record:
     return record
 
 
-def _iterative(estimator: str) -> Callable[[Stream, dict[str, Any]], Record]:
-    def schema(stream: Stream, params: dict[str, Any]) -> Record:
-        moment = _exact(stream.d)
-        if stream.d > EXACT_COLUMNS:
-            averaged, k = params.get("average"), params["n_components"]
-            moment = _directional(
-                Size("averaged" if averaged else "rank", k if averaged else stream.d)
-            )
-            if estimator in ("Oja", "Grouse"):
-                moment = _directional(Size("directions", k))
-        return {
-            **_common(stream),
-            "solver": _solver(stream, params, estimator),
-            "moment": moment,
-            "score": _score(),
-            "seed": Whole(0, 2**31),
-        }
+def iterative(stream: Stream, estimator: Any) -> Record:
+    """Return the state of one of the paper's algorithms."""
+    moment = _exact(stream.d)
+    if stream.d > EXACT_COLUMNS:
+        k = estimator.n_components
+        if estimator.fixed_rank:
+            moment = _directional(Size("directions", k))
+        elif getattr(estimator, "average", False):
+            moment = _directional(Size("averaged", k))
+        else:
+            moment = _directional(Size("rank", stream.d))
+    return {
+        **_common(stream),
+        "solver": _solver(stream, estimator),
+        "moment": moment,
+        "score": _score(),
+        "seed": Whole(0, 2**31),
+    }
 
-    return schema
 
-
-def _erm(stream: Stream, params: dict[str, Any]) -> Record:
-    scorers = Size("scorers", params["n_components"])
+def erm(stream: Stream, n_components: int) -> Record:
+    """Return the state of `ERM`."""
     return {
         **_common(stream),
         "moment": _exact(stream.d),
         "score": _score(),
-        "scorers": Array((scorers, stream.d), least=-2, most=2),
+        "scorers": Array((Size("scorers", n_components), stream.d), least=-2, most=2),
         "searched": Number(),
     }
 
@@ -321,7 +318,8 @@ def _sketch(d: int, rank: int, name: str) -> Record:
     }
 
 
-def _pca(stream: Stream, params: dict[str, Any]) -> Record:
+def pca(stream: Stream, n_components: int | float | None) -> Record:
+    """Return the state of `PCA`."""
     d = stream.d
     record: Record = {
         "typical": {
@@ -339,7 +337,7 @@ def _pca(stream: Stream, params: dict[str, Any]) -> Record:
         record["totals"] = Array((sums, d))
         record["triangles"] = Array((sums, d * (d + 1) // 2))
     else:
-        rank = pca_learner.rank_for(stream, params["n_components"])
+        rank = pca_learner.rank_for(stream, n_components)
         record["plain"] = _sketch(d, rank, "plain")
         record["bounded"] = _sketch(d, rank, "bounded")
     return {
@@ -367,16 +365,3 @@ def _pca(stream: Stream, params: dict[str, Any]) -> Record:
         "rows_asked": Number(),
         "scored": Whole(0, 2),
     }
-
-
-# The state of each estimator: a function of its stream and parameters.
-SCHEMAS: dict[str, Callable[[Stream, dict[str, Any]], Record]] = {
-    "MSG": _iterative("MSG"),
-    "CappedMSG": _iterative("CappedMSG"),
-    "MEG": _iterative("MEG"),
-    "Incremental": _iterative("Incremental"),
-    "Oja": _iterative("Oja"),
-    "Grouse": _iterative("Grouse"),
-    "ERM": _erm,
-    "PCA": _pca,
-}

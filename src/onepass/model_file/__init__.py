@@ -2,13 +2,245 @@
 
 The file is a zip archive of ``.npy`` members, which ``numpy.load(path, allow_pickle=False)`` reads.
 The member ``header`` is JSON as an array of bytes; the archive's comment is the SHA-256 of all
-bytes before it. A sparse matrix is stored as three arrays, ``name.data``, ``name.indices`` and
-``name.indptr``, and its shape as an entry of the header.
+bytes before it. What the arrays of an estimator are is said in `onepass.estimators.schema`.
 """
 
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import re
+import zipfile
+from collections.abc import Mapping
+from typing import IO, Any, BinaryIO, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from onepass.model_file.atomic import replacing
-from onepass.model_file.layout import ModelFileError
-from onepass.model_file.reading import read
-from onepass.model_file.writing import write
 
 __all__ = ["ModelFileError", "read", "replacing", "write"]
+
+FORMAT = "onepass model"
+VERSION = 2
+
+# Numbers only, little-endian: nothing that needs to be interpreted.
+DTYPES = frozenset({"|b1", "|i1", "|u1"} | {f"<{kind}{n}" for kind in "iuf" for n in (2, 4, 8)})
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,199}", re.ASCII)
+
+SEAL_PREFIX = b"sha256:"
+SEAL_LENGTH = len(SEAL_PREFIX) + 64
+PIECE_BYTES = 1 << 20  # read at once
+
+# Stricter than NumPy's reader, which evaluates the text as a Python literal.
+_NPY_MAGIC = b"\x93NUMPY\x01\x00"
+_NPY_SHAPE = rb"\((|\d{1,18},|\d{1,18}(?:, \d{1,18}){1,31})\)"
+_NPY_HEADER = re.compile(
+    rb"\{'descr': '([^']{3})', 'fortran_order': False, 'shape': " + _NPY_SHAPE + rb", \} *\n"
+)
+
+
+class ModelFileError(ValueError):
+    """A file that is not a model, or is damaged, or was written by a newer version."""
+
+
+def seal(file: BinaryIO, length: int) -> bytes:
+    """Return the seal of the first `length` bytes of a file."""
+    digest = hashlib.sha256()
+    file.seek(0)
+    while length > 0:
+        piece = file.read(min(PIECE_BYTES, length))
+        if not piece:
+            raise ModelFileError("it ends too early")
+        digest.update(piece)
+        length -= len(piece)
+    return SEAL_PREFIX + digest.hexdigest().encode()
+
+
+def write(
+    path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, ArrayLike]
+) -> None:
+    """Write a model file, all of it or nothing.
+
+    The same content always gives the same bytes.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file; an old one is replaced only after the new one is safely on the disk.
+    header : mapping
+        Anything that JSON can hold, without NaN and infinities.
+    arrays : mapping of str to array-like
+        Arrays of bool, integers or floats (at most 64 bits), of any shape.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the content cannot be stored; nothing was written then.
+    OSError
+        If the disk is full or fails; the old file is untouched, and no other is left.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import numpy as np
+    >>> from onepass import model_file
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "a.onepass")
+    ...     model_file.write(path, {"kind": "example"}, {"basis": np.eye(2)})
+    ...     header, arrays = model_file.read(path)
+    >>> header
+    {'kind': 'example'}
+    >>> arrays["basis"]
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    whole = {"format": FORMAT, "version": VERSION, "header": dict(header)}
+    text = json.dumps(whole, allow_nan=False).encode()
+    members = {"header": np.frombuffer(text, dtype=np.uint8)}
+    for name, array in arrays.items():
+        if name in members or not NAME.fullmatch(name):
+            raise ValueError(f"{name!r} cannot be the name of an array in a model file")
+        members[name] = _storable(name, array)
+    with replacing(path) as file:
+        _archive(file, members)
+        end = file.seek(0, os.SEEK_END) - SEAL_LENGTH
+        mark = seal(file, end)
+        file.seek(end)
+        file.write(mark)
+
+
+def _storable(name: str, array: ArrayLike) -> NDArray[Any]:
+    """Return the array in C order and little-endian, of any shape."""
+    stored = np.asarray(array, order="C")
+    stored = stored.astype(stored.dtype.newbyteorder("<"), copy=False)
+    if stored.dtype.str not in DTYPES:
+        raise TypeError(f"array {name!r} of type {stored.dtype} cannot be stored in a model file")
+    return stored
+
+
+def _archive(file: BinaryIO, members: Mapping[str, NDArray[Any]]) -> None:
+    """Write the members uncompressed, with room for the seal as the archive's comment."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        archive.comment = bytes(SEAL_LENGTH)
+        for name, array in members.items():
+            # A ZipInfo made from a name alone carries a fixed date.
+            info = zipfile.ZipInfo(name + ".npy")
+            with archive.open(info, "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
+
+
+def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read what `write` wrote.
+
+    Nothing in the file is executed, and no memory is allocated by a number in it before that
+    number was compared with the size of the file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    header : dict
+        As given to `write`, after a trip through JSON.
+    arrays : dict of str to ndarray
+        C-contiguous and writable.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not a model file, damaged in any bit, or of a newer version.
+    OSError
+        If there is no such file, or it may not be read.
+    """
+    with open(path, "rb") as file:
+        try:
+            return _read(file)
+        except Exception as error:  # whatever a hostile file does to zipfile, json or NumPy
+            reason = str(error) or type(error).__name__
+            raise ModelFileError(f"{os.fspath(path)}: not a sound model file: {reason}") from error
+
+
+def _read(file: BinaryIO) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read an open file; raise anything at all if it is not sound."""
+    size = file.seek(0, os.SEEK_END)
+    _check_seal(file, size)
+    with zipfile.ZipFile(file) as archive:
+        members = archive.infolist()
+        _check_members(members, size)
+        arrays = {}
+        for info in members:
+            with archive.open(info) as member:
+                arrays[info.filename.removesuffix(".npy")] = _read_array(member, info.file_size)
+    return _read_header(arrays.pop("header")), arrays
+
+
+def _check_seal(file: BinaryIO, size: int) -> None:
+    """Refuse a file with any changed bit, or one that is not ours."""
+    file.seek(0)
+    if size < SEAL_LENGTH or file.read(4) != b"PK\x03\x04":
+        raise ModelFileError("it is of another kind, or cut off")
+    mark = seal(file, size - SEAL_LENGTH)
+    if file.read(SEAL_LENGTH) != mark:
+        raise ModelFileError("it is damaged or cut off (its checksum is wrong)")
+
+
+def _check_members(members: list[zipfile.ZipInfo], size: int) -> None:
+    """Refuse what `write` never writes: compression, encryption, duplicates, impossible sizes."""
+    names = [info.filename for info in members]
+    if len(set(names)) != len(names) or "header.npy" not in names:
+        raise ModelFileError("its table of contents is wrong")
+    for info in members:
+        if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
+            raise ModelFileError(f"{info.filename!r} is compressed")
+        if info.flag_bits & 0x1:
+            raise ModelFileError(f"{info.filename!r} is encrypted")
+        if not (info.filename.endswith(".npy") and NAME.fullmatch(info.filename[:-4])):
+            raise ModelFileError(f"{info.filename!r} is not the name of an array")
+    # Also refuses members that overlap, the way to hide a lot of data in a small archive.
+    if sum(info.file_size for info in members) > size:
+        raise ModelFileError("its arrays are larger than the file")
+
+
+def _read_array(member: IO[bytes], size: int) -> NDArray[Any]:
+    """Read one npy member of `size` bytes; reading to its end checks the zip's CRC."""
+    start = member.read(len(_NPY_MAGIC) + 2)
+    length = int.from_bytes(start[-2:], "little")
+    match = _NPY_HEADER.fullmatch(member.read(length))
+    if start[:-2] != _NPY_MAGIC or match is None or match[1].decode("latin-1") not in DTYPES:
+        raise ModelFileError("an array is not of a known type")
+    dtype = np.dtype(match[1].decode())
+    shape = tuple(int(number) for number in re.findall(rb"\d+", match[2]))
+    if math.prod(shape) * dtype.itemsize != size - len(start) - length:
+        raise ModelFileError("an array is not of the size that it claims")
+    array = np.empty(shape, dtype=dtype)
+    content = array.reshape(-1).view(np.uint8)
+    for begin in range(0, len(content), PIECE_BYTES):
+        part = content[begin : begin + PIECE_BYTES]
+        part[:] = np.frombuffer(member.read(len(part)), dtype=np.uint8)
+    if member.read(1):
+        raise ModelFileError("an array is longer than it claims")
+    return array
+
+
+def _read_header(stored: NDArray[Any]) -> dict[str, Any]:
+    """Return the header out of its bytes."""
+    whole = json.loads(stored.tobytes(), parse_constant=_refuse)
+    if not isinstance(whole, dict) or whole.get("format") != FORMAT:
+        raise ModelFileError("it is not of onepass")
+    if whole["version"] != VERSION:
+        raise ModelFileError(
+            f"it has format {whole['version']}, and this version of onepass reads {VERSION}"
+        )
+    if not isinstance(whole["header"], dict):
+        raise ModelFileError("its header is wrong")
+    return whole["header"]
+
+
+def _refuse(constant: str) -> NoReturn:
+    """Refuse NaN and Infinity, which are not JSON."""
+    raise ModelFileError(f"its header contains {constant}")

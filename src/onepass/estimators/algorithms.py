@@ -1,0 +1,401 @@
+"""The paper's algorithms: each one is a docstring, its parameters, and its rule."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from onepass.estimators import schema
+from onepass.estimators.base import Estimator
+from onepass.estimators.parameters import (
+    check_bool,
+    check_option,
+    check_positive,
+    check_whole,
+    estimator,
+    is_positive,
+)
+from onepass.learning import rules
+from onepass.learning.averaging import Average
+from onepass.learning.learner import Learner
+from onepass.learning.moment_learner import MomentLearner
+from onepass.learning.row_buffer import Stream
+from onepass.learning.solver import Solver
+from onepass.learning.solver_learner import SolverLearner
+from onepass.schedules import AdaGradNorm, Constant, InverseSqrt, Schedule
+from onepass.subspace import Subspace
+from onepass.warning import OnepassWarning
+
+FAR_SHARE, LEAST_ROWS = 0.5, 32  # of the energy of the first rows in their mean: it is far
+
+
+@estimator
+class IterativeEstimator(Estimator):
+    """An estimator whose state is an iterate of one of the paper's algorithms."""
+
+    largest_weight: ClassVar[float] = 1.0  # of the iterate
+    fixed_rank: ClassVar[bool] = False  # whether the rank of the iterate is always k
+
+    @abstractmethod
+    def _rule(self, d: int, rng: np.random.Generator) -> rules.Rule:
+        """Return the algorithm for rows of d columns."""
+
+    def _schedule(self) -> Schedule:
+        """Return the step sizes: an algorithm without steps has the step one."""
+        return Constant(1.0)
+
+    def _learner_for(self, stream: Stream) -> SolverLearner:
+        d, k = stream.d, self._component_count(stream)
+        seed = self._seed()
+        averaging = getattr(self, "average", False)
+        average = Average(d, min(d, 2 * k + 16), stream.dtype) if averaging else None
+        rule = self._rule(d, np.random.default_rng(seed))
+        batch_size = getattr(self, "batch_size", 1)
+        solver = Solver(rule, self._schedule(), stream.dtype, batch_size, average)
+        return SolverLearner(stream, solver, getattr(self, "rounding", "top"), seed)
+
+    def _schema(self, stream: Stream) -> schema.Record:
+        return schema.iterative(stream, self)
+
+    def _check_rank(self, max_rank: Any, others: str) -> None:
+        """Refuse a `max_rank` that is no rank of at least k; `others` says what else it may be."""
+        check_whole(f"max_rank (or {others})", max_rank)
+        if max_rank < self.n_components:
+            raise ValueError(f"max_rank={max_rank} is less than n_components={self.n_components}")
+
+    @property
+    def subspace_(self) -> Subspace:
+        """The current iterate M."""
+        return self._settled().solver.iterate()
+
+
+@estimator
+class SteppingEstimator(IterativeEstimator):
+    """An iterative estimator that moves by gradient steps."""
+
+    step_size: Any = "auto"
+    average: bool = True
+    # Of automatic steps: averages are better with larger ones than the last iterate.
+    averaged_scale: ClassVar[float] = 16.0
+    fears_mean: ClassVar[bool] = False  # whether it hardly learns about zero from a far mean
+
+    def _start(self, rows: Any) -> Learner:
+        if self.fears_mean and not self.center and rows.shape[0] >= LEAST_ROWS:
+            mean = rows.mean(axis=0, dtype=np.float64)
+            entries = (rows.data if sparse.issparse(rows) else rows).astype(np.float64).ravel()
+            if rows.shape[0] * float(mean @ mean) > FAR_SHARE * float(entries @ entries):
+                warnings.warn(
+                    "the mean of the rows is far from zero, and with center=False "
+                    f"{type(self).__name__} learns little but the mean: pass center=True",
+                    OnepassWarning,
+                    stacklevel=4,
+                )
+        return super()._start(rows)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        step = self.step_size
+        automatic = isinstance(step, str) and step == "auto"
+        if not (automatic or isinstance(step, Schedule) or is_positive(step)):
+            raise ValueError(
+                f'step_size must be "auto", a positive number or a Schedule, got {step!r}'
+            )
+        check_bool("average", self.average)
+        check_whole("batch_size", getattr(self, "batch_size", 1))
+        check_option("rounding", getattr(self, "rounding", "top"), ["top", "sample"])
+
+    def _schedule(self) -> Schedule:
+        if isinstance(self.step_size, Schedule):
+            return self.step_size
+        if isinstance(self.step_size, str):
+            return AdaGradNorm(self.averaged_scale if self.average else 1.0)
+        return InverseSqrt(float(self.step_size))
+
+    @property
+    def average_(self) -> Subspace:
+        """The average of the iterates held before each step; only with ``average=True``."""
+        average = self._settled().solver.average
+        if average is None:
+            raise AttributeError("average_ is kept only with average=True")
+        return average.value()
+
+
+@estimator
+class MSG(SteppingEstimator):
+    """Matrix stochastic gradient: stochastic gradient descent on the convex relaxation of PCA.
+
+    The iterate is a d x d matrix M with eigenvalues between 0 and 1 that sum to at most k (or to
+    k), of which only the eigenvectors of non-zero eigenvalues are kept. Its rank, and with it the
+    cost of a row, is free: see `CappedMSG` for the practical variant.
+
+    <<parameters>>
+
+    <<attributes>>
+    <<iterate>>
+
+    <<references>>
+
+    <<examples>>
+    """
+
+    batch_size: int = 1
+    trace: str = "at_most"
+    rounding: str = "top"
+    random_state: Any = None
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_option("trace", self.trace, ["at_most", "exact"])
+
+    def _rule(self, d: int, rng: np.random.Generator) -> rules.Rule:
+        return rules.MSG(self.n_components, d, max_rank=d, exact_trace=self.trace == "exact")
+
+
+@estimator
+class CappedMSG(MSG):
+    """Matrix stochastic gradient with a bound on the rank: the paper's practical algorithm.
+
+    As `MSG`, and before every projection only the K = `max_rank` largest eigenvalues are kept. With
+    K > k there is room to look into new directions, so it does not get stuck as the incremental
+    algorithm does; the cost of a row is O(d K).
+
+    <<parameters>>
+    max_rank : int, "auto" or None, default=None
+        The bound K; None is k + 1, as the paper recommends. "auto" starts there and adds one
+        whenever the rank was never below K between two tests, at ever longer intervals: the
+        paper's test, by which an iterate that stays at rank K asks for a larger K.
+
+    <<attributes>>
+    <<iterate>>
+    rank_ : int
+        The rank of the iterate.
+    rank_deficient_ : bool
+        Whether it is below the bound: the paper's test for the global optimum. On a noisy stream
+        it is a diagnostic.
+    max_rank_ : int
+        The bound K now.
+
+    <<references>>
+
+    <<examples>>
+    """
+
+    max_rank: Any = None
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.max_rank is not None and not self._grows():
+            self._check_rank(self.max_rank, 'None, or "auto"')
+
+    def _grows(self) -> bool:
+        """Return whether the bound on the rank grows."""
+        return isinstance(self.max_rank, str) and self.max_rank == "auto"
+
+    def _rule(self, d: int, rng: np.random.Generator) -> rules.Rule:
+        k, grow = self.n_components, self._grows()
+        max_rank = k + 1 if self.max_rank is None or grow else self.max_rank
+        exact = self.trace == "exact"
+        return rules.MSG(k, d, max_rank=max_rank, exact_trace=exact, grow=grow)
+
+    @property
+    def rank_(self) -> int:
+        """The rank of the current iterate."""
+        return self._settled().solver.state.rank
+
+    @property
+    def max_rank_(self) -> int:
+        """The bound K on the rank now."""
+        return self._settled().solver.rule.rank_bound
+
+    @property
+    def rank_deficient_(self) -> bool:
+        """Whether the rank is below its bound: then the iterate may be the global optimum."""
+        return self.rank_ < self.max_rank_
+
+
+@estimator
+class MEG(SteppingEstimator):
+    """Matrix exponentiated gradient, the algorithm of Warmuth and Kuzmin.
+
+    Mirror descent on I - M with the entropy of the spectrum: multiplicative updates where `MSG` has
+    additive ones. Its rank is free.
+
+    <<parameters>>
+    average : bool, default=False
+        Whether the components come from the average of the iterates, which the paper's theorem is
+        about, or from the last iterate, which its experiments use. Here the last one is as good,
+        and quicker.
+
+    <<attributes>>
+    <<iterate>>
+
+    <<references>>
+    .. [2] M. Warmuth, D. Kuzmin, "Randomized Online PCA Algorithms with Regret Bounds that Are
+       Logarithmic in the Dimension", JMLR 9, 2008.
+
+    <<examples>>
+    """
+
+    batch_size: int = 1
+    average: bool = False
+    largest_weight: ClassVar[float] = 1e308  # the state holds the dual of the weights
+
+    def _rule(self, d: int, rng: np.random.Generator) -> rules.Rule:
+        return rules.MEG(self.n_components, d)
+
+
+@estimator
+class Incremental(IterativeEstimator):
+    """The incremental algorithm: the second moment of the rows, truncated after every row.
+
+    No steps to choose, and the fastest progress where it works; but with K = k it gets stuck on
+    data whose rows are orthogonal, as the paper's Section 5.2 shows.
+
+    <<parameters>>
+    batch_size : int, default=1
+        Rows that are added between two truncations.
+    max_rank : int or None, default=None
+        The rank K that is kept; None is k, as in the paper.
+
+    <<attributes>>
+    subspace_ : Subspace
+        The truncated second moment; its weights are eigenvalues, as sums over the rows.
+
+    <<references>>
+    .. [2] R. Arora, A. Cotter, K. Livescu, N. Srebro, "Stochastic Optimization for PCA and PLS",
+       Allerton 2012.
+
+    <<examples>>
+    """
+
+    batch_size: int = 1
+    max_rank: Any = None
+    largest_weight: ClassVar[float] = 1e308  # sums over the rows
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_whole("batch_size", self.batch_size)
+        if self.max_rank is not None:
+            self._check_rank(self.max_rank, "None")
+
+    def _rule(self, d: int, rng: np.random.Generator) -> rules.Rule:
+        k = self.n_components
+        return rules.Incremental(k, d, max_rank=k if self.max_rank is None else self.max_rank)
+
+
+@estimator
+class Oja(SteppingEstimator):
+    """The stochastic power method: Oja's algorithm for k directions.
+
+    Stochastic gradient ascent on the basis itself, orthonormalised after every step. The problem in
+    the basis is not convex, and the speed of progress depends on the steps.
+
+    <<parameters>>
+
+    <<attributes>>
+    <<iterate>>
+
+    <<references>>
+    .. [2] E. Oja, J. Karhunen, "On Stochastic Approximation of the Eigenvectors and Eigenvalues
+       of the Expectation of a Random Matrix", J. Math. Anal. Appl. 106, 1985.
+
+    <<examples>>
+    """
+
+    batch_size: int = 1
+    init: Any = "random"
+    random_state: Any = None
+    fears_mean: ClassVar[bool] = True
+    fixed_rank: ClassVar[bool] = True
+
+    def _rule(self, d: int, rng: np.random.Generator) -> rules.Rule:
+        k = self.n_components
+        return rules.Oja(k, d, init=start_directions(self.init, k, d, rng))
+
+
+@estimator
+class Grouse(SteppingEstimator):
+    """Grassmannian SGD: GROUSE without missing entries.
+
+    Every row turns the subspace along a geodesic of the Grassmannian, by an angle that is the step
+    times the lengths of the row inside and outside of the subspace. It steps by single rows.
+
+    <<parameters>>
+
+    <<attributes>>
+    <<iterate>>
+
+    <<references>>
+    .. [2] L. Balzano, R. Nowak, B. Recht, "Online Identification and Tracking of Subspaces
+       from Highly Incomplete Information", Allerton 2010.
+
+    <<examples>>
+    """
+
+    init: Any = "random"
+    random_state: Any = None
+    averaged_scale: ClassVar[float] = 4.0  # larger ones turn by over a right angle at the start
+    fears_mean: ClassVar[bool] = True
+    fixed_rank: ClassVar[bool] = True
+
+    def _rule(self, d: int, rng: np.random.Generator) -> rules.Rule:
+        k = self.n_components
+        return rules.Grouse(k, d, init=start_directions(self.init, k, d, rng))
+
+
+def start_directions(init: Any, k: int, d: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return the orthonormal rows (k, d) that `init` stands for."""
+    if isinstance(init, str):
+        check_option("init", init, ["random"])
+        rows = rng.normal(size=(k, d))
+    else:
+        rows = np.asarray(init, dtype=np.float64)
+        if rows.shape != (k, d):
+            raise ValueError(f"init has shape {rows.shape}, expected ({k}, {d}): (k, d)")
+        if not np.isfinite(rows).all() or np.linalg.matrix_rank(rows) < k:
+            raise ValueError("init must have finite and linearly independent rows")
+    basis, triangle = np.linalg.qr(rows.T)
+    return np.ascontiguousarray((basis * np.sign(np.diag(triangle))).T)
+
+
+@estimator
+class ERM(Estimator):
+    """Empirical risk minimisation: batch PCA, from the exact second moment of all rows.
+
+    It keeps the whole d x d second moment: exact, still one pass, and the right algorithm for few
+    columns; but O(d^2) in memory and in time per row.
+
+    <<parameters>>
+    max_memory : float, default=1.0
+        The size in GiB that the d x d matrix may have; more columns are refused.
+
+    <<attributes>>
+
+    <<references>>
+
+    <<examples>>
+    """
+
+    max_memory: float = 1.0
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_positive("max_memory", self.max_memory)
+
+    def _learner_for(self, stream: Stream) -> MomentLearner:
+        d, k = stream.d, self._component_count(stream)
+        size = 8.0 * d * d / 2**30
+        if size > self.max_memory:
+            raise ValueError(
+                f"The second moment of {d} columns takes {size:.3g} GiB, more than max_memory="
+                f"{self.max_memory:g} GiB; CappedMSG needs memory for {k + 1} rows only"
+            )
+        return MomentLearner(stream, k)
+
+    def _schema(self, stream: Stream) -> schema.Record:
+        return schema.erm(stream, self.n_components)

@@ -1,0 +1,310 @@
+"""How good directions are: captured variance, suboptimality, principal angles.
+
+Directions are rows, and only their span counts: they need not be orthonormal. What they are
+measured on is one of
+
+- rows: an array or a scipy sparse matrix of shape (n, d), for the second moment X'X / n;
+- a second moment itself: a `Subspace`;
+- a distribution: anything with a method ``second_moment()`` that returns a `Subspace`.
+
+A dense second moment becomes a `Subspace` with `from_dense`; it is not taken as it is, because
+nothing tells a d x d matrix from d rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+import scipy.sparse.linalg
+from numpy.typing import ArrayLike, NDArray
+
+from onepass.subspace import Subspace
+
+__all__ = ["captured", "captured_share", "from_dense", "principal_angles", "suboptimality"]
+
+# Up to this size a dense eigenproblem is quicker than, and as accurate as, an iterative one.
+DENSE_SIZE = 2000
+
+
+def captured(directions: ArrayLike, data: Any, *, mean: ArrayLike | None = None) -> float:
+    """Return the variance of the projection onto the span of the directions, per row.
+
+    It is tr(P E[x x']), with P the projection: the objective of the paper.
+
+    Parameters
+    ----------
+    directions : array-like of shape (k, d)
+        Their span is measured.
+    data : rows, Subspace or distribution
+        See `onepass.metrics`.
+    mean : array-like of shape (d,), optional
+        Subtracted from the rows; sparse rows stay sparse. Only for rows.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onepass import metrics
+    >>> rows = np.array([[3.0, 4.0], [0.0, 1.0]])
+    >>> metrics.captured([[0.0, 2.0]], rows)
+    8.5
+    """
+    moment = measured(data, mean)
+    return moment.captured(orthonormal(directions, moment.n_features))
+
+
+def captured_share(directions: ArrayLike, data: Any, *, mean: ArrayLike | None = None) -> float:
+    """Return `captured` as a share of the total variance, between 0 and 1.
+
+    Rows without any variance have a share of 1: there is nothing that is not captured.
+
+    Parameters
+    ----------
+    directions, data, mean
+        As for `captured`.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onepass import metrics
+    >>> from onepass.sources.synthetic import Toy
+    >>> round(metrics.captured_share([[0.0, 1.0]], Toy()), 4)
+    0.5714
+    """
+    moment = measured(data, mean)
+    total = moment.total()
+    if total == 0:
+        return 1.0
+    return min(1.0, moment.captured(orthonormal(directions, moment.n_features)) / total)
+
+
+def suboptimality(directions: ArrayLike, data: Any, k: int | None = None) -> float:
+    """Return what the best k directions capture more than the given ones.
+
+    It is of second order in the angles, and computed without a difference of large numbers: it
+    is right to a few digits even where it is 1e-20 of the variance.
+
+    Parameters
+    ----------
+    directions : array-like of shape (j, d)
+        Their span is measured.
+    data : rows, Subspace or distribution
+        See `onepass.metrics`.
+    k : int, optional
+        The number of directions to compare with, at least j; j by default. Directions that are
+        linearly dependent count as fewer.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from onepass import metrics
+    >>> from onepass.sources.synthetic import Toy
+    >>> round(metrics.suboptimality([[1.0, 0.0]], Toy()), 4)
+    0.3333
+    >>> print(f"{metrics.suboptimality([[1e-10, 1.0]], Toy()):.3g}")
+    3.33e-21
+    """
+    moment = measured(data, None)
+    span = orthonormal(directions, moment.n_features)
+    k = len(np.atleast_2d(directions)) if k is None else k
+    if not len(span) <= k <= moment.n_features:
+        raise ValueError(
+            f"k={k} must be from {len(span)}, the number of directions, to {moment.n_features}"
+        )
+    # With mu the k-th eigenvalue and `top` the eigenvectors above it, the residuals `lost` of
+    # top outside of span and `gained` of span outside of top give optimum - captured as
+    #   sum_top (value - mu) |lost|^2 + mu |gained|^2 - captured by gained + mu (k - dim span).
+    values, top, mu = moment.leading(k)
+    lost = residual(top, span)
+    gained = residual(span, top)
+    exchanged = mu * np.vdot(gained, gained) - moment.captured(gained)
+    missing = (values - mu) @ np.einsum("ij,ij->i", lost, lost)
+    return max(0.0, float(missing + exchanged + mu * (k - len(span))))
+
+
+def principal_angles(A: ArrayLike, B: ArrayLike) -> NDArray[np.float64]:
+    """Return the principal angles between the spans of the rows of A and of B, largest first.
+
+    Small angles are accurate too: they come from sines, not from cosines.
+
+    Parameters
+    ----------
+    A : array-like of shape (i, d)
+        Directions.
+    B : array-like of shape (j, d)
+        Directions.
+
+    Returns
+    -------
+    ndarray of shape (min(i, j),)
+        In radians; fewer where the rows are linearly dependent.
+
+    Examples
+    --------
+    >>> from onepass import metrics
+    >>> metrics.principal_angles([[1.0, 0.0, 0.0]], [[1.0, 1e-12, 0.0]])
+    array([1.e-12])
+    """
+    d = np.atleast_2d(A).shape[1]
+    return scipy.linalg.subspace_angles(orthonormal(A, d).T, orthonormal(B, d).T)
+
+
+def from_dense(second_moment: ArrayLike) -> Subspace:
+    """Return a symmetric positive semidefinite matrix as eigenvectors and eigenvalues.
+
+    Parameters
+    ----------
+    second_moment : array-like of shape (d, d)
+        Symmetric.
+
+    Returns
+    -------
+    Subspace
+        Of rank d, largest eigenvalue first.
+
+    Examples
+    --------
+    >>> from onepass import metrics
+    >>> metrics.from_dense([[2.0, 0.0], [0.0, 3.0]]).weights
+    array([3., 2.])
+    """
+    values, vectors = np.linalg.eigh(np.asarray(second_moment, dtype=np.float64))
+    return Subspace(np.ascontiguousarray(vectors.T[::-1]), np.maximum(values[::-1], 0.0))
+
+
+def orthonormal(directions: ArrayLike, d: int) -> NDArray[np.float64]:
+    """Return orthonormal rows that span the directions, as a (rank, d) array."""
+    rows = np.atleast_2d(np.asarray(directions, dtype=np.float64))
+    if rows.ndim != 2 or rows.shape[1] != d:
+        raise ValueError(f"directions have shape {rows.shape}, not (k, {d})")
+    if not np.isfinite(rows).all():
+        raise ValueError("directions must be finite")
+    # Scaling each row first keeps a short one from being taken for a dependent one.
+    largest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
+    rows = rows[largest[:, 0] > 0] / largest[largest[:, 0] > 0]
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.ascontiguousarray(scipy.linalg.orth(rows.T).T)
+
+
+def residual(rows: NDArray[np.float64], basis: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the part of rows (i, d) outside of the span of the orthonormal basis (j, d)."""
+    for _ in range(2):
+        rows = rows - (rows @ basis.T) @ basis
+    return rows
+
+
+def measured(data: Any, mean: ArrayLike | None) -> OfSubspace | OfRows:
+    """Return the second moment that `data` stands for."""
+    if hasattr(data, "second_moment"):
+        data = data.second_moment()
+    if not isinstance(data, Subspace):
+        return OfRows(data, mean)
+    if mean is not None:
+        raise ValueError("mean is subtracted from rows; a second moment has none")
+    return OfSubspace(data)
+
+
+class OfSubspace:
+    """A second moment that is known."""
+
+    def __init__(self, moment: Subspace) -> None:
+        self.moment = moment
+        self.n_features = moment.n_features
+
+    def captured(self, directions: NDArray[np.float64]) -> float:
+        """Return tr(directions E[x x'] directions')."""
+        inner = directions @ self.moment.basis.T
+        outside = directions - inner @ self.moment.basis
+        inside = np.einsum("ij,ij->j", inner, inner) @ self.moment.weights
+        return float(inside + self.moment.rest * np.vdot(outside, outside))
+
+    def total(self) -> float:
+        """Return tr E[x x']."""
+        return self.moment.trace
+
+    def leading(self, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+        """Return eigenvalues, eigenvectors (j, d) above the k-th eigenvalue, and that one."""
+        moment = self.moment
+        above = int((moment.weights > moment.rest).sum())
+        if above < k <= above + moment.n_features - moment.rank:
+            values, mu = np.sort(moment.weights)[::-1][:above], moment.rest
+            return values, moment.top(above).astype(np.float64), mu
+        if above < k:
+            # The whole complement is among the best k: name its directions, fewer than k.
+            complement = scipy.linalg.null_space(moment.basis).T
+            weights = np.concatenate([moment.weights, np.full(len(complement), moment.rest)])
+            moment = Subspace(np.vstack([moment.basis, complement]), weights)
+        values = np.sort(moment.weights)[::-1][:k]
+        return values, moment.top(k).astype(np.float64), float(values[-1])
+
+
+class OfRows:
+    """The second moment X'X / n of rows, which is not formed where that would be large."""
+
+    def __init__(self, rows: Any, mean: ArrayLike | None) -> None:
+        self.sparse = scipy.sparse.issparse(rows)
+        self.rows: Any = rows.tocsr() if self.sparse else np.asarray(rows, dtype=np.float64)
+        if self.rows.ndim != 2 or 0 in self.rows.shape:
+            raise ValueError(f"rows must be of shape (n, d), not {self.rows.shape}")
+        self.n, self.n_features = self.rows.shape
+        self.mean = np.zeros(self.n_features) if mean is None else np.asarray(mean, np.float64)
+        if self.mean.shape != (self.n_features,):
+            raise ValueError(f"mean has shape {self.mean.shape}, not ({self.n_features},)")
+        if not self.sparse and mean is not None:
+            self.rows = self.rows - self.mean
+            self.mean = np.zeros(self.n_features)
+
+    def captured(self, directions: NDArray[np.float64]) -> float:
+        """Return tr(directions X'X directions') / n."""
+        scores = self.rows @ directions.T - directions @ self.mean
+        return float(np.vdot(scores, scores)) / self.n
+
+    def total(self) -> float:
+        """Return tr X'X / n."""
+        if not self.sparse:
+            return float(np.vdot(self.rows, self.rows)) / self.n
+        # |x - m|^2 differs from |m|^2 only in the stored entries.
+        stored = self.rows.data.astype(np.float64)
+        mean = self.mean[self.rows.indices]
+        change = np.sum((stored - mean) ** 2 - mean**2)
+        return float(change) / self.n + float(self.mean @ self.mean)
+
+    def leading(self, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+        """Return the k largest eigenvalues, their eigenvectors (k, d), and the k-th eigenvalue."""
+        if self.total() == 0:
+            return np.zeros(0), np.zeros((0, self.n_features)), 0.0
+        if min(self.n, self.n_features) <= max(DENSE_SIZE, 4 * k):
+            rows = self.rows.toarray().astype(np.float64) if self.sparse else self.rows
+            singular, vectors = _right_vectors(rows)
+        else:
+            start = np.ones(min(self.n, self.n_features))
+            _, singular, vectors = scipy.sparse.linalg.svds(
+                self.rows.astype(np.float64), k=k, v0=start, tol=0
+            )
+            order = np.argsort(-singular)
+            singular, vectors = singular[order], vectors[order]
+        values = np.zeros(k)
+        values[: len(singular)] = singular[:k] ** 2 / self.n
+        return values[: len(vectors[:k])], vectors[:k], float(values[-1])
+
+
+def _right_vectors(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return singular values and right singular vectors (min(n, d), d) of rows (n, d)."""
+    if len(rows) > rows.shape[1]:
+        # The R of a QR has the same ones, and is small.
+        rows = np.asarray(np.linalg.qr(rows, mode="r"))
+    _, singular, vectors = np.linalg.svd(rows, full_matrices=False)
+    return singular, vectors
