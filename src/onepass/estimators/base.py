@@ -226,11 +226,11 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def transform(self, X: Any) -> NDArray[np.floating]:
         """Return the coordinates of the rows of X in the components, shape (n, k)."""
-        check_is_fitted(self)
         return np.vstack([self._project(rows) for rows in self._checked(X)])
 
     def _checked(self, X: Any) -> Iterator[Any]:
         """Yield the checked rows of X: all at once, or block by block of a source."""
+        check_is_fitted(self)
         X = opened(X)
         if not isinstance(X, Source | Blocks):
             yield check_rows(self, X, reset=False)
@@ -253,13 +253,11 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def inverse_transform(self, X: Any) -> NDArray[np.floating]:
         """Return rows (n, d) in the original columns from coordinates X of shape (n, k)."""
-        check_is_fitted(self)
         X = check_block(X, self.n_components_)
         return np.asarray(X @ self.components_) + self._result().mean
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the fraction of the variance of X, about `mean_`, that the components capture."""
-        check_is_fitted(self)
         captured = total = 0.0
         for rows in self._checked(X):
             captured += float(np.sum(self._project(rows).astype(np.float64) ** 2))
@@ -287,7 +285,6 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         >>> bool(model.reconstruction_error([[0, 0, 3, 0]])[0] > 8)
         True
         """
-        check_is_fitted(self)
         return np.concatenate([self._split(rows)[1] for rows in self._checked(X)])
 
     def _split(self, rows: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -341,9 +338,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
         The model is probabilistic PCA: a Gaussian with the covariance of `get_covariance`.
         """
-        check_is_fitted(self)
-        result, d = self._result(), self.n_features_in_
-        k, noise = len(result.components), result.noise_variance
+        result = self._result()
+        k, d, noise = *result.components.shape, result.noise_variance
         variances = np.maximum(result.explained_variance.astype(np.float64), noise)
         if (k < d and not noise > 0.0) or not variances.all():
             raise ValueError(
@@ -363,7 +359,6 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def get_covariance(self) -> NDArray[np.floating]:
         """Return the covariance (d, d) of the model: components, and noise everywhere else."""
-        check_is_fitted(self)
         components = self.components_
         excess = np.maximum(self.explained_variance_ - self.noise_variance_, 0.0)
         covariance = (components.T * excess) @ components
@@ -372,7 +367,6 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def get_precision(self) -> NDArray[np.floating]:
         """Return the inverse (d, d) of the covariance of the model."""
-        check_is_fitted(self)
         if self.n_components_ == self.n_features_in_ or self.noise_variance_ == 0.0:
             return linalg.inv(self.get_covariance())
         components, noise = self.components_, self.noise_variance_
