@@ -20,7 +20,7 @@ from tests.sources.files.written import WRITERS, arrow_table
 # Says when it is about to begin, so that no time is lost on killing what only imports modules.
 START = """
 import sys
-import onepass.cli.fitting, onepass.progress, onepass.estimators.capped_msg
+import onepass.cli.fitting, onepass.progress, onepass.estimators.algorithms
 from onepass.cli import main
 print("ready", flush=True)
 main(sys.argv[1:])
