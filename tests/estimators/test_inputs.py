@@ -175,6 +175,8 @@ def bad_data_sets():
     yield rows, r"column 'embedding' contains lists; choose it alone"
     text = datasets.Dataset.from_dict({"a": [1.0, 2.0], "name": ["Oslo", "Rome"]})
     yield text, r"column 'name' contains text \('Oslo' in row 0\)"
+    parts = datasets.DatasetDict({"train": rows, "test": rows})
+    yield parts, r"X is a DatasetDict of 'train', 'test'; choose one: fit\(X\['train'\]\)"
 
 
 def bad_xarrays():
@@ -217,6 +219,7 @@ def bad_plain():
     yield iter([[1.0, 2.0], [1.0]]), r"row 0 has \(2,\) and row 1 has \(1,\)"
     yield iter([1.0, 2.0]), r"(?i)scalar|2D|2 dim"
     yield iter([{}]), "empty dict"
+    yield {"a": 1.0, "b": 2.0}, r"X is a dict of single numbers, one row: write \[X\]"
     yield X.astype("M8[D]"), r"X holds dates or times \(datetime64\[D\]\)"
     yield X.astype("m8[s]"), r"X holds dates or times"
     yield X.astype(str), r"X holds text"

@@ -95,3 +95,26 @@ def test_warnings_point_to_the_call():
         with pytest.warns(OnepassWarning) as caught:
             model.fit(rows)
         assert [warning.filename for warning in caught] == [__file__]
+
+
+@pytest.mark.parametrize(
+    "kind", [np.asarray, sparse.csr_array, lambda rows: [rows[:50], rows[50:]]]
+)
+def test_a_column_with_nearly_all_of_the_variance(kind):
+    rows = X * [1, 1, 1, 100, 1, 1]
+    with pytest.warns(OnepassWarning, match=r"column 3 has 99\.\d% of the variance.*scale=True"):
+        onepass.PCA(2).fit(kind(rows))
+    onepass.PCA(2, scale=True).fit(kind(rows))
+    onepass.PCA(2).fit(kind(X * [1, 1, 1, 30, 1, 1]))  # 97%
+    onepass.PCA(1).fit(kind(rows[:, 3:4]))  # there is no other column
+    model = onepass.PCA(2)
+    for row in rows[:20]:
+        model.partial_fit(row[None])
+
+
+def test_a_column_with_nearly_all_of_the_variance_is_named():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(X * [1, 1, 1, 100, 1, 1], columns=[*"abcdef"])
+    with pytest.warns(OnepassWarning, match=r"column 'd' has 99\.\d% of the variance") as caught:
+        onepass.PCA(2).fit(table)
+    assert [warning.filename for warning in caught] == [__file__]

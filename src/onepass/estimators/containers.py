@@ -98,6 +98,11 @@ def opened(X: Any) -> Any:
     """
     if isinstance(X, np.ndarray | Source) or sparse.issparse(X):
         return X
+    if hasattr(X, "with_format") and isinstance(X, Mapping):
+        listed = ", ".join(map(repr, X))
+        raise ValueError(
+            f"X is a {type(X).__name__} of {listed}; choose one: fit(X[{next(iter(X))!r}])"
+        )
     if isinstance(X, str | os.PathLike):
         raise ValueError(f"X is a path: write fit(onepass.open_source({os.fspath(X)!r}))")
     if hasattr(X, "with_format") and hasattr(X, "iter"):  # Hugging Face
@@ -214,6 +219,8 @@ def _from_mapping(given: Mapping[Any, Any], name: str) -> Any:
         widest = max(columns, key=lambda key: columns[key].ndim)
         write = f"X[{widest!r}]" if name == "X" else f"batch[{widest!r}] for batch in X"
         raise ValueError(f"{name} is a dict with {listed}; choose one: fit({write})")
+    if name == "X" and shapes == {()}:
+        raise ValueError("X is a dict of single numbers, one row: write [X]")
     for key, column in columns.items():
         _check_column(key, KINDS.get(column.dtype.kind, "number"), column)
     return Columns(np.stack(list(columns.values()), axis=-1), list(columns))

@@ -27,6 +27,8 @@ from onepass.learning.row_buffer import Stream
 from onepass.learning.validation import Choice
 from onepass.warning import OnepassWarning
 
+DOMINANT_SHARE = 0.99  # of the variance in one column, from which on `fit` warns
+
 
 @estimator
 class PCA(Estimator):
@@ -139,27 +141,36 @@ class PCA(Estimator):
         return schema.pca(stream, self.n_components)
 
     def _warn_after_fit(self) -> None:
-        """Warn where there are other components than asked for."""
-        k, found = self.n_components, self.n_components_
+        """Warn of other components than asked for, and of a column that hides the others."""
+        k, found, seen = self.n_components, self.n_components_, self.n_samples_seen_
+        captured = self.explained_variance_ratio_.sum()
+        variances = self._result().column_variances
+        share = variances.max() / (variances.sum() or 1.0)
+        message = ""
         if self.explained_variance_[0] == 0.0:
             message = (
-                f"{self.n_samples_seen_} rows span 0 directions only: nothing varies, and the one "
-                "component stands for any direction"
+                f"{seen} rows span 0 directions only: nothing varies, and the one component stands "
+                "for any direction"
             )
         elif is_whole(k) and found < k:
             message = (
-                f"{self.n_samples_seen_} rows span {found} directions only: there are {found} "
-                f"components, not n_components={k}"
-            )
-        elif k is not None and not is_whole(k) and self.explained_variance_ratio_.sum() < k - 1e-9:
-            message = (
-                f"{found} components, all that can be told apart, capture "
-                f"{self.explained_variance_ratio_.sum():.3g} of the variance, less than "
+                f"{seen} rows span {found} directions only: there are {found} components, not "
                 f"n_components={k}"
             )
-        else:
-            return
-        warnings.warn(message, OnepassWarning, stacklevel=4)
+        elif k is not None and not is_whole(k) and captured < k - 1e-9:
+            message = (
+                f"{found} components, all that can be told apart, capture {captured:.3g} of the "
+                f"variance, less than n_components={k}"
+            )
+        elif share > DOMINANT_SHARE and len(variances) > 1 and not self.scale:
+            column = int(variances.argmax())
+            names = getattr(self, "feature_names_in_", range(len(variances)))
+            message = (
+                f"column {names[column]!r} has {share:.1%} of the variance, which hides the other "
+                "columns: if their units differ, pass scale=True"
+            )
+        if message:
+            warnings.warn(message, OnepassWarning, stacklevel=4)
 
     def transform(self, X: Any) -> NDArray[np.floating]:
         """Return the coordinates of the rows of X in the components, shape (n, k)."""
