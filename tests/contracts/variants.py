@@ -181,6 +181,7 @@ OTHER_VARIANTS = [
     Variant("PCA"),
     Variant("PCA", params={"half_life": 100.0}),
     Variant("PCA", params={"whiten": True, "center": False}),
+    Variant("PCA", params={"scale": True}),
 ]
 ALGORITHMS = ("MSG", "CappedMSG", "MEG", "Incremental", "Oja", "Grouse")
 ESTIMATORS = (*ALGORITHMS, "ERM", "PCA")

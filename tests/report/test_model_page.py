@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from onepass import ERM, PCA, CappedMSG
+from onepass import ERM, PCA, CappedMSG, OnepassWarning
 from onepass.report import model_page
 from tests.cli.commands import rows
 
@@ -94,7 +94,9 @@ def test_warnings(tmp_path):
     assert "<strong>Note." not in page(PCA(2).fit(X), tmp_path)[0]
     assert "Few rows: 15 for 2" in page(PCA(2).fit(X[:15]), tmp_path)[0]
     X[:, 3] *= 100.0
-    assert "One column dominates: column 3" in page(PCA(2).fit(X), tmp_path)[0]
+    with pytest.warns(OnepassWarning, match="column 3 has"):
+        dominated = PCA(2).fit(X)
+    assert "One column dominates: column 3" in page(dominated, tmp_path)[0]
     assert "dominates" not in page(PCA(2, scale=True).fit(X), tmp_path)[0]
     turned = np.vstack([rows(n=2000, d=5), rows(n=2000, d=5)[:, ::-1] + 3.0])
     assert "drifts" in page(PCA(2).fit(turned), tmp_path)[0]

@@ -145,7 +145,9 @@ class PCA(Estimator):
         k, found, seen = self.n_components, self.n_components_, self.n_samples_seen_
         captured = self.explained_variance_ratio_.sum()
         variances = self._result().column_variances
-        share = variances.max() / (variances.sum() or 1.0)
+        column = int(variances.argmax())
+        share = variances[column] / (variances.sum() or 1.0)
+        leads = self.components_[0, column] ** 2 > 0.5  # outliers in a column may be left out
         message = ""
         if self.explained_variance_[0] == 0.0:
             message = (
@@ -162,8 +164,7 @@ class PCA(Estimator):
                 f"{found} components, all that can be told apart, capture {captured:.3g} of the "
                 f"variance, less than n_components={k}"
             )
-        elif share > DOMINANT_SHARE and len(variances) > 1 and not self.scale:
-            column = int(variances.argmax())
+        elif share > DOMINANT_SHARE and leads and len(variances) > 1 and not self.scale:
             names = getattr(self, "feature_names_in_", range(len(variances)))
             message = (
                 f"column {names[column]!r} has {share:.1%} of the variance, which hides the other "

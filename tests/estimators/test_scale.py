@@ -1,0 +1,138 @@
+"""PCA(scale=True): a StandardScaler in the same pass."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.decomposition import PCA as BatchPCA
+from sklearn.preprocessing import StandardScaler
+
+import onepass
+from onepass import PCA
+from tests.contracts.chunks import chunks_of
+
+K = 4
+SHAPES = [(400, 6), (700, 60), (300, 301)]
+
+
+def make(n, d, seed=0):
+    """Return rows with columns of very different units, a few directions that stand out."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, d)) + rng.normal(size=(n, K)) * [3, 2.5, 2, 1.6] @ rng.normal(
+        size=(K, d)
+    )
+    return rows * 10.0 ** rng.uniform(-3, 3, size=d) + rng.normal(size=d) * 100
+
+
+def whole(X, path):
+    return PCA(K, scale=True, robust=False).fit(X)
+
+
+def split(X, path):
+    model = PCA(K, scale=True, robust=False)
+    for part in np.split(X, [1, 2, 90, 91, 250]):
+        model.partial_fit(part)
+        model.transform(X[:3])
+    return model
+
+
+def merged(X, path):
+    parts = np.split(X, [37, 200])
+    return onepass.merge(*(PCA(K, scale=True, robust=False).fit(part) for part in parts))
+
+
+def resumed(X, path):
+    PCA(K, scale=True, robust=False).fit(X[:133]).save(path)
+    return onepass.load(path).partial_fit(X[133:])
+
+
+def short_chunks(X, path):
+    with chunks_of(8):
+        return split(X, path)
+
+
+def from_sparse(X, path):
+    return PCA(K, scale=True, robust=False).fit(sparse.csr_array(X))
+
+
+def assert_equal(model, X, tolerance=1e-10):
+    """Compare with a scaler followed by batch PCA: everything that both have."""
+    scaler = StandardScaler().fit(X)
+    few = len(X) < X.shape[1] // 2  # then the noise of svd_solver="full" is that of n directions
+    batch = BatchPCA(K, svd_solver="full" if few else "covariance_eigh").fit(scaler.transform(X))
+    signs = np.sign(np.sum(batch.components_ * model.components_, axis=1))
+    components = batch.components_ * signs[:, None]
+    np.testing.assert_allclose(model.components_, components, atol=tolerance)
+    np.testing.assert_allclose(model.scale_, scaler.scale_, rtol=tolerance)
+    np.testing.assert_allclose(model.mean_, scaler.mean_, rtol=tolerance, atol=1e-12)
+    np.testing.assert_allclose(model.var_, scaler.var_, rtol=tolerance)
+    for name in ("explained_variance_", "explained_variance_ratio_", "singular_values_"):
+        np.testing.assert_allclose(getattr(model, name), getattr(batch, name), rtol=tolerance)
+    wanted = batch.transform(scaler.transform(X)) * signs
+    np.testing.assert_allclose(model.transform(X), wanted, atol=tolerance * np.abs(wanted).max())
+    rebuilt = scaler.inverse_transform(
+        batch.inverse_transform(batch.transform(scaler.transform(X)))
+    )
+    error = (model.inverse_transform(model.transform(X)) - rebuilt) / scaler.scale_
+    assert np.abs(error).max() < tolerance * np.abs(wanted).max()
+    if few:
+        return
+    np.testing.assert_allclose(model.noise_variance_, batch.noise_variance_, rtol=tolerance)
+    likelihood = batch.score_samples(scaler.transform(X))
+    np.testing.assert_allclose(model.score_samples(X), likelihood, rtol=1e-8)
+
+
+@pytest.mark.parametrize("way", [whole, split, merged, resumed, short_chunks, from_sparse])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_equals_a_scaler_and_batch_pca(shape, way, tmp_path):
+    X = make(*shape)
+    assert_equal(way(X, tmp_path / "model.onepass"), X)
+
+
+def test_as_many_columns_as_the_exact_matrix_has(tmp_path):
+    X = make(300, 2048)
+    assert_equal(merged(X, tmp_path / "model.onepass"), X)
+
+
+def test_weights_are_rows_that_come_again():
+    X = make(300, 8)
+    weights = np.random.default_rng(1).integers(0, 3, size=300)
+    weighted = PCA(K, scale=True, robust=False).fit(X, sample_weight=weights)
+    repeated = PCA(K, scale=True, robust=False).fit(np.repeat(X, weights, axis=0))
+    np.testing.assert_allclose(weighted.scale_, repeated.scale_, rtol=1e-10)
+    np.testing.assert_allclose(weighted.components_, repeated.components_, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("constant", [0.0, 7.0, 1e6 / 3])
+def test_constant_columns_stay_constant(constant, kind):
+    X = make(400, 6)
+    X[:, 2] = constant
+    model = PCA(3, scale=True).fit(kind(X))
+    assert model.scale_[2] == 1.0
+    assert np.abs(model.components_[:, 2]).max() < 1e-6
+    np.testing.assert_allclose(
+        model.inverse_transform(model.transform(X))[:, 2], constant, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("d", [6, 2100])
+def test_about_zero_or_beyond_the_exact_matrix_units_do_not_matter(d):
+    X = make(500, d) if d == 6 else np.random.default_rng(0).normal(size=(400, d)) * 3 + 1
+    units = 10.0 ** np.random.default_rng(2).uniform(-3, 3, size=d)
+    for center in (True, False):
+        plain = PCA(K, scale=True, center=center, robust=False).fit(X)
+        other = PCA(K, scale=True, center=center, robust=False).fit(X * units)
+        np.testing.assert_allclose(other.scale_, plain.scale_ * units, rtol=1e-8)
+        np.testing.assert_allclose(
+            np.abs(np.sum(other.components_ * plain.components_, axis=1)), 1.0, atol=1e-6
+        )
+
+
+def test_robust_candidates_see_scaled_columns():
+    """With heavy tails in columns of different units, the choice is that of scaled rows."""
+    rng = np.random.default_rng(3)
+    clean = rng.normal(size=(3000, 20)) * np.r_[4, 3, np.ones(18)]
+    X = clean * np.sqrt(3 / rng.chisquare(3, size=(3000, 1)))
+    units = 10.0 ** rng.uniform(-3, 3, size=20)
+    plain, other = PCA(2, scale=True).fit(X), PCA(2, scale=True).fit(X * units)
+    assert plain.chosen_.name == other.chosen_.name
