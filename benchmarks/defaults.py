@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 import onepass
-from benchmarks.accuracy.spectra import exponential, gapped, polynomial
-from benchmarks.accuracy.studies.mnist import images_and_labels
+from benchmarks.accuracy.rows import exponential, gapped, power
+from benchmarks.accuracy.studies.real import rows_of
 from benchmarks.dataset import folder_of
 from benchmarks.tables import number, table
 from onepass.sources.synthetic import Gaussian, Orthogonal, StudentT
@@ -44,7 +44,7 @@ def _strong_spikes(rng: np.random.Generator, folder: Path | None) -> tuple[Rows,
 
 
 def _student(rng: np.random.Generator, folder: Path | None) -> tuple[Rows, int]:
-    return StudentT(polynomial(60, 3), 3.0, rotation=1).sample(2 * ROWS, rng), 3
+    return StudentT(power(60, 1.0), 3.0, rotation=1).sample(2 * ROWS, rng), 3
 
 
 def _one_hot(rng: np.random.Generator, folder: Path | None) -> tuple[Rows, int]:
@@ -53,7 +53,7 @@ def _one_hot(rng: np.random.Generator, folder: Path | None) -> tuple[Rows, int]:
 
 def _far_mean(rng: np.random.Generator, folder: Path | None) -> tuple[Rows, int]:
     mean = np.full(50, 5.0)
-    return Gaussian(polynomial(50, 5), rotation=1, mean=mean).sample(2 * ROWS, rng), 5
+    return Gaussian(power(50, 1.0), rotation=1, mean=mean).sample(2 * ROWS, rng), 5
 
 
 def _archive(name: str, file: str, k: int) -> Callable[..., tuple[Rows, int]]:
@@ -69,12 +69,12 @@ def _archive(name: str, file: str, k: int) -> Callable[..., tuple[Rows, int]]:
 
 
 def _mnist(rng: np.random.Generator, folder: Path | None) -> tuple[Rows, int]:
-    images = images_and_labels(folder)[0]
+    images = rows_of("mnist", folder)
     return images[rng.permutation(len(images))[: 2 * ROWS]], 8
 
 
 DATASETS: dict[str, Callable[[np.random.Generator, Path | None], tuple[Rows, int]]] = {
-    "variances 1/i, d=100, k=5": _spectrum(polynomial, 100, 5),
+    "variances 1/i, d=100, k=5": _spectrum(lambda d, k: power(d, 1.0), 100, 5),
     "exponential, d=200, k=10": _spectrum(exponential, 200, 10),
     "gapped, d=100, k=5": _spectrum(gapped, 100, 5),
     "strong spikes, d=100, k=5": _strong_spikes,

@@ -4,33 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.accuracy.method import Method
-from onepass import metrics
+from benchmarks.accuracy.methods import Method
 
-SEED = 90_000  # the first seed of every study; these are used nowhere else
+OURS, BATCH = "PCA", "batch"
+Numbers = NDArray[np.float64]
 
-STATISTICS: dict[str, Callable[[NDArray[np.float64]], float]] = {
+STATISTICS: dict[str, Callable[[Numbers], float]] = {
     "gmean": lambda values: float(np.exp(np.log(np.maximum(values, 1e-300)).mean())),
     "mean": lambda values: float(values.mean()),
+    "median": lambda values: float(np.median(values)),
     "worst": lambda values: float(values.max()),
+    "least": lambda values: float(values.min()),
     "sum": lambda values: float(values.sum()),
+    "worst in 95%": lambda values: float(np.quantile(values, 0.95, method="higher")),
+    "least in 95%": lambda values: float(np.quantile(values, 0.05, method="lower")),
 }
 
 
 class Case(NamedTuple):
-    """Rows X (n, d) to learn k directions from, and the covariance that they are judged on."""
+    """Rows X (n, d) to learn k directions from, and the covariance that they are judged on.
+
+    A covariance of shape (d,) is diagonal.
+    """
 
     label: str
     X: Any
     k: int
-    population: Any
+    covariance: Numbers
 
 
 class Outcome(NamedTuple):
@@ -45,17 +51,18 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class Limit:
-    """The largest value that is promised of a statistic of the outcomes of `onepass.PCA`."""
+    """What is promised of a statistic of the outcomes of `onepass.PCA`: at most, or at least."""
 
     statistic: str
     limit: float
+    at_least: bool = False
 
     def met(self, value: float) -> bool:
         """Whether the promise is kept; not where the value is no number."""
-        return value <= self.limit
+        return value >= self.limit if self.at_least else value <= self.limit
 
     def __str__(self) -> str:
-        return f"{self.statistic} <= {self.limit:g}"
+        return f"{self.statistic} {'>=' if self.at_least else '<='} {self.limit:g}"
 
 
 # (methods, seed, folder) -> (answer, label, value)
@@ -75,50 +82,49 @@ class Study:
     measure : callable
         ``measure(methods, seed, folder)`` yields (answer, label of the case, value).
     limits : tuple of Limit
-        What is promised.
-    one_seed : bool
-        Whether a seed stands for all the runs that there should be.
+        What is promised; the statistics alone are reported where nothing is.
+    seeds : int
+        How many runs the documentation has.
+    over_batch : bool
+        Whether values are losses, reported as multiples of batch PCA's.
     """
 
     name: str
     title: str
     measure: Measure
     limits: tuple[Limit, ...]
-    one_seed: bool = False
+    seeds: int
+    over_batch: bool = True
 
 
-def excess(cases: Callable[[int, Path | None], Iterator[Case]]) -> Measure:
-    """Return the measure of a study of excess errors.
-
-    It is the suboptimality on the population over that of batch PCA on the same rows: 1 is as good,
-    less is better. Consecutive cases of the same label are pooled, each sum over the other, for
-    distributions on which batch PCA is now and then exactly right.
-    """
+def losses(cases: Callable[[int, Path | None], Iterator[Case]]) -> Measure:
+    """Return the measure of what directions capture less than the best k."""
 
     def measure(
         methods: list[Method], seed: int, folder: Path | None
     ) -> Iterator[tuple[str, str, float]]:
-        for label, pool in groupby(cases(seed, folder), key=lambda case: case.label):
-            lost: dict[str, float] = {}
-            batch = 0.0
-            for case in pool:
-                batch += metrics.suboptimality(batch_directions(case.X, case.k), case.population)
-                for method in methods:
-                    for answer, directions in method.fit(case.X, case.k).items():
-                        more = metrics.suboptimality(directions, case.population, k=case.k)
-                        lost[answer] = lost.get(answer, 0.0) + more
-            for answer, value in lost.items():
-                yield answer, label, value / batch
+        for label, X, k, covariance in cases(seed, folder):
+            for method in methods:
+                yield method.name, label, loss(method.fit(X, k), covariance, k)
 
     return measure
 
 
-def batch_directions(X: Any, k: int) -> NDArray[np.float64]:
-    """Return the k leading eigenvectors of the covariance of X (n, d), as a (k, d) array."""
-    return np.linalg.eigh(covariance_of(X))[1].T[: -k - 1 : -1]
+def loss(directions: NDArray[np.floating], covariance: Numbers, k: int) -> float:
+    """Return by how much orthonormal directions (m, d) capture less than the best k."""
+    found = directions.astype(np.float64)
+    if covariance.ndim == 1:
+        best = np.sort(covariance)[-k:].sum()
+        return float(best - np.sum(found**2 @ covariance))
+    best = np.linalg.eigvalsh(covariance)[-k:].sum()
+    return float(best - np.sum((found @ covariance) * found))
 
 
-def covariance_of(X: Any) -> NDArray[np.float64]:
-    """Return the covariance of rows X (n, d), as a (d, d) array."""
-    centred = X - X.mean(axis=0)
-    return centred.T @ centred / len(X)
+def spread(limit_of_gmean: float, limit_of_worst: float) -> tuple[Limit, ...]:
+    """Return the promises of a geometric mean and of the worst run."""
+    return Limit("gmean", limit_of_gmean), Limit("worst", limit_of_worst)
+
+
+def worst(limit: float) -> tuple[Limit, ...]:
+    """Return the promise that no run is above a limit."""
+    return (Limit("worst", limit),)

@@ -1,1 +1,0 @@
-"""Methods: every module here has a list `METHODS`."""
