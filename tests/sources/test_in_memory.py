@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse
 
 from onepass.sources import ArraySource, BlockSource, SourceError, SparseSource
-from onepass.sources.finite import LARGEST
+from onepass.sources.base import LARGEST
 
 ROWS = np.random.default_rng(0).standard_normal((23, 4))
 SOURCES = {

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
 from onepass.estimators.containers import Columns
-from onepass.sources.finite import LARGEST, LARGEST_SINGLE, first_masked
+from onepass.sources.base import LARGEST, LARGEST_SINGLE, first_masked
 
 SMALLEST = 1e-100  # largest entry of rows that are not zero: the squares of smaller ones vanish
 LEAST_WEIGHT = 1e-50

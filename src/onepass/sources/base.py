@@ -1,9 +1,9 @@
-"""What a source is."""
+"""What a source is, and what all sources have in common: errors, blocks, checks, limits."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 Block: TypeAlias = NDArray[np.floating] | Any
 
 BLOCK_TARGET_BYTES = 1 << 22
-ROW_LIMIT_BYTES = 1 << 28
+LIMIT_BYTES = 1 << 28  # of a row, or of what has to be read at once
+# The largest entries: sums of the squares of any number of rows stay finite, in each precision.
+LARGEST, LARGEST_SINGLE = 1e100, 1e18
 
 
 class SourceError(ValueError):
@@ -102,10 +104,10 @@ class Source(ABC):
             yield block
 
 
-def float_type(dtype: np.dtype) -> np.dtype:
+def float_type(dtype: np.dtype, file: str | None = None) -> np.dtype:
     """Return the type of blocks of numbers of a type: float32 stays, others become float64."""
     if dtype.kind not in "biuf":
-        raise SourceError(f"values of type {dtype} are not numbers")
+        raise SourceError.at(f"contains values of type {dtype}, not numbers", file=file)
     return np.dtype(np.float32 if dtype.newbyteorder("=") == np.float32 else np.float64)
 
 
@@ -133,11 +135,74 @@ def rows_per_block(n_features: int) -> int:
     return 1 << (rows.bit_length() - 1)
 
 
+def check_size(what: str, size: int, file: str, row: int | None = None) -> None:
+    """Refuse what would take more memory than the limit; to be called before it is taken.
+
+    Parameters
+    ----------
+    what : str
+        What takes the memory, and a verb.
+    size : int
+        How much, in bytes.
+    file, row
+        Where it is, for the message.
+    """
+    if size > LIMIT_BYTES:
+        message = f"{what} {size >> 20:,} MB, the limit is {LIMIT_BYTES >> 20} MB"
+        raise SourceError.at(message, file=file, row=row)
+
+
 def check_width(n_features: int, file: str) -> None:
     """Refuse so many columns that a single row of float64 takes too much memory."""
-    if 8 * n_features > ROW_LIMIT_BYTES:
-        raise SourceError.at(
-            f"{n_features:,} columns are too many: one row takes {8 * n_features >> 20:,} MB, the "
-            f"limit is {ROW_LIMIT_BYTES >> 20} MB",
-            file=file,
-        )
+    what = f"{n_features:,} columns are too many: one row takes"
+    check_size(what, 8 * n_features, file)
+
+
+def first_masked(array: Any) -> tuple[int, int] | None:
+    """Return row and column, from 0, of the first masked entry of a masked array of shape (n, d).
+
+    None if nothing is masked, or if it is something else.
+    """
+    if not isinstance(array, np.ma.MaskedArray) or array.ndim != 2 or not np.ma.is_masked(array):
+        return None
+    row, column = np.argwhere(np.ma.getmaskarray(array))[0]
+    return int(row), int(column)
+
+
+def check_finite(
+    block: Any, row: int, name: Callable[[int], str | int] = int, file: str | None = None
+) -> None:
+    """Refuse NaN, infinities, and numbers that are too large to be learned from.
+
+    Parameters
+    ----------
+    block : ndarray of shape (b, d) or scipy CSR
+        The numbers.
+    row : int
+        How many rows of the file came before.
+    name : callable
+        The name of a column of the block, for the message; by default its number.
+    file : str, optional
+        The file, for the message.
+    """
+    values: Any = block.data if scipy.sparse.issparse(block) else block
+    flat = values.reshape(-1)
+    limit = LARGEST if values.dtype == np.float64 else LARGEST_SINGLE
+    with np.errstate(over="ignore", invalid="ignore"):
+        # Much quicker than looking at each number, and in range only if all are.
+        if float(flat @ flat) <= limit**2:
+            return
+        bad = ~(np.abs(flat) <= limit)
+    if not bad.any():
+        return
+    at = int(bad.argmax())
+    if scipy.sparse.issparse(block):
+        i, j = int(np.searchsorted(block.indptr, at, side="right")) - 1, int(block.indices[at])
+    else:
+        i, j = divmod(at, block.shape[1])
+    what = f"{flat[at]:g}, and entries must be at most {limit:g}, so that their squares add up"
+    if np.isnan(flat[at]):
+        what = "a missing value or NaN"
+    elif np.isinf(flat[at]):
+        what = f"{flat[at]}, which is not finite"
+    raise SourceError.at(what, file=file, row=row + i + 1, column=name(j))

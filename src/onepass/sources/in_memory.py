@@ -15,10 +15,11 @@ from onepass.sources.base import (
     Source,
     SourceError,
     canonical,
+    check_finite,
+    first_masked,
     float_type,
     rows_per_block,
 )
-from onepass.sources.finite import check_finite, check_unmasked
 
 _SPARSE_BLOCK_ROWS = 4096
 
@@ -45,13 +46,11 @@ class ArraySource(Source):
 
     def __init__(self, array: Any, block_rows: int | None = None) -> None:
         is_sparse = scipy.sparse.issparse(array)
-        if not is_sparse:
-            array = np.asanyarray(array)
-        if array.ndim != 2 or 0 in array.shape:
-            raise SourceError(f"an array of shape {array.shape} has no rows and columns")
-        float_type(array.dtype)
-        self._array = scipy.sparse.csr_array(array) if is_sparse else array
-        self.n_rows, self.n_features = array.shape
+        self._array = scipy.sparse.csr_array(array) if is_sparse else np.asanyarray(array)
+        if self._array.ndim != 2 or 0 in self._array.shape:
+            raise SourceError(f"an array of shape {self._array.shape} has no rows and columns")
+        float_type(self._array.dtype)
+        self.n_rows, self.n_features = self._array.shape
         most = _SPARSE_BLOCK_ROWS if is_sparse else rows_per_block(self.n_features)
         self._block_rows = block_rows or most
 
@@ -60,7 +59,7 @@ class ArraySource(Source):
         assert self.n_rows is not None
         for row in range(self.first_row(start), self.n_rows, self._block_rows):
             block = _checked(self._array[row : row + self._block_rows], self.n_features, row)
-            check_finite(block, row, int)
+            check_finite(block, row)
             yield Position(0, row + block.shape[0]), block
 
 
@@ -115,17 +114,17 @@ class BlockSource(Source):
             )
         self._used = True
         for given in self._once or self._make():
-            block = _checked(given, self.n_features, row)
-            begin, row = row, row + block.shape[0]
-            if row > max(begin, skip):
-                rest = block[max(skip - begin, 0) :]
-                check_finite(rest, row - rest.shape[0], int)
-                yield Position(0, row), rest
+            block = _checked(given, self.n_features, row)[max(skip - row, 0) :]
+            row += np.shape(given)[0]
+            if block.shape[0]:
+                check_finite(block, row - block.shape[0])
+                yield Position(0, row), block
 
 
 def _checked(given: Any, width: int | None, row: int) -> Block:
-    """Return a block as a C-contiguous float array or as CSR."""
-    check_unmasked(given, row)
+    """Return a block as a C-contiguous float array or as CSR; `row` rows came before."""
+    if masked := first_masked(given):
+        raise SourceError.at("a masked value", row=row + masked[0] + 1, column=masked[1])
     is_sparse = scipy.sparse.issparse(given)
     block = given if is_sparse else np.asarray(given)
     if block.ndim != 2 or block.shape[1] != (width or block.shape[1]) or block.shape[1] == 0:

@@ -9,8 +9,7 @@ import pytest
 import scipy.sparse
 import zarr
 
-from onepass.sources import SourceError, open_source
-from onepass.sources.files import npz
+from onepass.sources import SourceError, base, open_source
 
 MANY = 1 << 28
 
@@ -86,15 +85,15 @@ def test_large_chunks(tmp_path, name):
             file.create_dataset("a", shape=shape, dtype="f8", chunks=chunks)
     else:
         zarr.create_array(tmp_path / name, shape=shape, dtype="f8", chunks=chunks)
-    message = r"chunks of shape \(1048576, 64\) take 512 MB each, the limit is 256 MB"
+    message = r"chunks of shape \(1048576, 64\) are too large: each takes 512 MB, the limit is 256"
     with pytest.raises(SourceError, match=message):
         open_source(tmp_path / name)
 
 
 def test_arrays_in_fortran_order_that_have_to_be_read_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr(npz, "CHUNK_LIMIT_BYTES", 1 << 20)
+    monkeypatch.setattr(base, "LIMIT_BYTES", 1 << 20)
     np.savez(tmp_path / "a.npz", np.zeros((1 << 17, 2), order="F"))
-    with pytest.raises(SourceError, match="read whole, which takes 2 MB; the limit is 1 MB"):
+    with pytest.raises(SourceError, match="read whole, which takes 2 MB, the limit is 1 MB"):
         open_source(tmp_path / "a.npz")
 
 

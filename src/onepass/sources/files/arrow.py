@@ -1,33 +1,33 @@
-"""Arrow files and streams, and Feather files of version 2, which are the same."""
+"""Parquet files, Arrow files and streams, and Feather files of version 2, which are Arrow files."""
 
 from __future__ import annotations
 
 import json
+from abc import abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet
 from numpy.typing import NDArray
 
-from onepass.sources.base import SourceError
 from onepass.sources.files.storage import is_remote, open_file
 from onepass.sources.files.table import Columns, Table
 
+_COLUMN_BUFFER_BYTES = 1 << 18  # without buffers, all of a row group is read at once
 _FILE_MAGIC = b"ARROW1"
 
 
 class ColumnTable(Table):
-    """A file whose columns have names and Arrow types, as parquet and arrow files have."""
+    """A file whose columns have names and Arrow types."""
 
-    def __init__(self, path: str, schema: Any, n_rows: int | None) -> None:
+    def __init__(self, path: str, schema: pa.Schema, n_rows: int | None) -> None:
         self.path = path
         self.n_rows = n_rows
         self.names = list(schema.names)
         self.width = len(self.names)
-        if len(set(self.names)) < self.width:
-            twice = next(name for name in self.names if self.names.count(name) > 1)
-            raise SourceError.at("there are two columns of this name", file=path, column=twice)
         self._types = [str(kind) for kind in schema.types]
         self.not_numeric = {
             j: f"values of type {kind}"
@@ -42,40 +42,41 @@ class ColumnTable(Table):
         kinds = self._types if columns is None else [self._types[j] for j in columns.tolist()]
         return np.dtype(np.float32 if set(kinds) == {"float"} else np.float64)
 
-    def chosen_names(self, columns: Columns) -> list[str]:
-        """Return the names of some columns."""
+    @abstractmethod
+    def batches(
+        self, columns: list[int], start: int, most: int
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Yield the number of the first row of a batch, and the batch, from `start` or before on.
+
+        Batches have at most so many rows, and at least the columns that are asked for.
+        """
+
+    def read(
+        self, columns: Columns, start: int, block_rows: int, dtype: np.dtype
+    ) -> Iterator[NDArray[np.floating]]:
+        """Yield the rows from number `start` on, missing values as NaN."""
         assert self.names is not None
-        return self.names if columns is None else [self.names[j] for j in columns.tolist()]
+        chosen = list(range(self.width)) if columns is None else columns.tolist()
+        names = [self.names[j] for j in chosen]
+        kind = pa.from_numpy_dtype(dtype)
+        for begin, batch in self.batches(chosen, start, block_rows):
+            rest = batch.slice(max(start - begin, 0))
+            if rest.num_rows:
+                arrays = [_as_float(rest.column(name), kind) for name in names]
+                rows = pa.RecordBatch.from_arrays(arrays, names)
+                yield rows.to_tensor(null_to_nan=True, row_major=True).to_numpy()
 
 
-def blocks(
-    batches: Iterator[Any], names: list[str], skip: int, dtype: np.dtype
-) -> Iterator[NDArray[np.floating]]:
-    """Yield the numbers of record batches without the first `skip` rows, missing ones as NaN."""
-    import pyarrow as pa
-
-    kind = pa.from_numpy_dtype(dtype)
-    for batch in batches:
-        if batch.num_rows > skip:
-            columns = [_as_float(batch.column(name).slice(skip), kind) for name in names]
-            rows = pa.RecordBatch.from_arrays(columns, names)
-            yield rows.to_tensor(null_to_nan=True, row_major=True).to_numpy()
-        skip = max(0, skip - batch.num_rows)
-
-
-def _as_float(column: Any, kind: Any) -> Any:
+def _as_float(column: pa.Array, kind: pa.DataType) -> pa.Array:
     """Return an Arrow array as floating-point numbers, correctly rounded."""
-    import pyarrow as pa
-
     if pa.types.is_decimal(column.type):  # a direct cast is not correctly rounded
         column = column.cast(pa.string())
     return column.cast(kind, safe=False)
 
 
-def _is_number(kind: Any) -> bool:
+def _is_number(kind: pa.DataType) -> bool:
     """Return whether an Arrow type is one of numbers."""
-    from pyarrow import types
-
+    types = pa.types
     checks = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
     return any(check(kind) for check in checks)
 
@@ -89,55 +90,64 @@ def _pandas_index(metadata: dict[bytes, bytes]) -> list[str]:
         return []
 
 
-def _count_rows(path: str) -> int:
-    """Return the number of rows of an Arrow file, from its metadata."""
-    from pyarrow.dataset import IpcFileFormat
+def _opened(path: str) -> Any:
+    """Open a file for Arrow; not mapped into memory, where it would count as taken."""
+    return open_file(path) if is_remote(path) else pa.OSFile(path, "rb")
 
-    with open_file(path) as file:  # readers count by themselves only in recent versions
-        return int(IpcFileFormat().make_fragment(file).count_rows())
+
+class ParquetTable(ColumnTable):
+    """A parquet file, of which pyarrow holds a page or two of each column at a time."""
+
+    def __init__(self, path: str) -> None:
+        with _opened(path) as content, pa.parquet.ParquetFile(content) as file:
+            super().__init__(path, file.schema_arrow, file.metadata.num_rows)
+
+    def batches(
+        self, columns: list[int], start: int, most: int
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Yield batches, beginning with the row group of the row `start`."""
+        options = {"pre_buffer": False, "buffer_size": _COLUMN_BUFFER_BYTES}
+        with _opened(self.path) as content, pa.parquet.ParquetFile(content, **options) as file:
+            groups, row = list(range(file.metadata.num_row_groups)), 0
+            while groups and start >= row + file.metadata.row_group(groups[0]).num_rows:
+                row += file.metadata.row_group(groups.pop(0)).num_rows
+            names = [file.schema_arrow.names[j] for j in columns]
+            # One thread: more of them take more memory, and other work is waiting for the cores.
+            for batch in file.iter_batches(most, groups, names, use_threads=False):
+                yield row, batch
+                row += batch.num_rows
 
 
 class ArrowTable(ColumnTable):
     """An Arrow file or stream, read record batch by record batch."""
 
     def __init__(self, path: str) -> None:
-        with open_file(path) as file:
-            start = file.read(len(_FILE_MAGIC))
-        if start.startswith(b"FEA1"):
-            raise ValueError("Feather files of version 1 are not read")
-        self._random_access = start == _FILE_MAGIC
-        n_rows = _count_rows(path) if self._random_access else None
-        with _reader(path, self._random_access, None) as reader:
-            super().__init__(path, reader.schema, n_rows)
-
-    def read(
-        self, columns: Columns, start: int, block_rows: int, dtype: np.dtype
-    ) -> Iterator[NDArray[np.floating]]:
-        """Yield the rows from number `start` on."""
-        with _reader(self.path, self._random_access, columns) as reader:
-            if self._random_access:
-                found = (reader.get_batch(i) for i in range(reader.num_record_batches))
+        with _opened(path) as content:
+            start = content.read(len(_FILE_MAGIC))
+            if start.startswith(b"FEA1"):
+                raise ValueError("Feather files of version 1 are not read")
+            self._is_stream = start != _FILE_MAGIC
+            content.seek(0)
+            if self._is_stream:
+                super().__init__(path, pa.ipc.open_stream(content).schema, None)
             else:
-                found = iter(reader)
-            yield from blocks(_cut(found, block_rows), self.chosen_names(columns), start, dtype)
+                file = pa.dataset.IpcFileFormat().make_fragment(content)
+                super().__init__(path, file.physical_schema, file.count_rows())
 
-
-@contextmanager
-def _reader(path: str, random_access: bool, columns: Columns) -> Iterator[Any]:
-    """Open a file for reading some of its columns, or all."""
-    import pyarrow as pa
-
-    fields = None if columns is None else sorted(columns.tolist())
-    options = pa.ipc.IpcReadOptions(included_fields=fields)
-    # Not mapped into memory: mapped pages would count as memory of this process.
-    with open_file(path) if is_remote(path) else pa.OSFile(path, "rb") as file:
-        opened = pa.ipc.open_file if random_access else pa.ipc.open_stream
-        with opened(file, options=options) as reader:
-            yield reader
-
-
-def _cut(batches: Iterator[Any], rows: int) -> Iterator[Any]:
-    """Yield pieces of at most a number of rows: a file may be one long record batch."""
-    for whole in batches:
-        for begin in range(0, whole.num_rows, rows):
-            yield whole.slice(begin, rows)
+    def batches(
+        self, columns: list[int], start: int, most: int
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Yield batches from the first row on: the file may be one long record batch."""
+        options = pa.ipc.IpcReadOptions(included_fields=sorted(columns))
+        opened = pa.ipc.open_stream if self._is_stream else pa.ipc.open_file
+        row = 0
+        with _opened(self.path) as content, opened(content, options=options) as reader:
+            whole = (
+                reader
+                if self._is_stream
+                else map(reader.get_batch, range(reader.num_record_batches))
+            )
+            for batch in whole:
+                for begin in range(0, batch.num_rows, most):
+                    yield row + begin, batch.slice(begin, most)
+                row += batch.num_rows

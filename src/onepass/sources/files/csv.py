@@ -1,8 +1,7 @@
 """Rows of text: csv, tsv and txt files, plain or compressed, and standard input.
 
 pyarrow reads the rows. What it does not do is done here: to find delimiter, header and encoding in
-the first rows, to notice a quotation mark that is never closed, and to say which value is not a
-number.
+the first rows, and to notice a quotation mark that is never closed.
 """
 
 from __future__ import annotations
@@ -12,16 +11,22 @@ import csv
 import io
 import itertools
 import math
+import os
 import re
-from collections.abc import Iterable, Iterator
+import select
+import sys
+import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.csv
 
 from onepass.sources.base import SourceError
-from onepass.sources.files.storage import StandardInput, open_content
+from onepass.sources.files.storage import open_content
 from onepass.sources.files.table import Columns, Table
 
 _BLOCK_BYTES = 1 << 20  # of text that pyarrow takes at once; more is slower
@@ -29,7 +34,6 @@ _SAMPLE_BYTES = 1 << 16
 _ROW_LIMIT_BYTES = 1 << 26
 _DELIMITERS = ",\t;| "  # in the order of preference, if there is nothing else to tell them apart
 _ENCODINGS = {  # UTF-16 begins as UTF-32 does, and so comes last
-    codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16",
@@ -37,7 +41,9 @@ _ENCODINGS = {  # UTF-16 begins as UTF-32 does, and so comes last
 }
 # Added as a last row: it is missing at the end if a quotation mark before it is never closed.
 _LAST = -7.291935e-297
+# What pyarrow says of rows, which it counts from 1.
 _OTHER_LENGTH = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
+_NOT_A_NUMBER = re.compile(r"column #(\d+): Row #(\d+): .*?invalid value '(.*)'", re.DOTALL)
 
 
 class CsvTable(Table):
@@ -50,20 +56,20 @@ class CsvTable(Table):
     def __init__(self, path: str, header: bool | Literal["auto"], delimiter: str | None) -> None:
         self.one_use = path == "-"
         self.path = "standard input" if self.one_use else path
-        self._input = StandardInput() if self.one_use else None
-        self._rest: Iterator[bytes] | None = None
+        self._input = _StandardInput() if self.one_use else None
+        self._input_text = _Text(self._input) if self.one_use else None
         expected = "\t" if ".tsv" in path.lower() else ","
-        with self._content() as chunks:
-            text, whole, self.delimiter = _sample(chunks, delimiter, expected)
-            if self.one_use:
-                self._rest = itertools.chain([_as_bytes(text)], chunks)
+        with self._text() as text:
+            sample, whole, self.delimiter = _sample(text, delimiter, expected)
         if delimiter is None and self.delimiter != expected:
             self.notes = [f"{self.path}: values are separated by {self.delimiter!r}"]
-        rows, end = _rows(text, self.delimiter, whole)
+        rows, end = _rows(sample, self.delimiter, whole)
         if not rows:
             raise SourceError.at("there are no rows", file=self.path)
         is_header = self._is_header(rows) if header == "auto" else header
-        self._offset = len(_as_bytes(text[:end])) if is_header else 0
+        self._header_bytes = (
+            len(sample[:end].encode("utf-8", "surrogateescape")) if is_header else 0
+        )
         if is_header:
             self.names = rows.pop(0)
             if any(0xD800 <= ord(mark) < 0xE000 for mark in "".join(self.names)):
@@ -72,28 +78,22 @@ class CsvTable(Table):
             raise SourceError.at("there is a header but there are no rows", file=self.path)
         self.width = len(rows[0])
         if self.names is not None and len(self.names) != self.width:
-            raise SourceError.at(
-                f"there are {self.width} values, and {len(self.names)} names in the header",
-                file=self.path,
-                row=1,
-            )
+            message = f"there are {self.width} values, and {len(self.names)} names in the header"
+            raise SourceError.at(message, file=self.path, row=1)
         if self.names is not None and self.width > 1 and "" not in self.names[1:]:
             self.index = [0] if self.names[0] == "" else []
         self.not_numeric = {
             j: found for j in range(self.width) if (found := _first_text(rows, j)) is not None
         }
-        last = self.delimiter.join([repr(_LAST)] * self.width)
-        self._last = f"\n{last}\n".encode()
-        self._block_bytes = max(_BLOCK_BYTES, 4 * len(text) // len(rows), 2 * len(self._last))
+        self._last = "\n" + self.delimiter.join([repr(_LAST)] * self.width) + "\n"
+        self._block_bytes = max(_BLOCK_BYTES, 4 * len(sample) // len(rows), 2 * len(self._last))
 
     def read(self, columns: Columns, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Any]:
         """Yield the rows from number `start` on."""
-        import pyarrow as pa
-
-        chosen = list(range(self.width)) if columns is None else columns.tolist()
+        chosen = range(self.width) if columns is None else columns.tolist()
         row, closed = 0, False
         try:
-            for batch in self._batches(chosen, pa.float64()):
+            for batch in self._batches([str(j) for j in chosen]):
                 if batch.num_rows == 0:
                     continue
                 block = batch.to_tensor(null_to_nan=True, row_major=True).to_numpy()
@@ -103,70 +103,56 @@ class CsvTable(Table):
                 if row > max(start, begin):
                     yield block[max(start - begin, 0) :]
         except pa.ArrowInvalid as error:
-            raise self._located(chosen, row, error) from error
+            raise self._located(error, row) from error
         if not closed:
             raise SourceError.at("a quotation mark is never closed", file=self.path, row=row)
 
-    def _batches(self, chosen: list[int], kind: Any) -> Iterator[Any]:
-        """Yield record batches of the chosen columns, all of one type; a last row is added."""
-        import pyarrow.csv
-
+    def _batches(self, wanted: list[str]) -> Iterator[pa.RecordBatch]:
+        """Yield record batches of columns, which are called by their numbers; a row is added."""
         names = [str(j) for j in range(self.width)]
-        wanted = [names[j] for j in chosen]
-        with self._content() as chunks:
-            text = _Joined(itertools.chain(chunks, [self._last]), self._offset)
-            # One thread: then pyarrow counts the rows.
-            yield from pyarrow.csv.open_csv(
-                text,
-                pyarrow.csv.ReadOptions(
-                    use_threads=False, block_size=self._block_bytes, column_names=names
-                ),
-                pyarrow.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
-                pyarrow.csv.ConvertOptions(
-                    column_types=dict.fromkeys(wanted, kind),
-                    include_columns=wanted,
-                    null_values=[""],
-                    check_utf8=False,
-                ),
-            )
+        # One thread: then pyarrow counts the rows.
+        reading = pa.csv.ReadOptions(
+            use_threads=False, block_size=self._block_bytes, column_names=names
+        )
+        parsing = pa.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
+        converting = pa.csv.ConvertOptions(
+            column_types=dict.fromkeys(wanted, pa.float64()),
+            include_columns=wanted,
+            null_values=[""],
+            check_utf8=False,
+        )
+        with self._text() as text:
+            text.read(self._header_bytes)
+            text.last = self._last.encode()
+            yield from pa.csv.open_csv(text, reading, parsing, converting)
 
     @contextmanager
-    def _content(self) -> Iterator[Iterator[bytes]]:
-        """Open the text, as UTF-8."""
-        if self._input is not None:
-            yield self._rest or _chunks(self._input)
+    def _text(self) -> Iterator[_Text]:
+        """Open the text, or go on with standard input."""
+        if self._input_text is not None:
+            yield self._input_text
         else:
             with open_content(self.path) as file:
-                yield _chunks(file)
+                yield _Text(file)
 
     def stop(self) -> None:
         """Stop waiting for standard input."""
         if self._input is not None:
             self._input.stop()
 
-    def _located(self, chosen: list[int], row: int, error: Exception) -> SourceError:
-        """Return the error that names the first value that is no number, from `row` rows on."""
-        import pyarrow as pa
-
+    def _located(self, error: Exception, row: int) -> SourceError:
+        """Return the error that says where pyarrow failed, after `row` rows."""
         if match := _OTHER_LENGTH.search(str(error)):
             number, expected, found = match.groups()
             message = f"{found} values, not {expected}"
             return SourceError.at(message, file=self.path, row=int(number))
-        if self.one_use:
-            message = f"cannot be read on: {error}"
-            return SourceError.at(message, file=self.path, row=row + 1)
-        begin = 0
-        try:
-            for batch in self._batches(chosen, pa.binary()):
-                begin, end = begin + batch.num_rows, begin
-                if begin > row:
-                    found = _first_not_number([column.to_pylist() for column in batch.columns])
-                    if found is not None:
-                        i, j, text = found
-                        column = self.column(chosen[j])
-                        return SourceError.at(text, file=self.path, row=end + i + 1, column=column)
-        except pa.ArrowInvalid as problem:
-            error = problem
+        if match := _NOT_A_NUMBER.search(str(error)):
+            index, number, text = match.groups()
+            message = f"{text[:40]!r} is not a number"
+            if repr(_LAST) in text:
+                message = "a quotation mark is never closed"
+            column = self.column(int(index))
+            return SourceError.at(message, file=self.path, row=int(number), column=column)
         message = f"cannot be read on: {error}"
         if "straddl" in message:
             size = self._block_bytes >> 20
@@ -192,6 +178,86 @@ class CsvTable(Table):
         return False
 
 
+class _StandardInput:
+    """Standard input; another thread can end a wait for what never comes."""
+
+    def __init__(self) -> None:
+        # Not buffered: a thread that is left in a buffered file keeps the program from ending.
+        self._file = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
+        self._can_wait = os.name != "nt" and self._file is not sys.stdin.buffer
+        self._stopped = threading.Event()
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes, none at the end or when it was stopped."""
+        while not self._stopped.is_set():
+            if not self._can_wait or select.select([self._file], [], [], 0.1)[0]:
+                return bytes(self._file.read(size))
+        return b""
+
+    def stop(self) -> None:
+        """End all waiting."""
+        self._stopped.set()
+
+
+class _Text:
+    """A file as UTF-8 without byte order mark; pyarrow reads from it.
+
+    Attributes
+    ----------
+    last : bytes
+        What comes after the end of the file.
+    """
+
+    closed = False
+
+    def __init__(self, file: Any) -> None:
+        self.last = b""
+        self._ready = b""
+        self._chunks = iter(partial(file.read, _BLOCK_BYTES), b"")
+        start = self.peek(4)
+        for mark, encoding in _ENCODINGS.items():
+            if start.startswith(mark):
+                raw, self._ready = itertools.chain([self._ready], self._chunks), b""
+                self._chunks = codecs.iterencode(codecs.iterdecode(raw, encoding), "utf-8")
+                return
+        if start.startswith(codecs.BOM_UTF8):
+            self.read(len(codecs.BOM_UTF8))
+
+    def peek(self, size: int) -> bytes:
+        """Return the next bytes, fewer only at the end, and leave them there."""
+        while len(self._ready) < size:
+            chunk = next(self._chunks, b"")
+            if not chunk:
+                chunk, self.last = self.last, b""
+            if not chunk:
+                break
+            self._ready += chunk
+        return self._ready[:size]
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes, fewer only at the end: pyarrow wants whole blocks."""
+        taken = self.peek(size)
+        self._ready = self._ready[size:]
+        return taken
+
+
+def _sample(text: _Text, delimiter: str | None, expected: str) -> tuple[str, bool, str]:
+    """Return the text of the first rows, of two at least; whether that is all; the delimiter."""
+    size = _SAMPLE_BYTES
+    while True:
+        head = text.peek(size)
+        sample, whole = head.decode("utf-8", "surrogateescape"), len(head) < size
+        found = delimiter or _sniff(sample, whole, expected)
+        if whole or len(_rows(sample, found, whole)[0]) >= 2:
+            return sample, whole, found
+        if size > _ROW_LIMIT_BYTES:
+            raise ValueError(
+                f"its first rows have more than {_ROW_LIMIT_BYTES >> 20} MB, or a quotation mark "
+                "is never closed"
+            )
+        size *= 2
+
+
 def number(text: str) -> float | None:
     """Return the number that a text is, NaN if it is empty, and None if it is no number."""
     text = text.strip()
@@ -204,91 +270,6 @@ def number(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
-
-
-def _first_not_number(columns: list[list[bytes]]) -> tuple[int, int, str] | None:
-    """Return row and column of the first value that is no number, and what is wrong with it."""
-    for i, values in enumerate(zip(*columns, strict=True)):
-        for j, value in enumerate(values):
-            text = value.decode("utf-8", "replace")
-            if repr(_LAST) in text and text != repr(_LAST):
-                return i, j, "a quotation mark is never closed"
-            if number(text) is None:
-                return i, j, f"{text[:40]!r} is not a number"
-    return None
-
-
-class _Joined(io.RawIOBase):
-    """Chunks of bytes as a file, without the first bytes."""
-
-    def __init__(self, chunks: Iterable[bytes], skip: int) -> None:
-        self._chunks, self._left, self._skip = iter(chunks), memoryview(b""), skip
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill a buffer, as pyarrow wants whole blocks; return the number of bytes."""
-        filled = 0
-        while filled < len(buffer):
-            if not self._left:
-                chunk = next(self._chunks, None)
-                if chunk is None:
-                    break
-                self._left = memoryview(chunk)[self._skip :]
-                self._skip = max(0, self._skip - len(chunk))
-            count = min(len(buffer) - filled, len(self._left))
-            buffer[filled : filled + count], self._left = self._left[:count], self._left[count:]
-            filled += count
-        return filled
-
-
-def _chunks(file: Any) -> Iterator[bytes]:
-    """Return the content of a file, as UTF-8 without byte order mark."""
-    first = _filled(file, _SAMPLE_BYTES)
-    raw = itertools.chain([first], iter(partial(_filled, file, _BLOCK_BYTES), b""))
-    for mark, encoding in _ENCODINGS.items():
-        if first.startswith(mark):
-            # Bytes that are no UTF-8 are carried along, and refused in names only.
-            errors = "surrogateescape" if mark == codecs.BOM_UTF8 else "strict"
-            return map(_as_bytes, codecs.iterdecode(raw, encoding, errors))
-    return raw
-
-
-def _filled(file: Any, size: int) -> bytes:
-    """Return the next bytes of a file, fewer only at its end."""
-    pieces = []
-    while size > 0 and (piece := file.read(size)):
-        pieces.append(piece)
-        size -= len(piece)
-    return b"".join(pieces)
-
-
-def _as_bytes(text: str) -> bytes:
-    """Return text as the bytes that it was read from."""
-    return text.encode("utf-8", "surrogateescape")
-
-
-def _sample(chunks: Iterator[bytes], delimiter: str | None, expected: str) -> tuple[str, bool, str]:
-    """Return the text of the first rows, of two at least; whether that is all; the delimiter."""
-    head, looked = b"", 0
-    for chunk in chunks:
-        head += chunk
-        if len(head) < max(_SAMPLE_BYTES, 2 * looked):
-            continue
-        looked = len(head)
-        text = head.decode("utf-8", "surrogateescape")
-        found = delimiter or _sniff(text, False, expected)
-        if len(_rows(text, found, False)[0]) >= 2:
-            return text, False, found
-        if len(head) > _ROW_LIMIT_BYTES:
-            raise ValueError(
-                f"its first rows have more than {_ROW_LIMIT_BYTES >> 20} MB, or a quotation mark "
-                "is never closed"
-            )
-    text = head.decode("utf-8", "surrogateescape")
-    return text, True, delimiter or _sniff(text, True, expected)
 
 
 def _rows(text: str, delimiter: str, whole: bool) -> tuple[list[list[str]], int]:

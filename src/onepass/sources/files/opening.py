@@ -10,27 +10,26 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from onepass.sources.base import SourceError
-from onepass.sources.files.columns import listed
 from onepass.sources.files.source import FileSource
 from onepass.sources.files.storage import COMPRESSED, exists, is_remote, matching, split
-from onepass.sources.files.table import Table
+from onepass.sources.files.table import Table, listed
 from onepass.warning import OnepassWarning
 
 _TEXT = (".csv", ".tsv", ".txt")  # told apart by their content
-# Suffix -> module, class, and the package that it needs; both are imported for a file only.
+# Suffix -> module and what opens a file in it; imported for a file only.
 _FORMATS = {
-    ".npy": ("npy", "NpyTable", "numpy"),
-    ".npz": ("npz", "open_npz", "numpy"),
-    ".csv": ("csv", "CsvTable", "pyarrow"),
-    ".tsv": ("csv", "CsvTable", "pyarrow"),
-    ".txt": ("csv", "CsvTable", "pyarrow"),
-    ".svmlight": ("svmlight", "SvmlightTable", "scipy"),
-    ".parquet": ("parquet", "ParquetTable", "pyarrow"),
-    ".arrow": ("arrow", "ArrowTable", "pyarrow"),
-    ".feather": ("arrow", "ArrowTable", "pyarrow"),
-    ".h5": ("hdf5", "Hdf5Table", "h5py"),
-    ".hdf5": ("hdf5", "Hdf5Table", "h5py"),
-    ".zarr": ("zarr", "ZarrTable", "zarr"),
+    ".npy": ("arrays", "NpyTable"),
+    ".npz": ("arrays", "open_npz"),
+    ".csv": ("csv", "CsvTable"),
+    ".tsv": ("csv", "CsvTable"),
+    ".txt": ("csv", "CsvTable"),
+    ".svmlight": ("svmlight", "SvmlightTable"),
+    ".parquet": ("arrow", "ParquetTable"),
+    ".arrow": ("arrow", "ArrowTable"),
+    ".feather": ("arrow", "ArrowTable"),
+    ".h5": ("arrays", "Hdf5Table"),
+    ".hdf5": ("arrays", "Hdf5Table"),
+    ".zarr": ("arrays", "ZarrTable"),
 }
 
 
@@ -185,18 +184,19 @@ def _open(path: str, header: bool | Literal["auto"], delimiter: str | None) -> T
     if suffix is None:
         known = ", ".join(_FORMATS)
         raise SourceError.at(f"the format is unknown; known are {known}", file=path)
-    module, kind, package = _FORMATS[suffix]
-    try:
-        importlib.import_module(package)
-    except ImportError as error:
-        message = f"reading {suffix} files needs {package}: pip install 'onepass[files]'"
-        raise ImportError(message) from error
-    make = getattr(importlib.import_module(f"onepass.sources.files.{module}"), kind)
+    module, kind = _FORMATS[suffix]
     try:
         if path != "-":
             _check_file(split(path)[0])
+        make = getattr(importlib.import_module(f"onepass.sources.files.{module}"), kind)
         return make(path, header, delimiter) if suffix in _TEXT else make(path)
-    except (SourceError, ImportError):
+    except SourceError:
+        raise
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        message = f"reading {suffix} files needs {package}: pip install 'onepass[files]'"
+        raise ImportError(message) from error
+    except ImportError:
         raise
     except Exception as error:  # the libraries that read formats raise anything
         reason = str(error) or type(error).__name__

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -13,12 +13,11 @@ from onepass.sources.base import (
     Position,
     Source,
     SourceError,
+    check_finite,
     check_width,
     rows_per_block,
 )
-from onepass.sources.files.columns import choose, listed
-from onepass.sources.files.table import Columns, Table
-from onepass.sources.finite import check_finite
+from onepass.sources.files.table import Table, choose, listed
 
 
 class FileSource(Source):
@@ -100,20 +99,20 @@ class FileSource(Source):
         if one_use and self._used:
             raise SourceError.at("it can be read only once", file=self._tables[0].path)
         self._used = True
-        yield from read_ahead(lambda: self._read(begin), self._stop)
+        yield from read_ahead(self._read(begin), self._stop)
 
     def _stop(self) -> None:
         """Stop waiting for rows."""
         for table in self._tables:
             table.stop()
 
-    def _read(self, start: Position) -> Iterator[tuple[Position, Block]]:
+    def _read(self, start: Position) -> Generator[tuple[Position, Block], None, None]:
         """Yield (position after the block, block), in this thread."""
         empty = start == Position(0, 0)
         for number in range(start.file, len(self._tables)):
             table, columns = self._tables[number], self._columns[number]
             row = start.row if number == start.file else 0
-            name = partial(_column, table, columns)
+            name = partial(table.column, columns=columns)
             try:
                 for block in table.read(columns, row, self._block_rows, self._dtype):
                     for begin in range(0, block.shape[0], self._block_rows):
@@ -132,8 +131,3 @@ class FileSource(Source):
                 raise SourceError.at(message, file=table.path, row=row)
         if empty:
             raise SourceError.at("there are no rows", file=self._tables[0].path)
-
-
-def _column(table: Table, columns: Columns, j: int) -> str | int:
-    """Return how messages call column number j of a block."""
-    return table.column(j if columns is None else int(columns[j]))

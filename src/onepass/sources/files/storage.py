@@ -8,9 +8,6 @@ import gzip
 import hashlib
 import io
 import os
-import select
-import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any
@@ -55,27 +52,6 @@ def open_file(path: str) -> Any:
         return open(path, "rb")
     system, name = remote(path)
     return system.open(name, "rb")
-
-
-class StandardInput:
-    """Standard input; another thread can end a wait for what never comes."""
-
-    def __init__(self) -> None:
-        # Not buffered: a thread that is left in a buffered file keeps the program from ending.
-        self._file = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
-        self._can_wait = os.name != "nt" and self._file is not sys.stdin.buffer
-        self._stopped = threading.Event()
-
-    def read(self, size: int) -> bytes:
-        """Return the next bytes, none at the end or when it was stopped."""
-        while not self._stopped.is_set():
-            if not self._can_wait or select.select([self._file], [], [], 0.1)[0]:
-                return bytes(self._file.read(size))
-        return b""
-
-    def stop(self) -> None:
-        """End all waiting."""
-        self._stopped.set()
 
 
 @contextmanager

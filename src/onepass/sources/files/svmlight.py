@@ -40,10 +40,8 @@ class SvmlightTable(Table):
         if self.n_rows == 0:
             raise SourceError.at("there are no rows", file=path)
         if self.largest >= _INDEX_LIMIT:
-            message = (
-                f"an index of {self.largest:,} is too large, the limit is {_INDEX_LIMIT - 1:,}"
-            )
-            raise SourceError.at(message, file=path)
+            message = f"an index of {self.largest:,} is too large"
+            raise SourceError.at(f"{message}, the limit is {_INDEX_LIMIT - 1:,}", file=path)
 
     def settle(self, tables: Sequence[Table], wanted: Sequence[str | int] | None) -> None:
         """Count the columns as in the other svmlight files, and have as many as are wanted."""
@@ -58,10 +56,10 @@ class SvmlightTable(Table):
         """Yield the rows from number `start` on, as CSR."""
         row = 0
         for lines in self._lines():
-            begin, row = row, row + len(lines)
-            if row > max(start, begin):
-                skip = max(start - begin, 0)
-                block = self._parse(lines[skip:], begin + skip).astype(dtype)
+            rest = lines[max(start - row, 0) :]
+            row += len(lines)
+            if rest:
+                block = self._parse(rest, row - len(rest)).astype(dtype)
                 yield canonical(block, columns)
 
     def _lines(self) -> Iterator[list[str]]:
@@ -80,30 +78,25 @@ class SvmlightTable(Table):
     def _parse(self, lines: list[str], row: int) -> Any:
         """Return lines as a CSR matrix; `row` rows came before."""
         bounds, indices, values = [0], [], []
-        for line in lines:
-            row += 1
-            # Python would also take digits of other scripts, and underscores.
-            plain = line.isascii() and "_" not in line
+        for number, line in enumerate(lines, row + 1):
             tokens = line.split()
             # A row begins with a label, if it has one, and may go on with a query number.
             first = int(":" not in tokens[0])
             first += len(tokens) > first and tokens[first].startswith("qid:")
             for token in tokens[first:]:
                 index, _, text = token.partition(":")
-                if not (plain and index.isdigit()):
-                    raise self._not_an_entry(token, row)
                 try:
+                    # Python would also take digits of other scripts, and underscores.
+                    if not (line.isascii() and index.isdigit()) or "_" in text:
+                        raise ValueError
                     values.append(float(text))
                 except ValueError as error:
-                    raise self._not_an_entry(token, row) from error
+                    message = f"{token[:40]!r} is not index:value"
+                    raise SourceError.at(message, file=self.path, row=number) from error
                 indices.append(int(index) - self._base)
             bounds.append(len(indices))
-        # scipy does not look, and would write outside of its memory.
-        if indices and not 0 <= min(indices) <= max(indices) < self.width:
-            raise ValueError(f"an index is not between {self._base} and {self.largest}")
-        places = np.array(indices, dtype=np.int32)
-        return scipy.sparse.csr_array((values, places, bounds), shape=(len(lines), self.width))
-
-    def _not_an_entry(self, token: str, row: int) -> SourceError:
-        """Return the error for a part of a row."""
-        return SourceError.at(f"{token[:40]!r} is not index:value", file=self.path, row=row)
+        places = np.array(indices, dtype=np.int64)
+        shape = (len(lines), self.width)
+        block = scipy.sparse.csr_array((np.array(values), places, bounds), shape=shape)
+        block.check_format(full_check=True)
+        return block

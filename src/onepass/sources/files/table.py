@@ -1,16 +1,18 @@
-"""What one file is, whatever its format."""
+"""What one file is, whatever its format, and which of its columns are read."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.sources.base import Block, SourceError
+from onepass.sources.base import Block, SourceError, called
 
 # Which columns of a file, in this order; None is all of them.
 Columns: TypeAlias = NDArray[np.intp] | None
@@ -27,6 +29,8 @@ class Table(ABC):
         The number of columns.
     names : list of str or None
         The names of all columns, if the format has names.
+    dtype : dtype
+        The type of blocks of all columns: float32 if all are, or float64.
     not_numeric : dict of str
         What those columns hold that are not numbers, by index.
     index : list of int
@@ -42,6 +46,7 @@ class Table(ABC):
     path: str
     width: int
     names: list[str] | None = None
+    dtype: np.dtype = np.dtype(np.float64)
     not_numeric: Mapping[int, str] = MappingProxyType({})
     index: Sequence[int] = ()
     n_rows: int | None = None
@@ -59,7 +64,7 @@ class Table(ABC):
 
     def float_type(self, columns: Columns) -> np.dtype:
         """Return the type of blocks of some columns: float32 if all are, or float64."""
-        return np.dtype(np.float64)
+        return self.dtype
 
     def settle(self, tables: Sequence[Table], wanted: Sequence[str | int] | None) -> None:
         """Learn what a file cannot know of itself, from the others and from the choice."""
@@ -69,26 +74,107 @@ class Table(ABC):
         """Stop waiting for rows that may never come."""
         return
 
-    def column(self, index: int) -> str | int:
-        """Return how messages call a column: by its name or, without one, by its index."""
-        return self.names[index] if self.names is not None else index
+    def column(self, index: int, columns: Columns = None) -> str | int:
+        """Return how messages call one of some columns: by its name, or by its index."""
+        if columns is not None:
+            index = int(columns[index])
+        return index if self.names is None else self.names[index]
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """The index of each name; -1 where two columns have it."""
+        places: dict[str, int] = {}
+        for j, name in enumerate(self.names or ()):
+            places[name] = -1 if name in places else j
+        return places
+
+    def find(self, column: str | int) -> int:
+        """Return the index of a column given by its name, or by its index."""
+        if isinstance(column, str) and column in self._places:
+            if self._places[column] < 0:
+                message = "there are two columns of this name; choose by number"
+                raise SourceError.at(message, file=self.path, column=column)
+            return self._places[column]
+        is_number = not isinstance(column, str) or (column.isascii() and column.isdigit())
+        if is_number and 0 <= int(column) < self.width:
+            return int(column)
+        message = f"there is no such column: columns have the numbers 0 to {self.width - 1}"
+        message += " and no names" if self.names is None else f" and the names {listed(self.names)}"
+        raise SourceError.at(message, file=self.path, column=int(column) if is_number else column)
+
+    def like(self, first: Table, chosen: list[int] | None, *, exact: bool) -> Columns:
+        """Return the columns that are those chosen of the first file; `exact` allows no others."""
+        indices: Sequence[int] = range(first.width) if chosen is None else chosen
+        if first.names == self.names and first.width == self.width:
+            found = chosen
+        elif first.names is None:
+            if exact and first.width != self.width:
+                message = f"there are {self.width} columns, and {first.width} in {first.path}"
+                raise SourceError.at(message, file=self.path)
+            found = [self.find(j) for j in indices]
+        elif self.names is None:
+            message = f"its columns have no names, and those of {first.path} have"
+            raise SourceError.at(message, file=self.path)
+        else:
+            names = [first.names[j] for j in indices]
+            missing = [name for name in names if name not in self._places]
+            extra = set(self.names) - set(first.names) - {self.names[j] for j in self.index}
+            differences = [f"is missing {listed(missing)}"] if missing else []
+            if exact and extra:
+                differences.append(f"has also {listed(sorted(extra))}")
+            if differences:
+                message = f"compared with {first.path}, it {' and '.join(differences)}"
+                raise SourceError.at(message, file=self.path)
+            found = [self.find(name) for name in names]
+        self._check(found)
+        return None if found is None else np.array(found, dtype=np.intp)
+
+    def _check(self, columns: list[int] | None) -> None:
+        """Refuse two columns of one name, and columns that are not numbers."""
+        if self.names is not None:
+            names = self.names if columns is None else [self.names[j] for j in columns]
+            name, count = Counter(names).most_common(1)[0]
+            if count > 1:
+                message = "there are two columns of this name"
+                raise SourceError.at(message, file=self.path, column=name)
+        bad = [j for j in self.not_numeric if columns is None or j in set(columns)]
+        if bad:
+            message = f"contains {self.not_numeric[bad[0]]}"
+            if len(bad) > 1:
+                message += f"; the same is true of {listed([self.column(j) for j in bad[1:]])}"
+            message += "; choose columns (columns=, --columns), or leave such columns out "
+            message += "(skip_non_numeric=True, --skip-non-numeric)"
+            raise SourceError.at(message, file=self.path, column=self.column(bad[0]))
 
 
-def choose_array(path: str, name: str | None, shapes: dict[str, tuple[int, ...]]) -> str:
-    """Return the name of the array of a file to read: the given one, or the only one it can be.
+def choose(
+    tables: list[Table],
+    wanted: Sequence[str | int] | None,
+    skip_non_numeric: bool,
+    keep_index: bool,
+) -> list[Columns]:
+    """Return, for each file, the indices of the columns that make up the rows.
 
-    Vectors beside it are labels and the like; an array of three dimensions is not passed over.
+    The first file decides which columns they are and in which order. In the others they are found
+    by name, or by index where there are no names. Without a choice all files must have the same
+    columns, and those of pandas' index are left out unless they are to be kept.
     """
-    candidates = [key for key, shape in shapes.items() if len(shape) == 2]
-    listed = ", ".join(map(repr, candidates)) or "none"
-    if name is not None:
-        if name in candidates:
-            return name
-        raise SourceError.at(f"there is no 2-D array {name!r} in it, only {listed}", file=path)
-    larger = [key for key, shape in shapes.items() if len(shape) > 2]
-    if len(candidates) == 1 and not larger:
-        return candidates[0]
-    message = f"it is not clear which of its arrays is meant: two dimensions have {listed}"
-    if larger:
-        message += f", more dimensions have {', '.join(map(repr, larger))}"
-    raise SourceError.at(f"{message}. Choose one with '{path}::name'", file=path)
+    first = tables[0]
+    left_out = set() if keep_index else set(first.index)
+    left_out |= first.not_numeric.keys() if skip_non_numeric else set()
+    chosen: list[int] | None = None
+    if wanted is not None:
+        chosen = [first.find(column) for column in wanted]
+        if len(set(chosen)) < len(chosen):
+            raise SourceError(f"a column is chosen twice: {', '.join(map(str, wanted))}")
+    elif left_out:
+        chosen = [j for j in range(first.width) if j not in left_out]
+    if chosen == []:
+        raise SourceError.at("no column is chosen, or none is numeric", file=first.path)
+    return [table.like(first, chosen, exact=wanted is None) for table in tables]
+
+
+def listed(names: Sequence[str | int], most: int = 8) -> str:
+    """Return columns as text, not too many of them."""
+    text = ", ".join(map(called, names[:most]))
+    return text + (f" and {len(names) - most} more" if len(names) > most else "")
