@@ -136,17 +136,7 @@ def rows_per_block(n_features: int) -> int:
 
 
 def check_size(what: str, size: int, file: str, row: int | None = None) -> None:
-    """Refuse what would take more memory than the limit; to be called before it is taken.
-
-    Parameters
-    ----------
-    what : str
-        What takes the memory, and a verb.
-    size : int
-        How much, in bytes.
-    file, row
-        Where it is, for the message.
-    """
+    """Refuse what takes so many bytes, before they are taken; `what` ends with a verb."""
     if size > LIMIT_BYTES:
         message = f"{what} {size >> 20:,} MB, the limit is {LIMIT_BYTES >> 20} MB"
         raise SourceError.at(message, file=file, row=row)
@@ -154,8 +144,7 @@ def check_size(what: str, size: int, file: str, row: int | None = None) -> None:
 
 def check_width(n_features: int, file: str) -> None:
     """Refuse so many columns that a single row of float64 takes too much memory."""
-    what = f"{n_features:,} columns are too many: one row takes"
-    check_size(what, 8 * n_features, file)
+    check_size(f"{n_features:,} columns are too many: one row takes", 8 * n_features, file)
 
 
 def first_masked(array: Any) -> tuple[int, int] | None:
@@ -174,16 +163,8 @@ def check_finite(
 ) -> None:
     """Refuse NaN, infinities, and numbers that are too large to be learned from.
 
-    Parameters
-    ----------
-    block : ndarray of shape (b, d) or scipy CSR
-        The numbers.
-    row : int
-        How many rows of the file came before.
-    name : callable
-        The name of a column of the block, for the message; by default its number.
-    file : str, optional
-        The file, for the message.
+    The message says where they are: in a block, array (b, d) or CSR, before which `row` rows of the
+    file came, and whose columns have names, by default their numbers.
     """
     values: Any = block.data if scipy.sparse.issparse(block) else block
     flat = values.reshape(-1)
@@ -200,9 +181,8 @@ def check_finite(
         i, j = int(np.searchsorted(block.indptr, at, side="right")) - 1, int(block.indices[at])
     else:
         i, j = divmod(at, block.shape[1])
-    what = f"{flat[at]:g}, and entries must be at most {limit:g}, so that their squares add up"
-    if np.isnan(flat[at]):
-        what = "a missing value or NaN"
-    elif np.isinf(flat[at]):
-        what = f"{flat[at]}, which is not finite"
+    value = flat[at]
+    what = f"{value:g}, and entries must be at most {limit:g}, so that their squares add up"
+    if not np.isfinite(value):
+        what = "a missing value or NaN" if np.isnan(value) else f"{value}, which is not finite"
     raise SourceError.at(what, file=file, row=row + i + 1, column=name(j))

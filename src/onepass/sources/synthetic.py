@@ -73,21 +73,18 @@ class _Stream(Source):
         """Yield (position after the block, block)."""
         row = self.first_row(start)
         assert self.n_rows is not None
-        ready = np.empty((0, self.n_features))
-        drawn = row - row % _CHUNK_ROWS
+        number, chunk = -1, np.empty((0, self.n_features))
         while row < self.n_rows:
-            stop = min(row + self.block_rows, self.n_rows)
-            pieces = [ready]
-            while drawn < stop:
-                rng = np.random.default_rng([self.seed, drawn // _CHUNK_ROWS])
-                chunk = self.distribution.sample(_CHUNK_ROWS, rng)
-                pieces.append(chunk[max(row - drawn, 0) :])
-                drawn += _CHUNK_ROWS
-            rows = np.concatenate(pieces)
-            # A copy, so that a block never shares memory with rows that are still to come.
-            block, ready = rows[: stop - row].copy(), rows[stop - row :]
-            row = stop
-            yield Position(0, row), block
+            stop, pieces = min(row + self.block_rows, self.n_rows), []
+            while row < stop:
+                if number != row // _CHUNK_ROWS:
+                    number = row // _CHUNK_ROWS
+                    rng = np.random.default_rng([self.seed, number])
+                    chunk = self.distribution.sample(_CHUNK_ROWS, rng)
+                begin = row % _CHUNK_ROWS
+                pieces.append(chunk[begin : begin + stop - row])
+                row += len(pieces[-1])
+            yield Position(0, row), np.concatenate(pieces)
 
 
 class Gaussian(Distribution):

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from onepass.sources.base import (
     LIMIT_BYTES,
+    Block,
     SourceError,
     canonical,
     check_size,
@@ -24,7 +25,7 @@ from onepass.sources.base import (
     rows_per_block,
 )
 from onepass.sources.files.storage import open_file, split
-from onepass.sources.files.table import Columns, Table
+from onepass.sources.files.table import Table
 
 _SPARSE = ("data", "indices", "indptr", "shape")
 _SPARSE_BLOCK_ROWS = 4096
@@ -54,15 +55,13 @@ class ArrayTable(Table):
     def open(self) -> AbstractContextManager[Any]:
         """Open the array: it has shape, dtype and maybe chunks, and slices of it are its rows."""
 
-    def read(
-        self, columns: Columns, start: int, block_rows: int, dtype: np.dtype
-    ) -> Iterator[NDArray[np.floating]]:
+    def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
         """Yield the rows from number `start` on."""
         assert self.n_rows is not None
         with self.open() as array:
             for begin in range(start, self.n_rows, self._rows):
                 rows = array[begin : min(begin + self._rows, self.n_rows)]
-                part = rows if columns is None else rows[:, columns]
+                part = rows if self.columns is None else rows[:, self.columns]
                 yield np.ascontiguousarray(part, dtype=dtype)
 
 
@@ -173,7 +172,7 @@ class SparseNpzTable(Table):
         self.dtype = float_type(data.dtype, path)
         self._n_entries = data.shape[0]
 
-    def read(self, columns: Columns, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Any]:
+    def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
         """Yield the rows from number `start` on, as CSR."""
         assert self.n_rows is not None
         with _members(self.path) as members:
@@ -196,7 +195,7 @@ class SparseNpzTable(Table):
                 shape = (end - begin, self.width)
                 block = scipy.sparse.csr_array((values, places, bounds - first), shape=shape)
                 block.check_format(full_check=True)
-                yield canonical(block, columns)
+                yield canonical(block, self.columns)
 
 
 class Hdf5Table(ArrayTable):

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet
-from numpy.typing import NDArray
 
+from onepass.sources.base import Block
 from onepass.sources.files.storage import is_remote, open_file
-from onepass.sources.files.table import Columns, Table
+from onepass.sources.files.table import Table
 
 _COLUMN_BUFFER_BYTES = 1 << 18  # without buffers, all of a row group is read at once
 _FILE_MAGIC = b"ARROW1"
@@ -37,29 +37,23 @@ class ColumnTable(Table):
         index = _pandas_index(schema.metadata or {})
         self.index = [j for j, name in enumerate(self.names) if name in index]
 
-    def float_type(self, columns: Columns) -> np.dtype:
-        """Return float32 if all of some columns are."""
-        kinds = self._types if columns is None else [self._types[j] for j in columns.tolist()]
-        return np.dtype(np.float32 if set(kinds) == {"float"} else np.float64)
+    def float_type(self) -> np.dtype:
+        """Return float32 if all chosen columns are, or float64."""
+        is_single = all(self._types[j] == "float" for j in self.chosen())
+        return np.dtype(np.float32 if is_single else np.float64)
 
     @abstractmethod
-    def batches(
-        self, columns: list[int], start: int, most: int
-    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def batches(self, start: int, most: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Yield the number of the first row of a batch, and the batch, from `start` or before on.
 
-        Batches have at most so many rows, and at least the columns that are asked for.
+        Batches have at most so many rows, and at least the columns that are chosen.
         """
 
-    def read(
-        self, columns: Columns, start: int, block_rows: int, dtype: np.dtype
-    ) -> Iterator[NDArray[np.floating]]:
+    def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
         """Yield the rows from number `start` on, missing values as NaN."""
-        assert self.names is not None
-        chosen = list(range(self.width)) if columns is None else columns.tolist()
-        names = [self.names[j] for j in chosen]
+        names = [str(self.column(j)) for j in self.chosen()]
         kind = pa.from_numpy_dtype(dtype)
-        for begin, batch in self.batches(chosen, start, block_rows):
+        for begin, batch in self.batches(start, block_rows):
             rest = batch.slice(max(start - begin, 0))
             if rest.num_rows:
                 arrays = [_as_float(rest.column(name), kind) for name in names]
@@ -102,16 +96,14 @@ class ParquetTable(ColumnTable):
         with _opened(path) as content, pa.parquet.ParquetFile(content) as file:
             super().__init__(path, file.schema_arrow, file.metadata.num_rows)
 
-    def batches(
-        self, columns: list[int], start: int, most: int
-    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def batches(self, start: int, most: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Yield batches, beginning with the row group of the row `start`."""
         options = {"pre_buffer": False, "buffer_size": _COLUMN_BUFFER_BYTES}
         with _opened(self.path) as content, pa.parquet.ParquetFile(content, **options) as file:
             groups, row = list(range(file.metadata.num_row_groups)), 0
             while groups and start >= row + file.metadata.row_group(groups[0]).num_rows:
                 row += file.metadata.row_group(groups.pop(0)).num_rows
-            names = [file.schema_arrow.names[j] for j in columns]
+            names = [self.column(j) for j in self.chosen()]
             # One thread: more of them take more memory, and other work is waiting for the cores.
             for batch in file.iter_batches(most, groups, names, use_threads=False):
                 yield row, batch
@@ -134,11 +126,9 @@ class ArrowTable(ColumnTable):
                 file = pa.dataset.IpcFileFormat().make_fragment(content)
                 super().__init__(path, file.physical_schema, file.count_rows())
 
-    def batches(
-        self, columns: list[int], start: int, most: int
-    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def batches(self, start: int, most: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Yield batches from the first row on: the file may be one long record batch."""
-        options = pa.ipc.IpcReadOptions(included_fields=sorted(columns))
+        options = pa.ipc.IpcReadOptions(included_fields=sorted(self.chosen()))
         opened = pa.ipc.open_stream if self._is_stream else pa.ipc.open_file
         row = 0
         with _opened(self.path) as content, opened(content, options=options) as reader:

@@ -25,9 +25,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from onepass.sources.base import SourceError
+from onepass.sources.base import Block, SourceError
 from onepass.sources.files.storage import open_content
-from onepass.sources.files.table import Columns, Table
+from onepass.sources.files.table import Table
 
 _BLOCK_BYTES = 1 << 20  # of text that pyarrow takes at once; more is slower
 _SAMPLE_BYTES = 1 << 16
@@ -60,16 +60,13 @@ class CsvTable(Table):
         self._input_text = _Text(self._input) if self.one_use else None
         expected = "\t" if ".tsv" in path.lower() else ","
         with self._text() as text:
-            sample, whole, self.delimiter = _sample(text, delimiter, expected)
+            rows, header_bytes, self.delimiter = _sample(text, delimiter, expected)
         if delimiter is None and self.delimiter != expected:
             self.notes = [f"{self.path}: values are separated by {self.delimiter!r}"]
-        rows, end = _rows(sample, self.delimiter, whole)
         if not rows:
             raise SourceError.at("there are no rows", file=self.path)
         is_header = self._is_header(rows) if header == "auto" else header
-        self._header_bytes = (
-            len(sample[:end].encode("utf-8", "surrogateescape")) if is_header else 0
-        )
+        self._header_bytes = header_bytes if is_header else 0
         if is_header:
             self.names = rows.pop(0)
             if any(0xD800 <= ord(mark) < 0xE000 for mark in "".join(self.names)):
@@ -86,14 +83,14 @@ class CsvTable(Table):
             j: found for j in range(self.width) if (found := _first_text(rows, j)) is not None
         }
         self._last = "\n" + self.delimiter.join([repr(_LAST)] * self.width) + "\n"
-        self._block_bytes = max(_BLOCK_BYTES, 4 * len(sample) // len(rows), 2 * len(self._last))
+        longest = max(sum(map(len, row)) + 3 * len(row) for row in rows)  # with quotation marks
+        self._block_bytes = max(_BLOCK_BYTES, 4 * longest, 2 * len(self._last))
 
-    def read(self, columns: Columns, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Any]:
+    def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
         """Yield the rows from number `start` on."""
-        chosen = range(self.width) if columns is None else columns.tolist()
         row, closed = 0, False
         try:
-            for batch in self._batches([str(j) for j in chosen]):
+            for batch in self._batches([str(j) for j in self.chosen()]):
                 if batch.num_rows == 0:
                     continue
                 block = batch.to_tensor(null_to_nan=True, row_major=True).to_numpy()
@@ -241,19 +238,20 @@ class _Text:
         return taken
 
 
-def _sample(text: _Text, delimiter: str | None, expected: str) -> tuple[str, bool, str]:
-    """Return the text of the first rows, of two at least; whether that is all; the delimiter."""
+def _sample(text: _Text, delimiter: str | None, expected: str) -> tuple[list[list[str]], int, str]:
+    """Return the first rows, two at least or all; the bytes of the first one; the delimiter."""
     size = _SAMPLE_BYTES
     while True:
         head = text.peek(size)
         sample, whole = head.decode("utf-8", "surrogateescape"), len(head) < size
         found = delimiter or _sniff(sample, whole, expected)
-        if whole or len(_rows(sample, found, whole)[0]) >= 2:
-            return sample, whole, found
+        rows, end = _rows(sample, found, whole)
+        if whole or len(rows) >= 2:
+            return rows, len(sample[:end].encode("utf-8", "surrogateescape")), found
         if size > _ROW_LIMIT_BYTES:
+            limit = f"{_ROW_LIMIT_BYTES >> 20} MB"
             raise ValueError(
-                f"its first rows have more than {_ROW_LIMIT_BYTES >> 20} MB, or a quotation mark "
-                "is never closed"
+                f"its first rows have more than {limit}, or a quotation mark is never closed"
             )
         size *= 2
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from onepass.sources.base import SourceError
 from onepass.sources.files.source import FileSource
-from onepass.sources.files.storage import COMPRESSED, exists, is_remote, matching, split
+from onepass.sources.files.storage import COMPRESSED, is_remote, matching, split
 from onepass.sources.files.table import Table, listed
 from onepass.warning import OnepassWarning
 
@@ -109,12 +109,9 @@ def open_source(
     tables = [_open(file, header, delimiter) for file in files]
     source = FileSource(tables, columns, batch_rows, skip_non_numeric, keep_index)
     if source.index:
-        warnings.warn(
-            f"{files[0]}: left out pandas' index, column {listed(source.index)}; "
-            "keep_index=True (--keep-index) keeps it",
-            OnepassWarning,
-            stacklevel=2,
-        )
+        message = f"{files[0]}: left out pandas' index, column {listed(source.index)}"
+        message += "; keep_index=True (--keep-index) keeps it"
+        warnings.warn(message, OnepassWarning, stacklevel=2)
     return source
 
 
@@ -134,48 +131,41 @@ def _suffix(path: str) -> str | None:
 
 def _expand(path: str) -> Iterator[str]:
     """Yield the files that a path stands for."""
-    if path == "-" or os.path.isfile(path):
-        yield path
-    elif _has_magic(path) and not os.path.exists(path):
+    # In an address, ? begins a query.
+    is_pattern = "*" in path if is_remote(path) else glob.has_magic(path)
+    is_folder = _suffix(path) is None if is_remote(path) else os.path.isdir(path)
+    if is_pattern and not os.path.exists(path):
         found = matching(path)
         if not found:
             raise SourceError.at("no file matches", file=path)
         for name in found:
             yield from _expand(name)
-    elif _suffix(path) is None and (os.path.isdir(path) or is_remote(path)):
+    elif is_folder and _suffix(path) != ".zarr" and path != "-":
         yield from _files_in(path)
     else:
         yield path
 
 
-def _has_magic(path: str) -> bool:
-    """Return whether a path is a pattern; in an address, ? begins a query."""
-    return "*" in path if is_remote(path) else glob.has_magic(path)
-
-
 def _files_in(folder: str) -> list[str]:
     """Return the files of a known format in a folder and in folders in it."""
-    files = []
-    if is_remote(folder):
-        files = [file for file in matching(f"{folder.rstrip('/')}/**") if _is_data(file)]
-    for place, folders, names in os.walk(folder):
-        # Some formats are folders themselves.
-        files += [os.path.join(place, name) for name in (*folders, *names) if _is_data(name)]
-        folders[:] = [name for name in folders if name[0] not in "._" and _suffix(name) is None]
+    place = folder.rstrip("/") if is_remote(folder) else glob.escape(folder)
+    files = [file for file in matching(f"{place}/**") if _is_data(file, folder)]
     suffixes = sorted({str(_suffix(file)) for file in files})
     if not files:
         raise SourceError.at("there is no file of a known format in this folder", file=folder)
     if len(suffixes) > 1:
-        raise SourceError.at(
-            f"there are files of several formats in this folder: {', '.join(suffixes)}",
-            file=folder,
-        )
-    return sorted(files)
+        message = f"there are files of several formats in this folder: {', '.join(suffixes)}"
+        raise SourceError.at(message, file=folder)
+    return files
 
 
-def _is_data(name: str) -> bool:
-    """Return whether a name in a folder is that of data: a known format, not hidden, no notes."""
-    return os.path.basename(name)[:1] not in (".", "_") and _suffix(name) not in (None, ".txt")
+def _is_data(file: str, folder: str) -> bool:
+    """Return whether a file in a folder has data: a known format, not hidden, no notes."""
+    inside = file.partition(folder.rpartition("://")[2])[2].replace(os.sep, "/")
+    if any(part.startswith((".", "_")) for part in inside.split("/")):
+        return False
+    suffix = _suffix(file)
+    return suffix == ".zarr" or (suffix not in (None, ".txt") and not os.path.isdir(file))
 
 
 def _open(path: str, header: bool | Literal["auto"], delimiter: str | None) -> Table:
@@ -186,8 +176,7 @@ def _open(path: str, header: bool | Literal["auto"], delimiter: str | None) -> T
         raise SourceError.at(f"the format is unknown; known are {known}", file=path)
     module, kind = _FORMATS[suffix]
     try:
-        if path != "-":
-            _check_file(split(path)[0])
+        _check_file(split(path)[0])
         make = getattr(importlib.import_module(f"onepass.sources.files.{module}"), kind)
         return make(path, header, delimiter) if suffix in _TEXT else make(path)
     except SourceError:
@@ -198,18 +187,18 @@ def _open(path: str, header: bool | Literal["auto"], delimiter: str | None) -> T
         raise ImportError(message) from error
     except ImportError:
         raise
+    except FileNotFoundError as error:
+        raise SourceError.at("there is no such file", file=path) from error
     except Exception as error:  # the libraries that read formats raise anything
         reason = str(error) or type(error).__name__
         raise SourceError.at(f"not a sound {suffix[1:]} file: {reason}", file=path) from error
 
 
 def _check_file(file: str) -> None:
-    """Refuse a file that is not there, is empty, or can be read only once."""
-    if not exists(file):
-        raise SourceError.at("there is no such file", file=file)
-    if is_remote(file) or os.path.isdir(file):
+    """Refuse a local file that is empty, or can be read only once."""
+    if file == "-" or is_remote(file) or os.path.isdir(file):
         return
+    if os.path.getsize(file) == 0 and os.path.isfile(file):
+        raise SourceError.at("the file is empty", file=file)
     if not os.path.isfile(file):
         raise SourceError.at("not a file; read a pipe as csv on standard input, '-'", file=file)
-    if os.path.getsize(file) == 0:
-        raise SourceError.at("the file is empty", file=file)

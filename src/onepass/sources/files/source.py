@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from functools import partial
 
 import numpy as np
 
@@ -57,20 +56,15 @@ class FileSource(Source):
         for table in tables:
             table.settle(tables, columns)
         first = tables[0]
-        self._columns = choose(tables, columns, skip_non_numeric, keep_index)
-        chosen = self._columns[0]
-        self.n_features = first.width if chosen is None else len(chosen)
+        choose(tables, columns, skip_non_numeric, keep_index)
+        self.n_features = len(first.chosen())
         check_width(self.n_features, first.path)
         self._block_rows = block_rows or rows_per_block(self.n_features)
-        types = [
-            table.float_type(chosen) for table, chosen in zip(tables, self._columns, strict=True)
-        ]
-        self._dtype = np.result_type(*types)
+        self._dtype = np.result_type(*(table.float_type() for table in tables))
         self.named = first.names is not None
         self.feature_names = None
-        if first.names is not None or chosen is not None:
-            indices = range(first.width) if chosen is None else chosen.tolist()
-            self.feature_names = [str(first.column(j)) for j in indices]
+        if self.named or first.columns is not None:
+            self.feature_names = [str(first.column(j)) for j in first.chosen()]
         self.files = [(table.path, table.n_rows) for table in tables]
         counts = [table.n_rows for table in tables]
         self.n_rows = None if None in counts else sum(count or 0 for count in counts)
@@ -110,14 +104,12 @@ class FileSource(Source):
         """Yield (position after the block, block), in this thread."""
         empty = start == Position(0, 0)
         for number in range(start.file, len(self._tables)):
-            table, columns = self._tables[number], self._columns[number]
-            row = start.row if number == start.file else 0
-            name = partial(table.column, columns=columns)
+            table, row = self._tables[number], start.row if number == start.file else 0
             try:
-                for block in table.read(columns, row, self._block_rows, self._dtype):
+                for block in table.read(row, self._block_rows, self._dtype):
                     for begin in range(0, block.shape[0], self._block_rows):
                         piece = block[begin : begin + self._block_rows]
-                        check_finite(piece, row, name, table.path)
+                        check_finite(piece, row, table.chosen_column, table.path)
                         row += piece.shape[0]
                         empty = False
                         yield Position(number, row), piece

@@ -31,17 +31,15 @@ def is_remote(path: str) -> bool:
 
 def remote(path: str) -> tuple[Any, str]:
     """Return the fsspec file system of a path with a scheme, and the name of the file in it."""
-    scheme = path.partition("://")[0]
+    reading = f"reading {path.partition('://')[0]}://"
     try:
         import fsspec
     except ImportError as error:
-        raise ImportError(
-            f"reading {scheme}:// needs fsspec: pip install 'onepass[remote]'"
-        ) from error
+        raise ImportError(f"{reading} needs fsspec: pip install 'onepass[remote]'") from error
     try:
         return fsspec.url_to_fs(path)
     except ImportError as error:
-        raise ImportError(f"reading {scheme}:// needs one more package: {error}") from error
+        raise ImportError(f"{reading} needs one more package: {error}") from error
     except ValueError as error:
         raise SourceError.at(str(error), file=path) from error
 
@@ -72,14 +70,6 @@ def open_content(path: str, file: Any = None) -> Iterator[IO[bytes]]:
             yield io.BufferedReader(pa.CompressedInputStream(file, "zstd"))
         else:
             yield file
-
-
-def exists(path: str) -> bool:
-    """Return whether there is a file or folder."""
-    if not is_remote(path):
-        return os.path.exists(path)
-    system, name = remote(path)
-    return bool(system.exists(name))
 
 
 def matching(pattern: str) -> list[str]:

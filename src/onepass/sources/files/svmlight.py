@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from onepass.sources.base import SourceError, canonical
+from onepass.sources.base import Block, SourceError, canonical
 from onepass.sources.files.storage import open_content
-from onepass.sources.files.table import Columns, Table
+from onepass.sources.files.table import Table
 
 _PIECE_CHARACTERS = 1 << 20
 _ROW_LIMIT_CHARACTERS = 1 << 26
@@ -52,7 +52,7 @@ class SvmlightTable(Table):
             if column.isascii() and column.isdigit():
                 self.width = max(self.width, min(int(column) + 1, _INDEX_LIMIT))
 
-    def read(self, columns: Columns, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Any]:
+    def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
         """Yield the rows from number `start` on, as CSR."""
         row = 0
         for lines in self._lines():
@@ -60,7 +60,7 @@ class SvmlightTable(Table):
             row += len(lines)
             if rest:
                 block = self._parse(rest, row - len(rest)).astype(dtype)
-                yield canonical(block, columns)
+                yield canonical(block, self.columns)
 
     def _lines(self) -> Iterator[list[str]]:
         """Yield lists of the lines that are rows, without their notes."""

@@ -7,15 +7,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onepass.sources.base import Block, SourceError, called
-
-# Which columns of a file, in this order; None is all of them.
-Columns: TypeAlias = NDArray[np.intp] | None
 
 
 class Table(ABC):
@@ -41,6 +37,8 @@ class Table(ABC):
         What was decided about the file without having been asked for, one line each.
     one_use : bool
         Whether the rows can be read only once, as from a pipe.
+    columns : ndarray of shape (d,) or None
+        The indices of the columns that are read, in this order; None is all of them.
     """
 
     path: str
@@ -52,19 +50,22 @@ class Table(ABC):
     n_rows: int | None = None
     notes: Sequence[str] = ()
     one_use: bool = False
+    columns: NDArray[np.intp] | None = None
 
     @abstractmethod
-    def read(
-        self, columns: Columns, start: int, block_rows: int, dtype: np.dtype
-    ) -> Iterator[Block]:
-        """Yield some columns of the rows from number `start` on, as blocks of a type.
+    def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
+        """Yield the chosen columns of the rows from number `start` on, as blocks of a type.
 
         A block has at least one row, and best about `block_rows`: longer ones are cut.
         """
 
-    def float_type(self, columns: Columns) -> np.dtype:
-        """Return the type of blocks of some columns: float32 if all are, or float64."""
+    def float_type(self) -> np.dtype:
+        """Return the type of blocks of the chosen columns: float32 if all are, or float64."""
         return self.dtype
+
+    def chosen(self) -> Sequence[int]:
+        """Return the indices of the columns that are read."""
+        return range(self.width) if self.columns is None else self.columns.tolist()
 
     def settle(self, tables: Sequence[Table], wanted: Sequence[str | int] | None) -> None:
         """Learn what a file cannot know of itself, from the others and from the choice."""
@@ -74,11 +75,13 @@ class Table(ABC):
         """Stop waiting for rows that may never come."""
         return
 
-    def column(self, index: int, columns: Columns = None) -> str | int:
-        """Return how messages call one of some columns: by its name, or by its index."""
-        if columns is not None:
-            index = int(columns[index])
+    def column(self, index: int) -> str | int:
+        """Return how messages call a column: by its name, or by its index if it has none."""
         return index if self.names is None else self.names[index]
+
+    def chosen_column(self, number: int) -> str | int:
+        """Return how messages call a column of a block."""
+        return self.column(self.chosen()[number])
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -102,8 +105,8 @@ class Table(ABC):
         message += " and no names" if self.names is None else f" and the names {listed(self.names)}"
         raise SourceError.at(message, file=self.path, column=int(column) if is_number else column)
 
-    def like(self, first: Table, chosen: list[int] | None, *, exact: bool) -> Columns:
-        """Return the columns that are those chosen of the first file; `exact` allows no others."""
+    def choose_like(self, first: Table, chosen: list[int] | None, *, exact: bool) -> None:
+        """Choose the columns that are those of the first file; `exact` allows no others."""
         indices: Sequence[int] = range(first.width) if chosen is None else chosen
         if first.names == self.names and first.width == self.width:
             found = chosen
@@ -126,18 +129,17 @@ class Table(ABC):
                 message = f"compared with {first.path}, it {' and '.join(differences)}"
                 raise SourceError.at(message, file=self.path)
             found = [self.find(name) for name in names]
-        self._check(found)
-        return None if found is None else np.array(found, dtype=np.intp)
+        self.columns = None if found is None else np.array(found, dtype=np.intp)
+        self._check_columns()
 
-    def _check(self, columns: list[int] | None) -> None:
+    def _check_columns(self) -> None:
         """Refuse two columns of one name, and columns that are not numbers."""
         if self.names is not None:
-            names = self.names if columns is None else [self.names[j] for j in columns]
-            name, count = Counter(names).most_common(1)[0]
+            name, count = Counter(self.column(j) for j in self.chosen()).most_common(1)[0]
             if count > 1:
                 message = "there are two columns of this name"
                 raise SourceError.at(message, file=self.path, column=name)
-        bad = [j for j in self.not_numeric if columns is None or j in set(columns)]
+        bad = [j for j in self.not_numeric if self.columns is None or j in self.columns]
         if bad:
             message = f"contains {self.not_numeric[bad[0]]}"
             if len(bad) > 1:
@@ -152,8 +154,8 @@ def choose(
     wanted: Sequence[str | int] | None,
     skip_non_numeric: bool,
     keep_index: bool,
-) -> list[Columns]:
-    """Return, for each file, the indices of the columns that make up the rows.
+) -> None:
+    """Choose the columns of each file that make up the rows.
 
     The first file decides which columns they are and in which order. In the others they are found
     by name, or by index where there are no names. Without a choice all files must have the same
@@ -171,7 +173,8 @@ def choose(
         chosen = [j for j in range(first.width) if j not in left_out]
     if chosen == []:
         raise SourceError.at("no column is chosen, or none is numeric", file=first.path)
-    return [table.like(first, chosen, exact=wanted is None) for table in tables]
+    for table in tables:
+        table.choose_like(first, chosen, exact=wanted is None)
 
 
 def listed(names: Sequence[str | int], most: int = 8) -> str:
