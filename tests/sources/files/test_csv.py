@@ -113,6 +113,7 @@ AMBIGUOUS = {
     "counted": pd.DataFrame(np.eye(3)).to_csv(index=False),
     "years": "2019,2020,2021\n3,1,2\n5,6,4\n",
     "wavelengths": "400.5,401.2,402.9\n0.7,0.2,0.1\n0.1,0.2,0.05\n",
+    "falling wavelengths": "0.9,0.5,0.2\n0.7,0.2,0.1\n0.1,0.2,0.05\n",
     "whole above fractions": "7,2,7.0\n0.5,0.25,0.1\n",
     "far away": "900.5,800.5,700.5\n" + "0.5,0.25,0.125\n" * 4,
     "one column": "0\n1.5\n2.5\n",

@@ -207,10 +207,25 @@ def test_arrays_that_are_not_numbers(tmp_path):
         open_source(tmp_path / "b.npy")
 
 
-def test_other_sparse_formats_are_refused(tmp_path):
-    scipy.sparse.save_npz(tmp_path / "a.npz", scipy.sparse.csc_array(ROWS))
-    with pytest.raises(SourceError, match=r"format b?'csc', not csr"):
+@pytest.mark.parametrize("form", ["csc", "coo", "bsr", "dia"])
+def test_other_sparse_formats_are_refused(tmp_path, form):
+    scipy.sparse.save_npz(tmp_path / "a.npz", scipy.sparse.coo_array(ROWS).asformat(form))
+    with pytest.raises(SourceError, match=rf"format b?'{form}', not csr"):
         open_source(tmp_path / "a.npz")
+
+
+def test_a_table_without_columns(tmp_path):
+    pa.parquet.write_table(pa.table({}), tmp_path / "a.parquet")
+    with pytest.raises(SourceError, match="no column is chosen"):
+        open_source(tmp_path / "a.parquet")
+
+
+def test_a_folder_with_the_suffix_of_a_file(folder):
+    """As Spark writes them, with what is not yet data in folders that begin with an underscore."""
+    (folder / "_temporary").mkdir()
+    WRITERS["a.parquet"](folder / "_temporary" / "z.parquet", ROWS)
+    folder.rename(folder.parent / "rows.parquet")
+    assert rows(open_source(folder.parent / "rows.parquet")) == ROWS.tolist()
 
 
 def test_forged_sparse_indices_are_refused(tmp_path):

@@ -143,7 +143,9 @@ def _members(path: str) -> Iterator[dict[str, _NpyArray]]:
 def open_npz(path: str) -> Table:
     """Return the table of an npz file, dense or sparse."""
     with _members(path) as members:
-        is_sparse = split(path)[1] is None and members.keys() >= set(_SPARSE)
+        # All sparse formats of scipy, so that none is taken for a dense array.
+        is_sparse = {"data", "shape", "format"} <= members.keys() or set(_SPARSE) <= members.keys()
+        is_sparse = is_sparse and split(path)[1] is None
     return SparseNpzTable(path) if is_sparse else NpzTable(path)
 
 
@@ -153,10 +155,10 @@ class SparseNpzTable(Table):
     def __init__(self, path: str) -> None:
         self.path = path
         with _members(path) as members:
-            data, indices, indptr, shape = (members[name] for name in _SPARSE)
             form = members["format"].numbers(0, 1).item() if "format" in members else "csr"
             if form not in (b"csr", "csr"):
                 raise SourceError.at(f"a sparse matrix of format {form!r}, not csr", file=path)
+            data, indices, indptr, shape = (members[name] for name in _SPARSE)
             if shape.shape != (2,) or shape.dtype.kind not in "iu":
                 raise SourceError.at("its shape is not that of a matrix", file=path)
             self.n_rows, self.width = shape.numbers(0, 2).tolist()

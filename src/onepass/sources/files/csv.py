@@ -311,7 +311,7 @@ def _may_be_names(first: list[str], below: list[list[str]]) -> bool:
     """Return whether a first row that has numbers may be a header.
 
     So it is if there is text above numbers, if its numbers are whole and all different, if they
-    increase, or if they are unlike those below: whole above fractions, or far away from them.
+    increase or decrease, or if they are unlike those below: whole above fractions, or far away.
     """
 
     def values(row: list[str]) -> list[float]:
@@ -326,7 +326,10 @@ def _may_be_names(first: list[str], below: list[list[str]]) -> bool:
     row, others = row[is_number], others[:, is_number]
     row, others = np.clip(row, -1e300, 1e300), np.clip(others, -1e300, 1e300)
     whole, distinct = bool((row % 1 == 0).all()), len(set(row)) == len(row)
-    if distinct and (whole or (len(row) > 1 and (np.diff(row) > 0).all())):
+    steps = np.diff(row)
+    # Two numbers always increase or decrease: they count only if they increase.
+    ordered = (len(steps) > 0 and (steps > 0).all()) or (len(steps) > 1 and (steps < 0).all())
+    if distinct and (whole or ordered):
         return True
     if len(row) > 1 and len(set(row)) == 1:
         return False  # names would differ

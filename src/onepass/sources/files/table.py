@@ -171,7 +171,7 @@ def choose(
             raise SourceError(f"a column is chosen twice: {', '.join(map(str, wanted))}")
     elif left_out:
         chosen = [j for j in range(first.width) if j not in left_out]
-    if chosen == []:
+    if chosen == [] or first.width == 0:
         raise SourceError.at("no column is chosen, or none is numeric", file=first.path)
     for table in tables:
         table.choose_like(first, chosen, exact=wanted is None)
