@@ -16,6 +16,8 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # What a module may import -> the name under which it is installed, where these differ.
 DISTRIBUTIONS = {"sklearn": "scikit-learn"}
+# Imported when a file of their kind is opened, which then says what is missing.
+ON_DEMAND = ("onepass.sources.files.arrow", "onepass.sources.files.csv")
 
 
 def declared(*extras):
@@ -53,10 +55,17 @@ def test_everything_that_is_imported_is_declared():
         for name, top in imports(path):
             if name in sys.stdlib_module_names or name == "onepass":
                 continue
+            module = ".".join(path.relative_to(ROOT / "src").with_suffix("").parts)
+            top = top and module not in ON_DEMAND
             allowed = declared(*([] if top else extras))
             # Optional packages that people bring along themselves are looked for, never required.
             allowed |= {"pandas", "polars", "ipython"} if not top else set()
             assert DISTRIBUTIONS.get(name, name).lower() in allowed, f"{path}: {name}"
+
+
+def test_nothing_imports_what_is_imported_on_demand():
+    for path in (ROOT / "src" / "onepass").rglob("*.py"):
+        assert not [name for name in ON_DEMAND if name in path.read_text()], path
 
 
 def test_every_requirement_has_a_lower_bound():
