@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from onepass.paper import figure1, figure2, theorem1
-from onepass.paper.readings import orthogonal
+from onepass.paper.figure1 import orthogonal
 from onepass.sources.synthetic import Toy
 from tests import reference
 
@@ -48,22 +48,24 @@ def test_a_run_is_stuck_if_worse_than_batch_and_still():
 
 
 def test_batch_takes_the_most_frequent_axes():
-    rows = np.eye(3)[[2, 2, 1, 1, 1, 0]]
-    p = np.array([0.5, 0.3, 0.2])
-    curve = figure2.batch(rows, 1, np.array([1, 3, 6]), p)
-    np.testing.assert_allclose(curve, [0.3, 0.3, 0.2])
+    rows = -np.eye(3)[[2, 2, 1, 1, 1, 0]]
+    assert figure2.most_frequent(rows, np.array([1, 3, 5]), 1).tolist() == [[2], [2], [1]]
+    assert figure2.most_frequent(rows, np.array([6]), 2).tolist() == [[1, 2]]
 
 
 def test_figure_2_gives_all_algorithms_the_same_rows_and_the_same_numbers_again():
+    settings = {"seed": 1, "reading": "steep", "rows": 300, "sequences": 2}
     first, second = (
-        figure2.compare(seed=1, reading="steep", k=2, rows=300, sequences=2) for _ in range(2)
+        figure2.compare(**settings, names=(*figure2.ALGORITHMS, "ERM")) for _ in range(2)
     )
-    for name in figure2.ALGORITHMS:
-        np.testing.assert_array_equal(first[name], second[name])
-        assert (first[name] >= 0).all()
-    assert not np.array_equal(first["MSG"][0], first["MSG"][1])
+    for name in (*figure2.ALGORITHMS, "ERM"):
+        np.testing.assert_array_equal(first[f"{name}/2"], second[f"{name}/2"])
+        assert (first[f"{name}/2"] >= 0).all()
+        alone = figure2.compare(**settings, names=[name])  # groups see the same sequences
+        np.testing.assert_array_equal(first[f"{name}/2"], alone[f"{name}/2"])
+    assert not np.array_equal(first["MSG/2"][0], first["MSG/2"][1])
     # On its first row every algorithm knows that row and nothing else.
-    assert len({first[name][0, 0] for name in ("MSG", "Capped MSG", "Incremental")}) == 1
+    assert len({first[f"{name}/1"][0, 0] for name in ("MSG", "Capped MSG", "Incremental")}) == 1
 
 
 def test_the_toy_decides_the_incremental_algorithm_by_two_rows():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from onepass.paper.mnist import Scaling, load_images, split
+from onepass.paper.figure3 import Scaling, load_images, split
 from tests.paper.idx import make_images, write_folder, write_images
 
 

@@ -1,14 +1,15 @@
 """All of it on a small scale: files, claims, going on, the same numbers again."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from onepass.paper import figure1, figure2, figure3, reproduction, run, runs, theorem1
-from onepass.paper.claims import words
-from onepass.paper.part import QUICK
+from onepass.paper.claims import claims_of
+from onepass.paper.runs import QUICK
 from tests.paper.idx import write_folder
 
 TINY = replace(
@@ -76,9 +77,9 @@ def test_every_claim_is_judged_under_every_reading_that_applies(first):
         assert entry["measured"]
         assert all(m["low"] <= m["value"] <= m["high"] for m in entry["measured"])
     expected = {
-        (part, claim["name"]): {"toy"} if claim["name"].startswith("toy") else names
+        (part, name): {"toy"} if name.startswith("toy") else names
         for part, names in readings.items()
-        for claim in words()[part]["claims"]
+        for name in claims_of(part)
     }
     assert judged == expected
 
@@ -129,3 +130,44 @@ def test_unknown_figures_and_single_splits_are_refused(tmp_path):
         run(tmp_path, figures=["4"])
     with pytest.raises(ValueError, match="at least 2"):
         run(tmp_path, splits=1)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_page_can_be_made_from_the_runs_that_are_finished(tiny, first):
+    out = tiny / "part"
+    shutil.copytree(tiny / "first" / "runs", out / "runs")
+    for name in ("figure1-steep-0", "figure2-flat-MSG-2"):
+        (out / "runs" / f"{name}.npz").unlink()
+    with pytest.raises(ValueError, match="figure 1 needs two finished runs"):
+        run(out, figures=["1"], quick=True, so_far=True)
+    claims = run(out, figures=["2", "3"], mnist=tiny / "mnist", quick=True, so_far=True)
+    names = {entry["name"] for entry in claims}
+    assert names == {entry["name"] for entry in first if entry["part"] != "figure1"}
+    page = (out / "index.md").read_text()
+    assert "runs were finished" in page
+    assert "MSG: 2; Capped MSG: 3" in page
+
+
+def test_findings_are_shown_only_where_the_claims_have_the_verdict():
+    entry = {
+        "part": "figure1",
+        "name": "rank 15",
+        "claim": "Its rank is around 15",
+        "condition": "rank: 12 to 18",
+        "reading": "p ~ tau^-i",
+        "verdict": "holds",
+        "measured": [{"what": "", "text": "14.0 [13.0, 15.0]", "verdict": "holds"}],
+    }
+    other = {**entry, "reading": "p ~ tau^(-i/2)", "verdict": "fails"}
+    document = {
+        "command": "onepass paper",
+        "version": "1",
+        "cpu_minutes": 1.0,
+        "quick": False,
+        "finished": "all",
+        "parts": {},
+    }
+    page = reproduction.page({**document, "claims": [entry, other]}, "")
+    assert "MSG's rank is\n  14.0," in page
+    both = reproduction.page({**document, "claims": [entry, {**other, "verdict": "holds"}]}, "")
+    assert "MSG's rank is" not in both

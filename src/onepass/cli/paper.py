@@ -13,7 +13,7 @@ Examples:
   onepass paper --figure 2                       one figure, with 100 runs
   onepass paper --mnist ~/data/mnist --jobs 4    with idx files of MNIST
 
-Everything takes about an hour and a half on one core. Finished runs are kept in the output
+Everything takes about an hour on one core. Finished runs are kept in the output
 folder: the same command goes on after an interruption.""",
 )
 @click.option(
@@ -38,6 +38,9 @@ folder: the same command goes on after an interruption.""",
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option(
+    "--so-far", is_flag=True, help="Run nothing; make the page from the runs that are finished."
+)
+@click.option(
     "--markdown",
     type=click.Path(dir_okay=False),
     help="Write the page as Markdown there, not to index.md in the output folder.",
@@ -50,6 +53,7 @@ def paper(
     splits: int | None,
     jobs: int,
     seed: int,
+    so_far: bool,
     markdown: str | None,
 ) -> None:
     """Reproduce the figures of the Capped MSG paper, and judge its claims under each reading."""
@@ -63,5 +67,6 @@ def paper(
         splits=splits,
         jobs=jobs,
         seed=seed,
+        so_far=so_far,
         markdown=markdown,
     )

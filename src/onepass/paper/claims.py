@@ -1,8 +1,7 @@
 """Measured numbers, and whether they meet the conditions that stand for the paper's claims.
 
-The claims, their conditions and all other words of the page are in ``claims.toml``. A number comes
-with the interval that it varies in: a claim holds if the whole interval meets the condition, fails
-if none of it does, and is undecided otherwise.
+The claims are in ``claims.toml``. A number comes with the interval that it varies in: a claim holds
+if the whole interval meets the condition, fails if none of it does, and is undecided otherwise.
 """
 
 from __future__ import annotations
@@ -19,6 +18,15 @@ from numpy.typing import NDArray
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 NORMAL_95 = 1.96  # standard errors to each side
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One way to read the text, where it leaves room or contradicts itself."""
+
+    key: str  # in names of files
+    name: str  # in tables and in ``claims.json``
+    label: str  # above a column of a figure
 
 
 @dataclass(frozen=True)
@@ -44,6 +52,24 @@ class Quantity:
 
 Values = Sequence[float] | NDArray[Any]  # one per split or run
 Measured = dict[str, list[Quantity]]  # by the name of the claim
+
+
+@dataclass(frozen=True)
+class Table:
+    """Lines of cells under the names of the columns."""
+
+    columns: Sequence[str]
+    lines: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A figure or theorem, measured: what it hands to the page."""
+
+    name: str  # of its section in ``claims.toml``
+    measured: Mapping[str, Measured]  # by reading, what its claims are about
+    facts: Mapping[str, Any]  # how much was run
+    tables: Sequence[Table] = ()
 
 
 def exact(value: float, what: str = "") -> Quantity:
@@ -87,18 +113,37 @@ def share(flags: Values, what: str = "") -> Quantity:
     return Quantity(what, true / count, float(interval.low), float(interval.high))
 
 
-def words() -> dict[str, Any]:
-    """Return the content of ``claims.toml``."""
-    return tomllib.loads((files("onepass.paper") / "claims.toml").read_text("utf-8"))
+def claims_of(part: str) -> dict[str, dict[str, Any]]:
+    """Return the claims about a figure or theorem by name, from ``claims.toml``."""
+    return tomllib.loads((files("onepass.paper") / "claims.toml").read_text("utf-8"))[part]
 
 
-def judge(claim: Mapping[str, Any], reading: str, quantities: Sequence[Quantity]) -> dict[str, Any]:
-    """Return the entry of ``claims.json`` for a claim of ``claims.toml`` under a reading."""
-    least, most = claim.get("least", -inf), claim.get("most", inf)
+def judge(part: Part) -> list[dict[str, Any]]:
+    """Return the entries of ``claims.json``: each claim under each reading it was measured for."""
+    said = claims_of(part.name)
+    return [
+        {"part": part.name, "name": name, "reading": reading, **judge_claim(said[name], quantities)}
+        for reading, measured in part.measured.items()
+        for name, quantities in measured.items()
+    ]
+
+
+def judge_claim(claim: Mapping[str, Any], quantities: Sequence[Quantity]) -> dict[str, Any]:
+    """Return a claim with its condition in words, the numbers, their verdicts and its own."""
+    least, most, form = claim.get("least", -inf), claim.get("most", inf), claim["form"]
+    bounds = f"{least:{form}} to {most:{form}}"
+    if least == -inf:
+        bounds = f"at most {most:{form}}"
+    elif most == inf:
+        bounds = f"at least {least:{form}}"
     measured = [
-        asdict(each) | {"text": each.text(claim["form"]), "verdict": each.verdict(least, most)}
+        asdict(each) | {"text": each.text(form), "verdict": each.verdict(least, most)}
         for each in quantities
     ]
     found = {entry["verdict"] for entry in measured}
-    verdict = FAILS if FAILS in found else UNDECIDED if UNDECIDED in found else HOLDS
-    return {**claim, "reading": reading, "verdict": verdict, "measured": measured}
+    return {
+        "claim": claim["claim"],
+        "condition": f"{claim['quantity']}: {bounds}",
+        "verdict": FAILS if FAILS in found else UNDECIDED if UNDECIDED in found else HOLDS,
+        "measured": measured,
+    }

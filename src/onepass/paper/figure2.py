@@ -10,62 +10,76 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.paper.claims import Measured, Quantity, expectation, ratio_of_means, share
-from onepass.paper.part import Curve, Part, Scope, draw_panels
-from onepass.paper.readings import ORTHOGONAL, TAU, D, orthogonal
-from onepass.paper.runs import Arrays, Run, seed_of
-from onepass.paper.trajectory import WIDER, checkpoints, make_rule, run_weights, trajectory
-from onepass.report.page import Table
+from onepass.paper.algorithms import RULES, WIDER, checkpoints, run_weights, trajectory
+from onepass.paper.claims import (
+    Measured,
+    Part,
+    Quantity,
+    Reading,
+    Table,
+    expectation,
+    ratio_of_means,
+    share,
+)
+from onepass.paper.figure1 import ORTHOGONAL, TAU, D, orthogonal
+from onepass.paper.runs import Arrays, Run, Scope, require_two, seed_of
+from onepass.report import style
 from onepass.schedules import AdaGradNorm
 from onepass.sources.synthetic import Toy
 
 KS = (1, 2, 4)
 CONVEX = ("MSG", "Warmuth-Kuzmin")
 ALGORITHMS = ("MSG", "Capped MSG", WIDER, "Incremental", "Warmuth-Kuzmin")
+# Algorithms that are run together, the cheapest first, and seconds per row of all k. ERM is batch
+# PCA of the rows so far.
+GROUPS: dict[tuple[str, ...], float] = {
+    ("Capped MSG", "Incremental", "ERM"): 5e-6,
+    (WIDER,): 6e-6,
+    CONVEX: 34e-6,
+}
 TOY_ALGORITHMS = ("Incremental", "Capped MSG")
 FLOOR = 1e-3  # below the smallest difference of two eigenvalues; what is optimal is drawn here
 SEQUENCES_PER_RUN = 10
-ROW_SECONDS = {1: 14e-6, 2: 15e-6, 4: 17e-6}  # by k, of all algorithms together
 TOY_SECONDS = 5e-4  # per sequence
 
-Curves = dict[tuple[str, int], Arrays]  # by reading and k, what `compare` returns
+Curves = dict[tuple[str, int], Arrays]  # by reading and k: marks, and curves by algorithm
 Flags = Callable[[Arrays, str], NDArray[np.bool_]]  # of the runs of an algorithm
 
 
-def compare(seed: int, reading: str, k: int, rows: int, sequences: int) -> Arrays:
-    """Run all algorithms on the same sequences.
+def compare(seed: int, reading: str, rows: int, sequences: int, names: Sequence[str]) -> Arrays:
+    """Run some algorithms for all k on the same sequences.
 
     Returns
     -------
     dict
-        `marks` (s,) and, under the name of each algorithm and "ERM", which is batch PCA of the
-        rows so far, suboptimality (sequences, s).
+        `marks` (s,) and, under "algorithm/k", suboptimality (sequences, s).
     """
     source = orthogonal(reading)
     p = source.probabilities
     marks = np.union1d(checkpoints(1, rows, 160), [rows // 10])
-    curves = {name: np.empty((sequences, len(marks))) for name in ALGORITHMS}
-    erm = np.empty((sequences, len(marks)))
+    curves: dict[str, list[Any]] = {f"{name}/{k}": [] for name in names for k in KS}
     for i in range(sequences):
         sample = source.sample(rows, np.random.default_rng([seed, i]))
-        erm[i] = batch(sample, k, marks, p)
-        for name, curve in curves.items():
-            rule = make_rule(name, k, source.d)
-            run = trajectory(rule, sample, AdaGradNorm(), marks, chunk_rows=rows)
-            for j, at in enumerate(run):
-                missing = p[:k].sum() - (at.iterate.top(k) ** 2 @ p).sum()
-                curve[i, j] = missing if missing > 1e-12 else 0.0
-    return {"marks": marks, "ERM": erm, **curves}
+        for name, k in itertools.product(names, KS):
+            if name == "ERM":
+                captured = p[most_frequent(sample, marks, k)].sum(axis=1)
+            else:
+                rule = RULES[name](k, D, 0)
+                run = trajectory(rule, sample, AdaGradNorm(), marks, chunk_rows=rows)
+                captured = np.array([(at.iterate.top(k) ** 2 @ p).sum() for at in run])
+            missing = p[:k].sum() - captured
+            curves[f"{name}/{k}"].append(np.where(missing > 1e-12, missing, 0.0))
+    return {"marks": marks, **{key: np.array(found) for key, found in curves.items()}}
 
 
-def batch(
-    sample: NDArray[np.float64], k: int, marks: NDArray[np.int64], p: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the suboptimality of batch PCA at the marks: it takes the most frequent axes."""
-    starts = np.concatenate([[0], marks[:-1]])
-    counts = np.add.reduceat(np.abs(sample[: marks[-1]]), starts, axis=0).cumsum(axis=0)
-    leading = np.argsort(-counts, axis=1, kind="stable")[:, :k]
-    return np.maximum(p[:k].sum() - p[leading].sum(axis=1), 0.0).round(12)
+def most_frequent(
+    sample: NDArray[np.float64], marks: NDArray[np.int64], k: int
+) -> NDArray[np.int64]:
+    """Return the k axes that were drawn most often up to each mark, shape (s, k)."""
+    rows, axes = np.nonzero(sample[: marks[-1]])
+    counts = np.zeros((len(marks), sample.shape[1]))
+    np.add.at(counts, (np.searchsorted(marks, rows, side="right"), axes), 1)
+    return np.argsort(-counts.cumsum(axis=0), axis=1, kind="stable")[:, :k]
 
 
 def toy_ends(seed: int, rows: int, sequences: int) -> Arrays:
@@ -74,7 +88,7 @@ def toy_ends(seed: int, rows: int, sequences: int) -> Arrays:
     for i in range(sequences):
         sample = Toy().sample(rows, np.random.default_rng([seed, i]))
         for name in TOY_ALGORITHMS:
-            rule = make_rule(name, 1, 2)
+            rule = RULES[name](1, Toy.d, 0)
             (end,) = trajectory(rule, sample, AdaGradNorm(), [rows], chunk_rows=rows)
             first, second = np.abs(end.iterate.top(1)[0])
             wrong[name][i] = first > second
@@ -87,29 +101,42 @@ def make_runs(scope: Scope) -> list[Run]:
     seed = seed_of(scope.seed, "toy")
     settings: dict[str, Any] = {"seed": seed, "rows": rows, "sequences": sequences}
     runs = [Run("toy", toy_ends, settings, expected_seconds=sequences * TOY_SECONDS)]
-    rows, sequences = scope.figure2_rows, scope.figure2_sequences
-    starts = range(0, sequences, SEQUENCES_PER_RUN)
-    for start, reading, k in itertools.product(starts, ORTHOGONAL, KS):
-        count = min(SEQUENCES_PER_RUN, sequences - start)
+    rows = scope.figure2_rows
+    for names, start, reading in itertools.product(GROUPS, starts(scope), ORTHOGONAL):
+        count = min(SEQUENCES_PER_RUN, scope.figure2_sequences - start)
         settings = {
             "seed": seed_of(scope.seed, "figure 2", reading.key, start),
             "reading": reading.key,
-            "k": k,
             "rows": rows,
             "sequences": count,
+            "names": names,
         }
-        name, seconds = f"figure2-{reading.key}-k{k}-{start}", rows * count * ROW_SECONDS[k]
+        name, seconds = run_name(reading, names, start), rows * count * GROUPS[names]
         runs.append(Run(name, compare, settings, expected_seconds=seconds))
     return runs
 
 
+def starts(scope: Scope) -> range:
+    """Return the first sequence of each run."""
+    return range(0, scope.figure2_sequences, SEQUENCES_PER_RUN)
+
+
+def run_name(reading: Reading, names: Sequence[str], start: int) -> str:
+    """Return the name of a run."""
+    return f"figure2-{reading.key}-{names[0]}-{start}"
+
+
 def report(results: Mapping[str, Arrays], scope: Scope, out: Path) -> Part:
     """Draw the figure and measure what Section 5.2 says about it."""
-    curves, starts = {}, range(0, scope.figure2_sequences, SEQUENCES_PER_RUN)
-    for reading, k in itertools.product(ORTHOGONAL, KS):
-        parts = [results[f"figure2-{reading.key}-k{k}-{start}"] for start in starts]
-        stacked = {name: np.vstack([part[name] for part in parts]) for name in (*ALGORITHMS, "ERM")}
-        curves[reading.key, k] = {"marks": parts[0]["marks"], **stacked}
+    curves: Curves = {}
+    for reading, names in itertools.product(ORTHOGONAL, GROUPS):
+        keys = (run_name(reading, names, start) for start in starts(scope))
+        # Up to the first that is missing: sequences are the same for all algorithms.
+        done = [results[key] for key in itertools.takewhile(results.__contains__, keys)]
+        require_two("figure 2", [sum(len(run[f"{names[0]}/1"]) for run in done)])
+        for name, k in itertools.product(names, KS):
+            run = curves.setdefault((reading.key, k), {"marks": done[0]["marks"]})
+            run[name] = np.vstack([part[f"{name}/{k}"] for part in done])
     draw(curves, out)
     toy, rows = results["toy"], scope.figure2_rows
     measured = {r.name: measure({k: curves[r.key, k] for k in KS}) for r in ORTHOGONAL}
@@ -117,8 +144,13 @@ def report(results: Mapping[str, Arrays], scope: Scope, out: Path) -> Part:
         "toy incremental": [share(toy["Incremental"])],
         "toy capped": [share(toy["Capped MSG"])],
     }
-    facts = {"d": D, "tau": TAU, "rows": rows, "count": scope.figure2_sequences}
-    facts["toy_count"] = scope.toy_sequences
+    facts = {
+        "d": D,
+        "tau": TAU,
+        "rows": rows,
+        "counts": {n: min(len(run[n]) for run in curves.values()) for n in ALGORITHMS},
+        "toy_count": scope.toy_sequences,
+    }
     return Part("figure2", measured, facts, [tabulate(curves, (rows // 10, rows))])
 
 
@@ -132,8 +164,8 @@ def measure(runs: Mapping[int, Arrays]) -> Measured:
         ]
 
     def over_msg(name: str) -> list[Quantity]:
-        averages = {k: (average(run, name), average(run, "MSG")) for k, run in runs.items()}
-        return [ratio_of_means(*pair, f"k={k}") for k, pair in averages.items()]
+        pairs = {k: (average(run, name), average(run, "MSG")) for k, run in runs.items()}
+        return [ratio_of_means(a[: len(b)], b, f"k={k}") for k, (a, b) in pairs.items()]
 
     def fewer_stuck(run: Arrays) -> NDArray[np.float64]:
         return stuck(run, "Incremental").astype(float) - stuck(run, "Capped MSG")
@@ -147,6 +179,7 @@ def measure(runs: Mapping[int, Arrays]) -> Measured:
         "less prone": [expectation(fewer_stuck(run), f"k={k}") for k, run in runs.items()],
         "convex optimum": shares(learned, *CONVEX),
         "capped optimum": shares(learned, "Capped MSG"),
+        "wider optimum": shares(learned, WIDER),
         "similar": over_msg("Warmuth-Kuzmin"),
         "barely faster": over_msg("Capped MSG"),
     }
@@ -154,7 +187,8 @@ def measure(runs: Mapping[int, Arrays]) -> Measured:
 
 def learned(run: Arrays, name: str) -> NDArray[np.bool_]:
     """Return which runs of an algorithm end no worse than batch PCA of the same rows."""
-    return run[name][:, -1] <= run["ERM"][:, -1] + 1e-9
+    ends = run[name][:, -1]
+    return ends <= run["ERM"][: len(ends), -1] + 1e-9
 
 
 def stuck(run: Arrays, name: str) -> NDArray[np.bool_]:
@@ -209,3 +243,37 @@ def draw(curves: Curves, out: Path) -> None:
             return run["marks"], np.maximum(run[name][chosen].mean(axis=0), FLOOR)
 
         draw_panels(out / stem, ORTHOGONAL, KS, ALGORITHMS, curve, "Iterations", "Suboptimality")
+
+
+Curve = tuple[NDArray, NDArray]  # what is drawn across and up
+
+
+def draw_panels(
+    stem: Path,
+    readings: Sequence[Reading],
+    ks: Sequence[int],
+    names: Sequence[str],
+    curve: Callable[[str, int, str], Curve],
+    xlabel: str,
+    ylabel: str,
+) -> None:
+    """Draw a column per reading and a row per k, both scales logarithmic.
+
+    `curve` is called with the key of a reading, k and the name of an algorithm.
+    """
+    size = (5 * len(readings), 3.6 * len(ks) + 0.8)
+    shape = (len(ks), len(readings))
+    with style.figure(*shape, *size, sharex="col", sharey="col") as (drawing, axes):
+        for (i, k), (j, reading) in itertools.product(enumerate(ks), enumerate(readings)):
+            axis = axes[i, j]
+            for name in names:
+                axis.plot(*curve(reading.key, k, name), label=name, **style.LINES[name], lw=1.5)
+            style.logarithmic(axis, "x")
+            style.logarithmic(axis, "y")
+            axis.set_title(f"{reading.label}\n$k={k}$" if i == 0 else f"$k={k}$")
+            if i == len(ks) - 1:
+                axis.set_xlabel(xlabel)
+            if j == 0:
+                axis.set_ylabel(ylabel)
+        style.legend_below(drawing, axes, 3 * (len(readings) - 1))
+        style.save(drawing, stem)

@@ -2,39 +2,141 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import itertools
+import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.paper.claims import Measured, Quantity, across, exact, ratio
-from onepass.paper.grid import (
-    EXPONENTS,
+from onepass.paper.algorithms import (
     RANK_LIMIT,
+    WIDER,
     HeldOut,
     Training,
-    choose,
+    checkpoints,
+    run_weights,
     weighted_pca,
 )
-from onepass.paper.mnist import Scaling, split
-from onepass.paper.part import Curve, Part, Scope, draw_panels
-from onepass.paper.readings import MNIST
-from onepass.paper.runs import Arrays, Run, seed_of
-from onepass.paper.trajectory import AVERAGED, WIDER, checkpoints, run_weights
-from onepass.report.page import Table
+from onepass.paper.claims import Measured, Part, Quantity, Reading, Table, across, exact, ratio
+from onepass.paper.figure2 import Curve, draw_panels
+from onepass.paper.runs import Arrays, Run, Scope, require_two, seed_of
 from onepass.schedules import Constant
 from onepass.threads import one_thread
 
 KS, HIGH_KS = (1, 4, 8), (4, 8)  # the text says more about the latter
 PAPER = ("MSG", "Capped MSG", "Incremental", "Warmuth-Kuzmin", "Grassmannian SGD")
 COSTED = ("MSG", "Capped MSG", "Incremental", "Warmuth-Kuzmin")  # whose runtimes are compared
-ALGORITHMS = (*PAPER, WIDER, "Capped MSG" + AVERAGED, "Oja", "ERM")
+ALGORITHMS = (*PAPER, WIDER, "ERM")
 ROW_SECONDS = 3e-3  # of all algorithms, k and steps together
 
 Measure = Callable[[str, int], NDArray[np.float64]]  # of an algorithm for k, on each split
+
+CHUNK_ROWS = 4000  # images that are scaled together
+FILES = ("train-images-idx3-ubyte", "t10k-images-idx3-ubyte")
+IMAGES_MAGIC = b"\x00\x00\x08\x03"  # unsigned bytes in three dimensions
+
+# Section 6 divides feature j by "the product of its standard deviation s_j and the data dimension",
+# which gives a mean squared norm of 1/d, "so that each feature vector is [of] unit norm".
+PRINTED = Reading("printed", "s_j d", r"divided by $s_j d$ (as printed)")
+UNIT = Reading("unit", "s_j sqrt(d)", r"divided by $s_j \sqrt{d}$ (unit norm)")
+WHOLE = Reading("whole", "one scale", "one scale for all pixels")
+MNIST = (PRINTED, UNIT, WHOLE)
+
+
+def load_images(folder: str | os.PathLike[str] | None) -> NDArray[np.uint8]:
+    """Return all images as an (n, 784) array.
+
+    Parameters
+    ----------
+    folder : path or None
+        Where the idx files are, compressed or not. None asks scikit-learn, which downloads them
+        once and keeps them.
+    """
+    if folder is not None:
+        return np.vstack([_read_idx(Path(folder), name) for name in FILES])
+    from sklearn.datasets import fetch_openml
+
+    try:
+        images = fetch_openml("mnist_784", version=1, as_frame=False, parser="liac-arff").data
+    except (OSError, ValueError) as error:
+        raise OSError(
+            "MNIST is not here and could not be downloaded "
+            f"({error}). Give the folder of its idx files (--mnist DIR, with "
+            f"{FILES[0]}[.gz] and {FILES[1]}[.gz]), or run once with a network connection: "
+            "scikit-learn's fetch_openml('mnist_784') then keeps a copy."
+        ) from error
+    return images.astype(np.uint8)
+
+
+def _read_idx(folder: Path, name: str) -> NDArray[np.uint8]:
+    """Return the images of an idx file, (n, pixels)."""
+    path, packed = folder / name, folder / f"{name}.gz"
+    if path.exists():
+        content = path.read_bytes()
+    elif packed.exists():
+        content = gzip.decompress(packed.read_bytes())
+    else:
+        raise FileNotFoundError(f"{folder} has neither {name} nor {name}.gz")
+    if content[:4] != IMAGES_MAGIC:
+        raise ValueError(f"{folder}: {name} is not an idx file of images")
+    count, height, width = (int(n) for n in np.frombuffer(content, ">i4", 3, offset=4))
+    pixels = np.frombuffer(content, np.uint8, offset=16)
+    if len(pixels) != count * height * width:
+        raise ValueError(f"{folder}: {name} is cut short")
+    return pixels.reshape(count, height * width)
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """x = (image - mean) / scale, under a reading of the text; constant pixels become zero.
+
+    The paper divides pixel j by its standard deviation s_j and by d ("printed"), which gives
+    E|x|^2 = 1/d. Divided by the root of the number of pixels that are not constant ("unit"), rows
+    have E|x|^2 = 1, as the text wants. "whole" divides all pixels by one number, with the same
+    E|x|^2 = 1.
+    """
+
+    mean: NDArray[np.float64]
+    scale: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, images: NDArray[np.uint8], reading: str) -> Scaling:
+        """Measure mean and scale of images of shape (n, d)."""
+        mean, deviation = images.mean(axis=0), images.std(axis=0)
+        varying = deviation > 0
+        if reading == WHOLE.key:
+            return cls(mean, np.full(len(mean), np.sqrt((deviation**2).sum())))
+        factor = len(mean) if reading == PRINTED.key else np.sqrt(varying.sum())
+        return cls(mean, np.where(varying, deviation * factor, np.inf))
+
+    def __call__(self, images: NDArray[np.uint8]) -> NDArray[np.float64]:
+        """Return scaled rows."""
+        return (images - self.mean) / self.scale
+
+    def second_moment(self, images: NDArray[np.uint8]) -> NDArray[np.float64]:
+        """Return the (d, d) second moment of the scaled rows."""
+        parts = np.array_split(images, np.arange(CHUNK_ROWS, len(images), CHUNK_ROWS))
+        return np.sum([rows.T @ rows for rows in map(self, parts)], axis=0) / len(images)
+
+    def norm_moments(self, images: NDArray[np.uint8]) -> tuple[float, float]:
+        """Return E|x|^2 and E|x|^4 of the scaled rows."""
+        parts = np.array_split(images, np.arange(CHUNK_ROWS, len(images), CHUNK_ROWS))
+        squares = np.concatenate([(rows**2).sum(axis=1) for rows in map(self, parts)])
+        return float(squares.mean()), float((squares**2).mean())
+
+
+def split(
+    images: NDArray[np.uint8], seed: int
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint8]]:
+    """Return 40% for training, 20% for validation and 40% for testing, in random order."""
+    order = np.random.default_rng(seed).permutation(len(images))
+    first, second = 2 * len(images) // 5, 3 * len(images) // 5
+    return images[order[:first]], images[order[first:second]], images[order[second:]]
 
 
 def one_split(
@@ -51,8 +153,7 @@ def one_split(
     -------
     dict
         `marks` (s,) and, under "algorithm/k/what": `suboptimality` on the test rows, relative to
-        the optimum, and `cost`, each (s,), `limited`, and where there is a step `c` and `grid`
-        (18,), the average suboptimality on validation rows.
+        the optimum, and `cost`, each (s,), `limited`, and where there is a step `c`.
     """
     train, validation_images, test_images = split(images, seed)
     scaled = Scaling.of(images, reading)
@@ -74,10 +175,8 @@ def one_split(
             elif name == "Incremental":  # it has no step
                 run = list(training.run(name, k, Constant(1.0)))
             else:
-                chosen = choose(name, k, training)
-                run = chosen.run
-                result[f"{key}/c"] = np.array(chosen.c)
-                result[f"{key}/grid"] = np.array([chosen.averages[e] for e in EXPONENTS])
+                c, run = training.choose(name, k)
+                result[f"{key}/c"] = np.array(c)
             result[f"{key}/suboptimality"] = np.array([test.suboptimality(at, k) for at in run])
             result[f"{key}/cost"] = np.array([at.cost for at in run])
             result[f"{key}/limited"] = np.array(run[-1].limited)
@@ -155,8 +254,14 @@ def report(results: Mapping[str, Arrays], scope: Scope, out: Path) -> Part:
     """Draw the figure and measure what Section 6 says about it."""
     assert scope.images is not None
     found, measured, lines = {}, {}, []
+    done = [
+        i
+        for i in range(scope.splits)
+        if all(f"figure3-{reading.key}-{i}" in results for reading in MNIST)
+    ]
+    count = require_two("figure 3", [len(done)])
     for reading in MNIST:
-        parts = [results[f"figure3-{reading.key}-{i}"] for i in range(scope.splits)]
+        parts = [results[f"figure3-{reading.key}-{i}"] for i in done]
         found[reading.key] = splits = Splits(parts)
         second, fourth = Scaling.of(scope.images, reading.key).norm_moments(scope.images)
         norms = {"unit norm": [exact(second)], "fourth moment": [exact(fourth)]}
@@ -166,7 +271,7 @@ def report(results: Mapping[str, Arrays], scope: Scope, out: Path) -> Part:
     columns = ["Average suboptimality", "At the end", "RMS rank", "c chosen"]
     table = Table(["Reading", "k", "Algorithm", *columns], lines)
     rows = int(splits.marks[-1])
-    facts = {"rows": rows, "count": scope.splits, "rank_limit": RANK_LIMIT}
+    facts = {"rows": rows, "count": count, "rank_limit": RANK_LIMIT}
     return Part("figure3", measured, facts, [table])
 
 

@@ -6,18 +6,36 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from onepass.model_file import replacing
 from onepass.paper import figure1, figure2, figure3, theorem1
-from onepass.paper.claims import judge, words
-from onepass.paper.mnist import load_images
-from onepass.paper.page import write_page
-from onepass.paper.part import FULL, QUICK, Part
-from onepass.paper.runs import complete
+from onepass.paper.claims import Part, Table, judge
+from onepass.paper.runs import QUICK, Scope, complete, finished
 
 FIGURES: dict[str, list[Any]] = {"1": [figure1], "2": [figure2, theorem1], "3": [figure3]}
+HTML = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>The paper, measured again</title>
+<style>
+  body { font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff;
+         max-width: 68rem; margin: 2rem auto; padding: 0 1rem; }
+  h1, h2 { line-height: 1.2; } h2 { margin-top: 2.5rem; }
+  img { width: 100%; height: auto; }
+  table { border-collapse: collapse; width: 100%; margin: 1rem 0; }
+  th, td { text-align: left; vertical-align: top; padding: .4rem .8rem .4rem 0;
+           border-bottom: 1px solid #ddd; font-variant-numeric: tabular-nums; }
+</style>
+</head>
+<body>
+CONTENT</body>
+</html>
+"""
 
 
 def run(
@@ -28,6 +46,7 @@ def run(
     splits: int | None = None,
     jobs: int = 1,
     seed: int = 0,
+    so_far: bool = False,
     markdown: str | os.PathLike[str] | None = None,
 ) -> list[dict[str, Any]]:
     """Reproduce the paper's figures and measure its claims.
@@ -52,6 +71,8 @@ def run(
         The number of processes.
     seed : int
         The same seed gives the same numbers.
+    so_far : bool
+        Run nothing: make the page from the runs that are finished, and say how many these are.
     markdown : path, optional
         Where to write the page as Markdown; ``out/index.md`` by default.
 
@@ -67,24 +88,26 @@ def run(
         raise ValueError(f"splits must be at least 2, for a spread, not {splits}")
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
-    scope = replace(QUICK if quick else FULL, seed=seed)
+    scope = replace(QUICK if quick else Scope(), seed=seed)
     if splits:
         scope = replace(scope, splits=splits)
     if "3" in wanted:  # before anything takes long: is there something to learn from?
-        scope = replace(scope, images=load_images(mnist)[:: scope.every_image])
+        scope = replace(scope, images=figure3.load_images(mnist)[:: scope.every_image])
     modules = [module for figure in sorted(wanted) for module in FIGURES[figure]]
     planned = [run for module in modules for run in module.make_runs(scope)]
-    results = complete(planned, folder / "runs", jobs)
+    kept = folder / "runs"
+    results = finished(planned, kept) if so_far else complete(planned, kept, jobs)
     parts: list[Part] = [module.report(results, scope, folder) for module in modules]
     options = [f"--figure {figure}" for figure in sorted(wanted)] if figures else []
     options += ["--quick"] * quick + ["--mnist DIR"] * (mnist is not None)
     options += [f"--splits {splits}"] * bool(splits) + [f"--seed {seed}"] * bool(seed)
-    claims = [claim for part in parts for claim in judged(part)]
-    document: dict[str, Any] = {
+    claims = [claim for part in parts for claim in judge(part)]
+    document = {
         "command": " ".join(["onepass paper", *options]),
         "version": ", ".join(sorted({str(result["version"]) for result in results.values()})),
         "cpu_minutes": sum(float(result["cpu_seconds"]) for result in results.values()) / 60,
         "quick": quick,
+        "finished": f"{len(results)} of {len(planned)}" if len(results) < len(planned) else "all",
         "claims": claims,
         "parts": {
             part.name: {"facts": part.facts, "tables": [asdict(table) for table in part.tables]}
@@ -97,11 +120,73 @@ def run(
     return claims
 
 
-def judged(part: Part) -> list[dict[str, Any]]:
-    """Judge the claims of a part under every reading that they were measured for."""
-    said = {claim["name"]: claim for claim in words()[part.name]["claims"]}
-    return [
-        {"part": part.name, **judge(said[name], reading, quantities)}
-        for reading, measured in part.measured.items()
-        for name, quantities in measured.items()
-    ]
+def write_page(folder: Path, markdown: Path) -> None:
+    """Write ``index.html`` beside ``claims.json``, and the same page as Markdown."""
+    from markdown_it import MarkdownIt
+
+    document = json.loads((folder / "claims.json").read_text("utf-8"))
+    to_html = MarkdownIt("commonmark", {"html": False}).enable("table").render
+    pages = {
+        folder / "index.html": HTML.replace("CONTENT", to_html(page(document, "."))),
+        markdown: page(document, os.path.relpath(folder, markdown.parent)),
+    }
+    for path, text in pages.items():
+        with replacing(path) as file:
+            file.write(text.encode())
+
+
+def page(document: dict[str, Any], pictures: str) -> str:
+    """Return the page as Markdown, with pictures in a folder, from the content of ``claims.json``.
+
+    The words are in ``page.md``. There, `holds` and `fails` say whether claims have that verdict
+    under all their readings, or under the one that stands after an @, and `numbers` gives what was
+    measured.
+    """
+    import jinja2
+
+    entries: dict[str, list[dict[str, Any]]] = {}
+    for entry in document["claims"]:
+        for name in (entry["name"], f"{entry['name']} @ {entry['reading']}"):
+            entries.setdefault(name, []).append(entry)
+
+    def all_are(verdict: str, names: Sequence[str]) -> bool:
+        return all(
+            name in entries and all(entry["verdict"] == verdict for entry in entries[name])
+            for name in names
+        )
+
+    def numbers(name: str) -> str:
+        return ", ".join(each["text"].split(" [")[0] for each in entries[name][0]["measured"])
+
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["count"] = lambda number: f"{number:,}"
+    environment.filters["cell"] = lambda text: text.replace("|", "\\|")
+    return environment.from_string((files("onepass.paper") / "page.md").read_text("utf-8")).render(
+        **document,
+        pictures=pictures,
+        holds=lambda *names: all_are("holds", names),
+        fails=lambda *names: all_are("fails", names),
+        numbers=numbers,
+        claim_tables=lambda part: claim_tables(document["claims"], part),
+    )
+
+
+def claim_tables(claims: Sequence[dict[str, Any]], part: str) -> list[Table]:
+    """Return a line per claim and a column per reading, in a table per set of readings."""
+    by_name: dict[str, dict[str, dict[str, Any]]] = {}
+    for entry in claims:
+        if entry["part"] == part:
+            by_name.setdefault(entry["name"], {})[entry["reading"]] = entry
+    tables: dict[tuple[str, ...], list[list[str]]] = {}
+    for found in by_name.values():
+        first, cells = next(iter(found.values())), []
+        for entry in found.values():
+            parts: dict[str, list[str]] = {}
+            for each in entry["measured"]:
+                number = f"{each['what']}: {each['text']}" if each["what"] else each["text"]
+                parts.setdefault(each["verdict"], []).append(number)
+            cells.append(". ".join(f"**{word}** {', '.join(n)}" for word, n in parts.items()))
+        tables.setdefault(tuple(found), []).append([first["claim"], first["condition"], *cells])
+    return [Table(["Claim", "Condition", *readings], lines) for readings, lines in tables.items()]

@@ -9,7 +9,7 @@ import sys
 import time
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,44 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 Arrays = dict[str, NDArray]
+
+
+@dataclass(frozen=True)
+class Scope:
+    """How much is run: rows of a run, sequences, and splits of MNIST."""
+
+    figure1_rows: int = 100_000
+    figure1_sequences: int = 5
+    figure2_rows: int = 300_000
+    figure2_sequences: int = 100
+    toy_rows: int = 1000
+    toy_sequences: int = 10_000
+    horizons: tuple[int, ...] = (10, 30, 100, 300, 1000, 3000)  # the T of Theorem 1
+    excess_sequences: int = 200
+    exhibit_sequences: int = 4000
+    train_rows: int = 28_000
+    marks: int = 45  # checkpoints of a run on MNIST
+    every_image: int = 1  # one image in so many is used
+    images: NDArray[np.uint8] | None = None  # MNIST's, (n, d)
+    splits: int = 10
+    seed: int = 0
+
+
+QUICK = Scope(
+    figure1_rows=10_000,
+    figure1_sequences=2,
+    figure2_rows=20_000,
+    figure2_sequences=6,
+    toy_rows=500,
+    toy_sequences=1000,
+    horizons=(10, 30, 100, 300, 1000),
+    excess_sequences=20,
+    exhibit_sequences=300,
+    train_rows=700,
+    marks=16,
+    every_image=10,
+    splits=2,
+)
 
 
 @dataclass(frozen=True)
@@ -52,7 +90,7 @@ def complete(runs: Sequence[Run], folder: Path, jobs: int) -> dict[str, Arrays]:
     or not at all. With each result come `cpu_seconds` and the `version` of onepass that did it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    results = {run.name: arrays for run in runs if (arrays := kept(run, folder)) is not None}
+    results = finished(runs, folder)
     missing = [run for run in runs if run.name not in results]
     if missing:
         from joblib import Parallel, delayed
@@ -66,6 +104,11 @@ def complete(runs: Sequence[Run], folder: Path, jobs: int) -> dict[str, Arrays]:
                 results[name] = arrays
                 bar.advance(task, expected[name])
     return results
+
+
+def finished(runs: Sequence[Run], folder: Path) -> dict[str, Arrays]:
+    """Return the results of the runs that are kept in the folder."""
+    return {run.name: arrays for run in runs if (arrays := kept(run, folder)) is not None}
 
 
 def progress_bar() -> Progress:
@@ -107,6 +150,13 @@ def kept(run: Run, folder: Path) -> Arrays | None:
             return {name: file[name] for name in file.files if name != "stamp"}
     except (FileNotFoundError, EOFError, zipfile.BadZipFile, zlib.error, ValueError, KeyError):
         return None
+
+
+def require_two(what: str, counts: Iterable[int]) -> int:
+    """Return the smallest number of runs; fewer than two show no spread."""
+    if (fewest := min(counts)) < 2:
+        raise ValueError(f"{what} needs two finished runs or splits for each reading: run it first")
+    return fewest
 
 
 def seed_of(*parts: Any) -> int:

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from onepass import _core
 from onepass.learning.rules import MSG
-from onepass.paper.claims import expectation
-from onepass.paper.part import Part, Scope
-from onepass.paper.readings import FLAT, STEEP, orthogonal
-from onepass.paper.runs import Arrays, Run, seed_of
+from onepass.paper.claims import Part, expectation
+from onepass.paper.figure1 import FLAT, STEEP, orthogonal
+from onepass.paper.runs import Arrays, Run, Scope, seed_of
 from onepass.report import style
 
 EXHIBIT, EXHIBIT_T = "exhibit", 36

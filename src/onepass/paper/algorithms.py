@@ -1,0 +1,205 @@
+"""The algorithms that the paper compares: their runs, and the choice of the step on MNIST.
+
+The step is c / sqrt(t) with c in 2^-12 .. 2^5, the best by average suboptimality on validation
+rows. The 18 runs over one pass share what can be shared, without changing the choice:
+
+- the rows, and the second moments that suboptimality is measured with;
+- steps so small that neither the trace nor an eigenvalue ever meets its bound give the same
+  directions, those of S(t) = sum_s x_s x_s' / sqrt(s), for MSG and Warmuth-Kuzmin alike; Capped MSG
+  follows the truncation of S(t), which is also the same for all of them. One run stands for all;
+- a run is given up as soon as its sum of suboptimalities exceeds the smallest total so far, since
+  the summands are not negative. Those that do well on the first rows are run first.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from onepass.learning.rules import MEG, MSG, Grouse, Incremental, Rule
+from onepass.learning.solver import Solver
+from onepass.schedules import InverseSqrt, Schedule
+from onepass.subspace import Subspace
+from onepass.threads import one_thread
+
+WIDER = "Capped MSG, K=2k+2"
+CHUNK_ROWS = 24  # rows between two readings of the rank
+EXPONENTS = range(-12, 6)
+SAME_DIRECTIONS = ("MSG", "Warmuth-Kuzmin")  # that small steps give
+SAME_RUN = (*SAME_DIRECTIONS, "Capped MSG", WIDER)
+RANK_LIMIT = 32  # + 4k directions at most: small steps fill the trace late, at full rank
+REHEARSAL = 2  # the share of the checkpoints that decides on the order: few rows, as they are early
+
+# "Capped MSG" has K = k + 1, as in the paper's experiments, and the traces are at most k. The seed
+# is for where the algorithm starts that moves a basis.
+RULES: dict[str, Callable[[int, int, int], Rule]] = {
+    "MSG": lambda k, d, seed: MSG(k, d, max_rank=d),
+    "Capped MSG": lambda k, d, seed: MSG(k, d, max_rank=k + 1),
+    WIDER: lambda k, d, seed: MSG(k, d, max_rank=2 * k + 2),
+    "Incremental": lambda k, d, seed: Incremental(k, d, max_rank=k),
+    "Warmuth-Kuzmin": lambda k, d, seed: MEG(k, d),
+    "Grassmannian SGD": lambda k, d, seed: Grouse(k, d, init=random_basis(k, d, seed)),
+}
+
+
+def random_basis(k: int, d: int, seed: int) -> NDArray[np.float64]:
+    """Return k random orthonormal rows, shape (k, d)."""
+    rows = np.random.default_rng(seed).normal(size=(d, k))
+    return np.ascontiguousarray(np.linalg.qr(rows)[0].T)
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A run after some of its rows."""
+
+    rows: int
+    iterate: Subspace
+    cost: float  # the paper's estimate of the runtime, the sum of (k_s')^2
+    limited: bool  # whether the rank was ever cut
+
+
+def checkpoints(first: int, last: int, count: int) -> NDArray[np.int64]:
+    """Return about `count` numbers of rows, even on the logarithmic and on the linear scale."""
+    logarithmic = np.geomspace(first, last, count - count // 3)
+    linear = np.linspace(first, last, count // 3 + 1)[1:]
+    return np.unique(np.rint(np.concatenate([logarithmic, linear])).astype(np.int64))
+
+
+def run_weights(marks: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return what each checkpoint counts in an average over the run: the rows since the last."""
+    return np.diff(marks, prepend=0) / marks[-1]
+
+
+def trajectory(
+    rule: Rule,
+    rows: NDArray[np.floating],
+    schedule: Schedule,
+    marks: Iterable[int],
+    *,
+    rank_limit: int | None = None,
+    chunk_rows: int = CHUNK_ROWS,
+) -> Iterator[Checkpoint]:
+    """Run a rule over rows (T, d) and yield a `Checkpoint` after each number of rows in `marks`.
+
+    With `rank_limit` only so many directions are kept between chunks, those of the largest
+    weights. A run that never gets there is exact; one that does says so. The rank is read every
+    `chunk_rows` rows, and at marks; that changes the iterates by rounding only.
+    """
+    solver = Solver(copy.copy(rule), schedule, rows.dtype)
+    seen, cost, limited = 0, 0.0, False
+    with one_thread():
+        for mark in marks:
+            while seen < mark:
+                chunk = rows[seen : min(mark, seen + chunk_rows)]
+                solver.advance(chunk)
+                seen += len(chunk)
+                if rank_limit is not None and solver.state.rank > rank_limit:
+                    kept, state = slice(rank_limit), solver.state
+                    solver.state = Subspace(state.basis[kept], state.weights[kept], state.rest)
+                    limited = True
+                cost += len(chunk) * float(solver.state.rank) ** 2
+            yield Checkpoint(seen, solver.iterate(), cost, limited)
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Rows that directions are judged by: their second moment, (d, d), and its eigenvalues."""
+
+    moment: NDArray[np.float64]
+    values: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, moment: NDArray[np.float64]) -> HeldOut:
+        """Find the eigenvalues, descending."""
+        return cls(moment, np.linalg.eigvalsh(moment)[::-1].astype(np.float64))
+
+    def suboptimality(self, at: Checkpoint, k: int) -> float:
+        """Return the share of what the best k directions capture that the iterate's miss."""
+        best, directions = self.values[:k].sum(), at.iterate.top(k)
+        captured = np.einsum("ij,ij->", directions @ self.moment, directions)
+        return float(max(0.0, best - captured) / best)
+
+
+@dataclass(frozen=True)
+class SmallSteps:
+    """What small steps share: the run of S(t), and its trace and largest eigenvalue at the end."""
+
+    run: list[Checkpoint]
+    trace: float
+    largest: float
+
+    def covers(self, c: float, k: int) -> bool:
+        """Whether a run with steps c/sqrt(t) never meets a bound: M(t) = c S(t)."""
+        return c * self.trace <= k and c * self.largest <= 1
+
+
+def weighted_pca(
+    rows: NDArray[np.float64], marks: NDArray[np.int64], weights: NDArray[np.float64], count: int
+) -> SmallSteps:
+    """Return the run of S(t) = sum_s w_s x_s x_s', as its `count` leading directions.
+
+    Its rank, for the estimated runtime, is that of rows in general position.
+    """
+    d = rows.shape[1]
+    varying = int((np.abs(rows).max(axis=0) > 0).sum())
+    costs = np.cumsum(np.minimum(np.arange(1, len(rows) + 1), varying).astype(float) ** 2)
+    total, seen, run = np.zeros((d, d)), 0, []
+    for mark in marks:
+        part = rows[seen:mark]
+        total += (part * weights[seen:mark, None]).T @ part
+        seen = int(mark)
+        values, vectors = scipy.linalg.eigh(total, subset_by_index=[d - count, d - 1])
+        leading = Subspace(np.ascontiguousarray(vectors[:, ::-1].T), values[::-1])
+        run.append(Checkpoint(seen, leading, costs[mark - 1], False))
+    return SmallSteps(run, float(np.trace(total)), float(leading.weights[0]))
+
+
+@dataclass(frozen=True)
+class Training:
+    """What every algorithm is run on."""
+
+    rows: NDArray[np.float64]  # (T, d)
+    marks: NDArray[np.int64]  # (s,): after how many rows suboptimality is measured
+    validation: HeldOut  # what the step is chosen by
+    small_steps: SmallSteps
+    seed: int  # for where the algorithms start that move a basis
+
+    def run(self, name: str, k: int, schedule: Schedule) -> Iterator[Checkpoint]:
+        """Run an algorithm."""
+        rule = RULES[name](k, self.rows.shape[1], self.seed)
+        return trajectory(rule, self.rows, schedule, self.marks, rank_limit=RANK_LIMIT + 4 * k)
+
+    def choose(self, name: str, k: int) -> tuple[float, list[Checkpoint]]:
+        """Return the best c, the largest of those with the same run, and its run."""
+        weights = run_weights(self.marks)
+        small = [e for e in EXPONENTS if self.small_steps.covers(2.0**e, k)]
+        tried = [e for e in EXPONENTS if not (name in SAME_RUN and e in small[:-1])]
+
+        def measured(exponent: int) -> Iterator[tuple[Checkpoint, float]]:
+            run: Iterable[Checkpoint] = self.small_steps.run
+            if not (name in SAME_DIRECTIONS and exponent in small):
+                run = self.run(name, k, InverseSqrt(2.0**exponent))
+            for at, weight in zip(run, weights, strict=True):
+                yield at, weight * self.validation.suboptimality(at, k)
+
+        def rehearse(exponent: int) -> float:
+            early = itertools.islice(measured(exponent), len(weights) // REHEARSAL)
+            return sum(part for _, part in early)
+
+        best, chosen = np.inf, (np.nan, list[Checkpoint]())
+        for exponent in sorted(tried, key=rehearse):
+            total, run = 0.0, []
+            for at, part in measured(exponent):
+                run.append(at)
+                total += part
+                if total > best:
+                    break
+            if total < best:
+                best, chosen = total, (2.0**exponent, run)
+        return chosen

@@ -1,0 +1,160 @@
+"""Curves are those of a naive transcription, and the grid chooses as a full search does."""
+
+import numpy as np
+import pytest
+
+from onepass.paper.algorithms import (
+    EXPONENTS,
+    RULES,
+    WIDER,
+    Checkpoint,
+    HeldOut,
+    Training,
+    checkpoints,
+    random_basis,
+    run_weights,
+    trajectory,
+    weighted_pca,
+)
+from onepass.schedules import InverseSqrt
+from onepass.sources.synthetic import Gaussian, Orthogonal
+from onepass.subspace import Subspace
+from tests import reference
+
+ROWS, C = 150, 0.7
+MARKS = [1, 2, 7, 24, 25, 100, ROWS]
+
+
+def naive(name, rows, k, c):
+    """Return the iterates M after every row, and before the first."""
+    d = rows.shape[1]
+    steps = c / np.sqrt(np.arange(1, len(rows) + 1))
+    pushes = [np.sqrt(step) * row[None] for step, row in zip(steps, rows, strict=True)]
+    init = random_basis(k, d, 0)
+    return list(
+        {
+            "MSG": lambda: reference.msg(pushes, d, k),
+            "Capped MSG": lambda: reference.capped_msg(pushes, d, k),
+            WIDER: lambda: reference.capped_msg(pushes, d, k, max_rank=2 * k + 2),
+            "Incremental": lambda: reference.incremental([row[None] for row in rows], d, k),
+            "Warmuth-Kuzmin": lambda: reference.meg(pushes, d, k),
+            "Grassmannian SGD": lambda: reference.grouse(pushes, d, k, init),
+        }[name]()
+    )
+
+
+NAMES = ["MSG", "Capped MSG", WIDER, "Incremental", "Warmuth-Kuzmin", "Grassmannian SGD"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_suboptimality_is_that_of_the_naive_run(name):
+    k, source = 2, Gaussian([4.0, 3.0, 2.0, 1.0, 0.5], d=40, noise=0.1, rotation=0)
+    rows = source.sample(ROWS, np.random.default_rng(0)) / 4
+    moment = source.second_moment().to_dense()
+    iterates = naive(name, rows, k, C)
+    seen = []
+    for at in trajectory(RULES[name](k, 40, 0), rows, InverseSqrt(C), MARKS):
+        leading = np.linalg.eigh(iterates[at.rows])[1][:, -k:].T
+        if at.iterate.rank >= k:
+            ours = at.iterate.top(k)
+            assert np.trace(ours @ moment @ ours.T) == pytest.approx(
+                np.trace(leading @ moment @ leading.T), rel=1e-7
+            )
+        seen.append(at.rows)
+    assert seen == MARKS
+
+
+@pytest.mark.parametrize("name", NAMES[:5])
+def test_iterates_on_the_orthogonal_distribution_are_those_of_the_naive_run(name):
+    rows = Orthogonal(8).sample(ROWS, np.random.default_rng(1))
+    if name == "Incremental":  # ties decide which direction stays: only before they can happen
+        rows = rows * np.linspace(1, 2, ROWS)[:, None]
+    iterates = naive(name, rows, 2, C)
+    for at in trajectory(RULES[name](2, 8, 0), rows, InverseSqrt(C), MARKS, chunk_rows=1000):
+        np.testing.assert_allclose(at.iterate.to_dense(), iterates[at.rows], atol=1e-8)
+
+
+def test_the_cost_counts_every_row():
+    rows = Gaussian([2.0, 1.0], d=30, noise=0.2).sample(ROWS, np.random.default_rng(2))
+    *_, last = trajectory(RULES["Capped MSG"](2, 30, 0), rows, InverseSqrt(C), MARKS)
+    assert 9 * (ROWS - 24) <= last.cost <= 9 * ROWS  # rank 3 = k + 1 soon, read at chunk ends
+
+
+def test_a_cut_rank_is_admitted():
+    rows = np.random.default_rng(3).normal(size=(ROWS, 30))
+    runs = {
+        limit: list(
+            trajectory(RULES["MSG"](1, 30, 0), rows, InverseSqrt(1e-6), MARKS, rank_limit=limit)
+        )
+        for limit in (5, 30)
+    }
+    assert [at.limited for at in runs[5]] == [False, False, True, True, True, True, True]
+    assert not any(at.limited for at in runs[30])
+    assert runs[5][-1].iterate.rank == 5
+
+
+def test_checkpoints_end_with_the_run_and_weigh_one():
+    marks = checkpoints(10, 1000, 30)
+    assert marks[0] == 10
+    assert marks[-1] == 1000
+    assert (np.diff(marks) > 0).all()
+    assert run_weights(marks).sum() == pytest.approx(1)
+    assert run_weights(np.array([1, 4])).tolist() == [0.25, 0.75]
+
+
+D, TRAIN_ROWS = 12, 300
+SOURCE = Gaussian(np.geomspace(0.4, 0.01, D))
+TRAIN = SOURCE.sample(TRAIN_ROWS, np.random.default_rng(0))
+HELD_OUT = HeldOut.of(SOURCE.second_moment().to_dense())
+TRAIN_MARKS = checkpoints(5, TRAIN_ROWS, 20)
+
+
+@pytest.fixture(scope="module")
+def training():
+    small_steps = weighted_pca(TRAIN, TRAIN_MARKS, np.arange(1.0, TRAIN_ROWS + 1) ** -0.5, 3)
+    return Training(TRAIN, TRAIN_MARKS, HELD_OUT, small_steps, seed=0)
+
+
+def exhaustive(name, k):
+    """Return the average suboptimality of every exponent, each run to its end."""
+    averages = {}
+    for exponent in EXPONENTS:
+        run = trajectory(RULES[name](k, D, 0), TRAIN, InverseSqrt(2.0**exponent), TRAIN_MARKS)
+        curve = [HELD_OUT.suboptimality(at, k) for at in run]
+        averages[exponent] = float(np.array(curve) @ run_weights(TRAIN_MARKS))
+    return averages
+
+
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "Incremental"])
+def test_the_choice_is_that_of_an_exhaustive_search(name, k, training):
+    c, run = training.choose(name, k)
+    expected = exhaustive(name, k)
+    best = min(expected.values())
+    assert expected[int(np.log2(c))] == pytest.approx(best, rel=1e-6)
+    curve = [HELD_OUT.suboptimality(at, k) for at in run]
+    assert curve @ run_weights(TRAIN_MARKS) == pytest.approx(best, rel=1e-6)
+
+
+def test_small_steps_are_shared_only_where_no_bound_is_met(training):
+    shared = training.small_steps
+    covered = [e for e in EXPONENTS if shared.covers(2.0**e, 1)]
+    assert covered == list(range(-12, max(covered) + 1))
+    largest = max(covered)
+    for exponent, free in ((largest, True), (largest + 1, False)):
+        (at,) = trajectory(RULES["MSG"](1, D, 0), TRAIN, InverseSqrt(2.0**exponent), [TRAIN_ROWS])
+        unbounded = 2.0**exponent * shared.trace
+        assert (at.iterate.trace == pytest.approx(unbounded)) == free
+
+
+def test_suboptimality_is_the_share_that_is_missed():
+    vectors = np.linalg.eigh(HELD_OUT.moment)[1][:, ::-1].T
+
+    def missed(directions, k):
+        iterate = Subspace(directions, np.ones(len(directions)))
+        return HELD_OUT.suboptimality(Checkpoint(1, iterate, 0.0, False), k)
+
+    assert missed(vectors[:3], 3) == pytest.approx(0, abs=1e-12)
+    first, second = HELD_OUT.values[:2]
+    assert missed(vectors[1:2], 1) == pytest.approx((first - second) / first)
+    assert missed(vectors[:1], 2) == pytest.approx(second / (first + second))
