@@ -45,7 +45,9 @@ def test_paths_and_sources(model, tmp_path):
 
 
 def test_a_dask_array_of_sparse_blocks():
-    rows = sp.random_array((600, 400), density=0.05, format="csr", rng=np.random.default_rng(0))
+    rows = sp.random_array(
+        (600, 400), density=0.05, format="csr", random_state=np.random.default_rng(0)
+    )
     array = da.from_array(rows.toarray(), chunks=(200, 400)).map_blocks(sp.csr_matrix)
     found = fit(PCA(3), array)
     parts = [dask.delayed(rows[start : start + 200]) for start in (0, 200, 400)]

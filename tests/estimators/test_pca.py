@@ -90,7 +90,9 @@ def test_scale_does_not_matter(scale):
 
 
 def test_sparse_rows_equal_dense_rows():
-    X = sparse.random_array((600, 80), density=0.1, format="csr", rng=np.random.default_rng(7))
+    X = sparse.random_array(
+        (600, 80), density=0.1, format="csr", random_state=np.random.default_rng(7)
+    )
     X = X @ sparse.diags_array(np.linspace(5, 1, 80))
     dense, thin = PCA(3).fit(X.toarray()), PCA(3).fit(X)
     np.testing.assert_allclose(thin.components_, dense.components_, atol=1e-8)

@@ -102,7 +102,7 @@ def test_rows(shape, kind):
 
 def test_large_sparse_rows():
     rng = np.random.default_rng(3)
-    rows = scipy.sparse.random_array((2600, 2400), density=0.002, rng=rng, format="csr")
+    rows = scipy.sparse.random_array((2600, 2400), density=0.002, random_state=rng, format="csr")
     _, values, vectors = np.linalg.svd(rows.toarray()[:, :1800], full_matrices=False)
     padded = scipy.sparse.hstack([rows[:, :1800], scipy.sparse.csr_array((2600, 600))])
     directions = np.pad(vectors[1:4], ((0, 0), (0, 600)))

@@ -125,7 +125,7 @@ def test_any_shape(tmp_path, n, d, k, estimator):
 def test_sparse_rows(tmp_path):
     from scipy import sparse
 
-    X = sparse.random_array((600, 40), density=0.2, rng=0, format="csr")
+    X = sparse.random_array((600, 40), density=0.2, random_state=0, format="csr")
     _, elements = page(PCA(2).fit(X), tmp_path)
     assert len(elements.all("circle", class_="point")) > 100
 
