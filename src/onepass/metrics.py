@@ -195,6 +195,8 @@ def orthonormal(directions: ArrayLike, d: int) -> NDArray[np.float64]:
     # Scaling each row first keeps a short one from being taken for a dependent one.
     largest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
     rows = rows[largest[:, 0] > 0] / largest[largest[:, 0] > 0]
+    if len(rows) == 0:  # which SciPy's orth takes from 1.14 on
+        return rows
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     return np.ascontiguousarray(scipy.linalg.orth(rows.T).T)
 

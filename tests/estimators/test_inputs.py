@@ -230,6 +230,20 @@ def bad_plain():
     yield X[None], "dim 3"
 
 
+class Query:
+    """A query that cannot be read in parts, such as a LazyFrame of polars before 1.34."""
+
+    def collect(self):
+        raise AssertionError("the query was run")
+
+    columns = property(collect)
+
+
+def test_a_query_is_not_run_unasked():
+    with pytest.raises(ValueError, match="X is a Query, which holds no rows yet: collect it first"):
+        ERM(2).fit(Query())
+
+
 BAD = {
     "plain": bad_plain,
     "tables": bad_tables,

@@ -128,6 +128,8 @@ def opened(X: Any) -> Any:
 
 def is_table(X: Any) -> bool:
     """Return whether X is a table of pandas, polars or pyarrow."""
+    if _is_lazy(X):  # asking a query for its columns may run it
+        return False
     return hasattr(X, "columns") or hasattr(X, "column_names") or hasattr(X, "__dataframe__")
 
 
