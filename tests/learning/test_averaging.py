@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from onepass.learning.averaging import PENDING_ROWS, Average
+from onepass.learning.averaging import PENDING, Average
 from onepass.subspace import Subspace
 
 D = 12
@@ -49,16 +49,50 @@ def test_nothing_is_the_average_of_nothing():
 
 
 def test_rows_wait_until_they_are_worth_a_truncation():
-    average = Average(D, 4, DTYPE)
-    rows = np.random.default_rng(0).normal(size=(PENDING_ROWS, D))
-    average.add(rows[:-1], 0.0, 1)
-    assert len(average.pending) == PENDING_ROWS - 1
-    assert len(average.factor) == 0
+    average = Average(D, 2, DTYPE)
+    rows = np.random.default_rng(0).normal(size=(2 * PENDING + 1, D))
+    average.add(rows[:1], 0.0, 1)  # the first ones do not: there are leading directions at once
+    assert (len(average.factor), len(average.pending)) == (1, 0)
+    average.add(rows[1:-1], 0.0, 1)
+    assert (len(average.factor), len(average.pending)) == (1, 2 * PENDING - 1)
     average.add(rows[-1:], 0.0, 1)
-    assert len(average.pending) == 0
-    assert len(average.factor) == 4
-    values = np.linalg.svd(rows, compute_uv=False)[:4]
+    assert (len(average.factor), len(average.pending)) == (2, 0)
+    values = np.linalg.svd(rows, compute_uv=False)[:2]
     np.testing.assert_allclose(np.linalg.norm(average.factor, axis=1), values)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("together", [1, 16, 150])
+def test_truncation_of_many_rows_keeps_what_matters(dtype, together):
+    """Rows in 60 dimensions with a flat tail: the leading directions of the sum, nearly all."""
+    rng, d, k, rank = np.random.default_rng(0), 60, 3, 10
+    basis = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    found = rng.normal(size=(3000, d)) * np.r_[3.0, 2.5, 2.0, np.full(d - k, 0.5)] @ basis
+    average = Average(d, rank, np.dtype(dtype))
+    for start in range(0, len(found), 4 * together):
+        rows = found[start : start + 4 * together].astype(dtype)
+        average.add(rows, 0.0, len(rows) / 4)
+    exact = found.T @ found / 750
+    values, vectors = np.linalg.eigh(exact)
+    value = average.value()
+    np.testing.assert_allclose(value.basis @ value.basis.T, np.eye(rank), atol=1e-5)
+    cosines = np.linalg.svd(value.top(k) @ vectors[:, -k:], compute_uv=False)
+    assert cosines.min() > 0.999
+    weights = value.weights[:k]
+    assert (weights <= values[::-1][:k] * (1 + 1e-4)).all()  # truncation only takes off
+    assert (weights > 0.9 * values[::-1][:k]).all()
+
+
+@pytest.mark.parametrize("count", [40, 300])
+def test_rows_of_low_rank_are_summed_exactly(count):
+    rng = np.random.default_rng(1)
+    frame = rng.normal(size=(6, 50))
+    average, total = Average(50, 10, DTYPE), np.zeros((50, 50))
+    for _ in range(3):
+        rows = rng.normal(size=(count, 6)) @ frame
+        average.add(rows, 0.0, 1)
+        total += rows.T @ rows
+    np.testing.assert_allclose(3 * average.value().to_dense(), total, atol=1e-8)
 
 
 def test_truncation_keeps_the_leading_directions():

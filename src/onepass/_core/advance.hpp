@@ -305,6 +305,7 @@ private:
         const Index n = state.dimension;
         const Index count = factor_semidefinite(sum.matrix, n, sum.stride, state.pivots(n));
         if (c) c->solve(sum.matrix, count, sum.stride, L);
+        if (!sum_rows) sums.reserve((task.r / stack.b + 1) * n * d);  // if all blocks are like this
         T* room = sums.extend((sum_rows + count) * d, sum_rows * d) + sum_rows * d;
         combine(coefficients_of(sum.matrix, count, stack), count, stack, room);
         sum_rows += count;

@@ -10,14 +10,17 @@ from numpy.typing import NDArray
 from onepass.learning.result import orthonormal
 from onepass.subspace import Subspace, truncate
 
-PENDING_ROWS = 32  # at least so many rows are added to the sum together
+PENDING = 4  # rows for each direction kept, after which they are added to the sum together
+OVERSAMPLED = 8  # further directions that a truncation looks at
+# Passes over new rows where they are a large part of all: the directions still turn.
+FIRST_PASSES, LARGE_PART = 3, 1 / 8
 
 
 class Average:
     """The average of all iterates added.
 
-    It is kept as rows F with ``F.T @ F`` the sum of the iterates, without their rests, and
-    truncated whenever `max_rank` further rows have come: exact where d is at most `max_rank`.
+    It is kept as rows F with ``F.T @ F`` the sum of the iterates, without their rests. Further rows
+    wait until they are worth a truncation: exact where d is at most `max_rank`.
 
     Parameters
     ----------
@@ -33,18 +36,25 @@ class Average:
         self.max_rank = max_rank
         self.count = 0.0  # iterates
         self.rest = 0.0  # the sum of their rests
-        self.factor: NDArray[np.floating] = np.zeros(
-            (0, d), dtype
-        )  # truncated, in descending order
+        self.factor: NDArray[np.floating] = np.zeros((0, d), dtype)  # orthogonal, largest first
         self.pending: NDArray[np.floating] = np.zeros((0, d), dtype)  # rows not truncated yet
 
-    def add(self, rows: NDArray[np.floating], rests: float, count: float) -> None:
-        """Add `count` iterates: rows (s, d) whose ``rows.T @ rows`` is their sum less `rests` I."""
+    def add(self, rows: Any, rests: float, count: float) -> None:
+        """Add `count` iterates: rows (s, d) whose ``rows.T @ rows`` is their sum less `rests` I.
+
+        The rows are an array, or what can be multiplied with arrays from both sides and made one.
+        """
         self.count += count
         self.rest += rests
-        self.pending = np.vstack([self.pending, rows]) if len(self.pending) else rows
-        if len(self.pending) >= max(self.max_rank, PENDING_ROWS):
-            self.factor, self.pending = self._truncated(), self.pending[:0]
+        # The first rows do not wait, so that there are leading directions from then on.
+        enough = PENDING * self.max_rank if len(self.factor) else 1
+        if len(self.pending) or len(rows) < enough:
+            rows = np.vstack([self.pending, np.asarray(rows)])
+        if len(rows) < enough:
+            self.pending = rows
+        else:
+            passes = FIRST_PASSES if count > LARGE_PART * self.count else 1
+            self.factor, self.pending = self._with(rows, passes), self.pending[:0]
 
     def leading(self, k: int) -> NDArray[np.floating]:
         """Return about k leading directions, those of the sum truncated last: (at most k, d)."""
@@ -52,7 +62,7 @@ class Average:
 
     def value(self) -> Subspace:
         """Return the average."""
-        factor, count = self._truncated(), self.count or 1.0
+        factor, count = self._with(self.pending, FIRST_PASSES), self.count or 1.0
         weights = np.einsum("ij,ij->i", factor, factor, dtype=np.float64) + self.rest
         return Subspace(orthonormal(factor), weights / count, self.rest / count)
 
@@ -64,8 +74,8 @@ class Average:
 
     def merge(self, other: Average) -> None:
         """Include the iterates of another average."""
-        self.pending = np.vstack([self.pending, other.factor, other.pending])
-        self.factor, self.pending = self._truncated(), self.pending[:0]
+        rows = np.vstack([self.pending, other.factor, other.pending])
+        self.factor, self.pending = self._with(rows, FIRST_PASSES), self.pending[:0]
         self.count, self.rest = self.count + other.count, self.rest + other.rest
 
     def copy(self) -> Average:
@@ -74,12 +84,23 @@ class Average:
         twin.__dict__.update(self.__dict__)
         return twin
 
-    def _truncated(self) -> NDArray[np.floating]:
-        """Return the rows of everything added, truncated."""
-        if not len(self.pending):
-            return self.factor
-        basis, values = truncate(np.vstack([self.factor, self.pending]), self.max_rank)
-        return np.sqrt(values).astype(basis.dtype)[:, None] * basis
+    def _with(self, rows: Any, passes: int) -> NDArray[np.floating]:
+        """Return the rows F of the sum with further rows (s, d), truncated."""
+        F, width = self.factor, self.max_rank + OVERSAMPLED
+        if not len(rows):
+            return F
+        if len(F) + len(rows) <= width:
+            basis, values = truncate(np.vstack([F, np.asarray(rows)]), self.max_rank)
+            return np.sqrt(values).astype(F.dtype)[:, None] * basis
+        if F.shape[1] <= width:
+            dense = np.asarray(rows)
+            values, vectors = np.linalg.eigh((F.T @ F + dense.T @ dense).astype(np.float64))
+            values, vectors = values[::-1][: self.max_rank], vectors.T[::-1][: self.max_rank]
+            kept = values > 1e-14 * max(values[0], 0.0)
+            return (np.sqrt(values[kept])[:, None] * vectors[kept]).astype(F.dtype)
+        signs = np.random.default_rng(0).integers(0, 2, (width - len(F), len(rows)))
+        frame = np.vstack([F, (2 * signs - 1).astype(F.dtype) @ rows])
+        return _compress(F, rows, frame, passes)[: self.max_rank]
 
     def state(self) -> dict[str, Any]:
         """Return what a model file keeps."""
@@ -89,3 +110,28 @@ class Average:
     def set_state(self, state: dict[str, Any]) -> None:
         """Take over a checked state."""
         self.__dict__.update(state)
+
+
+def _compress(
+    F: NDArray[np.floating], rows: Any, frame: NDArray[np.floating], passes: int
+) -> NDArray[np.floating]:
+    """Return orthogonal rows H (l, d), largest first, with H'H close to A = F'F + rows'rows.
+
+    Nystrom's approximation A W' (W A W')^-1 W A from directions W (l, d): after all passes but
+    the last, W becomes W A. It is exact on W, and never above A.
+    """
+    W = frame / np.maximum(np.linalg.norm(frame, axis=1), np.finfo(F.dtype).tiny)[:, None]
+    while True:
+        inner, inner_rows = W @ F.T, (rows @ W.T).T
+        WA = inner @ F + inner_rows @ rows
+        passes -= 1
+        if not passes:
+            break
+        W = orthonormal(WA)
+    core = (inner @ inner.T + inner_rows @ inner_rows.T).astype(np.float64)
+    values, vectors = np.linalg.eigh(core)
+    kept = values > len(core) * 4 * np.finfo(F.dtype).eps * values[-1]
+    root = (vectors[:, kept] / np.sqrt(values[kept])).T
+    gram = root @ (WA @ WA.T).astype(np.float64) @ root.T
+    turn = np.linalg.eigh(gram)[1].T[::-1] @ root
+    return turn.astype(F.dtype) @ WA

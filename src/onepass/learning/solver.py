@@ -17,9 +17,7 @@ from onepass.learning.weighted_rows import SparseRows
 from onepass.schedules import AdaGradNorm, Schedule
 from onepass.subspace import Subspace
 
-# Rows that the core takes in one call: few where the sum of the iterates is handed back, and as
-# many as have a cheap Gram matrix where rows are sparse.
-AVERAGED_ROWS, SPARSE_ROWS = 32, 256
+SPARSE_ROWS = 256  # that the core takes in one call: as many as have a cheap Gram matrix
 DENSE_ROWS = 16  # sparse rows that are taken as dense ones where their products do not do
 TRUSTED_ROWS = 1024  # after which the basis is made orthonormal again
 
@@ -103,8 +101,6 @@ class Solver:
         length = len(rows)
         if self.batch_size > 1:
             length = self.batch_size
-        elif self.average is not None:
-            length = AVERAGED_ROWS
         elif isinstance(rows, SparseRows):
             length = SPARSE_ROWS
         for start in range(0, len(rows), max(length, 1)):
@@ -174,10 +170,9 @@ class Solver:
             sums=self.average is not None,
         )
         taken = done.taken
-        lift = _Lift(state.basis, rows)
-        self._move_on(done, lift(done.coefficients), taken)
+        self._move_on(done, np.asarray(_Combined(done.coefficients, state.basis, rows)), taken)
         if self.average is not None and done.sums is not None:
-            self.average.add(lift(done.sums), done.rests, taken)
+            self.average.add(_Combined(done.sums, state.basis, rows), done.rests, taken)
         return Progress(done.captured, done.energy, done.turn, done.inner)
 
     def _advance_batch(self, rows: Any) -> Progress:
@@ -301,13 +296,29 @@ class Solver:
             self.average.set_state(state["average"])
 
 
-class _Lift:
-    """Coefficients over [basis; rows] -> rows in d dimensions."""
+class _Combined:
+    """The rows ``coefficients @ [basis; rows]``, shape (s, d), to multiply with arrays."""
 
-    def __init__(self, basis: NDArray[np.floating], rows: SparseRows) -> None:
-        self._basis, self._rows = basis, rows
+    __array_ufunc__ = None  # so that products with arrays come here
 
-    def __call__(self, coefficients: NDArray[np.float64]) -> NDArray[np.floating]:
-        m, dtype = len(self._basis), self._basis.dtype
-        lifted = self._rows.combine(coefficients[:, m:]) + coefficients[:, :m] @ self._basis
-        return np.ascontiguousarray(lifted, dtype)
+    def __init__(
+        self, coefficients: NDArray[np.float64], basis: NDArray[np.floating], rows: SparseRows
+    ) -> None:
+        self._coefficients, self._basis, self._rows = coefficients, basis, rows
+
+    def __len__(self) -> int:
+        return len(self._coefficients)
+
+    def __matmul__(self, columns: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Return the products (s, m) with columns (d, m)."""
+        inner = np.vstack([self._basis @ columns, self._rows.inner(columns.T)])
+        return (self._coefficients @ inner).astype(self._basis.dtype)
+
+    def __rmatmul__(self, left: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Return combinations (m, d) of the rows, left (m, s)."""
+        m, coefficients = len(self._basis), left @ self._coefficients
+        combined = self._rows.combine(coefficients[:, m:]) + coefficients[:, :m] @ self._basis
+        return np.ascontiguousarray(combined, self._basis.dtype)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[np.floating]:
+        return np.eye(len(self)) @ self

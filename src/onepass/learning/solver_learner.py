@@ -63,8 +63,11 @@ class SolverLearner(Learner):
         held = self._held()
         progress = solver.advance(learned)
         if solver.average is not None and len(held):  # it is the average that is read
-            captured = np.sum(_inner(learned, held) ** 2, axis=1)
-            progress = progress._replace(captured=captured)
+            inner = _inner(learned, held)
+            turn = (self._held() @ held.T).astype(np.float64)
+            progress = Progress(
+                np.sum(inner**2, axis=1), progress.energy, turn, turn @ (inner.T @ inner) @ turn.T
+            )
         self.score.add(progress.captured, progress.energy)
         scored = slice(int(first and self.stream.center), None)  # the first row is its own mean
         errors = (progress.energy - progress.captured) / weights
@@ -87,11 +90,8 @@ class SolverLearner(Learner):
         if first:
             inner = _inner(learned, now)
             moment.start(inner.T @ inner, energy, weight)
-        elif self.solver.average is None:
-            moment.add(progress.turn, progress.inner, energy, weight)
         else:
-            turn, inner = (now @ held.T).astype(np.float64), _inner(learned, held)
-            moment.add(turn, turn @ (inner.T @ inner) @ turn.T, energy, weight)
+            moment.add(progress.turn, progress.inner, energy, weight)
 
     def _held(self) -> NDArray[np.floating]:
         """Return the directions (m, d) that variances are measured along."""
