@@ -18,7 +18,7 @@ GRADIENTS = np.array([0.0, 0.0, 1.0, 2.0, 2.0, 5.0, 1e100, 1e100])
         (AdaGradNorm(), np.r_[0, 0, 3 / np.sqrt(2) / GRADIENTS[2:]]),
         (AdaGradNorm(4.0), np.r_[0, 0, 12 / np.sqrt(2) / GRADIENTS[2:]]),
     ],
-    ids=repr,
+    ids=["inverse-sqrt", "constant", "adagrad", "adagrad-4"],
 )
 def test_steps_are_those_of_the_formula_wherever_a_block_begins(schedule, wanted, start):
     found = schedule.steps(NUMBER[start:], GRADIENTS[start:], 3.0)
