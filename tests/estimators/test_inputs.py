@@ -118,6 +118,7 @@ def plain_inputs():
     yield "rows as dicts with a target", zip(rows, Y, strict=True)
     yield "rows with a target", zip(X, Y, strict=True)
     yield "blocks as lists", (x.tolist() for x in blocks())
+    yield "blocks as lists of tuples", ([*map(tuple, x.tolist())] for x in blocks())
     yield "tables", [pd.DataFrame(x, columns=NAMES) for x in blocks()]
 
 
@@ -227,6 +228,9 @@ def bad_plain():
     yield [["1", "2"], ["x", "3"]], r"text \('x'\) at row 1, column 0"
     yield [[1.0, 2.0], [3.0, "x"]], r"text \('x'\) at row 1, column 1"
     yield {"a": np.ma.masked_less(X[:, 0], 0)}, "column 'a' contains masked values"
+    words = [[(0, 1.0), (3, 2.0)], [(1, 1.0)], [(0, 2), (2, 1), (3, 1)]]  # of gensim
+    yield words, r"X holds pairs \(column, number\).* write fit\(gensim.matutils.corpus2csc\(X\).T"
+    yield iter(words), r"gensim.matutils.corpus2csc\(X\).T"
     yield X[None], "dim 3"
 
 

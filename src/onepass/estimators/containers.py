@@ -113,6 +113,8 @@ def opened(X: Any) -> Any:
     if hasattr(X, "collect_batches"):  # polars' LazyFrame
         return Blocks(lambda: iter(X.collect_batches(chunk_size=BATCH_ROWS)))
     if isinstance(X, list | tuple):
+        if X:
+            _refuse_words(X[0])
         if not X or not _is_block(X[0]):
             return X
         known = all(hasattr(part, "shape") for part in X)
@@ -160,12 +162,28 @@ def _block(given: Any, name: str) -> Any:
             "its method collect()"
         )
     if isinstance(given, list | tuple):
+        _refuse_words(given)
         return _from_sequence(given)
     if isinstance(given, Mapping):
         return _from_mapping(given, name)
     if is_table(given):
         return _from_table(given)
     return _to_array(given, name)
+
+
+def _refuse_words(part: Any) -> None:
+    """Refuse a document of gensim, which would be taken for rows of two columns."""
+    if (
+        isinstance(part, list)
+        and part
+        and all(
+            isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], int) for pair in part
+        )
+    ):
+        raise ValueError(
+            "X holds pairs (column, number), as documents of gensim do: write "
+            "fit(gensim.matutils.corpus2csc(X).T); rows of two numbers are an array"
+        )
 
 
 def _to_array(X: Any, name: str) -> NDArray[Any]:

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
 from onepass.estimators.containers import Columns
-from onepass.sources.base import LARGEST, LARGEST_SINGLE, first_masked
+from onepass.sources.base import LARGEST, LARGEST_SINGLE, canonical, first_masked
 
 SMALLEST = 1e-100  # largest entry of rows that are not zero: the squares of smaller ones vanish
 LEAST_WEIGHT = 1e-50
@@ -52,7 +52,10 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
             accept_sparse="csr",
             ensure_all_finite=False,
         )
-    return check_finite(_canonical(rows), getattr(estimator, "feature_names_in_", None))
+    return check_finite(
+        canonical(rows) if sparse.issparse(rows) else rows,
+        getattr(estimator, "feature_names_in_", None),
+    )
 
 
 def check_names(estimator: Any, names: Any, *, reset: bool) -> None:
@@ -83,7 +86,7 @@ def check_block(X: Any, n_features: int | None, name: str = "A block") -> Any:
             )
     if n_features is not None and X.shape[1] != n_features:
         raise ValueError(f"{name} has {X.shape[1]} features, expected n_features={n_features}")
-    return check_finite(_canonical(X), name=name)
+    return check_finite(canonical(X) if sparse.issparse(X) else X, name=name)
 
 
 def _check_numbers(X: Any, name: str) -> None:
@@ -140,16 +143,6 @@ def _check_sparse(X: Any) -> Any:
                     raise ValueError(f"a coordinate of axis {axis} is outside of 0 to {size - 1}")
     except (ValueError, IndexError, TypeError) as error:
         raise ValueError(f"X is not a valid {X.format} matrix: {error}") from error
-    return X
-
-
-def _canonical(X: Any) -> Any:
-    """Return a sparse matrix as a CSR array without repeated entries."""
-    if sparse.issparse(X):
-        X = sparse.csr_array(X)
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
     return X
 
 
