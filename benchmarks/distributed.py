@@ -24,8 +24,8 @@ import numpy as np
 
 from onepass import ERM, PCA, CappedMSG
 from onepass.distributed import fit
+from onepass.distributed.fitting import FAN_IN
 from onepass.distributed.learning import join, learn
-from onepass.distributed.tree import FAN_IN
 
 BANDWIDTH = 1e9 / 8  # bytes a second between two machines: a slow network
 LEAST_ROWS, MOST_ROWS = 1 << 13, 1 << 16  # of the shards that are measured

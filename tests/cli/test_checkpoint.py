@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import onepass
-from onepass.cli.algorithms import ALGORITHMS
-from onepass.cli.stretch import Stretch
+from onepass.cli.fitting import Stretch
+from onepass.cli.options import ALGORITHMS
 from onepass.progress import Progress
 from tests.cli.commands import onepass as run
 from tests.cli.commands import parts, rows
@@ -150,7 +150,7 @@ def change_time(data):
 DIFFERENT = {
     "k": (lambda c: c.__setitem__(c.index("-k") + 1, 3), "components was 2 and is 3"),
     "algorithm": (lambda c: c.__setitem__(c.index("capped-msg"), "msg"), "was capped-msg and is"),
-    "center": (lambda c: c.append("--center"), "center was not given and is True"),
+    "center": (lambda c: c.append("--no-center"), "center was True and is False"),
     "seed": (lambda c: c.extend(["--seed", 5]), "seed was 0 and is 5"),
     "columns": (lambda c: c.extend(["--columns", "0,2"]), "columns was not given and is 0,2"),
     "fewer files": (lambda c: c.pop(2), "part-1.npy was read and is not given now"),

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 import onepass
 from onepass.cli import main
-from onepass.cli.algorithms import ALGORITHMS, estimator
+from onepass.cli.options import ALGORITHMS, estimator
 from tests.cli.commands import SEPARATE, rows
 from tests.cli.commands import onepass as run
 
@@ -113,10 +113,10 @@ def test_paper_passes_its_options_on(tmp_path, monkeypatch):
 
 
 def test_a_bug_is_told_without_a_traceback(tmp_path, monkeypatch):
-    def broken(*given):
+    def broken(*given, **params):
         raise KeyError("lost")
 
-    monkeypatch.setattr("onepass.cli.algorithms.estimator", broken)
+    monkeypatch.setattr("onepass.cli.options.estimator", broken)
     np.save(tmp_path / "a.npy", rows())
     result = CliRunner(**SEPARATE).invoke(main, ["fit", str(tmp_path / "a.npy"), "-k", "1"])
     assert result.exit_code == 1

@@ -78,7 +78,7 @@ def test_bad_data(tmp_path, case):
 
 @pytest.mark.parametrize("k", ["0", "-1", "1.5", "0.0", "eight", "nan", "inf"])
 def test_impossible_numbers_of_components(tmp_path, k):
-    assert "neither a number" in run("fit", "a.npy", "-k", k, code=2).stderr
+    assert "neither a whole number" in run("fit", "a.npy", "-k", k, code=2).stderr
 
 
 @pytest.mark.parametrize("output", ["no/such/folder/m.onepass", "."])

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse
 
 import onepass
-from onepass.cli.algorithms import ALGORITHMS, estimator
+from onepass.cli.options import ALGORITHMS, estimator
 from tests.cli.commands import onepass as run
 from tests.cli.commands import parts, rows
 from tests.sources.files.written import WRITERS
@@ -187,3 +187,26 @@ def test_memory_that_is_not_there_is_warned_of(tmp_path, monkeypatch):
     np.save(tmp_path / "a.npy", rows())
     words = ["fit", tmp_path / "a.npy", "-k", 2, "--algorithm", "erm", "-o", tmp_path / "m"]
     assert "1 MB are free" in run(*words).stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "params"),
+    [("--scale", {"scale": True}), ("--robust", {"robust": True}), ("--no-robust", {"robust": 0})],
+)
+def test_options_of_pca(tmp_path, option, params):
+    np.save(tmp_path / "a.npy", rows() * np.array([1, 1, 1, 1, 9, 9]))
+    words = ["fit", tmp_path / "a.npy", "-k", 2, "-o", tmp_path / "m", option]
+    run(*words)
+    expected = onepass.PCA(2, **{name: bool(value) for name, value in params.items()})
+    expected.fit(rows() * np.array([1, 1, 1, 1, 9, 9]))
+    expected.save(tmp_path / "expected")
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "expected").read_bytes()
+    said = run(*words, "--algorithm", "oja", code=2).stderr
+    assert f"{option.replace('no-', '')} works with --algorithm pca only, not with oja" in said
+
+
+def test_names_of_columns_are_no_markup(tmp_path):
+    (tmp_path / "a.csv").write_text("[bold],[/x]\n" + "9,1\n-8,0\n7,1\n" * 20)
+    words = ["fit", tmp_path / "a.csv", "-k", 1, "-o", tmp_path / "m"]
+    assert "+1.00 [bold]" in run(*words).stdout
+    assert "[bold], [/x]" in run("info", tmp_path / "m").stdout

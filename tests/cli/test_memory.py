@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from onepass.cli import memory
-from onepass.cli.algorithms import ALGORITHMS, estimator
+from onepass.cli.options import ALGORITHMS, estimator
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

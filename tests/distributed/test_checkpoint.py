@@ -120,7 +120,7 @@ def test_losing_the_scheduler_costs_what_was_being_done(client, tmp_path):
 @pytest.mark.parametrize("every", [0.0, 1000.0])
 def test_checkpoints_in_a_round_come_as_often_as_asked_for(every, tmp_path, monkeypatch):
     seen = []
-    monkeypatch.setattr(checkpoints, "_write", lambda path, run, state, shown: seen.append(shown))
+    monkeypatch.setattr(checkpoints, "_write", lambda path, state, shown: seen.append(shown))
     fit(PCA(3), shards(Fails(0)), rounds=2, checkpoint=tmp_path / "a", checkpoint_every=every)
     rows = [model.n_samples_seen_ for model in seen]
     assert rows == ([200, 400, 600, 800, 1000, 1200] if every == 0.0 else [600, 1200])

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from onepass import PCA, open_source
 from onepass.distributed import ShardError, fit
-from onepass.distributed.excerpt import Excerpt, Extent, extents
-from onepass.distributed.shards import shards_of
+from onepass.distributed.learning import Excerpt, Extent
+from onepass.distributed.shards import extents, shards_of
 from onepass.sources import ArraySource, Position, SourceError, SparseSource
 from tests.distributed.models import made_rows, same_bits
 

@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 from onepass import ERM, MEG, MSG, PCA, CappedMSG, Grouse, Incremental, Oja, metrics
 from onepass.distributed import fit
-from onepass.distributed.carrying import begin, leave
+from onepass.distributed.learning import begin, leave
 from tests.distributed.models import made_rows, same_bits
 
 dask = pytest.importorskip("dask")

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onepass.distributed.tree import FAN_IN, branches, fold
+from onepass.distributed.fitting import FAN_IN, branches, fold
 
 
 @given(st.integers(1, 300))

@@ -9,7 +9,7 @@ import glob
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from onepass import model_file
@@ -24,28 +24,23 @@ class Checkpoint:
 
     Attributes
     ----------
-    position : Position
-        How far the data were read.
-    seconds : float
-        How long that took.
     options : dict
         What the run was asked to do.
     columns : list
         The columns, by name, or their number.
     files : list of dict
         The fingerprint of each file.
+    position : Position
+        How far the data were read.
+    seconds : float
+        How long that took.
     """
 
-    position: Position
-    seconds: float
     options: dict[str, Any]
     columns: list[Any]
     files: list[dict[str, Any]]
-
-
-def path_for(output: str) -> str:
-    """Return where the checkpoint of a model file lies."""
-    return f"{output}.checkpoint"
+    position: Position
+    seconds: float
 
 
 def save(path: str, model: Any, checkpoint: Checkpoint) -> None:
@@ -58,7 +53,9 @@ def load(path: str) -> tuple[Any, Checkpoint]:
     """Return the model and the checkpoint."""
     header, arrays = model_file.read(path)
     if "distributed" in header:
-        raise ModelFileError(f"{path}: of a run with --dask or --workers, which goes on with them")
+        raise ModelFileError(
+            f"{path}: of a run with --dask or --workers, which goes on with one of these options"
+        )
     if "checkpoint" not in header:
         raise ModelFileError(f"{path}: a finished model, and not a checkpoint")
     try:
@@ -66,19 +63,15 @@ def load(path: str) -> tuple[Any, Checkpoint]:
         position = Position(*checkpoint.position)
     except TypeError as error:
         raise ModelFileError(f"{path}: not a sound checkpoint: {error}") from error
-    return unpack(header, arrays, path), Checkpoint(**{**asdict(checkpoint), "position": position})
+    return unpack(header, arrays, path), replace(checkpoint, position=position)
 
 
-def remove(output: str, *, unfinished_only: bool = False) -> None:
-    """Remove the checkpoint of a model file, and what a killed run left of writing either."""
-    folder, name = os.path.split(os.path.realpath(output))
-    for written in (name, path_for(name)):
-        for left in glob.glob(os.path.join(glob.escape(folder), f".{glob.escape(written)}.*.tmp")):
-            with suppress(OSError):
-                os.unlink(left)
-    if not unfinished_only:
-        with suppress(FileNotFoundError):
-            os.unlink(path_for(output))
+def remove_unfinished(path: str) -> None:
+    """Remove what a killed run left of writing a file."""
+    folder, name = os.path.split(os.path.realpath(path))
+    for left in glob.glob(os.path.join(glob.escape(folder), f".{glob.escape(name)}.*.tmp")):
+        with suppress(OSError):
+            os.unlink(left)
 
 
 def differences(then: Checkpoint, now: Checkpoint) -> Iterator[str]:
@@ -89,7 +82,7 @@ def differences(then: Checkpoint, now: Checkpoint) -> Iterator[str]:
             yield f"{name} was {_shown(was)} and is {_shown(is_now)}"
     before = {file["path"]: file for file in then.files}
     after = {file["path"]: file for file in now.files}
-    for path in [*before, *(path for path in after if path not in before)]:
+    for path in {**before, **after}:
         if path not in after:
             yield f"{path} was read and is not given now"
         elif path not in before:

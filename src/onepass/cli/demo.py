@@ -14,7 +14,7 @@ TRAIN, HELD_OUT = "digits.csv", "held-out.csv"
 
 
 @click.command(
-    short_help="Show all of it on a small data set.",
+    short_help="Try every command on a small data set.",
     epilog="""\b
 Examples:
   onepass demo                                   in a folder that is removed
@@ -24,11 +24,11 @@ Examples:
     "--keep",
     type=click.Path(file_okay=False),
     metavar="FOLDER",
-    help="Write the files there and leave them.",
+    help="Write the files there and keep them.",
 )
 @click.pass_context
 def demo(ctx: click.Context, keep: str | None) -> None:
-    """Show all of it on scikit-learn's digits: fit from a file, transform, score, compare."""
+    """Try fit, transform and score on scikit-learn's digits, and compare all algorithms."""
     import contextlib
     import os
     import tempfile
@@ -80,7 +80,7 @@ def _comparison() -> Table:
     from sklearn.decomposition import PCA as BatchPCA
 
     from onepass import open_source
-    from onepass.cli.algorithms import ALGORITHMS, estimator
+    from onepass.cli.options import ALGORITHMS, estimator
 
     table = Table(title=f"Share of the variance of held-out rows, k = {COMPONENTS}")
     for heading in ("algorithm", "captured", "of batch PCA", "seconds"):

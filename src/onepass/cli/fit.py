@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from typing import Any
 
 import click
 
-from onepass.cli.algorithms import ALGORITHMS
 from onepass.cli.options import (
-    ComponentCount,
+    ALGORITHMS,
+    component_count,
     data_argument,
     json_option,
     reading_options,
-    telling_options,
+    verbosity_options,
 )
 
 
@@ -31,9 +30,9 @@ Examples:
   onepass fit a.npy -k 8 --report page.html      a page with pictures
   onepass fit events/ -k 20 --workers 4          four processes
 
-Interrupted? Ctrl-C and kill leave a checkpoint beside the model, and every 30 seconds one is
-written anyway. The same command with --resume goes on from there, and ends with exactly the model
-of a run that was never interrupted.
+Interrupted? A checkpoint is written beside the model every 30 seconds, and on Ctrl-C and kill. The
+same command with --resume goes on from there, and ends with exactly the model of a run that was
+never interrupted.
 
 Memory does not grow with the number of rows. The model file works with `onepass transform`,
 `score`, `info` and `merge`, and with onepass.load in Python.""",
@@ -43,7 +42,8 @@ Memory does not grow with the number of rows. The model file works with `onepass
     "-k",
     "--components",
     "n_components",
-    type=ComponentCount(),
+    type=component_count,
+    metavar="NUMBER",
     required=True,
     help="How many components; or, for pca, a share of the variance such as 0.95.",
 )
@@ -60,20 +60,33 @@ Memory does not grow with the number of rows. The model file works with `onepass
     type=click.Choice(list(ALGORITHMS)),
     default="pca",
     show_default=True,
-    help="pca needs no choice; the others are the paper's.",
+    help="pca is the one to start with; the others are in the paper.",
 )
 @click.option(
     "--center/--no-center",
-    default=None,
-    help="Whether to take the mean away: pca does by default, the paper's algorithms do not.",
+    default=True,
+    show_default=True,
+    help="Whether to subtract the mean of the columns.",
 )
-@reading_options
+@click.option(
+    "--scale",
+    is_flag=True,
+    help="Divide each column by its standard deviation: for columns of different units. pca only.",
+)
+@click.option(
+    "--robust/--no-robust",
+    default=None,
+    help="Whether to bound the influence of rows that are much larger than the rest. pca only.  "
+    "[default: the rows decide]",
+)
+@reading_options()
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**32 - 1),
     default=0,
     show_default=True,
-    help="For what is random: the same command gives the same model.",
+    metavar="NUMBER",
+    help="Of random numbers: the same command gives the same model.",
 )
 @click.option(
     "--checkpoint-every",
@@ -81,19 +94,24 @@ Memory does not grow with the number of rows. The model file works with `onepass
     default=30.0,
     show_default=True,
     metavar="SECONDS",
-    help="Time between checkpoints; 0 is after every block, or every shard of a cluster.",
+    help="Time between checkpoints; 0 writes one after every block or shard.",
 )
-@click.option("--dask", metavar="ADDRESS", help="Of a Dask scheduler whose workers learn.")
+@click.option(
+    "--dask",
+    metavar="ADDRESS",
+    help="Learn on the workers of this Dask scheduler, such as tcp://host:8786.",
+)
 @click.option(
     "--workers",
     type=click.IntRange(min=1),
-    help="Processes on this machine that learn at the same time.",
+    metavar="NUMBER",
+    help="Learn in so many processes on this machine.",
 )
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint, if there is one.")
 @click.option(
-    "--report", type=click.Path(dir_okay=False), help="Write a page of HTML about the model."
+    "--report", type=click.Path(dir_okay=False), help="Write a page of HTML with pictures of it."
 )
-@telling_options
+@verbosity_options
 @json_option
 @click.pass_context
 def fit(
@@ -102,8 +120,9 @@ def fit(
     n_components: int | float,
     output: str,
     algorithm: str,
-    center: bool | None,
-    reading: dict[str, Any],
+    center: bool,
+    scale: bool,
+    robust: bool | None,
     seed: int,
     checkpoint_every: float,
     dask: str | None,
@@ -111,94 +130,78 @@ def fit(
     resume: bool,
     report: str | None,
     as_json: bool,
+    **reading: Any,
 ) -> None:
     """Learn principal components of the rows in DATA, in one pass."""
-    from onepass.cli.algorithms import estimator
-    from onepass.cli.cluster import ClusterFit, connected, prepare_on_cluster
-    from onepass.cli.expected_rows import expected_rows
-    from onepass.cli.fitting import Fit, prepare
-    from onepass.cli.guarding import Failure
-    from onepass.cli.opening import open_data
-    from onepass.cli.output import check_output
-    from onepass.cli.summary import facts
-    from onepass.cli.telling import progress_visible, tell_source
-    from onepass.progress import Progress
+    from onepass.cli import options
+    from onepass.cli.data import check_output, expected_rows, open_data, progress_over
+    from onepass.cli.errors import Failure
+    from onepass.cli.fitting import ClusterFit, Fit, LocalFit
+    from onepass.cli.messages import describe_source, facts, print_json, warn
 
     if report is not None:
         from onepass.report import model_page, require
 
         require()  # rather than after hours of work
+    for option, is_given in (("--scale", scale), ("--robust", robust is not None)):
+        if is_given and algorithm != "pca":
+            raise Failure(f"{option} works with --algorithm pca only, not with {algorithm}")
     source = open_data(data, reading)
     check_output(output, source.paths)
     if report is not None:
         check_output(report, [*source.paths, output])
-    options = {
-        "algorithm": algorithm,
-        "components": n_components,
-        "center": center,
-        "seed": seed,
-        **{name.replace("_", "-"): value for name, value in reading.items()},
-    }
     if n_components > source.n_features:
         raise Failure(
             f"-k {n_components} is more than the {source.n_features} columns of {source.paths[0]}"
         )
-    model = estimator(algorithm, n_components, center, seed)
-    total = expected_rows(source)
-    exact, visible = source.n_rows is not None, progress_visible()
     if not as_json:
-        tell_source(source, total)
-    _tell_memory(algorithm, n_components, source.n_features)
-    work: Fit | ClusterFit
+        describe_source(source, expected_rows(source))
+    _check_memory(algorithm, n_components, source.n_features)
+    params = {"center": center, "scale": scale or None, "robust": robust}
+    model = options.estimator(algorithm, n_components, seed, **params)
+    given = {"algorithm": algorithm, "components": n_components, "seed": seed, **params, **reading}
+    asked = {name.replace("_", "-"): value for name, value in given.items()}
+    work: Fit = LocalFit(model, source, output, asked, checkpoint_every)
     if dask is not None or workers is not None:
-        work = prepare_on_cluster(
-            model, source, output, checkpoint_every=checkpoint_every, resume=resume
+        work = ClusterFit(
+            model, source, output, asked, checkpoint_every, address=dask, workers=workers
         )
-        with (
-            connected(dask, workers) as client,
-            Progress("fit", total, exact=exact, done=work.saved_rows, visible=visible) as progress,
-        ):
-            stopped_by = work.run(client, progress)
-    else:
-        work = prepare(
-            model, source, output, options, checkpoint_every=checkpoint_every, resume=resume
-        )
-        done = work.saved_rows
-        with Progress("fit", total, exact=exact, done=done, visible=visible) as progress:
-            stopped_by = work.run(progress)
+    work.prepare(resume)
+    with progress_over("fit", source, work.saved_rows) as progress:
+        stopped_by = work.run(progress)
     if stopped_by is not None:
-        _tell_resume(ctx, work.saved_rows)
+        _explain_resume(ctx, work.saved_rows)
         ctx.exit(128 + stopped_by)
     model, seconds = work.model, work.seconds
     if report is not None:
         model_page(model, report, title=output, data=source.paths, command=shlex.join(_words(ctx)))
     found = facts(model, output)
     if found["rows"] == 1:
-        click.echo("onepass: warning: there was one row only, which has no variance", err=True)
+        warn("there was one row only, which has no variance")
     found["seconds"] = round(seconds, 3)
     found["rows_per_second"] = round(found["rows"] / max(seconds, 1e-9))
-    _show(model, found, as_json)
-    if report is not None and not as_json and visible is None:
-        click.echo(f"{report}: a page about it")
+    if as_json:
+        print_json(found)
+    else:
+        _show(model, found, report)
 
 
-def _tell_memory(algorithm: str, n_components: int | float, n_features: int) -> None:
-    """Say how much memory it is going to take, with --verbose, and warn if that is too much."""
+def _check_memory(algorithm: str, n_components: int | float, n_features: int) -> None:
+    """Warn if there is too little memory; with --verbose, say how much it is going to take."""
     from onepass.cli import memory
-    from onepass.cli.telling import is_verbose, note
+    from onepass.cli.messages import is_verbose, note, warn
 
     needed, free = memory.estimate(algorithm, n_components, n_features), memory.available()
     if free is not None and needed > free:
-        click.echo(
-            f"onepass: warning: this may take about {memory.shown(needed)} of memory, and "
-            f"{memory.shown(free)} are free; fewer components or --columns take less",
-            err=True,
+        warn(
+            f"this may take about {memory.shown(needed)} of memory, and {memory.shown(free)} are "
+            "free; fewer components or --columns take less"
         )
     elif is_verbose():
         note(f"at most about {memory.shown(needed)} of memory")
 
 
-def _tell_resume(ctx: click.Context, rows: int) -> None:
+def _explain_resume(ctx: click.Context, rows: int) -> None:
     """Say what is saved, and the command that goes on."""
     if not rows:
         click.echo("onepass: stopped, and nothing is saved", err=True)
@@ -225,30 +228,22 @@ def _words(ctx: click.Context) -> list[str]:
     return words
 
 
-def _show(model: Any, found: dict[str, Any], as_json: bool) -> None:
-    """Print the result: a table, or JSON."""
-    if as_json:
-        import json
-
-        click.echo(json.dumps(found))
-        return
-    from rich.console import Console
-
-    from onepass.cli.summary import component_table
-    from onepass.cli.telling import is_quiet
+def _show(model: Any, found: dict[str, Any], report: str | None) -> None:
+    """Print the result."""
+    from onepass.cli.messages import component_table, expectation, is_quiet, print_tables
 
     if is_quiet():
         return
-
     click.echo(
-        f"{os.fspath(found['model'])}: {found['n_components']} components of "
-        f"{found['n_features']:,} columns from {found['rows']:,} rows in {found['seconds']:.1f} s "
+        f"{found['model']}: {found['n_components']} components of {found['n_features']:,} columns "
+        f"from {found['rows']:,} rows in {found['seconds']:.1f} s "
         f"({found['rows_per_second']:,} rows/s)"
     )
-    Console().print(component_table(model))
-    captured = found["captured"]
-    if captured["mean"] is not None:
-        error = captured["standard_error"] or 0.0
-        click.echo(f"captures {captured['mean']:.2%} ± {error:.2%} of the variance of new rows")
+    print_tables(component_table(model))
+    expected = expectation(found)
+    if expected is not None:
+        click.echo(f"captures {expected}")
     if hasattr(model, "chosen_"):
         click.echo(str(model.chosen_))
+    if report is not None:
+        click.echo(f"{report}: a page with pictures of it")

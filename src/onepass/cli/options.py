@@ -1,94 +1,106 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options that several commands share, and the names of algorithms."""
 
 from __future__ import annotations
 
-import functools
+import re
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import click
 
+from onepass import ESTIMATORS
+
 F = TypeVar("F", bound=Callable[..., Any])
 
-
-class ComponentCount(click.ParamType):
-    """A number of components, or a share of the variance between 0 and 1."""
-
-    name = "number"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int | float:
-        """Return an int from 1 on, or a float between 0 and 1."""
-        try:
-            number = float(value)
-        except ValueError:
-            number = 0.0
-        if number >= 1.0 and number.is_integer():
-            return int(number)
-        if not 0.0 < number < 1.0:
-            message = f"{value!r} is neither a number from 1 on nor a share such as 0.95"
-            self.fail(message, param, ctx)
-        return number
+# Name -> class in onepass, which is imported when it is asked for: capped-msg -> CappedMSG.
+ALGORITHMS = {re.sub("([a-z])([A-Z])", r"\1-\2", name).lower(): name for name in ESTIMATORS}
 
 
-class ColumnList(click.ParamType):
-    """Names or indices, separated by commas."""
+def estimator(algorithm: str, n_components: int | float, seed: int = 0, **params: Any) -> Any:
+    """Return a new estimator; parameters that are None keep the algorithm's own default."""
+    import onepass
 
-    name = "a,b,.."
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> list[str]:
-        """Return the names."""
-        if isinstance(value, list):
-            return value
-        names = [name.strip() for name in value.split(",")]
-        if not all(names):
-            self.fail(f"{value!r} has an empty name in it", param, ctx)
-        return names
+    made = getattr(onepass, ALGORITHMS[algorithm])(n_components)
+    params["random_state"] = seed if hasattr(made, "random_state") else None
+    return made.set_params(**{name: value for name, value in params.items() if value is not None})
 
 
-def data_argument(command: F) -> F:
-    """Add DATA..., the files to read."""
-    return click.argument("data", nargs=-1, required=True, type=click.Path(), metavar="DATA...")(
-        command
-    )
+def component_count(value: str) -> int | float:
+    """Return a number of components, or a share of the variance between 0 and 1."""
+    try:
+        number = float(value)
+    except ValueError:
+        number = 0.0
+    if number >= 1.0 and number.is_integer():
+        return int(number)
+    if not 0.0 < number < 1.0:
+        raise click.BadParameter(
+            f"{value!r} is neither a whole number from 1 on nor a share such as 0.95"
+        )
+    return number
 
 
-def model_argument(command: F) -> F:
-    """Add MODEL, a model file to read."""
-    return click.argument("model", type=click.Path(exists=True, dir_okay=False))(command)
+def _column_list(value: str) -> list[str]:
+    """Return names or numbers of columns that are separated by commas."""
+    names = [name.strip() for name in value.split(",")]
+    if not all(names):
+        raise click.BadParameter(f"{value!r} has an empty name in it")
+    return names
 
 
-class Delimiter(click.ParamType):
-    """One character, or the word tab."""
-
-    name = "character"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the character."""
-        character = {"tab": "\t", "\\t": "\t"}.get(value, value)
-        if len(character) != 1 or not character.isascii():
-            self.fail(f"{value!r} is not one ASCII character", param, ctx)
-        return character
+def _delimiter(value: str) -> str:
+    """Return the character between two values."""
+    character = {"tab": "\t", "\\t": "\t"}.get(value, value)
+    if len(character) != 1 or not character.isascii():
+        raise click.BadParameter(f"{value!r} is not one ASCII character")
+    return character
 
 
-def reading_options(command: F) -> F:
-    """Add the options of `onepass.open_source`; the command gets them as one dict, `reading`."""
+def _header(ctx: click.Context, param: click.Parameter, given: bool | None) -> bool | str:
+    """Return what `onepass.open_source` is told about the header."""
+    return "auto" if given is None else given
 
-    @functools.wraps(command)
-    def bundled(*args: Any, **given: Any) -> Any:
-        names = ("columns", "header", "delimiter", "skip_non_numeric", "keep_index")
-        reading = {name: given.pop(name) for name in names}
-        reading["header"] = "auto" if reading["header"] is None else reading["header"]
-        return command(*args, reading=reading, **given)
 
-    options = (
+def _verbosity(ctx: click.Context, param: click.Parameter, given: bool) -> None:
+    """Leave a note for `onepass.cli.messages`."""
+    if given:
+        ctx.meta[f"onepass.{param.name}"] = True
+
+
+def _together(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Return one decorator for several options, which the help lists in this order."""
+
+    def decorate(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+data_argument = click.argument(
+    "data", nargs=-1, required=True, type=click.Path(), metavar="DATA..."
+)
+model_argument = click.argument("model", type=click.Path(exists=True, dir_okay=False))
+json_option = click.option(
+    "as_json", "--json", is_flag=True, help="Print one JSON object, for programs."
+)
+
+
+def reading_options(columns: str = "all") -> Callable[[F], F]:
+    """Return the parameters of `onepass.open_source`, which a command takes as **reading.
+
+    Parameters
+    ----------
+    columns : str
+        Which columns are used by default, for the help.
+    """
+    return _together(
         click.option(
             "--columns",
-            type=ColumnList(),
-            help="Columns to use, by name or by number from 0. All by default.",
+            type=_column_list,
+            metavar="A,B,..",
+            help=f"Columns to use, by name or by number from 0.  [default: {columns}]",
         ),
         click.option(
             "--skip-non-numeric",
@@ -98,13 +110,15 @@ def reading_options(command: F) -> F:
         click.option(
             "--header/--no-header",
             default=None,
-            help="Whether csv files begin with the names of their columns. By default the first "
-            "rows decide.",
+            callback=_header,
+            help="Whether csv files begin with the names of their columns.  [default: the first "
+            "rows decide]",
         ),
         click.option(
             "--delimiter",
-            type=Delimiter(),
-            help="Between two values of a csv file. By default the first rows decide.",
+            type=_delimiter,
+            metavar="CHARACTER",
+            help="Between two values of a csv file.  [default: the first rows decide]",
         ),
         click.option(
             "--keep-index",
@@ -112,38 +126,23 @@ def reading_options(command: F) -> F:
             help="Keep the columns in which pandas has written the index of a table.",
         ),
     )
-    for option in reversed(options):
-        bundled = option(bundled)
-    return cast(F, bundled)
 
 
-def json_option(command: F) -> F:
-    """Add --json."""
-    return click.option(
-        "as_json", "--json", is_flag=True, help="Print one JSON object, for programs."
-    )(command)
-
-
-def telling_options(command: F) -> F:
-    """Add --quiet and --verbose, which `onepass.cli.telling` looks at."""
-
-    def note(ctx: click.Context, param: click.Parameter, given: bool) -> None:
-        if given:
-            ctx.meta[f"onepass.{param.name}"] = True
-
-    command = click.option(
-        "-v",
-        "--verbose",
-        is_flag=True,
-        expose_value=False,
-        callback=note,
-        help="Say more: every file and column, and how much memory it takes.",
-    )(command)
-    return click.option(
+verbosity_options = _together(
+    click.option(
         "-q",
         "--quiet",
         is_flag=True,
         expose_value=False,
-        callback=note,
-        help="Say nothing but results that are asked for, warnings and errors.",
-    )(command)
+        callback=_verbosity,
+        help="Print only results that are asked for, warnings and errors.",
+    ),
+    click.option(
+        "-v",
+        "--verbose",
+        is_flag=True,
+        expose_value=False,
+        callback=_verbosity,
+        help="Print more about files, columns and memory.",
+    ),
+)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 
@@ -23,7 +25,13 @@ folder: the same command goes on after an interruption.""",
     multiple=True,
     help="Only this figure; may be given several times. All by default.",
 )
-@click.option("--out", type=click.Path(file_okay=False), default="paper", show_default=True)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False),
+    default="paper",
+    show_default=True,
+    help="The folder for pictures, tables and the page.",
+)
 @click.option(
     "--mnist",
     type=click.Path(exists=True, file_okay=False),
@@ -33,40 +41,35 @@ folder: the same command goes on after an interruption.""",
 @click.option(
     "--splits",
     type=click.IntRange(min=2),
+    metavar="NUMBER",
     help="Random splits of MNIST for figure 3, for each reading.  [default: 10]",
 )
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="NUMBER",
+    help="Runs at the same time, each in a process.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    metavar="NUMBER",
+    help="Of the random data.",
+)
 @click.option(
     "--so-far", is_flag=True, help="Run nothing; make the page from the runs that are finished."
 )
 @click.option(
     "--markdown",
     type=click.Path(dir_okay=False),
-    help="Write the page as Markdown there, not to index.md in the output folder.",
+    help="Write the page as Markdown here instead of to index.md in the output folder.",
 )
-def paper(
-    figures: tuple[str, ...],
-    out: str,
-    mnist: str | None,
-    quick: bool,
-    splits: int | None,
-    jobs: int,
-    seed: int,
-    so_far: bool,
-    markdown: str | None,
-) -> None:
+def paper(**options: Any) -> None:
     """Reproduce the figures of the Capped MSG paper, and judge its claims under each reading."""
     from onepass.paper import run
 
-    run(
-        out=out,
-        figures=figures,
-        mnist=mnist,
-        quick=quick,
-        splits=splits,
-        jobs=jobs,
-        seed=seed,
-        so_far=so_far,
-        markdown=markdown,
-    )
+    run(**options)

@@ -6,7 +6,12 @@ from typing import Any
 
 import click
 
-from onepass.cli.options import data_argument, model_argument, reading_options, telling_options
+from onepass.cli.options import (
+    data_argument,
+    model_argument,
+    reading_options,
+    verbosity_options,
+)
 
 
 @click.command(
@@ -29,46 +34,23 @@ no names they are taken in their order. The output appears when it is complete, 
     required=True,
     help="A file ending in .npy, .csv or .parquet.",
 )
-@reading_options
-@telling_options
-def transform(
-    model: str,
-    data: tuple[str, ...],
-    output: str,
-    reading: dict[str, Any],
-) -> None:
+@reading_options("those of MODEL")
+@verbosity_options
+def transform(model: str, data: tuple[str, ...], output: str, **reading: Any) -> None:
     """Write the coordinates of the rows in DATA in the components of MODEL."""
     from onepass import load
-    from onepass.cli.expected_rows import expected_rows
-    from onepass.cli.opening import open_for
-    from onepass.cli.output import check_output
-    from onepass.cli.telling import is_quiet, progress_visible
-    from onepass.cli.writers import writer_for
-    from onepass.model_file import replacing
-    from onepass.progress import Progress
+    from onepass.cli.data import check_output, open_for, progress_over
+    from onepass.cli.messages import is_quiet
+    from onepass.cli.writers import check_format, writing
 
-    kind = writer_for(output)
+    check_format(output)
     fitted = load(model)
     source = open_for(fitted, model, data, reading)
     check_output(output, [*source.paths, model])
     names = [str(name) for name in fitted.get_feature_names_out()]
-    total, exact = expected_rows(source), source.n_rows is not None
-    with (
-        Progress("transform", total, exact=exact, visible=progress_visible()) as progress,
-        replacing(output) as file,
-    ):
-        writer = None
-        try:
-            for block in source:
-                rows = fitted.transform([block])
-                writer = writer or kind(file, names, rows.dtype)
-                writer.write(rows)
-                progress.advance(len(rows))
-            assert writer is not None  # a source without rows is an error
-            writer.finish()
-        except BaseException:
-            if writer is not None:
-                writer.abandon()
-            raise
+    with progress_over("transform", source) as progress, writing(output, names) as writer:
+        for block in source:
+            writer.write(fitted.transform([block]))
+            progress.advance(block.shape[0])
     if not is_quiet():
         click.echo(f"{output}: {writer.rows:,} rows of {len(names)} coordinates")

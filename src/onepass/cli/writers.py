@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.cli.guarding import Failure
+from onepass.cli.errors import Failure
+from onepass.model_file import replacing
 
 
-class Writer(ABC):
+class Writer:
     """Writes blocks of rows to an open file.
 
     Parameters
@@ -22,46 +24,47 @@ class Writer(ABC):
         Open for writing; it must be possible to go back in it.
     names : list of str
         The names of the columns.
-    dtype : dtype
-        Of the numbers.
+
+    Attributes
+    ----------
+    rows : int
+        How many were written.
     """
 
-    def __init__(self, file: BinaryIO, names: list[str], dtype: np.dtype) -> None:
-        self._file, self._names, self._dtype = file, names, dtype
-        self.rows = 0
+    def __init__(self, file: BinaryIO, names: list[str]) -> None:
+        self._file, self._names, self.rows = file, names, 0
 
     def write(self, block: NDArray[np.floating]) -> None:
-        """Add a block of shape (b, k)."""
-        self._write(np.ascontiguousarray(block, dtype=self._dtype))
+        """Add a block of shape (b, k); the first one decides about the type of the numbers."""
+        if self.rows == 0:
+            self._begin(block.dtype)
+        self._write(np.ascontiguousarray(block))
         self.rows += len(block)
-
-    @abstractmethod
-    def _write(self, block: NDArray[np.floating]) -> None:
-        """Add a block."""
 
     def finish(self) -> None:
         """Write what comes last."""
-        return
 
     def abandon(self) -> None:
         """Let go of the file, whatever is in it."""
-        return
+
+    def _begin(self, dtype: np.dtype) -> None:
+        """Write what comes first."""
+        raise NotImplementedError
+
+    def _write(self, block: NDArray[np.floating]) -> None:
+        """Add a block."""
+        raise NotImplementedError
 
 
 class NpyWriter(Writer):
     """NumPy's format: the header says how many rows there are, and is written again at the end."""
 
-    def __init__(self, file: BinaryIO, names: list[str], dtype: np.dtype) -> None:
-        super().__init__(file, names, dtype)
-        self._write_header()
-        self._start = file.tell()
-
-    def _write_header(self) -> None:
-        """Write the header, in which NumPy leaves room for more rows."""
+    def _begin(self, dtype: np.dtype) -> None:
+        self._dtype = dtype
         described = {
-            "descr": np.lib.format.dtype_to_descr(self._dtype),
+            "descr": np.lib.format.dtype_to_descr(dtype),
             "fortran_order": False,
-            "shape": (self.rows, len(self._names)),
+            "shape": (self.rows, len(self._names)),  # NumPy leaves room for larger numbers
         }
         np.lib.format.write_array_header_1_0(self._file, described)
 
@@ -71,17 +74,15 @@ class NpyWriter(Writer):
     def finish(self) -> None:
         """Correct the number of rows."""
         self._file.seek(0)
-        self._write_header()
-        assert self._file.tell() == self._start
+        self._begin(self._dtype)
         self._file.seek(0, os.SEEK_END)
 
 
 class CsvWriter(Writer):
     """Text with a header; every number has as many digits as it takes to read it back exactly."""
 
-    def __init__(self, file: BinaryIO, names: list[str], dtype: np.dtype) -> None:
-        super().__init__(file, names, dtype)
-        file.write((",".join(names) + "\n").encode())
+    def _begin(self, dtype: np.dtype) -> None:
+        self._file.write((",".join(self._names) + "\n").encode())
 
     def _write(self, block: NDArray[np.floating]) -> None:
         lines = (",".join(row) for row in block.astype(str).tolist())
@@ -91,20 +92,21 @@ class CsvWriter(Writer):
 class ParquetWriter(Writer):
     """Parquet, one column for each component."""
 
-    _group = 1 << 16  # rows of a row group, at least: small ones are slow to read
+    _GROUP_ROWS = 1 << 16  # at least: small row groups are slow to read
 
-    def __init__(self, file: BinaryIO, names: list[str], dtype: np.dtype) -> None:
+    _parquet: Any = None
+
+    def _begin(self, dtype: np.dtype) -> None:
         import pyarrow as pa
         import pyarrow.parquet
 
-        super().__init__(file, names, dtype)
-        self._schema = pa.schema([(name, pa.from_numpy_dtype(dtype)) for name in names])
-        self._parquet = pyarrow.parquet.ParquetWriter(file, self._schema)
+        self._schema = pa.schema([(name, pa.from_numpy_dtype(dtype)) for name in self._names])
+        self._parquet = pyarrow.parquet.ParquetWriter(self._file, self._schema)
         self._blocks: list[NDArray[np.floating]] = []
 
     def _write(self, block: NDArray[np.floating]) -> None:
         self._blocks.append(block)
-        if sum(map(len, self._blocks)) >= self._group:
+        if sum(map(len, self._blocks)) >= self._GROUP_ROWS:
             self._write_group()
 
     def _write_group(self) -> None:
@@ -124,9 +126,10 @@ class ParquetWriter(Writer):
 
     def abandon(self) -> None:
         """Let go of the file, which pyarrow would otherwise write to when it is closed already."""
-        with suppress(Exception):
-            self._parquet.close()
-        self._parquet.is_open = False
+        if self._parquet is not None:
+            with suppress(Exception):
+                self._parquet.close()
+            self._parquet.is_open = False
 
 
 _FORMATS: dict[str, type[Writer]] = {
@@ -136,22 +139,24 @@ _FORMATS: dict[str, type[Writer]] = {
 }
 
 
-def writer_for(path: str) -> type[Writer]:
+def check_format(path: str) -> type[Writer]:
     """Return the writer for a path; refuse another suffix, or a format whose package is missing."""
     suffix = os.path.splitext(path)[1].lower()
     if suffix not in _FORMATS:
-        raise Failure(f"{path}: its format is not known; {', '.join(_FORMATS)} are")
-    if suffix == ".parquet":
-        _require_pyarrow()
+        raise Failure(f"{path}: the name must end in one of {', '.join(_FORMATS)}")
+    if suffix == ".parquet" and not find_spec("pyarrow"):
+        raise ImportError("writing parquet files needs pyarrow: pip install 'onepass[files]'")
     return _FORMATS[suffix]
 
 
-def _require_pyarrow() -> Any:
-    """Return pyarrow."""
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise ImportError(
-            "writing parquet files needs pyarrow: pip install 'onepass[files]'"
-        ) from error
-    return pyarrow
+@contextmanager
+def writing(path: str, names: list[str]) -> Iterator[Writer]:
+    """Give a writer for a file that appears when it is complete, or not at all."""
+    with replacing(path) as file:
+        writer = check_format(path)(file, names)
+        try:
+            yield writer
+            writer.finish()
+        except BaseException:
+            writer.abandon()
+            raise

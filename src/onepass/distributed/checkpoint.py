@@ -10,8 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from onepass import model_file
-from onepass.distributed.carrying import add_round
-from onepass.distributed.learning import Learned, join
+from onepass.distributed.learning import Learned, add_round, join
 from onepass.distributed.shards import Shard
 from onepass.estimators.persistence import OF_PARTS, pack, unpack
 from onepass.model_file import ModelFileError
@@ -52,12 +51,18 @@ class Run:
 
 @dataclass
 class State:
-    """How far a run is.
+    """How far a run is, and the file that says so.
 
     Attributes
     ----------
+    run : Run
+        What the file is good for.
     seed : int
-        Of all its tasks.
+        Of all tasks.
+    path : str, path or None
+        Where checkpoints go; None for none.
+    every : float
+        Seconds between two checkpoints.
     done : int
         How many rounds are finished.
     model : estimator or None
@@ -66,52 +71,40 @@ class State:
         What is finished of the next round, by number.
     """
 
+    run: Run
     seed: int
+    path: str | os.PathLike[str] | None
+    every: float
     done: int = 0
     model: Any = None
     branches: dict[int, Learned] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._due = time.monotonic() + self.every
 
     def so_far(self) -> Any:
         """Return the model of all rows that are done, None if there is none yet."""
         parts = [self.branches[number] for number in sorted(self.branches)]
         return add_round(self.model, join(*parts).model if parts else None)
 
-
-class Keeper:
-    """Writes the state of a run now and then.
-
-    Parameters
-    ----------
-    path : str or path
-        Where to.
-    run : Run
-        What the file is good for.
-    every : float
-        Seconds between two checkpoints.
-    """
-
-    def __init__(self, path: str | os.PathLike[str], run: Run, every: float) -> None:
-        self._path, self._run, self._every = path, run, every
-        self._due = time.monotonic() + every
-
-    def keep(self, state: State, *, now: bool = False) -> None:
-        """Write the state if it is time to; a disk that fails is no reason to stop."""
-        if not now and time.monotonic() < self._due:
+    def keep(self, *, now: bool = False) -> None:
+        """Write a checkpoint if it is time to; a disk that fails is no reason to stop."""
+        if self.path is None or not (now or time.monotonic() >= self._due):
             return
-        shown = state.so_far()
+        shown = self.so_far()
         if shown is not None:
             try:
-                _write(self._path, self._run, state, shown)
+                _write(self.path, self, shown)
             except OSError as error:
                 warnings.warn(
                     f"the checkpoint could not be written ({error}); the work goes on without",
                     OnepassWarning,
                     stacklevel=2,
                 )
-        self._due = time.monotonic() + self._every
+        self._due = time.monotonic() + self.every
 
 
-def _write(path: str | os.PathLike[str], run: Run, state: State, shown: Any) -> None:
+def _write(path: str | os.PathLike[str], state: State, shown: Any) -> None:
     """Write a model file of all rows so far, with what is needed to go on beside it."""
     header, arrays = pack(shown)
     parts: dict[str, Any] = {str(number): part for number, part in state.branches.items()}
@@ -124,17 +117,17 @@ def _write(path: str | os.PathLike[str], run: Run, state: State, shown: Any) -> 
             content, more = pack(part.model)
             arrays.update({f"{_prefix(name)}{key}": array for key, array in more.items()})
         kept[name] = {"label": part.label, "content": content}
-    entry = {"run": asdict(run), "seed": state.seed, "done": state.done, "parts": kept}
+    entry = {"run": asdict(state.run), "seed": state.seed, "done": state.done, "parts": kept}
     model_file.write(path, {**header, "distributed": entry}, arrays)
 
 
-def load(path: str | os.PathLike[str], run: Run) -> State:
-    """Return the state in a checkpoint of the same run."""
+def load(path: str | os.PathLike[str], run: Run, every: float) -> State:
+    """Return the state in a checkpoint of the same run, which goes on being written."""
     header, arrays = model_file.read(path)
     try:
         entry = header["distributed"]
         then, kept = Run(**entry["run"]), dict(entry["parts"])
-        state = State(int(entry["seed"]), int(entry["done"]))
+        state = State(run, int(entry["seed"]), path, every, int(entry["done"]))
     except (KeyError, TypeError, ValueError) as error:
         raise ModelFileError(f"{os.fspath(path)}: not a checkpoint of a distributed run") from error
     for name, value in asdict(run).items():

@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from onepass.distributed import checkpoint as checkpoints
-from onepass.distributed.carrying import add_round
-from onepass.distributed.learning import join, learn
+from onepass.distributed.learning import add_round, join, learn
 from onepass.distributed.running import Branch, require, run_branches
 from onepass.distributed.shards import SHARD_ROWS, Shard, shards_of
-from onepass.distributed.tree import branches, fold
 
+T = TypeVar("T")
+
+FAN_IN = 4  # models that merge at once: a third as many tasks as two, and still little to fetch
 BRANCHES = 16  # models that the client holds, and writes, at most
 
 
@@ -110,18 +111,16 @@ def fit(
         )
     run = checkpoints.Run.of(estimator, shards, rounds)
     if resume and checkpoint is not None and os.path.exists(checkpoint):
-        state = checkpoints.load(checkpoint, run)
+        state = checkpoints.load(checkpoint, run, checkpoint_every)
     else:
-        state = checkpoints.State(_seed(getattr(estimator, "random_state", 0)))
-    keeper = None
-    if checkpoint is not None:
-        keeper = checkpoints.Keeper(checkpoint, run, checkpoint_every)
+        seed = _seed(getattr(estimator, "random_state", 0))
+        state = checkpoints.State(run, seed, checkpoint, checkpoint_every)
     # A task that is done again must draw the same numbers.
     template, random = clone(estimator), hasattr(estimator, "random_state")
     if random:
         template.set_params(random_state=state.seed)
     while state.done < rounds:
-        _run_round(template, shards[state.done :: rounds], state, client, progress, keeper)
+        _run_round(template, shards[state.done :: rounds], state, client, progress)
     model = state.model
     if model is None:
         raise ValueError(f"There are no rows in any of the {len(shards)} shards")
@@ -136,27 +135,55 @@ def _run_round(
     state: checkpoints.State,
     client: Any,
     progress: Callable[[int], None] | None,
-    keeper: checkpoints.Keeper | None,
 ) -> None:
     """Do what is left of a round."""
-    groups = branches(shards, 1 if keeper is None else BRANCHES)
+    groups = branches(shards, 1 if state.path is None else BRANCHES)
     left = [number for number in range(len(groups)) if number not in state.branches]
     tasks = _tasks(template, state.model, [groups[number] for number in left])
     saved = len(state.branches)
     try:
         for index, learned in run_branches(tasks, client, progress):
             state.branches[left[index]] = learned
-            if keeper is not None and len(state.branches) < len(groups):
-                keeper.keep(state)
+            if len(state.branches) < len(groups):
+                state.keep()
     except BaseException:
-        if keeper is not None and len(state.branches) > saved:
-            keeper.keep(state, now=True)
+        if len(state.branches) > saved:
+            state.keep(now=True)
         raise
     whole = fold([state.branches[number] for number in range(len(groups))], join)
     state.model = add_round(state.model, whole.model)
     state.done, state.branches = state.done + 1, {}
-    if keeper is not None:
-        keeper.keep(state, now=True)
+    state.keep(now=True)
+
+
+def fold(leaves: Sequence[T], join: Callable[..., T]) -> T:
+    """Return what is left when neighbours are joined, `FAN_IN` at a time, until there is one.
+
+    Examples
+    --------
+    >>> from onepass.distributed.fitting import fold
+    >>> fold("abcdefghi", lambda *parts: f"({''.join(parts)})")
+    '((abcd)(efgh)i)'
+    """
+    while len(leaves) > 1:
+        groups = [leaves[first : first + FAN_IN] for first in range(0, len(leaves), FAN_IN)]
+        leaves = [join(*group) if len(group) > 1 else group[0] for group in groups]
+    return leaves[0]
+
+
+def branches(leaves: Sequence[T], most: int) -> list[Sequence[T]]:
+    """Return the leaves in groups, at most so many: folded one by one, then together, as `fold`.
+
+    Examples
+    --------
+    >>> from onepass.distributed.fitting import branches
+    >>> branches("abcdefghi", 3)
+    ['abcd', 'efgh', 'i']
+    """
+    size = 1
+    while size * most < len(leaves):
+        size *= FAN_IN
+    return [leaves[first : first + size] for first in range(0, len(leaves), size)]
 
 
 def _seed(random_state: Any) -> int:

@@ -1,17 +1,24 @@
-"""What the workers do: pure functions from shards to models, and from models to a model."""
+"""What the workers do: pure functions from shards to models, and from models to a model.
+
+A round begins where the merged iterate is, with its number of steps and its sum of gradients, so
+that steps are as long as if there were one stream. Moments, averages and scores begin empty and
+are added to those of earlier rounds. What is a sum over the rows (ERM, the incremental algorithm)
+has no iterate to carry.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from scipy import sparse
+from sklearn.base import clone
 
-from onepass.distributed.carrying import begin, leave
-from onepass.distributed.excerpt import Excerpt, Extent
 from onepass.estimators.merging import merge
-from onepass.sources import Source, open_source
+from onepass.sources import Block, Position, Source, SourceError, open_source
 from onepass.threads import one_thread
 
 
@@ -40,6 +47,80 @@ class Learned:
         return 0 if self.model is None else self.model.n_samples_seen_
 
 
+class Extent(NamedTuple):
+    """Rows of one file of a source: from number `start` up to `stop`, or to its end."""
+
+    file: int
+    start: int
+    stop: int | None
+
+
+class Excerpt(Source):
+    """The rows of an extent.
+
+    Parameters
+    ----------
+    source : Source
+        Of which only these rows are read.
+    extent : Extent
+        Which rows.
+    """
+
+    def __init__(self, source: Source, extent: Extent) -> None:
+        self.n_features, self.feature_names = source.n_features, source.feature_names
+        self.n_rows = None if extent.stop is None else extent.stop - extent.start
+        self._source, self._extent = source, extent
+
+    def blocks(self, start: Position | None = None) -> Iterator[tuple[Position, Block]]:
+        """Yield (position after the block, block)."""
+        file, begin, stop = self._extent
+        row = begin + self.first_row(start)
+        if row == stop:
+            return
+        reading: Any = self._source.blocks(Position(file, row))
+        with closing(reading):
+            for position, block in reading:
+                if position.file != file:
+                    break
+                rows = block if stop is None else block[: stop - row]
+                row += rows.shape[0]
+                yield Position(0, row - begin), rows
+                if row == stop:
+                    return
+        if stop is not None:
+            raise SourceError(f"there are {row} rows, and there were {stop} before")
+
+
+def begin(estimator: Any, model: Any) -> Any:
+    """Return an estimator without rows, whose iterate is that of a model, if it can be carried."""
+    fresh = clone(estimator)
+    if model is None or not model._learner.carries:
+        return fresh
+    fresh._learner = fresh._learner_for(model._learner.stream)
+    fresh._learner.continue_from(model._learner)
+    fresh._learned_with = fresh.get_params(deep=False)
+    fresh.n_features_in_ = model.n_features_in_
+    if hasattr(model, "feature_names_in_"):
+        fresh.feature_names_in_ = model.feature_names_in_
+    return fresh
+
+
+def leave(model: Any, start: Any) -> None:
+    """Take back the steps that a model was given by the one that it began from."""
+    if start is not None and start._learner.carries:
+        model._learner.leave_out(start._learner)
+
+
+def add_round(model: Any, latest: Any) -> Any:
+    """Return one model for the rows of earlier rounds and of the latest, with its iterate."""
+    if model is None or latest is None:
+        return model or latest
+    total = merge(model, latest)
+    if total._learner.carries:
+        total._learner.replace_iterate(latest._learner)
+    return total
+
+
 def learn(
     estimator: Any, start: Any, content: Any, label: str, extent: Extent | None = None
 ) -> Learned:
@@ -63,7 +144,7 @@ def learn(
             rows = open_source(content) if isinstance(content, str | os.PathLike) else content
             if extent is not None:
                 rows = Excerpt(rows, extent)
-            elif not isinstance(rows, Source) and _length(rows) == 0:
+            elif not isinstance(rows, Source) and _is_empty(rows):
                 return Learned(None, label)
             model = begin(estimator, start).partial_fit(rows)
             model._learner = model._learner.settled()
@@ -87,8 +168,8 @@ def join(*parts: Learned) -> Learned:
     return Learned(model, label)
 
 
-def _length(rows: Any) -> int:
-    """Return the number of rows of a block or table; -1 where it is not known."""
-    if sparse.issparse(rows):
-        return rows.shape[0]
-    return len(rows) if hasattr(rows, "__len__") else -1
+def _is_empty(rows: Any) -> bool:
+    """Return whether a block or table has no rows, as far as it can be told."""
+    return (
+        rows.shape[0] == 0 if sparse.issparse(rows) else hasattr(rows, "__len__") and not len(rows)
+    )

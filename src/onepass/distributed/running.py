@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import queue
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
 from onepass.distributed.learning import Learned, ShardError
-from onepass.distributed.waiting import completed
+
+LOOK_EVERY = 10.0  # seconds without news after which the scheduler is asked
+PATIENCE = 6  # looks in a row: a scheduler may take its time to read a large graph
 
 
 @dataclass(frozen=True)
@@ -62,12 +65,10 @@ def run_branches(
     labels = {key: label for branch in branches for key, label in branch.labels.items()}
     futures = client.compute([*(branch.root for branch in branches), *counts])
     numbers = {future.key: number for number, future in enumerate(futures[: len(branches)])}
-    with _releasing(futures), _explaining(client, labels):
-        for done in completed(client, futures):
-            result = done.result()
-            if done.key in numbers:
-                done.release()
-                yield numbers[done.key], result
+    with closing(_results(client, futures, labels)) as results:
+        for key, result in results:
+            if key in numbers:
+                yield numbers[key], result
             elif progress is not None:
                 progress(result)
 
@@ -77,9 +78,8 @@ def compute(task: Any, client: Any) -> Any:
     client = _running(client)
     if client is None:
         return task.compute(scheduler="synchronous")
-    futures = [client.compute(task)]
-    with _releasing(futures), _explaining(client, {}):
-        return next(completed(client, futures)).result()
+    with closing(_results(client, [client.compute(task)], {})) as results:
+        return next(results)[1]
 
 
 def _running(client: Any) -> Any:
@@ -98,34 +98,70 @@ def _running(client: Any) -> Any:
     return client
 
 
-@contextmanager
-def _releasing(futures: list[Any]) -> Iterator[None]:
-    """Let go of futures in the end: what nobody wants is not begun, and dropped when done."""
+def _results(
+    client: Any, futures: list[Any], labels: dict[str, str]
+) -> Generator[tuple[str, Any], None, None]:
+    """Yield key and result of each future as it is done; in the end, let go of all of them.
+
+    What nobody wants any more is not begun, and dropped when done.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Theirs.
+    futures : list of distributed.Future
+        What to wait for.
+    labels : dict
+        What messages call the tasks with these keys.
+
+    Raises
+    ------
+    ShardError
+        A task has killed every worker that tried it.
+    ConnectionError
+        The scheduler is gone, or does not know some futures, which then are never going to be done.
+    """
+    import distributed
+
+    address = client.scheduler.address
+    done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    for future in futures:
+        future.add_done_callback(done.put)
+    left, unknown = len(futures), 0
     try:
-        yield
+        while left:
+            try:
+                future = done.get(timeout=LOOK_EVERY)
+            except queue.Empty:
+                unknown = 0 if _are_known(client, futures) else unknown + 1
+                if unknown >= PATIENCE:
+                    message = f"The scheduler {address} does not know the work any more"
+                    raise ConnectionError(message) from None
+                continue
+            left, unknown = left - 1, 0
+            result = future.result()
+            future.release()
+            yield future.key, result
+    except distributed.KilledWorker as error:
+        raise ShardError(
+            f"{labels.get(str(error.task), error.task)}: every worker that tried it died; their "
+            "logs say why, and most often it is too little memory"
+        ) from error
+    except distributed.CancelledError as error:
+        message = f"The scheduler {address} is gone, or the work was cancelled"
+        raise ConnectionError(message) from error
     finally:
         for future in futures:
             future.release()
 
 
-@contextmanager
-def _explaining(client: Any, labels: dict[str, str]) -> Iterator[None]:
-    """Say in words of shards and schedulers what Dask says in words of tasks."""
-    import distributed
-
-    address = client.scheduler.address
-    try:
-        yield
-    except distributed.KilledWorker as error:
-        label = labels.get(str(error.task), error.task)
-        raise ShardError(
-            f"{label}: every worker that tried it died; their logs "
-            "say why, and most often it is too little memory"
-        ) from error
-    except distributed.CancelledError as error:
-        raise ConnectionError(
-            f"The scheduler {address} is gone, or the work was cancelled"
-        ) from error
+def _are_known(client: Any, futures: list[Any]) -> bool:
+    """Whether every future is done, or its scheduler has its task."""
+    waiting = {future.key: future for future in futures if not future.done()}
+    states = client.sync(client.scheduler.get_task_status, keys=list(waiting))
+    return all(
+        state is not None or waiting[key].done() for key, state in states.items() if key in waiting
+    )
 
 
 def _run_here(

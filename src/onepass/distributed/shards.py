@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from onepass.distributed.excerpt import Extent, extents, rows_in
+from onepass.distributed.learning import Extent
 from onepass.distributed.running import compute
-from onepass.sources import Source
+from onepass.sources import Source, open_source
+from onepass.sources.files.source import FileSource
 
 SHARD_ROWS = 1 << 17  # seconds of learning, and thousands of times what a task costs
 
@@ -64,53 +65,35 @@ def _of_items(items: list[Any], client: Any, shard_rows: int | None) -> Iterator
     """Yield the items of a list, in parts where they are sources or files of many rows."""
     from dask import delayed
 
+    looks: dict[int, Any] = {}
+    if shard_rows is not None:  # paths are those of the workers, so workers look
+        paths = [(at, item) for at, item in enumerate(items) if isinstance(item, str | os.PathLike)]
+        looks = {at: delayed(rows_in, pure=False)(path) for at, path in paths}
+    looked = compute(delayed(dict, pure=False)(looks), client) if looks else {}
     number = 0
-    for item, files in zip(items, _files(items, client, shard_rows), strict=True):
-        found = extents([count for _, count in files], shard_rows or 1) if files else []
-        if len(found) <= 1:
-            path = _path(item) if not files else files[0][0] or _path(item)
-            yield Shard(f"shard {number}{f' ({path})' if path else ''}", item, None, path)
+    for at, item in enumerate(items):
+        files = looked.get(at, [])
+        if shard_rows is not None and isinstance(item, Source):
+            files = rows_in(item)
+        parts = extents([count for _, count in files], shard_rows or 1)
+        if len(parts) <= 1:
+            path = files[0][0] if files else ""
+            if isinstance(item, str | os.PathLike):
+                path = path or os.fspath(item)
+            yield Shard(f"shard {number}{f' ({path})' if path else ''}", item, None, path or None)
             number += 1
             continue
         # One for all parts: it may know many files, and may be large.
         content = item
         if isinstance(item, Source):
             content = delayed(item, name=f"onepass-source-{uuid.uuid4().hex}", traverse=False)
-        for extent in found:
+        for extent in parts:
             path, count = files[extent.file]
             whole = extent.start == 0 and extent.stop == count
             words = [path] if path else []
             words += [] if whole else [f"from row {extent.start}"]
             yield Shard(f"shard {number} ({' '.join(words)})", content, extent, path or None)
             number += 1
-
-
-def _files(
-    items: list[Any], client: Any, shard_rows: int | None
-) -> list[list[tuple[str, int | None]]]:
-    """Return names and numbers of rows of the files in each item; none for one that stays whole.
-
-    What sources hold is known here. Paths are those of the workers, so workers look.
-    """
-    from dask import delayed
-
-    if shard_rows is None:
-        return [[] for _ in items]
-    paths = [item for item in items if isinstance(item, str | os.PathLike)]
-    looks = [delayed(rows_in, pure=False)(path) for path in paths]
-    there = iter(compute(delayed(list, pure=False)(looks), client) if looks else [])
-    found = []
-    for item in items:
-        if isinstance(item, str | os.PathLike):
-            found.append(next(there) or [])
-        else:
-            found.append((rows_in(item) or []) if isinstance(item, Source) else [])
-    return found
-
-
-def _path(item: Any) -> str | None:
-    """Return the name of a shard that has one."""
-    return os.fspath(item) if isinstance(item, str | os.PathLike) else None
 
 
 def _of_array(array: Any) -> Iterator[Shard]:
@@ -125,3 +108,30 @@ def _of_array(array: Any) -> Iterator[Shard]:
         # Sizes are NaN where only the workers know them.
         rows = "" if np.isnan(stop) else f" (from row {stop - size} of the array)"
         yield Shard(f"shard {number}{rows}", part)
+
+
+def rows_in(content: Any) -> list[tuple[str, int | None]]:
+    """Return name and number of rows, where known, of each file of a source or of a path.
+
+    Nothing if it cannot be told: then learning from it says why.
+    """
+    try:
+        source = content if isinstance(content, Source) else open_source(content)
+        if not isinstance(source, FileSource):
+            return [("", source.n_rows)]
+        return source.files
+    except Exception:
+        return []
+
+
+def extents(counts: list[int | None], most: int) -> list[Extent]:
+    """Return the rows of files in parts, as equal as can be, of at most so many rows."""
+    found = []
+    for file, count in enumerate(counts):
+        if count is None:
+            found.append(Extent(file, 0, None))
+            continue
+        parts = -(-count // most)
+        bounds = [count * part // parts for part in range(parts)] + [count]
+        found += [Extent(file, bounds[part], bounds[part + 1]) for part in range(parts)]
+    return found

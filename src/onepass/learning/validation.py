@@ -70,12 +70,12 @@ class Choice:
         if self.name == BOUNDED:
             return (
                 "Some rows are much larger than the rest: they are counted with a typical length. "
-                "Use robust=False for ordinary PCA."
+                "Use robust=False (--no-robust) for ordinary PCA."
             )
         if self.name == CONSENSUS:
             return (
                 "A few rows dominate some directions: the components are what all parts of the "
-                "rows have in common. Use robust=False for ordinary PCA."
+                "rows have in common. Use robust=False (--no-robust) for ordinary PCA."
             )
         return "The components are those of ordinary PCA."
 

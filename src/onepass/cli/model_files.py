@@ -1,4 +1,4 @@
-"""``onepass info``."""
+"""``onepass info`` and ``onepass merge``: commands that need model files only."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def info(model: str, as_json: bool) -> None:
     import os
 
     from onepass import load
-    from onepass.cli.summary import facts
+    from onepass.cli.messages import facts, print_json
 
     fitted = load(model)
     found = facts(fitted, model)
@@ -32,11 +32,9 @@ def info(model: str, as_json: bool) -> None:
     found["feature_names"] = None if names is None else [str(name) for name in names]
     found["bytes"] = os.path.getsize(model)
     if as_json:
-        import json
-
-        click.echo(json.dumps(found))
-        return
-    _show(fitted, found)
+        print_json(found)
+    else:
+        _show(fitted, found)
 
 
 def _plain(value: Any) -> Any:
@@ -48,16 +46,14 @@ def _plain(value: Any) -> Any:
 
 def _show(fitted: Any, found: dict[str, Any]) -> None:
     """Print it as tables."""
-    from rich.console import Console
     from rich.table import Table
 
     from onepass.cli.memory import shown
-    from onepass.cli.summary import component_table
+    from onepass.cli.messages import component_table, expectation, print_tables
 
-    captured = found["captured"]
     names = found["feature_names"]
     listed = "" if names is None else f": {', '.join(names[:6])}{', ...' * (len(names) > 6)}"
-    changed = {k: v for k, v in found["params"].items() if k != "n_components"}
+    params = {name: value for name, value in found["params"].items() if name != "n_components"}
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold")
     table.add_column()
@@ -65,11 +61,42 @@ def _show(fitted: Any, found: dict[str, Any]) -> None:
     table.add_row("algorithm", found["algorithm"])
     table.add_row("rows", f"{found['rows']:,}")
     table.add_row("columns", f"{found['n_features']:,}{listed}")
-    table.add_row("parameters", "  ".join(f"{k}={v}" for k, v in changed.items()))
-    if captured["mean"] is not None:
-        error = captured["standard_error"] or 0.0
-        table.add_row("captured", f"{captured['mean']:.2%} ± {error:.2%}, before learning")
-    console = Console(highlight=False)
-    console.print(table)
-    console.print()
-    console.print(component_table(fitted))
+    table.add_row("parameters", "  ".join(f"{name}={value}" for name, value in params.items()))
+    table.add_row("captures", expectation(found) or "not known: there was one row only")
+    if hasattr(fitted, "chosen_"):
+        table.add_row("answered by", str(fitted.chosen_))
+    print_tables(table, component_table(fitted))
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  onepass fit day-1.parquet -k 8 -o 1.onepass
+  onepass fit day-2.parquet -k 8 -o 2.onepass
+  onepass merge 1.onepass 2.onepass -o both.onepass
+
+No two models should have seen the same rows, which would count twice. Their columns, their
+algorithm and its parameters must be the same.""",
+)
+@click.argument(
+    "models",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="MODEL...",
+)
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False), required=True, help="The model file."
+)
+def merge(models: tuple[str, ...], output: str) -> None:
+    """Combine models that were fitted on different rows into one."""
+    import onepass
+    from onepass.cli.data import check_output
+
+    check_output(output, [])
+    merged = onepass.merge(*map(onepass.load, models))
+    merged.save(output)
+    click.echo(
+        f"{output}: {merged.n_components_} components from {merged.n_samples_seen_:,} rows "
+        f"of {len(models)} models"
+    )

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from typing import Any
 
-from onepass.cli.guarding import Failure
-from onepass.cli.telling import note
+from onepass.cli.errors import Failure
+from onepass.cli.messages import is_quiet, note
+from onepass.progress import Progress
 from onepass.sources import SourceError, open_source
 from onepass.sources.files.source import FileSource
+from onepass.sources.files.storage import open_content
+
+_SAMPLE_BYTES = 1 << 20
 
 
 def open_data(data: tuple[str, ...], reading: dict[str, Any]) -> FileSource:
@@ -44,7 +50,7 @@ def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, An
     """
     names = getattr(model, "feature_names_in_", None)
     if reading["columns"] is None and names is not None:
-        source = _by_name(path, data, list(names), reading)
+        source = _open_by_name(path, data, list(names), reading)
     else:
         source = open_data(data, reading)
     if source.n_features != model.n_features_in_:
@@ -55,7 +61,7 @@ def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, An
     return source
 
 
-def _by_name(
+def _open_by_name(
     path: str, data: tuple[str, ...], names: list[str], reading: dict[str, Any]
 ) -> FileSource:
     """Return the rows with the named columns, or all columns where there are no names."""
@@ -68,3 +74,46 @@ def _by_name(
     if open_source(data, **{**reading, "skip_non_numeric": True, "keep_index": True}).named:
         raise refusal
     return open_data(data, reading)
+
+
+def progress_over(label: str, source: FileSource, done: int = 0) -> Progress:
+    """Return a line that says how far it is, on terminals and not with --quiet."""
+    return Progress(
+        label,
+        expected_rows(source),
+        exact=source.n_rows is not None,
+        done=done,
+        visible=False if is_quiet() else None,
+    )
+
+
+def expected_rows(source: FileSource) -> int | None:
+    """Return the number of rows, about the number for files of text, None if nobody knows."""
+    counts = [_lines(path) if rows is None else rows for path, rows in source.files]
+    return None if None in counts else sum(count or 0 for count in counts)
+
+
+def _lines(path: str) -> int | None:
+    """Return about how many lines a file has, from the lengths of the first ones."""
+    if not os.path.isfile(path):
+        return None
+    try:
+        with open(path, "rb") as file, open_content(path, file) as text:
+            sample = text.read(_SAMPLE_BYTES)
+            taken = file.tell()
+    except Exception:  # of damaged files, which reading is going to name
+        return None
+    lines = max(sample.count(b"\n"), sample.count(b"\r"))
+    return round(lines * os.path.getsize(path) / taken) if lines else None
+
+
+def check_output(path: str, inputs: Iterable[str]) -> None:
+    """Refuse a path that cannot be written, or that is one of the files that are read."""
+    folder = os.path.dirname(os.path.realpath(path))
+    if not os.path.isdir(folder):
+        raise Failure(f"{path}: there is no folder {folder}")
+    if not os.access(folder, os.W_OK):
+        raise Failure(f"{path}: no permission to write in {folder}")
+    for read in inputs:
+        if os.path.realpath(read.partition("::")[0]) == os.path.realpath(path):
+            raise Failure(f"{path}: is read from, and must not be overwritten")

@@ -3,7 +3,7 @@
 import pytest
 
 from onepass import open_source
-from onepass.cli.expected_rows import expected_rows
+from onepass.cli.data import expected_rows
 from tests.cli.commands import rows
 from tests.sources.files.written import WRITERS
 

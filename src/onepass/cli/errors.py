@@ -1,4 +1,4 @@
-"""Errors -> one clear line and an exit code, never a traceback."""
+"""Errors and signals: one clear line and an exit code, never a traceback."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import signal
 import threading
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -39,9 +40,14 @@ _WRONG_PATHS = (FileNotFoundError, IsADirectoryError, NotADirectoryError, Permis
 class GuardedGroup(click.Group):
     """A group of commands whose errors all end here."""
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in the order in which the help shows them."""
+        return list(self.commands)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; turn what went wrong into a line and an exit code."""
-        with _ending_by_signals(), _warning_in_lines():
+        # SIGTERM ends like an exception, so that unfinished files are removed on the way out.
+        with _handling({signal.SIGTERM: _exit}), _warning_in_lines():
             try:
                 return super().invoke(ctx)
             except KeyboardInterrupt:
@@ -55,7 +61,7 @@ class GuardedGroup(click.Group):
                 raise MachineFailure(f"not enough memory: {error}") from error
             except OSError as error:
                 kind = Failure if isinstance(error, _WRONG_PATHS) else MachineFailure
-                raise kind(told(error)) from error
+                raise kind(reason(error)) from error
             except Exception as error:
                 if os.environ.get("ONEPASS_TRACEBACK"):
                     raise
@@ -64,28 +70,28 @@ class GuardedGroup(click.Group):
                 raise MachineFailure(message) from error
 
 
-def told(error: OSError) -> str:
+def reason(error: OSError) -> str:
     """Return what the operating system said, without its number."""
     if error.strerror is None:
         return str(error)
     return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
 
 
+def _exit(number: int, frame: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + number)
+
+
 @contextlib.contextmanager
-def _ending_by_signals() -> Iterator[None]:
-    """End by SIGTERM as by an exception, so that unfinished files are removed on the way out."""
+def _handling(handlers: dict[int, Any]) -> Iterator[None]:
+    """Handle signals; only the main thread may, and only there do signals arrive."""
     if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    previous = signal.signal(signal.SIGTERM, _end)
+        handlers = {}
+    previous = {number: signal.signal(number, handle) for number, handle in handlers.items()}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, previous)
-
-
-def _end(number: int, frame: FrameType | None) -> NoReturn:
-    raise SystemExit(128 + number)
+        for number, handle in previous.items():
+            signal.signal(number, handle)
 
 
 @contextlib.contextmanager
@@ -102,3 +108,46 @@ def _warning_in_lines() -> Iterator[None]:
         yield
     finally:
         warnings.showwarning = previous
+
+
+def ignoring_interrupts() -> contextlib.AbstractContextManager[None]:
+    """Have processes that are started here ignore Ctrl-C, which a terminal sends to all of them."""
+    return _handling({signal.SIGINT: signal.SIG_IGN})
+
+
+@dataclass
+class Interruption:
+    """What signals have asked for; see `noting_signals`.
+
+    Attributes
+    ----------
+    patience : int
+        How many more signals leave a note; the next one raises KeyboardInterrupt.
+    signal : int or None
+        The first signal that came.
+    """
+
+    patience: int
+    signal: int | None = None
+
+    def note(self, number: int, frame: FrameType | None) -> None:
+        """Note the first signal; raise when there is no patience left."""
+        self.signal = self.signal or number
+        self.patience -= 1
+        if self.patience < 0:
+            raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def noting_signals(*, active: bool = True, patience: int = 1) -> Iterator[Interruption]:
+    """Let signals only leave a note, so that work can stop where nothing is lost.
+
+    Signals that were ignored, as SIGHUP is under nohup, stay ignored; if not `active`, all of them
+    do what they did before.
+    """
+    interruption = Interruption(patience)
+    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if active and hasattr(signal, name)]
+    numbers = [getattr(signal, name) for name in names]
+    heard = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
+    with _handling(dict.fromkeys(heard, interruption.note)):
+        yield interruption

@@ -1,0 +1,140 @@
+"""What commands say beside and about results, as --quiet and --verbose ask for it."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from onepass.cli.options import ALGORITHMS
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from onepass.sources.files.source import FileSource
+
+_MOST_NAMES = 6  # of columns that are listed
+_MOST_COMPONENTS = 20  # that are listed one by one
+
+
+def is_quiet() -> bool:
+    """Return whether --quiet was given."""
+    return _given("quiet")
+
+
+def is_verbose() -> bool:
+    """Return whether --verbose was given."""
+    return _given("verbose") and not is_quiet()
+
+
+def _given(name: str) -> bool:
+    """Return whether an option was given to the running command."""
+    ctx = click.get_current_context(silent=True)
+    return ctx is not None and bool(ctx.meta.get(f"onepass.{name}"))
+
+
+def note(message: str) -> None:
+    """Say something on standard error that is good to know."""
+    if not is_quiet():
+        click.echo(f"onepass: {message}", err=True)
+
+
+def warn(message: str) -> None:
+    """Say something on standard error that a user must know."""
+    click.echo(f"onepass: warning: {message}", err=True)
+
+
+def print_json(found: dict[str, Any]) -> None:
+    """Print results for programs."""
+    click.echo(json.dumps(found))
+
+
+def print_tables(*tables: Table) -> None:
+    """Print tables with an empty line in between; names of columns are not taken for markup."""
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False)
+    for number, table in enumerate(tables):
+        if number:
+            console.print()
+        console.print(table)
+
+
+def describe_source(source: FileSource, rows: int | None) -> None:
+    """Say what is going to be read: files, rows, columns and where their names come from."""
+    if is_quiet():
+        return
+    paths, names = source.paths, source.feature_names or []
+    files = paths[0] if len(paths) == 1 else f"{len(paths):,} files, {paths[0]} to {paths[-1]}"
+    count = "rows" if rows is None else f"{rows:,} rows"
+    if rows is not None and source.n_rows is None:
+        count = f"about {float(f'{rows:.2g}'):,.0f} rows"
+    columns = f"{source.n_features:,} columns"
+    if source.named:
+        shown = names if is_verbose() else names[:_MOST_NAMES]
+        columns += f" with the names {', '.join(shown)}{', ...' * (len(names) > len(shown))}"
+    else:
+        numbers = f", numbers {', '.join(names[:_MOST_NAMES])}" if names else ""
+        columns += f" without names{numbers}{', ...' * (len(names) > _MOST_NAMES)}"
+    click.echo(f"reading {files}: {count} of {columns}")
+    if is_verbose() and len(paths) > 1:
+        for path, known in source.files:
+            click.echo(f"  {path}" + ("" if known is None else f": {known:,} rows"))
+
+
+def finite(value: float) -> float | None:
+    """Return a number, or None where there is none, as JSON wants it."""
+    return float(value) if math.isfinite(value) else None
+
+
+def facts(model: Any, path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return what a model is, ready for JSON."""
+    kind = type(model).__name__
+    # Of a single row nothing was predicted, and so nothing can be said about the next ones.
+    captured = model.captured_ if int(model.n_samples_seen_) > 1 else None
+    return {
+        "algorithm": next((name for name, known in ALGORITHMS.items() if known == kind), kind),
+        "n_components": int(model.n_components_),
+        "n_features": int(model.n_features_in_),
+        "rows": int(model.n_samples_seen_),
+        "explained_variance_ratio": [float(share) for share in model.explained_variance_ratio_],
+        "captured": {
+            "mean": finite(captured.mean) if captured else None,
+            "standard_error": finite(captured.standard_error) if captured else None,
+        },
+        "model": os.fspath(path),
+    }
+
+
+def expectation(found: dict[str, Any]) -> str | None:
+    """Return how much of new rows a model captures, None if nothing is known about it."""
+    mean, error = found["captured"]["mean"], found["captured"]["standard_error"] or 0.0
+    return None if mean is None else f"{mean:.2%} ± {error:.2%} of the variance of new rows"
+
+
+def component_table(model: Any) -> Table:
+    """Return the components: variance, share, share so far, and the columns that matter most."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("component", "variance", "share", "together"):
+        table.add_column(heading, justify="right", no_wrap=True, min_width=max(8, len(heading)))
+    table.add_column("largest weights", overflow="ellipsis", no_wrap=True)
+    ratios = model.explained_variance_ratio_
+    names = getattr(model, "feature_names_in_", range(model.n_features_in_))
+    for i in range(min(len(ratios), _MOST_COMPONENTS)):
+        weights = model.components_[i]
+        leading = abs(weights).argsort()[::-1][:3]
+        table.add_row(
+            str(i),
+            f"{model.explained_variance_[i]:.4g}",
+            f"{ratios[i]:.2%}",
+            f"{ratios[: i + 1].sum():.2%}",
+            "  ".join(f"{weights[j]:+.2f} {names[j]}" for j in leading),
+        )
+    if len(ratios) > _MOST_COMPONENTS:
+        table.add_row("...", "", "", f"{ratios.sum():.2%}", f"{len(ratios)} components in all")
+    return table
