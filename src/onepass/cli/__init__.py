@@ -27,7 +27,7 @@ __all__ = ["main"]
     epilog="""\b
 Start here:
   onepass demo                                   every command, on small data
-  onepass fit events/*.parquet -k 20             learn 20 components in one pass
+  onepass fit events/*.parquet -k 20             20 components, in one pass
   onepass info model.onepass                     what was learned
   onepass score model.onepass more.parquet       share of variance captured
   onepass transform model.onepass more.parquet -o coordinates.npy

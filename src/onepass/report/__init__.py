@@ -1,6 +1,6 @@
 """Pictures, and pages of HTML that hold them."""
 
-from onepass.report.model_page import model_page, require
-from onepass.report.plotting import plot, summary_html
+from onepass.report.charts import plot
+from onepass.report.model_page import model_page, require, summary_html
 
 __all__ = ["model_page", "plot", "require", "summary_html"]

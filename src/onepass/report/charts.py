@@ -1,147 +1,170 @@
-"""Charts as SVG that takes its colours from the page, so that they suit light, dark and print."""
+"""The pictures of a model: drawn once by matplotlib, for notebooks and as SVG inside of a page."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+import io
+import re
+from collections.abc import Callable
 from html import escape
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-WIDTH, HEIGHT = 440, 300
-LEFT, RIGHT, TOP, BOTTOM = 52, 24, 14, 42
+from onepass.report.portrait import Portrait, portray
+from onepass.report.style import BLACK, BLUE, GREY, GRID, RED, figure
+
+MOST_COLUMNS, MOST_COMPONENTS, MOST_IMAGES = 30, 10, 12  # in a plot; pages have more room
+MOST_NUMBERED = 5  # of the rows with the largest errors
+WIDTH, HEIGHT = 440, 300  # of a picture in a page
+
+# A page has these colours in a light, a dark and a printed variant.
+VARIABLES = {BLUE: "blue", RED: "red", GREY: "grey", GRID: "rule", BLACK: "soft"}
 
 
-def ticks(low: float, high: float, count: int = 5) -> list[float]:
-    """Return about `count` round numbers between two limits.
-
-    Examples
-    --------
-    >>> ticks(0.0, 1.0)
-    [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
-    """
-    if not high > low:
-        return [low]
-    rough = (high - low) / count
-    unit = 10.0 ** math.floor(math.log10(rough))
-    step = next(unit * m for m in (1, 2, 5, 10) if unit * m >= rough * (1 - 1e-9))
-    first = math.ceil(low / step - 1e-9)
-    last = math.floor(high / step + 1e-9)
-    return [float(f"{i * step:.12g}") for i in range(first, last + 1)]
-
-
-class Axes:
-    """A frame with two linear scales, and the shapes in it.
+def plot(model: Any, *, grid: tuple[int, int] | None = None) -> Any:
+    """Return a matplotlib figure: variances, learning curve, some rows, and the loadings.
 
     Parameters
     ----------
-    x, y : tuple of float
-        The limits of the scales.
-    labels : tuple of str
-        What they show.
-    whole : bool
-        Whether only whole numbers are marked along x.
+    model : estimator
+        Fitted.
+    grid : tuple of int, optional
+        Height and width, where columns are the pixels of images. Square images are recognised.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
     """
-
-    def __init__(
-        self,
-        x: tuple[float, float],
-        y: tuple[float, float],
-        labels: tuple[str, str],
-        whole: bool = False,
-    ) -> None:
-        self.x_limits, self.y_limits, self.shapes = x, y, list[str]()
-        for value in ticks(*x):
-            if not whole or value == int(value):
-                at = self.x(value)
-                self.shapes.append(
-                    f'<text x="{at:.1f}" y="{HEIGHT - 24}" class="mid">{value:,g}</text>'
-                )
-        for value in ticks(*y):
-            at = self.y(value)
-            self.shapes.append(
-                f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}" class="grid"/>'
-                f'<text x="{LEFT - 6}" y="{at + 4:.1f}" class="end">{value:,g}</text>'
-            )
-        middle = (TOP + HEIGHT - BOTTOM) / 2
-        self.shapes.append(
-            f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 6}" class="mid" data-label="x">'
-            f"{escape(labels[0])}</text>"
-            f'<text x="13" y="{middle}" class="mid" data-label="y" '
-            f'transform="rotate(-90 13 {middle})">{escape(labels[1])}</text>'
+    shown = portray(model, grid)
+    with figure(2, 2, 11.0, 8.0) as (drawing, axes):
+        for axis, draw in zip(axes.flat, (variance, curve, scatter, loadings), strict=True):
+            draw(axis, shown)
+        drawing.suptitle(
+            f"{type(model).__name__}: {model.n_components_} components of "
+            f"{model.n_features_in_:,} columns, {model.n_samples_seen_:,} rows"
         )
+    return drawing
 
-    def x(self, value: float) -> float:
-        """Return where a value is along x."""
-        low, high = self.x_limits
-        return LEFT + (value - low) / ((high - low) or 1.0) * (WIDTH - LEFT - RIGHT)
 
-    def y(self, value: float) -> float:
-        """Return where a value is along y."""
-        low, high = self.y_limits
-        return HEIGHT - BOTTOM - (value - low) / ((high - low) or 1.0) * (HEIGHT - TOP - BOTTOM)
+def svg(draw: Callable[[Any, Portrait], None], shown: Portrait, title: str) -> str:
+    """Return a picture as SVG whose colours come from the page.
 
-    def add(self, shape: str) -> None:
-        """Add a shape."""
-        self.shapes.append(shape)
+    Parameters
+    ----------
+    draw : callable
+        One of the functions below. What it gives a gid has it as its id.
+    shown : Portrait
+        What to draw.
+    title : str
+        What the picture shows, for readers who cannot see it.
+    """
+    file = io.StringIO()
+    with figure(1, 1, WIDTH / 72, HEIGHT / 72) as (drawing, axes):
+        draw(axes[0, 0], shown)
+        drawing.savefig(file, format="svg", transparent=True, metadata={"Date": None})
+        place = axes[0, 0].get_position()
+    box = (place.x0 * WIDTH, (1 - place.y1) * HEIGHT, place.x1 * WIDTH, (1 - place.y0) * HEIGHT)
+    text = re.sub(r"<metadata>.*?</metadata>|<style .*?</style>", "", file.getvalue(), flags=re.S)
+    text = re.sub(r' id="[xy]tick_\d+"', ' class="tick"', text)
+    text = re.sub(r' id="[\w.]+_\d+"', "", text)  # numbers, which the next picture has too
+    text = re.sub(r"font(-family)?: ([\d.]+px)? ?'[^;\"]*", r"font-size: \2", text)
+    for colour, name in VARIABLES.items():
+        text = text.replace(colour.lower(), f"var(--{name})")
+    attributes = (
+        f'viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}" '
+        f'data-box="{" ".join(f"{edge:.1f}" for edge in box)}"'
+    )
+    return f"<svg {attributes}>" + text[text.index(">", text.index("<svg")) + 1 :].strip()
 
-    def path(self, xs: Sequence[float], ys: Sequence[float]) -> str:
-        """Return the points of a line."""
-        return " ".join(f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in zip(xs, ys, strict=True))
 
-    def svg(self, title: str, name: str = "") -> str:
-        """Return the chart; the title is for those who cannot see it."""
-        extra = f' id="{name}"' if name else ""
-        return (
-            f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}"{extra}>'
-            + "".join(self.shapes)
-            + "</svg>"
+def variance(axis: Any, shown: Portrait) -> None:
+    """Draw the shares of the components, and what they hold together."""
+    numbers = np.arange(len(shown.ratio))
+    axis.bar(numbers, 100 * shown.ratio, color=BLUE, label="each")
+    together = 100 * np.cumsum(shown.ratio)
+    axis.plot(numbers, together, "o--", color=GREY, ms=4, label="together", gid="together")
+    axis.set(xlabel="component", ylabel="share of variance, %")
+    axis.xaxis.get_major_locator().set_params(integer=True)
+    axis.grid(visible=False, axis="x")
+    axis.set_axisbelow(True)
+    axis.legend()
+
+
+def curve(axis: Any, shown: Portrait) -> None:
+    """Draw the learning curve with a band of two standard errors."""
+    axis.set(xlabel="rows", ylabel="captured of new rows, %")
+    axis.xaxis.set_major_formatter("{x:,.0f}")
+    if len(shown.curve):
+        rows, share, error = shown.curve.T
+        low, high = np.clip([share - 2 * error, share + 2 * error], 0.0, 1.0)
+        axis.fill_between(rows, 100 * low, 100 * high, color=BLUE, alpha=0.2, lw=0)
+        axis.plot(rows, 100 * share, "o-", color=BLUE, ms=4, gid="curve")
+
+
+def scatter(axis: Any, shown: Portrait) -> None:
+    """Draw the sample along the first two components; far points stand at the border."""
+    axis.set(xlabel="component 0", ylabel="component 1")
+    axis.xaxis.label.set_gid("across-label")
+    axis.yaxis.label.set_gid("up-label")
+    if not len(shown.points) or shown.points.shape[1] < 2:
+        axis.text(0.5, 0.5, "fewer than two components", ha="center", transform=axis.transAxes)
+        return
+    views = [view(shown.points[:, number]) for number in range(2)]
+    points = np.column_stack([shown.points[:, i].clip(*views[i]) for i in range(2)])
+    far = points[shown.largest]
+    axis.plot(*points.T, "o", ms=5, mew=0, color=BLUE, alpha=0.6, gid="points", clip_on=False)
+    axis.plot(*far.T, "o", ms=9, mfc="none", mec=RED, mew=2, gid="far", clip_on=False)
+    axis.set(xlim=views[0], ylim=views[1])
+    for at, number in zip(far[:MOST_NUMBERED], shown.numbers[shown.largest], strict=False):
+        axis.annotate(
+            f"{number}", at, xytext=(6, 5), textcoords="offset points", fontsize=9, gid="number"
         )
-
-
-def variance_chart(ratio: NDArray[np.floating]) -> str:
-    """Draw the share of each component as bars, and the sum so far as a line."""
-    together = 100.0 * np.cumsum(ratio)
-    axes = Axes(
-        (-0.6, len(ratio) - 0.4), (0.0, max(float(together[-1]) * 1.05, 1e-9)),
-        ("component", "share of variance, %"), whole=True,
-    )  # fmt: skip
-    width = max(0.72 * (axes.x(1) - axes.x(0)), 1.0)
-    for i, share in enumerate(100.0 * ratio):
-        top = axes.y(float(share))
-        axes.add(
-            f'<rect x="{axes.x(i) - width / 2:.1f}" y="{top:.1f}" width="{width:.1f}" '
-            f'height="{max(axes.y(0) - top, 0.5):.1f}" class="bar">'
-            f"<title>component {i}: {share:.3g}%</title></rect>"
+    reach = 0.8 * min(abs(limit) for pair in views for limit in pair)
+    longest = max((float(np.hypot(*arrow[:2])) for arrow in shown.arrows.values()), default=1.0)
+    for name, arrow in shown.arrows.items():
+        drawn = axis.annotate(
+            name[:18],
+            (0.0, 0.0),
+            xytext=arrow[:2] * reach / (longest or 1.0),
+            arrowprops={"arrowstyle": "<|-", "color": BLACK},
+            ha="center",
+            gid="name",
+            parse_math=False,
         )
-    axes.add(f'<polyline points="{axes.path(range(len(ratio)), list(together))}" class="line2"/>')
-    if len(ratio) <= 40:
-        for i, share in enumerate(together):
-            axes.add(
-                f'<circle cx="{axes.x(i):.1f}" cy="{axes.y(share):.1f}" r="3.2" class="dot2">'
-                f"<title>components 0 to {i}: {share:.4g}%</title></circle>"
-            )
-    return axes.svg("Share of the variance along each component, and together")
+        drawn.arrow_patch.set_gid("arrow")
 
 
-def curve_chart(curve: NDArray[np.float64]) -> str:
-    """Draw captured shares against rows; curve has rows, share and standard error, shape (p, 3)."""
-    rows, share, error = curve.T
-    low, high = 100 * (share - 2 * error), 100 * (share + 2 * error)
-    spread = max(float(high.max() - low.min()), 1.0)
-    limits = (max(float(low.min()) - 0.1 * spread, 0.0), min(float(high.max()) + 0.1 * spread, 100))
-    axes = Axes((0.0, float(rows.max())), limits, ("rows", "captured of new rows, %"))
-    low, high = low.clip(*limits), high.clip(*limits)
-    band = axes.path(list(rows), list(high)) + " " + axes.path(list(rows[::-1]), list(low[::-1]))
-    axes.add(f'<polygon points="{band}" class="band"/>')
-    axes.add(f'<polyline points="{axes.path(list(rows), list(100 * share))}" class="line1"/>')
-    for at, value, doubt in curve:
-        axes.add(
-            f'<circle cx="{axes.x(at):.1f}" cy="{axes.y(100 * value):.1f}" r="3" class="dot1">'
-            f"<title>by row {at:,.0f}: {value:.2%} ± {doubt:.2%}</title></circle>"
-        )
-    return axes.svg("Share of variance captured of rows before they were learned from")
+def loadings(axis: Any, shown: Portrait) -> None:
+    """Draw the components as images, or the weights of the columns that matter most."""
+    axis.grid(visible=False)
+    components = shown.components[:MOST_COMPONENTS]
+    limit = float(np.abs(components).max()) or 1.0
+    style = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit}
+    if shown.grid is not None:
+        height, width = shown.grid
+        images = shown.components[:MOST_IMAGES].reshape(-1, height, width)
+        wide = int(np.ceil(np.sqrt(len(images))))
+        high = -(-len(images) // wide)
+        wall = np.full((high * (height + 1), wide * (width + 1)), np.nan)
+        for i, image in enumerate(images):
+            top, left = i // wide * (height + 1), i % wide * (width + 1)
+            wall[top : top + height, left : left + width] = image
+        axis.imshow(wall, **style)
+        axis.set(xticks=[], yticks=[], xlabel="components as images")
+        return
+    leading = leading_columns(components, MOST_COLUMNS)
+    image = axis.imshow(components[:, leading], aspect="auto", **style)
+    labels = [shown.names[j][:16] for j in leading]
+    axis.set_xticks(np.arange(len(leading)), labels, rotation=90, fontsize=8, parse_math=False)
+    axis.set_yticks(np.arange(len(components)))
+    axis.set_ylabel("component")
+    axis.figure.colorbar(image, ax=axis, label="weight")
+
+
+def leading_columns(components: NDArray[np.floating], most: int) -> NDArray[np.intp]:
+    """Return the columns with the largest weights in components (k, d), in their order."""
+    return np.sort(np.abs(components).max(axis=0).argsort()[::-1][:most])
 
 
 def view(values: NDArray[np.float64]) -> tuple[float, float]:
@@ -159,36 +182,3 @@ def view(values: NDArray[np.float64]) -> tuple[float, float]:
         max(low - margin, float(values.min()) - 0.2 * margin),
         min(high + margin, float(values.max()) + 0.2 * margin),
     )
-
-
-def scatter_chart(
-    points: NDArray[np.float64],
-    numbers: NDArray[np.int64],
-    errors: NDArray[np.float64],
-    largest: NDArray[np.intp],
-    arrows: dict[str, NDArray[np.float64]],
-) -> str:
-    """Draw points (s, m) along the first two coordinates, with arrows (m,) for columns."""
-    limits = [view(points[:, axis]) for axis in range(2)]
-    points = np.column_stack([points[:, axis].clip(*limits[axis]) for axis in range(2)])
-    axes = Axes(limits[0], limits[1], ("component 0", "component 1"))
-    marked = set(largest.tolist())
-    order = [i for i in range(len(points)) if i not in marked] + largest[::-1].tolist()
-    for i in order:
-        kind = "far" if i in marked else "point"
-        axes.add(
-            f'<circle cx="{axes.x(points[i, 0]):.1f}" cy="{axes.y(points[i, 1]):.1f}" '
-            f'r="{5 if i in marked else 3}" class="{kind}" data-i="{i}">'
-            f"<title>row {numbers[i]:,}, error {errors[i]:.4g}</title></circle>"
-        )
-    if arrows:
-        reach = 0.8 * min(abs(limit) for pair in limits for limit in pair)
-        scale = reach / (max(float(np.hypot(a[0], a[1])) for a in arrows.values()) or 1.0)
-        for name, arrow in arrows.items():
-            x, y = axes.x(scale * arrow[0]), axes.y(scale * arrow[1])
-            axes.add(
-                f'<g class="arrow"><line x1="{axes.x(0):.1f}" y1="{axes.y(0):.1f}" x2="{x:.1f}" '
-                f'y2="{y:.1f}"/><text x="{x:.1f}" y="{y - 4:.1f}" class="mid">'
-                f"{escape(name[:18])}</text></g>"
-            )
-    return axes.svg("Some rows along the first two components", "scatter")

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import io
 import json
 import os
 import platform
 from base64 import b64encode
 from collections.abc import Sequence
+from html import escape
 from importlib import resources
 from typing import Any
 
 import numpy as np
 
+from onepass.learning.row_sample import WARM_UP_ROWS
 from onepass.model_file import replacing
 from onepass.report import charts
 from onepass.report.portrait import Portrait, portray
@@ -63,33 +66,33 @@ def model_page(
     from markupsafe import Markup
 
     shown = portray(model, grid)
-    two = len(shown.points) > 0 and shown.points.shape[1] > 1
+    has_two = len(shown.points) > 0 and shown.points.shape[1] > 1
     template = resources.files("onepass.report").joinpath("model_page.html").read_text("utf-8")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     html = environment.from_string(template).render(
         title=title,
         lead=_lead(model, data),
         shown=shown,
-        variance=Markup(charts.variance_chart(shown.ratio)),
-        curve=Markup(charts.curve_chart(shown.curve)) if len(shown.curve) > 1 else "",
-        scatter=Markup(_scatter(shown)) if two else "",
+        variance=Markup(charts.svg(charts.variance, shown, "Share of the variance")),
+        curve=Markup(charts.svg(charts.curve, shown, "Share captured of new rows"))
+        if len(shown.curve) > 1
+        else "",
+        scatter=Markup(charts.svg(charts.scatter, shown, "Rows along two components"))
+        if has_two
+        else "",
         largest=_largest(shown),
-        first_rows=_first_rows(),
+        first_rows=WARM_UP_ROWS,
         images=_images(shown),
         loadings=_loadings(shown),
         hidden=max(len(shown.names) - MOST_COLUMNS, 0),
         limit=float(np.abs(shown.components).max()) or 1.0,
-        table=_table(shown),
+        together=np.cumsum(shown.ratio),
         command=command,
         model=repr(model),
         version=importlib.import_module("onepass").__version__,
         python=platform.python_version(),
         numpy=np.__version__,
         data=Markup(_data(shown)),
-        left=charts.LEFT,
-        right=charts.WIDTH - charts.RIGHT,
-        top=charts.TOP,
-        bottom=charts.HEIGHT - charts.BOTTOM,
     )
     with replacing(path) as file:
         file.write(html.encode())
@@ -114,20 +117,6 @@ def _lead(model: Any, data: Sequence[str]) -> str:
     )
 
 
-def _scatter(shown: Portrait) -> str:
-    """Draw the sample."""
-    return charts.scatter_chart(
-        shown.points, shown.numbers, shown.errors, shown.largest, shown.arrows
-    )
-
-
-def _first_rows() -> int:
-    """Return how many rows at the beginning have no error."""
-    from onepass.learning.row_sample import WARM_UP_ROWS
-
-    return WARM_UP_ROWS
-
-
 def _largest(shown: Portrait) -> list[tuple[int, float, str]]:
     """Return number and error of the rows with the largest errors, and how unusual these are."""
     scored = shown.errors[shown.errors > 0.0]
@@ -141,19 +130,8 @@ def _largest(shown: Portrait) -> list[tuple[int, float, str]]:
 def _loadings(shown: Portrait) -> list[tuple[str, list[float]]]:
     """Return the weights of the columns that matter most."""
     components = shown.components[:MOST_COMPONENTS].astype(np.float64)
-    leading = np.sort(np.abs(components).max(axis=0).argsort()[::-1][:MOST_COLUMNS])
+    leading = charts.leading_columns(components, MOST_COLUMNS)
     return [(shown.names[j], components[:, j].tolist()) for j in leading]
-
-
-def _table(shown: Portrait) -> list[tuple[Any, ...]]:
-    """Return the variances of the components."""
-    together = np.cumsum(shown.ratio)
-    return [
-        (i, f"{variance:.6g}", f"{share:.3%}", f"{whole:.3%}")
-        for i, (variance, share, whole) in enumerate(
-            zip(shown.variance, shown.ratio, together, strict=True)
-        )
-    ]
 
 
 def _images(shown: Portrait) -> list[str]:
@@ -172,7 +150,60 @@ def _images(shown: Portrait) -> list[str]:
 
 
 def _data(shown: Portrait) -> str:
-    """Return the coordinates of the sample as JSON that can stand inside of a page."""
+    """Return what the scripts of the page need, as JSON that can stand inside of a page."""
     points = [[float(f"{value:.6g}") for value in row] for row in shown.points.tolist()]
-    views = [charts.view(axis) for axis in shown.points.T] if points else []
-    return json.dumps({"points": points, "views": views}).replace("<", "\\u003c")
+    rows = [
+        f"row {number:,}, error {error:.4g}"
+        for number, error in zip(shown.numbers, shown.errors, strict=True)
+    ]
+    shares = zip(shown.ratio, np.cumsum(shown.ratio), strict=True)
+    found = {
+        "points": points,
+        "views": [charts.view(axis) for axis in shown.points.T] if points else [],
+        "far": shown.largest.tolist(),
+        "titles": {
+            "points": rows,
+            "far": [rows[i] for i in shown.largest],
+            "together": [
+                f"component {i}: {share:.2%}, together {together:.2%}"
+                for i, (share, together) in enumerate(shares)
+            ],
+            "curve": [
+                f"by row {row:,.0f}: {share:.2%} ± {error:.2%}" for row, share, error in shown.curve
+            ],
+        },
+    }
+    return json.dumps(found).replace("<", "\\u003c")
+
+
+def summary_html(model: Any) -> str:
+    """Return what a notebook shows of an estimator: parameters, results, a link to the docs."""
+    lines = [f"<code>{escape(repr(model))}</code>"]
+    if model.__sklearn_is_fitted__():
+        captured = model.captured_
+        share = model.explained_variance_ratio_.sum()
+        lines.append(
+            f"{model.n_components_} components of {model.n_features_in_:,} columns, "
+            f"{model.n_samples_seen_:,} rows, {share:.1%} of their variance"
+        )
+        if np.isfinite(captured.mean):
+            lines.append(f"new rows: {captured.mean:.1%} ± {captured.standard_error:.1%} captured")
+        if hasattr(model, "chosen_"):
+            lines.append(escape(str(model.chosen_)))
+    else:
+        lines.append("not fitted")
+    address = documentation()
+    if address:
+        page = f"{address.rstrip('/')}/api/onepass.{type(model).__name__}.html"
+        lines.append(f'<a href="{escape(page)}" rel="noreferrer">documentation</a>')
+    return '<div style="line-height:1.5">' + "<br>".join(lines) + "</div>"
+
+
+def documentation() -> str | None:
+    """Return the address of the site, as the installed package states it."""
+    try:
+        addresses = importlib.metadata.metadata("onepass").get_all("Project-URL") or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    named = dict(entry.split(", ", 1) for entry in addresses)
+    return named.get("Documentation")

@@ -14,6 +14,8 @@ BLACK, ORANGE, SKY, GREEN, BLUE, RED, PINK, GREY = (
     "#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7", "#7F7F7F",
 )  # fmt: skip
 
+GRID = "#E3E3E3"
+
 # An algorithm has the same colour and dash in every picture; the dash carries it in print.
 LINES: dict[str, dict[str, Any]] = {
     "MSG": {"color": BLUE, "linestyle": "-"},
@@ -36,7 +38,7 @@ RC: dict[Any, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
-    "grid.color": "#E3E3E3",
+    "grid.color": GRID,
     "grid.linewidth": 0.7,
     "lines.linewidth": 1.9,
     "legend.frameon": False,

@@ -1,11 +1,12 @@
 """Pictures and summaries for notebooks."""
 
+import importlib
+
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
 from onepass import PCA, CappedMSG
-from onepass.report import plotting
 from tests.cli.commands import rows
 
 
@@ -28,5 +29,6 @@ def test_what_a_notebook_shows(monkeypatch):
     model = PCA(2).fit(rows())
     assert "2 components of 6 columns, 300 rows" in model._repr_html_()
     assert model._repr_mimebundle_()["text/html"] == model._repr_html_()
-    monkeypatch.setattr(plotting, "documentation", lambda: "https://example.org/")
+    module = importlib.import_module("onepass.report.model_page")
+    monkeypatch.setattr(module, "documentation", lambda: "https://example.org/")
     assert 'href="https://example.org/api/onepass.PCA.html"' in model._repr_html_()
