@@ -108,6 +108,7 @@ def test_paper_passes_its_options_on(tmp_path, monkeypatch):
         "splits": None,
         "jobs": 2,
         "seed": 0,
+        "so_far": False,
         "markdown": None,
     }
 
