@@ -17,10 +17,10 @@ def advance_by_gram(state, rows, **options):
             state.rule, np.tril(stack @ stack.T), len(state.basis), d, state.weights, state.rest,
             None, seen=state.seen, **options,
         )  # fmt: skip
-        assert out.coefficients.shape == (len(out.weights), len(stack))
-        assert not out.coefficients[:, len(state.basis) + out.taken :].any()
+        assert out.basis.shape == (len(out.weights), len(stack))
+        assert not out.basis[:, len(state.basis) + out.taken :].any()
         assert len(out.captured) == len(out.energy) == out.taken
-        after = State(out.rule, out.coefficients @ stack, out.weights, out.rest, out.seen)
+        after = State(out.rule, out.basis @ stack, out.weights, out.rest, out.seen)
         parts = [(out, out.sums @ stack if out.sums is not None else None)]
         state, rows = after, rows[out.taken :]
         if len(rows):
@@ -66,7 +66,7 @@ def test_all_rows_are_taken_where_they_are_well_behaved():
     )
     wanted, dense = advance(state, rows, np.full(200, 0.1))
     assert out.taken == 200
-    basis = out.coefficients @ stack
+    basis = out.basis @ stack
     assert_close((basis.T * out.weights) @ basis, wanted.iterate())
     np.testing.assert_allclose(
         basis.T @ out.inner @ basis, wanted.basis.T @ dense.inner @ wanted.basis, atol=1e-10
@@ -82,7 +82,7 @@ def test_turn_and_inner_follow_the_second_moment_along_the_basis():
         out = _core.advance_gram(
             state.rule, stack @ stack.T, m, 100, state.weights, state.rest, None, scale=1.0
         )
-        basis = out.coefficients @ stack
+        basis = out.basis @ stack
         products = rows[16:] @ basis.T
         np.testing.assert_allclose(out.turn, basis @ state.basis.T, atol=1e-12)
         np.testing.assert_allclose(out.inner, products.T @ products, atol=1e-11)
@@ -110,7 +110,7 @@ def test_no_rows_change_nothing():
     weights = np.array([0.75, 0.5, 0.25])
     out = _core.advance_gram(rule, np.eye(3), 3, 9, weights, 0.0, None, scale=1.0, sums=True)
     assert out.taken == 0
-    assert np.array_equal(out.coefficients, np.eye(3))
+    assert np.array_equal(out.basis, np.eye(3))
     assert np.array_equal(out.weights, weights)
     assert out.sums.shape == (0, 3)
 

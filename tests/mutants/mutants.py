@@ -461,7 +461,7 @@ CORE = [
     ),
     Mutant(
         "eigenvalues are clipped at two",
-        f"{SOURCE}/_core/simplex.hpp",
+        f"{SOURCE}/_core/spectrum.hpp",
         "inline double clip(double value) { return min(1.0, max(0.0, value)); }",
         "inline double clip(double value) { return min(2.0, max(0.0, value)); }",
         f"{REFERENCE}::test_few_dimensions",
@@ -510,14 +510,14 @@ CORE = [
     ),
     Mutant(
         "rows are not shortened by what they move the mean",
-        f"{SOURCE}/_core/centre.hpp",
-        "        const double scale = sqrt(weight) * sqrt(running.weight / together);",
-        "        const double scale = running.weight > 0.0 ? sqrt(weight) : 0.0;",
+        f"{SOURCE}/_core/kernels.cpp",
+        "        const double scale = sqrt(weight) * sqrt(task.weight / together);",
+        "        const double scale = task.weight > 0.0 ? sqrt(weight) : 0.0;",
         CHUNKS,
     ),
     Mutant(
         "rows are centred by the mean that includes them",
-        f"{SOURCE}/_core/centre.hpp",
+        f"{SOURCE}/_core/kernels.cpp",
         "            centred[c] = T(scale * deviation);",
         "            centred[c] = T(scale * (deviation - share * deviation));",
         CHUNKS,
@@ -525,10 +525,10 @@ CORE = [
     Mutant(
         "AdaGrad's step does not know its own gradient",
         f"{SOURCE}/_core/advance.hpp",
-        "            schedule.seen = hypot(schedule.seen, energy[t]);\n"
-        "            eta[t] = step_size(progress.taken + t);\n",
-        "            eta[t] = step_size(progress.taken + t);\n"
-        "            schedule.seen = hypot(schedule.seen, energy[t]);\n",
+        "            task.seen = hypot(task.seen, energy[t]);\n"
+        "            eta[t] = step_size(task.taken + t);\n",
+        "            eta[t] = step_size(task.taken + t);\n"
+        "            task.seen = hypot(task.seen, energy[t]);\n",
         f"{REFERENCE}::test_few_dimensions",
     ),
     Mutant(
@@ -555,9 +555,86 @@ CORE = [
     Mutant(
         "a row that is too large is taken",
         f"{SOURCE}/_core/advance.hpp",
-        "        if (!(energy <= MAX_ENERGY)) throw onepass::RowError{taken() + t};",
-        "        if (false) throw onepass::RowError{taken() + t};",
-        "tests/core",
+        "        if (!(task.energy[t] <= MAX_ENERGY)) throw onepass::RowError{t};",
+        "        if (false) throw onepass::RowError{t};",
+        "tests/core/test_advance.py",
+    ),
+    Mutant(
+        "the basis is not looked at where rounding may have added up",
+        f"{SOURCE}/_core/advance.hpp",
+        "        const double* L = trusted_blocks ? nullptr : factor_of_basis();",
+        "        const double* L = nullptr;",
+        "tests/core/test_advance.py",
+    ),
+    Mutant(
+        "a block goes on after a row that is nearly in the span",
+        f"{SOURCE}/_core/cholesky.hpp",
+        "                if (!(share >= limits.usable && ",
+        "                if (!(share >= 0.0 && ",
+        "tests/core/test_frame.py tests/core/test_advance.py",
+    ),
+    Mutant(
+        "rows whose squares underflow count as zero",
+        f"{SOURCE}/_core/advance.hpp",
+        "            if (energy == 0.0 && any(row(start + t))) energy = NAN;  // underflow",
+        "            if (false) energy = NAN;",
+        "tests/core/test_advance.py",
+    ),
+    Mutant(
+        "the second moment along the basis forgets the rows of the block",
+        f"{SOURCE}/_core/advance.hpp",
+        "        multiply<double>(products.turned(), products, whole, 1.0);",
+        "        multiply<double>(products.turned(), products, whole, 0.0);",
+        "tests/core/test_advance.py",
+    ),
+    Mutant(
+        "weights are not made consistent with the roots",
+        f"{SOURCE}/_core/rank_one.hpp",
+        "        make_weights_consistent(m);",
+        "",
+        "tests/core/test_rank_one.py",
+    ),
+    Mutant(
+        "a step of the secular equation leaves out the curvature",
+        f"{SOURCE}/_core/secular.hpp",
+        "    const vec square = other - beta * (value + both - other);",
+        "    const vec square = other;",
+        "tests/core/test_rank_one.py",
+    ),
+    Mutant(
+        "MEG caps at the second largest",
+        f"{SOURCE}/_core/spectrum.hpp",
+        "        if (p == 0 || target - capped > sum * exp(current - log_value(p - 1))) break;",
+        "        if (p <= 1 || target - capped > sum * exp(current - log_value(p - 1))) break;",
+        "tests/core/test_cap.py",
+    ),
+    Mutant(
+        "the window of the projection may start too low",
+        f"{SOURCE}/_core/spectrum.hpp",
+        "               left <= count * below + slack && ",
+        "               ",
+        "tests/core/test_project.py",
+    ),
+    Mutant(
+        "the last columns of a product are left out",
+        f"{SOURCE}/_core/tiles.hpp",
+        "        for (Index c = whole; c < count; c++)",
+        "        for (Index c = count; c < count; c++)",
+        "tests/core/test_tiles.py",
+    ),
+    Mutant(
+        "a call may have fewer steps than rows",
+        f"{SOURCE}/_core/bindings.cpp",
+        'check_numbers(steps, task.r, 0.0, "steps");',
+        'check_numbers(steps, length(steps), 0.0, "steps");',
+        "tests/core/test_arguments.py",
+    ),
+    Mutant(
+        "MEG moves where all directions are wanted",
+        f"{SOURCE}/_core/rules.hpp",
+        "        if (rule.k == M.d) return;  // W = 0 and M = I, whatever the rows are",
+        "",
+        "tests/core/test_advance.py",
     ),
 ]
 

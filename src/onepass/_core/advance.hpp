@@ -8,10 +8,8 @@
 #include <float.h>
 
 #include "cholesky.hpp"
-#include "errors.hpp"
 #include "memory.hpp"
 #include "rules.hpp"
-#include "sums.hpp"
 #include "tiles.hpp"
 
 namespace {
@@ -34,8 +32,7 @@ inline Index block_rows(Index d, Index k) { return k <= 20 && d <= 2000 ? 16 : 2
 // second moment of the rows along the new basis, as far as it does not come from that before.
 class Motion {
 public:
-    void start(Index m) {
-        rank = first = m;
+    explicit Motion(Index m) : rank(m), first(m) {
         double* t = turn.zeros(m * m);
         for (Index i = 0; i < m; i++) t[i * (m + 1)] = 1.0;
         inner.zeros(m * m);
@@ -55,37 +52,154 @@ public:
         rank = after;
     }
 
-    double* give_turn() { return turn.give(); }
-    double* give_inner() { return inner.give(); }
+    Buffer<double> turn, inner;
 
 private:
-    Index rank = 0, first = 0;
-    Buffer<double> turn, inner, spare;
+    Index rank, first;
+    Buffer<double> spare;
 };
 
-// What dense rows and rows known by their Gram matrix have in common: the iterate and its moves.
+// Rows in memory. Numbers of the basis and of what is combined are of the type of the rows.
+template <class T>
+class DenseRows {
+public:
+    using Number = T;
+
+    explicit DenseRows(const onepass::Task<T>& task) : columns(task.d), data(task.rows) {}
+
+    const T* row(Index t) const { return data + t * columns; }
+
+    // The last rows of the Gram matrix of the basis and of those from `start` on.
+    void products(const T* basis, Index start, const Coordinates& c) const {
+        gram_rows(Stack<T>{basis, c.m, row(start), c.b, columns}, c.data, c.stride);
+        for (Index t = 0; t < c.b; t++) {
+            double& energy = c.data[t * c.stride + c.m + t];
+            if (energy == 0.0 && any(row(start + t))) energy = NAN;  // underflow
+        }
+    }
+
+    // out (count, columns) = V (count, m + b) [basis; rows from `start` on]
+    void combine(const double* V, Index count, const Coordinates& c, const T* basis, Index start,
+                 T* out) {
+        combine(V, count, c.stride, Stack<T>{basis, c.m, row(start), c.b, columns}, out);
+    }
+
+    void combine(const double* V, Index count, Index stride, const Stack<T>& stack, T* out) {
+        const Index n = stack.m + stack.b;
+        T* narrow = coefficients.reserve(count * n);
+        for (Index i = 0; i < count; i++)
+            for (Index j = 0; j < n; j++) narrow[i * n + j] = T(V[i * stride + j]);
+        ::combine(narrow, count, stack, out);
+    }
+
+    const Index columns;
+
+private:
+    bool any(const T* row) const {
+        for (Index c = 0; c < columns; c++)
+            if (row[c] != T(0)) return true;
+        return false;
+    }
+
+    const T* data;
+    Buffer<T> coefficients;
+};
+
+// Rows of which only the Gram matrix is known. Sparse rows are cheap, and a basis of d dense columns
+// is not: it is left as it is, and what becomes of it is kept as a combination of the old basis and
+// the rows, in which row t is the unit vector m + t.
+class GramRows {
+public:
+    using Number = double;
+
+    explicit GramRows(const onepass::Task<double>& task)
+        : columns(task.m + task.r), first(task.m), gram(task.rows) {}
+
+    void products(const double* basis, Index start, const Coordinates& c) const {
+        const Index reached = first + start;
+        const double* rows = gram + reached * columns;
+        const Matrix<const double> known{basis, c.m, reached, columns};
+        multiply<double>({rows, c.b, reached, columns}, known.turned(),
+                         {c.data, c.b, c.m, c.stride});
+        for (Index i = 0; i < c.b; i++)
+            for (Index j = 0; j <= i; j++)
+                c.data[i * c.stride + c.m + j] = rows[i * columns + reached + j];
+    }
+
+    void combine(const double* V, Index count, const Coordinates& c, const double* basis,
+                 Index start, double* out) const {
+        const Index reached = first + start;
+        multiply<double>({V, count, c.m, c.stride}, {basis, c.m, reached, columns},
+                         {out, count, reached, columns});
+        for (Index i = 0; i < count; i++)
+            for (Index j = 0; j < columns - reached; j++)
+                out[i * columns + reached + j] = j < c.b ? V[i * c.stride + c.m + j] : 0.0;
+    }
+
+    const Index columns;
+
+private:
+    const Index first;
+    const double* gram;
+};
+
+// An iterate on its way through rows of either kind.
+template <class Rows>
 class Advance {
 public:
-    Advance(onepass::Rule& rule, const onepass::Start& start, onepass::Schedule& schedule,
-            onepass::Progress& progress)
-        : rule(rule), start(start), schedule(schedule), progress(progress), rank(start.m),
-          rest(start.rest) {
-        motion.start(start.m);
-        double* w = weights.reserve(start.m + 1);
-        for (Index i = 0; i < start.m; i++) w[i] = start.weights[i];
+    using T = typename Rows::Number;
+
+    explicit Advance(onepass::Task<T>& task)
+        : task(task), rows(task), basis(task.basis), rank(task.m), rest(task.rest), motion(task.m) {
+        double* w = weights.reserve(rank + 1);
+        for (Index i = 0; i < rank; i++) w[i] = task.weights[i];
     }
 
-    // Begins a block of rows at the basis: V = I in n dimensions.
+protected:
+    // Takes rows through the Gram matrix of [U; rows], as far as they are well behaved. The basis has
+    // the factor L (m, m), or is orthonormal if that is null.
+    Factored take_block(Index count, const double* L, const Limits& limits) {
+        const Index stride = padded(rank + count), start = task.taken;
+        Coordinates c{block.reserve(count * stride), rank, count, stride, diagonal.reserve(count),
+                      task.energy + start, scratch.reserve(count * count)};
+        rows.products(basis, start, c);
+        const Factored found = c.factor(L, limits);
+        c.b = found.count;
+        if (c.b > 0)
+            take_in_frame(
+                c.data, c.b, stride, [&](double* V, Index n) { c.solve(V, n, stride, L); },
+                [&](const double* V, Index n, T* out) {
+                    rows.combine(V, n, c, basis, start, out);
+                });
+        return found;
+    }
+
+    // Takes rows (count, stride) in the coordinates of a frame whose first directions are the basis.
+    // `solve` replaces rows in terms of the frame by rows in terms of what `combine` combines.
+    template <class Solve, class Combine>
+    void take_in_frame(const double* coordinates, Index count, Index stride, const Solve& solve,
+                       const Combine& combine) {
+        const Index m = rank;
+        begin_block(m + count, stride, count);
+        for (Index i = 0; i < m; i++) V[i * (stride + 1)] = 1.0;
+        IterateSum sum;
+        if (task.wants_sums) sum = {block_sum.zeros(dimension * stride), stride, 0.0};
+        take(coordinates, count, m, sum);
+        count_rows(coordinates, count, {V, rank, m, stride});
+        if (sum.matrix) {
+            const Index found = factor_sum(sum);
+            solve(sum.matrix, found);
+            combine(sum.matrix, found, room_for_sums(found));
+        }
+        solve(V, rank);
+        combine(V, rank, back.reserve(rank * rows.columns));
+        use_new_basis();
+    }
+
+    // Makes room for so many more rows in n dimensions, and clears V.
     void begin_block(Index n, Index stride, Index count) {
-        reserve(n, stride, count);
-        __builtin_memset(V, 0, std::size_t((min(rank + count, start.d) + 1) * stride) * sizeof(double));
-        for (Index i = 0; i < rank; i++) V[i * (stride + 1)] = 1.0;
-    }
-
-    // Makes room for so many more rows in n dimensions.
-    void reserve(Index n, Index stride, Index count) {
-        const Index most = min(rank + count, start.d);
-        V = coordinates_of_basis.reserve((most + 1) * stride);
+        const Index most = min(rank + count, task.d);
+        V = coordinates_of_basis.zeros((most + 1) * stride);
         weights.extend(most + 2, rank);
         steps.reserve(count);
         workspace.reserve(most, n);
@@ -93,102 +207,107 @@ public:
     }
 
     // Takes rows in coordinates. `width` of these can be non-zero before the first one.
-    void take(const double* rows, Index count, Index width, IterateSum& sum) {
-        const double* energy = progress.energy + progress.taken;
-        double *captured = progress.captured + progress.taken, *eta = steps.get();
+    void take(const double* coordinates, Index count, Index width, IterateSum& sum) {
+        const double* energy = task.energy + task.taken;
+        double *captured = task.captured + task.taken, *eta = steps.get();
         for (Index t = 0; t < count; t++) {
-            schedule.seen = hypot(schedule.seen, energy[t]);
-            eta[t] = step_size(progress.taken + t);
+            task.seen = hypot(task.seen, energy[t]);
+            eta[t] = step_size(task.taken + t);
         }
-        Iterate M{{V, V_stride, rank, width}, weights.get(), rest, start.d};
-        const BlockRows block{rows, count, V_stride, width, dimension, eta, captured};
-        take_rows_with(rule, M, block, sum, workspace);
+        Iterate M{{V, V_stride, rank, width}, weights.get(), rest, task.d};
+        const BlockRows block{coordinates, count, V_stride, width, dimension, eta, captured};
+        take_rows_with(task.rule, M, block, sum, workspace);
         rank = M.basis.rank, rest = M.rest;
-        progress.rests += sum.rests;
+        task.rests += sum.rests;
         check_finite();
-        if (rule.k == start.d)  // all directions capture everything
+        if (task.rule.k == task.d)  // all directions capture everything
             for (Index t = 0; t < count; t++) captured[t] = energy[t];
     }
 
-    // Counts the rows of a block whose basis had `before` directions, in coordinates.
-    void count_rows(const double* rows, Index count, const Matrix<const double>& block_turn) {
+    // Counts rows in coordinates; the new basis is `block_turn` in terms of that before them.
+    void count_rows(const double* coordinates, Index count, const Matrix<const double>& block_turn) {
         const Matrix<double> products{inner_products.reserve(count * rank), count, rank, rank};
-        const Matrix<const double> basis{V, rank, dimension, V_stride};
-        multiply<double>({rows, count, dimension, V_stride}, basis.turned(), products);
+        const Matrix<const double> new_basis{V, rank, dimension, V_stride};
+        multiply<double>({coordinates, count, dimension, V_stride}, new_basis.turned(), products);
         motion.add(block_turn, {products.data, count, rank, rank});
-        progress.taken += count;
+        task.taken += count;
     }
 
-    // The sum of the iterates of a block in its frame, zero, if it is wanted.
-    IterateSum empty_sum() {
-        if (!start.sums) return {};
-        return {sum_matrix.zeros(dimension * V_stride), V_stride, 0.0};
+    // Replaces a sum of iterates by rows whose squares it is, and returns their number.
+    Index factor_sum(const IterateSum& sum) {
+        return factor_semidefinite(sum.matrix, dimension, sum.stride, pivots.reserve(dimension));
+    }
+
+    T* room_for_sums(Index count) {
+        if (!task.sum_rows) {  // as if all blocks were like this
+            const Index blocks = task.r / block_rows(task.d, task.rule.k) + 1;
+            sums.reserve(blocks * dimension * rows.columns);
+        }
+        const Index before = task.sum_rows * rows.columns;
+        task.sum_rows += count;
+        return sums.extend(task.sum_rows * rows.columns, before) + before;
+    }
+
+    // The new basis has been written to `back`.
+    void use_new_basis() {
+        front.swap(back);
+        basis = front.get();
     }
 
     void finish() {
-        progress.rank = rank, progress.rest = rest;
-        progress.weights = weights.give();
-        progress.turn = motion.give_turn();
-        progress.inner = motion.give_inner();
+        task.rank = rank, task.rest = rest;
+        task.new_weights = weights.give(), task.new_basis = front.give(), task.sums = sums.give();
+        task.turn = motion.turn.give(), task.inner = motion.inner.give();
     }
 
-    Index* pivots(Index n) { return pivot_numbers.reserve(n); }
-
-    onepass::Rule& rule;
-    const onepass::Start& start;
-    onepass::Schedule& schedule;
-    onepass::Progress& progress;
-    double* V = nullptr;  // (rank, V_stride): the basis in the coordinates of the block
-    Index V_stride = 0, dimension = 0, rank;
+    onepass::Task<T>& task;
+    Rows rows;
+    const T* basis;  // (rank, columns): given, or in `front`
+    Index rank, dimension = 0, V_stride = 0;
     double rest;
+    double* V = nullptr;  // (rank, V_stride): the basis in the coordinates of the block
+    Buffer<T> front, back;
 
 private:
     double step_size(Index row) const {
-        if (schedule.given) return schedule.given[row];
-        return schedule.seen > 0.0 ? min(schedule.scale / schedule.seen, DBL_MAX) : 0.0;
+        if (task.steps) return task.steps[row];
+        return task.seen > 0.0 ? min(task.scale / task.seen, DBL_MAX) : 0.0;
     }
 
     // Rows or steps that are too large end in numbers that are not finite.
     void check_finite() const {
-        double sum = rest;
+        double sum = 0.0;
         for (Index i = 0; i < rank; i++) {
             sum += weights.get()[i];
             for (Index c = 0; c < dimension; c++) sum += V[i * V_stride + c];
         }
-        if (!(fabs(sum) <= DBL_MAX)) throw onepass::IterateError{};
+        // The rest of MEG is infinite for k = d.
+        if (!(fabs(sum) <= DBL_MAX && (fabs(rest) <= DBL_MAX || rest == task.rest)))
+            throw onepass::IterateError{};
     }
 
     Workspace workspace;
     Motion motion;
-    Buffer<double> coordinates_of_basis, weights, steps, inner_products, sum_matrix;
-    Buffer<Index> pivot_numbers;
-};
-
-// Memory for the coordinates of a block.
-class CoordinateBuffers {
-public:
-    Coordinates make(Index m, Index b, double* energy) {
-        const Index stride = padded(m + b);
-        return {data.reserve(b * stride), m, b, stride, diagonal.reserve(b), energy,
-                scratch.reserve(b * b)};
-    }
-
-private:
-    Buffer<double> data, diagonal, scratch;
+    Buffer<T> sums;
+    Buffer<double> block, diagonal, scratch, block_sum;
+    Buffer<double> coordinates_of_basis, weights, steps, inner_products;
+    Buffer<Index> pivots;
 };
 
 template <class T>
-class DenseAdvance {
+class DenseAdvance : Advance<DenseRows<T>> {
+    using Base = Advance<DenseRows<T>>;
+    using Base::task, Base::rows, Base::basis, Base::rank, Base::V, Base::front, Base::back;
+
 public:
-    DenseAdvance(Advance& advance, onepass::DenseTask<T>& task)
-        : state(advance), task(task), d(advance.start.d), basis(task.basis),
-          trusted_blocks(advance.start.trusted ? 1 : 0) {}
+    explicit DenseAdvance(onepass::Task<T>& task)
+        : Base(task), d(task.d), trusted_blocks(task.trusted ? 1 : 0) {}
 
     void run() {
-        const Index size = block_rows(d, state.rule.k);
-        for (Index b = size; taken() < task.r;) {
-            const Index count = min(b, task.r - taken());
-            if (state.rank + count >= d) {
+        const Index size = block_rows(d, task.rule.k);
+        for (Index b = size; task.taken < task.r;) {
+            const Index count = min(b, task.r - task.taken);
+            if (rank + count >= d) {
                 take_columns(count);
             } else if (take_block(count)) {
                 b = min(2 * b, size);
@@ -199,40 +318,17 @@ public:
         }
         if (!sound) orthonormalise();
         add_sum_of_columns();
-        if (basis == task.basis) {
-            front.reserve(state.rank * d);
-            if (state.rank > 0)
-                __builtin_memcpy(front.get(), basis, std::size_t(state.rank * d) * sizeof(T));
-        }
-        state.finish();
-        task.new_basis = front.give(), task.sums = sums.give(), state.progress.sum_rows = sum_rows;
+        if (basis == task.basis && rank > 0)
+            std::memcpy(front.reserve(rank * d), basis, std::size_t(rank * d) * sizeof(T));
+        Base::finish();
     }
 
 private:
-    Index taken() const { return state.progress.taken; }
-    const T* next_row() const { return task.rows + taken() * d; }
-
-    // Takes rows through the Gram matrix of [U; rows], as far as they are well behaved; returns
-    // whether there was one.
+    // Returns whether a row was taken.
     bool take_block(Index count) {
-        const Index m = state.rank;
-        const T* rows = next_row();
-        Coordinates c = buffers.make(m, count, state.progress.energy + taken());
-        gram_rows(Stack<T>{basis, m, rows, count, d}, c.data, c.stride);
         const double* L = trusted_blocks ? nullptr : factor_of_basis();
-        const Factored found = c.factor(L, LIMITS<T>);
-        c.b = found.count;
-        for (Index t = 0; t < c.b; t++)
-            if (c.energy[t] == 0.0 && any(rows + t * d)) c.b = t;  // underflow
-        if (c.b == 0) return false;
-        state.begin_block(m + c.b, c.stride, c.b);
-        IterateSum sum = state.empty_sum();
-        state.take(c.data, c.b, m, sum);
-        state.count_rows(c.data, c.b, {state.V, state.rank, m, c.stride});
-        const Stack<T> stack{basis, m, rows, c.b, d};
-        add_sum(sum, stack, &c, L);
-        c.solve(state.V, state.rank, c.stride, L);
-        move_basis(stack);
+        const Factored found = Base::take_block(count, L, LIMITS<T>);
+        if (found.count == 0) return false;
         sound = found.share >= LIMITS<T>.sound;
         trusted_blocks = !sound ? 0 : L ? 1 : (trusted_blocks + 1) % TRUSTED_BLOCKS;
         return true;
@@ -241,100 +337,61 @@ private:
     // Takes one row by Algorithm 1 in d dimensions: its residual is formed, in double precision.
     void take_alone() {
         if (!trusted_blocks) orthonormalise();
-        const Index m = state.rank, columns = padded(d), stride = padded(m + 1);
+        const Index m = rank, columns = padded(d), stride = padded(m + 1);
         const Basis U{wide_basis.reserve((m + 2) * columns), columns, m, d};
         widen(basis, m, U.data);
         double* row = U.row(m + 1);
-        widen(next_row(), 1, row);
-        state.progress.energy[taken()] = energy_of(row);
+        widen(rows.row(task.taken), 1, row);
+        set_energy(task.taken, row);
         double* coordinates = alone.zeros(stride);
         coordinates[m] = split(U, row, coordinates);
-        state.begin_block(m + 1, stride, 1);
-        IterateSum sum = state.empty_sum();
-        state.take(coordinates, 1, m, sum);
-        state.count_rows(coordinates, 1, {state.V, state.rank, m, stride});
-        if (coordinates[m] == 0.0)  // nothing points along what is left, but it may be NaN
-            for (Index c = 0; c < d; c++) U.row(m)[c] = 0.0;
-        T* direction = narrow(U.row(m), 1, residual.reserve(d));
+        T* direction = residual.zeros(d);
+        if (coordinates[m] != 0.0) narrow(U.row(m), 1, columns, direction);
         const Stack<T> stack{basis, m, direction, 1, d};
-        add_sum(sum, stack, nullptr, nullptr);
-        move_basis(stack);
+        Base::take_in_frame(
+            coordinates, 1, stride, [](double*, Index) {},
+            [&](const double* V, Index n, T* out) { rows.combine(V, n, stride, stack, out); });
         sound = true;
         trusted_blocks = (trusted_blocks + 1) % TRUSTED_BLOCKS;
     }
 
     // Takes rows where d is small: coordinates are the columns themselves.
     void take_columns(Index count) {
-        const Index m = state.rank, columns = padded(d);
+        const Index m = rank, columns = padded(d);
         double* old_basis = wide_basis.reserve(m * columns);
         widen(basis, m, old_basis);
         orthonormalise_wide(old_basis, m, columns);
-        double* rows = wide_rows.reserve(count * columns);
-        widen(next_row(), count, rows);
-        for (Index t = 0; t < count; t++)
-            state.progress.energy[taken() + t] = energy_of(rows + t * columns, t);
-        state.reserve(d, columns, count);
-        __builtin_memset(state.V, 0, std::size_t((min(m + count, d) + 1) * columns) * sizeof(double));
-        if (m > 0) __builtin_memcpy(state.V, old_basis, std::size_t(m * columns) * sizeof(double));
-        if (state.start.sums && !column_sum.matrix)
+        double* coordinates = wide_rows.reserve(count * columns);
+        widen(rows.row(task.taken), count, coordinates);
+        for (Index t = 0; t < count; t++) set_energy(task.taken + t, coordinates + t * columns);
+        Base::begin_block(d, columns, count);
+        if (m > 0) std::memcpy(V, old_basis, std::size_t(m * columns) * sizeof(double));
+        if (task.wants_sums && !column_sum.matrix)
             column_sum = {column_matrix.zeros(d * columns), columns, 0.0};
         column_sum.rests = 0.0;
-        state.take(rows, count, d, column_sum);
-        const Matrix<double> turn{wide_turn.reserve(state.rank * m), state.rank, m, m};
+        Base::take(coordinates, count, d, column_sum);
+        const Matrix<double> turn{wide_turn.reserve(rank * m), rank, m, m};
         const Matrix<const double> before{old_basis, m, d, columns};
-        multiply<double>({state.V, state.rank, d, columns}, before.turned(), turn);
-        state.count_rows(rows, count, {turn.data, state.rank, m, m});
-        narrow(state.V, state.rank, back.reserve(state.rank * d), columns);
-        front.swap(back);
-        basis = front.get();
+        multiply<double>({V, rank, d, columns}, before.turned(), turn);
+        Base::count_rows(coordinates, count, {turn.data, rank, m, m});
+        narrow(V, rank, columns, back.reserve(rank * d));
+        Base::use_new_basis();
         sound = true, trusted_blocks = sizeof(T) == 8 ? 1 : 0;
-    }
-
-    // The new basis, from its coefficients in V.
-    void move_basis(const Stack<T>& stack) {
-        back.reserve(state.rank * d);
-        combine(coefficients_of(state.V, state.rank, stack), state.rank, stack, back.get());
-        front.swap(back);
-        basis = front.get();
-    }
-
-    // Appends rows whose squares are the sum of the iterates of a block.
-    void add_sum(const IterateSum& sum, const Stack<T>& stack, const Coordinates* c,
-                 const double* L) {
-        if (!sum.matrix) return;
-        const Index n = state.dimension;
-        const Index count = factor_semidefinite(sum.matrix, n, sum.stride, state.pivots(n));
-        if (c) c->solve(sum.matrix, count, sum.stride, L);
-        if (!sum_rows) sums.reserve((task.r / stack.b + 1) * n * d);  // if all blocks are like this
-        T* room = sums.extend((sum_rows + count) * d, sum_rows * d) + sum_rows * d;
-        combine(coefficients_of(sum.matrix, count, stack), count, stack, room);
-        sum_rows += count;
     }
 
     void add_sum_of_columns() {
         if (!column_sum.matrix) return;
-        const Index count =
-            factor_semidefinite(column_sum.matrix, d, column_sum.stride, state.pivots(d));
-        T* room = sums.extend((sum_rows + count) * d, sum_rows * d) + sum_rows * d;
-        narrow(column_sum.matrix, count, room, column_sum.stride);
-        sum_rows += count;
-    }
-
-    // Rows of V, without padding and in the type of the data.
-    T* coefficients_of(const double* rows, Index count, const Stack<T>& stack) {
-        const Index n = stack.m + stack.b;
-        T* out = coefficients.reserve(count * n);
-        for (Index i = 0; i < count; i++)
-            for (Index j = 0; j < n; j++) out[i * n + j] = T(rows[i * state.V_stride + j]);
-        return out;
+        Base::dimension = d;
+        const Index count = Base::factor_sum(column_sum);
+        narrow(column_sum.matrix, count, column_sum.stride, Base::room_for_sums(count));
     }
 
     // The factor L (m, m) of the Gram matrix of the basis.
     const double* factor_of_basis() {
-        const Index m = state.rank;
+        const Index m = rank;
         const Matrix<T> products{basis_gram.reserve(m * m), m, m, m};
-        const Matrix<const T> rows{basis, m, d, d};
-        multiply<T>(rows, rows.turned(), products);
+        const Matrix<const T> U{basis, m, d, d};
+        multiply<T>(U, U.turned(), products);
         double* L = basis_factor.reserve(m * m);
         for (Index i = 0; i < m * m; i++) L[i] = products.data[i];
         if (!factor_basis(L, m)) throw onepass::BasisError{};
@@ -342,37 +399,33 @@ private:
     }
 
     void orthonormalise() {
-        const Index m = state.rank;
+        const Index m = rank, stride = padded(m);
         const double* L = factor_of_basis();
-        state.begin_block(m, padded(m), 0);
-        solve_right(state.V, m, padded(m), L, m);
-        move_basis({basis, m, nullptr, 0, d});
+        Base::begin_block(m, stride, 0);
+        for (Index i = 0; i < m; i++) V[i * (stride + 1)] = 1.0;
+        solve_right(V, m, stride, L, m);
+        rows.combine(V, m, stride, Stack<T>{basis, m, nullptr, 0, d}, back.reserve(m * d));
+        Base::use_new_basis();
         sound = true, trusted_blocks = 1;
     }
 
-    void orthonormalise_wide(double* rows, Index m, Index columns) {
-        const Matrix<const double> U{rows, m, columns, columns};
+    void orthonormalise_wide(double* U, Index m, Index columns) {
+        const Matrix<const double> matrix{U, m, columns, columns};
         double* L = basis_factor.reserve(m * m);
-        multiply<double>(U, U.turned(), {L, m, m, m});
+        multiply<double>(matrix, matrix.turned(), {L, m, m, m});
         if (!factor_basis(L, m)) throw onepass::BasisError{};
         for (Index i = 0; i < m; i++) {
-            double* row = rows + i * columns;
+            double* row = U + i * columns;
             for (Index j = 0; j < i; j++)
-                for (Index c = 0; c < d; c++) row[c] -= L[i * m + j] * rows[j * columns + c];
+                for (Index c = 0; c < d; c++) row[c] -= L[i * m + j] * U[j * columns + c];
             for (Index c = 0; c < d; c++) row[c] /= L[i * (m + 1)];
         }
     }
 
-    double energy_of(const double* row, Index t = 0) const {
-        const double length = norm(row, d), energy = length * length;
-        if (!(energy <= MAX_ENERGY)) throw onepass::RowError{taken() + t};
-        return energy;
-    }
-
-    bool any(const T* row) const {
-        for (Index c = 0; c < d; c++)
-            if (row[c] != T(0)) return true;
-        return false;
+    void set_energy(Index t, const double* row) {
+        const double length = norm(row, d);
+        task.energy[t] = length * length;
+        if (!(task.energy[t] <= MAX_ENERGY)) throw onepass::RowError{t};
     }
 
     // Rows (count, d) in double precision, padded.
@@ -384,96 +437,37 @@ private:
         }
     }
 
-    T* narrow(const double* rows, Index count, T* out, Index stride = 0) const {
+    void narrow(const double* rows, Index count, Index stride, T* out) const {
         for (Index i = 0; i < count; i++)
             for (Index c = 0; c < d; c++) out[i * d + c] = T(rows[i * stride + c]);
-        return out;
     }
 
-    Advance& state;
-    onepass::DenseTask<T>& task;
     const Index d;
-    const T* basis;        // (rank, d): given, or in `front`
     Index trusted_blocks;  // since the basis was looked at; 0 asks for a look
     bool sound = true;
-    Index sum_rows = 0;
     IterateSum column_sum;
-    CoordinateBuffers buffers;
-    Buffer<T> front, back, sums, coefficients, residual, basis_gram;
+    Buffer<T> residual, basis_gram;
     Buffer<double> basis_factor, wide_basis, wide_rows, wide_turn, alone, column_matrix;
 };
 
-// The same for rows of which only the Gram matrix is known. Sparse rows are cheap, and a basis of d
-// dense columns is not: it is left as it is, and what becomes of it is kept as a combination of the
-// old basis and the rows. Stops at a row that is not well behaved.
-class GramAdvance {
+// Stops at a row that is not well behaved.
+class GramAdvance : Advance<GramRows> {
 public:
-    GramAdvance(Advance& advance, onepass::GramTask& task)
-        : state(advance), task(task), columns(advance.start.m + task.r) {
-        double* c = combination.zeros(state.rank * columns);
-        for (Index i = 0; i < state.rank; i++) c[i * (columns + 1)] = 1.0;
+    explicit GramAdvance(onepass::Task<double>& task) : Advance(task) {
+        double* unit = front.zeros(rank * rows.columns);
+        for (Index i = 0; i < rank; i++) unit[i * (rows.columns + 1)] = 1.0;
+        basis = unit;
     }
 
     void run() {
-        const Index size = block_rows(state.start.d, state.rule.k);
-        bool more = true;
-        while (more && state.progress.taken < task.r) {
-            const Index left = min(task.r - state.progress.taken, state.start.d - state.rank);
-            more = take_block(min(size, left));
+        const Index size = block_rows(task.d, task.rule.k);
+        for (Index taken = -1; taken != task.taken;) {
+            taken = task.taken;
+            const Index left = min(task.r - taken, task.d - rank);
+            if (left > 0) take_block(min(size, left), nullptr, GRAM_LIMITS);
         }
-        state.finish();
-        task.coefficients = combination.give(), task.sums = sums.give();
-        state.progress.sum_rows = sum_rows;
+        finish();
     }
-
-private:
-    // Takes rows as far as they are well behaved; returns whether there was one.
-    bool take_block(Index count) {
-        const Index m = state.rank, reached = state.start.m + state.progress.taken;
-        Coordinates c = buffers.make(m, count, state.progress.energy + state.progress.taken);
-        const double* rows = task.gram + reached * columns;
-        const Matrix<const double> old{combination.get(), m, reached, columns};
-        multiply<double>({rows, count, reached, columns}, old.turned(), {c.data, count, m, c.stride});
-        for (Index i = 0; i < count; i++)
-            for (Index j = 0; j <= i; j++)
-                c.data[i * c.stride + m + j] = rows[i * columns + reached + j];
-        c.b = c.factor(nullptr, GRAM_LIMITS).count;
-        if (c.b == 0) return false;
-        state.begin_block(m + c.b, c.stride, c.b);
-        IterateSum sum = state.empty_sum();
-        state.take(c.data, c.b, m, sum);
-        state.count_rows(c.data, c.b, {state.V, state.rank, m, c.stride});
-        if (sum.matrix) {
-            const Index n = state.dimension;
-            const Index found = factor_semidefinite(sum.matrix, n, sum.stride, state.pivots(n));
-            c.solve(sum.matrix, found, sum.stride, nullptr);
-            double* room = sums.extend((sum_rows + found) * columns, sum_rows * columns);
-            combine_rows(sum.matrix, found, c, old, room + sum_rows * columns);
-            sum_rows += found;
-        }
-        c.solve(state.V, state.rank, c.stride, nullptr);
-        combine_rows(state.V, state.rank, c, old, spare.reserve(state.rank * columns));
-        combination.swap(spare);
-        return true;
-    }
-
-    // Coefficients for the current basis and a block, as coefficients for the old basis and all rows.
-    void combine_rows(const double* V, Index count, const Coordinates& c,
-                      const Matrix<const double>& old, double* out) const {
-        multiply<double>({V, count, c.m, c.stride}, old, {out, count, old.columns, columns});
-        for (Index i = 0; i < count; i++) {
-            double* line = out + i * columns + old.columns;
-            for (Index j = 0; j < columns - old.columns; j++)
-                line[j] = j < c.b ? V[i * c.stride + c.m + j] : 0.0;
-        }
-    }
-
-    Advance& state;
-    onepass::GramTask& task;
-    const Index columns;
-    Index sum_rows = 0;
-    CoordinateBuffers buffers;
-    Buffer<double> combination, spare, sums;
 };
 
 }  // namespace

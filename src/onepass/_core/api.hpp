@@ -7,6 +7,11 @@ namespace onepass {
 
 using std::ptrdiff_t;
 
+// What a kernel throws besides std::bad_alloc.
+struct BasisError {};                // the rows of the basis are far from orthonormal
+struct RowError { ptrdiff_t row; };  // a row is not finite, or its squared norm is not
+struct IterateError {};              // the iterate is not finite
+
 enum class Algorithm { msg, meg, incremental, oja, grouse };
 
 // An algorithm with its parameters, and what the rank test of Section 5 remembers.
@@ -17,77 +22,62 @@ struct Rule {
     int64_t step, next_test;
 };
 
-// The step sizes of r rows: given, or scale / seen if `given` is null.
-struct Schedule {
-    const double* given;
-    double scale;
-    double seen;  // sqrt of the sum of the squared norms of all gradients; updated
-};
-
-// What comes out of both ways to take rows. Arrays that were allocated belong to the receiver.
-struct Progress {
-    double* captured = nullptr;  // (r,), given
-    double* energy = nullptr;    // (r,), given
-    ptrdiff_t taken = 0;
-    ptrdiff_t rank = 0;
-    double rest = 0.0, rests = 0.0;
-    double* weights = nullptr;  // (rank,), allocated
-    double* turn = nullptr;     // (rank, m), allocated
-    double* inner = nullptr;    // (rank, rank), allocated
-    ptrdiff_t sum_rows = 0;
-};
-
-// The state before the rows.
-struct Start {
-    ptrdiff_t m, d;
-    const double* weights;  // (m,)
-    double rest;
-    bool trusted, sums;  // whether the basis is known to be orthonormal; whether sums are wanted
-};
-
+// Rows to take one by one, the iterate before them, and what comes out. Rows are dense, or known by
+// their Gram matrix with the basis: then `basis` is null, `rows` is the matrix (m + r, m + r), and
+// results are in terms of [basis; rows]: they have m + r columns in place of d.
 template <class T>
-struct DenseTask {
-    const T* basis;  // (m, d)
-    const T* rows;   // (r, d)
-    ptrdiff_t r;
-    T* new_basis = nullptr;  // (rank, d), allocated
-    T* sums = nullptr;       // (sum_rows, d), allocated
+struct Task {
+    Rule rule;  // updated
+    ptrdiff_t m, d, r;
+    const T* basis;         // (m, d)
+    const T* rows;          // (r, d)
+    const double* weights;  // (m,)
+    double rest;            // updated
+    const double* steps;    // (r,), or null: the steps are scale / seen
+    double scale;
+    double seen;               // sqrt of the sum of the squared norms of all gradients; updated
+    bool trusted, wants_sums;  // whether the basis is orthonormal; whether sums are to be returned
+    double *captured = nullptr, *energy = nullptr;  // (r,) each, receive results
+    ptrdiff_t taken = 0, rank = 0, sum_rows = 0;
+    double rests = 0.0;
+    // Allocated: these belong to the receiver.
+    double* new_weights = nullptr;                // (rank,)
+    double *turn = nullptr, *inner = nullptr;     // (rank, m), (rank, rank)
+    T *new_basis = nullptr, *sums = nullptr;      // (rank, d), (sum_rows, d)
 };
 
-struct GramTask {
-    const double* gram;  // (m + r, m + r)
-    ptrdiff_t r;
-    double* coefficients = nullptr;  // (rank, m + r), allocated
-    double* sums = nullptr;          // (sum_rows, m + r), allocated
-};
-
-// A running mean, and the weight of the rows in it.
-struct RunningMean {
-    double* mean;  // (d,)
-    double weight;
-};
-
+// A running mean, the weight of the rows in it, and rows that are to be centred.
 template <class T>
 struct CentreTask {
     const T* rows;  // (r, d)
     ptrdiff_t r, d;
     const double* row_weights;  // (r,)
     T* centred;                 // (r, d)
+    double* mean;               // (d,), updated
+    double weight;              // updated
+};
+
+// The rows of a basis (m, d) and of a block (b, d), one above the other.
+template <class T>
+struct Stack {
+    const T* basis;
+    ptrdiff_t m;
+    const T* rows;
+    ptrdiff_t b, d;
 };
 
 template <class T>
 struct TypedKernels {
-    void (*advance)(Rule&, const Start&, Schedule&, DenseTask<T>&, Progress&);
-    void (*centre)(const CentreTask<T>&, RunningMean&);
-    void (*gram)(const T* basis, ptrdiff_t m, const T* rows, ptrdiff_t b, ptrdiff_t d, double* out);
-    void (*combine)(const T* coefficients, ptrdiff_t k, const DenseTask<T>&, ptrdiff_t m,
-                    ptrdiff_t d, T* out);
+    void (*advance)(Task<T>&);
+    void (*centre)(CentreTask<T>&);
+    void (*gram)(const Stack<T>&, double* out, ptrdiff_t stride);
+    void (*combine)(const T* coefficients, ptrdiff_t k, const Stack<T>&, T* out);
 };
 
 struct Kernels {
     TypedKernels<double> of_double;
     TypedKernels<float> of_float;
-    void (*advance_gram)(Rule&, const Start&, Schedule&, GramTask&, Progress&);
+    void (*advance_gram)(Task<double>&);
     void (*rank_one)(ptrdiff_t n, const double* values, const double* z, double* new_values,
                      double* vectors);
     void (*project)(ptrdiff_t n, double* values, const double* multiplicities, double k, bool exact);

@@ -5,9 +5,16 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#ifdef ONEPASS_X86
+#include <cpuid.h>
+#endif
+
+#include <algorithm>
+#include <cfloat>
 #include <cmath>
 #include <cstdlib>
 #include <new>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -15,8 +22,6 @@
 
 #include "api.hpp"
 #include "blas.hpp"
-#include "cpu.hpp"
-#include "errors.hpp"
 #include "memory.hpp"
 
 namespace nb = nanobind;
@@ -25,32 +30,18 @@ using onepass::Algorithm;
 using onepass::Kernels;
 using onepass::Rule;
 
-// -- memory --------------------------------------------------------------------------------------
-
 namespace onepass {
 
-constexpr std::size_t CACHE_LINE = 64;
+// -- memory --------------------------------------------------------------------------------------
+
+constexpr std::align_val_t CACHE_LINE{64};
 
 void* allocate(std::ptrdiff_t count, std::size_t size) {
-    if (count < 0 || std::size_t(count) > (std::size_t(PTRDIFF_MAX) - 2 * CACHE_LINE) / size)
-        throw std::bad_alloc();
-    const std::size_t bytes = (std::size_t(count) * size + CACHE_LINE) / CACHE_LINE * CACHE_LINE;
-#ifdef _WIN32
-    void* memory = _aligned_malloc(bytes, CACHE_LINE);
-#else
-    void* memory = std::aligned_alloc(CACHE_LINE, bytes);
-#endif
-    if (!memory) throw std::bad_alloc();
-    return memory;
+    if (count < 0 || std::size_t(count) > PTRDIFF_MAX / size) throw std::bad_alloc();
+    return ::operator new(std::size_t(count) * size, CACHE_LINE);
 }
 
-void release(void* memory) noexcept {
-#ifdef _WIN32
-    _aligned_free(memory);
-#else
-    std::free(memory);
-#endif
-}
+void release(void* memory) noexcept { ::operator delete(memory, CACHE_LINE); }
 
 Blas blas;
 
@@ -68,6 +59,20 @@ namespace plain { extern const Kernels kernels; }
 
 namespace {
 
+#ifdef ONEPASS_X86
+// Which of x86-64-v2, v3 and v4 this machine has. __builtin_cpu_supports does not link with zig.
+int x86_level() {
+    unsigned a, b, c, d, low, high;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) || !(c & bit_AVX) || !(c & bit_FMA))
+        return 2;
+    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));  // the registers that the system saves
+    if ((low & 6) != 6 || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 2;
+    if (!(b & bit_AVX2) || !(b & bit_BMI) || !(b & bit_BMI2)) return 2;
+    const unsigned wide = bit_AVX512F | bit_AVX512VL | bit_AVX512DQ | bit_AVX512BW | bit_AVX512CD;
+    return (low & 0xe0) == 0xe0 && (b & wide) == wide ? 4 : 3;
+}
+#endif
+
 struct InstructionSet {
     std::string name;
     const Kernels* kernels;
@@ -76,17 +81,33 @@ struct InstructionSet {
 // Those that this machine has, best last.
 std::vector<InstructionSet> supported() {
 #ifdef ONEPASS_X86
-    const int level = x86_level();
-    std::vector<InstructionSet> found{{"x86-64-v2", &onepass::v2::kernels}};
-    if (level >= 3) found.push_back({"x86-64-v3", &onepass::v3::kernels});
-    if (level >= 4) found.push_back({"x86-64-v4", &onepass::v4::kernels});
-    return found;
+    std::vector<InstructionSet> sets{{"x86-64-v2", &onepass::v2::kernels},
+                                     {"x86-64-v3", &onepass::v3::kernels},
+                                     {"x86-64-v4", &onepass::v4::kernels}};
+    sets.resize(x86_level() - 1);
+    return sets;
 #else
     return {{"plain", &onepass::plain::kernels}};
 #endif
 }
 
 InstructionSet chosen;
+
+std::vector<std::string> supported_isas() {
+    std::vector<std::string> names;
+    for (const InstructionSet& set : supported()) names.push_back(set.name);
+    return names;
+}
+
+// -- checks --------------------------------------------------------------------------------------
+
+template <class... Parts>
+void check(bool good, const Parts&... parts) {
+    if (good) return;
+    std::ostringstream message;
+    (message << ... << parts);
+    throw std::invalid_argument(message.str());
+}
 
 void use_isa(const std::string& name) {
     std::string names;
@@ -97,18 +118,17 @@ void use_isa(const std::string& name) {
         }
         names += (names.empty() ? "" : ", ") + set.name;
     }
-    throw std::invalid_argument("the instruction set '" + name +
-                                "' is not one that this machine has; choose one of " + names);
+    check(false, "the instruction set '", name,
+          "' is not one that this machine has; choose one of ", names);
 }
 
 template <class T>
-const onepass::TypedKernels<T>& typed_kernels();
-template <>
-const onepass::TypedKernels<double>& typed_kernels<double>() { return chosen.kernels->of_double; }
-template <>
-const onepass::TypedKernels<float>& typed_kernels<float>() { return chosen.kernels->of_float; }
-
-// -- arrays --------------------------------------------------------------------------------------
+const onepass::TypedKernels<T>& typed_kernels() {
+    if constexpr (sizeof(T) == 8)
+        return chosen.kernels->of_double;
+    else
+        return chosen.kernels->of_float;
+}
 
 template <class T>
 using Array2 = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -118,7 +138,31 @@ using Squares = Array2<double>;
 template <class A>
 Index length(const A& array, int axis = 0) { return Index(array.shape(axis)); }
 
-// A new array that owns its memory.
+constexpr Index MAX_SIZE = INT32_MAX - 64;  // sizes that BLAS can take
+
+void check_size(Index size, const char* name) {
+    check(size <= MAX_SIZE, name, " is ", size, ", which is too large");
+}
+
+// Checks that a number is finite and at least `least`.
+void check_number(double number, double least, const std::string& name) {
+    check(std::isfinite(number) && number >= least, name, " is ", number, "; it must be finite",
+          least == 0.0 ? " and not negative" : "");
+}
+
+constexpr double ANY = -HUGE_VAL;  // as a lower bound
+
+void check_numbers(const Numbers& array, Index wanted, double least, const char* name) {
+    check(length(array) == wanted, name, " has ", length(array), " entries, but ", wanted,
+          " are needed");
+    for (Index i = 0; i < wanted; i++)
+        if (!(std::isfinite(array.data()[i]) && array.data()[i] >= least))
+            check_number(array.data()[i], least, name + ("[" + std::to_string(i) + "]"));
+}
+
+// -- new arrays ----------------------------------------------------------------------------------
+
+// An array that owns its memory.
 template <class T>
 nb::object owned(T* memory, std::initializer_list<std::size_t> shape) {
     if (!memory) memory = static_cast<T*>(onepass::allocate(0, sizeof(T)));
@@ -138,179 +182,105 @@ struct NewArray {
         data = static_cast<T*>(onepass::allocate(count, sizeof(T)));
         array = owned(data, shape);
     }
+
+    // A copy of numbers.
+    explicit NewArray(const Numbers& given) : NewArray({given.shape(0)}) {
+        std::copy(given.data(), given.data() + given.shape(0), data);
+    }
+
+    nb::object first(Index count) const { return array[nb::slice(Index(0), count)]; }
 };
-
-void check(bool good, const std::string& message) {
-    if (!good) throw std::invalid_argument(message);
-}
-
-void check_length(const Numbers& array, Index wanted, const std::string& name) {
-    check(length(array) == wanted, name + " has " + std::to_string(length(array)) +
-                                       " entries, but " + std::to_string(wanted) + " are needed");
-}
-
-void check_finite(const Numbers& array, const std::string& name, double least = -HUGE_VAL) {
-    for (Index i = 0; i < length(array); i++)
-        check(std::isfinite(array.data()[i]) && array.data()[i] >= least,
-              name + "[" + std::to_string(i) + "] is " + std::to_string(array.data()[i]) +
-                  "; it must be finite" + (least == 0.0 ? " and not negative" : ""));
-}
-
-constexpr Index MAX_SIZE = INT32_MAX - 64;  // sizes that BLAS can take
-
-void check_size(Index size, const std::string& name) {
-    check(size <= MAX_SIZE, name + " is " + std::to_string(size) + ", which is too large");
-}
-
-// -- rules ---------------------------------------------------------------------------------------
-
-const char* const NAMES[] = {"msg", "meg", "incremental", "oja", "grouse"};
-
-Algorithm algorithm_named(const std::string& name) {
-    for (int i = 0; i < 5; i++)
-        if (name == NAMES[i]) return Algorithm(i);
-    throw std::invalid_argument("the rule '" + name +
-                                "' is not known; use msg, meg, incremental, oja or grouse");
-}
-
-std::string name_of(const Rule& rule) { return NAMES[int(rule.algorithm)]; }
-
-void check_rule(const Rule& rule) {
-    check(rule.k >= 1, "k is " + std::to_string(rule.k) + "; it must be at least 1");
-    check(rule.max_rank >= 1,
-          "max_rank is " + std::to_string(rule.max_rank) + "; it must be at least 1");
-    check(rule.step >= 0 && rule.next_test >= 1, "step and next_test must be positive");
-}
 
 // -- advance -------------------------------------------------------------------------------------
 
-struct Outcome {
-    Rule rule;
-    nb::object weights, captured, energy, turn, inner, sums = nb::none();
-    double rest, seen, rests;
-};
-struct Advanced : Outcome {
-    nb::object basis;
-};
-struct GramAdvanced : Outcome {
-    nb::object coefficients;
-    Index taken;
-};
+const std::vector<std::string> NAMES{"msg", "meg", "incremental", "oja", "grouse"};
 
-// The options of a call that are not arrays.
-struct Options {
-    double rest, scale, seen;
-    bool trusted, sums;
-};
-
-void check_state(const Rule& rule, Index m, Index d, const Numbers& weights,
-                 const Options& options) {
-    check(d >= 1, "there must be at least one column");
-    check_size(d, "the number of columns");
-    check(m <= d, "the basis has " + std::to_string(m) + " rows, more than its " +
-                      std::to_string(d) + " columns");
-    check(rule.k <= d, "k is " + std::to_string(rule.k) + ", but there are only " +
-                           std::to_string(d) + " columns");
-    const bool fixed_rank = rule.algorithm == Algorithm::oja || rule.algorithm == Algorithm::grouse;
-    check(!fixed_rank || m == rule.k, name_of(rule) + " needs a basis of k = " +
-                                          std::to_string(rule.k) + " rows, not " +
-                                          std::to_string(m));
-    check_length(weights, m, "weights");
-    check_finite(weights, "weights");
-    const bool constant = rule.algorithm == Algorithm::meg && rule.k == d;
-    check(std::isfinite(options.rest) || constant, "rest is not finite");
-    check(std::isfinite(options.scale) && options.scale >= 0.0,
-          "scale must be finite and not negative");
-    check(std::isfinite(options.seen) && options.seen >= 0.0,
-          "seen must be finite and not negative");
+void make_rule(Rule* rule, const std::string& name, Index k, Index max_rank, bool exact_trace,
+               bool grow, bool deficient, int64_t step, int64_t next_test) {
+    const auto found = std::find(NAMES.begin(), NAMES.end(), name);
+    check(found != NAMES.end(), "the rule '", name,
+          "' is not known; use msg, meg, incremental, oja or grouse");
+    check(k >= 1, "k is ", k, "; it must be at least 1");
+    check(max_rank >= 1, "max_rank is ", max_rank, "; it must be at least 1");
+    check(step >= 0 && next_test >= 1, "step and next_test must be positive");
+    const Algorithm algorithm{int(found - NAMES.begin())};
+    new (rule) Rule{algorithm, k, max_rank, exact_trace, grow, deficient, step, next_test};
 }
 
-// Everything of a call that does not depend on how the rows are given.
-struct Call {
+std::string name_of(const Rule& rule) { return NAMES[std::size_t(rule.algorithm)]; }
+
+struct Advanced {
     Rule rule;
-    onepass::Start start;
-    onepass::Schedule schedule;
-    onepass::Progress progress;
-    NewArray<double> captured, energy;
-
-    Call(const Rule& given, Index m, Index d, Index r, const Numbers& weights,
-         const Numbers& steps, const Options& options)
-        : rule(given), start{m, d, weights.data(), options.rest, options.trusted, options.sums},
-          schedule{nullptr, options.scale, options.seen}, captured{std::size_t(r)},
-          energy{std::size_t(r)} {
-        check_state(rule, m, d, weights, options);
-        if (steps.is_valid()) {
-            check_length(steps, r, "steps");
-            check_finite(steps, "steps", 0.0);
-            schedule.given = steps.data();
-        }
-        progress.captured = captured.data, progress.energy = energy.data;
-    }
-
-    // Runs a kernel without the interpreter's lock.
-    template <class Kernel, class Task>
-    void run(Kernel kernel, Task& task) {
-        try {
-            nb::gil_scoped_release unlocked;
-            kernel(rule, start, schedule, task, progress);
-        } catch (const onepass::BasisError&) {
-            throw std::invalid_argument("the rows of the basis are far from orthonormal");
-        } catch (const onepass::RowError& error) {
-            throw std::invalid_argument("row " + std::to_string(error.row) +
-                                        " is not finite, or so large that its square is not");
-        } catch (const onepass::IterateError&) {
-            throw std::overflow_error("the iterate is no longer finite: the rows or the step sizes "
-                                      "are too large");
-        }
-    }
-
-    Outcome outcome() {
-        const std::size_t rank = progress.rank, m = start.m;
-        Outcome out;
-        out.weights = owned(progress.weights, {rank});
-        out.turn = owned(progress.turn, {rank, m});
-        out.inner = owned(progress.inner, {rank, rank});
-        out.captured = captured.array, out.energy = energy.array;
-        out.rule = rule, out.rest = progress.rest, out.seen = schedule.seen;
-        out.rests = progress.rests;
-        return out;
-    }
+    Index taken;
+    double rest, seen, rests;
+    nb::object basis, weights, captured, energy, turn, inner, sums;
 };
+
+template <class T>
+void check_task(const onepass::Task<T>& task, const Numbers& weights, const Numbers& steps) {
+    const Rule& rule = task.rule;
+    const Index m = task.m, d = task.d, k = rule.k;
+    check(d >= 1, "there must be at least one column");
+    check_size(d, "the number of columns");
+    check(m <= d, "the basis has ", m, " rows, more than its ", d, " columns");
+    check(k <= d, "k is ", k, ", but there are only ", d, " columns");
+    const bool fixed_rank = rule.algorithm == Algorithm::oja || rule.algorithm == Algorithm::grouse;
+    check(!fixed_rank || m == k, name_of(rule), " needs a basis of k = ", k, " rows, not ", m);
+    check_numbers(weights, m, ANY, "weights");
+    const bool constant = rule.algorithm == Algorithm::meg && k == d;  // rest is infinite
+    check(constant || std::isfinite(task.rest), "rest is not finite");
+    check_number(task.scale, 0.0, "scale");
+    check_number(task.seen, 0.0, "seen");
+    if (steps.is_valid()) check_numbers(steps, task.r, 0.0, "steps");
+}
+
+// Checks a task, runs a kernel without the interpreter's lock, and hands the results over, in rows
+// of so many columns.
+template <class T>
+Advanced run(onepass::Task<T> task, const Numbers& weights, const Numbers& steps,
+             void (*kernel)(onepass::Task<T>&), Index columns) {
+    check_task(task, weights, steps);
+    const NewArray<double> captured{std::size_t(task.r)}, energy{std::size_t(task.r)};
+    task.captured = captured.data, task.energy = energy.data;
+    task.weights = weights.data(), task.steps = steps.is_valid() ? steps.data() : nullptr;
+    try {
+        nb::gil_scoped_release unlocked;
+        kernel(task);
+    } catch (const onepass::BasisError&) {
+        check(false, "the rows of the basis are far from orthonormal");
+    } catch (const onepass::RowError& error) {
+        check(false, "row ", error.row, " is not finite, or so large that its square is not");
+    } catch (const onepass::IterateError&) {
+        throw std::overflow_error("the iterate is no longer finite: the rows or the step sizes "
+                                  "are too large");
+    }
+    const std::size_t rank = task.rank, m = task.m, width = columns;
+    nb::object basis = owned(task.new_basis, {rank, width});
+    nb::object new_weights = owned(task.new_weights, {rank});
+    nb::object turn = owned(task.turn, {rank, m}), inner = owned(task.inner, {rank, rank});
+    nb::object sums = owned(task.sums, {std::size_t(task.sum_rows), width});
+    return {task.rule, task.taken, task.rest, task.seen, task.rests, basis, new_weights,
+            captured.first(task.taken), energy.first(task.taken), turn, inner,
+            task.wants_sums ? sums : nb::none()};
+}
 
 template <class T>
 Advanced advance(const Rule& rule, Array2<T> basis, Numbers weights, double rest, Array2<T> rows,
                  Numbers steps, double scale, double seen, bool trusted, bool sums) {
     const Index m = length(basis), d = length(basis, 1), r = length(rows);
-    check(length(rows, 1) == d, "the rows have " + std::to_string(length(rows, 1)) +
-                                    " columns and the basis " + std::to_string(d));
-    Call call(rule, m, d, r, weights, steps, {rest, scale, seen, trusted, sums});
-    onepass::DenseTask<T> task{basis.data(), rows.data(), r};
-    call.run(typed_kernels<T>().advance, task);
-    const std::size_t rank = call.progress.rank, columns = d;
-    Advanced out{call.outcome(), owned(task.new_basis, {rank, columns})};
-    if (sums) out.sums = owned(task.sums, {std::size_t(call.progress.sum_rows), columns});
-    return out;
+    check(length(rows, 1) == d, "the rows have ", length(rows, 1), " columns and the basis ", d);
+    return run({rule, m, d, r, basis.data(), rows.data(), nullptr, rest, nullptr, scale, seen,
+                trusted, sums}, weights, steps, typed_kernels<T>().advance, d);
 }
 
-nb::object first(const nb::object& array, std::ptrdiff_t count) {
-    return array[nb::slice(std::ptrdiff_t(0), count)];
-}
-
-GramAdvanced advance_gram(const Rule& rule, Squares gram, Index m, Index d, Numbers weights,
+Advanced advance_gram(const Rule& rule, Squares gram, Index m, Index d, Numbers weights,
                       double rest, Numbers steps, double scale, double seen, bool sums) {
-    const Index n = length(gram), r = n - m;
+    const Index n = length(gram);
     check(length(gram, 1) == n, "the Gram matrix is not square");
-    check(m >= 0 && r >= 0, "the Gram matrix has " + std::to_string(n) + " rows, fewer than m");
+    check(m >= 0 && m <= n, "the Gram matrix has ", n, " rows, fewer than m = ", m);
     check_size(n, "the number of rows");
-    Call call(rule, m, d, r, weights, steps, {rest, scale, seen, true, sums});
-    onepass::GramTask task{gram.data(), r};
-    call.run(chosen.kernels->advance_gram, task);
-    const std::size_t rank = call.progress.rank, columns = n;
-    const Index taken = call.progress.taken;
-    GramAdvanced out{call.outcome(), owned(task.coefficients, {rank, columns}), taken};
-    out.captured = first(out.captured, taken), out.energy = first(out.energy, taken);
-    if (sums) out.sums = owned(task.sums, {std::size_t(call.progress.sum_rows), columns});
-    return out;
+    return run<double>({rule, m, d, n - m, nullptr, gram.data(), nullptr, rest, nullptr, scale,
+                        seen, true, sums}, weights, steps, chosen.kernels->advance_gram, n);
 }
 
 // -- the other kernels ---------------------------------------------------------------------------
@@ -318,32 +288,26 @@ GramAdvanced advance_gram(const Rule& rule, Squares gram, Index m, Index d, Numb
 template <class T>
 std::tuple<nb::object, nb::object, double> centre(Array2<T> rows, Numbers row_weights,
                                                   Numbers mean, double weight) {
-    const std::size_t r = rows.shape(0), d = rows.shape(1);
-    check_length(row_weights, Index(r), "row_weights");
-    check_length(mean, Index(d), "mean");
-    check_finite(mean, "mean");
-    check_finite(row_weights, "row_weights", 0.0);
-    for (std::size_t t = 0; t < r; t++)
-        check(row_weights.data()[t] > 0.0, "row_weights[" + std::to_string(t) + "] is zero");
-    check(std::isfinite(weight) && weight >= 0.0, "weight must be finite and not negative");
-    NewArray<T> centred{r, d};
-    NewArray<double> new_mean{d};
-    std::copy(mean.data(), mean.data() + d, new_mean.data);
-    onepass::RunningMean running{new_mean.data, weight};
+    const Index r = length(rows), d = length(rows, 1);
+    check_numbers(row_weights, r, DBL_TRUE_MIN, "row_weights");
+    check_numbers(mean, d, ANY, "mean");
+    check_number(weight, 0.0, "weight");
+    const NewArray<T> centred{rows.shape(0), rows.shape(1)};
+    const NewArray<double> new_mean(mean);
+    onepass::CentreTask<T> task{rows.data(), r, d, row_weights.data(), centred.data, new_mean.data,
+                                weight};
     {
         nb::gil_scoped_release unlocked;
-        typed_kernels<T>().centre(
-            {rows.data(), Index(r), Index(d), row_weights.data(), centred.data}, running);
+        typed_kernels<T>().centre(task);
     }
-    return {centred.array, new_mean.array, running.weight};
+    return {centred.array, new_mean.array, task.weight};
 }
 
 std::tuple<nb::object, nb::object> rank_one(Numbers values, Numbers z) {
     const std::size_t n = values.shape(0);
-    check_length(z, Index(n), "z");
-    check_finite(values, "values");
-    check_finite(z, "z");
-    NewArray<double> new_values{n}, vectors{n, n};
+    check_numbers(values, Index(n), ANY, "values");
+    check_numbers(z, Index(n), ANY, "z");
+    const NewArray<double> new_values{n}, vectors{n, n};
     {
         nb::gil_scoped_release unlocked;
         chosen.kernels->rank_one(Index(n), values.data(), z.data(), new_values.data, vectors.data);
@@ -351,27 +315,21 @@ std::tuple<nb::object, nb::object> rank_one(Numbers values, Numbers z) {
     return {new_values.array, vectors.array};
 }
 
-void check_spectrum(const Numbers& values, const Numbers& multiplicities, double total) {
-    check_length(multiplicities, length(values), "multiplicities");
-    check_finite(multiplicities, "multiplicities", 0.0);
-    check(std::isfinite(total) && total >= 0.0, "the sum must be finite and not negative");
-}
-
 nb::object project(Numbers values, Numbers multiplicities, double k, bool exact) {
-    check_spectrum(values, multiplicities, k);
-    check_finite(values, "values");
-    NewArray<double> out{values.shape(0)};
-    std::copy(values.data(), values.data() + length(values), out.data);
+    check_numbers(values, length(values), ANY, "values");
+    check_numbers(multiplicities, length(values), 0.0, "multiplicities");
+    check_number(k, 0.0, "the sum");
+    const NewArray<double> out(values);
     chosen.kernels->project(length(values), out.data, multiplicities.data(), k, exact);
     return out.array;
 }
 
 nb::object cap(Numbers logs, Numbers multiplicities, double total) {
-    check_spectrum(logs, multiplicities, total);
     for (Index i = 0; i < length(logs); i++)
-        check(logs.data()[i] < HUGE_VAL, "logs[" + std::to_string(i) + "] is not a number below inf");
-    NewArray<double> out{logs.shape(0)};
-    std::copy(logs.data(), logs.data() + length(logs), out.data);
+        check(logs.data()[i] < HUGE_VAL, "logs[", i, "] is not a number below inf");
+    check_numbers(multiplicities, length(logs), 0.0, "multiplicities");
+    check_number(total, 0.0, "the sum");
+    const NewArray<double> out(logs);
     chosen.kernels->cap(length(logs), out.data, multiplicities.data(), total);
     return out.array;
 }
@@ -379,42 +337,45 @@ nb::object cap(Numbers logs, Numbers multiplicities, double total) {
 std::tuple<nb::object, Index> cholesky(Squares gram) {
     const std::size_t n = gram.shape(0);
     check(gram.shape(1) == n, "the Gram matrix is not square");
-    NewArray<double> factor{n, n};
+    const NewArray<double> factor{n, n};
     const Index count = chosen.kernels->cholesky(Index(n), gram.data(), factor.data);
     return {factor.array, count};
 }
 
 template <class T>
+onepass::Stack<T> stack(const Array2<T>& basis, const Array2<T>& rows) {
+    check(basis.shape(1) == rows.shape(1), "basis and rows have different numbers of columns");
+    return {basis.data(), length(basis), rows.data(), length(rows), length(rows, 1)};
+}
+
+template <class T>
 nb::object gram(Array2<T> basis, Array2<T> rows) {
-    const std::size_t m = basis.shape(0), b = rows.shape(0), d = basis.shape(1);
-    check(rows.shape(1) == d, "basis and rows have different numbers of columns");
-    NewArray<double> out{b, m + b};
-    typed_kernels<T>().gram(basis.data(), Index(m), rows.data(), Index(b), Index(d), out.data);
+    const onepass::Stack<T> both = stack(basis, rows);
+    const NewArray<double> out{std::size_t(both.b), std::size_t(both.m + both.b)};
+    typed_kernels<T>().gram(both, out.data, both.m + both.b);
     return out.array;
 }
 
 template <class T>
 nb::object combine(Array2<T> coefficients, Array2<T> basis, Array2<T> rows) {
-    const std::size_t k = coefficients.shape(0), m = basis.shape(0), d = basis.shape(1);
-    check(rows.shape(1) == d, "basis and rows have different numbers of columns");
-    check(coefficients.shape(1) == m + rows.shape(0),
+    const onepass::Stack<T> both = stack(basis, rows);
+    check(length(coefficients, 1) == both.m + both.b,
           "there must be a coefficient for each row of the basis and each row");
-    NewArray<T> out{k, d};
-    typed_kernels<T>().combine(coefficients.data(), Index(k),
-                               {basis.data(), rows.data(), length(rows)}, Index(m), Index(d),
-                               out.data);
+    const NewArray<T> out{coefficients.shape(0), basis.shape(1)};
+    typed_kernels<T>().combine(coefficients.data(), length(coefficients), both, out.data);
     return out.array;
 }
 
 std::tuple<nb::object, nb::object, double> split(Squares basis, Numbers row) {
     const std::size_t m = basis.shape(0), n = basis.shape(1);
-    check_length(row, Index(n), "row");
-    check_finite(row, "row");
-    NewArray<double> inside{m}, outside{n};
+    check_numbers(row, Index(n), ANY, "row");
+    const NewArray<double> inside{m}, outside{n};
     const double residual = chosen.kernels->split(Index(m), Index(n), basis.data(), row.data(),
                                                   inside.data, outside.data);
     return {inside.array, outside.array, residual};
 }
+
+// -- the module ----------------------------------------------------------------------------------
 
 template <class F>
 F* blas_pointer(nb::handle table, const char* name) {
@@ -424,16 +385,17 @@ F* blas_pointer(nb::handle table, const char* name) {
     return reinterpret_cast<F*>(pointer);
 }
 
+// An array that is taken as it is: never copied, never converted.
+auto array(const char* name) { return nb::arg(name).noconvert(); }
+
 template <class T>
 void define_typed(nb::module_& m) {
-    m.def("advance", &advance<T>, "rule"_a, "basis"_a.noconvert(), "weights"_a.noconvert(),
-          "rest"_a, "rows"_a.noconvert(), "steps"_a.noconvert().none(), nb::kw_only(),
-          "scale"_a = 0.0, "seen"_a = 0.0, "trusted"_a = false, "sums"_a = false);
-    m.def("centre", &centre<T>, "rows"_a.noconvert(), "row_weights"_a.noconvert(),
-          "mean"_a.noconvert(), "weight"_a);
-    m.def("gram", &gram<T>, "basis"_a.noconvert(), "rows"_a.noconvert());
-    m.def("combine", &combine<T>, "coefficients"_a.noconvert(), "basis"_a.noconvert(),
-          "rows"_a.noconvert());
+    m.def("advance", &advance<T>, "rule"_a, array("basis"), array("weights"), "rest"_a,
+          array("rows"), array("steps").none(), nb::kw_only(), "scale"_a = 0.0, "seen"_a = 0.0,
+          "trusted"_a = false, "sums"_a = false);
+    m.def("centre", &centre<T>, array("rows"), array("row_weights"), array("mean"), "weight"_a);
+    m.def("gram", &gram<T>, array("basis"), array("rows"));
+    m.def("combine", &combine<T>, array("coefficients"), array("basis"), array("rows"));
 }
 
 }  // namespace
@@ -446,23 +408,12 @@ NB_MODULE(_core, m) {
     onepass::blas = {blas_pointer<onepass::Dgemm>(table, "dgemm"),
                      blas_pointer<onepass::Sgemm>(table, "sgemm")};
     const char* wanted = std::getenv("ONEPASS_ISA");
-    if (wanted && *wanted)
-        use_isa(wanted);
-    else
-        chosen = supported().back();
+    use_isa(wanted && *wanted ? wanted : supported().back().name);
 
     nb::class_<Rule>(m, "Rule")
-        .def(
-            "__init__",
-            [](Rule* rule, const std::string& name, Index k, Index max_rank, bool exact_trace,
-               bool grow, bool deficient, int64_t step, int64_t next_test) {
-                Rule made{algorithm_named(name), k, max_rank, exact_trace, grow, deficient, step,
-                          next_test};
-                check_rule(made);
-                new (rule) Rule(made);
-            },
-            "name"_a, "k"_a, nb::kw_only(), "max_rank"_a, "exact_trace"_a = false,
-            "grow"_a = false, "deficient"_a = false, "step"_a = 0, "next_test"_a = 64)
+        .def("__init__", &make_rule, "name"_a, "k"_a, nb::kw_only(), "max_rank"_a,
+             "exact_trace"_a = false, "grow"_a = false, "deficient"_a = false, "step"_a = 0,
+             "next_test"_a = 64)
         .def_prop_ro("name", &name_of)
         .def_ro("k", &Rule::k)
         .def_ro("max_rank", &Rule::max_rank)
@@ -472,38 +423,31 @@ NB_MODULE(_core, m) {
         .def_ro("step", &Rule::step)
         .def_ro("next_test", &Rule::next_test);
 
-    nb::class_<Outcome>(m, "Outcome")
-        .def_ro("rule", &Outcome::rule)
-        .def_ro("weights", &Outcome::weights)
-        .def_ro("rest", &Outcome::rest)
-        .def_ro("captured", &Outcome::captured)
-        .def_ro("energy", &Outcome::energy)
-        .def_ro("seen", &Outcome::seen)
-        .def_ro("turn", &Outcome::turn)
-        .def_ro("inner", &Outcome::inner)
-        .def_ro("sums", &Outcome::sums)
-        .def_ro("rests", &Outcome::rests);
-    nb::class_<Advanced, Outcome>(m, "Advanced").def_ro("basis", &Advanced::basis);
-    nb::class_<GramAdvanced, Outcome>(m, "GramAdvanced")
-        .def_ro("coefficients", &GramAdvanced::coefficients)
-        .def_ro("taken", &GramAdvanced::taken);
+    nb::class_<Advanced>(m, "Advanced")
+        .def_ro("rule", &Advanced::rule)
+        .def_ro("taken", &Advanced::taken)
+        .def_ro("rest", &Advanced::rest)
+        .def_ro("seen", &Advanced::seen)
+        .def_ro("rests", &Advanced::rests)
+        .def_ro("basis", &Advanced::basis)
+        .def_ro("weights", &Advanced::weights)
+        .def_ro("captured", &Advanced::captured)
+        .def_ro("energy", &Advanced::energy)
+        .def_ro("turn", &Advanced::turn)
+        .def_ro("inner", &Advanced::inner)
+        .def_ro("sums", &Advanced::sums);
 
     define_typed<double>(m);
     define_typed<float>(m);
-    m.def("advance_gram", &advance_gram, "rule"_a, "gram"_a.noconvert(), "m"_a, "d"_a,
-          "weights"_a.noconvert(), "rest"_a, "steps"_a.noconvert().none(), nb::kw_only(),
-          "scale"_a = 0.0, "seen"_a = 0.0, "sums"_a = false);
-    m.def("rank_one", &rank_one, "values"_a.noconvert(), "z"_a.noconvert());
-    m.def("project", &project, "values"_a.noconvert(), "multiplicities"_a.noconvert(), "k"_a,
-          "exact"_a);
-    m.def("cap", &cap, "logs"_a.noconvert(), "multiplicities"_a.noconvert(), "total"_a);
-    m.def("cholesky", &cholesky, "gram"_a.noconvert());
-    m.def("split", &split, "basis"_a.noconvert(), "row"_a.noconvert());
+    m.def("advance_gram", &advance_gram, "rule"_a, array("gram"), "m"_a, "d"_a, array("weights"),
+          "rest"_a, array("steps").none(), nb::kw_only(), "scale"_a = 0.0, "seen"_a = 0.0,
+          "sums"_a = false);
+    m.def("rank_one", &rank_one, array("values"), array("z"));
+    m.def("project", &project, array("values"), array("multiplicities"), "k"_a, "exact"_a);
+    m.def("cap", &cap, array("logs"), array("multiplicities"), "total"_a);
+    m.def("cholesky", &cholesky, array("gram"));
+    m.def("split", &split, array("basis"), array("row"));
     m.def("isa", [] { return chosen.name; });
     m.def("use_isa", &use_isa, "name"_a);
-    m.def("supported_isas", [] {
-        std::vector<std::string> names;
-        for (const InstructionSet& set : supported()) names.push_back(set.name);
-        return names;
-    });
+    m.def("supported_isas", &supported_isas);
 }

@@ -1,63 +1,42 @@
 // All kernels, compiled once per instruction set: ONEPASS_ISA is the name of the namespace.
 // Everything but `kernels` is in unnamed namespaces, so that the linker mixes nothing.
 #include "advance.hpp"
-#include "centre.hpp"
 
 namespace {
 
-// MEG for k = d: W = 0 and M = I, whatever the rows are, and all of each is captured.
-inline bool is_constant(const onepass::Rule& rule, Index d) {
-    return rule.algorithm == onepass::Algorithm::meg && rule.k == d;
-}
-
-void leave_constant(const onepass::Start& start, onepass::Schedule& schedule, Index r,
-                    onepass::Progress& progress) {
-    for (Index t = 0; t < r; t++) {
-        progress.captured[t] = progress.energy[t];
-        schedule.seen = hypot(schedule.seen, progress.energy[t]);
-    }
-    progress.taken = r, progress.rest = start.rest, progress.rests = double(r);
-}
-
 template <class T>
-void advance(onepass::Rule& rule, const onepass::Start& start, onepass::Schedule& schedule,
-             onepass::DenseTask<T>& task, onepass::Progress& progress) {
-    if (is_constant(rule, start.d)) {
-        for (Index t = 0; t < task.r; t++) {
-            double energy = 0.0;
-            const T* row = task.rows + t * start.d;
-            for (Index c = 0; c < start.d; c++) energy = fused(row[c], row[c], energy);
-            if (!(energy <= MAX_ENERGY)) throw onepass::RowError{t};
-            progress.energy[t] = energy;
+void advance(onepass::Task<T>& task) { DenseAdvance<T>(task).run(); }
+
+void advance_gram(onepass::Task<double>& task) { GramAdvance(task).run(); }
+
+// Rows centred as they come: sqrt(w W / (W + w)) (x - mean of the rows before), W their weight.
+// Their second moments add up to the scatter of all rows about the final mean.
+template <class T>
+void centre(onepass::CentreTask<T>& task) {
+    const Index d = task.d;
+    if (task.weight == 0.0 && task.r > 0)  // there is no mean yet
+        for (Index c = 0; c < d; c++) task.mean[c] = task.rows[c];
+    // The mean moves relative to the old one, so that a mean far from zero costs no digits.
+    Buffer<double> change;
+    double* __restrict moved = change.zeros(d);
+    const double* __restrict mean = task.mean;
+    for (Index t = 0; t < task.r; t++) {
+        const T* __restrict row = task.rows + t * d;
+        T* __restrict centred = task.centred + t * d;
+        const double weight = task.row_weights[t], together = task.weight + weight;
+        const double share = weight / together;
+        const double scale = sqrt(weight) * sqrt(task.weight / together);
+        for (Index c = 0; c < d; c++) {
+            const double deviation = (row[c] - mean[c]) - moved[c];
+            moved[c] += share * deviation;
+            centred[c] = T(scale * deviation);
         }
-        return leave_constant(start, schedule, task.r, progress);
+        task.weight = together;
     }
-    Advance state(rule, start, schedule, progress);
-    DenseAdvance<T>(state, task).run();
+    for (Index c = 0; c < d; c++) task.mean[c] += moved[c];
 }
 
-void advance_gram(onepass::Rule& rule, const onepass::Start& start, onepass::Schedule& schedule,
-                  onepass::GramTask& task, onepass::Progress& progress) {
-    if (is_constant(rule, start.d)) {
-        const Index columns = start.m + task.r;
-        for (Index t = 0; t < task.r; t++)
-            progress.energy[t] = task.gram[(start.m + t) * (columns + 1)];
-        return leave_constant(start, schedule, task.r, progress);
-    }
-    Advance state(rule, start, schedule, progress);
-    GramAdvance(state, task).run();
-}
-
-template <class T>
-void gram(const T* basis, Index m, const T* rows, Index b, Index d, double* out) {
-    gram_rows(Stack<T>{basis, m, rows, b, d}, out, m + b);
-}
-
-template <class T>
-void combine_stack(const T* coefficients, Index k, const onepass::DenseTask<T>& stack, Index m,
-                   Index d, T* out) {
-    combine(coefficients, k, Stack<T>{stack.basis, m, stack.rows, stack.r, d}, out);
-}
+// -- parts of the above, for the tests and for steps with batches -------------------------------
 
 void rank_one(Index n, const double* values, const double* z, double* new_values,
               double* vectors) {
@@ -78,15 +57,16 @@ void cap_logs(Index n, double* logs, const double* multiplicities, double total)
 
 // The factor (n, n) of a Gram matrix; returns the number of rows before the first dependent one.
 Index cholesky(Index n, const double* gram, double* factor) {
-    Buffer<double> energy(n);
-    CoordinateBuffers buffers;
-    Coordinates c = buffers.make(0, n, energy.get());
+    const Index stride = padded(n);
+    Buffer<double> rows, vectors(2 * n), scratch(n * n);
+    Coordinates c{rows.zeros(n * stride), 0, n, stride, vectors.get(), vectors.get() + n,
+                  scratch.get()};
     for (Index i = 0; i < n; i++)
-        for (Index j = 0; j <= i; j++) c.data[i * c.stride + j] = gram[i * n + j];
+        for (Index j = 0; j <= i; j++) c.data[i * stride + j] = gram[i * n + j];
     const Index count = c.factor(nullptr, LIMITS<double>).count;
     for (Index i = 0; i < n; i++)
         for (Index j = 0; j < n; j++)
-            factor[i * n + j] = i < count && j <= i ? c.data[i * c.stride + j] : 0.0;
+            factor[i * n + j] = i < count && j <= i ? c.data[i * stride + j] : 0.0;
     return count;
 }
 
@@ -95,8 +75,7 @@ double split_row(Index m, Index n, const double* basis, const double* row, doubl
     const Index columns = padded(n);
     Buffer<double> room;
     const Basis U{room.zeros((m + 2) * columns), columns, m, n};
-    for (Index i = 0; i < m; i++)
-        for (Index c = 0; c < n; c++) U.row(i)[c] = basis[i * n + c];
+    for (Index i = 0; i < m * n; i++) U.row(i / n)[i % n] = basis[i];
     for (Index c = 0; c < n; c++) U.row(m + 1)[c] = row[c];
     const double residual = split(U, U.row(m + 1), inside);
     for (Index c = 0; c < n; c++) outside[c] = residual > 0.0 ? U.row(m)[c] : 0.0;
@@ -104,7 +83,7 @@ double split_row(Index m, Index n, const double* basis, const double* row, doubl
 }
 
 template <class T>
-constexpr onepass::TypedKernels<T> typed{advance<T>, centre<T>, gram<T>, combine_stack<T>};
+constexpr onepass::TypedKernels<T> typed{advance<T>, centre<T>, gram_rows<T>, combine<T>};
 
 }  // namespace
 

@@ -15,7 +15,7 @@
 
 #include "memory.hpp"
 #include "secular.hpp"
-#include "sorting.hpp"
+#include "spectrum.hpp"
 
 namespace {
 

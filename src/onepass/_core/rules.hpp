@@ -4,9 +4,7 @@
 // `take_rows_with`.
 #pragma once
 #include "api.hpp"
-#include "capping.hpp"
 #include "rank_one.hpp"
-#include "simplex.hpp"
 #include "split.hpp"
 
 namespace {
@@ -45,8 +43,7 @@ public:
             rank_one.reserve(n);
             stride = n;
         }
-        const Index columns = directions + 1 > BLAS_ROWS ? padded(width) : LANES;
-        scratch = rows.reserve((directions + 1) * columns);
+        scratch = rows.reserve((directions + 1) * padded(width));
     }
 
 private:
@@ -153,6 +150,7 @@ struct Meg {
     static double primal(double weight) { return -expm1(-weight); }
 
     void step(Iterate& M, const SplitRow& row, Workspace& w) const {
+        if (rule.k == M.d) return;  // W = 0 and M = I, whatever the rows are
         rank_one_step(M, row, w, [&](Index size, double* a, double& rest) {
             for (Index i = 0; i < size; i++) a[i] = -a[i], w.multiplicities[i] = 1.0;
             Spectrum spectrum{size, a, w.multiplicities, w.order, w.spare};
@@ -213,27 +211,13 @@ struct IterateSum {
         rests += rest;
         if (!matrix) return;
         const Basis& U = M.basis;
-        const Index width = padded(U.width);
-        if (U.rank > BLAS_ROWS) {
-            for (Index i = 0; i < U.rank; i++) {
-                const double weight = Rule::primal(M.weights[i]) - rest;
-                for (Index c = 0; c < width; c++) scratch[i * width + c] = weight * U.row(i)[c];
-            }
-            const Matrix<const double> weighted{scratch, U.rank, width, width};
-            const Matrix<const double> rows{U.data, U.rank, U.width, U.stride};
-            multiply<double>(rows.turned(), weighted, {matrix, U.width, width, stride}, 1.0);
-            return;
-        }
         for (Index i = 0; i < U.rank; i++) {
             const double weight = Rule::primal(M.weights[i]) - rest;
-            const double* row = U.row(i);
-            for (Index c = 0; c < U.width; c++) {
-                const double part = weight * row[c];
-                double* line = matrix + c * stride;
-                for (Index e = 0; e < width; e += LANES)
-                    store(line + e, load(line + e) + part * load(row + e));
-            }
+            for (Index c = 0; c < U.width; c++) scratch[i * U.width + c] = weight * U.row(i)[c];
         }
+        const Matrix<const double> rows{U.data, U.rank, U.width, U.stride};
+        const Matrix<const double> weighted{scratch, U.rank, U.width, U.width};
+        multiply<double>(rows.turned(), weighted, {matrix, U.width, U.width, stride}, 1.0);
     }
 };
 

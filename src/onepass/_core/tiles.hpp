@@ -2,6 +2,7 @@
 // matrices: it copies what it multiplies into a layout of its own, which is not worth it for a
 // dozen rows, and it cannot leave out half of a symmetric product.
 #pragma once
+#include "api.hpp"
 #include "blas.hpp"
 #include "vec.hpp"
 
@@ -12,14 +13,7 @@ constexpr int TILE_REGISTERS = 2;   // registers per row of a tile of combinatio
 constexpr Index GRAM_PANEL = 512;   // columns of all rows that stay in the cache
 constexpr Index PREFETCH_COLUMNS = 256;
 
-// The rows of a basis (m, d) and of a block (b, d), one above the other.
-template <class T>
-struct Stack {
-    const T* basis;
-    Index m;
-    const T* rows;
-    Index b, d;
-};
+using onepass::Stack;
 
 // out[H, W] += left[H, count] right[W, count]'
 template <int H, int W, class T>

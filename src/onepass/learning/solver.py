@@ -170,7 +170,7 @@ class Solver:
             sums=self.average is not None,
         )
         taken = done.taken
-        self._move_on(done, np.asarray(_Combined(done.coefficients, state.basis, rows)), taken)
+        self._move_on(done, np.asarray(_Combined(done.basis, state.basis, rows)), taken)
         if self.average is not None and done.sums is not None:
             self.average.add(_Combined(done.sums, state.basis, rows), done.rests, taken)
         return Progress(done.captured, done.energy, done.turn, done.inner)

@@ -1,3 +1,43 @@
+// Projections of a spectrum: onto a capped simplex (MSG), and in relative entropy (MEG).
+#pragma once
+#include "vec.hpp"
+
+namespace {
+
+// Writes the indices that put values[:n] in descending order, stably. A merge sort from the bottom
+// up that leaves alone what is in order: O(n) where at most the last value is out of place.
+inline void sort_descending(Index n, const double* values, Index* order, Index* spare) {
+    bool sorted = true;
+    for (Index i = 0; i < n; i++) {
+        order[i] = i;
+        sorted = sorted && (i == 0 || values[i - 1] >= values[i]);
+    }
+    for (Index width = sorted ? n : 1; width < n; width *= 2)
+        for (Index start = 0; start + width < n; start += 2 * width) {
+            const Index middle = start + width, stop = min(middle + width, n);
+            if (!(values[order[middle - 1]] < values[order[middle]])) continue;
+            for (Index i = start; i < middle; i++) spare[i] = order[i];
+            for (Index left = start, right = middle, to = start; left < middle; to++) {
+                const bool take_right = right < stop && values[order[right]] > values[spare[left]];
+                order[to] = take_right ? order[right++] : spare[left++];
+            }
+        }
+}
+
+// Eigenvalues with multiplicities, and scratch for their order.
+struct Spectrum {
+    Index n;
+    double* values;
+    const double* multiplicities;
+    Index *order, *spare;
+};
+
+struct Level {
+    double from, to;  // an eigenvalue, and what it becomes before it is clipped: S is to - from
+};
+
+// -- MSG ------------------------------------------------------------------------------------------
+//
 // The projection onto {0 <= sigma <= 1, sum sigma = k}: Algorithm 2 of the paper, corrected.
 //
 // By Lemma 3.2 the projection of M' keeps its eigenvectors and maps its eigenvalues sigma' to
@@ -29,21 +69,8 @@
 // - The tests of lines 7 to 9 allow for rounding, are repeated with a newly computed sum, and
 //   bisection stands behind line 16.
 // - Repeated eigenvalues are welcome, and a target that all ones cannot reach gives all ones.
-#pragma once
-#include "sorting.hpp"
-#include "vec.hpp"
-
-namespace {
 
 constexpr double SUM_ROUNDING = 0x1p-50;  // relative error of a short sum of positive terms
-
-// Eigenvalues with multiplicities, and scratch for their order.
-struct Spectrum {
-    Index n;
-    double* values;
-    const double* multiplicities;
-    Index *order, *spare;
-};
 
 inline double clip(double value) { return min(1.0, max(0.0, value)); }
 
@@ -77,10 +104,6 @@ struct Window {
         return left >= -slack && left <= count * (1.0 - span) + slack &&
                left <= count * below + slack && left >= count * (1.0 - above) - slack;
     }
-};
-
-struct Level {
-    double from, to;  // an eigenvalue, and what it becomes before it is clipped: S is to - from
 };
 
 inline Level find_level(const Spectrum& s, double target) {
@@ -126,6 +149,47 @@ inline void project(const Spectrum& s, double target, bool exact) {
     Level level{0.0, 0.0};
     if (exact || total_clipped(s, 0.0) > target) level = find_level(s, target);
     for (Index i = 0; i < s.n; i++) s.values[i] = clip((s.values[i] - level.from) + level.to);
+}
+
+// -- MEG ------------------------------------------------------------------------------------------
+//
+// MEG's projection: scale a spectrum to a given sum, with a cap of 1, in logarithms.
+//
+// After its step Warmuth and Kuzmin's algorithm holds W with eigenvalues omega', and the projection
+// in relative entropy onto {W <= I, tr W = d - k} is omega = min(1, a omega'): the largest are capped
+// at 1, the others scaled up (Section 3.3 of the paper). Eigenvalues of exp(-1e300) are normal after
+// a large step, so everything here is about log omega'.
+
+// One of the logarithms and what becomes of it; log a is the difference.
+inline Level find_scale(const Spectrum& s, double target) {
+    if (target <= 0.0) return {0.0, -HUGE_VAL};
+    sort_descending(s.n, s.values, s.order, s.spare);
+    auto log_value = [&](Index p) { return s.values[s.order[p]]; };
+    Index n = s.n;
+    while (n > 0 && log_value(n - 1) == -HUGE_VAL) n--;
+    if (n == 0) return {0.0, 0.0};
+    double capped = 0.0;
+    for (Index p = 0; p < n; p++) capped += s.multiplicities[s.order[p]];
+    if (target >= capped) return {log_value(n - 1), 0.0};
+
+    // From the smallest up, until the next one is at its cap: a = (target - capped) / sum. The sum
+    // of exp(logs) is kept relative to its largest term, so it neither over- nor underflows.
+    double sum = 0.0, last = log_value(n - 1);
+    for (Index p = n - 1; p >= 0; p--) {
+        const double current = log_value(p), times = s.multiplicities[s.order[p]];
+        sum = sum * exp(last - current) + times;
+        capped -= times;
+        last = current;
+        // Strictly, since the exponential may be zero and the difference is divided by a sum.
+        if (p == 0 || target - capped > sum * exp(current - log_value(p - 1))) break;
+    }
+    return {last, log((target - capped) / sum)};
+}
+
+// Replaces logarithms by min(0, logs + log a), with a such that their exponentials sum to the target.
+inline void cap(const Spectrum& s, double target) {
+    const Level level = find_scale(s, target);
+    for (Index i = 0; i < s.n; i++) s.values[i] = min(0.0, (s.values[i] - level.from) + level.to);
 }
 
 }  // namespace

@@ -1,0 +1,219 @@
+"""Call bindings of the core with random arguments: ``python -m tests.core.fuzz NAME CALLS SEED``.
+
+Most calls fit; others get arguments of a wrong type, shape, layout or range. A call must end in a
+result or in one of the exceptions that are promised; anything else, a crash above all, ends the
+process with an error. Prints how many calls had a result.
+"""
+
+import sys
+
+import numpy as np
+
+from onepass import _core
+
+PROMISED = (TypeError, ValueError, OverflowError, MemoryError)
+RULES = ("msg", "meg", "incremental", "oja", "grouse")
+SPOILED = 0.35  # share of the calls that do not fit
+NOT_ARRAYS = (None, 3, -1.5, "rows", [1.0, 2.0], np.nan, 2**70, object())
+NOT_NUMBERS = (None, "much", -1, -(2**62), 2**40, 2**80, np.nan, np.inf, -np.inf, 1e308, 5e-324, ())
+TYPES = ("f4", ">f8", "f2", "i8", "?", "c16", "O", "U3")
+
+
+class Arguments:
+    """Random arguments that fit together, and ways to spoil them."""
+
+    def __init__(self, rng):
+        self.rng = rng
+
+    def size(self, most=24):
+        """Return a small number, often 0 or 1, rarely a large one."""
+        if self.rng.random() < 0.02:
+            most *= 8
+        return int(self.rng.integers(0, self.rng.integers(1, most + 1) + 1))
+
+    def array(self, *shape, dtype=np.float64):
+        """Return numbers of many kinds, most of them finite."""
+        rng = self.rng
+        numbers = rng.normal(size=shape)
+        kind = rng.integers(10)
+        if kind == 0:
+            numbers[...] = 0.0
+        elif kind == 1:
+            numbers = rng.integers(-1, 2, size=shape).astype(float)
+        elif kind == 2:
+            numbers *= 10.0 ** rng.integers(-320, 300)
+        elif kind == 3:
+            numbers *= 10.0 ** rng.integers(-30, 30, size=shape).astype(float)
+        elif kind == 4 and numbers.ndim == 2 and len(numbers):
+            numbers = numbers[rng.integers(0, min(len(numbers), 3), size=len(numbers))]
+        elif kind == 5 and numbers.size:
+            place = int(rng.integers(numbers.size))
+            numbers.flat[place] = rng.choice([np.nan, np.inf, -np.inf, 1e308, 5e-324])
+        with np.errstate(over="ignore"):
+            return np.ascontiguousarray(numbers, dtype)
+
+    def positive(self, n):
+        return np.abs(self.array(n)) + (self.rng.random() < 0.9)
+
+    def basis(self, m, d, dtype):
+        """Return orthonormal rows (m, d), or sometimes any."""
+        if self.rng.random() < 0.1:
+            return self.array(m, d, dtype=dtype)
+        return np.ascontiguousarray(np.linalg.qr(self.rng.normal(size=(d, m)))[0].T, dtype)
+
+    def dtype(self):
+        return self.rng.choice([np.float64, np.float32])
+
+    def rule(self, d):
+        rng = self.rng
+        name, k = str(rng.choice(RULES)), int(rng.integers(1, max(d, 1) + 1))
+        flags = {flag: bool(rng.integers(2)) for flag in ("exact_trace", "grow", "deficient")}
+        rank = int(rng.integers(k, k + 6))
+        step = int(rng.integers(0, 200))
+        return _core.Rule(name, k, max_rank=rank, step=step, next_test=step + 1, **flags)
+
+    def state(self):
+        """Return a rule, the numbers of directions, columns and rows, and the weights."""
+        d, r = max(self.size(), 1), self.size(60)
+        rule = self.rule(d)
+        m = rule.k if rule.name in ("oja", "grouse") else int(self.rng.integers(0, d + 1))
+        weights = np.sort(self.rng.random(m))[::-1] if self.rng.random() < 0.8 else self.array(m)
+        rest = float(self.rng.choice([0.0, 0.0, 0.3, 1.0, np.inf]))
+        return rule, m, d, r, np.ascontiguousarray(weights), rest
+
+    def options(self):
+        rng = self.rng
+        return {
+            "scale": float(abs(self.array(1)[0])),
+            "seen": float(rng.choice([0.0, 1.0, 1e5])),
+            "sums": bool(rng.integers(2)),
+        }
+
+    def steps(self, r):
+        return None if self.rng.integers(2) else np.abs(self.array(r))
+
+    def spoil(self, value):
+        """Return something else in place of an argument."""
+        rng = self.rng
+        if not isinstance(value, np.ndarray):
+            return NOT_NUMBERS[rng.integers(len(NOT_NUMBERS))]
+        how = rng.integers(7)
+        if how == 0:
+            return NOT_ARRAYS[rng.integers(len(NOT_ARRAYS))]
+        if how == 1:
+            with np.errstate(all="ignore"):
+                return value.astype(TYPES[rng.integers(len(TYPES))])
+        if how == 2:
+            return value.T if value.ndim > 1 else np.repeat(value, 2)[::2]
+        if how == 3:
+            return value[..., None] if rng.integers(2) else value.ravel()
+        if how == 4:
+            return np.resize(value, [max(n + int(rng.integers(-1, 2)), 0) for n in value.shape])
+        if how == 5:
+            return np.asfortranarray(value)
+        value = value.copy()
+        value.setflags(write=False)
+        return value
+
+
+def advance(a):
+    rule, m, d, r, weights, rest = a.state()
+    dtype = a.dtype()
+    rows = a.array(r, d, dtype=dtype)
+    options = {**a.options(), "trusted": bool(a.rng.integers(2))}
+    return [rule, a.basis(m, d, dtype), weights, rest, rows, a.steps(r)], options
+
+
+def advance_gram(a):
+    rule, m, d, r, weights, rest = a.state()
+    stack = np.vstack([a.basis(m, d, np.float64), a.array(r, d)])
+    with np.errstate(all="ignore"):
+        gram = stack @ stack.T
+    return [rule, gram, m, d, weights, rest, a.steps(r)], a.options()
+
+
+def centre(a):
+    r, d = a.size(), a.size()
+    rows = a.array(r, d, dtype=a.dtype())
+    return [rows, a.positive(r), a.array(d), float(a.rng.choice([0.0, 1.0, 1e300]))], {}
+
+
+def rank_one(a):
+    n = a.size(40)
+    return [a.array(n), a.array(n)], {}
+
+
+def project(a):
+    n = a.size(40)
+    values, times = a.array(n), np.abs(a.array(n))
+    return [values, times, float(a.rng.integers(0, 9)), bool(a.rng.integers(2))], {}
+
+
+def cap(a):
+    n = a.size(40)
+    return [a.array(n), np.abs(a.array(n)), float(a.rng.integers(0, 9))], {}
+
+
+def cholesky(a):
+    n, d = a.size(), a.size()
+    rows = a.array(n, d)
+    with np.errstate(all="ignore"):
+        return [rows @ rows.T], {}
+
+
+def gram(a):
+    m, b, d, dtype = a.size(), a.size(), a.size(80), a.dtype()
+    return [a.array(m, d, dtype=dtype), a.array(b, d, dtype=dtype)], {}
+
+
+def combine(a):
+    m, b, d, k, dtype = a.size(), a.size(), a.size(80), a.size(), a.dtype()
+    shapes = ((k, m + b), (m, d), (b, d))
+    return [a.array(*shape, dtype=dtype) for shape in shapes], {}
+
+
+def split(a):
+    d = max(a.size(40), 1)
+    return [a.basis(int(a.rng.integers(0, d + 1)), d, np.float64), a.array(d)], {}
+
+
+def rule(a):
+    return [str(a.rng.choice(RULES)), a.size()], {
+        "max_rank": a.size(), "exact_trace": bool(a.rng.integers(2)), "grow": True,
+        "deficient": False, "step": a.size(), "next_test": a.size() * 2**55,
+    }  # fmt: skip
+
+
+def use_isa(a):
+    return [str(a.rng.choice([*_core.supported_isas(), "", "x86-64-v9", "\0"]))], {}
+
+
+BINDINGS = {
+    f.__name__: f
+    for f in (advance, advance_gram, centre, rank_one, project, cap, cholesky, gram, combine, split)
+} | {"Rule": rule, "use_isa": use_isa}
+
+
+def fuzz(name, calls, seed):
+    """Return how many calls had a result."""
+    a, results = Arguments(np.random.default_rng(seed)), 0
+    function = getattr(_core, name)
+    for _ in range(calls):
+        arguments, options = BINDINGS[name](a)
+        if a.rng.random() < SPOILED:
+            place = int(a.rng.integers(len(arguments) + len(options)))
+            if place < len(arguments):
+                arguments[place] = a.spoil(arguments[place])
+            else:
+                option = list(options)[place - len(arguments)]
+                options[option] = a.spoil(options[option])
+        try:
+            function(*arguments, **options)
+        except PROMISED:
+            continue
+        results += 1
+    return results
+
+
+if __name__ == "__main__":
+    print(fuzz(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))
