@@ -42,17 +42,25 @@ myst_heading_anchors = 3
 
 autosummary_generate = True
 autodoc_typehints = "none"
-autodoc_default_options = {"show-inheritance": False}
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
 # -- gallery --------------------------------------------------------------------------------------
 
+ORDER = ["digits", "patches", "hyperspectral", "traffic", "topics", "heavy_tails", "drift"]
+ORDER += ["endless", "large_file", "merging", "algorithms"]
+
+
+def _place(name: str) -> int:
+    """Return the place of an example in the gallery, pictures first."""
+    return ORDER.index(Path(name).stem.removeprefix("plot_"))
+
+
 sphinx_gallery_conf = {
     "examples_dirs": "../examples/gallery",
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_",
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": _place,
     "download_all_examples": False,
     "remove_config_comments": True,
     "min_reported_time": 10,
@@ -78,7 +86,9 @@ html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,
     "header_links_before_dropdown": 6,
-    "secondary_sidebar_items": ["page-toc"],
+    "navbar_persistent": ["search-button"],
+    "navbar_align": "left",
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "footer_start": ["copyright"],
     "footer_end": [],
     "show_prev_next": True,

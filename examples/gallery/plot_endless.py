@@ -2,8 +2,8 @@
 A stream that never ends
 ========================
 
-A generator yields rows without end. One model stops learning after the first thousand rows,
-another one goes on and forgets. In a terminal the loop would run until Ctrl-C, with ``plt.pause``
+A generator yields rows without end. One model stops learning after 1,200 rows, another
+one goes on and forgets. In a terminal the loop would run until Ctrl-C, with ``plt.pause``
 after each picture; here it stops after six pictures, which are shown side by side.
 """
 
@@ -28,10 +28,11 @@ def points():
 
 
 # %%
-# Dark points are far from what the model knows: their reconstruction error is large.
+# Each picture shows new points in the plane that the model knows. Dark ones are far from that
+# plane: their reconstruction error is large. The ring of the model that stopped shrinks to a dot.
 
 stopped, goes_on = PCA(2), PCA(2, half_life=400)
-fig, axes = plt.subplots(2, 6, figsize=(11, 4.2), layout="constrained", sharex=True, sharey=True)
+fig, axes = plt.subplots(2, 6, figsize=(11, 3.4), layout="constrained", sharex=True, sharey=True)
 for step, block in enumerate(points()):
     if step < 4:
         stopped.partial_fit(block)
@@ -45,6 +46,6 @@ for step, block in enumerate(points()):
         axes[0, picture].set_title(f"row {goes_on.n_samples_seen_:,}", fontsize=10)
         if picture == 5:
             break
-axes[0, 0].set_ylabel("stopped")
+axes[0, 0].set_ylabel("stopped at 1,200")
 axes[1, 0].set_ylabel("half_life=400")
 plt.show()

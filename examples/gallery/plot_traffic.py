@@ -33,38 +33,42 @@ for sensor, drop in zip(range(40, 52), np.linspace(60, 20, 12), strict=True):
     speed[start + delay : start + delay + 36, sensor] -= drop * jam
 
 # %%
-# The first three weeks teach the model what is normal. From then on every row is compared with it
-# before it is learned from. With ``robust=True`` an accident does not become the new normal.
+# The first three weeks teach the model what is normal. From then on every row is compared with
+# what the model knows. Only rows below ``error_threshold`` are learned from: an accident must not
+# become the new normal.
 
-model = PCA(4, robust=True).fit(speed[: 21 * per_day])
+model = PCA(2).fit(speed[: 21 * per_day])
+limit = model.error_threshold(0.999)  # 999 of 1000 normal rows stay below
 errors, rests = [], []
 for row in range(21 * per_day, days * per_day, 12):  # an hour at a time
     block = speed[row : row + 12]
-    errors.append(model.reconstruction_error(block))
+    error = model.reconstruction_error(block)
+    errors.append(error)
     rests.append(block - model.inverse_transform(model.transform(block)))
-    model.partial_fit(block)
+    if (error < limit).any():
+        model.partial_fit(block[error < limit])
 errors, rests = np.concatenate(errors), np.concatenate(rests)
 found = 21 * per_day + int(errors.argmax())
 print(
-    f"largest error on day {found // per_day} at {hour[found]:.1f} h, {errors.max():.0f}; "
-    f"the median is {np.median(errors):.0f}"
+    f"largest error on day {found // per_day} at {hour[found]:.1f} h: {errors.max():.0f}, "
+    f"{errors.max() / np.median(errors):.0f} times the median"
 )
 
 # %%
 fig, axes = plt.subplots(2, 1, figsize=(10, 6), layout="constrained")
 axes[0].plot(time[21 * per_day :] / per_day, errors, color="#0072B2", lw=0.8)
-axes[0].axvline(found / per_day, color="#D55E00", lw=1.5, ls="--", label="found")
-axes[0].set(xlabel="day", ylabel="reconstruction error", yscale="log")
-axes[0].legend(frameon=False)
-first = found - 21 * per_day - 30
+axes[0].axhline(limit, color="#D55E00", lw=1.5, ls="--", label="error_threshold(0.999)")
+axes[0].set(xlabel="day", ylabel="reconstruction error", ylim=(0, None))
+axes[0].legend(frameon=False, loc="upper left")
+first = start - 21 * per_day - 24
 image = axes[1].imshow(
-    rests[first : first + 75].T,
+    rests[first : first + 96].T,
     aspect="auto",
     cmap="RdBu",
     vmin=-50,
     vmax=50,
-    extent=(-2.5, 3.75, sensors, 0),
+    extent=(12, 20, sensors, 0),
 )
-axes[1].set(xlabel="hours from there", ylabel="sensor")
-fig.colorbar(image, ax=axes[1], label="km/h more or less than expected")
+axes[1].set(xlabel="hour of day 24", ylabel="sensor")
+fig.colorbar(image, ax=axes[1], label="km/h faster (+) or slower (-) than expected")
 plt.show()
