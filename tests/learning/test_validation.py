@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from onepass.learning.candidates import BOUNDED, CONSENSUS, PLAIN
+from onepass.learning.captured import Foresight
 from onepass.learning.validation import (
     DRIFTING,
     LARGE,
@@ -14,8 +15,6 @@ from onepass.learning.validation import (
     SEGMENTS,
     SURE,
     VETO,
-    Drift,
-    Foresight,
     ProgressiveValidation,
 )
 from onepass.moments.chunk import Chunk
@@ -27,7 +26,7 @@ ROBUST = [CONSENSUS, BOUNDED]
 
 def evidence_for(pair, share=9.0, energy=9.0, large=9.0, period=CURRENT):
     """Return a validation with so many standard errors for the first of a pair."""
-    validation = ProgressiveValidation()
+    validation = ProgressiveValidation(2)
     validation.evidence[period, PAIRS.index(pair), :, 0] = share, energy, large
     validation.evidence[period, PAIRS.index(pair), :, 1] = 1.0
     validation.scored[period] = 4.0
@@ -47,7 +46,7 @@ def scored(n=200, seed=0):
 
 def test_evidence_is_a_sum_over_segments_in_standard_errors():
     captured, energies, weights = scored()
-    validation = ProgressiveValidation()
+    validation = ProgressiveValidation(2)
     validation.add(captured, energies, weights, 0.25)
     for ours, theirs in PAIRS:
         gain = weights * (captured[ours] - captured[theirs])
@@ -61,7 +60,7 @@ def test_evidence_is_a_sum_over_segments_in_standard_errors():
 
 def test_chunks_add_up_and_may_be_shorter_than_their_segments():
     captured, energies, weights = scored(n=5)
-    validation = ProgressiveValidation()
+    validation = ProgressiveValidation(2)
     for _ in range(2):
         validation.add(captured, energies, weights, 0.25)
     gains = weights * (captured[BOUNDED] - captured[PLAIN])
@@ -71,7 +70,7 @@ def test_chunks_add_up_and_may_be_shorter_than_their_segments():
 
 def test_energies_count_in_units_of_typical_ones():
     captured, energies, weights = scored()
-    one, other = ProgressiveValidation(), ProgressiveValidation()
+    one, other = ProgressiveValidation(2), ProgressiveValidation(2)
     one.add(captured, energies, weights, 0.25)
     scaled = {name: 1e60 * values for name, values in captured.items()}
     other.add(scaled, 1e60 * energies, weights, 1e60 * 0.25)
@@ -80,7 +79,7 @@ def test_energies_count_in_units_of_typical_ones():
 
 def test_one_candidate_has_nobody_to_be_compared_with():
     captured, energies, weights = scored()
-    validation = ProgressiveValidation()
+    validation = ProgressiveValidation(2)
     validation.add({PLAIN: captured[PLAIN]}, energies, weights, 0.25)
     assert not validation.evidence.any()
     validation.add({name: captured[name] for name in (PLAIN, BOUNDED)}, energies, weights, 0.25)
@@ -89,7 +88,7 @@ def test_one_candidate_has_nobody_to_be_compared_with():
 
 
 def test_rows_without_energy_are_no_evidence():
-    validation = ProgressiveValidation()
+    validation = ProgressiveValidation(2)
     nothing = {name: np.zeros(20) for name in (PLAIN, CONSENSUS, BOUNDED)}
     validation.add(nothing, np.zeros(20), np.ones(20), 0.0)
     assert np.isfinite(validation.evidence).all()
@@ -98,7 +97,7 @@ def test_rows_without_energy_are_no_evidence():
 
 def test_asking_ends_a_period():
     captured, energies, weights = scored()
-    validation, directions = ProgressiveValidation(), {PLAIN: np.eye(2), BOUNDED: np.eye(2)}
+    validation, directions = ProgressiveValidation(2), {PLAIN: np.eye(2), BOUNDED: np.eye(2)}
     validation.ask(directions)
     assert validation.asked is directions
     totals = []
@@ -195,7 +194,7 @@ def test_the_choice_says_why():
     plain = evidence_for((BOUNDED, PLAIN), share=1.0, energy=2.0, large=3.0).choose(0.0)
     assert (plain.share, plain.energy, plain.large) == (1.0, 2.0, 3.0)
     assert plain.lost_by_plain == 0.0
-    assert ProgressiveValidation().choose(0.0).name == PLAIN
+    assert ProgressiveValidation(2).choose(0.0).name == PLAIN
 
 
 @pytest.mark.parametrize(
@@ -203,7 +202,7 @@ def test_the_choice_says_why():
     [(PLAIN, "ordinary PCA."), (CONSENSUS, "in common"), (BOUNDED, "typical length")],
 )
 def test_the_choice_is_a_sentence(name, says):
-    validation = ProgressiveValidation() if name == PLAIN else evidence_for((name, PLAIN))
+    validation = ProgressiveValidation(2) if name == PLAIN else evidence_for((name, PLAIN))
     sentence = str(validation.choose(0.0))
     assert says in sentence
     assert ("Use robust=False" in sentence) == (name != PLAIN)
@@ -244,12 +243,14 @@ def test_evidence_fades_merges_and_is_copied():
 
 def drift_of(rows, lengths, scale=None):
     """Return the drift of chunks of rows, and that of a naive transcription."""
-    drift = Drift(rows.shape[1])
+    drift = ProgressiveValidation(rows.shape[1])
     drift.point = rows[0] + 0.5
     naive, mean, last, seen = [], np.zeros(rows.shape[1]), np.zeros(rows.shape[1]), 0
     for start in np.cumsum([0, *lengths[:-1]]):
         part = rows[start : start + lengths[0]]
-        drift.add(Chunk(part, np.ones(len(part)), np.zeros(rows.shape[1])))
+        away = part - drift.point
+        chunk = Chunk(part, np.ones(len(part)), np.zeros(rows.shape[1]))
+        drift.add_drift(chunk, np.einsum("ij,ij->i", away, away))
         pieces = max(1, min(8, len(part) // 16))
         edges = np.linspace(0, len(part), pieces + 1).astype(int)
         for a, b in itertools.pairwise(edges):
@@ -269,7 +270,7 @@ def drift_of(rows, lengths, scale=None):
 def test_drift_is_the_resemblance_of_neighbouring_pieces(length):
     rows = np.random.default_rng(0).normal(size=(5 * length, 4))
     drift, wanted = drift_of(rows, [length] * 5)
-    assert drift.size == pytest.approx(wanted)
+    assert drift.drift == pytest.approx(wanted)
     assert drift.rows == len(rows)
 
 
@@ -280,19 +281,19 @@ def test_drift_tells_streams_that_walk_from_those_that_do_not():
     walking, _ = drift_of(rows + 2 * np.linspace(0, 1, 4000)[:, None], [200] * 20)
     rows[rng.random(4000) < 0.01] *= 1e6
     spoiled, _ = drift_of(rows, [200] * 20)
-    assert abs(still.size) < 3
-    assert abs(spoiled.size) < 3
-    assert walking.size > DRIFTING
+    assert abs(still.drift) < 3
+    assert abs(spoiled.drift) < 3
+    assert walking.drift > DRIFTING
 
 
 def test_drift_fades_merges_and_is_copied():
     rows = np.random.default_rng(0).normal(size=(400, 4)) + np.linspace(0, 3, 400)[:, None]
     drift, _ = drift_of(rows, [80] * 5)
     other, _ = drift_of(rows[::-1], [80] * 5)
-    assert Drift(3).size == 0.0
-    twin, size, sums = drift.copy(), drift.size, drift.sums
+    assert ProgressiveValidation(3).drift == 0.0
+    twin, size, sums = drift.copy(), drift.drift, drift.sums
     twin.fade(0.5)
-    assert twin.size == pytest.approx(size)
+    assert twin.drift == pytest.approx(size)
     assert (twin.rows, drift.rows) == (200.0, 400.0)
     np.testing.assert_allclose(twin.sums, sums * [0.5, 0.25])
     twin.merge(other)

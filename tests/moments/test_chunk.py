@@ -71,15 +71,10 @@ def test_parts(made):
         close(part.inner(DIRECTIONS), plain[start:stop] @ DIRECTIONS.T)
 
 
-def test_units():
+def test_a_chunk_knows_what_it_was_divided_by():
     chunk = Chunk(ROWS, WEIGHTS, ORIGIN)
-    vector = RNG.normal(size=D)
-    for same in (chunk.rescaled(vector), chunk.unscaled(vector)):
-        np.testing.assert_array_equal(same, vector)
-    divided = chunk.divided(SCALE)
-    close(divided.rescaled(vector), vector / SCALE)
-    close(divided.unscaled(vector), vector * SCALE)
-    assert chunk.scale is None
+    assert chunk.scale == 1.0
+    assert chunk.divided(SCALE).scale is SCALE
 
 
 def test_rows_that_are_given_stay_as_they_are(rows):
@@ -96,6 +91,13 @@ def test_wide_rows_are_the_same_in_panels(monkeypatch, made):
     close(chunk.inner(DIRECTIONS), plain @ DIRECTIONS.T)
     close(chunk.combine(COEFFICIENTS), COEFFICIENTS @ plain)
     close(chunk.part(0, R).gram, plain @ plain.T)
+
+
+def test_second_moments_are_the_same_in_halves(monkeypatch, made):
+    chunk, plain = made
+    monkeypatch.setattr(chunk_module, "HALVED_COLUMNS", D)
+    close(chunk.second(WEIGHTS), plain.T @ (WEIGHTS[:, None] * plain))
+    close(chunk.part(0, 1).second(np.ones(1)), plain[:1].T @ plain[:1])
 
 
 def test_long_sparse_chunks_are_made_dense_piece_by_piece(monkeypatch, made):

@@ -110,14 +110,79 @@ def test_nothing_is_nothing():
         np.testing.assert_array_equal(empty.mean, np.zeros(D))
         assert empty.energy() == 0.0
         np.testing.assert_array_equal(empty.compress(np.eye(2, D)), np.zeros((2, 2)))
-    found = scatter_of(ROWS, WEIGHTS, origin=ROWS[0])
-    fresh = found.empty()
-    assert fresh.weight == 0.0
-    assert fresh.center
-    np.testing.assert_array_equal(fresh.origin, found.origin)
-    np.testing.assert_array_equal(fresh.mean, found.origin)
+    found, fresh = scatter_of(ROWS, WEIGHTS, origin=ROWS[0]), ExactScatter(D, True)
     fresh.merge(found)
+    np.testing.assert_array_equal(fresh.origin, ROWS[0])
     np.testing.assert_allclose(fresh.matrix(), found.matrix())
+
+
+def parted(rows, weights, count=4):
+    """Return the scatter of rows, the second half of which is in several parts."""
+    scatter, half = ExactScatter(D, True), len(rows) // 2
+    scatter.add(Chunk(rows[:half], weights[:half], rows[0]), weights[:half])
+    scatter.split(count)
+    scatter.add(Chunk(rows[half:], weights[half:], rows[1]), weights[half:])
+    return scatter
+
+
+def test_parts_add_up_to_all_rows():
+    found = parted(ROWS, WEIGHTS)
+    mean, wanted = reference.scatter(ROWS, WEIGHTS, center=True)
+    pieces = np.split(WEIGHTS[20:], 4)
+    np.testing.assert_allclose(found.weights[1:], [piece.sum() for piece in pieces[1:]])
+    for scatter in (found, found.joined()):
+        np.testing.assert_allclose(scatter.mean, mean)
+        np.testing.assert_allclose(scatter.matrix(), wanted, atol=1e-10)
+        np.testing.assert_allclose(scatter.variances(), np.diag(wanted))
+        np.testing.assert_allclose(scatter.spectrum(), np.linalg.eigvalsh(wanted)[::-1])
+    assert len(found.joined().parts) == 1
+    found.split(2)
+    assert len(found.parts) == 4
+
+
+@pytest.mark.parametrize("counts", [(4, 4), (1, 4), (4, 1)])
+def test_parts_merge_the_largest_into_the_smallest(counts):
+    one, other = (
+        parted(ROWS[p], WEIGHTS[p], c)
+        for p, c in zip((slice(24), slice(24, N)), counts, strict=True)
+    )
+    largest = max(one.weights.max(), other.weights.max())
+    one.merge(other)
+    mean, wanted = reference.scatter(ROWS, WEIGHTS, center=True)
+    np.testing.assert_allclose(one.mean, mean)
+    np.testing.assert_allclose(one.matrix(), wanted, atol=1e-10)
+    assert len(one.parts) == 4
+    assert one.weights.max() < largest + one.weights.min() + 3.0
+
+
+def test_the_consensus_leaves_out_what_only_one_part_has_seen():
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(4000, D)) * [3, 2.7, 1, 1, 1, 1]
+    rows[5] = 210 * np.eye(D)[5]
+    found = ExactScatter(D, True)
+    found.split(4)
+    found.add(Chunk(rows, np.ones(4000), np.zeros(D)), np.ones(4000))
+    span = found.leading(D)[0]
+    assert abs(span[0, 5]) > 0.99
+    consensus = found.consensus(2, span)
+    np.testing.assert_allclose(np.linalg.norm(consensus[:, :2], axis=1), 1.0, atol=0.02)
+
+
+def test_states_are_taken_over():
+    found, other = parted(ROWS, WEIGHTS), ExactScatter(D, True)
+    other.restore(found.state())
+    np.testing.assert_array_equal(other.matrix(), found.matrix())
+    assert found.state().keys() == {"origin", "weights", "totals", "triangles"}
+    other.fade(0.5)
+    np.testing.assert_array_equal(other.weights, 0.5 * found.weights)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_a_point_that_the_mean_has_left_is_replaced(offset):
+    found = ExactScatter(D, True)
+    found.add(Chunk(ROWS, WEIGHTS, ROWS[0] + offset), WEIGHTS)
+    point = found.near()
+    np.testing.assert_array_equal(point, found.mean if offset else ROWS[0])
 
 
 def test_copies_are_independent():

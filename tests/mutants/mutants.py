@@ -320,15 +320,15 @@ CHOOSING = [
     Mutant(
         "candidates are compared about the mean that outliers have moved",
         f"{SOURCE}/learning/pca_learner.py",
-        "self.validation.add(captured(centre), energies[:, 0], weights, length)",
-        "self.validation.add(captured(mean), energies[:, 1], weights, length)",
+        "captured = dict(zip(names, centre, strict=True))",
+        "captured = dict(zip(names, mean, strict=True))",
         CHOICE,
     ),
     Mutant(
         "outliers are taken for drift",
         f"{SOURCE}/learning/validation.py",
-        "        inverse = 1.0 / np.sqrt(np.maximum(chunk.distances(point[None])[:, 0], 1e-300))",
-        "        inverse = np.ones(len(chunk))",
+        "        inverse = 1.0 / np.sqrt(np.maximum(energies[:rows], 1e-300))",
+        "        inverse = np.ones(rows)",
         CHOICE,
     ),
     Mutant(
@@ -355,8 +355,8 @@ CHOOSING = [
     Mutant(
         "robust=False may still be robust",
         f"{SOURCE}/learning/candidates.py",
-        "        bounded = None\n        if self.robust is not False:",
-        "        bounded = None\n        if True:",
+        "        if self.robust is not False:\n            self._add_to_centre",
+        "        if True:\n            self._add_to_centre",
         CHOICE,
     ),
     Mutant(

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.learning import pca_learner
+from onepass.learning import candidates
 from onepass.learning.error_histogram import INFINITE_BIN
 from onepass.learning.row_buffer import Stream
 from onepass.learning.row_sample import LARGEST_ROWS, MOST_DIRECTIONS, SAMPLE_ROWS
@@ -330,14 +330,14 @@ def pca(stream: Stream, n_components: int | float | None) -> Record:
         },
         "has_begun": Flag(),
     }
-    if d <= pca_learner.EXACT_COLUMNS:
+    if d <= candidates.EXACT_COLUMNS:
         sums = Size("sums", 5)
         record["origin"] = Array((d,))
         record["weights"] = Array((sums,), least=0.0)
         record["totals"] = Array((sums, d))
         record["triangles"] = Array((sums, d * (d + 1) // 2))
     else:
-        rank = pca_learner.rank_for(stream, n_components)
+        rank = candidates.rank_for(stream, n_components)
         record["plain"] = _sketch(d, rank, "plain")
         record["bounded"] = _sketch(d, rank, "bounded")
     return {

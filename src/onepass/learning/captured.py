@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 MAX_SEGMENTS = 64
 RECENT = 0.1  # of the stream: earlier rows were scored by earlier, worse models
+MOST_PERIODS = 16
 
 
 @dataclass(frozen=True)
@@ -122,3 +123,121 @@ class CapturedScore:
         score = cls()
         score.__dict__.update(state)
         return score
+
+
+START, ROWS, GAP, CAPTURED, ENERGY = range(5)  # columns of the periods of `Foresight`
+
+
+class Foresight:
+    """The share of variance that the final directions will capture of new rows.
+
+    Directions from t rows capture s - a / t of a new row's energy on average, and of the rows that
+    they are from s + a / t: they have seen these. Between two times when directions are asked for,
+    the gap between what the new ones capture of the rows since and what the old ones have captured
+    of them, before they were learned from, is a / t for each row. So `a` is known from rows that
+    were scored, and there are two estimates of the share that the final directions will capture:
+
+    - what they capture of the rows that they are from, less 2 a / n;
+    - what earlier directions captured of the latest rows, more a (1 / t - 1 / n).
+
+    The error of each is that of a mean over independent rows, and that of the correction, of which
+    no more is taken for granted than its sign: the one with the smaller error is reported.
+    """
+
+    def __init__(self) -> None:
+        self.unit = 0.0  # energies are kept relative to this one
+        # For each period: rows before it, rows in it, gap, captured and whole energy of its rows.
+        self.periods: NDArray[np.float64] = np.zeros((0, 5))
+        self.squares: NDArray[np.float64] = np.zeros(4)  # of all rows: number, c^2, c e, e^2
+        self.inside = 0.0  # energy along the directions when they were asked for
+
+    def ask(self, rows: float, inside: float) -> None:
+        """Begin a period after some rows, of whose energy `inside` is along new directions."""
+        self.inside = inside
+        self.periods = np.vstack([self.periods[1 - MOST_PERIODS :], [rows, 0.0, 0.0, 0.0, 0.0]])
+
+    def close(self, inside: float) -> None:
+        """End the current period: what the same candidate's directions capture by now."""
+        if len(self.periods) and self.unit:
+            gain = (inside - self.inside) / self.unit
+            self.periods[-1, GAP] = gain - self.periods[-1, CAPTURED]
+
+    def add(
+        self, captured: NDArray[np.float64], energy: NDArray[np.float64], weight: float
+    ) -> None:
+        """Include rows (r,) about the mean of `weight` rows before them."""
+        self.unit = self.unit or float(energy.max(initial=0.0))
+        if not self.unit:
+            return
+        # About a mean of so many rows, energies are larger by what that mean is uncertain.
+        c, e = (part / self.unit * (weight / (weight + 1.0)) for part in (captured, energy))
+        self.periods[-1, [ROWS, CAPTURED, ENERGY]] += [len(e), c.sum(), e.sum()]
+        with np.errstate(over="ignore"):
+            self.squares = self.squares + [len(e), c @ c, c @ e, e @ e]
+
+    def value(self, rows: float, inside: float, energy: float) -> Captured:
+        """Return the share that directions capture of new rows.
+
+        Parameters
+        ----------
+        rows, inside, energy : float
+            How many rows they are from, the energy of these along them, and all of it.
+        """
+        periods = self.periods[self.periods[:, ROWS] > 0.0]
+        number, cc, ce, ee = self.squares
+        if number < 2.0 or not len(periods) or not energy > 0.0:
+            return Captured(float("nan"), float("nan"))
+        start, count, gap, captured, scored = periods.T
+        share = captured.sum() / scored.sum()
+        variance = max(cc - 2.0 * share * ce + share * share * ee, 0.0) / (number - 1.0)
+        late = start >= 0.25 * start.max()
+        a = max(float(gap[late].sum() / (count[late] / start[late]).sum()), 0.0)
+        inside, energy = inside / self.unit, energy / self.unit
+        seen = Captured(
+            (inside - 2.0 * a) / energy, float(np.hypot(np.sqrt(rows * variance), a)) / energy
+        )
+        last = start >= 0.5 * start.max()
+        more = a * float((count[last] * np.maximum(1.0 / start[last] - 1.0 / rows, 0.0)).sum())
+        whole = float(scored[last].sum())
+        new = Captured(
+            (float(captured[last].sum()) + more) / whole,
+            float(np.hypot(np.sqrt(count[last].sum() * variance), more)) / whole,
+        )
+        return min(seen, new, key=lambda estimate: estimate.standard_error)
+
+    def curve(self) -> NDArray[np.float64]:
+        """Return rows, share captured and its standard error for each period, shape (p, 3)."""
+        periods = self.periods[self.periods[:, ENERGY] > 0.0]
+        start, count, _, captured, scored = periods.T
+        number, cc, ce, ee = self.squares
+        if not len(periods) or number < 2.0:
+            return np.zeros((0, 3))
+        share = captured.sum() / scored.sum()
+        variance = max(cc - 2.0 * share * ce + share * share * ee, 0.0) / (number - 1.0)
+        error = np.sqrt(count * variance) / scored
+        return np.column_stack([start + count, captured / scored, error])
+
+    def fade(self, factor: float) -> None:
+        """Let everything so far count less."""
+        self.periods[:, [START, ROWS, GAP, CAPTURED, ENERGY]] *= factor
+        self.squares = factor * self.squares
+        self.inside *= factor
+
+    def merge(self, other: Foresight) -> None:
+        """Include the periods of another stream, both of which have been closed."""
+        if not other.unit:
+            return
+        self.unit = self.unit or other.unit
+        ratio = other.unit / self.unit
+        theirs = other.periods * [1.0, 1.0, ratio, ratio, ratio]
+        both = np.vstack([self.periods, theirs])
+        order = np.argsort(both[:, START], kind="stable")
+        self.periods = both[order][-MOST_PERIODS:]
+        self.squares = self.squares + other.squares * [1.0, ratio**2, ratio**2, ratio**2]
+
+    def copy(self) -> Foresight:
+        """Return a copy."""
+        twin = Foresight()
+        twin.__dict__.update(self.__dict__)
+        twin.periods = self.periods.copy()
+        return twin

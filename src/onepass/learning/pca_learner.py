@@ -15,24 +15,19 @@ from onepass.learning.candidates import (
     PLAIN,
     Answer,
     Candidates,
-    ExactCandidates,
-    SketchedCandidates,
-    sketch_rank,
 )
-from onepass.learning.captured import Captured
+from onepass.learning.captured import Captured, Foresight
 from onepass.learning.learner import Learner
 from onepass.learning.result import Result, orthonormal, publish
 from onepass.learning.row_buffer import Stream
 from onepass.learning.row_sample import MOST_DIRECTIONS
-from onepass.learning.validation import Choice, Drift, Foresight, ProgressiveValidation
+from onepass.learning.validation import Choice, ProgressiveValidation
 
 FIRST_ROWS = 128  # of a stream; chunks stay short while they are not a part of what came before
 SHORT_ROWS, NARROW_COLUMNS = 64, 256  # of chunks of few columns, which cost little
 MOST_ROWS, WIDE_ROWS, SPARSE_ROWS = 8192, 512, 8192  # of chunks for a matrix, and for a sketch
 MOST_BYTES = 2**25  # of a chunk of dense rows
 SAMPLED = 4  # of so many chunks, a candidate that is clearly behind learns from one
-DRIFT_ROWS = 512  # of a chunk that are compared with their neighbours
-MOST_COMPONENTS = 64  # of a sketch, where their number is to be found
 RANK_ROUNDING = 4 * np.finfo(np.float64).eps  # of the largest variance: below, there is none
 
 
@@ -68,21 +63,13 @@ class PCALearner(Learner):
         Whether columns are divided by their deviations.
     """
 
-    candidates: Candidates
-
     def __init__(
         self, stream: Stream, n_components: int | float | None, robust: Any, scale: bool
     ) -> None:
         super().__init__(stream)
         self.n_components, self.robust, self.scale = n_components, robust, scale
-        d, center = stream.d, stream.center
-        if d <= EXACT_COLUMNS:
-            self.candidates = ExactCandidates(d, center, scale, robust)
-        else:
-            rank = rank_for(stream, n_components)
-            self.candidates = SketchedCandidates(d, center, scale, robust, rank, stream.is_sparse)
-        self.validation, self.foresight = ProgressiveValidation(), Foresight()
-        self.drift = Drift(d)
+        self.candidates = Candidates(stream, n_components, scale, robust)
+        self.validation, self.foresight = ProgressiveValidation(stream.d), Foresight()
         self.rows_learned = 0
         self.rows = 0.0  # the same, in units of rows that count fully
         self.rows_since = 0.0  # the candidates were asked
@@ -105,51 +92,48 @@ class PCALearner(Learner):
         return max(min(doubled, most), min(least, most))
 
     def learn(self, rows: Any, weights: NDArray[np.float64]) -> None:
-        candidates, typical = self.candidates, self.candidates.typical
-        chunk = candidates.chunk(rows, weights)
-        scaled = candidates.scaled(chunk)
-        if self.robust is not False and not self.rows_learned:
-            typical.begin(scaled)
-        asked = self.validation.asked
-        points = np.stack([typical.point(scaled), scaled.rescaled(candidates.mean - chunk.origin)])
-        inner = scaled.inner(np.vstack([points, *asked.values()]))
-        energies = scaled.distances(points, inner[:, :2])
+        candidates, validation = self.candidates, self.validation
+        chunk, scaled = candidates.chunks(rows, weights)
+        if not self.rows_learned:
+            validation.point = candidates.centre
+        points = np.stack([candidates.centre, candidates.plain.mean, validation.point])
+        points = (points - chunk.origin) / scaled.scale
+        inner = scaled.inner(np.vstack([points, *validation.asked.values()]))
+        energies = scaled.distances(points, inner[:, :3])
         errors = np.zeros(len(chunk))
-        if asked:
-            errors = self._score(scaled.weights, inner[:, 2:], points, energies)
-        if self.robust == "auto":
-            if not self.rows_learned:
-                self.drift.point = typical.centre
-            else:
-                self.drift.add(scaled.part(0, min(DRIFT_ROWS, len(chunk))))
+        if validation.asked:
+            errors = self._score(weights, inner[:, 3:], points[:2], energies)
+        if self.robust == "auto" and self.rows_learned:
+            validation.add_drift(scaled, energies[:, 2])
         begun = candidates.has_begun
         candidates.add(chunk, scaled, energies[:, 0], bounding=not self._spares(len(chunk)))
-        self.mean.weight, self.mean.vector = candidates.weight, candidates.mean
+        self.mean.weight, self.mean.vector = candidates.plain.weight, candidates.plain.mean
         self.rows_learned += len(chunk)
         self.rows += len(chunk)
         self.rows_since += len(chunk)
         if candidates.has_begun > begun or self.rows_since >= self._patience():
             self._ask()
-        directions = self.validation.asked.get(self.scored, np.zeros((0, self.stream.d)))
+        directions = validation.asked.get(self.scored, np.zeros((0, self.stream.d)))
         if not len(directions) and self.n_components == self.stream.d <= MOST_DIRECTIONS:
             directions = np.eye(self.stream.d)  # as good as any, and nobody was asked
-        self.sample.add(rows, errors, scaled.rescaled(directions), self.mean.vector)
+        self.sample.add(rows, errors, directions / scaled.scale, self.mean.vector)
 
     def _spares(self, rows: int) -> bool:
         """Return whether bounding a chunk of so many rows is not worth the time.
 
         A candidate that is clearly behind learns from a sample of the chunks.
         """
-        if self.robust is True or not self.validation.hopeless(BOUNDED, self._drift()):
+        if not self.candidates.has_begun or self.robust is True:
             return False
-        return bool(self.rows_learned // rows % SAMPLED)
+        hopeless = self.validation.hopeless(BOUNDED, self._drift())
+        return hopeless and bool(self.rows_learned // rows % SAMPLED)
 
     def _drift(self) -> float:
         """Return how much the stream drifts, in standard errors, where that is an objection.
 
         With a half-life it is the next rows that matter, and what they say is taken at its word.
         """
-        return self.drift.size if self.stream.half_life is None else 0.0
+        return self.validation.drift if self.stream.half_life is None else 0.0
 
     def _score(
         self,
@@ -163,23 +147,22 @@ class PCALearner(Learner):
         `inner` (r, m k) are the rows' products with the directions of m candidates; `energies`
         (r, 2) are about the robust centre and about the mean, the points (2, d).
         """
-        asked, typical = self.validation.asked, self.candidates.typical
-        directions = np.vstack(list(asked.values()))
-        centre, mean = points @ directions.T
-
-        def captured(point: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-            groups = ((inner - point) ** 2).reshape(len(inner), len(asked), -1).sum(axis=2)
-            return dict(zip(asked, groups.T, strict=True))
-
-        if len(asked) > 1:
-            length = typical.squared_length
-            self.validation.add(captured(centre), energies[:, 0], weights, length)
-        about_mean = captured(mean)[self.scored]
-        whole = weights * energies[:, 1]
-        self.foresight.add(weights * about_mean, whole, self.candidates.weight)
-        errors = energies[:, 1] - about_mean
+        names = list(self.validation.asked)
+        along = points @ np.vstack(list(self.validation.asked.values())).T
+        centre, mean = (
+            ((inner - point) ** 2).reshape(len(inner), len(names), -1).sum(axis=2).T
+            for point in along
+        )
+        if len(names) > 1:
+            captured = dict(zip(names, centre, strict=True))
+            length = self.candidates.squared_length
+            self.validation.add(captured, energies[:, 0], weights, length)
+        scored = names.index(self.scored)
+        before = self.candidates.plain.weight
+        self.foresight.add(weights * mean[scored], weights * energies[:, 1], before)
+        errors = energies[:, 1] - mean[scored]
         if self.scored == BOUNDED:  # whose mean is the robust centre
-            errors = energies[:, 0] - captured(centre)[BOUNDED]
+            errors = energies[:, 0] - centre[scored]
         self.errors.add(errors, weights)
         return errors
 
@@ -261,7 +244,7 @@ class PCALearner(Learner):
         return foresight.value(self.rows, inside, energy)
 
     def fade(self, factor: float) -> None:
-        for part in (self.mean, self.candidates, self.validation, self.foresight, self.drift):
+        for part in (self.mean, self.candidates, self.validation, self.foresight):
             part.fade(factor)
         self.rows *= factor
         self.rows_asked *= factor
@@ -278,12 +261,12 @@ class PCALearner(Learner):
         self.candidates.merge(other.candidates)
         self.validation.merge(other.validation)
         self.foresight.merge(other.foresight)
-        self.drift.merge(other.drift)
         if not self.rows:
-            self.drift.point = self.candidates.typical.centre
+            self.validation.point = self.candidates.centre
         self.rows_learned += other.rows_learned
         self.rows += other.rows
-        self.mean.weight, self.mean.vector = self.candidates.weight, self.candidates.mean
+        plain = self.candidates.plain
+        self.mean.weight, self.mean.vector = plain.weight, plain.mean
         self._ask()
 
     def _close(self) -> None:
@@ -297,25 +280,20 @@ class PCALearner(Learner):
 
     def copy(self) -> Self:
         twin = self._copied()
-        twin.candidates, twin.drift = self.candidates.copy(), self.drift.copy()
-        twin.validation, twin.foresight = self.validation.copy(), self.foresight.copy()
+        twin.candidates, twin.validation = self.candidates.copy(), self.validation.copy()
+        twin.foresight = self.foresight.copy()
         return twin
 
     def state(self) -> dict[str, Any]:
-        asked = list(self.validation.asked.values())
-        shape = (len(asked), len(asked[0]) if asked else 0, self.stream.d)
+        validation = self.validation.state()
+        drift = validation.pop("drift")
         return {
             **self._common_state(),
             "candidates": self.candidates.state(),
-            "asked": np.stack(asked) if asked else np.zeros(shape),
-            "evidence": self.validation.evidence,
-            "evidence_rows": self.validation.scored,
+            **validation,
             "foresight": vars(self.foresight),
-            "drift": vars(self.drift),
-            "rows_learned": self.rows_learned,
-            "rows": self.rows,
-            "rows_since": self.rows_since,
-            "rows_asked": self.rows_asked,
+            "drift": drift,
+            **{name: getattr(self, name) for name in COUNTS},
             "scored": CANDIDATES.index(self.scored),
         }
 
@@ -323,20 +301,14 @@ class PCALearner(Learner):
         """Take over a checked state."""
         self._set_common_state(state)
         self.candidates.restore(state["candidates"])
-        names = {0: (), 1: (PLAIN,), 2: (PLAIN, BOUNDED), 3: CANDIDATES}[len(state["asked"])]
-        self.validation.asked = dict(zip(names, state["asked"], strict=True))
-        self.validation.evidence, self.validation.scored = state["evidence"], state["evidence_rows"]
+        self.validation.restore(state)
         vars(self.foresight).update(state["foresight"])
-        vars(self.drift).update(state["drift"])
-        for name in ("rows_learned", "rows", "rows_since", "rows_asked"):
+        for name in COUNTS:
             setattr(self, name, state[name])
         self.scored = CANDIDATES[state["scored"]]
 
 
-def rank_for(stream: Stream, n_components: int | float | None) -> int:
-    """Return the rank of the sketches of a stream."""
-    k = n_components if isinstance(n_components, int) else min(MOST_COMPONENTS, stream.d)
-    return sketch_rank(stream.d, k, stream.is_sparse)
+COUNTS = ("rows_learned", "rows", "rows_since", "rows_asked")
 
 
 def _spanned(answer: Answer, d: int) -> Answer:

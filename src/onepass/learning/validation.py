@@ -15,18 +15,23 @@ A robust candidate answers if the share is clearly in its favour, and neither en
 are clearly against it, in all periods together or in the latest ones. Where large rows are signal,
 they say so: directions that a few rows have in common are captured by the plain candidate in every
 further row of their kind. Rows that are large in directions of their own are captured by nobody.
+
+Where the stream drifts, the next rows say little about all rows, and the plain candidate answers.
+Drift is how much neighbouring pieces of the stream resemble each other: every row counts as a unit
+vector from a point that stays where it is, so that none can count for more than another. The mean
+of a piece less the mean of all pieces before it is uncorrelated with the next such difference where
+rows are exchangeable, and resembles it where they drift.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.learning.candidates import BOUNDED, CONSENSUS, PLAIN, Directions
-from onepass.learning.captured import Captured
+from onepass.learning.candidates import BOUNDED, CANDIDATES, CONSENSUS, PLAIN, Directions
 from onepass.moments.chunk import Chunk
 
 PAIRS = ((CONSENSUS, PLAIN), (BOUNDED, PLAIN), (BOUNDED, CONSENSUS))
@@ -36,7 +41,7 @@ SURE = 3.0  # standard errors by which a robust candidate has to be better than 
 PREFERRED = 1.5  # standard errors by which one robust candidate has to be better than the other
 VETO = -2.0  # standard errors by which energy or large rows may be against it
 DRIFTING = 4.5  # standard errors by which neighbouring pieces of the stream may resemble each other
-DRIFT_PIECES = 8  # of a chunk
+DRIFT_ROWS, DRIFT_PIECES = 512, 8  # of a chunk: the first rows, and what they are cut into
 LEAST_PIECE_ROWS = 16
 
 
@@ -83,17 +88,34 @@ class Choice:
 class ProgressiveValidation:
     """Evidence for every pair of candidates, of earlier periods, the previous and the current one.
 
+    Parameters
+    ----------
+    d : int
+        The number of columns.
+
     Attributes
     ----------
     asked : dict of str to ndarray of shape (k, d)
         The directions that rows are scored by.
+    point : ndarray of shape (d,)
+        From which drift is measured.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, d: int) -> None:
         self.asked: Directions = {}
         # For [earlier, previous, current] periods, pairs and kinds of evidence: sum, sum of squares
         self.evidence: NDArray[np.float64] = np.zeros((3, len(PAIRS), 3, 2))
         self.scored: NDArray[np.float64] = np.zeros(3)  # weight of the rows scored in them
+        self.point: NDArray[np.float64] = np.zeros(d)
+        self.mean: NDArray[np.float64] = np.zeros(d)  # of unit vectors from it
+        self.last: NDArray[np.float64] = np.zeros(d)
+        self.rows = 0.0
+        self.sums: NDArray[np.float64] = np.zeros(2)  # of cosines and of their squares
+
+    @property
+    def drift(self) -> float:
+        """How much neighbouring pieces resemble each other, in standard errors."""
+        return float(self.sums[0] / np.sqrt(self.sums[1])) if self.sums[1] > 0.0 else 0.0
 
     def ask(self, directions: Directions) -> None:
         """Score the rows that follow by these directions."""
@@ -125,6 +147,27 @@ class ProgressiveValidation:
                 self.evidence[2, number, :, 0] += segments.sum(axis=1)
                 self.evidence[2, number, :, 1] += (segments**2).sum(axis=1)
         self.scored[2] += float(weights.sum())
+
+    def add_drift(self, chunk: Chunk, energies: NDArray[np.float64]) -> None:
+        """Look for drift in the first rows of a chunk, of energies (r,) about the point."""
+        head = chunk.part(0, DRIFT_ROWS)
+        rows, point = len(head), (self.point - chunk.origin) / chunk.scale
+        inverse = 1.0 / np.sqrt(np.maximum(energies[:rows], 1e-300))
+        pieces = max(1, min(DRIFT_PIECES, rows // LEAST_PIECE_ROWS))
+        lengths = np.diff(np.linspace(0, rows, pieces + 1).astype(int))
+        which = np.repeat(np.arange(pieces), lengths)
+        shares = np.zeros((pieces, rows))
+        shares[which, np.arange(rows)] = inverse / lengths[which]
+        means = head.combine(shares) - np.outer(shares.sum(axis=1), point)
+        for mean, length in zip(means, lengths, strict=True):
+            step = mean - self.mean
+            size = float(np.linalg.norm(step))
+            if self.rows > 0.0 and size > 0.0:
+                cosine = float(step @ self.last) / size
+                self.sums = self.sums + [cosine, cosine * cosine]
+                self.last = step / size
+            self.rows += float(length)
+            self.mean = self.mean + length / self.rows * step
 
     def standard_errors(self, pair: tuple[str, str], latest: bool = False) -> NDArray[np.float64]:
         """Return the evidence (3,) of all periods, or of the latest two, in standard errors."""
@@ -168,197 +211,39 @@ class ProgressiveValidation:
         self.evidence[..., 0] *= factor
         self.evidence[..., 1] *= factor * factor
         self.scored *= factor
+        self.sums = self.sums * [factor, factor * factor]
+        self.rows *= factor
 
     def merge(self, other: Self) -> None:
         """Include the evidence of another stream."""
         self.evidence = self.evidence + other.evidence
         self.scored = self.scored + other.scored
+        self.sums = self.sums + other.sums
 
-    def copy(self) -> ProgressiveValidation:
+    def copy(self) -> Self:
         """Return a copy."""
-        twin = ProgressiveValidation()
-        twin.asked = dict(self.asked)
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
         twin.evidence, twin.scored = self.evidence.copy(), self.scored.copy()
         return twin
 
+    def state(self) -> dict[str, Any]:
+        """Return what a model file keeps."""
+        asked = list(self.asked.values())
+        none = np.zeros((0, 0, len(self.point)))
+        return {
+            "asked": np.stack(asked) if asked else none,
+            "evidence": self.evidence,
+            "evidence_rows": self.scored,
+            "drift": {name: getattr(self, name) for name in DRIFT},
+        }
 
-class Drift:
-    """How much neighbouring pieces of a stream resemble each other.
-
-    Every row counts as a unit vector from a point that stays where it is, so that none can count
-    for more than another. The mean of a piece less the mean of all pieces before it is uncorrelated
-    with the next such difference where rows are exchangeable, and resembles it where they drift.
-
-    Parameters
-    ----------
-    d : int
-        The number of columns.
-    """
-
-    def __init__(self, d: int) -> None:
-        self.point: NDArray[np.float64] = np.zeros(d)
-        self.mean: NDArray[np.float64] = np.zeros(d)
-        self.last: NDArray[np.float64] = np.zeros(d)
-        self.rows = 0.0
-        self.sums: NDArray[np.float64] = np.zeros(2)  # of cosines and of their squares
-
-    @property
-    def size(self) -> float:
-        """The resemblance in standard errors."""
-        return float(self.sums[0] / np.sqrt(self.sums[1])) if self.sums[1] > 0.0 else 0.0
-
-    def add(self, chunk: Chunk) -> None:
-        """Include the rows of a chunk."""
-        point = chunk.rescaled(self.point - chunk.origin)
-        inverse = 1.0 / np.sqrt(np.maximum(chunk.distances(point[None])[:, 0], 1e-300))
-        pieces = max(1, min(DRIFT_PIECES, len(chunk) // LEAST_PIECE_ROWS))
-        edges = np.linspace(0, len(chunk), pieces + 1).astype(int)
-        lengths = np.diff(edges)
-        which = np.repeat(np.arange(pieces), lengths)
-        sums = np.zeros((pieces, len(chunk)))
-        sums[which, np.arange(len(chunk))] = inverse / lengths[which]
-        means = chunk.combine(sums) - np.outer(sums.sum(axis=1), point)
-        for mean, length in zip(means, lengths, strict=True):
-            step = mean - self.mean
-            size = float(np.linalg.norm(step))
-            if self.rows > 0.0 and size > 0.0:
-                cosine = float(step @ self.last) / size
-                self.sums = self.sums + [cosine, cosine * cosine]
-                self.last = step / size
-            self.rows += float(length)
-            self.mean = self.mean + length / self.rows * step
-
-    def fade(self, factor: float) -> None:
-        """Let everything so far count less."""
-        self.sums = self.sums * [factor, factor * factor]
-        self.rows *= factor
-
-    def merge(self, other: Drift) -> None:
-        """Include the resemblances of another stream."""
-        self.sums = self.sums + other.sums
-
-    def copy(self) -> Drift:
-        """Return a copy; no array is changed in place."""
-        twin = Drift(0)
-        twin.__dict__.update(self.__dict__)
-        return twin
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over a checked state."""
+        names = {0: (), 1: (PLAIN,), 2: (PLAIN, BOUNDED), 3: CANDIDATES}[len(state["asked"])]
+        self.asked = dict(zip(names, state["asked"], strict=True))
+        self.evidence, self.scored = state["evidence"], state["evidence_rows"]
+        vars(self).update(state["drift"])
 
 
-# Columns of the periods of `Foresight`.
-START, ROWS, GAP, CAPTURED, ENERGY = range(5)
-MOST_PERIODS = 16
-
-
-class Foresight:
-    """The share of variance that the final directions will capture of new rows.
-
-    Directions from t rows capture s - a / t of a new row's energy on average, and of the rows that
-    they are from s + a / t: they have seen these. Between two times when directions are asked for,
-    the gap between what the new ones capture of the rows since and what the old ones have captured
-    of them, before they were learned from, is a / t for each row. So `a` is known from rows that
-    were scored, and there are two estimates of the share that the final directions will capture:
-
-    - what they capture of the rows that they are from, less 2 a / n;
-    - what earlier directions captured of the latest rows, more a (1 / t - 1 / n).
-
-    The error of each is that of a mean over independent rows, and that of the correction, of which
-    no more is taken for granted than its sign: the one with the smaller error is reported.
-    """
-
-    def __init__(self) -> None:
-        self.unit = 0.0  # energies are kept relative to this one
-        # For each period: rows before it, rows in it, gap, captured and whole energy of its rows.
-        self.periods: NDArray[np.float64] = np.zeros((0, 5))
-        self.squares: NDArray[np.float64] = np.zeros(4)  # of all rows: number, c^2, c e, e^2
-        self.inside = 0.0  # energy along the directions when they were asked for
-
-    def ask(self, rows: float, inside: float) -> None:
-        """Begin a period after some rows, of whose energy `inside` is along new directions."""
-        self.inside = inside
-        self.periods = np.vstack([self.periods[1 - MOST_PERIODS :], [rows, 0.0, 0.0, 0.0, 0.0]])
-
-    def close(self, inside: float) -> None:
-        """End the current period: what the same candidate's directions capture by now."""
-        if len(self.periods) and self.unit:
-            gain = (inside - self.inside) / self.unit
-            self.periods[-1, GAP] = gain - self.periods[-1, CAPTURED]
-
-    def add(
-        self, captured: NDArray[np.float64], energy: NDArray[np.float64], weight: float
-    ) -> None:
-        """Include rows (r,) about the mean of `weight` rows before them."""
-        self.unit = self.unit or float(energy.max(initial=0.0))
-        if not self.unit:
-            return
-        # About a mean of so many rows, energies are larger by what that mean is uncertain.
-        c, e = (part / self.unit * (weight / (weight + 1.0)) for part in (captured, energy))
-        self.periods[-1, [ROWS, CAPTURED, ENERGY]] += [len(e), c.sum(), e.sum()]
-        with np.errstate(over="ignore"):
-            self.squares = self.squares + [len(e), c @ c, c @ e, e @ e]
-
-    def value(self, rows: float, inside: float, energy: float) -> Captured:
-        """Return the share that directions capture of new rows.
-
-        Parameters
-        ----------
-        rows, inside, energy : float
-            How many rows they are from, the energy of these along them, and all of it.
-        """
-        periods = self.periods[self.periods[:, ROWS] > 0.0]
-        number, cc, ce, ee = self.squares
-        if number < 2.0 or not len(periods) or not energy > 0.0:
-            return Captured(float("nan"), float("nan"))
-        start, count, gap, captured, scored = periods.T
-        share = captured.sum() / scored.sum()
-        variance = max(cc - 2.0 * share * ce + share * share * ee, 0.0) / (number - 1.0)
-        late = start >= 0.25 * start.max()
-        a = max(float(gap[late].sum() / (count[late] / start[late]).sum()), 0.0)
-        inside, energy = inside / self.unit, energy / self.unit
-        seen = Captured(
-            (inside - 2.0 * a) / energy, float(np.hypot(np.sqrt(rows * variance), a)) / energy
-        )
-        last = start >= 0.5 * start.max()
-        more = a * float((count[last] * np.maximum(1.0 / start[last] - 1.0 / rows, 0.0)).sum())
-        whole = float(scored[last].sum())
-        new = Captured(
-            (float(captured[last].sum()) + more) / whole,
-            float(np.hypot(np.sqrt(count[last].sum() * variance), more)) / whole,
-        )
-        return min(seen, new, key=lambda estimate: estimate.standard_error)
-
-    def curve(self) -> NDArray[np.float64]:
-        """Return rows, share captured and its standard error for each period, shape (p, 3)."""
-        periods = self.periods[self.periods[:, ENERGY] > 0.0]
-        start, count, _, captured, scored = periods.T
-        number, cc, ce, ee = self.squares
-        if not len(periods) or number < 2.0:
-            return np.zeros((0, 3))
-        share = captured.sum() / scored.sum()
-        variance = max(cc - 2.0 * share * ce + share * share * ee, 0.0) / (number - 1.0)
-        error = np.sqrt(count * variance) / scored
-        return np.column_stack([start + count, captured / scored, error])
-
-    def fade(self, factor: float) -> None:
-        """Let everything so far count less."""
-        self.periods[:, [START, ROWS, GAP, CAPTURED, ENERGY]] *= factor
-        self.squares = factor * self.squares
-        self.inside *= factor
-
-    def merge(self, other: Foresight) -> None:
-        """Include the periods of another stream, both of which have been closed."""
-        if not other.unit:
-            return
-        self.unit = self.unit or other.unit
-        ratio = other.unit / self.unit
-        theirs = other.periods * [1.0, 1.0, ratio, ratio, ratio]
-        both = np.vstack([self.periods, theirs])
-        order = np.argsort(both[:, START], kind="stable")
-        self.periods = both[order][-MOST_PERIODS:]
-        self.squares = self.squares + other.squares * [1.0, ratio**2, ratio**2, ratio**2]
-
-    def copy(self) -> Foresight:
-        """Return a copy."""
-        twin = Foresight()
-        twin.__dict__.update(self.__dict__)
-        twin.periods = self.periods.copy()
-        return twin
+DRIFT = ("point", "mean", "last", "rows", "sums")

@@ -12,8 +12,9 @@ from scipy import sparse
 
 from onepass.threads import run_all
 
-PANELS = 4  # into which the columns of large products are split; a fixed number, so fixed bits
+PANELS = 4  # into which the columns of wide products are split; a fixed number, so fixed bits
 PANEL_COLUMNS = 2048  # from which on a product is split
+HALVED_COLUMNS = 512  # from which on the rows of a second moment are split in two
 DENSE_PIECE_BYTES = 2**20  # of sparse rows that are made dense at a time
 
 
@@ -31,56 +32,38 @@ class Chunk:
         A point that is near to all rows.
     """
 
-    scale: NDArray[np.float64] | None = None
-
     def __init__(
         self, rows: Any, weights: NDArray[np.float64], origin: NDArray[np.float64]
     ) -> None:
-        self.weights, self.origin = weights, origin
+        self.weights, self.origin, self.d = weights, origin, int(rows.shape[1])
+        self.scale: Any = 1.0  # what the columns were divided by: a number, or an array (d,)
         self.near: Any = rows.astype(np.float64, copy=False)
         self.offset: NDArray[np.float64] | None = origin if origin.any() else None
         if self.offset is not None and not sparse.issparse(rows):
             self.near, self.offset = self.near - origin, None
 
     def __len__(self) -> int:
-        return int(self.near.shape[0])
+        return len(self.weights)
 
-    @property
-    def d(self) -> int:
-        """The number of columns."""
-        return int(self.near.shape[1])
+    def _with(self, **changes: Any) -> Chunk:
+        """Return a chunk that differs in some attributes, without what was computed from rows."""
+        twin = object.__new__(Chunk)
+        names = ("near", "weights", "offset", "origin", "scale", "d")
+        twin.__dict__ = {name: self.__dict__[name] for name in names} | changes
+        return twin
 
     def part(self, start: int, stop: int) -> Chunk:
         """Return rows start to stop."""
-        part = self._copy()
-        part.near, part.weights = self.near[start:stop], self.weights[start:stop]
-        return part
-
-    def _copy(self) -> Chunk:
-        """Return a chunk that shares everything but what was computed from the rows."""
-        twin = object.__new__(Chunk)
-        twin.near, twin.weights, twin.offset = self.near, self.weights, self.offset
-        twin.origin, twin.scale = self.origin, self.scale
-        return twin
+        return self._with(near=self.near[start:stop], weights=self.weights[start:stop])
 
     def divided(self, scale: NDArray[np.float64]) -> Chunk:
         """Return the rows with their columns divided by a scale (d,)."""
-        divided = self._copy()
-        divided.scale = scale
-        divided.offset = None if self.offset is None else self.offset / scale
+        offset = None if self.offset is None else self.offset / scale
         if sparse.issparse(self.near):
-            divided.near = sparse.csr_array(self.near @ sparse.diags_array(1.0 / scale))
+            near = sparse.csr_array(self.near @ sparse.diags_array(1.0 / scale))
         else:
-            divided.near = self.near / scale
-        return divided
-
-    def rescaled(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return a vector (d,) in the units of these rows."""
-        return vector if self.scale is None else vector / self.scale
-
-    def unscaled(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return a vector (d,) in the units of the rows that were given."""
-        return vector if self.scale is None else vector * self.scale
+            near = self.near / scale
+        return self._with(near=near, offset=offset, scale=scale)
 
     @cached_property
     def energies(self) -> NDArray[np.float64]:
@@ -107,8 +90,10 @@ class Chunk:
         """Return the products (r, m) with directions (m, d)."""
         if sparse.issparse(self.near):
             products = self.near @ np.ascontiguousarray(directions.T)
+        elif self.d < PANEL_COLUMNS:
+            products = self.near @ directions.T
         else:
-            products = _sum_over_panels(lambda c: self.near[:, c] @ directions[:, c].T, self.d)
+            products = _sum(lambda c: self.near[:, c] @ directions[:, c].T, _panels(self.d))
         return products if self.offset is None else products - directions @ self.offset
 
     def combine(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -117,7 +102,7 @@ class Chunk:
         In Fortran order, in which products with sparse rows are fast.
         """
         columns = np.ascontiguousarray(coefficients.T)
-        if sparse.issparse(self.near):
+        if sparse.issparse(self.near) or self.d < PANEL_COLUMNS:
             combined = self.near.T @ columns
         else:
             combined = np.empty((self.d, len(coefficients)))
@@ -132,7 +117,7 @@ class Chunk:
     def gram(self) -> NDArray[np.float64]:
         """The products (r, r) of the rows with each other."""
         if not sparse.issparse(self.near):
-            return _sum_over_panels(lambda c: self.near[:, c] @ self.near[:, c].T, self.d)
+            return _sum(lambda c: self.near[:, c] @ self.near[:, c].T, _panels(self.d))
         products = (self.near @ self.near.T).toarray()
         if self.offset is not None:
             across = self.near @ self.offset
@@ -140,10 +125,16 @@ class Chunk:
         return products
 
     def second(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the sum (d, d) of w x x' over the rows, for weights (r,) of any rows."""
-        if not sparse.issparse(self.near):
-            rows = self.near if (weights == 1.0).all() else np.sqrt(weights)[:, None] * self.near
+        """Return the sum (d, d) of w x x' over the rows, for weights (r,)."""
+        if sparse.issparse(self.near):
+            return self._sparse_second(weights)
+        rows = self.near if (weights == 1.0).all() else np.sqrt(weights)[:, None] * self.near
+        if self.d < HALVED_COLUMNS:
             return rows.T @ rows
+        return _sum(lambda half: half.T @ half, np.array_split(rows, 2))
+
+    def _sparse_second(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return that of sparse rows, a few of which are made dense at a time."""
         total = np.zeros((self.d, self.d))
         length = max(1, DENSE_PIECE_BYTES // (8 * self.d))
         for start in range(0, len(self), length):
@@ -173,9 +164,9 @@ def _panels(d: int) -> list[slice]:
     return [slice(start, stop) for start, stop in itertools.pairwise(edges)]
 
 
-def _sum_over_panels(product: Any, d: int) -> NDArray[np.float64]:
-    """Return the sum of a product over panels of columns, always added in the same order."""
-    first, *others = run_all(product, _panels(d))
+def _sum(product: Any, pieces: list[Any]) -> NDArray[np.float64]:
+    """Return the sum of a product over pieces of a chunk, always added in the same order."""
+    first, *others = run_all(product, pieces)
     for other in others:
         first += other
     return first

@@ -16,17 +16,21 @@ from numpy.typing import NDArray
 
 from onepass.moments.chunk import Chunk
 from onepass.moments.eigen import leading_pairs
+from onepass.moments.scatter import Scale
 
 TAKEN_OFF = 1.25  # times what a discarded direction received; measured, see docs/benchmarks.md
 GRAM_ROWS = 768  # up to which [sketch; chunk] is decomposed by its Gram matrix, exactly
 BESIDE = 8  # beyond: directions beside those wanted, and steps of the iteration for them
-POWER_STEPS, FIRST_POWER_STEPS = 2, 3
+POWER_STEPS, FIRST_POWER_STEPS = 1, 2
 ROUNDING = 8 * np.finfo(np.float64).eps
 NEGLIGIBLE, SKEW = 1e-13, 1e-6  # ratios of eigenvalues: left out; no longer orthonormal enough
 
 
 class SketchedScatter:
     """``basis' diag(values) basis + level I``, of a fixed rank.
+
+    It is read as an `ExactScatter` is. Columns were divided by their scale before they came, so
+    that the `scale` of these methods has no effect.
 
     Parameters
     ----------
@@ -48,22 +52,22 @@ class SketchedScatter:
         """Include the rows of a chunk, with weights (r,)."""
         added = float(weights.sum())
         shares, extra = np.zeros(len(weights)), np.zeros((0, self.d))
-        squares = chunk.unscaled(chunk.unscaled(chunk.column_squares(weights)))
+        squares = chunk.column_squares(weights) * chunk.scale**2
         if self.center:
             shares = weights / added
-            centre = chunk.unscaled(chunk.combine(shares[None])[0])
+            centre = chunk.combine(shares[None])[0] * chunk.scale
             step = chunk.origin + centre - self.mean
             between = self.weight / (self.weight + added) * added
             inside = squares - added * centre**2
             squares = np.where(inside > ROUNDING * squares, inside, 0.0) + between * step**2
             if self.weight > 0.0:
-                extra = np.sqrt(between) * chunk.rescaled(step)[None]
+                extra = np.sqrt(between) * (step / chunk.scale)[None]
             self.mean = self.mean + added / (self.weight + added) * step
         self.weight += added
         self.columns = self.columns + squares
         self._truncate(_Stack(self._factor(), chunk, np.sqrt(weights), shares, extra))
 
-    def merge(self, other: SketchedScatter, scale: NDArray[np.float64] | None = None) -> None:
+    def merge(self, other: SketchedScatter, scale: Scale = None) -> None:
         """Include the rows of another one; `scale` (d,) is what their columns were divided by."""
         together = self.weight + other.weight
         rows = other._factor()
@@ -100,11 +104,29 @@ class SketchedScatter:
         self.sum_of_squares *= factor
         self.values, self.columns = factor * self.values, factor * self.columns
 
-    def leading(self, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def near(self) -> NDArray[np.float64]:
+        """Return the point (d,) that the next rows should be taken about."""
+        return self.mean
+
+    def variances(self) -> NDArray[np.float64]:
+        """Return the sums of squares of the columns about their means, shape (d,)."""
+        return self.columns
+
+    def energy(self, scale: Scale = None) -> float:
+        """Return the trace of the scatter."""
+        return self.sum_of_squares
+
+    def leading(
+        self, k: int, scale: Scale = None, *, prove: bool = True
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return at most k leading directions (k, d) and the sums along them (k,)."""
         return self.basis[:k], self.values[:k] + self.level
 
-    def compress(self, directions: NDArray[np.float64]) -> NDArray[np.float64]:
+    def spectrum(self, scale: Scale = None) -> NDArray[np.float64]:
+        """Return the sums along all directions that there are, largest first."""
+        return self.values + self.level
+
+    def compress(self, directions: NDArray[np.float64], scale: Scale = None) -> NDArray[np.float64]:
         """Return ``directions @ scatter @ directions.T`` for orthonormal directions (k, d)."""
         inner = directions @ self.basis.T
         return (inner * self.values) @ inner.T + self.level * np.eye(len(directions))
@@ -115,10 +137,18 @@ class SketchedScatter:
         twin.__dict__.update(self.__dict__)
         return twin
 
+    def joined(self) -> SketchedScatter:
+        """Return a copy: there is one part only."""
+        return self.copy()
+
     def state(self) -> dict[str, Any]:
         """Return what a model file keeps."""
         names = ("weight", "level", "sum_of_squares", "mean", "columns", "basis", "values")
         return {name: getattr(self, name) for name in names}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over a checked state."""
+        vars(self).update(state)
 
 
 class _Stack:
