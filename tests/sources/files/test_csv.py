@@ -63,6 +63,16 @@ def test_good(case, tmp_path):
     assert found == (names, rows)
 
 
+@pytest.mark.usefixtures("block_bytes")
+@pytest.mark.parametrize("batch_rows", [1, 7, 64])
+def test_blocks_are_full(tmp_path, batch_rows):
+    """So that they end where the chunks of estimators end."""
+    (tmp_path / "a.csv").write_text("a,b\n" + "".join(f"{i},0.5\n" for i in range(150)))
+    blocks = [block for _, block in open_source(tmp_path / "a.csv", batch_rows=batch_rows).blocks()]
+    assert {len(block) for block in blocks[:-1]} == {batch_rows}
+    assert np.vstack(blocks)[:, 0].tolist() == list(range(150))
+
+
 def test_values_survive_exactly(tmp_path):
     values = np.random.default_rng(0).standard_normal((50, 3)) * 10.0 ** np.array([-90, 0, 90])
     content = "\n".join(",".join(map(repr, row)) for row in values.tolist())

@@ -24,6 +24,7 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
+from numpy.typing import NDArray
 
 from onepass.sources.base import Block, SourceError
 from onepass.sources.files.storage import open_content
@@ -87,7 +88,22 @@ class CsvTable(Table):
         self._block_bytes = max(_BLOCK_BYTES, 4 * longest, 2 * len(self._last))
 
     def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
-        """Yield the rows from number `start` on."""
+        """Yield the rows from number `start` on, in full blocks, which cost learning less."""
+        parts: list[NDArray[np.float64]] = []
+        missing = block_rows
+        for rows in self._parts(start):
+            for begin in range(0, len(rows), block_rows):  # a part may be longer than a block
+                piece = rows[begin : begin + block_rows]
+                if len(piece) >= missing:
+                    yield np.concatenate([*parts, piece[:missing]])
+                    parts, piece, missing = [], piece[missing:], block_rows
+                parts.append(piece)
+                missing -= len(piece)
+        if missing < block_rows:
+            yield np.concatenate(parts)
+
+    def _parts(self, start: int) -> Iterator[NDArray[np.float64]]:
+        """Yield the rows from number `start` on, as pyarrow reads them."""
         row, closed = 0, False
         try:
             for batch in self._batches([str(j) for j in self.chosen()]):
