@@ -1,5 +1,6 @@
 """The page about a model."""
 
+import html
 import re
 import shutil
 import subprocess
@@ -188,23 +189,98 @@ def test_a_missing_package_is_named_before_the_work(tmp_path, monkeypatch, packa
     assert not (tmp_path / "m").exists()
 
 
-@pytest.mark.long
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
-def test_scripts_run_without_an_error(tmp_path):
-    text, _ = page(PCA(3).fit(broken()), tmp_path)
-    used = """<script>
-    const up = document.getElementById("up");
-    up.value = "2"; up.dispatchEvent(new Event("change"));
-    for (const button of document.querySelectorAll("#loadings button")) button.click();
-    const label = document.querySelector("#up-label").textContent.trim();
-    document.body.dataset.found = label + ", "
-      + document.querySelectorAll("#loadings tbody tr").length;
-    </script></body>"""
-    (tmp_path / "used.html").write_text(text.replace("</body>", used))
-    found = subprocess.run(
-        ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
-         "--dump-dom", f"file://{tmp_path / 'used.html'}"],
+def in_chromium(folder, text, script, *options):
+    """Run a script at the end of a page; return what it leaves in `found`, and the console."""
+    script = f"<script>document.body.dataset.found = (() => {{ {script} }})();</script></body>"
+    (folder / "used.html").write_text(text.replace("</body>", script))
+    quiet = ["quic", "background-networking", "component-update", "sync", "gpu"]
+    done = subprocess.run(
+        ["chromium", "--headless=new", "--no-sandbox", "--no-first-run", "--enable-logging=stderr",
+         *(f"--disable-{part}" for part in quiet), f"--user-data-dir={folder / 'profile'}",
+         *options, "--dump-dom", f"file://{folder / 'used.html'}"],
         capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip
-    assert "CONSOLE" not in found.stderr
-    assert re.findall(r'data-found="(.*?)"', found.stdout) == ["component 2, 6"]
+    console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    return html.unescape(re.findall(r'data-found="(.*?)"', done.stdout)[0]), console
+
+
+needs_chromium = pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
+
+
+@pytest.mark.long
+@needs_chromium
+def test_scripts_run_without_an_error(tmp_path):
+    text, _ = page(PCA(3).fit(broken()), tmp_path)
+    script = """
+    const far = document.querySelector("#far use"), before = far.getAttribute("y");
+    const up = document.getElementById("up");
+    up.value = "2"; up.dispatchEvent(new Event("change"));
+    far.dispatchEvent(new PointerEvent("pointerover", {bubbles: true}));
+    for (const button of document.querySelectorAll("#loadings button")) button.click();
+    return [
+      document.querySelector("#up-label").textContent.trim(),
+      document.querySelectorAll("#loadings tbody tr").length,
+      before !== far.getAttribute("y"),
+      document.getElementById("told").textContent,
+      getComputedStyle(document.querySelector("#scatter .tick")).display,
+    ].join("; ");"""
+    found, console = in_chromium(tmp_path, text, script)
+    assert not console
+    assert re.fullmatch(r"component 2; 6; true; row 1,500, error \d[\d.e+]+\.; none", found)
+
+
+# The least contrast of any text with what is behind it, and by how much the page is too wide.
+MEASURED = """
+const parse = colour => colour.match(/[\\d.]+/g).map(Number);
+const over = (top, below) => {
+  const alpha = top.length < 4 ? 1 : top[3];
+  return [0, 1, 2].map(i => alpha * top[i] + (1 - alpha) * below[i]);
+};
+const light = colour => {
+  const [r, g, b] = colour.map(v => v / 255).map(
+    v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+};
+const behind = element => {
+  if (!element) return [255, 255, 255];
+  return over(parse(getComputedStyle(element).backgroundColor), behind(element.parentElement));
+};
+let least = 21;
+for (const element of document.querySelectorAll("body *")) {
+  const own = [...element.childNodes].some(node => node.nodeType === 3 && node.data.trim());
+  if (!own || ["SCRIPT", "title"].includes(element.tagName)) continue;
+  const style = getComputedStyle(element);
+  const inSvg = element instanceof SVGElement;
+  const back = behind(element), ink = over(parse(inSvg ? style.fill : style.color), back);
+  const [dark, bright] = [light(ink), light(back)].sort((a, b) => a - b);
+  least = Math.min(least, (bright + 0.05) / (dark + 0.05));
+}
+return [least, document.documentElement.scrollWidth - innerWidth].join(" ");
+"""
+
+
+@pytest.mark.long
+@needs_chromium
+@pytest.mark.parametrize("width", [500, 1400])  # it makes no narrower window
+@pytest.mark.parametrize("is_dark", [False, True])
+def test_text_is_readable_and_fits(tmp_path, width, is_dark):
+    from sklearn.datasets import load_digits
+
+    text, _ = page(PCA(12).fit(load_digits().data), tmp_path)
+    options = [f"--window-size={width},900", f"--blink-settings=preferredColorScheme={1 - is_dark}"]
+    found, console = in_chromium(tmp_path, text, MEASURED, *options)
+    contrast, excess = map(float, found.split())
+    assert not console
+    assert contrast >= 4.5
+    assert excess <= 0
+
+
+@pytest.mark.long
+@needs_chromium
+def test_it_is_readable_without_scripts(tmp_path):
+    text, _ = page(PCA(3).fit(broken()), tmp_path)
+    own = text.rindex("<script>")
+    text = text[:own] + text[text.index("</script>", own) + len("</script>") :]
+    script = """const shown = name => getComputedStyle(document.querySelector(name)).display;
+    return ["p.control", "#told", "#scatter svg", "#loadings"].map(shown).join();"""
+    assert in_chromium(tmp_path, text, script) == ("none,none,block,table", [])

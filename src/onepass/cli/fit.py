@@ -236,8 +236,7 @@ def _show(model: Any, found: dict[str, Any], report: str | None) -> None:
         return
     click.echo(
         f"{found['model']}: {found['n_components']} components of {found['n_features']:,} columns "
-        f"from {found['rows']:,} rows in {found['seconds']:.1f} s "
-        f"({found['rows_per_second']:,} rows/s)"
+        f"from {found['rows']:,} rows"
     )
     print_tables(component_table(model))
     expected = expectation(found)
@@ -245,5 +244,6 @@ def _show(model: Any, found: dict[str, Any], report: str | None) -> None:
         click.echo(f"captures {expected}")
     if hasattr(model, "chosen_"):
         click.echo(str(model.chosen_))
+    click.echo(f"took {found['seconds']:.1f} s ({found['rows_per_second']:,} rows/s)")
     if report is not None:
         click.echo(f"{report}: a page with pictures of it")

@@ -16,7 +16,7 @@ from onepass.report.style import BLACK, BLUE, GREY, GRID, RED, figure
 
 MOST_COLUMNS, MOST_COMPONENTS, MOST_IMAGES = 30, 10, 12  # in a plot; pages have more room
 MOST_NUMBERED = 5  # of the rows with the largest errors
-WIDTH, HEIGHT = 440, 300  # of a picture in a page
+WIDTH, HEIGHT = 400, 280  # of a picture in a page
 
 # A page has these colours in a light, a dark and a printed variant.
 VARIABLES = {BLUE: "blue", RED: "red", GREY: "grey", GRID: "rule", BLACK: "soft"}
@@ -94,6 +94,7 @@ def variance(axis: Any, shown: Portrait) -> None:
 def curve(axis: Any, shown: Portrait) -> None:
     """Draw the learning curve with a band of two standard errors."""
     axis.set(xlabel="rows", ylabel="captured of new rows, %")
+    axis.xaxis.get_major_locator().set_params(nbins=5)
     axis.xaxis.set_major_formatter("{x:,.0f}")
     if len(shown.curve):
         rows, share, error = shown.curve.T
@@ -127,7 +128,7 @@ def scatter(axis: Any, shown: Portrait) -> None:
             name[:18],
             (0.0, 0.0),
             xytext=arrow[:2] * reach / (longest or 1.0),
-            arrowprops={"arrowstyle": "<|-", "color": BLACK},
+            arrowprops={"arrowstyle": "<|-", "color": BLACK, "lw": 1.5},
             ha="center",
             gid="name",
             parse_math=False,
