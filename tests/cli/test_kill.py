@@ -1,5 +1,6 @@
 """Runs that are killed, and what somebody at a terminal sees: in processes of their own."""
 
+import contextlib
 import os
 import pty
 import random
@@ -13,7 +14,6 @@ import pyarrow.parquet
 import pytest
 
 import onepass
-from tests.cli.commands import onepass as run
 from tests.cli.commands import rows
 from tests.sources.files.written import WRITERS, arrow_table
 
@@ -40,6 +40,58 @@ def finish(process, code=0):
     out, err = process.communicate(timeout=120)
     assert process.returncode == code, err
     return out.decode(), (err or b"").decode()
+
+
+# Runs the commands that it is given, each in a process of its own that has everything imported, and
+# says its number, and how it ended.
+FORK = """
+import os, sys
+import onepass.cli.fitting, onepass.progress, onepass.estimators.algorithms
+import onepass.sources.files.arrays, onepass.sources.files.arrow, onepass.sources.files.csv
+from onepass.cli import main
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        said = os.open("said", os.O_CREAT | os.O_TRUNC | os.O_WRONLY)
+        os.dup2(said, 1)
+        os.dup2(said, 2)
+        code = 1
+        try:
+            main(line.rstrip("\\n").split("\\t"))
+        except SystemExit as end:
+            code = end.code or 0
+        finally:
+            os._exit(code)
+    print(child, flush=True)
+    print(os.waitpid(child, 0)[1], flush=True)
+"""
+
+
+class Forks:
+    """Commands that are run in a folder, one after the other."""
+
+    def __init__(self, folder):
+        self._folder = folder
+        streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        command = [sys.executable, "-c", FORK]
+        self._process = subprocess.Popen(command, cwd=folder, text=True, **streams)
+
+    def run(self, words, killed_after=None):
+        """Return whether a command ended by itself, and what it said; kill it after so long."""
+        print(*words, sep="\t", file=self._process.stdin, flush=True)
+        child = int(self._process.stdout.readline())
+        if killed_after is not None:
+            time.sleep(killed_after)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+        status = int(self._process.stdout.readline())
+        assert status in (0, signal.SIGKILL)
+        return status == 0, (self._folder / "said").read_text()
+
+    def close(self):
+        self._process.stdin.close()
+        assert self._process.wait(timeout=60) == 0
+        self._process.stdout.close()
 
 
 def write_text(line_break):
@@ -72,27 +124,26 @@ def test_killed_runs_end_like_an_undisturbed_one(tmp_path, name, kills):
     KILLED[name](tmp_path / name, rows(15_000, 40))
     base = ["fit", tmp_path / name, "-k", 3, "--algorithm", "capped-msg"]
     base += ["--checkpoint-every", 0, "--resume", "-o"]
-    run(*base, tmp_path / "whole")  # compiles, where that is to be done
-    process = start(*base, tmp_path / "whole", stderr=subprocess.DEVNULL)
+    forks = Forks(tmp_path)
+    assert forks.run([*base, tmp_path / "whole"])[0]  # reads the files from disk
     begin = time.monotonic()
-    finish(process)
+    assert forks.run([*base, tmp_path / "whole"])[0]
     whole, length = (tmp_path / "whole").read_bytes(), time.monotonic() - begin
     output = tmp_path / "m.onepass"
     moments, done, resumed = random.Random(0), 0, 0
     # Of few runs, on a machine that does other things as well, it may be that none got far enough.
     while done < kills or (resumed <= kills // 20 and done < 10 * kills):
-        process = start(*base, output, stderr=subprocess.PIPE)
-        time.sleep(moments.uniform(0.0, length))
-        process.kill()
-        _, said = process.communicate()
-        done += process.returncode != 0
-        resumed += b"going on after" in said
-        if process.returncode == 0:
+        ended, said = forks.run([*base, output], moments.uniform(0.0, length))
+        done += not ended
+        resumed += "going on after" in said
+        if ended:
             assert output.read_bytes() == whole
             output.unlink()
-    finish(start(*base, output, stderr=subprocess.DEVNULL))
+    assert forks.run([*base, output])[0]
+    forks.close()
     assert output.read_bytes() == whole
-    assert sorted(os.listdir(tmp_path)) == sorted([name, "m.onepass", "whole"])
+    assert onepass.load(output).n_samples_seen_ == 15_000
+    assert sorted(os.listdir(tmp_path)) == sorted([name, "m.onepass", "said", "whole"])
     assert resumed > kills // 20
 
 
