@@ -47,7 +47,7 @@ lint: .venv/ready  ## format, lint, types, layers; changes nothing
 check: lint test  ## everything that must pass
 
 .PHONY: format
-format: .venv/ready  ## format and mend what can be mended
+format: .venv/ready  ## format, and fix what can be fixed
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
