@@ -202,7 +202,7 @@ def test_damaged_or_finished_is_no_checkpoint(tmp_path, interrupt):
     assert "a finished model" in run(*command(tmp_path, data, "--resume"), code=2).stderr
 
 
-def test_without_resume_it_begins_anew_and_says_so(tmp_path, interrupt):
+def test_without_resume_it_begins_at_the_first_row_and_says_so(tmp_path, interrupt):
     data = parts(tmp_path)
     interrupt(2)
     run(*command(tmp_path, data), code=130)

@@ -11,7 +11,7 @@ import onepass
 from onepass.cli.options import ALGORITHMS, estimator
 from tests.cli.commands import onepass as run
 from tests.cli.commands import parts, rows
-from tests.sources.files.written import WRITERS
+from tests.sources.files.written import WRITERS, csv_text
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -210,3 +210,12 @@ def test_names_of_columns_are_no_markup(tmp_path):
     words = ["fit", tmp_path / "a.csv", "-k", 1, "-o", tmp_path / "m"]
     assert "+1.00 [bold]" in run(*words).stdout
     assert "[bold], [/x]" in run("info", tmp_path / "m").stdout
+
+
+def test_long_names_leave_whole_weights_in_the_table(tmp_path):
+    names = [f"a_rather_long_name_{j}" for j in range(4)]
+    (tmp_path / "a.csv").write_text(csv_text(rows(d=4), names))
+    said = run("fit", tmp_path / "a.csv", "-k", 1, "-o", tmp_path / "m").stdout
+    line = next(line for line in said.splitlines() if line.strip().startswith("0 "))
+    assert len(line) <= 80
+    assert line.split()[-1] in names

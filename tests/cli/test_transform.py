@@ -148,7 +148,7 @@ def test_a_full_disk_leaves_the_old_output(tmp_path, model, output, monkeypatch)
             failing_disk(patch, faults)
             words = ["transform", model, tmp_path / "a.npy", "-o", tmp_path / output]
             result = run(*words, code=None)
-        gc.collect()  # now whoever still holds the closed file would complain
+        gc.collect()  # what still holds the closed file would complain now
         if (tmp_path / output).read_bytes() != b"old":
             break
         assert result.exit_code == 1

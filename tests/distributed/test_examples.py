@@ -17,7 +17,7 @@ X = made_rows(1500, d=5)
 
 @pytest.fixture
 def example(monkeypatch):
-    """Return a function that imports an example, such that other processes can, too."""
+    """Return a function that imports an example, so that other processes can import it, too."""
     monkeypatch.syspath_prepend(str(EXAMPLES))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(EXAMPLES), *sys.path]))
     return importlib.import_module

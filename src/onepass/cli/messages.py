@@ -117,12 +117,14 @@ def expectation(found: dict[str, Any]) -> str | None:
 
 def component_table(model: Any) -> Table:
     """Return the components: variance, share, share so far, and the columns that matter most."""
+    from rich.console import Console
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("component", "variance", "share", "together"):
         table.add_column(heading, justify="right", no_wrap=True, min_width=max(8, len(heading)))
     table.add_column("largest weights", overflow="ellipsis", no_wrap=True)
+    room = Console().width - 42  # beside the numbers
     ratios = model.explained_variance_ratio_
     names = getattr(model, "feature_names_in_", range(model.n_features_in_))
     for i in range(min(len(ratios), _MOST_COMPONENTS)):
@@ -133,8 +135,14 @@ def component_table(model: Any) -> Table:
             f"{model.explained_variance_[i]:.4g}",
             f"{ratios[i]:.2%}",
             f"{ratios[: i + 1].sum():.2%}",
-            "  ".join(f"{weights[j]:+.2f} {names[j]}" for j in leading),
+            _fitting([f"{weights[j]:+.2f} {names[j]}" for j in leading], room),
         )
     if len(ratios) > _MOST_COMPONENTS:
         table.add_row("...", "", "", f"{ratios.sum():.2%}", f"{len(ratios)} components in all")
     return table
+
+
+def _fitting(parts: list[str], room: int) -> str:
+    """Return the first parts that fit into a number of characters together, one at least."""
+    counts = range(len(parts), 0, -1)
+    return next((text for n in counts if len(text := "  ".join(parts[:n])) <= room), parts[0])
