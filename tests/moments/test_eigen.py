@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from onepass.moments import eigen
 from onepass.moments.eigen import SMALL, leading_pairs
 
 
@@ -57,3 +58,42 @@ def test_the_same_matrix_gives_the_same_bits():
     matrix, _ = matrix_with(1.0 / np.arange(1, SMALL + 50))
     first, second = leading_pairs(matrix, 3), leading_pairs(matrix, 3)
     np.testing.assert_array_equal(first[0], second[0])
+
+
+class Found:
+    """Stands for Lanczos' iteration, and finds what it is told to."""
+
+    def __init__(self, values, vectors):
+        self.answer, self.calls = (values, vectors), 0
+
+    def __call__(self, matrix, k, **options):
+        self.calls += 1
+        return self.answer
+
+
+@pytest.mark.parametrize("missed", [0, 1, 2])
+def test_what_the_iteration_missed_is_noticed(missed, monkeypatch):
+    """The proof fails wherever a larger eigenvalue is missing, and holds where none is."""
+    d = SMALL + 20
+    values = np.r_[3.0, 2.0, 1.5, np.linspace(1, 0.1, d - 3)]
+    matrix, Q = matrix_with(values)
+    taken = [i for i in range(4) if i != missed][::-1]
+    iteration = Found(values[taken], Q[:, taken])
+    monkeypatch.setattr(eigen, "eigsh", iteration)
+    _, found = leading_pairs(matrix, 3)
+    np.testing.assert_allclose(found, [3.0, 2.0, 1.5], rtol=1e-10)
+    _, unproven = leading_pairs(matrix, 3, prove=False)
+    np.testing.assert_array_equal(unproven, values[taken][::-1])
+    assert iteration.calls == 2
+
+
+def test_a_proof_is_enough(monkeypatch):
+    """Nothing is decomposed again, also where neighbouring eigenvalues are nearly equal."""
+    d = SMALL + 20
+    values = np.r_[3.0, 2.0, 1.5, 1.5 * (1 - 1e-9), np.linspace(1, 0.1, d - 4)]
+    matrix, Q = matrix_with(values)
+    monkeypatch.setattr(eigen, "eigh", None)
+    monkeypatch.setattr(eigen, "eigsh", Found(values[[1, 2, 0]], Q[:, [1, 2, 0]]))
+    vectors, found = leading_pairs(matrix, 3)
+    np.testing.assert_array_equal(found, [3.0, 2.0, 1.5])
+    np.testing.assert_array_equal(vectors, Q[:, :3].T)

@@ -150,3 +150,100 @@ def test_the_leading_directions_survive_a_long_stream():
         found.add(Chunk(rows, np.ones(50), np.zeros(D)), np.ones(50))
     cosines = np.linalg.svd(found.leading(3)[0][:, :3], compute_uv=False)
     assert cosines.min() > 0.97
+
+
+# -- the decomposition itself ----------------------------------------------------------------------
+
+
+def stack_of(rows, factor, center=True):
+    """Return the stack [factor; rows about their mean], and the same as a matrix."""
+    shares = np.full(len(rows), 1.0 / len(rows)) * center
+    chunk = Chunk(rows, np.ones(len(rows)), np.zeros(rows.shape[1]))
+    extra = np.zeros((0, rows.shape[1]))
+    stack = sketched._Stack(factor, chunk, np.ones(len(rows)), shares, extra)
+    return stack, np.vstack([factor, rows - shares @ rows])
+
+
+def subspace_error(found, wanted):
+    """Return the sine of the largest angle between the spans of orthonormal rows."""
+    return np.linalg.norm(wanted - (wanted @ found.T) @ found, 2)
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("held", [0, 3, 12])
+def test_leading_directions_of_a_stack(held, center):
+    factor = RNG.normal(size=(held, D)) * 5 * 0.7 ** np.arange(D)
+    stack, matrix = stack_of(FULL, factor, center)
+    basis, values, energy = sketched._leading(stack, 4)
+    _, singular, wanted = np.linalg.svd(matrix)
+    np.testing.assert_allclose(values, singular[:4] ** 2, rtol=1e-6)
+    np.testing.assert_allclose(basis @ basis.T, np.eye(4), atol=1e-12)
+    assert subspace_error(basis, wanted[:4]) < 1e-3
+    assert energy == pytest.approx(np.sum(matrix**2), rel=1e-12)
+
+
+@pytest.mark.usefixtures("way")
+def test_directions_without_energy_are_left_out():
+    factor = 100 * np.eye(3, D)
+    factor[2] = 1e-7 * np.eye(D)[2]  # 1e-18 of the energy: rounding
+    stack, _ = stack_of(np.tile(np.eye(D)[3], (9, 1)), factor, center=False)
+    basis, values, _ = sketched._leading(stack, 6)
+    np.testing.assert_allclose(values, [1e4, 1e4, 9.0])
+    np.testing.assert_allclose(np.abs(basis[2]), np.eye(D)[3], atol=1e-9)
+
+
+def test_one_step_of_the_iteration_goes_on_from_the_sketch(monkeypatch):
+    """The directions held are nearly right: one step with them finds what a cold start cannot."""
+    monkeypatch.setattr(sketched, "GRAM_ROWS", 0)
+    spectrum = np.r_[np.full(4, 1.0), np.full(D - 4, 0.9)]
+    rows = np.random.default_rng(1).normal(size=(400, D)) * spectrum
+    _, _, wanted = np.linalg.svd(rows)
+    warm, _ = stack_of(rows, 1e-3 * wanted[:4], center=False)
+    cold, _ = stack_of(rows, np.zeros((0, D)), center=False)
+    errors = [subspace_error(sketched._leading(stack, 4)[0], wanted[:4]) for stack in (warm, cold)]
+    assert errors[0] < 1e-3 < errors[1]
+
+
+def test_a_cold_start_takes_more_steps(monkeypatch):
+    monkeypatch.setattr(sketched, "GRAM_ROWS", 0)
+    rows = np.random.default_rng(1).normal(size=(400, D)) * 0.9 ** np.arange(D)
+    _, _, wanted = np.linalg.svd(rows)
+    stack, _ = stack_of(rows, np.zeros((0, D)), center=False)
+    errors = []
+    for steps in (1, 2, 6):
+        monkeypatch.setattr(sketched, "FIRST_POWER_STEPS", steps)
+        errors.append(subspace_error(sketched._leading(stack, 4)[0], wanted[:4]))
+    assert errors[0] > 2 * errors[1] > 8 * errors[2]
+    monkeypatch.undo()
+    monkeypatch.setattr(sketched, "GRAM_ROWS", 0)
+    assert subspace_error(sketched._leading(stack, 4)[0], wanted[:4]) == errors[1]
+
+
+def test_the_same_stack_gives_the_same_bits(monkeypatch):
+    monkeypatch.setattr(sketched, "GRAM_ROWS", 0)
+    stack, _ = stack_of(FULL, np.zeros((0, D)))
+    np.testing.assert_array_equal(*(sketched._leading(stack, 4)[0] for _ in range(2)))
+
+
+@pytest.mark.parametrize("skew", [1.0, 1e-3, 1e-5, 1e-7, 1e-9, 0.0])
+def test_orthonormal_rows_span_those_given(skew):
+    """By two Cholesky factors where rows are independent enough, otherwise by QR."""
+    rng = np.random.default_rng(2)
+    rows = rng.normal(size=(5, D))
+    rows[4] = rows[0] + skew * rows[4]
+    kept = rows.copy()
+    found = sketched._orthonormal(rows)
+    np.testing.assert_array_equal(rows, kept)
+    np.testing.assert_allclose(found @ found.T, np.eye(5), atol=1e-13)
+    outside = rows - (rows @ found.T) @ found
+    assert np.abs(outside).max() < 1e-12
+
+
+def test_one_pass_is_orthonormal_to_the_square_of_the_skew():
+    rng = np.random.default_rng(2)
+    rows = rng.normal(size=(5, D))
+    rows[4] = rows[0] + 1e-4 * rows[4]
+    once = sketched._orthonormal(rows, passes=1)
+    error = np.abs(once @ once.T - np.eye(5)).max()
+    assert 1e-13 < error < 1e-6
