@@ -247,3 +247,15 @@ def test_one_pass_is_orthonormal_to_the_square_of_the_skew():
     once = sketched._orthonormal(rows, passes=1)
     error = np.abs(once @ once.T - np.eye(5)).max()
     assert 1e-13 < error < 1e-6
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("sizes", [[1, 0.5, 1e-4], [1, 0.5, 1e-5, 0.9e-5], [1e5, 2, 1], [1, 1e-4]])
+def test_directions_of_little_energy_are_orthonormal_too(sizes):
+    """A Gram matrix knows them to fewer digits, so that they have to be made orthonormal."""
+    rng, k = np.random.default_rng(4), len(sizes)
+    left, right = (np.linalg.qr(rng.normal(size=(size, k)))[0] for size in (N, D))
+    stack, _ = stack_of((left * sizes) @ right.T, np.zeros((0, D)), center=False)
+    basis, values, _ = sketched._leading(stack, k)
+    np.testing.assert_allclose(basis @ basis.T, np.eye(k), atol=1e-13)
+    np.testing.assert_allclose(np.sqrt(values) / sizes, 1.0, rtol=1e-3)
