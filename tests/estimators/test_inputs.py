@@ -274,7 +274,7 @@ def test_single_rows_are_gathered_in_blocks_of_limited_size(monkeypatch):
 
     def spy(self, rows, weights=None):
         lengths.append(len(rows))
-        push(self, rows, weights)
+        return push(self, rows, weights)
 
     monkeypatch.setattr("onepass.learning.learner.Learner.push", spy)
     CappedMSG(1).fit(iter(X))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from onepass.learning.error_histogram import ErrorHistogram
+from onepass.learning.row_errors import ErrorHistogram
 
 
 def filled(errors, weights=None, chunk=64):
@@ -86,6 +86,7 @@ def test_fading_lets_later_rows_decide():
 
 def test_state_goes_there_and_back():
     histogram = filled(np.random.default_rng(0).chisquare(3, size=500))
-    twin = ErrorHistogram.from_state(histogram.state())
+    twin = ErrorHistogram()
+    twin.restore(histogram.saved())
     twin.add(np.array([1e9]), np.ones(1))
     assert twin.quantile(1.0) > 1e8 > histogram.quantile(1.0)

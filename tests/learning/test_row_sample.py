@@ -5,7 +5,7 @@ import pytest
 
 import onepass
 from onepass import ERM, PCA, CappedMSG
-from onepass.learning.row_sample import LARGEST_ROWS, SAMPLE_ROWS, WARM_UP_ROWS, RowSample
+from onepass.learning.row_errors import LARGEST_ROWS, SAMPLE_ROWS, WARM_UP_ROWS, RowSample
 
 RNG = np.random.default_rng(0)
 TURN = np.linalg.qr(RNG.normal(size=(20, 20)))[0]

@@ -14,7 +14,8 @@ def rotation(m, seed):
 
 def started(inner=None, energy=10.0, weight=4.0):
     moment = DirectionalMoment()
-    moment.start(np.diag([3.0, 2.0]) if inner is None else inner, energy, weight)
+    inner = np.diag([3.0, 2.0]) if inner is None else inner
+    moment.add(np.zeros((2, 0)), inner, energy, weight)
     return moment
 
 
@@ -90,9 +91,13 @@ def test_faded_and_merged():
     np.testing.assert_allclose(other.second(), np.diag([8.0, 1.0]))
 
 
-@pytest.mark.parametrize(
-    "again", [DirectionalMoment.copy, lambda m: DirectionalMoment.from_state(m.state())]
-)
+def loaded(moment):
+    again = DirectionalMoment()
+    again.restore(moment.saved())
+    return again
+
+
+@pytest.mark.parametrize("again", [DirectionalMoment.copy, loaded])
 def test_copies_and_states_are_the_same(again):
     moment = started()
     moment.add(rotation(2, 4), np.eye(2), 2.0, 5.0)

@@ -20,16 +20,16 @@ CHUNKING = [
     Mutant(
         "half of every chunk after the first is not learned from",
         f"{SOURCE}/learning/learner.py",
-        "        self.learn(rows, weights)\n",
-        "        half = (len(weights) + 1) // 2 if self.mean.weight > 0 else len(weights)\n"
-        "        self.learn(rows[:half], weights[:half])\n",
+        "            self.learn(chunk, chunk_weights)\n",
+        "            half = (full + 1) // 2 if self.mean.weight > 0 else full\n"
+        "            self.learn(chunk[:half], chunk_weights[:half])\n",
         f"{REFERENCE}::test_few_dimensions",
     ),
     Mutant(
         "a chunk ends where a call ends",
         f"{SOURCE}/learning/learner.py",
-        "            length = self.next_chunk_rows()\n",
-        "            length = min(self.next_chunk_rows(), self.buffer.count + total - start)\n",
+        "            full = length or self.next_chunk_rows()\n",
+        "            full = min(self.next_chunk_rows(), self.buffer.count + total - start)\n",
         SAME_BITS,
     ),
     Mutant(
@@ -42,8 +42,8 @@ CHUNKING = [
     Mutant(
         "reading learns from what waits, for good",
         f"{SOURCE}/learning/learner.py",
-        "                twin = self.copy()\n",
-        "                twin = self\n",
+        "            twin = self.copy()\n",
+        "            twin = self\n",
         f"{SPLITS}::test_results_after_each_call_are_those_of_the_rows_so_far",
     ),
     Mutant(
@@ -56,15 +56,15 @@ CHUNKING = [
     Mutant(
         "results are not forgotten when rows come",
         f"{SOURCE}/learning/learner.py",
-        "        self._settled = self._result = None",
-        "        self._settled = None\n        self._result = getattr(self, '_result', None)",
+        "        learner._settled = learner._result = None",
+        "        learner._settled = None",
         f"{SPLITS}::test_results_after_each_call_are_those_of_the_rows_so_far",
     ),
     Mutant(
         "an interrupted call is not noticed",
         f"{SOURCE}/learning/learner.py",
-        "            self._interrupted = True  #",
-        "            self._interrupted = False  #",
+        "            learner._interrupted = True  #",
+        "            learner._interrupted = False  #",
         "tests/estimators/test_defects.py",
     ),
 ]
@@ -73,8 +73,8 @@ ROWS = [
     Mutant(
         "NaN is let through in later calls",
         f"{SOURCE}/estimators/base.py",
-        "self._learner.pushed(check_finite(X))",
-        "self._learner.pushed(X)",
+        "self._learner.push(check_finite(X))",
+        "self._learner.push(X)",
         "tests/test_bad_input.py",
     ),
     Mutant(
@@ -121,21 +121,21 @@ ROWS = [
     ),
     Mutant(
         "weights count as their squares",
-        f"{SOURCE}/learning/weighted_rows.py",
+        f"{SOURCE}/learning/stream.py",
         "    root = np.sqrt(weights).astype(rows.dtype)",
         "    root = weights.astype(rows.dtype)",
         KINDS,
     ),
     Mutant(
         "sparse rows are centred by the mean that includes them",
-        f"{SOURCE}/learning/weighted_rows.py",
+        f"{SOURCE}/learning/stream.py",
         "    mixing[:, 1:] = -np.tril(np.outer(inverse, weights), -1)",
         "    mixing[:, 1:] = -np.tril(np.outer(inverse, weights), 0)",
         KINDS,
     ),
     Mutant(
         "centred sparse rows lose their share of the mean",
-        f"{SOURCE}/learning/weighted_rows.py",
+        f"{SOURCE}/learning/stream.py",
         "    scale = np.sqrt(weights * before / after)",
         "    scale = np.sqrt(weights)",
         KINDS,
@@ -145,23 +145,23 @@ ROWS = [
 MOMENTS = [
     Mutant(
         "the mean of two means does not look at their weights",
-        f"{SOURCE}/moments/mean.py",
+        f"{SOURCE}/moments/accumulator.py",
         "self.vector + other.weight / together * (",
         "self.vector + 0.5 * (",
         MERGING,
     ),
     Mutant(
         "what two means add is left out",
-        f"{SOURCE}/moments/mean.py",
+        f"{SOURCE}/moments/accumulator.py",
         "        return share * (other.vector - self.vector)",
         "        return 0.0 * share * (other.vector - self.vector)",
         MERGING,
     ),
     Mutant(
         "the mean does not fade",
-        f"{SOURCE}/moments/mean.py",
-        "        self.weight *= factor",
-        "        self.weight *= factor**0",
+        f"{SOURCE}/moments/accumulator.py",
+        '    fading = ("weight",)',
+        "    fading = ()",
         HALF_LIFE,
     ),
     Mutant(
@@ -174,8 +174,8 @@ MOMENTS = [
     Mutant(
         "one triangle of the second moment is read wrongly",
         f"{SOURCE}/moments/exact.py",
-        "self.matrix[np.triu_indices(len(self.matrix))]",
-        "self.matrix.T[np.triu_indices(len(self.matrix))]",
+        '{"triangle": self.matrix[np',
+        '{"triangle": self.matrix.T[np',
         SAVED,
     ),
 ]
@@ -198,8 +198,8 @@ SOLVERS = [
     Mutant(
         "a batch is a sum, not a mean",
         f"{SOURCE}/learning/solver.py",
-        "self._next_steps(np.array([norm]))[0]) / count",
-        "self._next_steps(np.array([norm]))[0])",
+        "batch, float(steps[0]) / count",
+        "batch, float(steps[0])",
         f"{REFERENCE}::test_few_dimensions",
     ),
     Mutant(

@@ -22,11 +22,9 @@ from onepass.estimators.parameters import (
 )
 from onepass.learning import rules
 from onepass.learning.averaging import Average
-from onepass.learning.learner import Learner
-from onepass.learning.moment_learner import MomentLearner
-from onepass.learning.row_buffer import Stream
+from onepass.learning.learner import Learner, MomentLearner, SolverLearner
 from onepass.learning.solver import Solver
-from onepass.learning.solver_learner import SolverLearner
+from onepass.learning.stream import Stream
 from onepass.schedules import AdaGradNorm, Constant, InverseSqrt, Schedule
 from onepass.subspace import Subspace
 from onepass.warning import OnepassWarning

@@ -39,7 +39,7 @@ from onepass.estimators.parameters import (
 from onepass.learning.captured import Captured
 from onepass.learning.learner import Learner
 from onepass.learning.result import Result
-from onepass.learning.row_buffer import Stream
+from onepass.learning.stream import Stream
 from onepass.progress import Progress
 from onepass.sources import Source
 from onepass.warning import OnepassWarning
@@ -109,7 +109,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self
         """
         with self._lock():  # two threads must not both find that nothing has been learned yet
-            return self._learn(X, sample_weight, fresh=not self.__sklearn_is_fitted__())
+            return self._learn(X, sample_weight, fresh=getattr(self, "_learner", None) is None)
 
     def _learn(self, X: Any, sample_weight: Any, *, fresh: bool, whole: bool = False) -> Self:
         """Check, then learn; after an error everything is as it was.
@@ -119,7 +119,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if not fresh:
             self._check_unchanged()
             if sample_weight is None and self._is_plain(X):
-                self._learner = self._learner.pushed(check_finite(X))
+                self._learner = self._learner.push(check_finite(X))
                 return self
         before = self.__dict__.copy()
         try:
@@ -139,7 +139,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 weights = check_weights(sample_weight, rows, whole=whole)
                 learner = self._start(rows) if fresh else self._learner
                 rows = check_finite(learner.stream.convert(rows))
-                self._learner = learner.pushed(rows, weights)
+                self._learner = learner.push(rows, weights)
             if whole:
                 self._warn_after_fit()
         except BaseException:
@@ -207,7 +207,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 if learner is None:
                     learner = self._start(rows)
                     self.n_features_in_ = rows.shape[1]
-                learner.push(check_finite(learner.stream.convert(rows)))
+                learner = learner.push(check_finite(learner.stream.convert(rows)))
                 progress.advance(rows.shape[0])
                 if progress.wants_captured():
                     progress.captured(learner.result().captured.mean)

@@ -23,7 +23,7 @@ from onepass.estimators.parameters import (
     is_whole,
 )
 from onepass.learning.pca_learner import PCALearner, PCAResult
-from onepass.learning.row_buffer import Stream
+from onepass.learning.stream import Stream
 from onepass.learning.validation import Choice
 from onepass.warning import OnepassWarning
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import onepass
 from onepass import ESTIMATORS, model_file, schedules
 from onepass.estimators.schema import MOST_COLUMNS, Whole, check_state, flatten
-from onepass.learning.row_buffer import Stream
+from onepass.learning.stream import Stream
 from onepass.model_file import ModelFileError
 
 OF_PARTS = "of-"  # what names of arrays begin with that belong to other models in the same file

@@ -18,10 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.learning import candidates
-from onepass.learning.error_histogram import INFINITE_BIN
-from onepass.learning.row_buffer import Stream
-from onepass.learning.row_sample import LARGEST_ROWS, MOST_DIRECTIONS, SAMPLE_ROWS
-from onepass.learning.solver_learner import EXACT_COLUMNS
+from onepass.learning.learner import EXACT_COLUMNS
+from onepass.learning.row_errors import INFINITE_BIN, LARGEST_ROWS, MOST_DIRECTIONS, SAMPLE_ROWS
+from onepass.learning.stream import Stream
 
 MOST_ROWS = 2**62
 MOST_COLUMNS = 2**31 - 1

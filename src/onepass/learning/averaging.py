@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.learning.result import orthonormal
+from onepass.moments.accumulator import Accumulator
 from onepass.subspace import Subspace, truncate
 
 PENDING = 4  # rows for each direction kept, after which they are added to the sum together
@@ -16,7 +17,7 @@ OVERSAMPLED = 8  # further directions that a truncation looks at
 FIRST_PASSES, LARGE_PART = 3, 1 / 8
 
 
-class Average:
+class Average(Accumulator):
     """The average of all iterates added.
 
     It is kept as rows F with ``F.T @ F`` the sum of the iterates, without their rests. Further rows
@@ -31,6 +32,9 @@ class Average:
     dtype : dtype
         Of the rows F.
     """
+
+    fading = ("count", "rest")
+    given = ("max_rank",)
 
     def __init__(self, d: int, max_rank: int, dtype: np.dtype) -> None:
         self.max_rank = max_rank
@@ -54,38 +58,27 @@ class Average:
             self.pending = rows
         else:
             passes = FIRST_PASSES if count > LARGE_PART * self.count else 1
-            self.factor, self.pending = self._with(rows, passes), self.pending[:0]
-
-    def leading(self, k: int) -> NDArray[np.floating]:
-        """Return about k leading directions, those of the sum truncated last: (at most k, d)."""
-        return orthonormal(self.factor[:k])
+            self.factor, self.pending = self._truncated(rows, passes), self.pending[:0]
 
     def value(self) -> Subspace:
         """Return the average."""
-        factor, count = self._with(self.pending, FIRST_PASSES), self.count or 1.0
+        factor, count = self._truncated(self.pending, FIRST_PASSES), self.count or 1.0
         weights = np.einsum("ij,ij->i", factor, factor, dtype=np.float64) + self.rest
         return Subspace(orthonormal(factor), weights / count, self.rest / count)
 
     def fade(self, factor: float) -> None:
-        """Let everything so far count less."""
+        super().fade(factor)
         root = self.factor.dtype.type(np.sqrt(factor))
-        self.count, self.rest = factor * self.count, factor * self.rest
         self.factor, self.pending = root * self.factor, root * self.pending
 
     def merge(self, other: Average) -> None:
         """Include the iterates of another average."""
         rows = np.vstack([self.pending, other.factor, other.pending])
-        self.factor, self.pending = self._with(rows, FIRST_PASSES), self.pending[:0]
+        self.factor, self.pending = self._truncated(rows, FIRST_PASSES), self.pending[:0]
         self.count, self.rest = self.count + other.count, self.rest + other.rest
 
-    def copy(self) -> Average:
-        """Return a copy; no array is changed in place."""
-        twin = object.__new__(Average)
-        twin.__dict__.update(self.__dict__)
-        return twin
-
-    def _with(self, rows: Any, passes: int) -> NDArray[np.floating]:
-        """Return the rows F of the sum with further rows (s, d), truncated."""
+    def _truncated(self, rows: Any, passes: int) -> NDArray[np.floating]:
+        """Return the rows F of the sum with further rows (s, d), orthogonal, largest first."""
         F, width = self.factor, self.max_rank + OVERSAMPLED
         if not len(rows):
             return F
@@ -98,40 +91,19 @@ class Average:
             values, vectors = values[::-1][: self.max_rank], vectors.T[::-1][: self.max_rank]
             kept = values > 1e-14 * max(values[0], 0.0)
             return (np.sqrt(values[kept])[:, None] * vectors[kept]).astype(F.dtype)
+        # Nystrom's approximation A W' (W A W')^-1 W A of the sum A, from directions W: exact on W,
+        # and never above A. After all passes but the last, W becomes W A.
         signs = np.random.default_rng(0).integers(0, 2, (width - len(F), len(rows)))
-        frame = np.vstack([F, (2 * signs - 1).astype(F.dtype) @ rows])
-        return _compress(F, rows, frame, passes)[: self.max_rank]
-
-    def state(self) -> dict[str, Any]:
-        """Return what a model file keeps."""
-        names = ("count", "rest", "factor", "pending")
-        return {name: getattr(self, name) for name in names}
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        """Take over a checked state."""
-        self.__dict__.update(state)
-
-
-def _compress(
-    F: NDArray[np.floating], rows: Any, frame: NDArray[np.floating], passes: int
-) -> NDArray[np.floating]:
-    """Return orthogonal rows H (l, d), largest first, with H'H close to A = F'F + rows'rows.
-
-    Nystrom's approximation A W' (W A W')^-1 W A from directions W (l, d): after all passes but
-    the last, W becomes W A. It is exact on W, and never above A.
-    """
-    W = frame / np.maximum(np.linalg.norm(frame, axis=1), np.finfo(F.dtype).tiny)[:, None]
-    while True:
-        inner, inner_rows = W @ F.T, (rows @ W.T).T
-        WA = inner @ F + inner_rows @ rows
-        passes -= 1
-        if not passes:
-            break
-        W = orthonormal(WA)
-    core = (inner @ inner.T + inner_rows @ inner_rows.T).astype(np.float64)
-    values, vectors = np.linalg.eigh(core)
-    kept = values > len(core) * 4 * np.finfo(F.dtype).eps * values[-1]
-    root = (vectors[:, kept] / np.sqrt(values[kept])).T
-    gram = root @ (WA @ WA.T).astype(np.float64) @ root.T
-    turn = np.linalg.eigh(gram)[1].T[::-1] @ root
-    return turn.astype(F.dtype) @ WA
+        W = np.vstack([F, (2 * signs - 1).astype(F.dtype) @ rows])
+        W /= np.maximum(np.linalg.norm(W, axis=1), np.finfo(F.dtype).tiny)[:, None]
+        for left in reversed(range(passes)):
+            inner, inner_rows = W @ F.T, (rows @ W.T).T
+            WA = inner @ F + inner_rows @ rows
+            W = orthonormal(WA) if left else W
+        core = (inner @ inner.T + inner_rows @ inner_rows.T).astype(np.float64)
+        values, vectors = np.linalg.eigh(core)
+        kept = values > 4 * width * np.finfo(F.dtype).eps * values[-1]
+        root = (vectors[:, kept] / np.sqrt(values[kept])).T
+        gram = root @ (WA @ WA.T).astype(np.float64) @ root.T
+        turn = np.linalg.eigh(gram)[1].T[::-1][: self.max_rank] @ root
+        return turn.astype(F.dtype) @ WA

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from onepass.learning.row_buffer import Stream
+from onepass.learning.stream import Stream
 from onepass.moments.chunk import Chunk
 from onepass.moments.scatter import ExactScatter, Scale
 from onepass.moments.sketched import SketchedScatter

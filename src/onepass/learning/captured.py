@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from onepass.moments.accumulator import Accumulator
 
 MAX_SEGMENTS = 64
 RECENT = 0.1  # of the stream: earlier rows were scored by earlier, worse models
@@ -29,24 +31,20 @@ class Captured:
     standard_error: float
 
 
-class CapturedScore:
+class CapturedScore(Accumulator):
     """Scores of rows by the model held before it learned from them, in segments of the stream.
 
     Neighbouring segments are merged when there are too many, so that each is at most 1/32 of the
     stream and the last tenth can be told from the rest.
     """
 
+    fading = ("segments",)
+
     def __init__(self) -> None:
         self.unit = 0.0  # energies are kept relative to this one, so that their squares stay finite
         # One row per segment: rows, and the sums of c, e, c^2, c e, e^2 (captured and energy).
         self.segments: NDArray[np.float64] = np.zeros((0, 6))
         self.segment_rows = 1  # after which a segment is full
-
-    def copy(self) -> CapturedScore:
-        """Return a copy; no array is changed in place."""
-        twin = CapturedScore()
-        twin.__dict__.update(self.__dict__)
-        return twin
 
     def add(self, captured: NDArray[np.float64], energy: NDArray[np.float64]) -> None:
         """Add rows with these captured energies and energies, both of shape (r,)."""
@@ -67,10 +65,6 @@ class CapturedScore:
             merged = self.segments[: 2 * pairs].reshape(pairs, 2, 6).sum(axis=1)
             self.segments = np.vstack([merged, self.segments[2 * pairs :]])
             self.segment_rows = int(2 * max(self.segment_rows, merged[:, 0].min()))
-
-    def fade(self, factor: float) -> None:
-        """Let everything so far count less."""
-        self.segments = factor * self.segments
 
     def merge(self, other: CapturedScore) -> None:
         """Include the rows of another stream, as if its segments and these came alternately."""
@@ -109,26 +103,11 @@ class CapturedScore:
         spread = np.maximum(cc - 2.0 * share * ce + share**2 * ee, 0.0) * count / (count - 1.0)
         return np.column_stack([np.cumsum(count), share, np.sqrt(spread) / e])
 
-    def state(self) -> dict[str, Any]:
-        """Return what a model file keeps."""
-        return {
-            "unit": self.unit,
-            "segment_rows": self.segment_rows,
-            "segments": self.segments,
-        }
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> CapturedScore:
-        """Return the score of a checked state."""
-        score = cls()
-        score.__dict__.update(state)
-        return score
-
 
 START, ROWS, GAP, CAPTURED, ENERGY = range(5)  # columns of the periods of `Foresight`
 
 
-class Foresight:
+class Foresight(Accumulator):
     """The share of variance that the final directions will capture of new rows.
 
     Directions from t rows capture s - a / t of a new row's energy on average, and of the rows that
@@ -143,6 +122,8 @@ class Foresight:
     The error of each is that of a mean over independent rows, and that of the correction, of which
     no more is taken for granted than its sign: the one with the smaller error is reported.
     """
+
+    fading = ("periods", "squares", "inside")
 
     def __init__(self) -> None:
         self.unit = 0.0  # energies are kept relative to this one
@@ -217,12 +198,6 @@ class Foresight:
         error = np.sqrt(count * variance) / scored
         return np.column_stack([start + count, captured / scored, error])
 
-    def fade(self, factor: float) -> None:
-        """Let everything so far count less."""
-        self.periods[:, [START, ROWS, GAP, CAPTURED, ENERGY]] *= factor
-        self.squares = factor * self.squares
-        self.inside *= factor
-
     def merge(self, other: Foresight) -> None:
         """Include the periods of another stream, both of which have been closed."""
         if not other.unit:
@@ -235,9 +210,7 @@ class Foresight:
         self.periods = both[order][-MOST_PERIODS:]
         self.squares = self.squares + other.squares * [1.0, ratio**2, ratio**2, ratio**2]
 
-    def copy(self) -> Foresight:
-        """Return a copy."""
-        twin = Foresight()
-        twin.__dict__.update(self.__dict__)
-        twin.periods = self.periods.copy()
+    def copy(self) -> Self:
+        twin = super().copy()
+        twin.periods = self.periods.copy()  # they are changed in place
         return twin

@@ -7,18 +7,24 @@ between, therefore changes no bit.
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.learning import row_buffer
-from onepass.learning.error_histogram import ErrorHistogram
-from onepass.learning.result import Result
-from onepass.learning.row_buffer import RowBuffer, Stream
-from onepass.learning.row_sample import RowSample
-from onepass.moments.mean import Mean
+from onepass import rounding
+from onepass.learning import stream as stream_module
+from onepass.learning.captured import CapturedScore
+from onepass.learning.result import Result, orthonormal, publish
+from onepass.learning.row_errors import ErrorHistogram, RowSample
+from onepass.learning.rules import Incremental
+from onepass.learning.solver import Solver
+from onepass.learning.stream import RowBuffer, Stream, weigh
+from onepass.moments.accumulator import Mean
+from onepass.moments.directional import DirectionalMoment
+from onepass.moments.exact import ExactMoment
 from onepass.threads import one_thread
 
 LONG_CALL_CHUNKS = 4
@@ -26,6 +32,10 @@ INTERRUPTED = (
     "learning was interrupted in the middle of a call, and some of its rows are missing: fit "
     "again, or load the last model that was saved"
 )
+EXACT_COLUMNS = 256  # up to here the paper's algorithms keep the second moment as a matrix
+CHUNK_BYTES = 2**23  # a chunk of dense rows stays in the processor's cache
+CHUNK_ROWS, SPARSE_CHUNK_ROWS = 512, 1024
+SEARCH_AFTER = 1.5  # growth of the stream after which ERM finds its directions again
 
 
 class Learner(ABC):
@@ -42,6 +52,14 @@ class Learner(ABC):
 
     Attributes
     ----------
+    chunk_rows : int
+        The length of the next chunk; a function of nothing but the rows learned from so far.
+    parts : tuple of str
+        What learns from rows: copied and faded together.
+    kept : tuple of str
+        What a model file keeps: parts, or numbers and arrays.
+    carries : bool
+        Whether it has an iterate that is no sum over the rows.
     mean : Mean
         Of the rows learned from.
     errors : ErrorHistogram
@@ -50,13 +68,19 @@ class Learner(ABC):
         Coordinates of some rows, and the rows with the largest errors.
     buffer : RowBuffer
         The rows that wait for a chunk to fill.
+    score : CapturedScore
+        What was captured of rows before they were learned from.
     rows_seen : int
         Rows of positive weight, including those that wait.
     """
 
-    _settled: Self | None
-    _result: Result | None
-    carries: ClassVar[bool] = False  # whether it has an iterate that is no sum over the rows
+    chunk_rows: Any
+    parts: ClassVar[tuple[str, ...]] = ("mean", "errors", "sample")
+    kept: ClassVar[tuple[str, ...]] = ("rows_seen", "mean", "errors", "sample", "buffer")
+    carries: ClassVar[bool] = False
+    score: CapturedScore
+    _settled: Self | None = None
+    _result: Result | None = None
 
     def __init__(self, stream: Stream, batch_size: int = 1) -> None:
         self.stream, self.batch_size = stream, batch_size
@@ -66,11 +90,6 @@ class Learner(ABC):
         self.buffer = RowBuffer(stream)
         self.rows_seen = 0
         self._interrupted = False
-        self._forget()
-
-    @abstractmethod
-    def chunk_rows(self) -> int:
-        """Return the length of the next chunk; a function of the rows learned from so far."""
 
     @abstractmethod
     def learn(self, rows: Any, weights: NDArray[np.float64]) -> None:
@@ -80,84 +99,66 @@ class Learner(ABC):
     def read(self) -> Result:
         """Return the result of a learner in which no row waits."""
 
-    @abstractmethod
     def curve(self) -> NDArray[np.float64]:
         """Return the learning curve (p, 3): rows, share captured, and its standard error.
 
         The share is that of rows that had not been learned from yet.
         """
-
-    @abstractmethod
-    def copy(self) -> Self:
-        """Return a copy that goes on by itself."""
-
-    @abstractmethod
-    def fade(self, factor: float) -> None:
-        """Let everything so far count less."""
+        return self.score.curve()
 
     @abstractmethod
     def include(self, other: Self) -> None:
         """Include what another learner has learned; no row waits in either."""
 
-    @abstractmethod
-    def state(self) -> dict[str, Any]:
-        """Return what a model file keeps, as a nested dict of numbers and arrays."""
+    def push(self, rows: Any, weights: NDArray[np.float64] | None = None) -> Self:
+        """Add checked rows (r, d) of the stream's type and kind, and their weights (r,).
 
-    def push(self, rows: Any, weights: NDArray[np.float64] | None = None) -> None:
-        """Add checked rows (r, d) of the stream's type and kind, and their weights (r,)."""
+        Returns the learner that has them: a copy where they are many, so that an interruption of a
+        long call leaves this one as it was. A copy for every short call would cost more than
+        learning from its rows.
+        """
         if weights is None:
             weights = np.ones(rows.shape[0])
         elif not weights.all():
             rows, weights = rows[weights > 0.0], weights[weights > 0.0]
         if self._interrupted:
             raise RuntimeError(INTERRUPTED)
-        self._forget()
-        if self.buffer.count + rows.shape[0] < self.next_chunk_rows():
-            self.buffer.add(rows, weights, self.next_chunk_rows())
+        length = self.next_chunk_rows()
+        learner = self.copy() if rows.shape[0] >= LONG_CALL_CHUNKS * length else self
+        learner._settled = learner._result = None
+        if learner.buffer.count + rows.shape[0] < length:
+            learner.buffer.add(rows, weights)
         else:
-            self._interrupted = True  # until all of the rows are learned from
+            learner._interrupted = True  # until all of the rows are learned from
             with one_thread():
-                self._cut(rows, weights)
-            self._interrupted = False
-        self.rows_seen += rows.shape[0]
-
-    def pushed(self, rows: Any, weights: NDArray[np.float64] | None = None) -> Self:
-        """Return a learner that has taken rows as `push` does: a copy where they are many.
-
-        An interruption of a long call then leaves this one as it was. A copy for every short call
-        would cost more than learning from its rows.
-        """
-        long_call = rows.shape[0] >= LONG_CALL_CHUNKS * self.next_chunk_rows()
-        learner = self.copy() if long_call else self
-        learner.push(rows, weights)
+                learner._take_chunks(rows, weights)
+            learner._interrupted = False
+        learner.rows_seen += rows.shape[0]
         return learner
 
-    def _cut(self, rows: Any, weights: NDArray[np.float64]) -> None:
-        """Learn from all chunks that are full; keep the rest."""
+    def _take_chunks(
+        self, rows: Any, weights: NDArray[np.float64], length: int | None = None
+    ) -> None:
+        """Learn from all chunks that are full, of a given length or as they come; keep the rest."""
         start, total = 0, rows.shape[0]
         while start < total:
-            length = self.next_chunk_rows()
-            stop = min(total, start + length - self.buffer.count)
-            if stop - start == length:
-                self._take(rows[start:stop], weights[start:stop])
-            else:
-                self.buffer.add(rows[start:stop], weights[start:stop], length)
-                if self.buffer.count == length:
-                    self._take(self.buffer.rows(), self.buffer.weights())
-                    self.buffer.clear()
+            full = length or self.next_chunk_rows()
+            stop = min(total, start + full - self.buffer.count)
+            chunk, chunk_weights = rows[start:stop], weights[start:stop]
             start = stop
-
-    def _take(self, rows: Any, weights: NDArray[np.float64]) -> None:
-        """Fade what was learned before, then learn from a chunk."""
-        if self.stream.half_life is not None:
-            factor = 0.5 ** (rows.shape[0] / self.stream.half_life)
-            self.fade(factor)
-            self.errors.fade(factor)
-        self.learn(rows, weights)
+            if chunk.shape[0] < full:
+                self.buffer.add(chunk, chunk_weights)
+                if self.buffer.count < full:
+                    return
+                chunk, chunk_weights = self.buffer.content()
+                self.buffer = RowBuffer(self.stream)
+            if self.stream.half_life is not None:
+                self.fade(0.5 ** (full / self.stream.half_life))
+            self.learn(chunk, chunk_weights)
 
     def next_chunk_rows(self) -> int:
         """Return the length of the next chunk, in whole batches."""
-        length = row_buffer.FORCED_CHUNK_ROWS or self.chunk_rows()
+        length = stream_module.FORCED_CHUNK_ROWS or self.chunk_rows
         if self.stream.half_life is not None:  # the rows of a chunk count the same
             length = min(length, int(self.stream.half_life / 4))
         return max(1, length // self.batch_size) * self.batch_size
@@ -169,13 +170,10 @@ class Learner(ABC):
         if not self.buffer.count:
             return self
         if self._settled is None:
-            waiting, self.buffer = self.buffer, RowBuffer(self.stream)
-            try:
-                twin = self.copy()
-            finally:
-                self.buffer = waiting
+            twin = self.copy()
+            twin.buffer = RowBuffer(self.stream)
             with one_thread():
-                twin._take(waiting.rows(), waiting.weights())
+                twin._take_chunks(*self.buffer.content(), self.buffer.count)
             self._settled = twin
         return self._settled
 
@@ -188,7 +186,7 @@ class Learner(ABC):
 
     def merge(self, other: Self) -> None:
         """Include the rows of another learner of the same kind; no row waits in either."""
-        self._forget()
+        self._settled = self._result = None
         with one_thread():
             self.include(other)
         self.errors.merge(other.errors)
@@ -209,38 +207,218 @@ class Learner(ABC):
         lost = 1.0 / max(self.rows_seen, 2) if self.stream.center else 0.0
         return self.mean.weight * (1.0 - lost) or 1.0
 
-    def _forget(self) -> None:
-        """Forget results that were read."""
-        self._settled = self._result = None
+    def _publish(
+        self, directions: NDArray[np.floating], second: NDArray[np.float64], energy: float
+    ) -> Result:
+        """Return the result of directions (k, d), with the second moment (k, k) along them."""
+        mean = self.mean.vector if self.stream.center else np.zeros(self.stream.d)
+        captured = self.score.value()
+        return publish(directions, second, energy, self.degrees(), mean, captured)
 
-    def _copied(self) -> Self:
-        """Return a copy of the parts that all learners have; the others are shared."""
-        twin = object.__new__(type(self))
-        twin.__dict__.update(self.__dict__)
-        twin.mean, twin.buffer = self.mean.copy(), self.buffer.copy()
-        twin.errors, twin.sample = self.errors.copy(), self.sample.copy()
-        twin._forget()
+    def copy(self) -> Self:
+        """Return a copy that goes on by itself."""
+        twin = copy.copy(self)
+        for name in (*self.parts, "buffer"):
+            setattr(twin, name, getattr(self, name).copy())
+        twin._settled = twin._result = None
         return twin
 
-    def _common_state(self) -> dict[str, Any]:
-        """Return the state of the parts that all learners have."""
+    def fade(self, factor: float) -> None:
+        """Let everything so far count less."""
+        for name in self.parts:
+            getattr(self, name).fade(factor)
+
+    def state(self) -> dict[str, Any]:
+        """Return what a model file keeps, as a nested dict of numbers and arrays."""
+        held = {name: getattr(self, name) for name in self.kept}
         return {
-            "rows_seen": self.rows_seen,
-            "mean": self.mean.state(),
-            "errors": self.errors.state(),
-            "sample": self.sample.state(),
-            "buffer": self.buffer.state(),
+            name: value.saved() if hasattr(value, "saved") else value
+            for name, value in held.items()
         }
 
-    def _set_common_state(self, state: dict[str, Any]) -> None:
-        """Take over the parts that all learners have from a checked state."""
-        self.rows_seen = state["rows_seen"]
-        self.mean = Mean.from_state(state["mean"])
-        self.errors = ErrorHistogram.from_state(state["errors"])
-        self.sample = RowSample.from_state(state["sample"], self.stream.half_life)
-        self.buffer = RowBuffer.from_state(self.stream, state["buffer"])
-        self._forget()
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over a checked state."""
+        for name in self.kept:
+            value = getattr(self, name)
+            if hasattr(value, "restore"):
+                value.restore(state[name])
+            else:
+                setattr(self, name, state[name])
 
     def __getstate__(self) -> dict[str, Any]:
         """Return everything but results that can be computed again."""
         return {**self.__dict__, "_settled": None, "_result": None}
+
+
+class SolverLearner(Learner):
+    """The learner of the paper's algorithms: one solver, and the variances along its directions.
+
+    Parameters
+    ----------
+    stream : Stream
+        What all rows have in common.
+    solver : Solver
+        At its beginning.
+    rounding : {"top", "sample"}
+        From the iterate or average to k directions.
+    seed : int
+        For sampled directions.
+    """
+
+    parts = (*Learner.parts, "solver", "moment", "score")
+    kept = (*Learner.kept, "solver", "moment", "score", "seed")
+
+    def __init__(
+        self, stream: Stream, solver: Solver, rounding: Literal["top", "sample"], seed: int
+    ) -> None:
+        super().__init__(stream, solver.batch_size)
+        self.solver, self.rounding, self.seed = solver, rounding, seed
+        cached = CHUNK_BYTES // (stream.d * stream.dtype.itemsize)
+        dense_rows = max(1, min(CHUNK_ROWS, cached))
+        self.chunk_rows = SPARSE_CHUNK_ROWS if stream.is_sparse else dense_rows
+        self.score = CapturedScore()
+        self.moment: ExactMoment | DirectionalMoment = (
+            ExactMoment(stream.d) if stream.d <= EXACT_COLUMNS else DirectionalMoment()
+        )
+
+    def learn(self, rows: Any, weights: NDArray[np.float64]) -> None:
+        moment, first = self.moment, self.mean.weight == 0.0
+        if isinstance(moment, ExactMoment):
+            moment.add(rows, weights, self.mean, self.stream.center)
+        learned = weigh(rows, weights, self.mean, self.stream.center)
+        held = self._held()
+        captured, energy, turn, inner = self.solver.advance(learned)
+        now = self._held()
+        if first:  # measured after they were learned from: there was nothing before
+            turn, along = np.zeros((len(now), 0)), np.asarray(learned @ now.T, np.float64)
+            inner = along.T @ along
+        elif self.solver.average is not None:  # it is the average that is read
+            turn, along = (
+                (now @ held.T).astype(np.float64),
+                np.asarray(learned @ held.T, np.float64),
+            )
+            inner = turn @ (along.T @ along) @ turn.T
+            captured = np.einsum("ij,ij->i", along, along) if len(held) else captured
+        self.score.add(captured, energy)
+        scored = slice(int(first and self.stream.center), None)  # the first row is its own mean
+        errors = (energy - captured) / weights
+        self.errors.add(errors[scored], weights[scored])
+        self.sample.add(rows, errors, held if len(held) else now, self.mean.vector)
+        if isinstance(moment, DirectionalMoment):
+            moment.add(turn, inner, float(energy.sum()), float(weights.sum()))
+
+    def _held(self) -> NDArray[np.floating]:
+        """Return the directions (m, d) that variances are measured along."""
+        if self.solver.average is None:
+            return self.solver.state.basis
+        leading = self.solver.average.factor[: self.solver.rule.k]
+        return leading / np.linalg.norm(leading, axis=1)[:, None]
+
+    def read(self) -> Result:
+        solver = self.solver
+        iterate = solver.iterate() if solver.average is None else solver.average.value()
+        if self.rounding == "sample":
+            directions = rounding.sample(iterate, solver.rule.k, np.random.default_rng(self.seed))
+        else:
+            directions = rounding.top(iterate, solver.rule.k)
+        wide = orthonormal(directions.astype(np.float64))
+        if isinstance(self.moment, ExactMoment):
+            second = self.moment.compress(wide)
+        else:  # outside of the directions held, what was not measured is spread
+            held, measured = self._held().astype(np.float64), self.moment.second()
+            inner, energy = wide @ held.T, self.moment.energy
+            spread = max(energy - float(measured.trace()), 0.0) / max(self.stream.d - len(held), 1)
+            second = inner @ (measured - spread * np.eye(len(held))) @ inner.T
+            second += spread * np.eye(len(wide))
+        return self._publish(wide.astype(directions.dtype), second, self.moment.energy)
+
+    def include(self, other: Self) -> None:
+        ours, theirs = self._held(), other._held()
+        between = self.mean.between(other.mean)
+        self.solver.merge(other.solver)
+        if isinstance(self.moment, ExactMoment) and isinstance(other.moment, ExactMoment):
+            self.moment.merge(other.moment, between if self.stream.center else None)
+        elif isinstance(self.moment, DirectionalMoment):
+            assert isinstance(other.moment, DirectionalMoment)
+            now = self._held().astype(np.float64)
+            self.moment.merge(other.moment, now @ ours.T, now @ theirs.T)
+            if self.stream.center:
+                inner = now @ between
+                energy = float(between @ between)
+                self.moment.add(np.eye(len(now)), np.outer(inner, inner), energy, 0.0)
+        self.mean.merge(other.mean)
+        self.score.merge(other.score)
+
+    @property
+    def carries(self) -> bool:  # type: ignore[override]
+        """Whether the iterate is no sum over the rows."""
+        return not isinstance(self.solver.rule, Incremental)
+
+    def continue_from(self, other: Self) -> None:
+        self.solver.continue_from(other.solver)
+
+    def leave_out(self, given: Self) -> None:
+        self.solver.leave_out(given.solver)
+
+    def replace_iterate(self, latest: Self) -> None:
+        self.solver.rule.native, self.solver.state = latest.solver.rule.native, latest.solver.state
+
+
+class MomentLearner(Learner):
+    """The learner of ERM: the second moment of the rows, and k directions to score others by.
+
+    Parameters
+    ----------
+    stream : Stream
+        What all rows have in common.
+    k : int
+        The number of components.
+    """
+
+    parts = (*Learner.parts, "moment", "score")
+    kept = (*Learner.kept, "moment", "score", "scorers", "searched")
+
+    def __init__(self, stream: Stream, k: int) -> None:
+        super().__init__(stream)
+        self.k, self.chunk_rows = k, max(1, min(CHUNK_ROWS, CHUNK_BYTES // (8 * stream.d)))
+        self.moment = ExactMoment(stream.d)
+        self.score = CapturedScore()
+        self.scorers: NDArray[np.float64] = np.zeros((0, stream.d))
+        self.searched = 0.0  # the weight of the rows when the scorers were found
+
+    def learn(self, rows: Any, weights: NDArray[np.float64]) -> None:
+        mean, center = self.mean, self.stream.center
+        if mean.weight >= SEARCH_AFTER * max(self.searched, 1.0):
+            self.scorers, self.searched = self.moment.leading(self.k)[0], mean.weight
+        dense = (rows.toarray() if self.stream.is_sparse else rows).astype(np.float64, copy=False)
+        before = mean.vector if mean.weight > 0.0 else dense[0]
+        centred = dense - before if center else dense
+        errors = np.zeros(len(dense))
+        if len(self.scorers):
+            inner = centred @ self.scorers.T
+            energy = np.einsum("ij,ij->i", centred, centred)
+            captured = np.einsum("ij,ij->i", inner, inner)
+            self.score.add(weights * captured, weights * energy)
+            errors = energy - captured
+            self.errors.add(errors, weights)
+        self.moment.add(dense, weights, mean, center)
+        mean.weight += float(weights.sum())
+        if center:
+            mean.vector = before + weights @ centred / mean.weight
+        if not len(self.scorers):
+            self.scorers, self.searched = self.moment.leading(self.k)[0], mean.weight
+        self.sample.add(rows, errors, self.scorers, mean.vector)
+
+    def read(self) -> Result:
+        directions = self.moment.leading(self.k)[0].astype(self.stream.dtype)
+        return self._publish(directions, self.moment.compress(directions), self.moment.energy)
+
+    def fade(self, factor: float) -> None:
+        super().fade(factor)
+        self.searched *= factor
+
+    def include(self, other: Self) -> None:
+        between = self.mean.between(other.mean) if self.stream.center else None
+        self.moment.merge(other.moment, between)
+        self.mean.merge(other.mean)
+        self.score.merge(other.score)

@@ -19,8 +19,8 @@ from onepass.learning.candidates import (
 from onepass.learning.captured import Captured, Foresight
 from onepass.learning.learner import Learner
 from onepass.learning.result import Result, orthonormal, publish
-from onepass.learning.row_buffer import Stream
-from onepass.learning.row_sample import MOST_DIRECTIONS
+from onepass.learning.row_errors import MOST_DIRECTIONS
+from onepass.learning.stream import Stream
 from onepass.learning.validation import Choice, ProgressiveValidation
 
 FIRST_ROWS = 128  # of a stream; chunks stay short while they are not a part of what came before
@@ -63,6 +63,8 @@ class PCALearner(Learner):
         Whether columns are divided by their deviations.
     """
 
+    parts = (*Learner.parts, "candidates", "validation", "foresight")
+
     def __init__(
         self, stream: Stream, n_components: int | float | None, robust: Any, scale: bool
     ) -> None:
@@ -76,7 +78,9 @@ class PCALearner(Learner):
         self.rows_asked = 0.0  # that they had learned from then
         self.scored = PLAIN  # whose answer the share captured is about
 
+    @property
     def chunk_rows(self) -> int:
+        """The length of the next chunk."""
         d, before = self.stream.d, self.rows_learned
         if d <= NARROW_COLUMNS:
             least, most, share = SHORT_ROWS if before else FIRST_ROWS, MOST_ROWS, 8
@@ -244,8 +248,7 @@ class PCALearner(Learner):
         return foresight.value(self.rows, inside, energy)
 
     def fade(self, factor: float) -> None:
-        for part in (self.mean, self.candidates, self.validation, self.foresight):
-            part.fade(factor)
+        super().fade(factor)
         self.rows *= factor
         self.rows_asked *= factor
 
@@ -278,17 +281,11 @@ class PCALearner(Learner):
     def curve(self) -> NDArray[np.float64]:
         return self.foresight.curve()
 
-    def copy(self) -> Self:
-        twin = self._copied()
-        twin.candidates, twin.validation = self.candidates.copy(), self.validation.copy()
-        twin.foresight = self.foresight.copy()
-        return twin
-
     def state(self) -> dict[str, Any]:
         validation = self.validation.state()
         drift = validation.pop("drift")
         return {
-            **self._common_state(),
+            **super().state(),
             "candidates": self.candidates.state(),
             **validation,
             "foresight": vars(self.foresight),
@@ -298,8 +295,7 @@ class PCALearner(Learner):
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take over a checked state."""
-        self._set_common_state(state)
+        super().restore(state)
         self.candidates.restore(state["candidates"])
         self.validation.restore(state)
         vars(self.foresight).update(state["foresight"])

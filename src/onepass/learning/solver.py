@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from onepass import _core
 from onepass.learning.averaging import Average
 from onepass.learning.result import orthonormal
 from onepass.learning.rules import Rule
-from onepass.learning.weighted_rows import SparseRows
+from onepass.learning.stream import SparseRows
 from onepass.schedules import AdaGradNorm, Schedule
 from onepass.subspace import Subspace
 
@@ -68,9 +68,8 @@ class Solver:
         batch_size: int = 1,
         average: Average | None = None,
     ) -> None:
-        self.rule, self.schedule, self.batch_size, self.average = (
-            rule, schedule, batch_size, average,
-        )  # fmt: skip
+        self.rule, self.schedule, self.batch_size = rule, schedule, batch_size
+        self.average = average
         # Steps of AdaGrad-norm are this number over the norms seen, which the core adds up.
         self._numerator = (
             schedule.numerator(rule.diameter()) if isinstance(schedule, AdaGradNorm) else 0.0
@@ -86,67 +85,46 @@ class Solver:
 
     def advance(self, rows: Any) -> Progress:
         """Learn from rows (r, d) or SparseRows, weighted and centred."""
-        m = len(self.state.weights)
+        advance: Callable[[Any], Progress] = self._advance_rows
+        length, m = max(len(rows), 1), len(self.state.weights)
+        if self.batch_size > 1:
+            advance, length = self._advance_batch, self.batch_size
+        elif isinstance(rows, SparseRows):
+            advance, length = self._advance_sparse, SPARSE_ROWS
         captured, energy = [np.zeros(0)], [np.zeros(0)]
         turn, inner = np.eye(m), np.zeros((m, m))
-        for piece in self._pieces(rows):
-            for part in self._advance_piece(piece):
-                captured.append(part.captured)
-                energy.append(part.energy)
-                turn, inner = part.turn @ turn, part.turn @ inner @ part.turn.T + part.inner
-        return Progress(np.concatenate(captured), np.concatenate(energy), turn, inner)
-
-    def _pieces(self, rows: Any) -> Iterator[Any]:
-        """Yield the rows in parts that are taken together."""
-        length = len(rows)
-        if self.batch_size > 1:
-            length = self.batch_size
-        elif isinstance(rows, SparseRows):
-            length = SPARSE_ROWS
-        for start in range(0, len(rows), max(length, 1)):
-            yield rows[start : start + length]
-
-    def _advance_piece(self, rows: Any) -> list[Progress]:
-        """Learn from rows that are taken together."""
-        if self.trusted_rows >= TRUSTED_ROWS:
-            basis = orthonormal(self.state.basis)
-            self.state = Subspace(basis, self.state.weights, self.state.rest)
-            self.trusted_rows = 0
-        self.trusted_rows += len(rows)
-        if self.batch_size > 1:
-            return [self._advance_batch(rows)]
-        if not isinstance(rows, SparseRows):
-            return [self._advance_rows(rows)]
-        parts = []
         while len(rows):
-            parts.append(self._advance_sparse(rows))
-            rows = rows[len(parts[-1].energy) :]
-            if len(rows):
+            if self.trusted_rows >= TRUSTED_ROWS:
+                basis = orthonormal(self.state.basis)
+                self.state = Subspace(basis, self.state.weights, self.state.rest)
+                self.trusted_rows = 0
+            done = advance(rows[:length])
+            if not len(done.energy):
                 # A row is nearly in the span of others, or nearly the mean: products lose digits.
-                parts.append(self._advance_rows(rows[:DENSE_ROWS].toarray()))
-                rows = rows[DENSE_ROWS:]
-        return parts
+                done = self._advance_rows(rows[:DENSE_ROWS].toarray())
+            captured.append(done.captured)
+            energy.append(done.energy)
+            turn, inner = done.turn @ turn, done.turn @ inner @ done.turn.T + done.inner
+            self.trusted_rows += len(done.energy)
+            rows = rows[len(done.energy) :]
+        return Progress(np.concatenate(captured), np.concatenate(energy), turn, inner)
 
     def _advance_rows(self, rows: NDArray[np.floating]) -> Progress:
         """Learn from dense rows one by one."""
         state = self.state
-        steps, scale = self._steps(rows)
         done = _core.advance(
             self.rule.native,
             state.basis,
             state.weights,
             state.rest,
             rows,
-            steps,
-            scale=scale,
+            None if self._numerator else self._steps(rows),
+            scale=self._numerator,
             seen=self.gradients,
             trusted=True,
             sums=self.average is not None,
         )
-        self._move_on(done, done.basis, len(rows))
-        if self.average is not None and done.sums is not None:
-            self.average.add(done.sums, done.rests, len(rows))
-        return Progress(done.captured, done.energy, done.turn, done.inner)
+        return self._move_on(done, done.basis, done.sums)
 
     def _advance_sparse(self, rows: SparseRows) -> Progress:
         """Learn from the first sparse rows, as many as their Gram matrix determines."""
@@ -154,25 +132,32 @@ class Solver:
         products = rows.gram()
         count = rows.count_accurate(products.diagonal())
         rows, products = rows[:count], products[:count, :count]
-        inside = rows.inner(state.basis)
-        gram = np.block([[np.eye(m), inside.T], [inside, products]])
-        steps, scale = self._steps(rows)
+        inside = rows @ state.basis.T
         done = _core.advance_gram(
             self.rule.native,
-            gram,
+            np.block([[np.eye(m), inside.T], [inside, products]]),
             m,
             self.rule.d,
             state.weights,
             state.rest,
-            steps,
-            scale=scale,
+            None if self._numerator else self._steps(rows),
+            scale=self._numerator,
             seen=self.gradients,
             sums=self.average is not None,
         )
-        taken = done.taken
-        self._move_on(done, np.asarray(_Combined(done.basis, state.basis, rows)), taken)
-        if self.average is not None and done.sums is not None:
-            self.average.add(_Combined(done.sums, state.basis, rows), done.rests, taken)
+        basis = np.asarray(_Combined(done.basis, state.basis, rows))
+        sums = None if done.sums is None else _Combined(done.sums, state.basis, rows)
+        return self._move_on(done, basis, sums)
+
+    def _move_on(self, done: Any, basis: NDArray[np.floating], sums: Any) -> Progress:
+        """Take over what the core has computed; `sums` are rows for an average."""
+        taken = len(done.energy)
+        self.state = Subspace(basis, done.weights, done.rest)
+        self.rule.native = done.rule
+        self.steps_taken += taken
+        self.gradients = done.seen
+        if self.average is not None:
+            self.average.add(sums, done.rests, taken)
         return Progress(done.captured, done.energy, done.turn, done.inner)
 
     def _advance_batch(self, rows: Any) -> Progress:
@@ -191,8 +176,12 @@ class Solver:
         inside = batch @ basis.T
         leading = np.argsort(-state.weights, kind="stable")[: self.rule.k]
         captured = np.einsum("ij,ij->i", inside[:, leading], inside[:, leading])
-        size = float(self._next_steps(np.array([norm]))[0]) / count
-        moved = self.rule.step(Subspace(basis, state.weights, state.rest), batch, size)
+        steps, seen = self._schedule(np.array([norm]))
+        self.steps_taken += 1
+        self.gradients = float(seen[-1])
+        moved = self.rule.step(
+            Subspace(basis, state.weights, state.rest), batch, float(steps[0]) / count
+        )
         turn = moved.basis @ basis.T
         self.state = Subspace(
             np.ascontiguousarray(moved.basis, state.basis.dtype), moved.weights, moved.rest
@@ -201,16 +190,13 @@ class Solver:
             captured = energy
         return Progress(captured, energy, turn, turn @ (inside.T @ inside) @ turn.T)
 
-    def _steps(self, rows: Any) -> tuple[NDArray[np.float64] | None, float]:
-        """Return the step sizes of rows, or None and the numerator of AdaGrad-norm steps."""
-        if isinstance(self.schedule, AdaGradNorm):
-            return None, self._numerator
+    def _steps(self, rows: Any) -> NDArray[np.float64]:
+        """Return the step sizes of rows, by a schedule that the core does not know."""
         if not self.schedule.needs_norms:
-            return self._schedule(np.zeros(len(rows)))[0], 0.0
-        squares = rows.gram().diagonal() if isinstance(rows, SparseRows) else (
-            np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
-        )  # fmt: skip
-        return self._schedule(squares)[0], 0.0
+            return self._schedule(np.zeros(len(rows)))[0]
+        if isinstance(rows, SparseRows):
+            return self._schedule(rows.gram().diagonal())[0]
+        return self._schedule(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))[0]
 
     def _schedule(
         self, norms: NDArray[np.float64]
@@ -220,20 +206,6 @@ class Solver:
         seen = np.hypot.accumulate(np.concatenate([[self.gradients], norms]))[1:]
         steps = self.schedule.steps(number, seen, self.rule.diameter())
         return np.array(np.broadcast_to(steps, len(norms)), dtype=np.float64), seen
-
-    def _next_steps(self, norms: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the next step sizes and count these gradients."""
-        steps, seen = self._schedule(norms)
-        self.steps_taken += len(norms)
-        self.gradients = float(seen[-1])
-        return steps
-
-    def _move_on(self, done: Any, basis: NDArray[np.floating], rows: int) -> None:
-        """Take over what the core has computed."""
-        self.state = Subspace(basis, done.weights, done.rest)
-        self.rule.native = done.rule
-        self.steps_taken += rows
-        self.gradients = done.seen
 
     def fade(self, factor: float) -> None:
         """Let everything so far count less."""
@@ -267,8 +239,7 @@ class Solver:
 
     def copy(self) -> Solver:
         """Return a solver that goes on by itself; no array is changed in place."""
-        twin = object.__new__(Solver)
-        twin.__dict__.update(self.__dict__)
+        twin = copy.copy(self)
         twin.rule = copy.copy(self.rule)
         twin.average = None if self.average is None else self.average.copy()
         return twin
@@ -284,7 +255,7 @@ class Solver:
             "trusted_rows": self.trusted_rows,
             "memory": self.rule.memory(),
         }
-        return state if self.average is None else {**state, "average": self.average.state()}
+        return state if self.average is None else {**state, "average": self.average.saved()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take over a checked state."""
@@ -293,7 +264,7 @@ class Solver:
         self.trusted_rows = state["trusted_rows"]
         self.rule.recall(state["memory"])
         if self.average is not None:
-            self.average.set_state(state["average"])
+            self.average.restore(state["average"])
 
 
 class _Combined:
@@ -311,13 +282,13 @@ class _Combined:
 
     def __matmul__(self, columns: NDArray[np.floating]) -> NDArray[np.floating]:
         """Return the products (s, m) with columns (d, m)."""
-        inner = np.vstack([self._basis @ columns, self._rows.inner(columns.T)])
+        inner = np.vstack([self._basis @ columns, self._rows @ columns])
         return (self._coefficients @ inner).astype(self._basis.dtype)
 
     def __rmatmul__(self, left: NDArray[np.floating]) -> NDArray[np.floating]:
         """Return combinations (m, d) of the rows, left (m, s)."""
         m, coefficients = len(self._basis), left @ self._coefficients
-        combined = self._rows.combine(coefficients[:, m:]) + coefficients[:, :m] @ self._basis
+        combined = coefficients[:, m:] @ self._rows + coefficients[:, :m] @ self._basis
         return np.ascontiguousarray(combined, self._basis.dtype)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[np.floating]:

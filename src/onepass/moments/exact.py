@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.linalg.blas import dsymm, dsyr, dsyrk
+from scipy.sparse import issparse
 
-from onepass.moments.mean import Mean
+from onepass.moments.accumulator import Accumulator, Mean
 
 
-class ExactMoment:
+class ExactMoment(Accumulator):
     """The sum of x x' over the rows, about their mean or about zero, shape (d, d).
 
     Only the upper triangle of the matrix is kept up to date.
@@ -33,26 +34,26 @@ class ExactMoment:
 
     def add(
         self,
-        rows: NDArray[np.floating],
+        rows: Any,
         weights: NDArray[np.float64],
-        before: Mean,
+        mean: Mean,
         center: bool,
     ) -> None:
-        """Include rows (r, d) of some weights (r,); `before` is the mean of the rows before them.
+        """Include rows (r, d), dense or CSR, of weights (r,); `mean` is that of the rows before.
 
         About the mean after these rows, the sum is that about the mean before them less the square
         of what the mean has moved.
         """
-        rows = rows.astype(np.float64, copy=False)
+        rows = (rows.toarray() if issparse(rows) else rows).astype(np.float64, copy=False)
         if center:
-            rows = rows - before.origin(rows)
+            rows = rows - (mean.vector if mean.weight > 0.0 else rows[0])
             total = weights @ rows
         if not (weights == 1.0).all():
             rows = np.sqrt(weights)[:, None] * rows
         transposed = np.ascontiguousarray(rows).T
         self.matrix = dsyrk(1.0, transposed, beta=1.0, c=self.matrix, overwrite_c=True)
         if center:
-            after = before.weight + float(weights.sum())
+            after = mean.weight + float(weights.sum())
             self.matrix = dsyr(-1.0, total / np.sqrt(after), a=self.matrix, overwrite_a=True)
 
     def merge(self, other: ExactMoment, between: NDArray[np.float64] | None) -> None:
@@ -62,7 +63,6 @@ class ExactMoment:
             self.matrix = dsyr(1.0, between, a=self.matrix, overwrite_a=True)
 
     def fade(self, factor: float) -> None:
-        """Let everything so far count less."""
         self.matrix *= factor
 
     def compress(self, directions: NDArray[np.floating]) -> NDArray[np.float64]:
@@ -78,21 +78,13 @@ class ExactMoment:
         )
         return np.ascontiguousarray(vectors.T[::-1]), values[::-1].clip(min=0.0)
 
-    def copy(self) -> ExactMoment:
-        """Return a copy."""
-        twin = ExactMoment(0)
-        twin.matrix = self.matrix.copy(order="F")
+    def copy(self) -> Self:
+        twin = super().copy()
+        twin.matrix = self.matrix.copy(order="F")  # it is changed in place
         return twin
 
-    def state(self) -> dict[str, Any]:
-        """Return what a model file keeps: one triangle."""
+    def saved(self) -> dict[str, Any]:
         return {"triangle": self.matrix[np.triu_indices(len(self.matrix))]}
 
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> ExactMoment:
-        """Return the moment of a checked state."""
-        triangle = state["triangle"]
-        d = int((np.sqrt(8 * len(triangle) + 1) - 1) / 2)
-        moment = cls(d)
-        moment.matrix[np.triu_indices(d)] = triangle
-        return moment
+    def restore(self, state: dict[str, Any]) -> None:
+        self.matrix[np.triu_indices(len(self.matrix))] = state["triangle"]

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from onepass.learning.row_sample import WARM_UP_ROWS
+from onepass.learning.row_errors import WARM_UP_ROWS
 from onepass.model_file import replacing
 from onepass.report import charts
 from onepass.report.portrait import Portrait, portray

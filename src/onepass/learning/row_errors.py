@@ -1,0 +1,278 @@
+"""What is kept of rows and their errors: a histogram, and a sample of rows to look at.
+
+The error of a row is its squared distance from the subspace, before it was learned from.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from onepass.moments.accumulator import Accumulator
+
+# A bin is named by the leading bits of its numbers: the exponent and five bits of the fraction.
+# Bins are the same for all streams, so that histograms add up, and at most 1/32 wide.
+DROPPED_BITS = 47
+LEAST_BIN, INFINITE_BIN = 32, 2047 * 32  # of normal numbers; smaller ones are taken for zero
+
+SAMPLE_ROWS = 400
+LARGEST_ROWS = 12  # with the largest errors
+MOST_DIRECTIONS = 8  # along which coordinates are kept
+SAME_SPAN = 1e-6  # relative size of what is taken for rounding
+SETTLED_ROWS = 2048  # from here on few rows of a chunk enter the sample
+LOG_GROWTH = np.log(1.5)  # until then the frame turns whenever there are so many times more rows
+WARM_UP_ROWS = 128  # whose errors say more about the model than about the rows
+
+
+class ErrorHistogram(Accumulator):
+    """Squared distances of rows from the subspace, in fixed logarithmic bins.
+
+    Only the rows of the last half to three quarters of the stream count: earlier models were
+    worse. Histograms of several streams add up exactly.
+
+    Attributes
+    ----------
+    low : int
+        The bin that column 1 of the counts stands for; the next ones follow.
+    counts : ndarray of shape (2, 1 + bins)
+        Weights of rows in two windows of the stream, the older one first; column 0 is zero error.
+    weight, next_window : float
+        Of all rows so far, and that at which the windows move on.
+    """
+
+    fading = ("counts", "weight", "next_window")
+
+    def __init__(self) -> None:
+        self.low = LEAST_BIN
+        self.counts: NDArray[np.float64] = np.zeros((2, 1))
+        self.weight = 0.0
+        self.next_window = 0.0
+
+    def add(self, errors: NDArray[np.float64], weights: NDArray[np.float64]) -> None:
+        """Include rows with these squared distances (r,) and weights (r,)."""
+        if not len(errors):
+            return
+        bins = np.ascontiguousarray(errors, np.float64).view(np.int64) >> DROPPED_BITS
+        vanishing = bins < LEAST_BIN  # zero, and what rounding has made negative
+        largest = int(bins.max())
+        if largest >= LEAST_BIN:
+            least = int(np.where(vanishing, largest, bins).min())
+            self._widen(least, largest)
+        self.weight += float(weights.sum())
+        if not self.next_window:
+            self.next_window = 2.0 * self.weight
+        elif self.weight > self.next_window:
+            self.next_window *= 2.0
+            self.counts = np.stack([self.counts[1], np.zeros_like(self.counts[1])])
+        columns = np.where(vanishing, 0, bins - (self.low - 1))
+        added = np.bincount(columns, weights, minlength=self.counts.shape[1])
+        self.counts = np.stack([self.counts[0], self.counts[1] + added])
+
+    def quantile(self, share: float) -> float:
+        """Return the upper edge of the bin that a share of the rows reaches; NaN without rows."""
+        totals = np.cumsum(self.counts.sum(axis=0))
+        if not totals[-1] > 0.0:
+            return float("nan")
+        column = int(np.searchsorted(totals, share * totals[-1] * (1.0 - 1e-12)))
+        if column == 0:
+            return 0.0
+        edge = min(self.low + column, INFINITE_BIN) << DROPPED_BITS
+        return float(np.array(edge, np.int64).view(np.float64))
+
+    def merge(self, other: ErrorHistogram) -> None:
+        """Include the rows of another stream."""
+        theirs = other.copy()
+        for ours, its in ((self, theirs), (theirs, self)):
+            if its.counts.shape[1] > 1:
+                ours._widen(its.low, its.low + its.counts.shape[1] - 2)
+        self.counts = self.counts + theirs.counts
+        self.weight += other.weight
+        self.next_window += other.next_window
+
+    def _widen(self, least: int, largest: int) -> None:
+        """Make room for bins."""
+        bins = self.counts.shape[1] - 1
+        if not bins:
+            self.low = least
+        high = max(largest, self.low + bins - 1)
+        before, after = max(self.low - least, 0), high - (self.low + bins - 1)
+        if before or after:
+            zero, rest = self.counts[:, :1], self.counts[:, 1:]
+            self.counts = np.hstack([zero, np.pad(rest, ((0, 0), (before, after)))])
+            self.low -= before
+
+
+class RowSample(Accumulator):
+    """Coordinates of some rows along the directions that would have answered when they came.
+
+    A row is in the sample if its priority, a number that depends on nothing but its position in the
+    stream, is among the smallest: so a sample merges with another, and how rows are split into
+    chunks changes nothing. The rows with the largest errors are kept beside it. Coordinates are
+    along a frame of a few directions that turns with the model; what is outside of it is lost.
+
+    Parameters
+    ----------
+    d : int
+        The number of columns.
+    half_life : float or None
+        With it later rows are more likely to be in the sample, by a factor of two for each.
+
+    Attributes
+    ----------
+    rows : int
+        How many rows have been offered.
+    directions : ndarray of shape (m, d)
+        The frame, orthonormal.
+    point : ndarray of shape (d,)
+        From which coordinates are measured.
+    numbers : ndarray of shape (s,)
+        Positions of the rows in the stream, counted from 0.
+    priorities, errors : ndarray of shape (s,)
+        The error is the squared distance from the subspace, before the row was learned from.
+    coordinates : ndarray of shape (s, m)
+    """
+
+    given = ("half_life", "room")
+
+    def __init__(self, d: int, half_life: float | None = None) -> None:
+        self.half_life, self.rows = half_life, 0
+        # Of the frame: less than d directions, so that rows cannot be had back from coordinates.
+        self.room = min(MOST_DIRECTIONS, d - 1)
+        self.directions: NDArray[np.float64] = np.zeros((0, d))
+        self.point: NDArray[np.float64] = np.zeros(d)
+        self.numbers: NDArray[np.int64] = np.zeros(0, np.int64)
+        self.priorities: NDArray[np.float64] = np.zeros(0)
+        self.errors: NDArray[np.float64] = np.zeros(0)
+        self.coordinates: NDArray[np.float64] = np.zeros((0, 0))
+
+    def add(
+        self,
+        rows: Any,
+        errors: NDArray[np.float64],
+        directions: NDArray[np.floating],
+        point: NDArray[np.float64],
+    ) -> None:
+        """Offer rows (r, d) with errors (r,), about a point (d,), along directions (m, d)."""
+        numbers = self.rows + np.arange(rows.shape[0])
+        self.rows += rows.shape[0]
+        if not len(directions):
+            return
+        priorities = self._priorities(numbers)
+        errors = np.where((numbers < WARM_UP_ROWS) | ~np.isfinite(errors), 0.0, errors.clip(0.0))
+        new = self._select(numbers, priorities, errors)
+        if not new.any():
+            return
+        # The first rows are all in the sample: to turn with each chunk of them would take longer
+        # than to learn from it.
+        before = max(self.rows - rows.shape[0], 1)
+        growth = np.floor(np.log([before, self.rows]) / LOG_GROWTH)
+        if not len(self.directions) or before >= SETTLED_ROWS or growth[0] < growth[1]:
+            self.turn(directions[:MOST_DIRECTIONS], point)
+        chosen = rows if new.all() else rows[np.flatnonzero(new)]
+        if not sparse.issparse(chosen):
+            chosen = chosen.astype(np.float64, copy=False)
+        inner = chosen @ self.directions.T - self.directions @ self.point
+        self.coordinates = np.vstack([self.coordinates, inner])
+
+    def _select(
+        self,
+        numbers: NDArray[np.int64],
+        priorities: NDArray[np.float64],
+        errors: NDArray[np.float64],
+    ) -> NDArray[np.bool_]:
+        """Drop rows that are neither in the sample nor among the largest, for others (r,).
+
+        Returns which of the others are in the sample now; their coordinates are still to be added.
+        """
+        held = len(self.numbers)
+        numbers = np.concatenate([self.numbers, numbers])
+        priorities = np.concatenate([self.priorities, priorities])
+        errors = np.concatenate([self.errors, errors])
+        kept = np.zeros(len(numbers), dtype=bool)
+        kept[np.lexsort((numbers, priorities))[:SAMPLE_ROWS]] = True
+        largest = np.lexsort((numbers, -errors))[:LARGEST_ROWS]
+        kept[largest[errors[largest] > 0.0]] = True
+        self.numbers, self.priorities, self.errors = numbers[kept], priorities[kept], errors[kept]
+        self.coordinates = self.coordinates[kept[:held]]
+        return kept[held:]
+
+    def turn(self, directions: NDArray[np.floating], point: NDArray[np.float64]) -> None:
+        """Measure coordinates also along new directions (m, d), and from another point (d,).
+
+        The frame becomes the new directions, and where the sample varies most besides.
+        """
+        new, old = directions.astype(np.float64, copy=False), self.directions
+        if np.abs(new @ new.T - np.eye(len(new))).max() > SAME_SPAN:
+            new = np.linalg.qr(new.T)[0].T
+        inside = new @ old.T
+        if len(new) - np.linalg.norm(inside) ** 2 < SAME_SPAN**2:
+            self._move(old, point)
+            return
+        besides = old - inside.T @ new
+        others = _varying([(self.coordinates, besides)], self.room - len(new))
+        self._move(np.vstack([new, others]), point)
+
+    def _move(self, frame: NDArray[np.float64], point: NDArray[np.float64]) -> None:
+        """Measure coordinates along a frame (m, d) from a point (d,)."""
+        inside = self.coordinates @ (self.directions @ frame.T)
+        self.coordinates = inside + (self.point - point) @ frame.T
+        self.directions, self.point = frame, point.astype(np.float64)
+
+    def along(
+        self, components: NDArray[np.floating], point: NDArray[np.floating]
+    ) -> NDArray[np.float64]:
+        """Return the coordinates (s, m) of the sample along the first components (k, d)."""
+        components = components[:MOST_DIRECTIONS].astype(np.float64)
+        turned = self.coordinates @ (self.directions @ components.T)
+        return turned + (self.point - point) @ components.T
+
+    def largest(self) -> NDArray[np.intp]:
+        """Return where in the sample the rows with the largest errors are, largest first."""
+        order = np.lexsort((self.numbers, -self.errors))[:LARGEST_ROWS]
+        return order[self.errors[order] > 0.0]
+
+    def merge(self, other: RowSample) -> None:
+        """Include another sample, whose rows count as coming after these."""
+        other = other.copy()
+        if not len(self.directions):
+            self._move(other.directions, other.point)
+        elif len(other.directions):
+            both = [(part.coordinates, part.directions) for part in (self, other)]
+            frame = _varying(both, max(self.room, 1))
+            for part in (self, other):
+                part._move(frame, self.point)
+        numbers, priorities = other.numbers + self.rows, other.priorities
+        if self.half_life is not None:
+            priorities = priorities - self.rows / self.half_life * np.log(2.0)
+        self.rows += other.rows
+        if len(numbers):
+            new = self._select(numbers, priorities, other.errors)
+            self.coordinates = np.vstack([self.coordinates, other.coordinates[new]])
+
+    def _priorities(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return logarithms of exponential variates, hashes of positions by splitmix64."""
+        z = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        uniform = ((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * 2.0**-53 + 2.0**-54
+        priorities = np.log(-np.log(uniform))
+        if self.half_life is not None:
+            priorities -= numbers / self.half_life * np.log(2.0)
+        return priorities
+
+
+def _varying(
+    parts: list[tuple[NDArray[np.float64], NDArray[np.float64]]], count: int
+) -> NDArray[np.float64]:
+    """Return orthonormal directions (m, d), m <= count, along which rows vary most.
+
+    The rows are given in parts, each by its coordinates (s, m) along directions (m, d).
+    """
+    if count < 1:
+        return np.zeros((0, parts[0][1].shape[1]))
+    rows = [np.linalg.qr(coordinates)[1] @ directions for coordinates, directions in parts]
+    _, sizes, vectors = np.linalg.svd(np.vstack(rows), full_matrices=False)
+    return vectors[sizes > SAME_SPAN * sizes.max(initial=0.0)][:count]
