@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.linalg import eigsh
+from scipy.linalg import eigh
 from sklearn.decomposition import IncrementalPCA
 
 from onepass import PCA, CappedMSG
@@ -52,10 +52,7 @@ def leading(rows: Any, k: int) -> Directions:
     """Return the k leading right singular vectors (k, d) of rows (n, d)."""
     n, d = rows.shape
     gram = rows @ rows.T if n < d else rows.T @ rows
-    if len(gram) <= 1500:
-        vectors = np.linalg.eigh(gram)[1][:, : -k - 1 : -1]
-    else:
-        vectors = eigsh(gram, k, v0=np.ones(len(gram)))[1]
+    vectors = eigh(gram, subset_by_index=(len(gram) - k, len(gram) - 1))[1][:, ::-1]
     return np.linalg.qr(rows.T @ vectors if n < d else vectors)[0].T
 
 

@@ -92,7 +92,7 @@ STUDIES = [
     ),
     Study(
         "drift-mistaken",
-        "drift seen in 200 streams of independent rows",
+        "drift seen in streams of independent rows",
         mistaken,
         (Limit("sum", 0),),
         seeds=50,
