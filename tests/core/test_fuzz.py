@@ -26,7 +26,12 @@ def test_random_calls(name, calls, isa):
     share = -(-calls // len(sets))
     ran = subprocess.run(
         [sys.executable, "-m", "tests.core.fuzz", name, str(share), str(sets.index(isa))],
-        env={**os.environ, "ONEPASS_ISA": isa, "PYTHONPATH": os.pathsep.join(["."] + sys.path)},
+        env={
+            **os.environ,
+            "ONEPASS_ISA": isa,
+            "OPENBLAS_NUM_THREADS": "1",
+            "PYTHONPATH": os.pathsep.join(["."] + sys.path),
+        },
         capture_output=True,
         text=True,
         check=False,
