@@ -20,7 +20,7 @@ MARKS = np.array([10, 50, 100])
 
 
 def claim(**bounds):
-    return {"claim": "It is so.", "quantity": "length", "form": ".2f", **bounds}
+    return {"claim": "It is so.", "quantity": "length", **bounds}
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,7 @@ def judge(part: Part) -> list[dict[str, Any]]:
 
 def judge_claim(claim: Mapping[str, Any], quantities: Sequence[Quantity]) -> dict[str, Any]:
     """Return a claim with its condition in words, the numbers, their verdicts and its own."""
-    least, most, form = claim.get("least", -inf), claim.get("most", inf), claim["form"]
+    least, most, form = claim.get("least", -inf), claim.get("most", inf), claim.get("form", ".2f")
     bounds = f"{least:{form}} to {most:{form}}"
     if least == -inf:
         bounds = f"at most {most:{form}}"

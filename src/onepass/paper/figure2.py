@@ -267,7 +267,8 @@ def draw_panels(
         for (i, k), (j, reading) in itertools.product(enumerate(ks), enumerate(readings)):
             axis = axes[i, j]
             for name in names:
-                axis.plot(*curve(reading.key, k, name), label=name, **style.LINES[name], lw=1.5)
+                label = "Capped MSG, K=k+1" if name == "Capped MSG" else name
+                axis.plot(*curve(reading.key, k, name), label=label, **style.LINES[name], lw=1.5)
             style.logarithmic(axis, "x")
             style.logarithmic(axis, "y")
             axis.set_title(f"{reading.label}\n$k={k}$" if i == 0 else f"$k={k}$")

@@ -58,7 +58,7 @@ def load_images(folder: str | os.PathLike[str] | None) -> NDArray[np.uint8]:
         once and keeps them.
     """
     if folder is not None:
-        return np.vstack([_read_idx(Path(folder), name) for name in FILES])
+        return np.vstack([read_idx(Path(folder), name) for name in FILES])
     from sklearn.datasets import fetch_openml
 
     try:
@@ -73,22 +73,20 @@ def load_images(folder: str | os.PathLike[str] | None) -> NDArray[np.uint8]:
     return images.astype(np.uint8)
 
 
-def _read_idx(folder: Path, name: str) -> NDArray[np.uint8]:
+def read_idx(folder: Path, name: str) -> NDArray[np.uint8]:
     """Return the images of an idx file, (n, pixels)."""
-    path, packed = folder / name, folder / f"{name}.gz"
-    if path.exists():
-        content = path.read_bytes()
-    elif packed.exists():
-        content = gzip.decompress(packed.read_bytes())
-    else:
+    found = [path for path in (folder / name, folder / f"{name}.gz") if path.exists()]
+    if not found:
         raise FileNotFoundError(f"{folder} has neither {name} nor {name}.gz")
+    content = found[0].read_bytes()
+    if found[0].suffix == ".gz":
+        content = gzip.decompress(content)
     if content[:4] != IMAGES_MAGIC:
         raise ValueError(f"{folder}: {name} is not an idx file of images")
     count, height, width = (int(n) for n in np.frombuffer(content, ">i4", 3, offset=4))
-    pixels = np.frombuffer(content, np.uint8, offset=16)
-    if len(pixels) != count * height * width:
+    if len(content) != 16 + count * height * width:
         raise ValueError(f"{folder}: {name} is cut short")
-    return pixels.reshape(count, height * width)
+    return np.frombuffer(content, np.uint8, offset=16).reshape(count, height * width)
 
 
 @dataclass(frozen=True)

@@ -22,12 +22,11 @@ from onepass.report import style
 
 EXHIBIT, EXHIBIT_T = "exhibit", 36
 EXHIBIT_HORIZONS = (4, 9, 16, 25, 36, 64, 100, 400, 1600)
-SOURCES = {  # k, and what is drawn
-    EXHIBIT: (1, "the exhibit, $d=50$, $k=1$"),
-    STEEP.key: (4, r"$p_i \propto \tau^{-i}$, $d=32$, $k=4$"),
-    FLAT.key: (4, r"$p_i \propto \tau^{-i/2}$, $d=32$, $k=4$"),
+SOURCES = {  # k, name and label
+    EXHIBIT: (1, EXHIBIT, "the exhibit, $d=50$, $k=1$"),
+    STEEP.key: (4, STEEP.name, r"$p_i \propto \tau^{-i}$, $d=32$, $k=4$"),
+    FLAT.key: (4, FLAT.name, r"$p_i \propto \tau^{-i/2}$, $d=32$, $k=4$"),
 }
-NAMES = {EXHIBIT: EXHIBIT, STEEP.key: STEEP.name, FLAT.key: FLAT.name}
 AS_STATED = "tr M = k, M(1) .. M(T) averaged"  # the reading
 ROW_SECONDS = 2e-5
 
@@ -90,7 +89,8 @@ def report(results: Mapping[str, Arrays], scope: Scope, out: Path) -> Part:
     for source, run in runs.items():
         horizons, worst = list(run["horizons"]), int(run["excess"].mean(axis=0).argmax())
         at = horizons.index(EXHIBIT_T) if source == EXHIBIT else worst
-        found.append(expectation(run["excess"][:, at], f"{NAMES[source]}, T={horizons[at]}"))
+        name = f"{SOURCES[source][1]}, T={horizons[at]}"
+        found.append(expectation(run["excess"][:, at], name))
     facts = {"exhibit_count": scope.exhibit_sequences, "count": scope.excess_sequences}
     return Part("theorem1", {AS_STATED: {"bound": found, "proof's bound": found}}, facts)
 
@@ -100,12 +100,17 @@ def draw(runs: Mapping[str, Arrays], out: Path) -> None:
     colors = (style.RED, style.BLUE, style.GREEN)
     with style.figure(1, 1, 9, 5.5) as (drawing, axes):
         axis = axes[0, 0]
-        for (source, (_, label)), color in zip(SOURCES.items(), colors, strict=True):
+        for (source, (_, _, label)), color in zip(SOURCES.items(), colors, strict=True):
             points = [expectation(values) for values in runs[source]["excess"].T]
-            means, errors = zip(*((p.value, p.high - p.value) for p in points), strict=True)
-            marker = {"marker": "o", "markersize": 4, "capsize": 3}
             axis.errorbar(
-                runs[source]["horizons"], means, errors, label=label, color=color, **marker
+                runs[source]["horizons"],
+                [point.value for point in points],
+                [point.high - point.value for point in points],
+                label=label,
+                color=color,
+                marker="o",
+                markersize=4,
+                capsize=3,
             )
         for bound, dash, label in ((0.5, "--", "as printed"), (1.0, ":", "of the proof")):
             name = f"the bound, {label}"
