@@ -58,6 +58,8 @@ def test_intervals():
     assert expectation(values).high - expectation(values).value == pytest.approx(
         1.96 * 2 / 4000**0.5, rel=0.05
     )
+    with pytest.raises(ValueError, match="no spread"):
+        across([1.0])
     doubled = ratio([2.0, 8.0], [1.0, 1.0])
     assert doubled.value == pytest.approx(4)
     assert doubled.high / doubled.value == pytest.approx(doubled.value / doubled.low)

@@ -3,6 +3,7 @@
 import json
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -138,14 +139,21 @@ def test_a_page_can_be_made_from_the_runs_that_are_finished(tiny, first):
     shutil.copytree(tiny / "first" / "runs", out / "runs")
     for name in ("figure1-steep-0", "figure2-flat-MSG-2"):
         (out / "runs" / f"{name}.npz").unlink()
-    with pytest.raises(ValueError, match="figure 1 needs two finished runs"):
+    with pytest.raises(ValueError, match="no run of figure1-steep is finished"):
         run(out, figures=["1"], quick=True, so_far=True)
-    claims = run(out, figures=["2", "3"], mnist=tiny / "mnist", quick=True, so_far=True)
-    names = {entry["name"] for entry in claims}
-    assert names == {entry["name"] for entry in first if entry["part"] != "figure1"}
+    claims = run(out, figures=["2"], quick=True, so_far=True)
+    expected = {entry["name"] for entry in first if entry["part"] in ("figure2", "theorem1")}
+    assert {entry["name"] for entry in claims} == expected
     page = (out / "index.md").read_text()
     assert "runs were finished" in page
     assert "MSG: 2; Capped MSG: 3" in page
+
+
+def test_the_page_of_the_docs_is_made_from_its_claims():
+    docs = Path(__file__).parents[2] / "docs"
+    document = json.loads((docs / "paper" / "claims.json").read_text("utf-8"))
+    assert (docs / "paper.md").read_text("utf-8") == reproduction.page(document, "paper")
+    assert not document["quick"]
 
 
 def test_findings_are_shown_only_where_the_claims_have_the_verdict():

@@ -79,6 +79,8 @@ def exact(value: float, what: str = "") -> Quantity:
 
 def across(values: Values, what: str = "") -> Quantity:
     """Return the mean over splits or runs, one standard deviation to each side."""
+    if np.size(values) < 2:
+        raise ValueError("one run or split shows no spread: finish another one first")
     mean, deviation = float(np.mean(values)), float(np.std(values, ddof=1))
     return Quantity(what, mean, mean - deviation, mean + deviation)
 

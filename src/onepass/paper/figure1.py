@@ -14,7 +14,7 @@ import numpy as np
 
 from onepass.paper.algorithms import RULES, checkpoints, trajectory
 from onepass.paper.claims import Measured, Part, Reading, across, exact
-from onepass.paper.runs import Arrays, Run, Scope, require_two, seed_of
+from onepass.paper.runs import Arrays, Run, Scope, repetitions, seed_of
 from onepass.report import style
 from onepass.schedules import AdaGradNorm
 from onepass.sources.synthetic import Orthogonal
@@ -86,16 +86,9 @@ def make_runs(scope: Scope) -> list[Run]:
 
 def report(results: Mapping[str, Arrays], scope: Scope, out: Path) -> Part:
     """Draw the figure and measure what Section 4 says about it."""
-    runs = {
-        reading.key: [
-            results[name]
-            for i in range(scope.figure1_sequences)
-            if (name := f"figure1-{reading.key}-{i}") in results
-        ]
-        for reading in ORTHOGONAL
-    }
-    count = require_two("figure 1", map(len, runs.values()))
+    runs = {r.key: repetitions(results, f"figure1-{r.key}") for r in ORTHOGONAL}
     draw({key: found[0] for key, found in runs.items()}, out)
+    count = min(len(found) for found in runs.values())
     facts = {"d": D, "tau": TAU, "rows": scope.figure1_rows, "count": count}
     return Part("figure1", {r.name: measure(runs[r.key]) for r in ORTHOGONAL}, facts)
 

@@ -24,7 +24,7 @@ from onepass.paper.algorithms import (
 )
 from onepass.paper.claims import Measured, Part, Quantity, Reading, Table, across, exact, ratio
 from onepass.paper.figure2 import Curve, draw_panels
-from onepass.paper.runs import Arrays, Run, Scope, require_two, seed_of
+from onepass.paper.runs import Arrays, Run, Scope, repetitions, seed_of
 from onepass.schedules import Constant
 from onepass.threads import one_thread
 
@@ -251,16 +251,11 @@ class Splits:
 def report(results: Mapping[str, Arrays], scope: Scope, out: Path) -> Part:
     """Draw the figure and measure what Section 6 says about it."""
     assert scope.images is not None
+    runs = {r.key: repetitions(results, f"figure3-{r.key}") for r in MNIST}
+    count = min(len(parts) for parts in runs.values())
     found, measured, lines = {}, {}, []
-    done = [
-        i
-        for i in range(scope.splits)
-        if all(f"figure3-{reading.key}-{i}" in results for reading in MNIST)
-    ]
-    count = require_two("figure 3", [len(done)])
     for reading in MNIST:
-        parts = [results[f"figure3-{reading.key}-{i}"] for i in done]
-        found[reading.key] = splits = Splits(parts)
+        found[reading.key] = splits = Splits(runs[reading.key][:count])
         second, fourth = Scaling.of(scope.images, reading.key).norm_moments(scope.images)
         norms = {"unit norm": [exact(second)], "fourth moment": [exact(fourth)]}
         measured[reading.name] = {**norms, **measure(splits)}

@@ -14,6 +14,7 @@ from onepass.model_file import replacing
 from onepass.paper import figure1, figure2, figure3, theorem1
 from onepass.paper.claims import Part, Table, judge
 from onepass.paper.runs import QUICK, Scope, complete, finished
+from onepass.report import require
 
 FIGURES: dict[str, list[Any]] = {"1": [figure1], "2": [figure2, theorem1], "3": [figure3]}
 HTML = """<!doctype html>
@@ -86,6 +87,7 @@ def run(
         raise ValueError(f"figures must be among {', '.join(FIGURES)}, not {sorted(unknown)}")
     if splits is not None and splits < 2:
         raise ValueError(f"splits must be at least 2, for a spread, not {splits}")
+    require()  # rather than after an hour
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     scope = replace(QUICK if quick else Scope(), seed=seed)
@@ -139,8 +141,8 @@ def page(document: dict[str, Any], pictures: str) -> str:
     """Return the page as Markdown, with pictures in a folder, from the content of ``claims.json``.
 
     The words are in ``page.md``. There, `holds` and `fails` say whether claims have that verdict
-    under all their readings, or under the one that stands after an @, and `numbers` gives what was
-    measured.
+    under all their readings, or under the one that stands after an @, `nowhere` whether they hold
+    under none, and `numbers` gives what was measured.
     """
     import jinja2
 
@@ -149,9 +151,9 @@ def page(document: dict[str, Any], pictures: str) -> str:
         for name in (entry["name"], f"{entry['name']} @ {entry['reading']}"):
             entries.setdefault(name, []).append(entry)
 
-    def all_are(verdict: str, names: Sequence[str]) -> bool:
+    def always(names: Sequence[str], *verdicts: str) -> bool:
         return all(
-            name in entries and all(entry["verdict"] == verdict for entry in entries[name])
+            name in entries and all(entry["verdict"] in verdicts for entry in entries[name])
             for name in names
         )
 
@@ -166,8 +168,9 @@ def page(document: dict[str, Any], pictures: str) -> str:
     return environment.from_string((files("onepass.paper") / "page.md").read_text("utf-8")).render(
         **document,
         pictures=pictures,
-        holds=lambda *names: all_are("holds", names),
-        fails=lambda *names: all_are("fails", names),
+        holds=lambda *names: always(names, "holds"),
+        fails=lambda *names: always(names, "fails"),
+        nowhere=lambda *names: always(names, "fails", "undecided"),
         numbers=numbers,
         claim_tables=lambda part: claim_tables(document["claims"], part),
     )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import math
 import sys
 import time
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -152,11 +153,13 @@ def kept(run: Run, folder: Path) -> Arrays | None:
         return None
 
 
-def require_two(what: str, counts: Iterable[int]) -> int:
-    """Return the smallest number of runs; fewer than two show no spread."""
-    if (fewest := min(counts)) < 2:
-        raise ValueError(f"{what} needs two finished runs or splits for each reading: run it first")
-    return fewest
+def repetitions(results: Mapping[str, Arrays], group: str, step: int = 1) -> list[Arrays]:
+    """Return the runs "group-0", "group-1" and so on, up to the first that is missing."""
+    names = (f"{group}-{i}" for i in itertools.count(0, step))
+    found = [results[name] for name in itertools.takewhile(results.__contains__, names)]
+    if not found:
+        raise ValueError(f"no run of {group} is finished: run it first")
+    return found
 
 
 def seed_of(*parts: Any) -> int:
