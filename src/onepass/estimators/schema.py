@@ -23,6 +23,9 @@ from onepass.learning.row_errors import INFINITE_BIN, LARGEST_ROWS, MOST_DIRECTI
 from onepass.learning.stream import Stream
 
 MOST_ROWS = 2**62
+# Entries are at most 1e100 and weights 1e50, so that sums of squares over all rows stay below;
+# larger ones would overflow when the model goes on.
+MOST_SUM = 1e280
 MOST_COLUMNS = 2**31 - 1
 
 
@@ -31,7 +34,7 @@ class Number:
     """A float between two limits, infinity included where a limit is infinite."""
 
     least: float = 0.0
-    most: float = 1e308
+    most: float = MOST_SUM
 
     def check(self, value: Any) -> float:
         """Return the number, or refuse it."""
@@ -93,8 +96,8 @@ class Array:
 
     shape: tuple[int | Size, ...]
     types: tuple[str, ...] = ("float64",)
-    least: float = -1e308
-    most: float = 1e308
+    least: float = -MOST_SUM
+    most: float = MOST_SUM
     descending: bool = False
     orthonormal: bool = False
 
@@ -309,7 +312,7 @@ def _sketch(d: int, rank: int, name: str) -> Record:
     return {
         "weight": Number(),
         "level": Number(),
-        "sum_of_squares": Number(-1e308),
+        "sum_of_squares": Number(-MOST_SUM),
         "mean": Array((d,)),
         "columns": Array((d,), least=0.0),
         "basis": Array((directions, d), least=-2, most=2, orthonormal=True),
@@ -349,7 +352,7 @@ def pca(stream: Stream, n_components: int | float | None) -> Record:
             "unit": Number(),
             "periods": Array((Size("periods", 16), 5)),
             "squares": Array((4,), least=0.0),
-            "inside": Number(-1e308),
+            "inside": Number(-MOST_SUM),
         },
         "drift": {
             "point": Array((d,)),
