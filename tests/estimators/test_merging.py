@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import onepass
+from onepass import PCA
 from onepass.sources.synthetic import StudentT
 
 
@@ -31,3 +32,12 @@ def test_many_short_parts_of_heavy_tails_are_as_good_as_one_pass(tree):
     merged = onepass.merge(*parts) if len(parts) > 1 else parts[0]
     losses = [onepass.metrics.suboptimality(m.components_, population) for m in (merged, whole)]
     assert losses[0] < 1.25 * losses[1]
+
+
+@pytest.mark.parametrize("parts", [2, 4])
+def test_merged_models_foresee_the_share_that_one_pass_foresees(parts):
+    rows = np.random.default_rng(0).normal(size=(20_000, 60)) * np.arange(1, 61) ** -0.25
+    whole = PCA(5).fit(rows).captured_
+    merged = onepass.merge(*(PCA(5).fit(part) for part in np.array_split(rows, parts))).captured_
+    assert abs(merged.mean - whole.mean) < 2 * whole.standard_error
+    assert merged.standard_error < 2 * whole.standard_error

@@ -190,7 +190,8 @@ class PCALearner(Learner):
         if len(found[PLAIN]) < k:
             return
         captured = {name: self.candidates.captured(found[name])[0] for name in {self.scored, PLAIN}}
-        self.foresight.close(captured[self.scored])
+        if self.rows_since:
+            self.foresight.close(captured[self.scored])
         self.validation.ask(found)
         self.scored = self._choose().name
         if self.scored not in captured:
@@ -277,6 +278,7 @@ class PCALearner(Learner):
         if self.validation.asked and self.rows_since:
             found = self.candidates.directions(len(self.validation.asked[PLAIN]))
             self.foresight.close(self.candidates.captured(found[self.scored])[0])
+            self.rows_since = 0.0
 
     def curve(self) -> NDArray[np.float64]:
         return self.foresight.curve()
