@@ -126,10 +126,12 @@ def _locating_text(X: Any, name: str) -> Iterator[None]:
 
 
 def _check_sparse(X: Any) -> Any:
-    """Refuse a sparse matrix with invalid indices, before any compiled code reads it."""
+    """Refuse a sparse matrix with invalid indices or entries, before compiled code reads it."""
     if not sparse.issparse(X):
         return X
     try:
+        if X.dtype.kind not in "biufc":
+            raise ValueError(f"it contains values of type {X.dtype}, not numbers")
         if X.format in ("csr", "csc", "bsr"):
             if not {X.indices.dtype.kind, X.indptr.dtype.kind} <= {"i", "u"}:
                 raise ValueError("its indices are not whole numbers")
