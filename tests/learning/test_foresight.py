@@ -5,8 +5,8 @@ from math import hypot, isnan, sqrt
 import numpy as np
 import pytest
 
-from onepass.learning import captured as module
-from onepass.learning.captured import Foresight
+from onepass.learning import captured_share as module
+from onepass.learning.captured_share import Foresight
 
 # For each period: rows before it; energy along the directions at its beginning and at its end;
 # then captured and whole energy of each of its rows.

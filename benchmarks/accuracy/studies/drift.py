@@ -13,7 +13,7 @@ from benchmarks.accuracy.methods import Method
 from benchmarks.accuracy.rows import gaussian, power, student
 from benchmarks.accuracy.study import OURS, Limit, Study
 from onepass import PCA
-from onepass.learning.validation import DRIFTING
+from onepass.learning.choice import DRIFTING
 
 D, K, ROWS, AHEAD, TURN = 60, 3, 30_000, 1000, 20_000
 HALF_LIFE = TURN // 64  # rows in which the directions turn by 6 degrees

@@ -15,7 +15,7 @@
 
 #include "memory.hpp"
 #include "secular.hpp"
-#include "spectrum.hpp"
+#include "projection.hpp"
 
 namespace {
 

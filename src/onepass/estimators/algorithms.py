@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from onepass.estimators import schema
+from onepass.estimators import model_file_schema
 from onepass.estimators.base import Estimator
 from onepass.estimators.parameters import (
     check_bool,
@@ -57,8 +57,8 @@ class IterativeEstimator(Estimator):
         solver = Solver(rule, self._schedule(), stream.dtype, batch_size, average)
         return SolverLearner(stream, solver, getattr(self, "rounding", "top"), seed)
 
-    def _schema(self, stream: Stream) -> schema.Record:
-        return schema.iterative(stream, self)
+    def _schema(self, stream: Stream) -> model_file_schema.Record:
+        return model_file_schema.iterative(stream, self)
 
     def _check_rank(self, max_rank: Any, others: str) -> None:
         """Refuse a `max_rank` that is no rank of at least k; `others` says what else it may be."""
@@ -395,5 +395,5 @@ class ERM(Estimator):
             )
         return MomentLearner(stream, k)
 
-    def _schema(self, stream: Stream) -> schema.Record:
-        return schema.erm(stream, self.n_components)
+    def _schema(self, stream: Stream) -> model_file_schema.Record:
+        return model_file_schema.erm(stream, self.n_components)

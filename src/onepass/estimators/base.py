@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from onepass import model_file
-from onepass.estimators import onnx_export, persistence, schema
+from onepass.estimators import model_file_schema, onnx_export, persistence
 from onepass.estimators.containers import Blocks, Columns, is_table, opened
 from onepass.estimators.input import (
     check_block,
@@ -36,7 +36,7 @@ from onepass.estimators.parameters import (
     estimator,
     is_positive,
 )
-from onepass.learning.captured import Captured
+from onepass.learning.captured_share import Captured
 from onepass.learning.learner import Learner
 from onepass.learning.result import Result
 from onepass.learning.stream import Stream
@@ -66,7 +66,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Return the learner for a stream of which nothing has been seen."""
 
     @abstractmethod
-    def _schema(self, stream: Stream) -> schema.Record:
+    def _schema(self, stream: Stream) -> model_file_schema.Record:
         """Return what the state of such a learner consists of."""
 
     def _check_parameters(self) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from onepass.estimators import schema
+from onepass.estimators import model_file_schema
 from onepass.estimators.base import Estimator
 from onepass.estimators.input import check_block
 from onepass.estimators.parameters import (
@@ -22,9 +22,9 @@ from onepass.estimators.parameters import (
     estimator,
     is_whole,
 )
+from onepass.learning.choice import Choice
 from onepass.learning.pca_learner import PCALearner, PCAResult
 from onepass.learning.stream import Stream
-from onepass.learning.validation import Choice
 from onepass.warning import OnepassWarning
 
 DOMINANT_SHARE = 0.99  # of the variance in one column, from which on `fit` warns
@@ -137,8 +137,8 @@ class PCA(Estimator):
         k = self._component_count(stream) if is_whole(self.n_components) else self.n_components
         return PCALearner(stream, k, self.robust, bool(self.scale))
 
-    def _schema(self, stream: Stream) -> schema.Record:
-        return schema.pca(stream, self.n_components)
+    def _schema(self, stream: Stream) -> model_file_schema.Record:
+        return model_file_schema.pca(stream, self.n_components)
 
     def _warn_after_fit(self) -> None:
         """Warn of other components than asked for, and of a column that hides the others."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import onepass
 from onepass import ESTIMATORS, model_file, schedules
-from onepass.estimators.schema import MOST_COLUMNS, Whole, check_state, flatten
+from onepass.estimators.model_file_schema import MOST_COLUMNS, Whole, check_state, flatten
 from onepass.learning.stream import Stream
 from onepass.model_file import ModelFileError
 

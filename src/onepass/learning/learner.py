@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from onepass import rounding
 from onepass.learning import stream as stream_module
-from onepass.learning.captured import CapturedScore
+from onepass.learning.captured_share import CapturedScore
 from onepass.learning.result import Result, orthonormal, publish
 from onepass.learning.row_errors import ErrorHistogram, RowSample
 from onepass.learning.rules import Incremental

@@ -16,12 +16,12 @@ from onepass.learning.candidates import (
     Answer,
     Candidates,
 )
-from onepass.learning.captured import Captured, Foresight
+from onepass.learning.captured_share import Captured, Foresight
+from onepass.learning.choice import Choice, ProgressiveValidation
 from onepass.learning.learner import Learner
 from onepass.learning.result import Result, orthonormal, publish
 from onepass.learning.row_errors import MOST_DIRECTIONS
 from onepass.learning.stream import Stream
-from onepass.learning.validation import Choice, ProgressiveValidation
 
 FIRST_ROWS = 128  # of a stream; chunks stay short while they are not a part of what came before
 SHORT_ROWS, NARROW_COLUMNS = 64, 256  # of chunks of few columns, which cost little

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.learning.captured import Captured
+from onepass.learning.captured_share import Captured
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 The file is a zip archive of ``.npy`` members, which ``numpy.load(path, allow_pickle=False)`` reads.
 The member ``header`` is JSON as an array of bytes; the archive's comment is the SHA-256 of all
-bytes before it. What the arrays of an estimator are is said in `onepass.estimators.schema`.
+bytes before it. `onepass.estimators.model_file_schema` lists the arrays of every estimator.
 """
 
 from __future__ import annotations

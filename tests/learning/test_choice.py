@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from onepass.learning.candidates import BOUNDED, CONSENSUS, PLAIN
-from onepass.learning.captured import Foresight
-from onepass.learning.validation import (
+from onepass.learning.captured_share import Foresight
+from onepass.learning.choice import (
     DRIFTING,
     LARGE,
     PAIRS,
