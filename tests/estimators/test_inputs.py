@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.dataset
 import pytest
 
-from onepass import ERM, CappedMSG, open_source
+from onepass import ERM, PCA, CappedMSG, open_source
 from onepass.sources import base as sources_base
 
 N, D = 300, 4
@@ -311,3 +311,11 @@ def test_weights_that_are_all_zero_are_refused():
 def test_weights_of_blocks_are_refused_with_the_way_out():
     with pytest.raises(ValueError, match="call partial_fit with each block and its weights"):
         ERM(1).fit(blocks(), sample_weight=np.ones(N))
+
+
+@pytest.mark.parametrize("kind", [list, tuple, np.ndarray.tolist])
+def test_rows_may_be_sequences_of_numbers_of_any_kind(kind):
+    rows = np.random.default_rng(0).normal(size=(300, 6))
+    expected = PCA(2).fit(rows)
+    model = PCA(2).fit(kind(row) for row in rows)
+    np.testing.assert_array_equal(model.components_, expected.components_)

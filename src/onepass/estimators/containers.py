@@ -205,7 +205,8 @@ def _from_sequence(given: Sequence[Any]) -> Any:
     first = given[0] if given else None
     if given and all(isinstance(part, Mapping) for part in given):
         return _stacked([_block(part, "A row") for part in given])
-    if not (isinstance(first, Mapping) or is_table(first) or _is_array(first)):
+    is_number = getattr(first, "ndim", None) == 0  # such as one of NumPy's
+    if is_number or not (isinstance(first, Mapping) or is_table(first) or _is_array(first)):
         return _to_array(given, "A block")
     x = _block(first, "A block")
     shape, shapes = _shape(x), [_shape(part) for part in given[1:]]
