@@ -1,7 +1,7 @@
 """Anything that holds rows -> blocks of rows."""
 
 from onepass.sources.base import Block, Position, Source, SourceError
-from onepass.sources.files.opening import open_source
+from onepass.sources.files.source import open_source
 from onepass.sources.in_memory import ArraySource, BlockSource, SparseSource
 
 __all__ = [

@@ -30,7 +30,6 @@ class SourceError(ValueError):
     def at(
         cls,
         message: str,
-        *,
         file: str | None = None,
         row: int | None = None,
         column: str | int | None = None,
@@ -111,18 +110,28 @@ def float_type(dtype: np.dtype, file: str | None = None) -> np.dtype:
     return np.dtype(np.float32 if dtype.newbyteorder("=") == np.float32 else np.float64)
 
 
-def canonical(block: Any, columns: NDArray[np.intp] | None = None) -> Any:
-    """Return some or all columns of a CSR block, sorted and no entry twice."""
-    data, indices, indptr, shape = block.data, block.indices, block.indptr, block.shape
+def sparse_block(
+    values: Any, places: Any, bounds: Any, width: int, columns: NDArray[np.intp] | None
+) -> Any:
+    """Return a CSR block of what a file says, which is checked, or some of its columns."""
+    shape = (len(bounds) - 1, width)
+    block = scipy.sparse.csr_array((values, places, bounds), shape=shape)
+    block.check_format(full_check=True)
     if columns is not None:
         # scipy would take memory for all columns that there are.
         order = np.argsort(columns)
-        nearest = np.searchsorted(columns, indices, sorter=order)
+        nearest = np.searchsorted(columns, block.indices, sorter=order)
         found = order[np.minimum(nearest, len(columns) - 1)]
-        kept = columns[found] == indices
-        indptr = np.concatenate([[0], np.cumsum(kept)])[indptr]
-        data, indices, shape = data[kept], found[kept], (shape[0], len(columns))
-    block = scipy.sparse.csr_array((data, indices, indptr), shape=shape)
+        kept = columns[found] == block.indices
+        bounds = np.concatenate([[0], np.cumsum(kept)])[block.indptr]
+        shape = (shape[0], len(columns))
+        block = scipy.sparse.csr_array((block.data[kept], found[kept], bounds), shape=shape)
+    return canonical(block)
+
+
+def canonical(block: Any) -> Any:
+    """Return a CSR block whose rows are sorted, with no entry twice."""
+    block = scipy.sparse.csr_array((block.data, block.indices, block.indptr), shape=block.shape)
     if not block.has_canonical_format:
         block = block.copy()
         block.sum_duplicates()

@@ -21,50 +21,6 @@ from onepass.sources.base import (
     rows_per_block,
 )
 
-_SPARSE_BLOCK_ROWS = 4096
-
-
-class ArraySource(Source):
-    """The rows of a 2-D array or of a sparse matrix; a ``numpy.memmap`` is read block by block.
-
-    Parameters
-    ----------
-    array : array-like, or scipy sparse matrix or array, of shape (n, d)
-        Numbers. float32 stays float32, everything else becomes float64.
-    block_rows : int, optional
-        Rows per block.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from onepass.sources import ArraySource
-    >>> [block.shape for block in ArraySource(np.ones((5, 3)), block_rows=2)]
-    [(2, 3), (2, 3), (1, 3)]
-    """
-
-    feature_names = None
-
-    def __init__(self, array: Any, block_rows: int | None = None) -> None:
-        is_sparse = scipy.sparse.issparse(array)
-        self._array = scipy.sparse.csr_array(array) if is_sparse else np.asanyarray(array)
-        if self._array.ndim != 2 or 0 in self._array.shape:
-            raise SourceError(f"an array of shape {self._array.shape} has no rows and columns")
-        float_type(self._array.dtype)
-        self.n_rows, self.n_features = self._array.shape
-        most = _SPARSE_BLOCK_ROWS if is_sparse else rows_per_block(self.n_features)
-        self._block_rows = block_rows or most
-
-    def blocks(self, start: Position | None = None) -> Iterator[tuple[Position, Block]]:
-        """Yield (position after the block, block)."""
-        assert self.n_rows is not None
-        for row in range(self.first_row(start), self.n_rows, self._block_rows):
-            block = _checked(self._array[row : row + self._block_rows], self.n_features, row)
-            check_finite(block, row)
-            yield Position(0, row + block.shape[0]), block
-
-
-SparseSource = ArraySource
-
 
 class BlockSource(Source):
     """An iterable of 2-D arrays or scipy sparse matrices, one below the other.
@@ -114,11 +70,43 @@ class BlockSource(Source):
             )
         self._used = True
         for given in self._once or self._make():
-            block = _checked(given, self.n_features, row)[max(skip - row, 0) :]
-            row += np.shape(given)[0]
-            if block.shape[0]:
-                check_finite(block, row - block.shape[0])
-                yield Position(0, row), block
+            begin, row = row, row + np.shape(given)[0]
+            if row > max(skip, begin):
+                block = _checked(given, self.n_features, begin)
+                check_finite(block, begin)
+                yield Position(0, row), block[max(skip - begin, 0) :]
+
+
+class ArraySource(BlockSource):
+    """The rows of a 2-D array or of a sparse matrix; a ``numpy.memmap`` is read block by block.
+
+    Parameters
+    ----------
+    array : array-like, or scipy sparse matrix or array, of shape (n, d)
+        Numbers. float32 stays float32, everything else becomes float64.
+    block_rows : int, optional
+        Rows per block.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onepass.sources import ArraySource
+    >>> [block.shape for block in ArraySource(np.ones((5, 3)), block_rows=2)]
+    [(2, 3), (2, 3), (1, 3)]
+    """
+
+    def __init__(self, array: Any, block_rows: int | None = None) -> None:
+        is_sparse = scipy.sparse.issparse(array)
+        rows: Any = scipy.sparse.csr_array(array) if is_sparse else np.asanyarray(array)
+        if rows.ndim != 2 or 0 in rows.shape:
+            raise SourceError(f"an array of shape {rows.shape} has no rows and columns")
+        most = block_rows or (4096 if is_sparse else rows_per_block(rows.shape[1]))
+        starts = range(0, rows.shape[0], most)
+        super().__init__(lambda: (rows[start : start + most] for start in starts))
+        self.n_rows = rows.shape[0]
+
+
+SparseSource = ArraySource
 
 
 def _checked(given: Any, width: int | None, row: int) -> Block:

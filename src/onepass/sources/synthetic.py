@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onepass.sources.base import Position, Source
+from onepass.sources.base import Block, Position, Source
 from onepass.subspace import Subspace
 
 _CHUNK_ROWS = 1024
@@ -51,7 +52,7 @@ class Distribution(ABC):
             The rows depend on it and on nothing else: another `block_rows` or a start in the
             middle gives the same rows.
         block_rows : int
-            Rows per block; the last one may be shorter.
+            The most rows in a block.
         """
         return _Stream(self, n_rows, seed, block_rows)
 
@@ -67,24 +68,17 @@ class _Stream(Source):
         self.distribution, self.seed, self.block_rows = distribution, seed, block_rows
         self.n_rows, self.n_features = n_rows, distribution.d
 
-    def blocks(
-        self, start: Position | None = None
-    ) -> Iterator[tuple[Position, NDArray[np.float64]]]:
+    def blocks(self, start: Position | None = None) -> Iterator[tuple[Position, Block]]:
         """Yield (position after the block, block)."""
-        row = self.first_row(start)
         assert self.n_rows is not None
-        number, chunk = -1, np.empty((0, self.n_features))
+        row = self.first_row(start)
         while row < self.n_rows:
-            stop, pieces = min(row + self.block_rows, self.n_rows), []
-            while row < stop:
-                if number != row // _CHUNK_ROWS:
-                    number = row // _CHUNK_ROWS
-                    rng = np.random.default_rng([self.seed, number])
-                    chunk = self.distribution.sample(_CHUNK_ROWS, rng)
-                begin = row % _CHUNK_ROWS
-                pieces.append(chunk[begin : begin + stop - row])
-                row += len(pieces[-1])
-            yield Position(0, row), np.concatenate(pieces)
+            number, begin = divmod(row, _CHUNK_ROWS)
+            rng = np.random.default_rng([self.seed, number])
+            rows = self.distribution.sample(_CHUNK_ROWS, rng)[begin : begin + self.n_rows - row]
+            for block in np.split(rows, range(self.block_rows, len(rows), self.block_rows)):
+                row += len(block)
+                yield Position(0, row), block
 
 
 class Gaussian(Distribution):
@@ -167,15 +161,10 @@ class Gaussian(Distribution):
         if not self.mean.any():
             return self._covariance
         # Exact and small: outside of the span of the basis and the mean nothing changes.
-        basis, noise = self._covariance.basis, self._covariance.rest
-        residual = self.mean - (self.mean @ basis.T) @ basis
-        residual -= (residual @ basis.T) @ basis
-        length = np.linalg.norm(residual)
-        if len(basis) < self.d and length > 1e-14 * np.linalg.norm(self.mean):
-            basis = np.vstack([basis, residual / length])
+        basis = np.linalg.qr(np.vstack([self._covariance.basis, self.mean]).T)[0].T
         moment = self._covariance.compress(basis) + np.outer(basis @ self.mean, basis @ self.mean)
         weights, vectors = np.linalg.eigh(moment)
-        return Subspace(vectors.T @ basis, np.maximum(weights, 0.0), noise)
+        return Subspace(vectors.T @ basis, np.maximum(weights, 0.0), self._covariance.rest)
 
 
 class StudentT(Gaussian):
@@ -199,17 +188,8 @@ class StudentT(Gaussian):
     3.0
     """
 
-    def __init__(
-        self,
-        spectrum: ArrayLike,
-        df: float,
-        *,
-        d: int | None = None,
-        noise: float = 0.0,
-        rotation: int | None = None,
-        mean: ArrayLike | None = None,
-    ) -> None:
-        super().__init__(spectrum, d=d, noise=noise, rotation=rotation, mean=mean)
+    def __init__(self, spectrum: ArrayLike, df: float, **options: Any) -> None:
+        super().__init__(spectrum, **options)
         if not df > 2:
             raise ValueError(f"df={df} must be above 2: the second moment is infinite below")
         self.df = df

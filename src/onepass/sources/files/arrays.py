@@ -11,24 +11,24 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
 
 from onepass.sources.base import (
     LIMIT_BYTES,
     Block,
     SourceError,
-    canonical,
     check_size,
     check_width,
     float_type,
     rows_per_block,
+    sparse_block,
 )
 from onepass.sources.files.storage import open_file, split
 from onepass.sources.files.table import Table
 
 _SPARSE = ("data", "indices", "indptr", "shape")
 _SPARSE_BLOCK_ROWS = 4096
+_NOT_SPARSE = "its arrays do not make up a sparse matrix"
 
 
 class ArrayTable(Table):
@@ -41,7 +41,7 @@ class ArrayTable(Table):
             # The parts in which it is stored, if there are any.
             chunk = getattr(array, "shards", None) or getattr(array, "chunks", None) or (1, 1)
         if len(shape) != 2 or shape[1] == 0:
-            raise SourceError.at(f"an array of shape {shape} has no rows and columns", file=path)
+            raise self.error(f"an array of shape {shape} has no rows and columns")
         self.n_rows, self.width = shape
         self.dtype = float_type(dtype, path)
         check_width(self.width, path)
@@ -157,10 +157,10 @@ class SparseNpzTable(Table):
         with _members(path) as members:
             form = members["format"].numbers(0, 1).item() if "format" in members else "csr"
             if form not in (b"csr", "csr"):
-                raise SourceError.at(f"a sparse matrix of format {form!r}, not csr", file=path)
+                raise self.error(f"a sparse matrix of format {form!r}, not csr")
             data, indices, indptr, shape = (members[name] for name in _SPARSE)
             if shape.shape != (2,) or shape.dtype.kind not in "iu":
-                raise SourceError.at("its shape is not that of a matrix", file=path)
+                raise self.error("its shape is not that of a matrix")
             self.n_rows, self.width = shape.numbers(0, 2).tolist()
         if not (
             indptr.shape == (self.n_rows + 1,)
@@ -170,7 +170,7 @@ class SparseNpzTable(Table):
             and indices.dtype.kind in "iu"
             and 0 < self.width < 2**31
         ):
-            raise SourceError.at("its arrays do not make up a sparse matrix", file=path)
+            raise self.error(_NOT_SPARSE)
         self.dtype = float_type(data.dtype, path)
         self._n_entries = data.shape[0]
 
@@ -188,16 +188,12 @@ class SparseNpzTable(Table):
                     and (begin > 0 or first == 0)
                     and (end < self.n_rows or last == self._n_entries)
                 ):
-                    message = "its arrays do not make up a sparse matrix"
-                    raise SourceError.at(message, file=self.path, row=begin + 1)
+                    raise self.error(_NOT_SPARSE, row=begin + 1)
                 size = (last - first) * (4 + data.dtype.itemsize)
                 check_size(f"{end - begin} rows have entries of", size, self.path, begin + 1)
                 values = data.numbers(first, last).astype(dtype)
                 places = indices.numbers(first, last).astype(np.int64)
-                shape = (end - begin, self.width)
-                block = scipy.sparse.csr_array((values, places, bounds - first), shape=shape)
-                block.check_format(full_check=True)
-                yield canonical(block, self.columns)
+                yield sparse_block(values, places, bounds - first, self.width, self.columns)
 
 
 class Hdf5Table(ArrayTable):
@@ -219,8 +215,7 @@ class Hdf5Table(ArrayTable):
             root.visititems(note)
             data = root[_choose(self.path, shapes)]
             if data.external or data.is_virtual:
-                message = "its numbers lie in other files, which are not read"
-                raise SourceError.at(message, file=self.path)
+                raise self.error("its numbers lie in other files, which are not read")
             yield data
 
 

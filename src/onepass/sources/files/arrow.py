@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.dataset
 import pyarrow.parquet
 
 from onepass.sources.base import Block
@@ -125,7 +124,10 @@ class ArrowTable(ColumnTable):
             if self._is_stream:
                 super().__init__(path, pa.ipc.open_stream(content).schema, None)
             else:
-                file = pa.dataset.IpcFileFormat().make_fragment(content)
+                # Imported here, since it imports pandas, too, which takes 40 MB.
+                from pyarrow.dataset import IpcFileFormat
+
+                file = IpcFileFormat().make_fragment(content)
                 super().__init__(path, file.physical_schema, file.count_rows())
 
     def batches(self, start: int, most: int) -> Iterator[tuple[int, pa.RecordBatch]]:

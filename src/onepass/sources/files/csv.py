@@ -24,7 +24,6 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-from numpy.typing import NDArray
 
 from onepass.sources.base import Block, SourceError
 from onepass.sources.files.storage import open_content
@@ -58,26 +57,26 @@ class CsvTable(Table):
         self.one_use = path == "-"
         self.path = "standard input" if self.one_use else path
         self._input = _StandardInput() if self.one_use else None
-        self._input_text = _Text(self._input) if self.one_use else None
+        self._input_text = None if self._input is None else _Text(self._input)
         expected = "\t" if ".tsv" in path.lower() else ","
         with self._text() as text:
             rows, header_bytes, self.delimiter = _sample(text, delimiter, expected)
         if delimiter is None and self.delimiter != expected:
             self.notes = [f"{self.path}: values are separated by {self.delimiter!r}"]
         if not rows:
-            raise SourceError.at("there are no rows", file=self.path)
+            raise self.error("there are no rows")
         is_header = self._is_header(rows) if header == "auto" else header
         self._header_bytes = header_bytes if is_header else 0
         if is_header:
             self.names = rows.pop(0)
             if any(0xD800 <= ord(mark) < 0xE000 for mark in "".join(self.names)):
-                raise SourceError.at("the names of its columns are not UTF-8", file=self.path)
+                raise self.error("the names of its columns are not UTF-8")
         if not rows:
-            raise SourceError.at("there is a header but there are no rows", file=self.path)
+            raise self.error("there is a header but there are no rows")
         self.width = len(rows[0])
         if self.names is not None and len(self.names) != self.width:
             message = f"there are {self.width} values, and {len(self.names)} names in the header"
-            raise SourceError.at(message, file=self.path, row=1)
+            raise self.error(message, row=1)
         if self.names is not None and self.width > 1 and "" not in self.names[1:]:
             self.index = [0] if self.names[0] == "" else []
         self.not_numeric = {
@@ -89,36 +88,27 @@ class CsvTable(Table):
 
     def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
         """Yield the rows from number `start` on, in full blocks, which cost learning less."""
-        parts: list[NDArray[np.float64]] = []
-        missing = block_rows
-        for rows in self._parts(start):
-            for begin in range(0, len(rows), block_rows):  # a part may be longer than a block
-                piece = rows[begin : begin + block_rows]
-                if len(piece) >= missing:
-                    yield np.concatenate([*parts, piece[:missing]])
-                    parts, piece, missing = [], piece[missing:], block_rows
-                parts.append(piece)
-                missing -= len(piece)
-        if missing < block_rows:
-            yield np.concatenate(parts)
-
-    def _parts(self, start: int) -> Iterator[NDArray[np.float64]]:
-        """Yield the rows from number `start` on, as pyarrow reads them."""
+        waiting = np.empty((0, len(self.chosen())))
         row, closed = 0, False
         try:
             for batch in self._batches([str(j) for j in self.chosen()]):
                 if batch.num_rows == 0:
                     continue
-                block = batch.to_tensor(null_to_nan=True, row_major=True).to_numpy()
-                closed = bool((block[-1] == _LAST).all())
-                block = block[:-1] if closed else block
-                begin, row = row, row + len(block)
-                if row > max(start, begin):
-                    yield block[max(start - begin, 0) :]
+                rows = batch.to_tensor(null_to_nan=True, row_major=True).to_numpy()
+                closed = bool((rows[-1] == _LAST).all())
+                rows = rows[:-1] if closed else rows
+                waiting = np.concatenate([waiting, rows[max(start - row, 0) :]])
+                row += len(rows)
+                full = len(waiting) // block_rows * block_rows
+                if full:
+                    yield waiting[:full]
+                    waiting = waiting[full:]
         except pa.ArrowInvalid as error:
             raise self._located(error, row) from error
         if not closed:
-            raise SourceError.at("a quotation mark is never closed", file=self.path, row=row)
+            raise self.error("a quotation mark is never closed", row=row)
+        if len(waiting):
+            yield waiting
 
     def _batches(self, wanted: list[str]) -> Iterator[pa.RecordBatch]:
         """Yield record batches of columns, which are called by their numbers; a row is added."""
@@ -151,26 +141,25 @@ class CsvTable(Table):
     def stop(self) -> None:
         """Stop waiting for standard input."""
         if self._input is not None:
-            self._input.stop()
+            self._input.stopped.set()
 
     def _located(self, error: Exception, row: int) -> SourceError:
         """Return the error that says where pyarrow failed, after `row` rows."""
         if match := _OTHER_LENGTH.search(str(error)):
             number, expected, found = match.groups()
             message = f"{found} values, not {expected}"
-            return SourceError.at(message, file=self.path, row=int(number))
+            return self.error(message, row=int(number))
         if match := _NOT_A_NUMBER.search(str(error)):
             index, number, text = match.groups()
-            message = f"{text[:40]!r} is not a number"
+            message = f"{text[:40]!r} is not a number{_remedy(text)}"
             if repr(_LAST) in text:
                 message = "a quotation mark is never closed"
-            column = self.column(int(index))
-            return SourceError.at(message, file=self.path, row=int(number), column=column)
+            return self.error(message, row=int(number), column=self.column(int(index)))
         message = f"cannot be read on: {error}"
         if "straddl" in message:
             size = self._block_bytes >> 20
             message = f"a row of more than {size} MB, or a quotation mark that is never closed"
-        return SourceError.at(message, file=self.path, row=row + 1)
+        return self.error(message, row=row + 1)
 
     def _is_header(self, rows: list[list[str]]) -> bool:
         """Return whether the first row is a header; refuse one that may be, and may not."""
@@ -183,43 +172,30 @@ class CsvTable(Table):
         if _may_be_names(first, below):
             shown = self.delimiter.join(first)
             shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
-            raise SourceError.at(
-                f"the first row may be names or data: {shown!r}. Say which: header=True (--header) "
-                "or header=False (--no-header)",
-                file=self.path,
-            )
+            message = f"the first row may be names or data: {shown!r}. Say which: "
+            raise self.error(message + "header=True (--header) or header=False (--no-header)")
         return False
 
 
 class _StandardInput:
-    """Standard input; another thread can end a wait for what never comes."""
+    """Standard input; another thread can end a wait for what never comes by setting `stopped`."""
 
     def __init__(self) -> None:
         # Not buffered: a thread that is left in a buffered file keeps the program from ending.
         self._file = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
         self._can_wait = os.name != "nt" and self._file is not sys.stdin.buffer
-        self._stopped = threading.Event()
+        self.stopped = threading.Event()
 
     def read(self, size: int) -> bytes:
         """Return the next bytes, none at the end or when it was stopped."""
-        while not self._stopped.is_set():
+        while not self.stopped.is_set():
             if not self._can_wait or select.select([self._file], [], [], 0.1)[0]:
                 return bytes(self._file.read(size))
         return b""
 
-    def stop(self) -> None:
-        """End all waiting."""
-        self._stopped.set()
-
 
 class _Text:
-    """A file as UTF-8 without byte order mark; pyarrow reads from it.
-
-    Attributes
-    ----------
-    last : bytes
-        What comes after the end of the file.
-    """
+    """A file as UTF-8 without byte order mark, and then `last`; pyarrow reads from it."""
 
     closed = False
 
@@ -362,5 +338,12 @@ def _first_text(rows: list[list[str]], j: int) -> str | None:
     """Return what column j holds that is no number; None if there is nothing of the kind."""
     for i, row in enumerate(rows):
         if len(row) == len(rows[0]) and number(row[j]) is None:
-            return f"text ({row[j][:40]!r} in row {i + 1})"
+            return f"text ({row[j][:40]!r} in row {i + 1}){_remedy(row[j])}"
     return None
+
+
+def _remedy(text: str) -> str:
+    """Return what to do about a decimal comma."""
+    if number(text) is None and _value(text) is not None:
+        return "; decimal commas are not read: write points, as pandas.read_csv(decimal=',') can"
+    return ""

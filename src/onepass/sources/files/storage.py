@@ -1,4 +1,4 @@
-"""Where files are: local or remote, compressed or not, one or many."""
+"""Where files are: one or many, local or remote, compressed or not, and whether they changed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,23 @@ from typing import IO, Any
 
 from onepass.sources.base import SourceError
 
-COMPRESSED = (".gz", ".bz2", ".zst")
+# Suffix -> module and what opens a file in it; imported for a file only.
+FORMATS = {
+    ".npy": ("arrays", "NpyTable"),
+    ".npz": ("arrays", "open_npz"),
+    ".csv": ("csv", "CsvTable"),
+    ".tsv": ("csv", "CsvTable"),
+    ".txt": ("csv", "CsvTable"),
+    ".svmlight": ("svmlight", "SvmlightTable"),
+    ".parquet": ("arrow", "ParquetTable"),
+    ".arrow": ("arrow", "ArrowTable"),
+    ".feather": ("arrow", "ArrowTable"),
+    ".h5": ("arrays", "Hdf5Table"),
+    ".hdf5": ("arrays", "Hdf5Table"),
+    ".zarr": ("arrays", "ZarrTable"),
+}
+TEXT = (".csv", ".tsv", ".txt")  # told apart by their content
+_COMPRESSED = (".gz", ".bz2", ".zst")
 _END_BYTES = 1 << 16  # of the beginning and the end of a file, by which it is recognised
 
 
@@ -72,12 +88,68 @@ def open_content(path: str, file: Any = None) -> Iterator[IO[bytes]]:
             yield file
 
 
-def matching(pattern: str) -> list[str]:
+def suffix_of(path: str) -> str | None:
+    """Return the suffix of a file of a known format, None of any other."""
+    if path == "-":
+        return ".csv"
+    name = split(path)[0].rstrip("/").lower()
+    if is_remote(name):
+        name = name.partition("?")[0]
+    stem, suffix = os.path.splitext(name)
+    if suffix in _COMPRESSED:
+        suffix = os.path.splitext(stem)[1]
+        return suffix if suffix in (*TEXT, ".svmlight") else None
+    return suffix if suffix in FORMATS else None
+
+
+def expand(path: str) -> list[str]:
+    """Return the files that a path stands for: itself, those that match, those in a folder."""
+    # In an address, ? begins a query.
+    is_pattern = "*" in path if is_remote(path) else glob.has_magic(path)
+    is_folder = suffix_of(path) is None if is_remote(path) else os.path.isdir(path)
+    if is_pattern and not os.path.exists(path):
+        files = [file for found in _matching(path) for file in expand(found)]
+        if not files:
+            raise SourceError.at("no file matches", file=path)
+        return files
+    if not is_folder or suffix_of(path) == ".zarr":
+        return [path]
+    place = path.rstrip("/") if is_remote(path) else glob.escape(path)
+    files = [file for file in _matching(f"{place}/**") if _is_data(file, path)]
+    suffixes = sorted({str(suffix_of(file)) for file in files})
+    if not files:
+        raise SourceError.at("there is no file of a known format in this folder", file=path)
+    if len(suffixes) > 1:
+        message = f"there are files of several formats in this folder: {', '.join(suffixes)}"
+        raise SourceError.at(message, file=path)
+    return files
+
+
+def _matching(pattern: str) -> list[str]:
     """Return the paths that match a pattern, in alphabetical order."""
     if not is_remote(pattern):
         return sorted(glob.glob(pattern, recursive=True))
     system, name = remote(pattern)
     return sorted(str(system.unstrip_protocol(found)) for found in system.glob(name))
+
+
+def _is_data(file: str, folder: str) -> bool:
+    """Return whether a file in a folder has data: a known format, not hidden, no notes."""
+    inside = file.partition(folder.rpartition("://")[2])[2].replace(os.sep, "/")
+    if any(part.startswith((".", "_")) for part in inside.split("/")):
+        return False
+    suffix = suffix_of(file)
+    return suffix == ".zarr" or (suffix not in (None, ".txt") and not os.path.isdir(file))
+
+
+def check_file(path: str) -> None:
+    """Refuse a local file that is empty, or can be read only once."""
+    if path == "-" or is_remote(path) or os.path.isdir(path):
+        return
+    if os.path.getsize(path) == 0 and os.path.isfile(path):
+        raise SourceError.at("the file is empty", file=path)
+    if not os.path.isfile(path):
+        raise SourceError.at("not a file; read a pipe as csv on standard input, '-'", file=path)
 
 
 def fingerprint(path: str) -> dict[str, Any]:

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
-from onepass.sources.base import Block, SourceError, canonical
+from onepass.sources.base import Block, sparse_block
 from onepass.sources.files.storage import open_content
 from onepass.sources.files.table import Table
 
@@ -38,10 +37,10 @@ class SvmlightTable(Table):
             self.smallest = min([self.smallest, *found])
             self.largest = max([self.largest, *found])
         if self.n_rows == 0:
-            raise SourceError.at("there are no rows", file=path)
+            raise self.error("there are no rows")
         if self.largest >= _INDEX_LIMIT:
-            message = f"an index of {self.largest:,} is too large"
-            raise SourceError.at(f"{message}, the limit is {_INDEX_LIMIT - 1:,}", file=path)
+            limit = f"the limit is {_INDEX_LIMIT - 1:,}"
+            raise self.error(f"an index of {self.largest:,} is too large, {limit}")
 
     def settle(self, tables: Sequence[Table], wanted: Sequence[str | int] | None) -> None:
         """Count the columns as in the other svmlight files, and have as many as are wanted."""
@@ -59,8 +58,7 @@ class SvmlightTable(Table):
             rest = lines[max(start - row, 0) :]
             row += len(lines)
             if rest:
-                block = self._parse(rest, row - len(rest)).astype(dtype)
-                yield canonical(block, self.columns)
+                yield self._parse(rest, row - len(rest), dtype)
 
     def _lines(self) -> Iterator[list[str]]:
         """Yield lists of the lines that are rows, without their notes."""
@@ -75,7 +73,7 @@ class SvmlightTable(Table):
             if line := rest.partition("#")[0].strip():
                 yield [line]
 
-    def _parse(self, lines: list[str], row: int) -> Any:
+    def _parse(self, lines: list[str], row: int, dtype: np.dtype) -> Any:
         """Return lines as a CSR matrix; `row` rows came before."""
         bounds, indices, values = [0], [], []
         for number, line in enumerate(lines, row + 1):
@@ -91,12 +89,8 @@ class SvmlightTable(Table):
                         raise ValueError
                     values.append(float(text))
                 except ValueError as error:
-                    message = f"{token[:40]!r} is not index:value"
-                    raise SourceError.at(message, file=self.path, row=number) from error
+                    raise self.error(f"{token[:40]!r} is not index:value", row=number) from error
                 indices.append(int(index) - self._base)
             bounds.append(len(indices))
         places = np.array(indices, dtype=np.int64)
-        shape = (len(lines), self.width)
-        block = scipy.sparse.csr_array((np.array(values), places, bounds), shape=shape)
-        block.check_format(full_check=True)
-        return block
+        return sparse_block(np.array(values, dtype), places, bounds, self.width, self.columns)

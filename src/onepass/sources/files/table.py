@@ -15,42 +15,18 @@ from onepass.sources.base import Block, SourceError, called
 
 
 class Table(ABC):
-    """One file of rows and columns: what it holds is known, and it is not kept open.
-
-    Attributes
-    ----------
-    path : str
-        The file, for messages and for opening it.
-    width : int
-        The number of columns.
-    names : list of str or None
-        The names of all columns, if the format has names.
-    dtype : dtype
-        The type of blocks of all columns: float32 if all are, or float64.
-    not_numeric : dict of str
-        What those columns hold that are not numbers, by index.
-    index : list of int
-        The columns in which pandas has written the index of a table.
-    n_rows : int or None
-        The number of rows, if the format knows it.
-    notes : list of str
-        What was decided about the file without having been asked for, one line each.
-    one_use : bool
-        Whether the rows can be read only once, as from a pipe.
-    columns : ndarray of shape (d,) or None
-        The indices of the columns that are read, in this order; None is all of them.
-    """
+    """One file of rows and columns: what it holds is known, and it is not kept open."""
 
     path: str
-    width: int
-    names: list[str] | None = None
-    dtype: np.dtype = np.dtype(np.float64)
-    not_numeric: Mapping[int, str] = MappingProxyType({})
-    index: Sequence[int] = ()
-    n_rows: int | None = None
-    notes: Sequence[str] = ()
-    one_use: bool = False
-    columns: NDArray[np.intp] | None = None
+    width: int  # the number of columns
+    names: list[str] | None = None  # of all columns, if the format has names
+    dtype: np.dtype = np.dtype(np.float64)  # of blocks of all columns
+    not_numeric: Mapping[int, str] = MappingProxyType({})  # what columns hold that are no numbers
+    index: Sequence[int] = ()  # the columns in which pandas has written an index
+    n_rows: int | None = None  # if the format knows it
+    notes: Sequence[str] = ()  # what was decided without having been asked for, one line each
+    one_use: bool = False  # whether the rows can be read only once, as from a pipe
+    columns: NDArray[np.intp] | None = None  # that are read, in this order; None is all
 
     @abstractmethod
     def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
@@ -63,10 +39,6 @@ class Table(ABC):
         """Return the type of blocks of the chosen columns: float32 if all are, or float64."""
         return self.dtype
 
-    def chosen(self) -> Sequence[int]:
-        """Return the indices of the columns that are read."""
-        return range(self.width) if self.columns is None else self.columns.tolist()
-
     def settle(self, tables: Sequence[Table], wanted: Sequence[str | int] | None) -> None:
         """Learn what a file cannot know of itself, from the others and from the choice."""
         return
@@ -74,6 +46,16 @@ class Table(ABC):
     def stop(self) -> None:
         """Stop waiting for rows that may never come."""
         return
+
+    def error(
+        self, message: str, row: int | None = None, column: str | int | None = None
+    ) -> SourceError:
+        """Return the error for a place in this file."""
+        return SourceError.at(message, self.path, row, column)
+
+    def chosen(self) -> Sequence[int]:
+        """Return the indices of the columns that are read."""
+        return range(self.width) if self.columns is None else self.columns.tolist()
 
     def column(self, index: int) -> str | int:
         """Return how messages call a column: by its name, or by its index if it has none."""
@@ -95,15 +77,14 @@ class Table(ABC):
         """Return the index of a column given by its name, or by its index."""
         if isinstance(column, str) and column in self._places:
             if self._places[column] < 0:
-                message = "there are two columns of this name; choose by number"
-                raise SourceError.at(message, file=self.path, column=column)
+                raise self.error("two columns have this name; choose by number", column=column)
             return self._places[column]
         is_number = not isinstance(column, str) or (column.isascii() and column.isdigit())
         if is_number and 0 <= int(column) < self.width:
             return int(column)
         message = f"there is no such column: columns have the numbers 0 to {self.width - 1}"
         message += " and no names" if self.names is None else f" and the names {listed(self.names)}"
-        raise SourceError.at(message, file=self.path, column=int(column) if is_number else column)
+        raise self.error(message, column=int(column) if is_number else column)
 
     def choose_like(self, first: Table, chosen: list[int] | None, *, exact: bool) -> None:
         """Choose the columns that are those of the first file; `exact` allows no others."""
@@ -112,12 +93,12 @@ class Table(ABC):
             found = chosen
         elif first.names is None:
             if exact and first.width != self.width:
-                message = f"there are {self.width} columns, and {first.width} in {first.path}"
-                raise SourceError.at(message, file=self.path)
+                raise self.error(
+                    f"there are {self.width} columns, and {first.width} in {first.path}"
+                )
             found = [self.find(j) for j in indices]
         elif self.names is None:
-            message = f"its columns have no names, and those of {first.path} have"
-            raise SourceError.at(message, file=self.path)
+            raise self.error(f"its columns have no names, and those of {first.path} have")
         else:
             names = [first.names[j] for j in indices]
             missing = [name for name in names if name not in self._places]
@@ -126,8 +107,7 @@ class Table(ABC):
             if exact and extra:
                 differences.append(f"has also {listed(sorted(extra))}")
             if differences:
-                message = f"compared with {first.path}, it {' and '.join(differences)}"
-                raise SourceError.at(message, file=self.path)
+                raise self.error(f"compared with {first.path}, it {' and '.join(differences)}")
             found = [self.find(name) for name in names]
         self.columns = None if found is None else np.array(found, dtype=np.intp)
         self._check_columns()
@@ -137,8 +117,7 @@ class Table(ABC):
         if self.names is not None:
             name, count = Counter(self.column(j) for j in self.chosen()).most_common(1)[0]
             if count > 1:
-                message = "there are two columns of this name"
-                raise SourceError.at(message, file=self.path, column=name)
+                raise self.error("there are two columns of this name", column=name)
         bad = [j for j in self.not_numeric if self.columns is None or j in self.columns]
         if bad:
             message = f"contains {self.not_numeric[bad[0]]}"
@@ -146,7 +125,7 @@ class Table(ABC):
                 message += f"; the same is true of {listed([self.column(j) for j in bad[1:]])}"
             message += "; choose columns (columns=, --columns), or leave such columns out "
             message += "(skip_non_numeric=True, --skip-non-numeric)"
-            raise SourceError.at(message, file=self.path, column=self.column(bad[0]))
+            raise self.error(message, column=self.column(bad[0]))
 
 
 def choose(
@@ -172,7 +151,7 @@ def choose(
     elif left_out:
         chosen = [j for j in range(first.width) if j not in left_out]
     if chosen == [] or first.width == 0:
-        raise SourceError.at("no column is chosen, or none is numeric", file=first.path)
+        raise first.error("no column is chosen, or none is numeric")
     for table in tables:
         table.choose_like(first, chosen, exact=wanted is None)
 
