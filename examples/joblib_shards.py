@@ -1,4 +1,4 @@
-"""Models that merge, with joblib: every process learns from its own shards.
+"""Merge models with joblib: every process learns from its own files.
 
 python examples/joblib_shards.py shards/*.npy
 """

@@ -1,4 +1,4 @@
-"""Models that merge, with Spark: `mapInArrow` turns each partition into one row, its model.
+"""Merge models with Spark: `mapInArrow` turns each partition into one row that holds its model.
 
 spark-submit examples/spark_arrow.py rows.parquet
 """

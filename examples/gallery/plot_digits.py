@@ -2,8 +2,8 @@
 Digits as images
 ================
 
-Components of images are images. These are the first ones of 1797 handwritten digits, learned in
-one pass, and what a digit looks like with 2, 8 and 32 of them.
+Components of images are images. Here are the first components of 1797 handwritten digits, learned in
+one pass, and what digits look like with 2, 8 and 32 components.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +21,7 @@ print(f"{model.explained_variance_ratio_.sum():.1%} of the variance of these row
 print(f"{model.captured_.mean:.1%} ± {model.captured_.standard_error:.1%} of that of new ones")
 
 # %%
-# The first row shows components, red where a pixel adds and blue where it takes away. Below are
+# The first row shows components: red pixels have positive weights, blue ones negative. Below are
 # digits, with more and more components.
 
 fig, axes = plt.subplots(5, 8, figsize=(9, 5.8), layout="constrained")

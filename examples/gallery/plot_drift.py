@@ -2,8 +2,9 @@
 Sensors that drift
 ==================
 
-Forty sensors follow two hidden causes. The way in which they do changes slowly: sensors age. A
-model that remembers everything describes an average of all times; one with a half-life follows.
+Forty sensors measure two hidden causes. The sensors age, so the way in which they respond changes
+slowly. A model that never forgets describes an average over all times. A model with a half-life
+follows the change.
 """
 
 import matplotlib.pyplot as plt

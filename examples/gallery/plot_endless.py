@@ -2,9 +2,9 @@
 A stream that never ends
 ========================
 
-A generator yields rows without end. One model stops learning after 1,200 rows, another
-one goes on and forgets. In a terminal the loop would run until Ctrl-C, with ``plt.pause``
-after each picture; here it stops after six pictures, which are shown side by side.
+A generator yields rows without end. One model stops learning after 1,200 rows. The other one keeps
+learning and forgets old rows. In a terminal the loop would run until Ctrl-C, with ``plt.pause`` after
+each picture. Here it stops after six pictures, which are shown side by side.
 """
 
 import itertools
@@ -28,8 +28,9 @@ def points():
 
 
 # %%
-# Each picture shows new points in the plane that the model knows. Dark ones are far from that
-# plane: their reconstruction error is large. The ring of the model that stopped shrinks to a dot.
+# Each picture shows new points in the plane that the model has found. Dark points are far from that
+# plane: their reconstruction error is large. In the plane of the model that stopped, the ring
+# shrinks to a dot.
 
 stopped, goes_on = PCA(2), PCA(2, half_life=400)
 fig, axes = plt.subplots(2, 6, figsize=(11, 3.4), layout="constrained", sharex=True, sharey=True)

@@ -2,9 +2,9 @@
 Heavy tails against batch PCA
 =============================
 
-Rows from a Student t distribution with few degrees of freedom have rare, huge values. Batch PCA
-follows these; its components wander away from the truth. The same rows, in one pass, with ``PCA``:
-it notices and counts huge rows with a typical length.
+A Student t distribution with few degrees of freedom has rare, huge values. They pull the components
+of batch PCA away from the true ones. ``onepass.PCA`` sees the same rows in one pass, notices the huge
+ones, and shortens them to a typical length.
 """
 
 import matplotlib.pyplot as plt

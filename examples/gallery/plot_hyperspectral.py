@@ -2,8 +2,8 @@
 A hyperspectral image in false colours
 ======================================
 
-A simulated scene of 200 x 300 pixels with 150 bands each. Three components, shown as red, green
-and blue, tell materials apart that look alike in ordinary light. Lines of the image come one by
+The scene is simulated: 200 x 300 pixels with 150 bands each. Three components, shown as red, green
+and blue, separate materials that look alike in visible light. The lines of the image come one by
 one, as from a sensor on a satellite.
 """
 

@@ -3,8 +3,8 @@ A file larger than memory
 =========================
 
 Memory depends on the number of columns, not on the number of rows. Here a file grows from 20 to
-160 megabytes. A batch PCA has to hold all of it; the memory of a model that reads the file in
-blocks stays flat.
+160 megabytes. Batch PCA has to hold all of it in memory. A model that reads the file in blocks
+needs the same memory for every size.
 """
 
 import tempfile

@@ -2,9 +2,9 @@
 Merging across machines
 =======================
 
-Eight machines each learn from their own rows. Only models travel, and merging them gives what one
-machine would have found on all rows. Here every "machine" is a loop; ``onepass.distributed.fit``
-does the same on a Dask cluster.
+Each of eight machines learns from its own rows. Only models are sent between machines, never rows.
+The merged model is as good as that of one machine with all rows. Here the "machines" are a loop;
+``onepass.distributed.fit`` does the same on a Dask cluster.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Patches of a photograph
 =======================
 
-The components of small patches of a photograph are waves, slow ones first. They come from a stream
-of patches that is never held in memory as a whole.
+The components of small patches of a photograph look like waves, long ones first. The patches come
+as a stream and are never held in memory all at once.
 """
 
 import matplotlib.pyplot as plt
@@ -30,7 +30,7 @@ model = PCA(24).fit(patches(12, seed=0))
 print(f"{model.n_samples_seen_:,} patches, {model.explained_variance_ratio_.sum():.1%} captured")
 
 # %%
-# A photograph of which every patch is described by 24 numbers instead of 144.
+# Now every patch of the photograph is described by 24 numbers instead of 144.
 
 height, width = (n - n % side for n in photo.shape)
 tiles = photo[:height, :width].reshape(height // side, side, width // side, side).swapaxes(1, 2)

@@ -2,8 +2,8 @@
 Topics of texts
 ===============
 
-Texts become sparse rows, one column per word. Components of such rows are topics. The texts are
-generated here: each is about one or two of five subjects, with words that say nothing in between.
+Each text becomes a sparse row with one column per word. The components of such rows are topics. The
+texts are generated: each is about one or two of five subjects, mixed with words that mean nothing.
 """
 
 import matplotlib.pyplot as plt

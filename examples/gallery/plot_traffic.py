@@ -2,9 +2,9 @@
 An accident in a traffic network
 ================================
 
-Speeds of 120 sensors on a road network, every five minutes for four weeks. Days and rush hours are
-regular, so a few components describe them. An accident is not: its rows have a large
-reconstruction error, and the sensors with the largest part of it say where it is.
+The data are the speeds at 120 sensors of a road network, every five minutes for four weeks. Days and
+rush hours are regular, so a few components describe them. An accident is not regular: its rows have
+a large reconstruction error. The sensors that contribute most to the error show where it happened.
 """
 
 import matplotlib.pyplot as plt
@@ -33,9 +33,9 @@ for sensor, drop in zip(range(40, 52), np.linspace(60, 20, 12), strict=True):
     speed[start + delay : start + delay + 36, sensor] -= drop * jam
 
 # %%
-# The first three weeks teach the model what is normal. From then on every row is compared with
-# what the model knows. Only rows below ``error_threshold`` are learned from: an accident must not
-# become the new normal.
+# The model learns from the first three weeks what is normal. After that, every row is first compared
+# with the model. The model learns only from rows below ``error_threshold``, so that an accident does
+# not become normal.
 
 model = PCA(2).fit(speed[: 21 * per_day])
 limit = model.error_threshold(0.999)  # 999 of 1000 normal rows stay below
@@ -70,5 +70,5 @@ image = axes[1].imshow(
     extent=(12, 20, sensors, 0),
 )
 axes[1].set(xlabel="hour of day 24", ylabel="sensor")
-fig.colorbar(image, ax=axes[1], label="km/h faster (+) or slower (-) than expected")
+fig.colorbar(image, ax=axes[1], label="km/h above expected")
 plt.show()
