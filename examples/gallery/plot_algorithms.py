@@ -2,8 +2,9 @@
 All algorithms of the paper on one stream
 =========================================
 
-MSG, Capped MSG, MEG, the incremental algorithm, Oja's algorithm and Grouse see the same rows, one by
-one. The picture shows how much variance each of them misses, compared with the best four directions.
+MSG, Capped MSG, MEG, the incremental algorithm, Oja's algorithm and Grouse see the same rows, one
+by one. The picture shows how much variance each of them misses, compared with the best four
+directions.
 """
 
 import matplotlib.pyplot as plt

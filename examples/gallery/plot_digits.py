@@ -2,8 +2,8 @@
 Digits as images
 ================
 
-Components of images are images. Here are the first components of 1797 handwritten digits, learned in
-one pass, and what digits look like with 2, 8 and 32 components.
+Components of images are images. Here are the first components of 1797 handwritten digits, learned
+in one pass, and what digits look like with 2, 8 and 32 components.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 A stream that never ends
 ========================
 
-A generator yields rows without end. One model stops learning after 1,200 rows. The other one keeps
-learning and forgets old rows. In a terminal the loop would run until Ctrl-C, with ``plt.pause`` after
-each picture. Here it stops after six pictures, which are shown side by side.
+A generator yields rows without end. One model stops learning after 1,200 rows. The other one
+keeps learning and forgets old rows. In a terminal the loop would run until Ctrl-C, with
+``plt.pause`` after each picture. Here it stops after six pictures, which are shown side by side.
 """
 
 import itertools

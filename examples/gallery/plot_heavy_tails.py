@@ -2,9 +2,9 @@
 Heavy tails against batch PCA
 =============================
 
-A Student t distribution with few degrees of freedom has rare, huge values. They pull the components
-of batch PCA away from the true ones. ``onepass.PCA`` sees the same rows in one pass, notices the huge
-ones, and shortens them to a typical length.
+A Student t distribution with few degrees of freedom has rare, huge values. They pull the
+components of batch PCA away from the true ones. ``onepass.PCA`` sees the same rows in one pass,
+notices the huge ones, and shortens them to a typical length.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,10 @@
 An accident in a traffic network
 ================================
 
-The data are the speeds at 120 sensors of a road network, every five minutes for four weeks. Days and
-rush hours are regular, so a few components describe them. An accident is not regular: its rows have
-a large reconstruction error. The sensors that contribute most to the error show where it happened.
+The data are the speeds at 120 sensors of a road network, every five minutes for four weeks. Days
+and rush hours are regular, so a few components describe them. An accident is not regular: its
+rows have a large reconstruction error. The sensors that contribute most to the error show where
+it happened.
 """
 
 import matplotlib.pyplot as plt
@@ -33,9 +34,9 @@ for sensor, drop in zip(range(40, 52), np.linspace(60, 20, 12), strict=True):
     speed[start + delay : start + delay + 36, sensor] -= drop * jam
 
 # %%
-# The model learns from the first three weeks what is normal. After that, every row is first compared
-# with the model. The model learns only from rows below ``error_threshold``, so that an accident does
-# not become normal.
+# The model learns from the first three weeks what is normal. After that, every row is first
+# compared with the model. The model learns only from rows below ``error_threshold``, so that an
+# accident does not become normal.
 
 model = PCA(2).fit(speed[: 21 * per_day])
 limit = model.error_threshold(0.999)  # 999 of 1000 normal rows stay below
