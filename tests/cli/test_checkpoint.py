@@ -177,6 +177,23 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path, interrupt, case):
     assert (tmp_path / "m.onepass.checkpoint").read_bytes() == kept
 
 
+def test_a_checkpoint_of_an_earlier_version_is_explained(tmp_path, interrupt):
+    data = parts(tmp_path)
+    interrupt(2)
+    run(*command(tmp_path, data), code=130)
+    path = tmp_path / "m.onepass.checkpoint"
+    header, arrays = onepass.model_file.read(path)
+    del header["checkpoint"]["version"]
+    header["checkpoint"]["options"]["center"] = None  # as version 0.1 has written it
+    onepass.model_file.write(path, header, arrays)
+    said = run(*command(tmp_path, data, "--resume"), code=2).stderr
+    assert "center was not given and is True" in said
+    assert (
+        f"an earlier version of onepass has written it, and this is {onepass.__version__}" in said
+    )
+    assert "without --resume" in said
+
+
 def test_columns_by_another_name_are_refused(tmp_path, interrupt):
     path = tmp_path / "a.csv"
     path.write_text("x,y\n1,2\n3,5\n")

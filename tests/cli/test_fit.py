@@ -219,3 +219,20 @@ def test_long_names_leave_whole_weights_in_the_table(tmp_path):
     line = next(line for line in said.splitlines() if line.strip().startswith("0 "))
     assert len(line) <= 80
     assert line.split()[-1] in names
+
+
+@pytest.mark.parametrize("more", [[], ["--workers", 1]])
+def test_a_column_that_hides_the_others_is_warned_of(tmp_path, more):
+    table = pd.DataFrame(rows(d=3) * [1.0, 1e4, 1.0], columns=["height", "income", "age"])
+    table.to_csv(tmp_path / "a.csv", index=False)
+    words = ["fit", tmp_path / "a.csv", "-k", 2, "-o", tmp_path / "m", *more]
+    result = run(*words)
+    assert "warning: column 'income' has 100.0% of the variance" in result.stderr
+    assert "use --scale" in result.stderr
+    assert "warning" not in run(*words, "--scale").stderr
+
+
+def test_rows_that_span_less_than_asked_for_are_warned_of(tmp_path):
+    np.save(tmp_path / "a.npy", rows(3))
+    said = run("fit", tmp_path / "a.npy", "-k", 5, "-o", tmp_path / "m").stderr
+    assert "warning: 3 rows span 2 directions only: there are 2 components, not -k 5" in said

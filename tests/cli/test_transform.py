@@ -107,6 +107,20 @@ def test_standard_input(tmp_path, model):
 
 
 @pytest.mark.parametrize("command", ["transform", "score"])
+def test_columns_without_names_are_taken_in_their_order(tmp_path, model, command):
+    X, more = rows(seed=2), ["-o", tmp_path / "out.npy"] if command == "transform" else []
+    np.save(tmp_path / "a.npy", X)
+    said = run(command, model, tmp_path / "a.npy", *more).stderr
+    assert said.splitlines() == [
+        f"onepass: {tmp_path / 'a.npy'} has no names of columns; they are taken in the order of "
+        f"{model}"
+    ]
+    assert run(command, model, tmp_path / "a.npy", *more, "--quiet").stderr == ""
+    (tmp_path / "a.csv").write_text(csv_text(X, NAMES))
+    assert run(command, model, tmp_path / "a.csv", *more).stderr == ""
+
+
+@pytest.mark.parametrize("command", ["transform", "score"])
 def test_the_wrong_model_for_the_data(tmp_path, model, command):
     out = tmp_path / "out.npy"
     out.write_text("old")

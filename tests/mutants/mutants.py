@@ -466,8 +466,8 @@ FILES = [
     Mutant(
         "a run goes on one block too late",
         f"{SOURCE}/cli/checkpoint.py",
-        "        position = Position(*checkpoint.position)",
-        "        position = Position(checkpoint.position[0], checkpoint.position[1] + 1)",
+        "Position(*then[\"position\"])",
+        "Position(then[\"position\"][0], then[\"position\"][1] + 1)",
         "tests/cli/test_checkpoint.py",
     ),
 ]

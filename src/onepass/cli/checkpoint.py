@@ -1,4 +1,4 @@
-"""A checkpoint: a model that is not finished, and how far its data were read.
+"""A checkpoint: an unfinished model, the run that it is of, and how far its data were read.
 
 It is a model file with one more entry in its header, so that `onepass info` can look into it.
 """
@@ -9,48 +9,36 @@ import glob
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import onepass
 from onepass import model_file
 from onepass.estimators.persistence import pack, unpack
 from onepass.model_file import ModelFileError
 from onepass.sources import Position
+from onepass.sources.files.source import FileSource
+from onepass.sources.files.storage import fingerprint
 
 
-@dataclass(frozen=True)
-class Checkpoint:
-    """What is written beside the model.
-
-    Attributes
-    ----------
-    options : dict
-        What the run was asked to do.
-    columns : list
-        The columns, by name, or their number.
-    files : list of dict
-        The fingerprint of each file.
-    position : Position
-        How far the data were read.
-    seconds : float
-        How long that took.
-    """
-
-    options: dict[str, Any]
-    columns: list[Any]
-    files: list[dict[str, Any]]
-    position: Position
-    seconds: float
+def describe(options: dict[str, Any], source: FileSource) -> dict[str, Any]:
+    """Return what identifies a run: two of them end with the same model only if these are equal."""
+    return {
+        "version": onepass.__version__,
+        "options": options,
+        "columns": source.feature_names or [source.n_features],
+        "files": [fingerprint(path) for path in source.paths],
+    }
 
 
-def save(path: str, model: Any, checkpoint: Checkpoint) -> None:
-    """Write a model and its checkpoint, all or nothing."""
+def save(path: str, model: Any, run: dict[str, Any], position: Position, seconds: float) -> None:
+    """Write a model, its run, how far the data were read and how long that took: all or nothing."""
     header, arrays = pack(model)
-    model_file.write(path, {**header, "checkpoint": asdict(checkpoint)}, arrays)
+    entry = {**run, "position": position, "seconds": seconds}
+    model_file.write(path, {**header, "checkpoint": entry}, arrays)
 
 
-def load(path: str) -> tuple[Any, Checkpoint]:
-    """Return the model and the checkpoint."""
+def load(path: str, run: dict[str, Any]) -> tuple[Any, Position, float]:
+    """Return the model, position and seconds of a checkpoint; refuse that of another run."""
     header, arrays = model_file.read(path)
     if "distributed" in header:
         raise ModelFileError(
@@ -59,11 +47,22 @@ def load(path: str) -> tuple[Any, Checkpoint]:
     if "checkpoint" not in header:
         raise ModelFileError(f"{path}: a finished model, and not a checkpoint")
     try:
-        checkpoint = Checkpoint(**header["checkpoint"])
-        position = Position(*checkpoint.position)
-    except TypeError as error:
-        raise ModelFileError(f"{path}: not a sound checkpoint: {error}") from error
-    return unpack(header, arrays, path), replace(checkpoint, position=position)
+        then = header["checkpoint"]
+        position, seconds = Position(*then["position"]), float(then["seconds"])
+        found = list(_differences(then, run))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ModelFileError(f"{path}: not a sound checkpoint: {error!r}") from error
+    if found:
+        message = f"{path} is of another run: {'; '.join(found[:3])}"
+        message += f" (and {len(found) - 3} more differences)" if len(found) > 3 else ""
+        version = then.get("version", "an earlier version of onepass")
+        if version != run["version"]:
+            message += (
+                f". {version} has written it, and this is {run['version']}, with other options or "
+                "defaults: go on with that version, or begin again without --resume"
+            )
+        raise ValueError(message)
+    return unpack(header, arrays, path), position, seconds
 
 
 def remove_unfinished(path: str) -> None:
@@ -74,14 +73,13 @@ def remove_unfinished(path: str) -> None:
             os.unlink(left)
 
 
-def differences(then: Checkpoint, now: Checkpoint) -> Iterator[str]:
+def _differences(then: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
     """Yield what two runs do not have in common, in words."""
-    for name in sorted(then.options.keys() | now.options.keys()):
-        was, is_now = then.options.get(name), now.options.get(name)
+    for name in sorted(then["options"].keys() | now["options"].keys()):
+        was, is_now = then["options"].get(name), now["options"].get(name)
         if was != is_now:
             yield f"{name} was {_shown(was)} and is {_shown(is_now)}"
-    before = {file["path"]: file for file in then.files}
-    after = {file["path"]: file for file in now.files}
+    before, after = ({file["path"]: file for file in run["files"]} for run in (then, now))
     for path in {**before, **after}:
         if path not in after:
             yield f"{path} was read and is not given now"
@@ -95,8 +93,8 @@ def differences(then: Checkpoint, now: Checkpoint) -> Iterator[str]:
             yield f"{path} was modified"
     if list(before) != list(after) and before.keys() == after.keys():
         yield "the files come in another order"
-    if then.columns != now.columns:
-        yield f"the columns were {_shown(then.columns)} and are {_shown(now.columns)}"
+    if then["columns"] != now["columns"]:
+        yield f"the columns were {_shown(then['columns'])} and are {_shown(now['columns'])}"
 
 
 def _shown(value: Any) -> str:

@@ -73,7 +73,9 @@ def _open_by_name(
             raise refusal from error
     if open_source(data, **{**reading, "skip_non_numeric": True, "keep_index": True}).named:
         raise refusal
-    return open_data(data, reading)
+    source = open_data(data, reading)
+    note(f"{source.paths[0]} has no names of columns; they are taken in the order of {path}")
+    return source
 
 
 def progress_over(label: str, source: FileSource, done: int = 0) -> Progress:

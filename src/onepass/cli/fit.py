@@ -176,8 +176,8 @@ def fit(
     if report is not None:
         model_page(model, report, title=output, data=source.paths, command=shlex.join(_words(ctx)))
     found = facts(model, output)
-    if found["rows"] == 1:
-        warn("there was one row only, which has no variance")
+    for message in _warnings(model):
+        warn(message)
     found["seconds"] = round(seconds, 3)
     found["rows_per_second"] = round(found["rows"] / max(seconds, 1e-9))
     if as_json:
@@ -199,6 +199,22 @@ def _check_memory(algorithm: str, n_components: int | float, n_features: int) ->
         )
     elif is_verbose():
         note(f"at most about {memory.shown(needed)} of memory")
+
+
+def _warnings(model: Any) -> list[str]:
+    """Return what the library warns of after a fit, with the names of the options."""
+    import warnings
+
+    if model.n_samples_seen_ == 1:
+        return ["there was one row only, which has no variance"]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model._warn_after_fit()
+    names = {"pass scale=True": "use --scale", "n_components=": "-k "}
+    messages = [str(warning.message) for warning in caught]
+    for name, option in names.items():
+        messages = [message.replace(name, option) for message in messages]
+    return messages
 
 
 def _explain_resume(ctx: click.Context, rows: int) -> None:

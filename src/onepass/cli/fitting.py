@@ -9,12 +9,11 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from onepass import model_file
-from onepass.cli import checkpoint as checkpoints
-from onepass.cli.checkpoint import Checkpoint
+from onepass.cli import checkpoint
 from onepass.cli.errors import (
     Failure,
     MachineFailure,
@@ -26,40 +25,19 @@ from onepass.cli.messages import note, warn
 from onepass.progress import Progress
 from onepass.sources import Block, Position, Source
 from onepass.sources.files.source import FileSource
-from onepass.sources.files.storage import fingerprint
-
-LOOK_EVERY = 1.0  # seconds between two looks at what has been captured, which costs a little
 
 
 @dataclass
 class Fit(ABC):
-    """A model on its way.
+    """A model on its way."""
 
-    Attributes
-    ----------
-    model : estimator
-        New, or out of a checkpoint.
-    source : FileSource
-        The rows.
-    output : str
-        Where the model goes.
-    options : dict
-        Everything that decides about the result, apart from the data.
-    checkpoint_every : float
-        Seconds.
-    saved_rows : int
-        Rows in the checkpoint on the disk, 0 if there is none of this run.
-    seconds : float
-        Since the first row, those before an interruption included.
-    """
-
-    model: Any
+    model: Any  # new, or out of a checkpoint
     source: FileSource
-    output: str
-    options: dict[str, Any]
-    checkpoint_every: float
-    saved_rows: int = 0
-    seconds: float = 0.0
+    output: str  # where the model goes
+    options: dict[str, Any]  # everything that decides about the result, apart from the data
+    checkpoint_every: float  # seconds
+    saved_rows: int = 0  # in the checkpoint on the disk, 0 if there is none of this run
+    seconds: float = 0.0  # since the first row, those before an interruption included
 
     @property
     def path(self) -> str:
@@ -69,7 +47,7 @@ class Fit(ABC):
     def prepare(self, resume: bool) -> None:
         """Begin at the first row, or with `resume` from a checkpoint that fits; say which."""
         for path in (self.output, self.path):
-            checkpoints.remove_unfinished(path)
+            checkpoint.remove_unfinished(path)
         if not os.path.exists(self.path):
             if resume:
                 note(f"there is no {self.path}; beginning at the first row")
@@ -102,8 +80,8 @@ class Fit(ABC):
             self._save_checkpoint()
             message = f"{self.output} could not be written ({reason(error)})"
             raise MachineFailure(f"{message}{self._safe()}") from error
-        checkpoints.remove_unfinished(self.output)
-        checkpoints.remove_unfinished(self.path)
+        for path in (self.output, self.path):
+            checkpoint.remove_unfinished(path)
         with suppress(FileNotFoundError):
             os.unlink(self.path)
 
@@ -118,24 +96,8 @@ class Stretch(Source):
     """The next blocks of a source that is being read: at least one, until it is time to pause.
 
     Learning from a source is all or nothing. Taken stretch by stretch, what was learned and how far
-    the source was read always belong together.
-
-    Parameters
-    ----------
-    source : Source
-        Where the blocks come from.
-    blocks : iterator of (Position, Block)
-        From ``source.blocks(...)``; the next stretch goes on with it.
-    pause : callable
-        Called with the number of rows of each block that has been worked on; returns whether to
-        pause.
-
-    Attributes
-    ----------
-    position : Position or None
-        How far the source was worked on; None before the first block.
-    exhausted : bool
-        Whether that was all.
+    the source was read always belong together. `pause` is called with the number of rows of each
+    block that has been worked on.
     """
 
     def __init__(
@@ -147,7 +109,7 @@ class Stretch(Source):
         self.n_features, self.feature_names = source.n_features, source.feature_names
         self.n_rows = None
         self._blocks, self._pause = blocks, pause
-        self.position: Position | None = None
+        self.position: Position | None = None  # how far the source was worked on
         self.exhausted = False
 
     def blocks(self, start: Position | None = None) -> Iterator[tuple[Position, Block]]:
@@ -162,78 +124,65 @@ class Stretch(Source):
 
 @dataclass
 class LocalFit(Fit):
-    """A model on its way, in this process.
+    """A model on its way, in this process."""
 
-    Attributes
-    ----------
-    checkpoint : Checkpoint or None
-        Where to begin, and what identifies data and options; None if the data can be read only
-        once, and there is no use in a checkpoint.
-    """
-
-    checkpoint: Checkpoint | None = None
+    # What identifies the run; None if the data can be read only once, and there are no checkpoints.
+    _run: dict[str, Any] | None = None
+    _position: Position | None = None  # how far the data were read
 
     def prepare(self, resume: bool) -> None:
         """Begin at the first row, or with `resume` from a checkpoint that fits; say which."""
         if "standard input" not in self.source.paths:
-            columns: list[Any] = self.source.feature_names or [self.source.n_features]
-            files = [fingerprint(path) for path in self.source.paths]
-            self.checkpoint = Checkpoint(self.options, columns, files, Position(0, 0), 0.0)
+            self._run = checkpoint.describe(self.options, self.source)
             super().prepare(resume)
         elif resume:
             raise Failure("--resume: standard input cannot be read again from the middle")
 
     def _resume(self) -> None:
-        now = self.checkpoint
-        assert now is not None
-        self.model, self.checkpoint = checkpoints.load(self.path)
-        found = list(checkpoints.differences(self.checkpoint, now))
-        if found:
-            more = f" (and {len(found) - 3} more differences)" if len(found) > 3 else ""
-            raise Failure(f"{self.path} is of another run: {'; '.join(found[:3])}{more}")
+        assert self._run is not None
+        self.model, self._position, self.seconds = checkpoint.load(self.path, self._run)
         self.saved_rows = self.model.n_samples_seen_
 
     def run(self, progress: Progress) -> int | None:
         """Learn from all rows and write the model; return the signal that kept it from that."""
-        begin = time.monotonic() - (self.checkpoint.seconds if self.checkpoint else 0.0)
+        begin = time.monotonic() - self.seconds
         due = time.monotonic() + self.checkpoint_every
-        start = self.checkpoint.position if self.checkpoint and self.saved_rows else None
-        blocks: Any = self.source.blocks(start)
+        keeps, is_look_due = self._run is not None, False
+        blocks: Any = self.source.blocks(self._position)
         # Without a checkpoint there is nothing to wait for, and a pipe may never say anything more.
-        with noting_signals(active=self.checkpoint is not None) as noted, closing(blocks):
+        with noting_signals(active=keeps) as noted, closing(blocks):
+
+            def pause(rows: int) -> bool:
+                nonlocal is_look_due
+                progress.advance(rows)
+                is_look_due = progress.wants_captured()
+                is_due = keeps and time.monotonic() >= due
+                return is_look_due or is_due or noted.signal is not None
+
             stretch = None
             while stretch is None or not stretch.exhausted:
-                look = time.monotonic() + LOOK_EVERY if progress.visible else float("inf")
-                pause_at = min(look, due) if self.checkpoint else look
-
-                def pause(rows: int, pause_at: float = pause_at) -> bool:
-                    progress.advance(rows)
-                    return noted.signal is not None or time.monotonic() >= pause_at
-
                 stretch = Stretch(self.source, blocks, pause)
                 self.model.partial_fit(stretch)
+                self._position = stretch.position or self._position
                 self.seconds = time.monotonic() - begin
-                if self.checkpoint and stretch.position:
-                    self.checkpoint = replace(
-                        self.checkpoint, position=stretch.position, seconds=self.seconds
-                    )
                 if noted.signal is not None:
                     self._save_checkpoint()
                     return noted.signal
                 if time.monotonic() >= due and not stretch.exhausted:
                     self._save_checkpoint()
                     due = time.monotonic() + self.checkpoint_every
-                if progress.visible:
+                if is_look_due:
                     progress.captured(self.model.captured_.mean)
             self._save()  # a signal that comes now is too late: there is nothing left to stop
         return None
 
     def _save_checkpoint(self) -> None:
         """Write the checkpoint; where that fails the old one stays, and the work goes on."""
-        if self.checkpoint is None:
+        if self._run is None:
             return
+        assert self._position is not None
         try:
-            checkpoints.save(self.path, self.model, self.checkpoint)
+            checkpoint.save(self.path, self.model, self._run, self._position, self.seconds)
         except OSError as error:
             kept = f"the one of {self.saved_rows:,} rows is kept" if self.saved_rows else "none yet"
             warn(f"the checkpoint could not be written ({reason(error)}); {kept}")
@@ -243,18 +192,10 @@ class LocalFit(Fit):
 
 @dataclass
 class ClusterFit(Fit):
-    """A model on its way, on a cluster.
+    """A model on its way, on a Dask cluster."""
 
-    Attributes
-    ----------
-    address : str or None
-        Of the scheduler.
-    workers : int or None
-        Without an address: how many processes to start on this machine.
-    """
-
-    address: str | None = None
-    workers: int | None = None
+    address: str | None = None  # of the scheduler
+    workers: int | None = None  # without an address: processes to start on this machine
     _resuming: bool = False
     _replaced: int = 0  # when the checkpoint of another run was written, which is to be replaced
 
