@@ -240,6 +240,17 @@ def draw(curves: Curves, out: Path) -> None:
 
 Curve = tuple[NDArray, NDArray]  # what is drawn across and up
 
+# An algorithm has the same colour and dash in every picture; the dash carries it in print.
+LINES: dict[str, dict[str, str]] = {
+    "MSG": {"color": style.BLUE, "linestyle": "-"},
+    "Capped MSG": {"color": style.RED, "linestyle": "-"},
+    WIDER: {"color": style.SKY, "linestyle": "-"},
+    "Incremental": {"color": style.GREEN, "linestyle": "--"},
+    "Warmuth-Kuzmin": {"color": style.ORANGE, "linestyle": "-."},
+    "Grassmannian SGD": {"color": style.PINK, "linestyle": "-"},
+    "ERM": {"color": style.BLACK, "linestyle": ":"},
+}
+
 
 def draw_panels(
     stem: Path,
@@ -261,7 +272,7 @@ def draw_panels(
             axis = axes[i, j]
             for name in names:
                 label = "Capped MSG, K=k+1" if name == "Capped MSG" else name
-                axis.plot(*curve(reading.key, k, name), label=label, **style.LINES[name], lw=1.5)
+                axis.plot(*curve(reading.key, k, name), label=label, **LINES[name], lw=1.5)
             style.logarithmic(axis, "x")
             style.logarithmic(axis, "y")
             axis.set_title(f"{reading.label}\n$k={k}$" if i == 0 else f"$k={k}$")

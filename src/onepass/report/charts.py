@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.report.portrait import Portrait, portray
+from onepass.report.portrait import Portrait, describe, portray
 from onepass.report.style import BLACK, BLUE, GREY, GRID, RED, figure
 
 MOST_COLUMNS, MOST_COMPONENTS, MOST_IMAGES = 30, 10, 12  # in a plot; pages have more room
 MOST_NUMBERED = 5  # of the rows with the largest errors
-WIDTH, HEIGHT = 400, 280  # of a picture in a page
+WIDTH, HEIGHT = 370, 260  # of a picture in a page
 
 # A page has these colours in a light, a dark and a printed variant.
 VARIABLES = {BLUE: "blue", RED: "red", GREY: "grey", GRID: "rule", BLACK: "soft"}
@@ -40,24 +40,14 @@ def plot(model: Any, *, grid: tuple[int, int] | None = None) -> Any:
     with figure(2, 2, 11.0, 8.0) as (drawing, axes):
         for axis, draw in zip(axes.flat, (variance, curve, scatter, loadings), strict=True):
             draw(axis, shown)
-        drawing.suptitle(
-            f"{type(model).__name__}: {model.n_components_} components of "
-            f"{model.n_features_in_:,} columns, {model.n_samples_seen_:,} rows"
-        )
+        drawing.suptitle(f"{type(model).__name__}: {describe(model)}")
     return drawing
 
 
 def svg(draw: Callable[[Any, Portrait], None], shown: Portrait, title: str) -> str:
-    """Return a picture as SVG whose colours come from the page.
+    """Return what one of the functions below draws, as SVG whose colours come from the page.
 
-    Parameters
-    ----------
-    draw : callable
-        One of the functions below. What it gives a gid has it as its id.
-    shown : Portrait
-        What to draw.
-    title : str
-        What the picture shows, for readers who cannot see it.
+    A gid becomes an id. The title is for readers who cannot see the picture.
     """
     file = io.StringIO()
     with figure(1, 1, WIDTH / 72, HEIGHT / 72) as (drawing, axes):
@@ -108,7 +98,7 @@ def scatter(axis: Any, shown: Portrait) -> None:
     axis.set(xlabel="component 0", ylabel="component 1")
     axis.xaxis.label.set_gid("across-label")
     axis.yaxis.label.set_gid("up-label")
-    if not len(shown.points) or shown.points.shape[1] < 2:
+    if not shown.has_points:
         axis.text(0.5, 0.5, "fewer than two components", ha="center", transform=axis.transAxes)
         return
     views = [view(shown.points[:, number]) for number in range(2)]
@@ -117,55 +107,42 @@ def scatter(axis: Any, shown: Portrait) -> None:
     axis.plot(*points.T, "o", ms=5, mew=0, color=BLUE, alpha=0.6, gid="points", clip_on=False)
     axis.plot(*far.T, "o", ms=9, mfc="none", mec=RED, mew=2, gid="far", clip_on=False)
     axis.set(xlim=views[0], ylim=views[1])
+    text = {"textcoords": "offset points", "parse_math": False}
     for at, number in zip(far[:MOST_NUMBERED], shown.numbers[shown.largest], strict=False):
-        axis.annotate(
-            f"{number}", at, xytext=(6, 5), textcoords="offset points", fontsize=9, gid="number"
-        )
-    reach = 0.8 * min(abs(limit) for pair in views for limit in pair)
-    longest = max((float(np.hypot(*arrow[:2])) for arrow in shown.arrows.values()), default=1.0)
-    for name, arrow in shown.arrows.items():
-        drawn = axis.annotate(
-            name[:18],
-            (0.0, 0.0),
-            xytext=arrow[:2] * reach / (longest or 1.0),
-            arrowprops={"arrowstyle": "<|-", "color": BLACK, "lw": 1.5},
-            ha="center",
-            gid="name",
-            parse_math=False,
-        )
-        drawn.arrow_patch.set_gid("arrow")
+        axis.annotate(f"{number}", at, (6, 5), fontsize=9, gid="number", **text)
+    longest = max((np.hypot(*arrow) for arrow in shown.arrows.values()), default=1.0) or 1.0
+    reach = 0.8 * min(abs(limit) for pair in views for limit in pair) / longest
+    for arrow in shown.arrows.values():
+        line = {"arrowstyle": "-|>", "color": BLACK, "lw": 1.5, "shrinkA": 0, "shrinkB": 0}
+        axis.annotate("", arrow * reach, (0, 0), arrowprops=line).arrow_patch.set_gid("arrow")
+    for name, arrow in shown.arrows.items():  # after all arrows, to stand above them
+        beyond = 9 * arrow / (np.hypot(*arrow) or 1.0)
+        side = "left" if beyond[0] > 4 else "right" if beyond[0] < -4 else "center"
+        place = {"ha": side, "va": "center", **text}
+        axis.annotate(name[:18], arrow * reach, beyond, gid="name", **place)
 
 
 def loadings(axis: Any, shown: Portrait) -> None:
     """Draw the components as images, or the weights of the columns that matter most."""
     axis.grid(visible=False)
-    components = shown.components[:MOST_COMPONENTS]
-    limit = float(np.abs(components).max()) or 1.0
+    limit = float(np.abs(shown.components[:MOST_COMPONENTS]).max()) or 1.0
     style = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit}
     if shown.grid is not None:
-        height, width = shown.grid
-        images = shown.components[:MOST_IMAGES].reshape(-1, height, width)
+        images = shown.components[:MOST_IMAGES].reshape(-1, *shown.grid)
+        framed = np.pad(images, ((0, 0), (0, 1), (0, 1)), constant_values=np.nan)
         wide = int(np.ceil(np.sqrt(len(images))))
-        high = -(-len(images) // wide)
-        wall = np.full((high * (height + 1), wide * (width + 1)), np.nan)
-        for i, image in enumerate(images):
-            top, left = i // wide * (height + 1), i % wide * (width + 1)
-            wall[top : top + height, left : left + width] = image
-        axis.imshow(wall, **style)
+        empty = np.full((-len(images) % wide, *framed.shape[1:]), np.nan)
+        lines = np.concatenate([framed, empty]).reshape(-1, wide, *framed.shape[1:])
+        axis.imshow(np.vstack([np.hstack(list(line)) for line in lines]), **style)
         axis.set(xticks=[], yticks=[], xlabel="components as images")
         return
-    leading = leading_columns(components, MOST_COLUMNS)
-    image = axis.imshow(components[:, leading], aspect="auto", **style)
-    labels = [shown.names[j][:16] for j in leading]
-    axis.set_xticks(np.arange(len(leading)), labels, rotation=90, fontsize=8, parse_math=False)
-    axis.set_yticks(np.arange(len(components)))
+    names, weights = shown.leading(MOST_COLUMNS, MOST_COMPONENTS)
+    image = axis.imshow(weights, aspect="auto", **style)
+    labels = [name[:16] for name in names]
+    axis.set_xticks(np.arange(len(names)), labels, rotation=90, fontsize=8, parse_math=False)
+    axis.set_yticks(np.arange(len(weights)))
     axis.set_ylabel("component")
     axis.figure.colorbar(image, ax=axis, label="weight")
-
-
-def leading_columns(components: NDArray[np.floating], most: int) -> NDArray[np.intp]:
-    """Return the columns with the largest weights in components (k, d), in their order."""
-    return np.sort(np.abs(components).max(axis=0).argsort()[::-1][:most])
 
 
 def view(values: NDArray[np.float64]) -> tuple[float, float]:
@@ -177,9 +154,7 @@ def view(values: NDArray[np.float64]) -> tuple[float, float]:
     >>> bool(view(np.append(np.arange(100.0), 1e6))[1] < 150)
     True
     """
-    low, high = (float(limit) for limit in np.quantile(values, [0.02, 0.98], method="nearest"))
+    low, high = np.quantile(values, [0.02, 0.98], method="nearest")
     margin = 0.35 * (high - low) or 1.0
-    return (
-        max(low - margin, float(values.min()) - 0.2 * margin),
-        min(high + margin, float(values.max()) + 0.2 * margin),
-    )
+    least, most = values.min() - 0.2 * margin, values.max() + 0.2 * margin
+    return float(max(low - margin, least)), float(min(high + margin, most))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.metadata
 import io
 import json
@@ -19,7 +18,8 @@ import numpy as np
 from onepass.learning.row_errors import WARM_UP_ROWS
 from onepass.model_file import replacing
 from onepass.report import charts
-from onepass.report.portrait import Portrait, portray
+from onepass.report.portrait import Portrait, describe, portray
+from onepass.report.style import require
 
 MOST_COLUMNS, MOST_COMPONENTS, MOST_IMAGES = 60, 12, 24
 
@@ -65,73 +65,32 @@ def model_page(
     import jinja2
     from markupsafe import Markup
 
+    import onepass
+
     shown = portray(model, grid)
-    has_two = len(shown.points) > 0 and shown.points.shape[1] > 1
+    names, weights = shown.leading(MOST_COLUMNS, MOST_COMPONENTS)
+    files = f" ({', '.join(data[:5])}{', ...' * (len(data) > 5)})" if data else ""
     template = resources.files("onepass.report").joinpath("model_page.html").read_text("utf-8")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     html = environment.from_string(template).render(
         title=title,
-        lead=_lead(model, data),
+        lead=f"{type(model).__name__}: {describe(model)}{files}.",
         shown=shown,
-        variance=Markup(charts.svg(charts.variance, shown, "Share of the variance")),
-        curve=Markup(charts.svg(charts.curve, shown, "Share captured of new rows"))
-        if len(shown.curve) > 1
-        else "",
-        scatter=Markup(charts.svg(charts.scatter, shown, "Rows along two components"))
-        if has_two
-        else "",
-        largest=_largest(shown),
+        picture=lambda name, text: Markup(charts.svg(getattr(charts, name), shown, text)),
+        median=float(np.median(shown.errors[shown.errors > 0])) if len(shown.largest) else None,
         first_rows=WARM_UP_ROWS,
         images=_images(shown),
-        loadings=_loadings(shown),
-        hidden=max(len(shown.names) - MOST_COLUMNS, 0),
+        loadings=list(zip(names, weights.T.tolist(), strict=True)),
         limit=float(np.abs(shown.components).max()) or 1.0,
         together=np.cumsum(shown.ratio),
         command=command,
         model=repr(model),
-        version=importlib.import_module("onepass").__version__,
-        python=platform.python_version(),
-        numpy=np.__version__,
+        versions=f"onepass {onepass.__version__}, Python {platform.python_version()}, "
+        f"NumPy {np.__version__}",
         data=Markup(_data(shown)),
     )
     with replacing(path) as file:
         file.write(html.encode())
-
-
-def require() -> None:
-    """Raise ImportError now if a page could not be made later."""
-    for name in ("matplotlib", "jinja2"):
-        try:
-            importlib.import_module(name)
-        except ImportError as error:
-            raise ImportError(f"a page needs {name}: pip install 'onepass[report]'") from error
-
-
-def _lead(model: Any, data: Sequence[str]) -> str:
-    """Return the first paragraph."""
-    listed = f" ({', '.join(data[:5])}{', ...' * (len(data) > 5)})" if data else ""
-    return (
-        f"{type(model).__name__}: {model.n_components_} components of {model.n_features_in_:,} "
-        f"columns, learned in one pass over {model.n_samples_seen_:,} rows{listed}. Together they "
-        f"hold {model.explained_variance_ratio_.sum():.2%} of the variance."
-    )
-
-
-def _largest(shown: Portrait) -> list[tuple[int, float, str]]:
-    """Return number and error of the rows with the largest errors, and how unusual these are."""
-    scored = shown.errors[shown.errors > 0.0]
-    median = float(np.median(scored)) if len(scored) else 0.0
-    return [
-        (int(shown.numbers[i]), float(shown.errors[i]), f"{shown.errors[i] / median:,.3g}")
-        for i in shown.largest
-    ]
-
-
-def _loadings(shown: Portrait) -> list[tuple[str, list[float]]]:
-    """Return the weights of the columns that matter most."""
-    components = shown.components[:MOST_COMPONENTS].astype(np.float64)
-    leading = charts.leading_columns(components, MOST_COLUMNS)
-    return [(shown.names[j], components[:, j].tolist()) for j in leading]
 
 
 def _images(shown: Portrait) -> list[str]:
@@ -151,15 +110,12 @@ def _images(shown: Portrait) -> list[str]:
 
 def _data(shown: Portrait) -> str:
     """Return what the scripts of the page need, as JSON that can stand inside of a page."""
-    points = [[float(f"{value:.6g}") for value in row] for row in shown.points.tolist()]
-    rows = [
-        f"row {number:,}, error {error:.4g}"
-        for number, error in zip(shown.numbers, shown.errors, strict=True)
-    ]
+    numbered = zip(shown.numbers, shown.errors, strict=True)
+    rows = [f"row {number:,}, error {error:.4g}" for number, error in numbered]
     shares = zip(shown.ratio, np.cumsum(shown.ratio), strict=True)
     found = {
-        "points": points,
-        "views": [charts.view(axis) for axis in shown.points.T] if points else [],
+        "points": [[float(f"{value:.6g}") for value in row] for row in shown.points.tolist()],
+        "views": [charts.view(axis) for axis in shown.points.T] if len(shown.points) else [],
         "far": shown.largest.tolist(),
         "titles": {
             "points": rows,
@@ -180,12 +136,8 @@ def summary_html(model: Any) -> str:
     """Return what a notebook shows of an estimator: parameters, results, a link to the docs."""
     lines = [f"<code>{escape(repr(model))}</code>"]
     if model.__sklearn_is_fitted__():
-        captured = model.captured_
-        share = model.explained_variance_ratio_.sum()
-        lines.append(
-            f"{model.n_components_} components of {model.n_features_in_:,} columns, "
-            f"{model.n_samples_seen_:,} rows, {share:.1%} of their variance"
-        )
+        captured, share = model.captured_, model.explained_variance_ratio_.sum()
+        lines.append(f"{describe(model)}, {share:.1%} of their variance")
         if np.isfinite(captured.mean):
             lines.append(f"new rows: {captured.mean:.1%} ± {captured.standard_error:.1%} captured")
         if hasattr(model, "chosen_"):
@@ -205,5 +157,4 @@ def documentation() -> str | None:
         addresses = importlib.metadata.metadata("onepass").get_all("Project-URL") or []
     except importlib.metadata.PackageNotFoundError:
         return None
-    named = dict(entry.split(", ", 1) for entry in addresses)
-    return named.get("Documentation")
+    return dict(entry.split(", ", 1) for entry in addresses).get("Documentation")

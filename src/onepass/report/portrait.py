@@ -18,61 +18,50 @@ SMOOTH = 0.3  # correlation of neighbouring columns from which on they are taken
 
 @dataclass(frozen=True)
 class Portrait:
-    """Everything that is shown, read from a fitted estimator once.
+    """Everything that is shown, read from a fitted estimator once."""
 
-    Attributes
-    ----------
-    names : list of str
-        Of the columns.
-    components : ndarray of shape (k, d)
-    ratio, variance : ndarray of shape (k,)
-    curve : ndarray of shape (p, 3)
-        Rows, share captured of them before they were learned from, and its standard error.
-    points : ndarray of shape (s, m)
-        Coordinates of a sample of rows along the first components.
-    numbers, errors : ndarray of shape (s,)
-        Which rows these are, and their squared distances from the subspace.
-    largest : ndarray of int
-        Which of the points have the largest errors.
-    grid : tuple of int or None
-        Height and width where columns are pixels.
-    captured, chosen : str
-        Sentences.
-    warnings : list of str
-    """
-
-    names: list[str]
-    components: NDArray[np.floating]
-    ratio: NDArray[np.floating]
-    variance: NDArray[np.floating]
-    curve: NDArray[np.float64]
-    points: NDArray[np.float64]
-    numbers: NDArray[np.int64]
-    errors: NDArray[np.float64]
-    largest: NDArray[np.intp]
-    grid: tuple[int, int] | None
-    captured: str
-    chosen: str
+    names: list[str]  # of the columns
+    components: NDArray[np.floating]  # (k, d)
+    ratio: NDArray[np.floating]  # (k,), shares of the variance
+    variance: NDArray[np.floating]  # (k,)
+    curve: NDArray[np.float64]  # (p, 3): rows, share captured before learning, standard error
+    points: NDArray[np.float64]  # (s, m): a sample of rows along the first components
+    numbers: NDArray[np.int64]  # (s,): which rows these are
+    errors: NDArray[np.float64]  # (s,): their squared distances from the subspace
+    largest: NDArray[np.intp]  # which of the points have the largest errors
+    grid: tuple[int, int] | None  # height and width, where columns are pixels
+    captured: str  # a sentence
+    chosen: str  # the candidate, in words
     warnings: list[str]
 
     @property
+    def has_points(self) -> bool:
+        """Whether rows can be drawn along two components."""
+        return len(self.points) > 0 and self.points.shape[1] > 1
+
+    @property
     def arrows(self) -> dict[str, NDArray[np.float64]]:
-        """Weights (m,) of each column, where there are few: the arrows of a biplot."""
-        if len(self.names) > BIPLOT_COLUMNS or self.points.shape[1] < 2:
+        """Weights (2,) of each column, where there are few: the arrows of a biplot."""
+        if len(self.names) > BIPLOT_COLUMNS or not self.has_points:
             return {}
-        weights = self.components[: self.points.shape[1]].T.astype(np.float64)
-        return dict(zip(self.names, weights, strict=True))
+        return dict(zip(self.names, self.components[:2].T.astype(np.float64), strict=True))
+
+    def leading(self, columns: int, components: int) -> tuple[list[str], NDArray[np.float64]]:
+        """Return the names of the columns with the largest weights, and their weights."""
+        weights = self.components[:components].astype(np.float64)
+        chosen = np.sort(np.abs(weights).max(axis=0).argsort()[::-1][:columns])
+        return [self.names[j] for j in chosen], weights[:, chosen]
 
 
 def portray(model: Any, grid: tuple[int, int] | None = None) -> Portrait:
     """Read from a fitted estimator what is to be shown."""
     components, learner = model.components_, model._settled()
     sample, scale = learner.sample, getattr(model, "scale_", None)
-    directions = components if scale is None else components / scale
     given = getattr(model, "feature_names_in_", None)
-    d = model.n_features_in_
-    names = [f"column {j}" for j in range(d)] if given is None else [str(name) for name in given]
-    if grid is None and given is None:
+    names = [f"column {j}" for j in range(components.shape[1])]
+    if given is not None:
+        names = [str(name) for name in given]
+    elif grid is None:
         grid = find_grid(components)
     return Portrait(
         names,
@@ -80,7 +69,7 @@ def portray(model: Any, grid: tuple[int, int] | None = None) -> Portrait:
         model.explained_variance_ratio_,
         model.explained_variance_,
         learner.curve(),
-        sample.along(directions, model.mean_),
+        sample.along(components if scale is None else components / scale, model.mean_),
         sample.numbers,
         sample.errors,
         sample.largest(),
@@ -88,6 +77,14 @@ def portray(model: Any, grid: tuple[int, int] | None = None) -> Portrait:
         _captured(model),
         _chosen(model),
         _warnings(model, names),
+    )
+
+
+def describe(model: Any) -> str:
+    """Return the size of a fitted model in words."""
+    return (
+        f"{model.n_components_} components of {model.n_features_in_:,} columns, "
+        f"{model.n_samples_seen_:,} rows"
     )
 
 
@@ -103,17 +100,13 @@ def find_grid(components: NDArray[np.floating]) -> tuple[int, int] | None:
     >>> find_grid(np.random.default_rng(0).normal(size=(1, 256))) is None
     True
     """
-    d = components.shape[1]
-    side = math.isqrt(d)
-    if side * side != d or side < 8:
+    side = math.isqrt(components.shape[1])
+    if side * side != components.shape[1] or side < 8:
         return None
     images = components[:4].reshape(-1, side, side).astype(np.float64)
-    for first, second in (
-        (images[:, 1:], images[:, :-1]),
-        (images[:, :, 1:], images[:, :, :-1]),
-    ):
-        norms = np.sqrt(np.sum(first**2) * np.sum(second**2))
-        if not np.sum(first * second) > SMOOTH * norms:
+    for turned in (images, images.swapaxes(1, 2)):
+        first, second = turned[:, 1:].ravel(), turned[:, :-1].ravel()
+        if not first @ second > SMOOTH * np.linalg.norm(first) * np.linalg.norm(second):
             return None
     return side, side
 
@@ -135,14 +128,13 @@ def _chosen(model: Any) -> str:
     chosen = getattr(model, "chosen_", None)
     if chosen is None:
         return f"{type(model).__name__} has learned the components row by row."
-    text = str(chosen)
-    if chosen.lost_by_plain > 0.0:
-        text += (
-            f" On rows not yet learned from, ordinary PCA would have captured "
-            f"{chosen.lost_by_plain:.2%} less of a row on average (evidence: {chosen.share:.1f} "
-            "standard errors)."
-        )
-    return text
+    if chosen.lost_by_plain <= 0.0:
+        return str(chosen)
+    return (
+        f"{chosen} On rows not yet learned from, ordinary PCA would have captured "
+        f"{chosen.lost_by_plain:.2%} less of a row on average (evidence: {chosen.share:.1f} "
+        "standard errors)."
+    )
 
 
 def _warnings(model: Any, names: list[str]) -> list[str]:
@@ -155,7 +147,7 @@ def _warnings(model: Any, names: list[str]) -> list[str]:
             f"least {FEW_ROWS * k:,}."
         )
     variances = getattr(model, "var_", None)
-    scaled = bool(getattr(model, "scale", False))
+    scaled = getattr(model, "scale", False)
     if variances is not None and not scaled and len(variances) > 1 and variances.sum() > 0:
         share = float(variances.max() / variances.sum())
         if share > DOMINANT:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import inf
 from typing import Any
 
 from onepass.model_file import replacing
@@ -15,21 +17,6 @@ BLACK, ORANGE, SKY, GREEN, BLUE, RED, PINK, GREY = (
 )  # fmt: skip
 
 GRID = "#E3E3E3"
-
-# An algorithm has the same colour and dash in every picture; the dash carries it in print.
-LINES: dict[str, dict[str, Any]] = {
-    "MSG": {"color": BLUE, "linestyle": "-"},
-    "Capped MSG": {"color": RED, "linestyle": "-"},
-    "Capped MSG, K=2k+2": {"color": SKY, "linestyle": "-"},
-    "Incremental": {"color": GREEN, "linestyle": "--"},
-    "Warmuth-Kuzmin": {"color": ORANGE, "linestyle": "-."},
-    "Grassmannian SGD": {"color": PINK, "linestyle": "-"},
-    "Oja": {"color": PINK, "linestyle": ":"},
-    "Capped MSG, averaged": {"color": RED, "linestyle": ":"},
-    "PCA": {"color": SKY, "linestyle": "-"},
-    "IncrementalPCA": {"color": GREY, "linestyle": "--"},
-    "ERM": {"color": BLACK, "linestyle": ":"},
-}
 
 RC: dict[Any, Any] = {
     "font.size": 12,
@@ -49,18 +36,26 @@ RC: dict[Any, Any] = {
 }
 
 
+def require(*packages: str) -> None:
+    """Raise ImportError if a package of the extra "report" is missing."""
+    for name in packages or ("matplotlib", "jinja2"):
+        try:
+            importlib.import_module(name)
+        except ImportError as error:
+            raise ImportError(f"a report needs {name}: pip install 'onepass[report]'") from error
+
+
 @contextmanager
 def figure(rows: int, columns: int, width: float, height: float, **kwargs: Any) -> Iterator[Any]:
     """Give a new matplotlib figure and its axes, of shape (rows, columns), in the common style.
 
     It is drawn without a display and without touching the state of ``matplotlib.pyplot``.
     """
-    try:
-        import matplotlib
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError("a picture needs matplotlib: pip install 'onepass[report]'") from error
+    require("matplotlib")
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     with matplotlib.rc_context(RC):
         drawing = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(drawing)
@@ -68,7 +63,7 @@ def figure(rows: int, columns: int, width: float, height: float, **kwargs: Any) 
 
 
 def logarithmic(axis: Any, which: str) -> None:
-    """Make the "x" or "y" scale logarithmic; a "y" of few decades is also labelled at 3 10^n."""
+    """Make the "x" or "y" scale logarithmic; "y" is also labelled at 3 10^n."""
     from matplotlib.ticker import LogFormatterSciNotation, LogLocator, NullFormatter
 
     axis.set(**{f"{which}scale": "log"})
@@ -76,10 +71,7 @@ def logarithmic(axis: Any, which: str) -> None:
     scale.set_minor_formatter(NullFormatter())
     if which == "y":
         scale.set_major_locator(LogLocator(subs=(1.0, 3.0)))
-        every = (float("inf"), float("inf"))
-        scale.set_major_formatter(
-            LogFormatterSciNotation(labelOnlyBase=False, minor_thresholds=every)
-        )
+        scale.set_major_formatter(LogFormatterSciNotation(False, minor_thresholds=(inf, inf)))
 
 
 def legend_below(drawing: Any, axes: Any, columns: int) -> None:
