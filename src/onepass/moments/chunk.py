@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -12,9 +13,8 @@ from scipy import sparse
 
 from onepass.threads import run_all
 
-PANELS = 4  # into which the columns of wide products are split; a fixed number, so fixed bits
-PANEL_COLUMNS = 2048  # from which on a product is split
-HALVED_COLUMNS = 512  # from which on the rows of a second moment are split in two
+PANELS = 4  # into which the columns of large products are split; a fixed number, so fixed bits
+PANEL_COLUMNS, PANEL_ENTRIES = 512, 2**19  # of a chunk, from which on its products are split
 DENSE_PIECE_BYTES = 2**20  # of sparse rows that are made dense at a time
 
 
@@ -90,25 +90,28 @@ class Chunk:
         """Return the products (r, m) with directions (m, d)."""
         if sparse.issparse(self.near):
             products = self.near @ np.ascontiguousarray(directions.T)
-        elif self.d < PANEL_COLUMNS:
-            products = self.near @ directions.T
+        elif self.d < PANEL_COLUMNS:  # few directions by many rows is faster than many by few
+            products = (directions @ self.near.T).T
         else:
-            products = _sum(lambda c: self.near[:, c] @ directions[:, c].T, _panels(self.d))
+            products = _sum(lambda c: directions[:, c] @ self.near[:, c].T, self._panels()).T
         return products if self.offset is None else products - directions @ self.offset
 
     def combine(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ``coefficients @ rows`` of shape (m, d), from coefficients (m, r).
 
-        In Fortran order, in which products with sparse rows are fast.
+        Of sparse rows, in Fortran order, in which products with them are fast.
         """
-        columns = np.ascontiguousarray(coefficients.T)
-        if sparse.issparse(self.near) or self.d < PANEL_COLUMNS:
-            combined = self.near.T @ columns
-        else:
-            combined = np.empty((self.d, len(coefficients)))
+        if not sparse.issparse(self.near):
+            if self.d < PANEL_COLUMNS:
+                return coefficients @ self.near
+            combined = np.empty((len(coefficients), self.d))
             run_all(
-                lambda c: np.matmul(self.near[:, c].T, columns, out=combined[c]), _panels(self.d)
+                lambda c: np.matmul(coefficients, self.near[:, c], out=combined[:, c]),
+                self._panels(),
             )
+            return combined
+        columns = np.ascontiguousarray(coefficients.T)
+        combined = self.near.T @ columns
         if self.offset is not None:
             combined -= np.outer(self.offset, columns.sum(axis=0))
         return combined.T
@@ -117,7 +120,7 @@ class Chunk:
     def gram(self) -> NDArray[np.float64]:
         """The products (r, r) of the rows with each other."""
         if not sparse.issparse(self.near):
-            return _sum(lambda c: self.near[:, c] @ self.near[:, c].T, _panels(self.d))
+            return _sum(lambda c: self.near[:, c] @ self.near[:, c].T, self._panels())
         products = (self.near @ self.near.T).toarray()
         if self.offset is not None:
             across = self.near @ self.offset
@@ -129,7 +132,7 @@ class Chunk:
         if sparse.issparse(self.near):
             return self._sparse_second(weights)
         rows = self.near if (weights == 1.0).all() else np.sqrt(weights)[:, None] * self.near
-        if self.d < HALVED_COLUMNS:
+        if self.d < PANEL_COLUMNS:
             return rows.T @ rows
         return _sum(lambda half: half.T @ half, np.array_split(rows, 2))
 
@@ -155,16 +158,15 @@ class Chunk:
             squares += self.offset * (weights.sum() * self.offset - twice)
         return squares.clip(min=0.0)
 
+    def _panels(self) -> list[slice]:
+        """Return the columns that are worked on at a time; all of them in small products."""
+        if self.near.size < PANEL_ENTRIES:
+            return [slice(0, self.d)]
+        edges = np.linspace(0, self.d, PANELS + 1).astype(int)
+        return [slice(start, stop) for start, stop in itertools.pairwise(edges)]
 
-def _panels(d: int) -> list[slice]:
-    """Return the columns that are worked on at a time; all of them where they are few."""
-    if d < PANEL_COLUMNS:
-        return [slice(0, d)]
-    edges = np.linspace(0, d, PANELS + 1).astype(int)
-    return [slice(start, stop) for start, stop in itertools.pairwise(edges)]
 
-
-def _sum(product: Any, pieces: list[Any]) -> NDArray[np.float64]:
+def _sum(product: Callable[[Any], NDArray[np.float64]], pieces: list[Any]) -> NDArray[np.float64]:
     """Return the sum of a product over pieces of a chunk, always added in the same order."""
     first, *others = run_all(product, pieces)
     for other in others:

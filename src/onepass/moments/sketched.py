@@ -174,8 +174,8 @@ class _Stack:
         shares: NDArray[np.float64],
         extra: NDArray[np.float64],
     ) -> None:
-        columns = np.hstack([factor.T, extra.T])
-        self.dense = Chunk(columns.T, np.ones(columns.shape[1]), np.zeros(chunk.d))
+        rows = np.vstack([factor, extra]) if len(extra) else factor
+        self.dense = Chunk(rows, np.ones(len(rows)), np.zeros(chunk.d))
         self.chunk, self.roots, self.shares = chunk, roots, shares
 
     def __len__(self) -> int:
