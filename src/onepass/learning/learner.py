@@ -117,9 +117,7 @@ class Learner(ABC):
         long call leaves this one as it was. A copy for every short call would cost more than
         learning from its rows.
         """
-        if weights is None:
-            weights = np.ones(rows.shape[0])
-        elif not weights.all():
+        if weights is not None and not weights.all():
             rows, weights = rows[weights > 0.0], weights[weights > 0.0]
         if self._interrupted:
             raise RuntimeError(INTERRUPTED)
@@ -127,8 +125,9 @@ class Learner(ABC):
         learner = self.copy() if rows.shape[0] >= LONG_CALL_CHUNKS * length else self
         learner._settled = learner._result = None
         if learner.buffer.count + rows.shape[0] < length:
-            learner.buffer.add(rows, weights)
+            learner.buffer.add(rows, 1.0 if weights is None else weights, length)
         else:
+            weights = np.ones(rows.shape[0]) if weights is None else weights
             learner._interrupted = True  # until all of the rows are learned from
             with one_thread():
                 learner._take_chunks(rows, weights)
@@ -147,7 +146,7 @@ class Learner(ABC):
             chunk, chunk_weights = rows[start:stop], weights[start:stop]
             start = stop
             if chunk.shape[0] < full:
-                self.buffer.add(chunk, chunk_weights)
+                self.buffer.add(chunk, chunk_weights, full)
                 if self.buffer.count < full:
                     return
                 chunk, chunk_weights = self.buffer.content()

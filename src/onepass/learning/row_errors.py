@@ -22,8 +22,8 @@ SAMPLE_ROWS = 400
 LARGEST_ROWS = 12  # with the largest errors
 MOST_DIRECTIONS = 8  # along which coordinates are kept
 SAME_SPAN = 1e-6  # relative size of what is taken for rounding
-SETTLED_ROWS = 2048  # from here on few rows of a chunk enter the sample
-LOG_GROWTH = np.log(1.5)  # until then the frame turns whenever there are so many times more rows
+GROWTH = 1.5  # of the number of rows between two turns of the frame
+TURNS_IN_HALF_LIFE = 8
 WARM_UP_ROWS = 128  # whose errors say more about the model than about the rows
 
 
@@ -56,20 +56,18 @@ class ErrorHistogram(Accumulator):
         if not len(errors):
             return
         bins = np.ascontiguousarray(errors, np.float64).view(np.int64) >> DROPPED_BITS
-        vanishing = bins < LEAST_BIN  # zero, and what rounding has made negative
-        largest = int(bins.max())
-        if largest >= LEAST_BIN:
-            least = int(np.where(vanishing, largest, bins).min())
-            self._widen(least, largest)
+        positive = bins[bins >= LEAST_BIN]  # not zero, nor what rounding has made negative
+        if len(positive):
+            self._widen(int(positive.min()), int(positive.max()))
         self.weight += float(weights.sum())
         if not self.next_window:
             self.next_window = 2.0 * self.weight
         elif self.weight > self.next_window:
             self.next_window *= 2.0
             self.counts = np.stack([self.counts[1], np.zeros_like(self.counts[1])])
-        columns = np.where(vanishing, 0, bins - (self.low - 1))
-        added = np.bincount(columns, weights, minlength=self.counts.shape[1])
-        self.counts = np.stack([self.counts[0], self.counts[1] + added])
+        columns = np.maximum(bins - (self.low - 1), 0)
+        self.counts = self.counts.copy()
+        self.counts[1] += np.bincount(columns, weights, minlength=self.counts.shape[1])
 
     def quantile(self, share: float) -> float:
         """Return the upper edge of the bin that a share of the rows reaches; NaN without rows."""
@@ -156,26 +154,33 @@ class RowSample(Accumulator):
         point: NDArray[np.float64],
     ) -> None:
         """Offer rows (r, d) with errors (r,), about a point (d,), along directions (m, d)."""
-        numbers = self.rows + np.arange(rows.shape[0])
-        self.rows += rows.shape[0]
+        before, self.rows = self.rows, self.rows + rows.shape[0]
         if not len(directions):
             return
+        numbers = np.arange(before, self.rows)
         priorities = self._priorities(numbers)
-        errors = np.where((numbers < WARM_UP_ROWS) | ~np.isfinite(errors), 0.0, errors.clip(0.0))
-        new = self._select(numbers, priorities, errors)
-        if not new.any():
+        errors = np.where((numbers < WARM_UP_ROWS) | ~np.isfinite(errors), 0.0, errors)
+        offered = np.flatnonzero(
+            (priorities < _nth_smallest(self.priorities, SAMPLE_ROWS, np.inf))
+            | (errors > -_nth_smallest(-self.errors, LARGEST_ROWS, 0.0))
+        )
+        # To turn with each chunk would take longer than to learn from it.
+        turning = not len(self.directions) or self._turns(before) < self._turns(self.rows)
+        if not len(offered) and not turning:
             return
-        # The first rows are all in the sample: to turn with each chunk of them would take longer
-        # than to learn from it.
-        before = max(self.rows - rows.shape[0], 1)
-        growth = np.floor(np.log([before, self.rows]) / LOG_GROWTH)
-        if not len(self.directions) or before >= SETTLED_ROWS or growth[0] < growth[1]:
+        new = self._select(numbers[offered], priorities[offered], errors[offered].clip(0.0))
+        if turning:
             self.turn(directions[:MOST_DIRECTIONS], point)
-        chosen = rows if new.all() else rows[np.flatnonzero(new)]
+        chosen = rows if len(offered) == rows.shape[0] and new.all() else rows[offered[new]]
         if not sparse.issparse(chosen):
             chosen = chosen.astype(np.float64, copy=False)
         inner = chosen @ self.directions.T - self.directions @ self.point
         self.coordinates = np.vstack([self.coordinates, inner])
+
+    def _turns(self, rows: int) -> int:
+        """Return how many times the frame has turned within so many rows."""
+        faded = 0.0 if self.half_life is None else TURNS_IN_HALF_LIFE * rows / self.half_life
+        return int(np.log(max(rows, 1)) / np.log(GROWTH)) + int(faded)
 
     def _select(
         self,
@@ -209,11 +214,11 @@ class RowSample(Accumulator):
             new = np.linalg.qr(new.T)[0].T
         inside = new @ old.T
         if len(new) - np.linalg.norm(inside) ** 2 < SAME_SPAN**2:
-            self._move(old, point)
-            return
-        besides = old - inside.T @ new
-        others = _varying([(self.coordinates, besides)], self.room - len(new))
-        self._move(np.vstack([new, others]), point)
+            new = old
+        elif len(new) < self.room:
+            besides = [(self.coordinates, old - inside.T @ new)]
+            new = np.vstack([new, _varying(besides, self.room - len(new))])
+        self._move(new, point)
 
     def _move(self, frame: NDArray[np.float64], point: NDArray[np.float64]) -> None:
         """Measure coordinates along a frame (m, d) from a point (d,)."""
@@ -271,8 +276,11 @@ def _varying(
 
     The rows are given in parts, each by its coordinates (s, m) along directions (m, d).
     """
-    if count < 1:
-        return np.zeros((0, parts[0][1].shape[1]))
     rows = [np.linalg.qr(coordinates)[1] @ directions for coordinates, directions in parts]
     _, sizes, vectors = np.linalg.svd(np.vstack(rows), full_matrices=False)
     return vectors[sizes > SAME_SPAN * sizes.max(initial=0.0)][:count]
+
+
+def _nth_smallest(values: NDArray[np.float64], n: int, otherwise: float) -> float:
+    """Return the n-th smallest value, or another number where there are fewer."""
+    return float(np.partition(values, n - 1)[n - 1]) if len(values) >= n else otherwise

@@ -64,33 +64,48 @@ class RowBuffer:
     """
 
     def __init__(self, stream: Stream) -> None:
-        self.stream = stream
-        self.count = 0
-        self._pieces: list[tuple[Any, NDArray[np.float64]]] = []
+        self.stream, self.count = stream, 0
+        self._dense = np.empty((0, stream.d), stream.dtype)  # of which the first rows are in use
+        self._sparse: list[Any] = []  # pieces
+        self._weights = np.empty(0)
 
-    def add(self, rows: Any, weights: NDArray[np.float64]) -> None:
-        """Append copies of rows (r, d) and weights (r,)."""
-        self._pieces.append((rows.copy(), weights.copy()))
-        self.count += rows.shape[0]
+    def add(self, rows: Any, weights: NDArray[np.float64] | float, chunk_rows: int) -> None:
+        """Append copies of rows (r, d) and weights (r,); `chunk_rows` make a chunk."""
+        start, self.count = self.count, self.count + rows.shape[0]
+        if self.count > len(self._weights):
+            self._make_room(start, max(self.count, chunk_rows))
+        self._weights[start : self.count] = weights
+        if self.stream.is_sparse:
+            self._sparse.append(rows.copy())
+        else:
+            self._dense[start : self.count] = rows
+
+    def _make_room(self, kept: int, room: int) -> None:
+        """Replace the arrays by such that have room for so many rows, and keep the first ones."""
+        weights, self._weights = self._weights, np.empty(room)
+        self._weights[:kept] = weights[:kept]
+        if not self.stream.is_sparse:
+            rows, self._dense = self._dense, np.empty((room, self.stream.d), self.stream.dtype)
+            self._dense[:kept] = rows[:kept]
 
     def content(self) -> tuple[Any, NDArray[np.float64]]:
         """Return all rows (count, d) and their weights (count,)."""
-        if len(self._pieces) != 1:
-            rows, weights = [rows for rows, _ in self._pieces], [w for _, w in self._pieces]
-            shape, dtype = (0, self.stream.d), self.stream.dtype
-            if self.stream.is_sparse:
-                stacked = sparse.vstack([sparse.csr_array(shape, dtype=dtype), *rows], format="csr")
-                together: Any = sparse.csr_array(stacked)
-            else:
-                together = np.vstack([np.empty(shape, dtype), *rows])
-            self._pieces = [(together, np.concatenate([np.empty(0), *weights]))]
-        return self._pieces[0]
+        if not self.stream.is_sparse:
+            return self._dense[: self.count], self._weights[: self.count]
+        if len(self._sparse) != 1:
+            empty = sparse.csr_array((0, self.stream.d), dtype=self.stream.dtype)
+            stacked = sparse.vstack([empty, *self._sparse], format="csr")
+            self._sparse = [sparse.csr_array(stacked)]
+        return self._sparse[0], self._weights[: self.count]
 
     def copy(self) -> RowBuffer:
-        """Return a copy; the rows themselves are never changed."""
+        """Return a copy that goes on by itself."""
         twin = RowBuffer(self.stream)
-        twin.count, twin._pieces = self.count, list(self._pieces)
+        twin.restore(self.saved())  # rows that are in use are never changed
         return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self.copy())
 
     def saved(self) -> dict[str, Any]:
         """Return what a model file keeps."""
@@ -107,7 +122,10 @@ class RowBuffer:
             parts = (state["data"], state["indices"], state["indptr"])
             rows = sparse.csr_array(parts, shape=(len(weights), self.stream.d))
             rows.check_format(full_check=True)
-        self.count, self._pieces = len(weights), [(rows, weights)]
+            self._sparse = [rows]
+        else:
+            self._dense = rows
+        self.count, self._weights = len(weights), weights
 
 
 def weigh(rows: Any, weights: NDArray[np.float64], mean: Mean, center: bool) -> Any:
