@@ -117,14 +117,14 @@ class RowBuffer:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take over a checked state."""
-        rows, weights = state.get("rows"), state["weights"]
+        weights = state["weights"]
         if self.stream.is_sparse:
             parts = (state["data"], state["indices"], state["indptr"])
             rows = sparse.csr_array(parts, shape=(len(weights), self.stream.d))
             rows.check_format(full_check=True)
             self._sparse = [rows]
         else:
-            self._dense = rows
+            self._dense = state["rows"]
         self.count, self._weights = len(weights), weights
 
 
