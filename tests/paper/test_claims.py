@@ -5,12 +5,12 @@ import pytest
 
 from onepass.paper import figure1, figure2, figure3
 from onepass.paper.claims import (
+    Claim,
     Quantity,
     across,
     claims_of,
     exact,
     expectation,
-    judge_claim,
     ratio,
     ratio_of_means,
     share,
@@ -20,7 +20,7 @@ MARKS = np.array([10, 50, 100])
 
 
 def claim(**bounds):
-    return {"claim": "It is so.", "quantity": "length", **bounds}
+    return Claim("It is so.", "length", **bounds)
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def claim(**bounds):
      (0.9, 1.1, "undecided"), (1.9, 2.1, "undecided"), (0, 3, "undecided")],
 )  # fmt: skip
 def test_a_claim_is_undecided_where_its_margin_is_within_the_spread(low, high, verdict):
-    entry = judge_claim(claim(least=1, most=2), [Quantity("k=1", (low + high) / 2, low, high)])
+    entry = claim(least=1, most=2).judge([Quantity("k=1", (low + high) / 2, low, high)])
     assert entry["verdict"] == entry["measured"][0]["verdict"] == verdict
 
 
@@ -37,7 +37,7 @@ def test_a_claim_holds_only_if_all_its_quantities_do():
     good, bad, open_ = exact(1, "k=1"), exact(3, "k=4"), Quantity("k=8", 2, 1, 3)
 
     def verdict(*quantities):
-        return judge_claim(claim(most=2), quantities)["verdict"]
+        return claim(most=2).judge(quantities)["verdict"]
 
     assert verdict(good) == "holds"
     assert verdict(good, open_) == "undecided"
@@ -46,7 +46,7 @@ def test_a_claim_holds_only_if_all_its_quantities_do():
 
 def test_the_condition_is_said_in_words():
     bounds = [{"least": 1}, {"most": 2.5}, {"least": 1, "most": 2}]
-    said = [judge_claim(claim(**each), [exact(1.5)])["condition"] for each in bounds]
+    said = [claim(**each).judge([exact(1.5)])["condition"] for each in bounds]
     assert said == ["length: at least 1.00", "length: at most 2.50", "length: 1.00 to 2.00"]
 
 
@@ -87,7 +87,7 @@ def test_a_number_is_written_with_its_interval_only_if_it_has_one():
 def verdicts(part, measured):
     """Return the verdicts of the claims that were measured."""
     said = claims_of(part)
-    return {name: judge_claim(said[name], each)["verdict"] for name, each in measured.items()}
+    return {name: said[name].judge(each)["verdict"] for name, each in measured.items()}
 
 
 def figure1_run(rank, jump=1, stay=12):

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from onepass.paper import figure1, figure2, figure3, reproduction, run, runs, theorem1
+from onepass.paper import figure1, figure2, figure3, reproduction, run, theorem1
 from onepass.paper.claims import claims_of
-from onepass.paper.runs import QUICK
+from onepass.paper.runs import QUICK, Run
 from tests.paper.idx import write_folder
 
 TINY = replace(
@@ -97,7 +97,7 @@ def test_kept_runs_are_not_done_again(tiny, first, monkeypatch):
     def never(*args):
         raise AssertionError("done before")
 
-    monkeypatch.setattr(runs, "execute", never)
+    monkeypatch.setattr(Run, "execute", never)
     assert run(tiny / "first", mnist=tiny / "mnist", quick=True) == first
 
 

@@ -7,7 +7,7 @@ import pytest
 from rich.progress import Progress
 
 import onepass
-from onepass.paper.runs import Run, complete, kept, seed_of
+from onepass.paper.runs import Run, complete, seed_of
 
 CALLS = []
 
@@ -20,7 +20,7 @@ def work(number, fail=False):
 
 
 def runs(count, failing=None):
-    return [Run(f"run-{i}", work, {"number": i}, {"fail": i == failing}) for i in range(count)]
+    return [Run(f"run-{i}", work, {"number": i}, data={"fail": i == failing}) for i in range(count)]
 
 
 @pytest.fixture(autouse=True)
@@ -56,11 +56,11 @@ def test_other_settings_are_another_run(tmp_path):
 def test_a_damaged_file_is_no_result(tmp_path, damage):
     run = Run("one", work, {"number": 3})
     complete([run], tmp_path, 1)
-    assert kept(run, tmp_path) is not None
+    assert run.kept(tmp_path) is not None
     (tmp_path / "one.npz").write_bytes(damage)
-    assert kept(run, tmp_path) is None
+    assert run.kept(tmp_path) is None
     complete([run], tmp_path, 1)
-    assert int(kept(run, tmp_path)["square"]) == 9
+    assert int(run.kept(tmp_path)["square"]) == 9
 
 
 def test_seeds_depend_on_every_part():

@@ -52,14 +52,7 @@ class Quantity:
 
 Values = Sequence[float] | NDArray[Any]  # one per split or run
 Measured = dict[str, list[Quantity]]  # by the name of the claim
-
-
-@dataclass(frozen=True)
-class Table:
-    """Lines of cells under the names of the columns."""
-
-    columns: Sequence[str]
-    lines: Sequence[Sequence[str]]
+Table = dict[str, Sequence[Any]]  # the names of the "columns", and "lines" of cells
 
 
 @dataclass(frozen=True)
@@ -115,37 +108,46 @@ def share(flags: Values, what: str = "") -> Quantity:
     return Quantity(what, true / count, float(interval.low), float(interval.high))
 
 
-def claims_of(part: str) -> dict[str, dict[str, Any]]:
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of the paper, and the condition on a quantity that stands for it."""
+
+    words: str
+    quantity: str
+    least: float = -inf
+    most: float = inf
+    form: str = ".2f"  # in which numbers are written
+
+    def judge(self, quantities: Sequence[Quantity]) -> dict[str, Any]:
+        """Return the claim with its condition in words, the numbers, their verdicts and its own."""
+        bounds = f"{self.least:{self.form}} to {self.most:{self.form}}"
+        if self.least == -inf:
+            bounds = f"at most {self.most:{self.form}}"
+        elif self.most == inf:
+            bounds = f"at least {self.least:{self.form}}"
+        verdicts = [each.verdict(self.least, self.most) for each in quantities]
+        return {
+            "claim": self.words,
+            "condition": f"{self.quantity}: {bounds}",
+            "verdict": next(v for v in (FAILS, UNDECIDED, HOLDS) if v in verdicts),
+            "measured": [
+                asdict(each) | {"text": each.text(self.form), "verdict": verdict}
+                for each, verdict in zip(quantities, verdicts, strict=True)
+            ],
+        }
+
+
+def claims_of(part: str) -> dict[str, Claim]:
     """Return the claims about a figure or theorem by name, from ``claims.toml``."""
-    return tomllib.loads((files("onepass.paper") / "claims.toml").read_text("utf-8"))[part]
+    table = tomllib.loads((files("onepass.paper") / "claims.toml").read_text("utf-8"))[part]
+    return {name: Claim(*line) for name, line in table.items()}
 
 
 def judge(part: Part) -> list[dict[str, Any]]:
     """Return the entries of ``claims.json``: each claim under each reading it was measured for."""
     said = claims_of(part.name)
     return [
-        {"part": part.name, "name": name, "reading": reading, **judge_claim(said[name], quantities)}
+        {"part": part.name, "name": name, "reading": reading, **said[name].judge(quantities)}
         for reading, measured in part.measured.items()
         for name, quantities in measured.items()
     ]
-
-
-def judge_claim(claim: Mapping[str, Any], quantities: Sequence[Quantity]) -> dict[str, Any]:
-    """Return a claim with its condition in words, the numbers, their verdicts and its own."""
-    least, most, form = claim.get("least", -inf), claim.get("most", inf), claim.get("form", ".2f")
-    bounds = f"{least:{form}} to {most:{form}}"
-    if least == -inf:
-        bounds = f"at most {most:{form}}"
-    elif most == inf:
-        bounds = f"at least {least:{form}}"
-    measured = [
-        asdict(each) | {"text": each.text(form), "verdict": each.verdict(least, most)}
-        for each in quantities
-    ]
-    found = {entry["verdict"] for entry in measured}
-    return {
-        "claim": claim["claim"],
-        "condition": f"{claim['quantity']}: {bounds}",
-        "verdict": FAILS if FAILS in found else UNDECIDED if UNDECIDED in found else HOLDS,
-        "measured": measured,
-    }

@@ -80,7 +80,7 @@ def make_runs(scope: Scope) -> list[Run]:
         seed = seed_of(scope.seed, "figure 1", i)
         settings = {"seed": seed, "reading": reading.key, "rows": rows}
         name, seconds = f"figure1-{reading.key}-{i}", rows * ROW_SECONDS
-        runs.append(Run(name, follow, settings, expected_seconds=seconds))
+        runs.append(Run(name, follow, settings, seconds))
     return runs
 
 

@@ -102,7 +102,7 @@ def make_runs(scope: Scope) -> list[Run]:
     rows, sequences = scope.toy_rows, scope.toy_sequences
     seed = seed_of(scope.seed, "toy")
     settings: dict[str, Any] = {"seed": seed, "rows": rows, "sequences": sequences}
-    runs = [Run("toy", toy_ends, settings, expected_seconds=sequences * TOY_SECONDS)]
+    runs = [Run("toy", toy_ends, settings, sequences * TOY_SECONDS)]
     rows, starts = scope.figure2_rows, range(0, scope.figure2_sequences, SEQUENCES_PER_RUN)
     for names, start, reading in itertools.product(GROUPS, starts, ORTHOGONAL):
         count = min(SEQUENCES_PER_RUN, scope.figure2_sequences - start)
@@ -114,7 +114,7 @@ def make_runs(scope: Scope) -> list[Run]:
             "names": names,
         }
         name, seconds = f"figure2-{reading.key}-{names[0]}-{start}", rows * count * GROUPS[names]
-        runs.append(Run(name, compare, settings, expected_seconds=seconds))
+        runs.append(Run(name, compare, settings, seconds))
     return runs
 
 
@@ -220,7 +220,7 @@ def tabulate(curves: Curves, lengths: Sequence[int]) -> Table:
             averages = ", ".join(f"{average(run, name).mean():.2g}" for run in runs)
             lines.append([reading.name, f"{rows:,}", name, *cells, averages])
     columns = ["Stuck (k=1, 2, 4)", "As good as batch PCA", "Average suboptimality"]
-    return Table(["Reading", "Rows", "Algorithm", *columns], lines)
+    return {"columns": ["Reading", "Rows", "Algorithm", *columns], "lines": lines}
 
 
 def draw(curves: Curves, out: Path) -> None:

@@ -195,7 +195,7 @@ def make_runs(scope: Scope) -> list[Run]:
             "data": data,
         }
         name, seconds = f"figure3-{reading.key}-{i}", scope.train_rows * ROW_SECONDS
-        runs.append(Run(name, one_split, settings, {"images": scope.images}, seconds))
+        runs.append(Run(name, one_split, settings, seconds, {"images": scope.images}))
     return runs
 
 
@@ -262,7 +262,7 @@ def report(results: Mapping[str, Arrays], scope: Scope, out: Path) -> Part:
         lines += [[reading.name, *line] for line in splits.lines()]
     draw(found, out)
     columns = ["Average suboptimality", "At the end", "RMS rank", "c chosen"]
-    table = Table(["Reading", "k", "Algorithm", *columns], lines)
+    table: Table = {"columns": ["Reading", "k", "Algorithm", *columns], "lines": lines}
     rows = int(splits.marks[-1])
     facts = {"rows": rows, "count": count, "rank_limit": RANK_LIMIT}
     return Part("figure3", measured, facts, [table])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -111,10 +111,7 @@ def run(
         "quick": quick,
         "finished": f"{len(results)} of {len(planned)}" if len(results) < len(planned) else "all",
         "claims": claims,
-        "parts": {
-            part.name: {"facts": part.facts, "tables": [asdict(table) for table in part.tables]}
-            for part in parts
-        },
+        "parts": {part.name: {"facts": part.facts, "tables": part.tables} for part in parts},
     }
     with replacing(folder / "claims.json") as file:
         file.write(json.dumps(document, indent=1).encode())
@@ -192,4 +189,7 @@ def claim_tables(claims: Sequence[dict[str, Any]], part: str) -> list[Table]:
                 parts.setdefault(each["verdict"], []).append(number)
             cells.append(". ".join(f"**{word}** {', '.join(n)}" for word, n in parts.items()))
         tables.setdefault(tuple(found), []).append([first["claim"], first["condition"], *cells])
-    return [Table(["Claim", "Condition", *readings], lines) for readings, lines in tables.items()]
+    return [
+        {"columns": ["Claim", "Condition", *readings], "lines": lines}
+        for readings, lines in tables.items()
+    ]

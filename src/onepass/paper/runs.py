@@ -75,20 +75,45 @@ class Run:
     name: str  # of the file it is kept in
     function: Callable[..., Arrays]  # importable, as other processes call it
     settings: Mapping[str, Any]  # keyword arguments that JSON can hold
-    data: Mapping[str, Any] = field(default_factory=dict)  # more of them, such as arrays
     expected_seconds: float = 1.0  # roughly, for the time left
+    data: Mapping[str, Any] = field(default_factory=dict)  # more arguments, such as arrays
 
     def stamp(self) -> str:
         """Return what identifies the run: the function and its settings."""
         function = f"{self.function.__module__}.{self.function.__qualname__}"
         return json.dumps([function, self.settings], sort_keys=True)
 
+    def execute(self, folder: Path) -> tuple[str, Arrays]:
+        """Do it and keep the result, with `cpu_seconds` and the `version` of onepass."""
+        start = time.process_time()
+        arrays = self.function(**self.settings, **self.data)
+        arrays["cpu_seconds"] = np.array(time.process_time() - start)
+        arrays["version"] = np.array(onepass.__version__)
+        with replacing(folder / f"{self.name}.npz") as file:
+            members: dict[str, Any] = {"stamp": np.array(self.stamp()), **arrays}
+            np.savez_compressed(file, **members)
+        return self.name, arrays
+
+    def kept(self, folder: Path) -> Arrays | None:
+        """Return the result of the same run done before, if it is there."""
+        try:
+            # Opened here: NumPy leaves files open that it finds damaged.
+            with open(folder / f"{self.name}.npz", "rb") as opened, np.load(opened) as file:
+                return dict(file) if str(file["stamp"]) == self.stamp() else None
+        except (FileNotFoundError, EOFError, zipfile.BadZipFile, zlib.error, ValueError, KeyError):
+            return None
+
+
+def finished(runs: Sequence[Run], folder: Path) -> dict[str, Arrays]:
+    """Return the results of the runs that are kept in the folder, by name."""
+    return {run.name: arrays for run in runs if (arrays := run.kept(folder)) is not None}
+
 
 def complete(runs: Sequence[Run], folder: Path, jobs: int) -> dict[str, Arrays]:
     """Return the results of all runs by name; those that are kept in the folder are read.
 
     Others are done by as many processes as there are jobs, and kept as soon as they are done, whole
-    or not at all. With each result come `cpu_seconds` and the `version` of onepass that did it.
+    or not at all.
     """
     folder.mkdir(parents=True, exist_ok=True)
     results = finished(runs, folder)
@@ -101,56 +126,24 @@ def complete(runs: Sequence[Run], folder: Path, jobs: int) -> dict[str, Arrays]:
             task = bar.add_task("onepass paper", total=sum(expected.values()))
             bar.advance(task, sum(expected[name] for name in results))  # starts the clock, too
             work = Parallel(n_jobs=min(jobs, len(missing)), return_as="generator_unordered")
-            for name, arrays in work(delayed(execute)(run, folder) for run in missing):
+            for name, arrays in work(delayed(run.execute)(folder) for run in missing):
                 results[name] = arrays
                 bar.advance(task, expected[name])
     return results
 
 
-def finished(runs: Sequence[Run], folder: Path) -> dict[str, Arrays]:
-    """Return the results of the runs that are kept in the folder."""
-    return {run.name: arrays for run in runs if (arrays := kept(run, folder)) is not None}
-
-
 def progress_bar() -> Progress:
     """Return a bar with the time left, on standard error if that is a terminal."""
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeRemainingColumn
+    from rich.progress import Progress
 
     return Progress(
-        "{task.description}",
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeRemainingColumn(),
+        *Progress.get_default_columns(),
         "left",
         console=Console(stderr=True),
         disable=not sys.stderr.isatty(),
         speed_estimate_period=math.inf,  # runs take minutes: remember them all
     )
-
-
-def execute(run: Run, folder: Path) -> tuple[str, Arrays]:
-    """Do a run and keep its result."""
-    start = time.process_time()
-    arrays = run.function(**run.settings, **run.data)
-    arrays["cpu_seconds"] = np.array(time.process_time() - start)
-    arrays["version"] = np.array(onepass.__version__)
-    with replacing(folder / f"{run.name}.npz") as file:
-        members: dict[str, Any] = {"stamp": np.array(run.stamp()), **arrays}
-        np.savez_compressed(file, **members)
-    return run.name, arrays
-
-
-def kept(run: Run, folder: Path) -> Arrays | None:
-    """Return the result of the same run done before, if it is there."""
-    try:
-        # Opened here: NumPy leaves files open that it finds damaged.
-        with open(folder / f"{run.name}.npz", "rb") as opened, np.load(opened) as file:
-            if str(file["stamp"]) != run.stamp():
-                return None
-            return {name: file[name] for name in file.files if name != "stamp"}
-    except (FileNotFoundError, EOFError, zipfile.BadZipFile, zlib.error, ValueError, KeyError):
-        return None
 
 
 def repetitions(results: Mapping[str, Arrays], group: str, step: int = 1) -> list[Arrays]:

@@ -71,7 +71,8 @@ def logarithmic(axis: Any, which: str) -> None:
     scale.set_minor_formatter(NullFormatter())
     if which == "y":
         scale.set_major_locator(LogLocator(subs=(1.0, 3.0)))
-        scale.set_major_formatter(LogFormatterSciNotation(False, minor_thresholds=(inf, inf)))
+        both = LogFormatterSciNotation(labelOnlyBase=False, minor_thresholds=(inf, inf))
+        scale.set_major_formatter(both)
 
 
 def legend_below(drawing: Any, axes: Any, columns: int) -> None:
