@@ -19,24 +19,12 @@ from onepass.warning import OnepassWarning
 
 @dataclass(frozen=True)
 class Run:
-    """What a distributed run is: two of them end with the same model only if these are equal.
-
-    Attributes
-    ----------
-    rounds : int
-        Of how many rounds it is.
-    shards : list of str
-        The labels of all shards, in their order.
-    params : dict of str
-        The parameters of the estimator, as text, but for the seed.
-    files : list of [str, int, int]
-        Path, bytes and time of modification of the files that the client sees.
-    """
+    """What a distributed run is: two of them end with the same model only if these are equal."""
 
     rounds: int
-    shards: list[str]
-    params: dict[str, str]
-    files: list[list[Any]]
+    shards: list[str]  # the labels of all shards, in their order
+    params: dict[str, str]  # of the estimator, as text, but for the seed
+    files: list[list[Any]]  # path, bytes and time of modification of those that the client sees
 
     @classmethod
     def of(cls, estimator: Any, shards: Sequence[Shard], rounds: int) -> Run:
@@ -51,33 +39,15 @@ class Run:
 
 @dataclass
 class State:
-    """How far a run is, and the file that says so.
-
-    Attributes
-    ----------
-    run : Run
-        What the file is good for.
-    seed : int
-        Of all tasks.
-    path : str, path or None
-        Where checkpoints go; None for none.
-    every : float
-        Seconds between two checkpoints.
-    done : int
-        How many rounds are finished.
-    model : estimator or None
-        Their model; None if they had no row.
-    branches : dict of Learned
-        What is finished of the next round, by number.
-    """
+    """How far a run is, and the file that says so."""
 
     run: Run
-    seed: int
-    path: str | os.PathLike[str] | None
-    every: float
-    done: int = 0
-    model: Any = None
-    branches: dict[int, Learned] = field(default_factory=dict)
+    seed: int  # of all tasks
+    path: str | os.PathLike[str] | None  # where checkpoints go; None for none
+    every: float  # seconds between two checkpoints
+    done: int = 0  # rounds that are finished
+    model: Any = None  # their model; None if they had no row
+    branches: dict[int, Learned] = field(default_factory=dict)  # finished, of the next round
 
     def __post_init__(self) -> None:
         self._due = time.monotonic() + self.every

@@ -28,18 +28,10 @@ class ShardError(ValueError):
 
 @dataclass(frozen=True)
 class Learned:
-    """A model and the shards that it is from.
+    """A model and the shards that it is from."""
 
-    Attributes
-    ----------
-    model : estimator or None
-        With no row waiting; None if there was not a single row.
-    label : str
-        What messages call the shards.
-    """
-
-    model: Any
-    label: str
+    model: Any  # with no row waiting; None if there was not a single row
+    label: str  # what messages call the shards
 
     @property
     def rows(self) -> int:
@@ -56,15 +48,7 @@ class Extent(NamedTuple):
 
 
 class Excerpt(Source):
-    """The rows of an extent.
-
-    Parameters
-    ----------
-    source : Source
-        Of which only these rows are read.
-    extent : Extent
-        Which rows.
-    """
+    """The rows of an extent of a source, of which only these are read."""
 
     def __init__(self, source: Source, extent: Extent) -> None:
         self.n_features, self.feature_names = source.n_features, source.feature_names
@@ -124,21 +108,7 @@ def add_round(model: Any, latest: Any) -> Any:
 def learn(
     estimator: Any, start: Any, content: Any, label: str, extent: Extent | None = None
 ) -> Learned:
-    """Return a model of one shard.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Not fitted; stays as it is.
-    start : estimator or None
-        The model of the rounds before, to begin from; stays as it is.
-    content : object
-        As in `Shard`, computed.
-    label : str
-        What messages call the shard.
-    extent : Extent, optional
-        Which rows of a source or file; all by default.
-    """
+    """Return a model of one shard, which begins from that of earlier rounds, if there is one."""
     try:
         with one_thread():
             rows = open_source(content) if isinstance(content, str | os.PathLike) else content
@@ -170,6 +140,6 @@ def join(*parts: Learned) -> Learned:
 
 def _is_empty(rows: Any) -> bool:
     """Return whether a block or table has no rows, as far as it can be told."""
-    return (
-        rows.shape[0] == 0 if sparse.issparse(rows) else hasattr(rows, "__len__") and not len(rows)
-    )
+    if sparse.issparse(rows):
+        return rows.shape[0] == 0
+    return hasattr(rows, "__len__") and not len(rows)

@@ -17,21 +17,11 @@ PATIENCE = 6  # looks in a row: a scheduler may take its time to read a large gr
 
 @dataclass(frozen=True)
 class Branch:
-    """The tasks of neighbouring shards.
+    """The tasks of neighbouring shards."""
 
-    Attributes
-    ----------
-    root : Delayed
-        Its result is their model.
-    counts : list of Delayed
-        Tasks on the way whose results are numbers of rows.
-    labels : dict
-        From the key of the task that learns from a shard to the shard's label.
-    """
-
-    root: Any
-    counts: list[Any]
-    labels: dict[str, str]
+    root: Any  # the task whose result is their model
+    counts: list[Any]  # tasks on the way whose results are numbers of rows
+    labels: dict[str, str]  # of shards, by the keys of the tasks that learn from them
 
 
 def require() -> None:
@@ -46,19 +36,17 @@ def run_branches(
     """Yield number and model of each branch as it is done, in any order.
 
     Nothing of them stays on the cluster, whatever happens.
-
-    Parameters
-    ----------
-    branches : list of Branch
-        What to do.
-    client : distributed.Client or None
-        As for `onepass.distributed.fit`.
-    progress : callable or None
-        Called with the numbers of rows as they come.
     """
+    import dask
+
     client = _running(client)
     if client is None:
-        yield from _run_here(branches, progress)
+        for number, branch in enumerate(branches):
+            tasks = (branch.root, *([] if progress is None else branch.counts))
+            result, *rows = dask.compute(*tasks, scheduler="synchronous")
+            for count in rows:
+                progress(count)  # type: ignore[misc]
+            yield number, result
         return
     # Nobody waits for the models of single shards, so that a worker can drop them when merged.
     counts = [] if progress is None else [count for branch in branches for count in branch.counts]
@@ -103,23 +91,8 @@ def _results(
 ) -> Generator[tuple[str, Any], None, None]:
     """Yield key and result of each future as it is done; in the end, let go of all of them.
 
-    What nobody wants any more is not begun, and dropped when done.
-
-    Parameters
-    ----------
-    client : distributed.Client
-        Theirs.
-    futures : list of distributed.Future
-        What to wait for.
-    labels : dict
-        What messages call the tasks with these keys.
-
-    Raises
-    ------
-    ShardError
-        A task has killed every worker that tried it.
-    ConnectionError
-        The scheduler is gone, or does not know some futures, which then are never going to be done.
+    What nobody wants any more is not begun, and dropped when done. Messages call a task with a key
+    in `labels` by that name. A scheduler that does not know a future will never do it.
     """
     import distributed
 
@@ -162,18 +135,3 @@ def _are_known(client: Any, futures: list[Any]) -> bool:
     return all(
         state is not None or waiting[key].done() for key, state in states.items() if key in waiting
     )
-
-
-def _run_here(
-    branches: list[Branch], progress: Callable[[int], None] | None
-) -> Iterator[tuple[int, Learned]]:
-    """Yield number and model of each branch, done by this process alone."""
-    import dask
-
-    for number, branch in enumerate(branches):
-        counts = [] if progress is None else branch.counts
-        result, *rows = dask.compute(branch.root, *counts, scheduler="synchronous")
-        if progress is not None:
-            for count in rows:
-                progress(count)
-        yield number, result

@@ -20,24 +20,12 @@ SHARD_ROWS = 1 << 17  # seconds of learning, and thousands of times what a task 
 
 @dataclass(frozen=True)
 class Shard:
-    """Rows that one task learns from.
+    """Rows that one task learns from."""
 
-    Attributes
-    ----------
-    label : str
-        What messages call it.
-    content : object
-        A delayed block or a future of one, a block or table, a source, or the path of a file.
-    extent : Extent or None
-        Which rows of the source or file; None for all.
-    path : str or None
-        The file that the rows are in, if it is known here.
-    """
-
-    label: str
-    content: Any
-    extent: Extent | None = None
-    path: str | None = None
+    label: str  # what messages call it
+    content: Any  # a delayed block or a future of one, a block or table, a source, or a path
+    extent: Extent | None = None  # which rows of the source or file; None for all
+    path: str | None = None  # the file that the rows are in, if it is known here
 
 
 def shards_of(data: Any, client: Any = None, shard_rows: int | None = SHARD_ROWS) -> list[Shard]:
@@ -65,34 +53,31 @@ def _of_items(items: list[Any], client: Any, shard_rows: int | None) -> Iterator
     """Yield the items of a list, in parts where they are sources or files of many rows."""
     from dask import delayed
 
-    looks: dict[int, Any] = {}
-    if shard_rows is not None:  # paths are those of the workers, so workers look
-        paths = [(at, item) for at, item in enumerate(items) if isinstance(item, str | os.PathLike)]
-        looks = {at: delayed(rows_in, pure=False)(path) for at, path in paths}
-    looked = compute(delayed(dict, pure=False)(looks), client) if looks else {}
+    paths = [item for item in items if isinstance(item, str | os.PathLike)]
+    looked: Iterator[Any] = iter([])
+    if shard_rows is not None and paths:  # paths are those of the workers, so workers look
+        looks = [delayed(rows_in, pure=False)(path) for path in paths]
+        looked = iter(compute(delayed(list, pure=False)(looks), client))
     number = 0
-    for at, item in enumerate(items):
-        files = looked.get(at, [])
-        if shard_rows is not None and isinstance(item, Source):
-            files = rows_in(item)
-        parts = extents([count for _, count in files], shard_rows or 1)
-        if len(parts) <= 1:
-            path = files[0][0] if files else ""
-            if isinstance(item, str | os.PathLike):
-                path = path or os.fspath(item)
-            yield Shard(f"shard {number}{f' ({path})' if path else ''}", item, None, path or None)
-            number += 1
-            continue
-        # One for all parts: it may know many files, and may be large.
+    for item in items:
+        is_path, is_source = isinstance(item, str | os.PathLike), isinstance(item, Source)
+        files: list[tuple[str, int | None]] = []
+        if shard_rows is not None and (is_path or is_source):
+            files = next(looked) if is_path else rows_in(item)
+        parts: list[Any] = extents([count for _, count in files], shard_rows or 1)
         content = item
-        if isinstance(item, Source):
+        if len(parts) <= 1:
+            parts = [None]
+            files = files or [(os.fspath(item) if is_path else "", None)]
+        elif is_source:  # one for all parts: it may know many files, and may be large
             content = delayed(item, name=f"onepass-source-{uuid.uuid4().hex}", traverse=False)
         for extent in parts:
-            path, count = files[extent.file]
-            whole = extent.start == 0 and extent.stop == count
+            path, count = files[extent.file if extent else 0]
             words = [path] if path else []
-            words += [] if whole else [f"from row {extent.start}"]
-            yield Shard(f"shard {number} ({' '.join(words)})", content, extent, path or None)
+            if extent and (extent.start, extent.stop) != (0, count):
+                words.append(f"from row {extent.start}")
+            place = f" ({' '.join(words)})" if words else ""
+            yield Shard(f"shard {number}{place}", content, extent, path or None)
             number += 1
 
 
