@@ -80,8 +80,16 @@ def test_merge(tmp_path):
 def test_models_that_do_not_merge(tmp_path):
     for name, d in (("1", 4), ("2", 5)):
         onepass.PCA(2).fit(rows(d=d)).save(tmp_path / name)
-    run("merge", tmp_path / "1", tmp_path / "2", "-o", tmp_path / "m", code=2)
+    said = run("merge", tmp_path / "1", tmp_path / "2", "-o", tmp_path / "m", code=2).stderr
+    assert f"{tmp_path / '2'} has 5 features, the first 4" in said
     assert not (tmp_path / "m").exists()
+
+
+def test_a_model_that_is_merged_with_itself_is_warned_of(tmp_path):
+    onepass.PCA(2).fit(rows()).save(tmp_path / "1")
+    result = run("merge", tmp_path / "1", tmp_path / "1", "-o", tmp_path / "m")
+    assert f"warning: {tmp_path / '1'} is given more than once" in result.stderr
+    assert "2 components from 600 rows of 2 models" in result.stdout
 
 
 def test_demo(tmp_path):

@@ -89,7 +89,7 @@ def test_the_table_names_columns(tmp_path):
     (tmp_path / "a.csv").write_text("tall,wide\n" + "9,1\n-8,0\n7,1\n" * 20)
     words = ["fit", tmp_path / "a.csv", "-k", 1, "--algorithm", "erm", "-o", tmp_path / "m"]
     result = run(*words)
-    assert "1 components of 2 columns from 60 rows" in result.stdout
+    assert "1 component of 2 columns from 60 rows" in result.stdout
     assert "+1.00 tall" in result.stdout
     assert result.stderr == ""
 
@@ -236,3 +236,11 @@ def test_rows_that_span_less_than_asked_for_are_warned_of(tmp_path):
     np.save(tmp_path / "a.npy", rows(3))
     said = run("fit", tmp_path / "a.npy", "-k", 5, "-o", tmp_path / "m").stderr
     assert "warning: 3 rows span 2 directions only: there are 2 components, not -k 5" in said
+
+
+def test_a_share_of_the_variance_is_for_pca(tmp_path):
+    np.save(tmp_path / "a.npy", rows())
+    words = ["fit", tmp_path / "a.npy", "-k", 0.9, "-o", tmp_path / "m", "--algorithm"]
+    said = run(*words, "Oja", code=2).stderr
+    assert said == "onepass: -k 0.9 works with --algorithm pca only, not with oja\n"
+    run(*words, "PCA")

@@ -23,7 +23,11 @@ __all__ = ["main"]
 
 @click.group(
     cls=GuardedGroup,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+        "show_default": True,
+    },
     epilog="""\b
 Start here:
   onepass demo                                   every command, on small data

@@ -17,15 +17,7 @@ _SAMPLE_BYTES = 1 << 20
 
 
 def open_data(data: tuple[str, ...], reading: dict[str, Any]) -> FileSource:
-    """Return the rows of files; say what was decided about them without having been asked for.
-
-    Parameters
-    ----------
-    data : tuple of str
-        Files, folders, patterns.
-    reading : dict
-        Parameters of `onepass.open_source`.
-    """
+    """Return the rows of files; say what was decided about them without having been asked for."""
     source = open_source(data, **reading)
     for message in source.notes:
         note(message)
@@ -37,34 +29,26 @@ def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, An
 
     Without a choice of columns, those that the model was fitted on are found by their names, so
     that other columns and another order do no harm. Where the model or the data have no names,
-    columns are taken in their order.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted.
-    path : str
-        Its file, for messages.
-    data, reading
-        As for `open_data`.
+    columns are taken in their order. Messages name the model's file, `path`.
     """
-    names = getattr(model, "feature_names_in_", None)
-    if reading["columns"] is None and names is not None:
-        source = _open_by_name(path, data, list(names), reading)
-    else:
-        source = open_data(data, reading)
+    names = getattr(model, "feature_names_in_", None) if reading["columns"] is None else None
+    source = None if names is None else _open_by_name(path, data, list(names), reading)
+    is_in_order = source is None and names is not None
+    source = source or open_data(data, reading)
     if source.n_features != model.n_features_in_:
         raise Failure(
             f"{source.paths[0]} has {source.n_features} columns, and {path} was fitted on "
             f"{model.n_features_in_}: not the model for these data, or --columns is needed"
         )
+    if is_in_order:
+        note(f"{source.paths[0]} has no names of columns; they are taken in the order of {path}")
     return source
 
 
 def _open_by_name(
     path: str, data: tuple[str, ...], names: list[str], reading: dict[str, Any]
-) -> FileSource:
-    """Return the rows with the named columns, or all columns where there are no names."""
+) -> FileSource | None:
+    """Return the rows with the named columns, None where columns have no names."""
     try:
         return open_data(data, {**reading, "columns": names})
     except SourceError as error:
@@ -73,9 +57,7 @@ def _open_by_name(
             raise refusal from error
     if open_source(data, **{**reading, "skip_non_numeric": True, "keep_index": True}).named:
         raise refusal
-    source = open_data(data, reading)
-    note(f"{source.paths[0]} has no names of columns; they are taken in the order of {path}")
-    return source
+    return None
 
 
 def progress_over(label: str, source: FileSource, done: int = 0) -> Progress:

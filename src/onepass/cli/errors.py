@@ -47,7 +47,8 @@ class GuardedGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; turn what went wrong into a line and an exit code."""
         # SIGTERM ends like an exception, so that unfinished files are removed on the way out.
-        with _handling({signal.SIGTERM: _exit}), _warning_in_lines():
+        with _handling({signal.SIGTERM: _exit}), warnings.catch_warnings():
+            warnings.showwarning = _warn_in_a_line
             try:
                 return super().invoke(ctx)
             except KeyboardInterrupt:
@@ -94,20 +95,10 @@ def _handling(handlers: dict[int, Any]) -> Iterator[None]:
             signal.signal(number, handle)
 
 
-@contextlib.contextmanager
-def _warning_in_lines() -> Iterator[None]:
-    """Show a warning as one line, without the place in the code."""
-
-    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-        if not issubclass(category, DeprecationWarning | PendingDeprecationWarning):
-            click.echo(f"onepass: warning: {message}", err=True)
-
-    previous = warnings.showwarning
-    warnings.showwarning = show
-    try:
-        yield
-    finally:
-        warnings.showwarning = previous
+def _warn_in_a_line(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
+    """Show a warning without the place in the code."""
+    if not issubclass(category, DeprecationWarning | PendingDeprecationWarning):
+        click.echo(f"onepass: warning: {message}", err=True)
 
 
 def ignoring_interrupts() -> contextlib.AbstractContextManager[None]:
@@ -117,18 +108,10 @@ def ignoring_interrupts() -> contextlib.AbstractContextManager[None]:
 
 @dataclass
 class Interruption:
-    """What signals have asked for; see `noting_signals`.
+    """What signals have asked for; see `noting_signals`."""
 
-    Attributes
-    ----------
-    patience : int
-        How many more signals leave a note; the next one raises KeyboardInterrupt.
-    signal : int or None
-        The first signal that came.
-    """
-
-    patience: int
-    signal: int | None = None
+    patience: int  # how many more signals leave a note; the next one raises KeyboardInterrupt
+    signal: int | None = None  # the first one that came
 
     def note(self, number: int, frame: FrameType | None) -> None:
         """Note the first signal; raise when there is no patience left."""

@@ -12,6 +12,7 @@ from onepass.cli.options import (
     component_count,
     data_argument,
     json_option,
+    output_option,
     reading_options,
     verbosity_options,
 )
@@ -47,26 +48,15 @@ Memory does not grow with the number of rows. The model file works with `onepass
     required=True,
     help="How many components; or, for pca, a share of the variance such as 0.95.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False),
-    default="model.onepass",
-    show_default=True,
-    help="The model file.",
-)
+@output_option("The model file.", default="model.onepass")
 @click.option(
     "--algorithm",
-    type=click.Choice(list(ALGORITHMS)),
+    type=click.Choice(list(ALGORITHMS), case_sensitive=False),
     default="pca",
-    show_default=True,
     help="pca is the one to start with; the others are in the paper.",
 )
 @click.option(
-    "--center/--no-center",
-    default=True,
-    show_default=True,
-    help="Whether to subtract the mean of the columns.",
+    "--center/--no-center", default=True, help="Whether to subtract the mean of the columns."
 )
 @click.option(
     "--scale",
@@ -84,7 +74,6 @@ Memory does not grow with the number of rows. The model file works with `onepass
     "--seed",
     type=click.IntRange(0, 2**32 - 1),
     default=0,
-    show_default=True,
     metavar="NUMBER",
     help="Of random numbers: the same command gives the same model.",
 )
@@ -92,7 +81,6 @@ Memory does not grow with the number of rows. The model file works with `onepass
     "--checkpoint-every",
     type=click.FloatRange(min=0),
     default=30.0,
-    show_default=True,
     metavar="SECONDS",
     help="Time between checkpoints; 0 writes one after every block or shard.",
 )
@@ -105,7 +93,7 @@ Memory does not grow with the number of rows. The model file works with `onepass
     "--workers",
     type=click.IntRange(min=1),
     metavar="NUMBER",
-    help="Learn in so many processes on this machine.",
+    help="Learn in this many processes on this machine.",
 )
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint, if there is one.")
 @click.option(
@@ -137,13 +125,15 @@ def fit(
     from onepass.cli.data import check_output, expected_rows, open_data, progress_over
     from onepass.cli.errors import Failure
     from onepass.cli.fitting import ClusterFit, Fit, LocalFit
-    from onepass.cli.messages import describe_source, facts, print_json, warn
+    from onepass.cli.messages import counted, describe_source, facts, print_json, warn
 
     if report is not None:
         from onepass.report import model_page, require
 
         require()  # rather than after hours of work
-    for option, is_given in (("--scale", scale), ("--robust", robust is not None)):
+    share = isinstance(n_components, float)
+    given = {"--scale": scale, "--robust": robust is not None, f"-k {n_components}": share}
+    for option, is_given in given.items():
         if is_given and algorithm != "pca":
             raise Failure(f"{option} works with --algorithm pca only, not with {algorithm}")
     source = open_data(data, reading)
@@ -152,15 +142,16 @@ def fit(
         check_output(report, [*source.paths, output])
     if n_components > source.n_features:
         raise Failure(
-            f"-k {n_components} is more than the {source.n_features} columns of {source.paths[0]}"
+            f"-k {n_components} is more than the {counted(source.n_features, 'column')} of "
+            f"{source.paths[0]}"
         )
     if not as_json:
         describe_source(source, expected_rows(source))
     _check_memory(algorithm, n_components, source.n_features)
     params = {"center": center, "scale": scale or None, "robust": robust}
     model = options.estimator(algorithm, n_components, seed, **params)
-    given = {"algorithm": algorithm, "components": n_components, "seed": seed, **params, **reading}
-    asked = {name.replace("_", "-"): value for name, value in given.items()}
+    asked = {"algorithm": algorithm, "components": n_components, "seed": seed, **params, **reading}
+    asked = {name.replace("_", "-"): value for name, value in asked.items()}
     work: Fit = LocalFit(model, source, output, asked, checkpoint_every)
     if dask is not None or workers is not None:
         work = ClusterFit(
@@ -246,13 +237,13 @@ def _words(ctx: click.Context) -> list[str]:
 
 def _show(model: Any, found: dict[str, Any], report: str | None) -> None:
     """Print the result."""
-    from onepass.cli.messages import component_table, expectation, is_quiet, print_tables
+    from onepass.cli.messages import component_table, counted, expectation, is_quiet, print_tables
 
     if is_quiet():
         return
     click.echo(
-        f"{found['model']}: {found['n_components']} components of {found['n_features']:,} columns "
-        f"from {found['rows']:,} rows"
+        f"{found['model']}: {counted(found['n_components'], 'component')} of "
+        f"{counted(found['n_features'], 'column')} from {counted(found['rows'], 'row')}"
     )
     print_tables(component_table(model))
     expected = expectation(found)

@@ -14,22 +14,11 @@ EXACT_COLUMNS = 2048  # up to which PCA keeps matrices of second moments
 
 
 def estimate(algorithm: str, n_components: int | float, n_features: int) -> int:
-    """Return about how many bytes a fit takes at most, for dense rows.
+    """Return about how many bytes a fit of dense rows takes at most, however many there are.
 
-    It does not depend on the number of rows. For ``msg`` and ``meg``, whose rank the data decide,
-    it is what full rank takes up to a few hundred columns, and a guess above.
+    For ``msg`` and ``meg``, whose rank the data decide, it is what full rank takes up to a few
+    hundred columns, and a guess above. A share of the variance counts as 100 components.
 
-    Parameters
-    ----------
-    algorithm : str
-        Its name on the command line.
-    n_components : int or float
-        A share of the variance counts as the largest rank that is kept for it.
-    n_features : int
-        The number of columns.
-
-    Examples
-    --------
     >>> shown(estimate("pca", 8, 100))
     '348 MB'
     >>> shown(estimate("erm", 8, 50_000))
@@ -57,10 +46,9 @@ def available() -> int | None:
     """Return the bytes of memory that are free, if the system says so."""
     try:
         with open("/proc/meminfo") as file:
-            for line in file:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
+            free = next(line.split()[1] for line in file if line.startswith("MemAvailable:"))
+            return int(free) * 1024
+    except (OSError, StopIteration):
         pass
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

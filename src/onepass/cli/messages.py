@@ -47,20 +47,21 @@ def warn(message: str) -> None:
     click.echo(f"onepass: warning: {message}", err=True)
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number of things: 1 row, 2,000 rows."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
 def print_json(found: dict[str, Any]) -> None:
     """Print results for programs."""
     click.echo(json.dumps(found))
 
 
 def print_tables(*tables: Table) -> None:
-    """Print tables with an empty line in between; names of columns are not taken for markup."""
+    """Print tables; names of columns are not taken for markup."""
     from rich.console import Console
 
-    console = Console(highlight=False, markup=False)
-    for number, table in enumerate(tables):
-        if number:
-            console.print()
-        console.print(table)
+    Console(highlight=False, markup=False).print(*tables, sep="\n")
 
 
 def describe_source(source: FileSource, rows: int | None) -> None:
@@ -69,10 +70,10 @@ def describe_source(source: FileSource, rows: int | None) -> None:
         return
     paths, names = source.paths, source.feature_names or []
     files = paths[0] if len(paths) == 1 else f"{len(paths):,} files, {paths[0]} to {paths[-1]}"
-    count = "rows" if rows is None else f"{rows:,} rows"
+    count = "rows" if rows is None else counted(rows, "row")
     if rows is not None and source.n_rows is None:
         count = f"about {float(f'{rows:.2g}'):,.0f} rows"
-    columns = f"{source.n_features:,} columns"
+    columns = counted(source.n_features, "column")
     if source.named:
         shown = names if is_verbose() else names[:_MOST_NAMES]
         columns += f" with the names {', '.join(shown)}{', ...' * (len(names) > len(shown))}"

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from onepass.cli.options import json_option, model_argument
+from onepass.cli.options import json_option, model_argument, output_option
 
 
 @click.command(
@@ -85,18 +85,30 @@ algorithm and its parameters must be the same.""",
     type=click.Path(exists=True, dir_okay=False),
     metavar="MODEL...",
 )
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False), required=True, help="The model file."
-)
+@output_option("The model file.")
 def merge(models: tuple[str, ...], output: str) -> None:
     """Combine models that were fitted on different rows into one."""
+    import os
+    import re
+
     import onepass
     from onepass.cli.data import check_output
+    from onepass.cli.errors import Failure
+    from onepass.cli.messages import counted, warn
 
     check_output(output, [])
-    merged = onepass.merge(*map(onepass.load, models))
+    paths = [os.path.realpath(path) for path in models]
+    for path in {path for path in paths if paths.count(path) > 1}:
+        warn(f"{path} is given more than once: its rows count as often")
+    loaded = [onepass.load(path) for path in models]
+    try:
+        merged = onepass.merge(*loaded)
+    except ValueError as error:  # which counts the models from 1
+        raise Failure(
+            re.sub(r"\bmodel (\d+)", lambda found: models[int(found[1]) - 1], str(error))
+        ) from error
     merged.save(output)
     click.echo(
-        f"{output}: {merged.n_components_} components from {merged.n_samples_seen_:,} rows "
-        f"of {len(models)} models"
+        f"{output}: {counted(merged.n_components_, 'component')} from "
+        f"{counted(merged.n_samples_seen_, 'row')} of {counted(len(models), 'model')}"
     )

@@ -87,13 +87,17 @@ json_option = click.option(
 )
 
 
+def output_option(what: str, default: str | None = None) -> Callable[[F], F]:
+    """Return the option for the file that a command writes, required without a default."""
+    file = click.Path(dir_okay=False)
+    given: Any = {"required": True} if default is None else {"default": default}
+    return click.option("-o", "--output", type=file, help=what, **given)
+
+
 def reading_options(columns: str = "all") -> Callable[[F], F]:
     """Return the parameters of `onepass.open_source`, which a command takes as **reading.
 
-    Parameters
-    ----------
-    columns : str
-        Which columns are used by default, for the help.
+    The help says that by default the `columns` are used.
     """
     return _together(
         click.option(

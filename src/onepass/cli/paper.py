@@ -29,7 +29,6 @@ folder: the same command goes on after an interruption.""",
     "--out",
     type=click.Path(file_okay=False),
     default="paper",
-    show_default=True,
     help="The folder for pictures, tables and the page.",
 )
 @click.option(
@@ -48,7 +47,6 @@ folder: the same command goes on after an interruption.""",
     "--jobs",
     type=click.IntRange(min=1),
     default=1,
-    show_default=True,
     metavar="NUMBER",
     help="Runs at the same time, each in a process.",
 )
@@ -56,7 +54,6 @@ folder: the same command goes on after an interruption.""",
     "--seed",
     type=click.IntRange(min=0),
     default=0,
-    show_default=True,
     metavar="NUMBER",
     help="Of the random data.",
 )

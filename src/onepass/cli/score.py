@@ -44,7 +44,6 @@ log-likelihood. It also counts the outliers.""",
     "--quantile",
     type=click.FloatRange(0.0, 1.0, min_open=True),
     default=0.99,
-    show_default=True,
     metavar="SHARE",
     help="With --rows: an outlier has a larger error than this share of the rows that MODEL was "
     "fitted on.",
@@ -65,7 +64,7 @@ def score(
 
     from onepass import load
     from onepass.cli.data import check_output, open_for, progress_over
-    from onepass.cli.messages import finite, print_json
+    from onepass.cli.messages import counted, finite, print_json
     from onepass.cli.writers import check_format, writing
 
     if rows_file is not None:
@@ -74,24 +73,20 @@ def score(
     source = open_for(fitted, model, data, reading)
     found: dict[str, Any] = {"model": model, "rows": 0}
     with ExitStack() as stack:
-        writer, threshold = None, float("inf")
+        write, threshold = None, float("inf")
         if rows_file is not None:
             check_output(rows_file, [*source.paths, model])
             threshold = fitted.error_threshold(quantile)
-            found |= {
-                "rows_file": rows_file,
-                "quantile": quantile,
-                "threshold": finite(threshold),
-                "above_threshold": 0,
-            }
-            writer = stack.enter_context(writing(rows_file, ROW_COLUMNS))
+            found |= {"rows_file": rows_file, "quantile": quantile}
+            found |= {"threshold": finite(threshold), "above_threshold": 0}
+            write = stack.enter_context(writing(rows_file, ROW_COLUMNS))
         progress = stack.enter_context(progress_over("score", source))
 
         def blocks() -> Iterator[Any]:
             for block in source:
-                if writer is not None:
+                if write is not None:
                     rows = _judge(fitted, block)
-                    writer.write(rows)
+                    write(rows)
                     found["above_threshold"] += int((rows[:, 0] > threshold).sum())
                 yield block
                 found["rows"] += block.shape[0]
@@ -100,8 +95,19 @@ def score(
         found["score"] = finite(fitted.score(blocks()))
     if as_json:
         print_json(found)
+        return
+    if found["score"] is None:
+        click.echo(f"there is no variance in {counted(found['rows'], 'row')}")
     else:
-        _show(found)
+        rows = counted(found["rows"], "row")
+        click.echo(f"captures {found['score']:.4%} of the variance of {rows}")
+    if rows_file is not None:
+        above = found["above_threshold"]
+        click.echo(
+            f"{rows_file}: {' and '.join(ROW_COLUMNS)} of each row; "
+            f"{counted(above, 'outlier')} ({above / found['rows']:.2%}), with a larger error than "
+            f"{100 * quantile:.10g}% of the rows that the model was fitted on"
+        )
 
 
 def _judge(fitted: Any, block: Any) -> Any:
@@ -114,18 +120,3 @@ def _judge(fitted: Any, block: Any) -> Any:
     except ValueError:  # there are directions without variance, and no density
         likelihoods = np.full(len(errors), np.nan)
     return np.column_stack([errors, likelihoods])
-
-
-def _show(found: dict[str, Any]) -> None:
-    """Print the result."""
-    if found["score"] is None:
-        click.echo(f"there is no variance in these {found['rows']:,} rows")
-    else:
-        click.echo(f"captures {found['score']:.4%} of the variance of {found['rows']:,} rows")
-    if "rows_file" in found:
-        share = found["above_threshold"] / max(found["rows"], 1)
-        click.echo(
-            f"{found['rows_file']}: {found['rows']:,} rows of {' and '.join(ROW_COLUMNS)}; "
-            f"{found['above_threshold']:,} outliers ({share:.2%}) have a larger error than "
-            f"{100 * found['quantile']:.10g}% of the rows that the model was fitted on"
-        )

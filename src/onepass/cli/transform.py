@@ -9,6 +9,7 @@ import click
 from onepass.cli.options import (
     data_argument,
     model_argument,
+    output_option,
     reading_options,
     verbosity_options,
 )
@@ -27,20 +28,14 @@ no names they are taken in their order. The output appears when it is complete, 
 )
 @model_argument
 @data_argument
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False),
-    required=True,
-    help="A file ending in .npy, .csv or .parquet.",
-)
+@output_option("A file ending in .npy, .csv or .parquet.")
 @reading_options("those of MODEL")
 @verbosity_options
 def transform(model: str, data: tuple[str, ...], output: str, **reading: Any) -> None:
     """Write the coordinates of the rows in DATA in the components of MODEL."""
     from onepass import load
     from onepass.cli.data import check_output, open_for, progress_over
-    from onepass.cli.messages import is_quiet
+    from onepass.cli.messages import counted, is_quiet
     from onepass.cli.writers import check_format, writing
 
     check_format(output)
@@ -48,9 +43,11 @@ def transform(model: str, data: tuple[str, ...], output: str, **reading: Any) ->
     source = open_for(fitted, model, data, reading)
     check_output(output, [*source.paths, model])
     names = [str(name) for name in fitted.get_feature_names_out()]
-    with progress_over("transform", source) as progress, writing(output, names) as writer:
+    rows = 0
+    with progress_over("transform", source) as progress, writing(output, names) as write:
         for block in source:
-            writer.write(fitted.transform([block]))
+            write(fitted.transform([block]))
+            rows += block.shape[0]
             progress.advance(block.shape[0])
     if not is_quiet():
-        click.echo(f"{output}: {writer.rows:,} rows of {len(names)} coordinates")
+        click.echo(f"{output}: {counted(rows, 'row')} of {counted(len(names), 'coordinate')}")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from importlib.util import find_spec
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,149 +14,106 @@ from numpy.typing import NDArray
 from onepass.cli.errors import Failure
 from onepass.model_file import replacing
 
+# Adds a block of shape (b, k); the first one decides about the type of the numbers.
+Write: TypeAlias = Callable[[NDArray[np.floating]], None]
 
-class Writer:
-    """Writes blocks of rows to an open file.
-
-    Parameters
-    ----------
-    file : binary file
-        Open for writing; it must be possible to go back in it.
-    names : list of str
-        The names of the columns.
-
-    Attributes
-    ----------
-    rows : int
-        How many were written.
-    """
-
-    def __init__(self, file: BinaryIO, names: list[str]) -> None:
-        self._file, self._names, self.rows = file, names, 0
-
-    def write(self, block: NDArray[np.floating]) -> None:
-        """Add a block of shape (b, k); the first one decides about the type of the numbers."""
-        if self.rows == 0:
-            self._begin(block.dtype)
-        self._write(np.ascontiguousarray(block))
-        self.rows += len(block)
-
-    def finish(self) -> None:
-        """Write what comes last."""
-
-    def abandon(self) -> None:
-        """Let go of the file, whatever is in it."""
-
-    def _begin(self, dtype: np.dtype) -> None:
-        """Write what comes first."""
-        raise NotImplementedError
-
-    def _write(self, block: NDArray[np.floating]) -> None:
-        """Add a block."""
-        raise NotImplementedError
+_GROUP_ROWS = 1 << 16  # of a parquet file, at least: small row groups are slow to read
 
 
-class NpyWriter(Writer):
+@contextmanager
+def _npy(file: BinaryIO, names: list[str]) -> Iterator[Write]:
     """NumPy's format: the header says how many rows there are, and is written again at the end."""
+    rows = 0
+    dtype: np.dtype = np.dtype(np.float64)
 
-    def _begin(self, dtype: np.dtype) -> None:
-        self._dtype = dtype
+    def write_header() -> None:
         described = {
             "descr": np.lib.format.dtype_to_descr(dtype),
             "fortran_order": False,
-            "shape": (self.rows, len(self._names)),  # NumPy leaves room for larger numbers
+            "shape": (rows, len(names)),  # NumPy leaves room for larger numbers
         }
-        np.lib.format.write_array_header_1_0(self._file, described)
+        np.lib.format.write_array_header_1_0(file, described)
 
-    def _write(self, block: NDArray[np.floating]) -> None:
-        self._file.write(block.data)
+    def write(block: NDArray[np.floating]) -> None:
+        nonlocal rows, dtype
+        if rows == 0:
+            dtype = block.dtype
+            write_header()
+        file.write(np.ascontiguousarray(block).data)
+        rows += len(block)
 
-    def finish(self) -> None:
-        """Correct the number of rows."""
-        self._file.seek(0)
-        self._begin(self._dtype)
-        self._file.seek(0, os.SEEK_END)
+    yield write
+    file.seek(0)
+    write_header()
+    file.seek(0, os.SEEK_END)
 
 
-class CsvWriter(Writer):
+@contextmanager
+def _csv(file: BinaryIO, names: list[str]) -> Iterator[Write]:
     """Text with a header; every number has as many digits as it takes to read it back exactly."""
+    file.write((",".join(names) + "\n").encode())
 
-    def _begin(self, dtype: np.dtype) -> None:
-        self._file.write((",".join(self._names) + "\n").encode())
-
-    def _write(self, block: NDArray[np.floating]) -> None:
+    def write(block: NDArray[np.floating]) -> None:
         lines = (",".join(row) for row in block.astype(str).tolist())
-        self._file.write(("\n".join(lines) + "\n").encode())
+        file.write(("\n".join(lines) + "\n").encode())
+
+    yield write
 
 
-class ParquetWriter(Writer):
+@contextmanager
+def _parquet(file: BinaryIO, names: list[str]) -> Iterator[Write]:
     """Parquet, one column for each component."""
+    import pyarrow as pa
+    import pyarrow.parquet
 
-    _GROUP_ROWS = 1 << 16  # at least: small row groups are slow to read
+    writer: Any = None
+    waiting: list[NDArray[np.floating]] = []
 
-    _parquet: Any = None
+    def write_group() -> None:
+        nonlocal writer
+        rows = np.concatenate(waiting)
+        waiting.clear()
+        table = pa.table([pa.array(np.ascontiguousarray(column)) for column in rows.T], names)
+        writer = writer or pyarrow.parquet.ParquetWriter(file, table.schema)
+        writer.write_table(table)
 
-    def _begin(self, dtype: np.dtype) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet
+    def write(block: NDArray[np.floating]) -> None:
+        waiting.append(block)
+        if sum(map(len, waiting)) >= _GROUP_ROWS:
+            write_group()
 
-        self._schema = pa.schema([(name, pa.from_numpy_dtype(dtype)) for name in self._names])
-        self._parquet = pyarrow.parquet.ParquetWriter(self._file, self._schema)
-        self._blocks: list[NDArray[np.floating]] = []
-
-    def _write(self, block: NDArray[np.floating]) -> None:
-        self._blocks.append(block)
-        if sum(map(len, self._blocks)) >= self._GROUP_ROWS:
-            self._write_group()
-
-    def _write_group(self) -> None:
-        """Write the blocks that wait."""
-        import pyarrow as pa
-
-        if self._blocks:
-            rows = np.concatenate(self._blocks)
-            columns = [pa.array(np.ascontiguousarray(column)) for column in rows.T]
-            self._parquet.write_table(pa.table(columns, schema=self._schema))
-            self._blocks.clear()
-
-    def finish(self) -> None:
-        """Write the last blocks and the table of contents."""
-        self._write_group()
-        self._parquet.close()
-
-    def abandon(self) -> None:
-        """Let go of the file, which pyarrow would otherwise write to when it is closed already."""
-        if self._parquet is not None:
+    try:
+        yield write
+        if waiting:
+            write_group()
+        writer.close()
+    except BaseException:
+        if writer is not None:  # or pyarrow would write to the file when it is closed already
             with suppress(Exception):
-                self._parquet.close()
-            self._parquet.is_open = False
+                writer.close()
+            writer.is_open = False
+        raise
 
 
-_FORMATS: dict[str, type[Writer]] = {
-    ".npy": NpyWriter,
-    ".csv": CsvWriter,
-    ".parquet": ParquetWriter,
+_FORMATS: dict[str, Callable[[BinaryIO, list[str]], AbstractContextManager[Write]]] = {
+    ".npy": _npy,
+    ".csv": _csv,
+    ".parquet": _parquet,
 }
 
 
-def check_format(path: str) -> type[Writer]:
-    """Return the writer for a path; refuse another suffix, or a format whose package is missing."""
+def check_format(path: str) -> None:
+    """Refuse a path with another suffix, or of a format whose package is missing."""
     suffix = os.path.splitext(path)[1].lower()
     if suffix not in _FORMATS:
         raise Failure(f"{path}: the name must end in one of {', '.join(_FORMATS)}")
     if suffix == ".parquet" and not find_spec("pyarrow"):
         raise ImportError("writing parquet files needs pyarrow: pip install 'onepass[files]'")
-    return _FORMATS[suffix]
 
 
 @contextmanager
-def writing(path: str, names: list[str]) -> Iterator[Writer]:
-    """Give a writer for a file that appears when it is complete, or not at all."""
-    with replacing(path) as file:
-        writer = check_format(path)(file, names)
-        try:
-            yield writer
-            writer.finish()
-        except BaseException:
-            writer.abandon()
-            raise
+def writing(path: str, names: list[str]) -> Iterator[Write]:
+    """Give a function that adds rows to a file, which appears when complete, or not at all."""
+    suffix = os.path.splitext(path)[1].lower()
+    with replacing(path) as file, _FORMATS[suffix](file, names) as write:
+        yield write
