@@ -111,6 +111,18 @@ def test_a_given_delimiter_counts(tmp_path):
         open_source(tmp_path / "a.csv", delimiter=";;")
 
 
+def test_a_decimal_comma_is_refused_with_a_remedy(tmp_path, monkeypatch):
+    remedy = r"; decimal commas are not read: write points, as pandas\.read_csv\(decimal=','\) can"
+    with pytest.raises(SourceError, match=r"contains text \('1,5' in row 1\)" + remedy):
+        rows_of(tmp_path / "a.csv", "a;b\n1,5;2,5\n3,25;4,5\n")
+    monkeypatch.setattr(csv, "_SAMPLE_BYTES", 64)
+    late = "a;b\n" + "1;2\n" * 100 + "1,5;2\n"
+    with pytest.raises(SourceError, match=r"row 101, column 'a': '1,5' is not a number" + remedy):
+        rows_of(tmp_path / "a.csv", late)
+    with pytest.raises(SourceError, match=r"contains text \('x,y' in row 1\); choose columns"):
+        rows_of(tmp_path / "a.csv", "a;b\nx,y;2\nz;4\n")
+
+
 def test_a_decimal_comma_is_not_a_delimiter(tmp_path):
     with pytest.raises(SourceError, match=r"column 'a': contains text \('1,5' in row 1\)"):
         rows_of(tmp_path / "a.csv", "a;b\n1,5;2,5\n3,25;4,5\n")
