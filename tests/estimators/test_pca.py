@@ -68,6 +68,21 @@ def test_merged_parts_are_as_good_as_one_pass(parts):
     assert lost[1] < 1.1 * lost[0]
 
 
+@pytest.mark.parametrize("kind", ["heavy tails", "Gaussian", "a rare direction"])
+def test_parts_too_short_to_be_scored_choose_together_as_one_pass_does(kind):
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(8192, 260)) * np.arange(1, 261) ** -0.5
+    if kind == "heavy tails":
+        X /= np.sqrt(rng.chisquare(3, size=(8192, 1)) / 3)
+    elif kind == "a rare direction":
+        X[:, 259] += 30.0 * (rng.random(8192) < 0.02) * rng.normal(size=8192)
+    parts = [PCA(4).fit(part) for part in np.array_split(X, 32)]
+    assert {part.chosen_.name for part in parts} == {"plain"}
+    one, merged = PCA(4).fit(X), merge(*parts)
+    assert merged.chosen_.name == one.chosen_.name
+    assert (one.chosen_.name == "plain") == (kind != "heavy tails")
+
+
 @pytest.mark.parametrize("offset", [0.0, 1e3, 1e8])
 def test_a_far_mean_does_no_harm(offset):
     X = _gapped(1000, 30, 5)

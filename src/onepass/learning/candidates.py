@@ -243,11 +243,15 @@ class Candidates:
         scale = self._scale_of(scatter)
         return scatter.spectrum(scale), scatter.energy(scale)
 
-    def captured(self, directions: NDArray[np.float64]) -> tuple[float, float]:
-        """Return the energy of all rows so far along directions (k, d), and all of their energy."""
-        scale = self._scale_of(self.plain)
-        inside = float(self.plain.compress(directions, scale).trace())
-        return inside, self.plain.energy(scale)
+    def captured(self, directions: NDArray[np.float64], name: str = PLAIN) -> tuple[float, float]:
+        """Return the energy of all rows so far along directions (k, d), and all of their energy.
+
+        The rows are weighed as a candidate weighs them; before it has begun, as they are.
+        """
+        scatter = self._scatter(name if self.has_begun else PLAIN)
+        scale = self._scale_of(scatter)
+        inside = float(scatter.compress(directions, scale).trace())
+        return inside, scatter.energy(scale)
 
     def answer(self, name: str, directions: NDArray[np.float64]) -> Answer:
         """Return what a candidate answers with, given its directions (k, d)."""

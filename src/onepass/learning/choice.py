@@ -148,6 +148,19 @@ class ProgressiveValidation:
                 self.evidence[2, number, :, 1] += (segments**2).sum(axis=1)
         self.scored[2] += float(weights.sum())
 
+    def add_merged(self, captured: dict[str, NDArray[np.float64]], weight: float) -> None:
+        """Include a stream of this weight, too short to be scored in segments, as one segment.
+
+        `captured` (2,) is what each candidate of another stream captures of its rows, bounded and
+        as they are, in units of the typical energy.
+        """
+        for number, (ours, theirs) in enumerate(PAIRS):
+            if ours in captured and theirs in captured:
+                gain = captured[ours] - captured[theirs]
+                self.evidence[2, number, :2, 0] += gain
+                self.evidence[2, number, :2, 1] += gain**2
+        self.scored[2] += weight
+
     def add_drift(self, chunk: Chunk, energies: NDArray[np.float64]) -> None:
         """Look for drift in the first rows of a chunk, of energies (r,) about the point."""
         head = chunk.part(0, DRIFT_ROWS)

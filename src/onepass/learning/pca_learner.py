@@ -257,11 +257,15 @@ class PCALearner(Learner):
         """Include another stream.
 
         Moments, evidence and drift add up; centres are weighted as means are, and the typical
-        length is that of all rows. What one stream's directions would have captured of the other
-        stream's rows is not known: both are asked again together.
+        length is that of all rows. A stream too short to have scored any of its rows is scored by
+        the directions of the other one. Both are asked again together.
         """
         for learner in (self, other := other.copy()):
             learner._close()
+        if other.validation.scored.any():
+            self._score_short(self, judge=other)
+        else:
+            self._score_short(other, judge=self)
         self.candidates.merge(other.candidates)
         self.validation.merge(other.validation)
         self.foresight.merge(other.foresight)
@@ -272,6 +276,18 @@ class PCALearner(Learner):
         plain = self.candidates.plain
         self.mean.weight, self.mean.vector = plain.weight, plain.mean
         self._ask()
+
+    def _score_short(self, short: Self, judge: Self) -> None:
+        """Score the rows of a short stream by the directions that another one was asked for."""
+        rows, asked = short.candidates, judge.validation.asked
+        if short.validation.scored.any() or len(asked) < 2 or not rows.squared_length > 0.0:
+            return
+        captured = {
+            name: np.array([rows.captured(found, kind)[0] for kind in (BOUNDED, PLAIN)])
+            / rows.squared_length
+            for name, found in asked.items()
+        }
+        self.validation.add_merged(captured, rows.plain.weight)
 
     def _close(self) -> None:
         """End the period that rows are scored in."""
