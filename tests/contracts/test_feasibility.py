@@ -26,7 +26,7 @@ def assert_feasible(variant, M, d, k):
     assert M.weights.max(initial=0) <= 1 + 1e-12
     assert M.rest <= 1 + 1e-12
     assert M.trace <= k + 1e-10
-    if variant.algorithm in ("Oja", "Grouse"):
+    if variant.has_init:
         np.testing.assert_array_equal(M.weights, np.ones(k))
     elif variant.algorithm == "CappedMSG" and variant.max_rank(d, k) < d:
         assert M.rest == 0

@@ -102,7 +102,7 @@ def averaged(variant, parts, steps):
     values, vectors = np.linalg.eigh(M)
     if variant.algorithm == "MEG":
         return M
-    if variant.algorithm in ("Oja", "Grouse"):
+    if variant.has_init:
         return vectors[:, -K:] @ vectors[:, -K:].T
     kept = slice(-variant.max_rank(D, K), None)
     return reference.compose(reference.project(values[kept], K, variant.trace), vectors[:, kept])

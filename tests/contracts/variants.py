@@ -52,6 +52,16 @@ class Variant:
         return "-".join([self.algorithm, *([self.step] if self.step else []), *extra, *options])
 
     @property
+    def parameters(self) -> Any:
+        """The names of the estimator's parameters."""
+        return inspect.signature(getattr(onepass, self.algorithm)).parameters
+
+    @property
+    def has_init(self) -> bool:
+        """Whether the iterate starts at k directions, and always has k."""
+        return "init" in self.parameters
+
+    @property
     def scale_free(self) -> bool:
         """Whether multiplying all rows by one number leaves the iterates as they are."""
         return self.step in ("auto", "adagrad", "gentle")
@@ -103,7 +113,7 @@ class Variant:
         options: dict[str, Any] = {}
         if self.extra_rank is not None:
             options["max_rank"] = self.max_rank(d, k)
-        if self.algorithm in ("Oja", "Grouse"):
+        if self.has_init:
             rng = np.random.default_rng([d, k])
             options["init"] = reference.orthonormal(rng.normal(size=(k, d)))
         return options
@@ -111,7 +121,7 @@ class Variant:
     def build(self, d: int, k: int, **params: Any) -> Any:
         """Return the estimator for rows of d entries and k components."""
         paper: dict[str, Any] = {"center": self.center}
-        if self.algorithm in ("MSG", "CappedMSG", "MEG", "Oja", "Grouse"):
+        if "average" in self.parameters:
             paper["average"] = self.averages
         step = {"step_size": STEPS[self.step][0]} if self.step else {}
         given = {**paper, **step, **self._options(d, k), **self.params, **params}
@@ -183,5 +193,5 @@ OTHER_VARIANTS = [
     Variant("PCA", params={"whiten": True, "center": False}),
     Variant("PCA", params={"scale": True}),
 ]
-ALGORITHMS = ("MSG", "CappedMSG", "MEG", "Incremental", "Oja", "Grouse")
-ESTIMATORS = (*ALGORITHMS, "ERM", "PCA")
+ESTIMATORS = tuple(onepass.ESTIMATORS)
+ALGORITHMS = tuple(name for name in ESTIMATORS if name not in ("ERM", "PCA"))
