@@ -77,9 +77,10 @@ bench: .venv/ready  ## speed against other libraries
 	$(BIN)/python -m benchmarks
 
 .PHONY: docs
-docs: .venv/ready  ## build the site into build/docs: snippets, gallery, pages; warnings are errors
+docs: .venv/ready  ## build the site into build/docs: snippets, doctests, gallery, pages; warnings are errors
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
 	$(BIN)/python -m pytest -q tests/docs
+	$(BIN)/python -m pytest -q --doctest-modules src/onepass
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 
 .PHONY: docs-serve
