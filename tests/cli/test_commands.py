@@ -63,6 +63,7 @@ def test_info_of_every_model(tmp_path, algorithm):
     assert found["explained_variance_ratio"] == model.explained_variance_ratio_.tolist()
     text = run("info", path).stdout
     assert algorithm in text
+    assert "\n\ncomponent " in text
     assert "300" in text
 
 

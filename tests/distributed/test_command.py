@@ -15,6 +15,9 @@ from tests.distributed.models import same_bits
 
 distributed = pytest.importorskip("distributed")
 
+# As text: a function of this module would import everything itself.
+HAS_IMPORTED = "'onepass.estimators.pca' in __import__('sys').modules"
+
 
 @pytest.fixture
 def words(client, tmp_path):
@@ -42,16 +45,18 @@ def test_the_command_gives_the_model_of_all_files(words, tmp_path, expected):
 
 
 def test_as_many_workers_as_asked_for(tmp_path, monkeypatch):
-    counts = []
+    counts, imported = [], []
     run = fitting.run_branches
 
     def counting(branches, client, progress):
         counts.append(len(client.scheduler_info()["workers"]))
+        imported.extend(client.run(eval, HAS_IMPORTED).values())
         return run(branches, client, progress)
 
     monkeypatch.setattr(fitting, "run_branches", counting)
     onepass("fit", *parts(tmp_path), "-k", 2, "-o", tmp_path / "m.onepass", "--workers", 1)
     assert counts == [1]
+    assert imported == [True]  # so that the time that is printed is that of learning
     assert load(tmp_path / "m.onepass").n_samples_seen_ == 300
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import os
 import signal
@@ -221,7 +222,7 @@ class ClusterFit(Fit):
 
         # The first signal ends the waiting at once: only work of the cluster is lost with it.
         with (
-            _connected(self.address, self.workers) as client,
+            _connected(self.address, self.workers, self.model) as client,
             noting_signals(patience=0) as noted,
         ):
             begin = time.monotonic()
@@ -254,8 +255,8 @@ class ClusterFit(Fit):
 
 
 @contextmanager
-def _connected(address: str | None, workers: int | None) -> Iterator[Any]:
-    """Give a Dask client: of a running cluster, or of a new one on this machine."""
+def _connected(address: str | None, workers: int | None, model: Any) -> Iterator[Any]:
+    """Give a Dask client: of a running cluster, or of a new one here that knows the model."""
     try:
         from distributed import Client, LocalCluster
     except ImportError as error:
@@ -276,6 +277,8 @@ def _connected(address: str | None, workers: int | None) -> Iterator[Any]:
                 silence_logs=logging.CRITICAL,  # errors are told once, by this process
             )
         with cluster, Client(cluster, set_as_default=False) as client:
+            for module in ("onepass.distributed", type(model).__module__):
+                client.run(importlib.import_module, module)  # before time is taken
             yield client
 
 

@@ -58,10 +58,12 @@ def print_json(found: dict[str, Any]) -> None:
 
 
 def print_tables(*tables: Table) -> None:
-    """Print tables; names of columns are not taken for markup."""
+    """Print tables with an empty line in between; names of columns are not taken for markup."""
     from rich.console import Console
 
-    Console(highlight=False, markup=False).print(*tables, sep="\n")
+    console = Console(highlight=False, markup=False)
+    for number, table in enumerate(tables):
+        console.print(*[""] * (number > 0), table)
 
 
 def describe_source(source: FileSource, rows: int | None) -> None:
