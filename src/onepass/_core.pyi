@@ -90,6 +90,9 @@ def advance_gram(
     seen: float = 0.0,
     sums: bool = False,
 ) -> Advanced: ...
+def sparse_gram(
+    data: Numbers, indices: NDArray[np.int64], starts: NDArray[np.int64], rows: int
+) -> Numbers: ...
 def centre(
     rows: NDArray[T], row_weights: Numbers, mean: Numbers, weight: float
 ) -> tuple[NDArray[T], Numbers, float]: ...

@@ -8,6 +8,7 @@ process with an error. Prints how many calls had a result.
 import sys
 
 import numpy as np
+from scipy import sparse
 
 from onepass import _core
 
@@ -132,6 +133,16 @@ def advance_gram(a):
     return [rule, gram, m, d, weights, rest, a.steps(r)], a.options()
 
 
+def sparse_gram(a):
+    r, d = a.size(), a.size(60)
+    rows = sparse.random_array((r, d), density=0.2, format="csc", random_state=a.rng)
+    indices, starts = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
+    if a.rng.random() < 0.3:
+        array = starts if a.rng.random() < 0.5 or not len(indices) else indices
+        array[a.rng.integers(len(array))] = a.rng.choice([-(2**62), -1, 1, 5, r, d, 2**62])
+    return [a.array(len(indices)), indices, starts, r], {}
+
+
 def centre(a):
     r, d = a.size(), a.size()
     rows = a.array(r, d, dtype=a.dtype())
@@ -188,10 +199,11 @@ def use_isa(a):
     return [str(a.rng.choice([*_core.supported_isas(), "", "x86-64-v9", "\0"]))], {}
 
 
-BINDINGS = {
-    f.__name__: f
-    for f in (advance, advance_gram, centre, rank_one, project, cap, cholesky, gram, combine, split)
-} | {"Rule": rule, "use_isa": use_isa}
+CALLED = (
+    *(advance, advance_gram, sparse_gram, centre, rank_one, project, cap),
+    *(cholesky, gram, combine, split),
+)
+BINDINGS = {f.__name__: f for f in CALLED} | {"Rule": rule, "use_isa": use_isa}
 
 
 def fuzz(name, calls, seed):

@@ -454,9 +454,14 @@ private:
 class GramAdvance : Advance<GramRows> {
 public:
     explicit GramAdvance(onepass::Task<double>& task) : Advance(task) {
-        double* unit = front.zeros(rank * rows.columns);
-        for (Index i = 0; i < rank; i++) unit[i * (rows.columns + 1)] = 1.0;
-        basis = unit;
+        double *start = front.zeros(rank * rows.columns), *L = factor.reserve(rank * rank);
+        for (Index i = 0; i < rank; i++) {
+            start[i * (rows.columns + 1)] = 1.0;
+            for (Index j = 0; j < rank; j++) L[i * rank + j] = task.rows[i * rows.columns + j];
+        }
+        if (!factor_basis(L, rank)) throw onepass::BasisError{};
+        solve_right(start, rank, rows.columns, L, rank);
+        basis = start;
     }
 
     void run() {
@@ -468,6 +473,9 @@ public:
         }
         finish();
     }
+
+private:
+    Buffer<double> factor;
 };
 
 }  // namespace

@@ -66,6 +66,14 @@ struct Stack {
     ptrdiff_t b, d;
 };
 
+// Sparse rows by columns: the numbers of the rows in column c are indices[starts[c]:starts[c + 1]],
+// ascending.
+struct SparseColumns {
+    ptrdiff_t columns, rows;
+    const int64_t *starts, *indices;
+    const double* data;
+};
+
 template <class T>
 struct TypedKernels {
     void (*advance)(Task<T>&);
@@ -78,6 +86,7 @@ struct Kernels {
     TypedKernels<double> of_double;
     TypedKernels<float> of_float;
     void (*advance_gram)(Task<double>&);
+    void (*sparse_gram)(const SparseColumns&, double* out);
     void (*rank_one)(ptrdiff_t n, const double* values, const double* z, double* new_values,
                      double* vectors);
     void (*project)(ptrdiff_t n, double* values, const double* multiplicities, double k, bool exact);

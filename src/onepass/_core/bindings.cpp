@@ -133,6 +133,7 @@ const onepass::TypedKernels<T>& typed_kernels() {
 template <class T>
 using Array2 = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Numbers = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Integers = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Squares = Array2<double>;
 
 template <class A>
@@ -281,6 +282,29 @@ Advanced advance_gram(const Rule& rule, Squares gram, Index m, Index d, Numbers 
     check_size(n, "the number of rows");
     return run<double>({rule, m, d, n - m, nullptr, gram.data(), nullptr, rest, nullptr, scale,
                         seen, true, sums}, weights, steps, chosen.kernels->advance_gram, n);
+}
+
+nb::object sparse_gram(Numbers data, Integers indices, Integers starts, Index rows) {
+    const Index columns = length(starts) - 1, count = length(data);
+    check(columns >= 0 && starts.data()[0] == 0 && starts.data()[columns] == count,
+          "starts must lead from 0 to the number of entries");
+    check(length(indices) == count, "there must be an index for each entry");
+    check(rows >= 0, "the number of rows is negative");
+    check_size(rows, "the number of rows");
+    for (Index c = 0; c < columns; c++) {
+        const int64_t start = starts.data()[c], stop = starts.data()[c + 1];
+        check(start <= stop && stop <= count, "starts are not ascending");
+        for (int64_t e = start, last = -1; e < stop; last = indices.data()[e++])
+            check(last < indices.data()[e] && indices.data()[e] < rows,
+                  "the indices of column ", c, " are not ascending, or not below ", rows);
+    }
+    const NewArray<double> out{std::size_t(rows), std::size_t(rows)};
+    {
+        nb::gil_scoped_release unlocked;
+        chosen.kernels->sparse_gram({columns, rows, starts.data(), indices.data(), data.data()},
+                                    out.data);
+    }
+    return out.array;
 }
 
 // -- the other kernels ---------------------------------------------------------------------------
@@ -442,6 +466,7 @@ NB_MODULE(_core, m) {
     m.def("advance_gram", &advance_gram, "rule"_a, array("gram"), "m"_a, "d"_a, array("weights"),
           "rest"_a, array("steps").none(), nb::kw_only(), "scale"_a = 0.0, "seen"_a = 0.0,
           "sums"_a = false);
+    m.def("sparse_gram", &sparse_gram, array("data"), array("indices"), array("starts"), "rows"_a);
     m.def("rank_one", &rank_one, array("values"), array("z"));
     m.def("project", &project, array("values"), array("multiplicities"), "k"_a, "exact"_a);
     m.def("cap", &cap, array("logs"), array("multiplicities"), "total"_a);

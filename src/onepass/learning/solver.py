@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from onepass import _core
 from onepass.learning.averaging import Average
-from onepass.learning.result import orthonormal
 from onepass.learning.rules import Rule
 from onepass.learning.stream import SparseRows
 from onepass.schedules import AdaGradNorm, Schedule
@@ -19,7 +18,7 @@ from onepass.subspace import Subspace
 
 SPARSE_ROWS = 256  # that the core takes in one call: as many as have a cheap Gram matrix
 DENSE_ROWS = 16  # sparse rows that are taken as dense ones where their products do not do
-TRUSTED_ROWS = 1024  # after which the basis is made orthonormal again
+TRUSTED_ROWS = 1024  # after which the core makes the basis orthonormal again
 
 
 class Progress(NamedTuple):
@@ -94,10 +93,6 @@ class Solver:
         captured, energy = [np.zeros(0)], [np.zeros(0)]
         turn, inner = np.eye(m), np.zeros((m, m))
         while len(rows):
-            if self.trusted_rows >= TRUSTED_ROWS:
-                basis = orthonormal(self.state.basis)
-                self.state = Subspace(basis, self.state.weights, self.state.rest)
-                self.trusted_rows = 0
             done = advance(rows[:length])
             if not len(done.energy):
                 # A row is nearly in the span of others, or nearly the mean: products lose digits.
@@ -105,7 +100,6 @@ class Solver:
             captured.append(done.captured)
             energy.append(done.energy)
             turn, inner = done.turn @ turn, done.turn @ inner @ done.turn.T + done.inner
-            self.trusted_rows += len(done.energy)
             rows = rows[len(done.energy) :]
         return Progress(np.concatenate(captured), np.concatenate(energy), turn, inner)
 
@@ -121,7 +115,7 @@ class Solver:
             None if self._numerator else self._steps(rows),
             scale=self._numerator,
             seen=self.gradients,
-            trusted=True,
+            trusted=self._is_trusted(),
             sums=self.average is not None,
         )
         return self._move_on(done, done.basis, done.sums)
@@ -132,10 +126,12 @@ class Solver:
         products = rows.gram()
         count = rows.count_accurate(products.diagonal())
         rows, products = rows[:count], products[:count, :count]
-        inside = rows @ state.basis.T
+        gram = np.empty((m + count, m + count))  # of which only the lower triangle is read
+        gram[:m, :m] = np.eye(m) if self._is_trusted() else state.basis @ state.basis.T
+        gram[m:, :m], gram[m:, m:] = rows @ state.basis.T, products
         done = _core.advance_gram(
             self.rule.native,
-            np.block([[np.eye(m), inside.T], [inside, products]]),
+            gram,
             m,
             self.rule.d,
             state.weights,
@@ -149,6 +145,10 @@ class Solver:
         sums = None if done.sums is None else _Combined(done.sums, state.basis, rows)
         return self._move_on(done, basis, sums)
 
+    def _is_trusted(self) -> bool:
+        """Return whether the basis is orthonormal but for the rounding of a few rows."""
+        return self.trusted_rows < TRUSTED_ROWS
+
     def _move_on(self, done: Any, basis: NDArray[np.floating], sums: Any) -> Progress:
         """Take over what the core has computed; `sums` are rows for an average."""
         taken = len(done.energy)
@@ -156,6 +156,7 @@ class Solver:
         self.rule.native = done.rule
         self.steps_taken += taken
         self.gradients = done.seen
+        self.trusted_rows = (self.trusted_rows if self._is_trusted() else 0) + taken
         if self.average is not None:
             self.average.add(sums, done.rests, taken)
         return Progress(done.captured, done.energy, done.turn, done.inner)

@@ -234,7 +234,9 @@ class SparseRows:
     def gram(self) -> NDArray[np.float64]:
         """Return the products (r, r) of the rows with each other."""
         rows = self._rows.astype(np.float64, copy=False)
-        products = (rows @ rows.T).toarray()
+        columns = rows.tocsc()
+        indices, starts = columns.indices.astype(np.int64), columns.indptr.astype(np.int64)
+        products = _core.sparse_gram(columns.data, indices, starts, rows.shape[0])
         if self._mixing is None:
             return products
         across = rows @ self._mean
