@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import inf, isnan
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -21,52 +21,36 @@ from onepass.learning import candidates
 from onepass.learning.learner import EXACT_COLUMNS
 from onepass.learning.row_errors import INFINITE_BIN, LARGEST_ROWS, MOST_DIRECTIONS, SAMPLE_ROWS
 from onepass.learning.stream import Stream
+from onepass.sources.base import LARGEST
 
 MOST_ROWS = 2**62
-# Entries are at most 1e100 and weights 1e50, so that sums of squares over all rows stay below;
-# larger ones would overflow when the model goes on.
-MOST_SUM = 1e280
 MOST_COLUMNS = 2**31 - 1
+# Entries are at most 1e100 and weights 1e50, so that sums over all rows stay below these limits;
+# larger ones would overflow when the model goes on.
+MOST_ENTRY, MOST_WEIGHT, MOST_SUM = 1e101, 1e70, 1e280
 
 
 @dataclass(frozen=True)
-class Number:
-    """A float between two limits, infinity included where a limit is infinite."""
+class Scalar:
+    """A number between two limits, or True or False; infinity where a limit is infinite."""
 
+    kind: type[Any] = float
     least: float = 0.0
     most: float = MOST_SUM
 
-    def check(self, value: Any) -> float:
+    def check(self, value: Any) -> Any:
         """Return the number, or refuse it."""
-        number = float(value)
-        if isnan(number) or not self.least <= number <= self.most:
+        number = float(value) if self.kind is float else value
+        if type(number) is not self.kind:
+            raise ValueError(f"is {number!r}, not of type {self.kind.__name__}")
+        if not self.least <= number <= self.most:
             raise ValueError(f"is {number:g}, outside of {self.least:g} to {self.most:g}")
         return number
 
-
-@dataclass(frozen=True)
-class Whole:
-    """A whole number between two limits."""
-
-    least: int = 0
-    most: int = MOST_ROWS
-
-    def check(self, value: Any) -> int:
-        """Return the number, or refuse it."""
-        if type(value) is not int or not self.least <= value <= self.most:
-            raise ValueError(f"is {value!r}, not a whole number from {self.least} to {self.most}")
-        return value
-
-
-@dataclass(frozen=True)
-class Flag:
-    """True or False."""
-
-    def check(self, value: Any) -> bool:
-        """Return the flag, or refuse it."""
-        if type(value) is not bool:
-            raise ValueError(f"is {value!r}, neither true nor false")
-        return value
+    def limited(self, value: Any) -> Any:
+        """Return the number, or the limit that it is beyond."""
+        limited = min(max(value, self.least), self.most)  # NaN stays, and is refused
+        return float(limited) if self.kind is float else limited
 
 
 @dataclass(frozen=True)
@@ -114,8 +98,7 @@ class Array:
                 wanted = sizes.setdefault(wanted.name, length)
             if length != wanted:
                 raise ValueError(f"has a length of {length}, not {wanted}")
-        limits = (float(array.min()), float(array.max())) if array.size else (self.least, self.most)
-        if not (limits[0] >= self.least and limits[1] <= self.most):
+        if not self._is_within(array):
             raise ValueError(f"has entries outside of {self.least:g} to {self.most:g}")
         if self.descending and (np.diff(array) > 0.0).any():
             raise ValueError("is not in descending order")
@@ -125,9 +108,20 @@ class Array:
                 raise ValueError("has rows that are not orthonormal")
         return array
 
+    def limited(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return the array, with entries that are beyond a limit replaced by it."""
+        array = np.ascontiguousarray(array)
+        with np.errstate(over="ignore"):  # limits of float64 are infinite in float32
+            return array if self._is_within(array) else array.clip(self.least, self.most)
 
-Field = Number | Whole | Flag | Array
-Record = dict[str, Any]  # of fields and records, by name
+    def _is_within(self, array: NDArray[Any]) -> bool:
+        """Return whether all entries are within the limits, and none is NaN."""
+        if not array.size:
+            return True
+        return float(array.min()) >= self.least and float(array.max()) <= self.most
+
+
+Record = dict[str, Any]  # of scalars, arrays and records, by name
 
 
 def check_state(
@@ -138,24 +132,23 @@ def check_state(
     sizes: dict[str, int] = {}
 
     def read(record: Record, prefix: str) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for name, field in record.items():
-            path = prefix + name
-            if isinstance(field, dict):
-                found[name] = read(field, path + ".")
-                continue
-            held: Mapping[str, Any] = arrays if isinstance(field, Array) else numbers
-            if path not in held:
-                raise ValueError(f"{path} is missing")
-            unused.discard(path)
-            try:
-                if isinstance(field, Array):
-                    found[name] = field.check(held[path], sizes)
-                else:
-                    found[name] = field.check(held[path])
-            except (ValueError, TypeError) as error:
-                raise ValueError(f"{path} {error}") from None
-        return found
+        return {
+            name: read(field, f"{path}.") if isinstance(field, dict) else checked(path, field)
+            for name, field in record.items()
+            for path in [prefix + name]
+        }
+
+    def checked(path: str, field: Scalar | Array) -> Any:
+        held: Mapping[str, Any] = arrays if isinstance(field, Array) else numbers
+        if path not in held:
+            raise ValueError(f"{path} is missing")
+        unused.discard(path)
+        try:
+            if isinstance(field, Array):
+                return field.check(held[path], sizes)
+            return field.check(held[path])
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{path} {error}") from None
 
     state = read(schema, "")
     if unused:
@@ -163,28 +156,43 @@ def check_state(
     return state
 
 
-def flatten(state: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return the numbers and the arrays of a nested state by their dotted names."""
+def flatten(
+    schema: Record, state: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the numbers and the arrays of a nested state by their dotted names.
+
+    What is beyond a limit is stored as the limit, and what a file cannot hold is refused: what is
+    saved can be loaded.
+    """
     numbers: dict[str, Any] = {}
     arrays: dict[str, NDArray[Any]] = {}
 
-    def write(part: Mapping[str, Any], prefix: str) -> None:
+    def write(record: Record, part: Mapping[str, Any], prefix: str) -> None:
         for name, value in part.items():
-            if isinstance(value, Mapping):
-                write(value, f"{prefix}{name}.")
-            elif isinstance(value, np.ndarray):
-                arrays[prefix + name] = np.ascontiguousarray(value)
-            elif isinstance(value, float):
-                # JSON has no infinity, which is the dual of a weight of one.
-                numbers[prefix + name] = float(value) if abs(value) < inf else str(value)
+            field, path = record[name], prefix + name
+            if isinstance(field, dict):
+                write(field, value, f"{path}.")
+            elif isinstance(field, Array):
+                arrays[path] = field.limited(value)
             else:
-                numbers[prefix + name] = value
+                number = field.limited(value)
+                # JSON has no infinity, which is the dual of a weight of one.
+                numbers[path] = "inf" if number == inf else number
 
-    write(state, "")
+    write(schema, state, "")
+    check_state(schema, numbers, arrays)
     return numbers, arrays
 
 
 # -- the records of which states consist ---------------------------------------------------------
+
+
+WHOLE, WEIGHT = Scalar(int, 0, MOST_ROWS), Scalar(float, 0.0, MOST_WEIGHT)
+
+
+def _entries(d: int) -> Array:
+    """Return the field of a point in the space of the rows."""
+    return Array((d,), least=-MOST_ENTRY, most=MOST_ENTRY)
 
 
 def _common(stream: Stream) -> Record:
@@ -196,24 +204,24 @@ def _common(stream: Stream) -> Record:
     buffer: Record = {"weights": Array((waiting,), least=1e-300)}
     if stream.is_sparse:
         integers = ("int32", "int64")
-        buffer["data"] = Array((stored,), dtype, -1e151, 1e151)
+        buffer["data"] = Array((stored,), dtype, -LARGEST, LARGEST)
         buffer["indices"] = Array((stored,), integers, 0, d - 1)
         buffer["indptr"] = Array((Size("waiting + 1", 2**24),), integers, 0, 2**40)
     else:
-        buffer["rows"] = Array((waiting, d), dtype, -1e151, 1e151)
+        buffer["rows"] = Array((waiting, d), dtype, -LARGEST, LARGEST)
     return {
-        "rows_seen": Whole(),
-        "mean": {"weight": Number(), "vector": Array((d,))},
+        "rows_seen": WHOLE,
+        "mean": {"weight": WEIGHT, "vector": _entries(d)},
         "errors": {
-            "low": Whole(0, INFINITE_BIN),
+            "low": Scalar(int, 0, INFINITE_BIN),
             "counts": Array((2, Size("bins", INFINITE_BIN)), least=0.0),
-            "weight": Number(),
-            "next_window": Number(),
+            "weight": WEIGHT,
+            "next_window": WEIGHT,
         },
         "sample": {
-            "rows": Whole(),
-            "directions": Array((sample_directions, d)),
-            "point": Array((d,)),
+            "rows": WHOLE,
+            "directions": Array((sample_directions, d), least=-2, most=2),
+            "point": _entries(d),
             "numbers": Array((sampled,), ("int64",), 0, MOST_ROWS),
             "priorities": Array((sampled,)),
             "errors": Array((sampled,), least=0.0),
@@ -225,8 +233,8 @@ def _common(stream: Stream) -> Record:
 
 def _score() -> Record:
     return {
-        "unit": Number(),
-        "segment_rows": Whole(1),
+        "unit": Scalar(),
+        "segment_rows": Scalar(int, 1, MOST_ROWS),
         "segments": Array((Size("segments", 4096), 6), least=0.0),
     }
 
@@ -237,9 +245,9 @@ def _exact(d: int) -> Record:
 
 def _directional(directions: Size) -> Record:
     return {
-        "energy": Number(),
-        "weight": Number(),
-        "next_window": Number(),
+        "energy": Scalar(),
+        "weight": WEIGHT,
+        "next_window": WEIGHT,
         "sums": Array((2, directions, directions)),
         "energies": Array((2,), least=0.0),
     }
@@ -253,23 +261,23 @@ def _solver(stream: Stream, estimator: Any) -> Record:
     record: Record = {
         "basis": Array((rank, d), dtype, -2, 2, orthonormal=True),
         "weights": Array((rank,), least=0.0, most=largest, descending=True),
-        "rest": Number(0.0, inf),
-        "steps_taken": Whole(),
-        "gradients": Number(),
-        "trusted_rows": Whole(),
+        "rest": Scalar(float, 0.0, inf),
+        "steps_taken": WHOLE,
+        "gradients": Scalar(),
+        "trusted_rows": WHOLE,
         "memory": {},
     }
     if getattr(estimator, "max_rank", None) == "auto":
         record["memory"] = {
-            "max_rank": Whole(1, d),
-            "deficient": Flag(),
-            "step": Whole(),
-            "next_test": Whole(1),
+            "max_rank": Scalar(int, 1, d),
+            "deficient": Scalar(bool),
+            "step": WHOLE,
+            "next_test": Scalar(int, 1, MOST_ROWS),
         }
     if getattr(estimator, "average", False):
         record["average"] = {
-            "count": Number(),
-            "rest": Number(),
+            "count": WEIGHT,
+            "rest": Scalar(),
             "factor": Array((Size("average", min(d, 2 * k + 16)), d), dtype),
             "pending": Array((Size("pending", 4 * d + 4 * k + 64), d), dtype),
         }
@@ -292,7 +300,7 @@ def iterative(stream: Stream, estimator: Any) -> Record:
         "solver": _solver(stream, estimator),
         "moment": moment,
         "score": _score(),
-        "seed": Whole(0, 2**31),
+        "seed": Scalar(int, 0, 2**31),
     }
 
 
@@ -303,17 +311,17 @@ def erm(stream: Stream, n_components: int) -> Record:
         "moment": _exact(stream.d),
         "score": _score(),
         "scorers": Array((Size("scorers", n_components), stream.d), least=-2, most=2),
-        "searched": Number(),
+        "searched": WEIGHT,
     }
 
 
 def _sketch(d: int, rank: int, name: str) -> Record:
     directions = Size(f"{name} rank", rank)
     return {
-        "weight": Number(),
-        "level": Number(),
-        "sum_of_squares": Number(-MOST_SUM),
-        "mean": Array((d,)),
+        "weight": WEIGHT,
+        "level": Scalar(),
+        "sum_of_squares": Scalar(float, -MOST_SUM),
+        "mean": _entries(d),
         "columns": Array((d,), least=0.0),
         "basis": Array((directions, d), least=-2, most=2, orthonormal=True),
         "values": Array((directions,), least=0.0, descending=True),
@@ -325,16 +333,16 @@ def pca(stream: Stream, n_components: int | float | None) -> Record:
     d = stream.d
     record: Record = {
         "typical": {
-            "centre": Array((d,)),
-            "centre_weight": Number(),
-            "unit": Number(),
+            "centre": _entries(d),
+            "centre_weight": Scalar(),
+            "unit": Scalar(),
             "sums": Array((4,), least=0.0),
         },
-        "has_begun": Flag(),
+        "has_begun": Scalar(bool),
     }
     if d <= candidates.EXACT_COLUMNS:
         sums = Size("sums", 5)
-        record["origin"] = Array((d,))
+        record["origin"] = _entries(d)
         record["weights"] = Array((sums,), least=0.0)
         record["totals"] = Array((sums, d))
         record["triangles"] = Array((sums, d * (d + 1) // 2))
@@ -349,21 +357,21 @@ def pca(stream: Stream, n_components: int | float | None) -> Record:
         "evidence": Array((3, 3, 3, 2)),
         "evidence_rows": Array((3,), least=0.0),
         "foresight": {
-            "unit": Number(),
+            "unit": Scalar(),
             "periods": Array((Size("periods", 16), 5)),
             "squares": Array((4,), least=0.0),
-            "inside": Number(-MOST_SUM),
+            "inside": Scalar(float, -MOST_SUM),
         },
         "drift": {
-            "point": Array((d,)),
+            "point": _entries(d),
             "mean": Array((d,), least=-2, most=2),
             "last": Array((d,), least=-2, most=2),
-            "rows": Number(),
+            "rows": WEIGHT,
             "sums": Array((2,)),
         },
-        "rows_learned": Whole(),
-        "rows": Number(),
-        "rows_since": Number(),
-        "rows_asked": Number(),
-        "scored": Whole(0, 2),
+        "rows_learned": WHOLE,
+        "rows": WEIGHT,
+        "rows_since": WEIGHT,
+        "rows_asked": WEIGHT,
+        "scored": Scalar(int, 0, 2),
     }

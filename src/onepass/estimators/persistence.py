@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import onepass
 from onepass import ESTIMATORS, model_file, schedules
-from onepass.estimators.model_file_schema import MOST_COLUMNS, Whole, check_state, flatten
+from onepass.estimators.model_file_schema import MOST_COLUMNS, Scalar, check_state, flatten
 from onepass.learning.stream import Stream
 from onepass.model_file import ModelFileError
 
@@ -22,7 +22,7 @@ SCHEDULES = ("AdaGradNorm", "Constant", "InverseSqrt")
 def pack(estimator: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return the header and the arrays that a model file of a fitted estimator consists of."""
     learner = estimator._learner
-    numbers, arrays = flatten(learner.state())
+    numbers, arrays = flatten(estimator._schema(learner.stream), learner.state())
     params = dict(estimator._learned_with)
     if not isinstance(params.get("random_state"), int | None):
         params["random_state"] = None  # its seed is part of the state
@@ -87,7 +87,7 @@ def unpack(
 
 def _unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
     """Return an estimator; raise anything at all if something is wrong."""
-    name, d = header["estimator"], Whole(1, MOST_COLUMNS).check(header["n_features"])
+    name, d = header["estimator"], Scalar(int, 1, MOST_COLUMNS).check(header["n_features"])
     if name not in ESTIMATORS:
         raise ValueError(f"it is of an unknown estimator, {name!r}")
     cls = getattr(onepass, name)

@@ -13,6 +13,7 @@ from onepass.moments.accumulator import Accumulator
 MAX_SEGMENTS = 64
 RECENT = 0.1  # of the stream: earlier rows were scored by earlier, worse models
 MOST_PERIODS = 16
+LARGEST_RATIO = 1e100  # of energies, so that sums of their squares stay finite
 
 
 @dataclass(frozen=True)
@@ -52,9 +53,10 @@ class CapturedScore(Accumulator):
             self.unit = float(energy.max(initial=0.0))
         if not self.unit or not len(energy):
             return
-        with np.errstate(over="ignore", invalid="ignore"):
-            c, e = captured / self.unit, energy / self.unit
-            sums = np.array([len(e), c.sum(), e.sum(), c @ c, c @ e, e @ e])
+        with np.errstate(over="ignore"):
+            c = np.clip(captured / self.unit, -LARGEST_RATIO, LARGEST_RATIO)
+            e = np.clip(energy / self.unit, 0.0, LARGEST_RATIO)
+        sums = np.array([len(e), c.sum(), e.sum(), c @ c, c @ e, e @ e])
         segments = self.segments
         if len(segments) and segments[-1, 0] < self.segment_rows:
             self.segments = np.vstack([segments[:-1], segments[-1] + sums])
@@ -140,7 +142,7 @@ class Foresight(Accumulator):
     def close(self, inside: float) -> None:
         """End the current period: what the same candidate's directions capture by now."""
         if len(self.periods) and self.unit:
-            gain = (inside - self.inside) / self.unit
+            gain = np.clip((inside - self.inside) / self.unit, -LARGEST_RATIO, LARGEST_RATIO)
             self.periods[-1, GAP] = gain - self.periods[-1, CAPTURED]
 
     def add(
@@ -151,10 +153,11 @@ class Foresight(Accumulator):
         if not self.unit:
             return
         # About a mean of so many rows, energies are larger by what that mean is uncertain.
-        c, e = (part / self.unit * (weight / (weight + 1.0)) for part in (captured, energy))
-        self.periods[-1, [ROWS, CAPTURED, ENERGY]] += [len(e), c.sum(), e.sum()]
         with np.errstate(over="ignore"):
-            self.squares = self.squares + [len(e), c @ c, c @ e, e @ e]
+            both = np.stack([captured, energy]) / self.unit
+        c, e = np.clip(both, -LARGEST_RATIO, LARGEST_RATIO) * (weight / (weight + 1.0))
+        self.periods[-1, [ROWS, CAPTURED, ENERGY]] += [len(e), c.sum(), e.sum()]
+        self.squares = self.squares + [len(e), c @ c, c @ e, e @ e]
 
     def value(self, rows: float, inside: float, energy: float) -> Captured:
         """Return the share that directions capture of new rows.
@@ -169,6 +172,10 @@ class Foresight(Accumulator):
         if number < 2.0 or not len(periods) or not energy > 0.0:
             return Captured(float("nan"), float("nan"))
         start, count, gap, captured, scored = periods.T
+        last = start >= 0.5 * start.max()
+        whole = float(scored[last].sum())
+        if not whole > 0.0:  # nothing varies any more
+            return Captured(float("nan"), float("nan"))
         share = captured.sum() / scored.sum()
         variance = max(cc - 2.0 * share * ce + share * share * ee, 0.0) / (number - 1.0)
         late = start >= 0.25 * start.max()
@@ -177,9 +184,7 @@ class Foresight(Accumulator):
         seen = Captured(
             (inside - 2.0 * a) / energy, float(np.hypot(np.sqrt(rows * variance), a)) / energy
         )
-        last = start >= 0.5 * start.max()
         more = a * float((count[last] * np.maximum(1.0 / start[last] - 1.0 / rows, 0.0)).sum())
-        whole = float(scored[last].sum())
         new = Captured(
             (float(captured[last].sum()) + more) / whole,
             float(np.hypot(np.sqrt(count[last].sum() * variance), more)) / whole,

@@ -31,7 +31,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.learning.candidates import BOUNDED, CANDIDATES, CONSENSUS, PLAIN, Directions
+from onepass.learning.candidates import (
+    BOUNDED,
+    CANDIDATES,
+    CONSENSUS,
+    LARGEST_RATIO,
+    PLAIN,
+    Directions,
+)
 from onepass.moments.chunk import Chunk
 
 PAIRS = ((CONSENSUS, PLAIN), (BOUNDED, PLAIN), (BOUNDED, CONSENSUS))
@@ -141,8 +148,10 @@ class ProgressiveValidation:
         for number, (ours, theirs) in enumerate(PAIRS):
             if ours in captured and theirs in captured:
                 gain = weights * (captured[ours] - captured[theirs])
-                share = gain / positive
-                kinds = np.stack([share, gain / unit, share * (energies > LARGE * typical)])
+                with np.errstate(over="ignore"):
+                    share = np.clip(gain / positive, -weights, weights)
+                    energy = np.clip(gain / unit, -LARGEST_RATIO, LARGEST_RATIO)
+                kinds = np.stack([share, energy, share * (energies > LARGE * typical)])
                 segments = np.add.reduceat(kinds, starts, axis=1)
                 self.evidence[2, number, :, 0] += segments.sum(axis=1)
                 self.evidence[2, number, :, 1] += (segments**2).sum(axis=1)
