@@ -231,7 +231,15 @@ def bad_plain():
     words = [[(0, 1.0), (3, 2.0)], [(1, 1.0)], [(0, 2), (2, 1), (3, 1)]]  # of gensim
     yield words, r"X holds pairs \(column, number\).* write fit\(gensim.matutils.corpus2csc\(X\).T"
     yield iter(words), r"gensim.matutils.corpus2csc\(X\).T"
-    yield X[None], "dim 3"
+    yield X[None], r"dim 3.* write fit\(X.reshape\(len\(X\), -1\)\)"
+    images = X.reshape(N, 1, -1, 1)
+    yield [(images, Y)], r"A block has shape .* write fit\(x.reshape\(len\(x\), -1\) for x in X\)"
+    yield ["a.csv", "b.csv"], r"if these are paths, write fit\(onepass.open_source\(\['a.csv', "
+    yield [pathlib.Path("a.csv")], r"fit\(onepass.open_source\(\['a.csv', "
+    dates = X.astype(object)
+    dates[3, 1] = datetime.datetime(2020, 1, 1)
+    yield dates, r"dates or times \('2020-01-01 00:00:00'\) at row 3, column 1: .* subtract a date"
+    yield np.ones(3, [("a", float), ("b", float)]), r"structured_to_unstructured\(X\)"
 
 
 class Query:
@@ -306,6 +314,21 @@ def test_weights_that_are_all_zero_are_refused():
         ERM(1).fit(X, sample_weight=np.zeros(N))
     model = ERM(1).fit(X).partial_fit(X, sample_weight=np.zeros(N))  # other rows may follow
     assert model.n_samples_seen_ == N
+    np.testing.assert_array_equal(model.components_, ERM(1).fit(X).components_)
+
+
+class Pairs:
+    """Rows with labels, by their numbers, as in PyTorch's TensorDataset."""
+
+    def __len__(self):
+        return N
+
+    def __getitem__(self, number):
+        return X[number], Y[number]
+
+
+def test_a_data_set_without_an_iterator_is_read_by_its_numbers():
+    np.testing.assert_array_equal(ERM(2).fit(Pairs()).components_, ERM(2).fit(X).components_)
 
 
 def test_weights_of_blocks_are_refused_with_the_way_out():

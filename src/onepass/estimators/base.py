@@ -102,7 +102,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Parameters
         ----------
         X, y, sample_weight
-            As for `fit`.
+            As for `fit`; rows that all have weight 0 change nothing, while `fit` refuses them.
 
         Returns
         -------
@@ -307,6 +307,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
         Each row was measured before it was learned from, as a new row is; rows of the last half
         of the stream or more count. Rows whose `reconstruction_error` is above it do not fit.
+        Since the model went on learning, quantiles of the final model's errors on the same rows
+        differ from it, by up to about a tenth.
 
         Parameters
         ----------

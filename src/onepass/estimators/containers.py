@@ -115,6 +115,11 @@ def opened(X: Any) -> Any:
     if isinstance(X, list | tuple):
         if X:
             _refuse_words(X[0])
+        if X and isinstance(X[0], str | os.PathLike):
+            raise ValueError(
+                f"X is a {type(X).__name__} of text, not of rows: if these are paths, write "
+                f"fit(onepass.open_source([{os.fspath(X[0])!r}, ...]))"
+            )
         if not X or not _is_block(X[0]):
             return X
         known = all(hasattr(part, "shape") for part in X)
@@ -125,6 +130,8 @@ def opened(X: Any) -> Any:
         dataset: Any = getattr(X, "dataset", None)  # of PyTorch's DataLoader
         count = len(dataset) if hasattr(dataset, "__len__") else None
         return Blocks(lambda: iter(X), count, once=isinstance(X, Iterator))
+    if hasattr(X, "__getitem__") and hasattr(X, "__len__"):  # such as PyTorch's TensorDataset
+        return Blocks(lambda: (X[number] for number in range(len(X))), len(X))
     return _block(X, "X")
 
 

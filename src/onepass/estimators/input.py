@@ -90,8 +90,19 @@ def check_block(X: Any, n_features: int | None, name: str = "A block") -> Any:
 
 
 def _check_numbers(X: Any, name: str) -> None:
-    """Refuse an array of dates, times or text, and masked entries."""
+    """Refuse an array of dates, times or text, one that holds no rows, and masked entries."""
     kind = getattr(getattr(X, "dtype", None), "kind", "f")
+    if isinstance(X, np.ndarray) and X.ndim > 2:
+        write = "X.reshape(len(X), -1)" if name == "X" else "x.reshape(len(x), -1) for x in X"
+        raise ValueError(
+            f"{name} has shape {X.shape} (dim {X.ndim}), and a row has one dimension: write "
+            f"fit({write})" + (", or for x, y in X" if name != "X" else "")
+        )
+    if kind == "V":
+        raise ValueError(
+            f"{name} is a structured array: write "
+            "fit(numpy.lib.recfunctions.structured_to_unstructured(X))"
+        )
     if kind in "Mm":
         raise ValueError(
             f"{name} holds dates or times ({X.dtype}), not numbers: subtract a date and divide by "
@@ -109,18 +120,25 @@ def _check_numbers(X: Any, name: str) -> None:
 
 @contextmanager
 def _locating_text(X: Any, name: str) -> Iterator[None]:
-    """Say where text is that cannot become a number."""
+    """Say where an entry is that cannot become a number."""
     try:
         yield
-    except ValueError as error:
-        if "could not convert string" not in str(error):
+    except (ValueError, TypeError) as error:
+        if not re.search(r"could not convert string|must be a string or a real number", str(error)):
             raise
-        quoted = re.search(r"'.*'", str(error))
-        for (row, column), value in np.ndenumerate(np.asarray(X, dtype=object)):
-            if quoted and repr(value) == quoted[0]:
+        for (row, column), value in np.ndenumerate(np.atleast_2d(np.asarray(X, dtype=object))):
+            try:
+                float(value)
+            except (ValueError, TypeError):
+                place = f"({str(value)[:20]!r}) at row {row}, column {column}"
+                if hasattr(value, "year"):
+                    raise ValueError(
+                        f"{name} contains dates or times {place}: leave the column out, or "
+                        "subtract a date and divide by a unit, such as timedelta(seconds=1)"
+                    ) from None
+                what = "text" if isinstance(value, str | bytes) else type(value).__name__
                 raise ValueError(
-                    f"{name} contains text ({value[:20]!r}) at row {row}, column {column}; choose "
-                    "columns of numbers"
+                    f"{name} contains {what} {place}; choose columns of numbers"
                 ) from None
         raise
 
