@@ -62,40 +62,10 @@ def seal(file: BinaryIO, length: int) -> bytes:
 def write(
     path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, ArrayLike]
 ) -> None:
-    """Write a model file, all of it or nothing.
+    """Write a header of JSON and arrays of numbers, all of it or nothing.
 
-    The same content always gives the same bytes.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file; an old one is replaced only after the new one is safely on the disk.
-    header : mapping
-        Anything that JSON can hold, without NaN and infinities.
-    arrays : mapping of str to array-like
-        Arrays of bool, integers or floats (at most 64 bits), of any shape.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If the content cannot be stored; nothing was written then.
-    OSError
-        If the disk is full or fails; the old file is untouched, and no other is left.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> import numpy as np
-    >>> from onepass import model_file
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "a.onepass")
-    ...     model_file.write(path, {"kind": "example"}, {"basis": np.eye(2)})
-    ...     header, arrays = model_file.read(path)
-    >>> header
-    {'kind': 'example'}
-    >>> arrays["basis"]
-    array([[1., 0.],
-           [0., 1.]])
+    The same content always gives the same bytes. `ValueError` and `TypeError` say that something
+    cannot be stored. After any error the old file is untouched, and no other is left.
     """
     whole = {"format": FORMAT, "version": VERSION, "header": dict(header)}
     text = json.dumps(whole, allow_nan=False).encode()
@@ -133,29 +103,11 @@ def _archive(file: BinaryIO, members: Mapping[str, NDArray[Any]]) -> None:
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read what `write` wrote.
+    """Return the header and the arrays, C-contiguous and writable, that `write` was given.
 
     Nothing in the file is executed, and no memory is allocated by a number in it before that
-    number was compared with the size of the file.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-
-    Returns
-    -------
-    header : dict
-        As given to `write`, after a trip through JSON.
-    arrays : dict of str to ndarray
-        C-contiguous and writable.
-
-    Raises
-    ------
-    ModelFileError
-        If the file is not a model file, damaged in any bit, or of a newer version.
-    OSError
-        If there is no such file, or it may not be read.
+    number was compared with the size of the file. `ModelFileError` says that it is no model file,
+    damaged in any bit, or of another version.
     """
     with open(path, "rb") as file:
         try:

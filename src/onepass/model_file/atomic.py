@@ -19,26 +19,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     `path` is untouched. (Only where the very last step fails, flushing the folder, is the new
     file in place already: whole, but not yet safe from a power cut.)
 
-    Parameters
-    ----------
-    path : str or path-like
-        The file to write. A symbolic link is followed; the permissions of an old file are kept.
-
-    Yields
-    ------
-    binary file
-        For writing and reading.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from onepass.model_file import replacing
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "notes")
-    ...     with replacing(path) as file:
-    ...         _ = file.write(b"all or nothing")
-    ...     path.read_text()
-    'all or nothing'
+    A symbolic link is followed; the permissions of an old file are kept.
     """
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
