@@ -416,3 +416,11 @@ def test_rows_that_lean_on_others_come_between_rows_that_do_not(name, dtype, far
     wanted = variant.expected(rows.astype(float), 3).last
     found = variant.build(30, 3).fit(rows).subspace_.to_dense()
     np.testing.assert_allclose(found, wanted, rtol=0, atol=close * max(1, np.abs(wanted).max()))
+
+
+def test_a_batch_that_no_memory_holds_is_waited_for():
+    model = CappedMSG(2, batch_size=10**12)
+    for _ in range(400):
+        model.partial_fit(np.eye(3))
+    assert model.n_samples_seen_ == 1200
+    assert model.components_.shape == (2, 3)

@@ -54,6 +54,9 @@ class Stream:
             return rows.astype(self.dtype, copy=False)
 
 
+FIRST_ROOM_ROWS = 256  # of a buffer, which grows: batches may be longer than the memory
+
+
 class RowBuffer:
     """Rows and their weights in the order in which they came, until a chunk is full.
 
@@ -73,7 +76,9 @@ class RowBuffer:
         """Append copies of rows (r, d) and weights (r,); `chunk_rows` make a chunk."""
         start, self.count = self.count, self.count + rows.shape[0]
         if self.count > len(self._weights):
-            self._make_room(start, max(self.count, chunk_rows))
+            self._make_room(
+                start, max(self.count, min(chunk_rows, 4 * max(start, FIRST_ROOM_ROWS)))
+            )
         self._weights[start : self.count] = weights
         if self.stream.is_sparse:
             self._sparse.append(rows.copy())
