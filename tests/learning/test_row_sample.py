@@ -90,3 +90,9 @@ def test_what_is_in_the_sample_depends_on_positions_alone():
         parts.add(block, block[:, 0] ** 2, np.eye(5)[:3], np.zeros(5))
     np.testing.assert_array_equal(whole.numbers, parts.numbers)
     np.testing.assert_array_equal(whole.coordinates, parts.coordinates)
+
+
+def test_wide_rows_have_a_smaller_sample():
+    wide = np.random.default_rng(1).normal(size=(600, 40_000))
+    held = sample(CappedMSG(2).fit(wide))
+    assert 2**22 // 40_000 <= len(held.numbers) <= 2**22 // 40_000 + LARGEST_ROWS

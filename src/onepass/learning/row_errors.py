@@ -18,7 +18,8 @@ from onepass.moments.accumulator import Accumulator
 DROPPED_BITS = 47
 LEAST_BIN, INFINITE_BIN = 32, 2047 * 32  # of normal numbers; smaller ones are taken for zero
 
-SAMPLE_ROWS = 400
+SAMPLE_ROWS, LEAST_SAMPLE_ROWS = 400, 50
+SAMPLED_VALUES = 2**22  # in the rows of a sample; with wide rows it is smaller, and so is its cost
 LARGEST_ROWS = 12  # with the largest errors
 MOST_DIRECTIONS = 8  # along which coordinates are kept
 SAME_SPAN = 1e-6  # relative size of what is taken for rounding
@@ -133,10 +134,11 @@ class RowSample(Accumulator):
     coordinates : ndarray of shape (s, m)
     """
 
-    given = ("half_life", "room")
+    given = ("half_life", "room", "size")
 
     def __init__(self, d: int, half_life: float | None = None) -> None:
         self.half_life, self.rows = half_life, 0
+        self.size = min(SAMPLE_ROWS, max(LEAST_SAMPLE_ROWS, SAMPLED_VALUES // d))
         # Of the frame: less than d directions, so that rows cannot be had back from coordinates.
         self.room = min(MOST_DIRECTIONS, d - 1)
         self.directions: NDArray[np.float64] = np.zeros((0, d))
@@ -161,7 +163,7 @@ class RowSample(Accumulator):
         priorities = self._priorities(numbers)
         errors = np.where((numbers < WARM_UP_ROWS) | ~np.isfinite(errors), 0.0, errors)
         offered = np.flatnonzero(
-            (priorities < _nth_smallest(self.priorities, SAMPLE_ROWS, np.inf))
+            (priorities < _nth_smallest(self.priorities, self.size, np.inf))
             | (errors > -_nth_smallest(-self.errors, LARGEST_ROWS, 0.0))
         )
         # To turn with each chunk would take longer than to learn from it.
@@ -197,7 +199,7 @@ class RowSample(Accumulator):
         priorities = np.concatenate([self.priorities, priorities])
         errors = np.concatenate([self.errors, errors])
         kept = np.zeros(len(numbers), dtype=bool)
-        kept[np.lexsort((numbers, priorities))[:SAMPLE_ROWS]] = True
+        kept[np.lexsort((numbers, priorities))[: self.size]] = True
         largest = np.lexsort((numbers, -errors))[:LARGEST_ROWS]
         kept[largest[errors[largest] > 0.0]] = True
         self.numbers, self.priorities, self.errors = numbers[kept], priorities[kept], errors[kept]
