@@ -104,7 +104,27 @@ def test_words_for_numbers_of_components_are_explained():
 
 def test_no_number_of_components_is_as_many_as_there_are():
     assert PCA(None).fit(X).n_components_ == 6
-    assert PCA(n_components=None).fit(X[:4]).n_components_ <= 4
+    assert PCA(n_components=None).fit(X[:4]).n_components_ == 4
+
+
+@pytest.mark.filterwarnings("ignore:4 rows span 0 directions", "ignore:invalid value")
+@pytest.mark.parametrize("rows", [X[:4], np.repeat(X[:2], 2, axis=0), np.ones((4, 6))])
+def test_all_components_are_as_many_as_rows_though_some_have_no_variance(rows):
+    model, again = PCA(None).fit(rows), PCA(None).fit(rows)
+    assert model.n_components_ == BatchPCA().fit(rows).n_components_ == 4
+    np.testing.assert_allclose(model.components_ @ model.components_.T, np.eye(4), atol=1e-12)
+    np.testing.assert_array_equal(model.components_, again.components_)
+    wanted = BatchPCA().fit(rows).explained_variance_
+    np.testing.assert_allclose(model.explained_variance_, wanted, atol=1e-12)
+    assert model.explained_variance_[-1] == 0.0
+    np.testing.assert_allclose(model.inverse_transform(model.transform(rows)), rows, atol=1e-12)
+
+
+@pytest.mark.parametrize("model", [PCA(None), PCA(6), ERM(6), CappedMSG(6)])
+def test_every_row_fits_components_that_span_all_columns(model):
+    model.fit(X)
+    assert model.error_threshold(0.99) == 0.0
+    np.testing.assert_array_equal(model.reconstruction_error(1e6 * X[:3]), np.zeros(3))
 
 
 @pytest.mark.parametrize("name", ["MSG", "CappedMSG", "MEG", "Incremental", "Oja", "Grouse", "ERM"])

@@ -297,7 +297,9 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             piece = rows[start : start + length]
             centred = (piece.toarray() if sparse.issparse(piece) else piece) - mean
             coordinates = centred @ components.T
-            rest = centred - coordinates @ components
+            rest = (
+                centred - coordinates @ components if len(components) < len(mean) else 0 * centred
+            )
             inside.append(coordinates)
             outside.append(np.einsum("ij,ij->i", rest, rest))
         return np.vstack(inside), np.concatenate(outside)
@@ -318,7 +320,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Returns
         -------
         float
-            Within 3% of the quantile; NaN where no row was measured.
+            Within 3% of the quantile; NaN where no row was measured. Where the components span
+            all columns it is 0, as all errors are.
 
         Examples
         --------
@@ -333,7 +336,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """
         if not (is_positive(quantile) and quantile <= 1.0):
             raise ValueError(f"quantile must be above 0 and at most 1, got {quantile!r}")
-        return self._settled().errors.quantile(float(quantile))
+        k, d = self._result().components.shape
+        return self._settled().errors.quantile(float(quantile)) if k < d else 0.0
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Return the log-likelihood of each row of X, shape (n,), as scikit-learn's PCA does.

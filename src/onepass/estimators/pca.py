@@ -45,8 +45,8 @@ class PCA(Estimator):
     ----------
     n_components : int, float or None, default=2
         The number k of components. Between 0 and 1, the share of the variance to capture: then the
-        fewest components that do. None for all there are, min(n, d). Beyond 2048 columns these are
-        as many as the sketch can tell apart.
+        fewest components that do. None for min(n, d), the last of which may have no variance;
+        beyond 2048 columns for as many as the sketch can tell apart.
     center : bool, default=True
         Whether the mean is taken off.
     scale : bool, default=False
@@ -151,8 +151,8 @@ class PCA(Estimator):
         message = ""
         if self.explained_variance_[0] == 0.0:
             message = (
-                f"{seen} rows span 0 directions only: nothing varies, and the one component stands "
-                "for any direction"
+                f"{seen} rows span 0 directions only: nothing varies, and a component stands for "
+                "any direction"
             )
         elif is_whole(k) and found < k:
             message = (

@@ -184,7 +184,7 @@ class PCALearner(Learner):
     def _ask(self) -> None:
         """Ask the candidates for the directions that further rows are scored by."""
         k = self._count(PLAIN)
-        if not k < min(self.rows, self.stream.d):  # nothing to choose, or nothing known yet
+        if not 0 < k < min(self.rows, self.stream.d):  # nothing to choose, or nothing known yet
             return
         found = self.candidates.directions(k)
         if len(found[PLAIN]) < k:
@@ -220,10 +220,12 @@ class PCALearner(Learner):
 
     def read(self) -> PCAResult:
         chosen, candidates = self._choose(), self.candidates
-        d, k = self.stream.d, max(self._count(chosen.name), 1)
+        k, spanned = max(self._count(chosen.name), 1), True
+        if self.n_components is None and candidates.is_exact:  # those without variance as well
+            k, spanned = max(min(self.rows_seen, self.stream.d), 1), False
         found = candidates.directions(k, prove=True)[chosen.name]
         directions = np.asarray(orthonormal(found) if len(found) else found, np.float64)
-        answer = _spanned(candidates.answer(chosen.name, directions), d)
+        answer = _rotated(candidates.answer(chosen.name, directions), spanned)
         lost = 1.0 / max(self.rows_seen, 2) if self.stream.center else 0.0
         result = publish(
             answer.directions.astype(self.stream.dtype),
@@ -325,11 +327,17 @@ class PCALearner(Learner):
 COUNTS = ("rows_learned", "rows", "rows_since", "rows_asked")
 
 
-def _spanned(answer: Answer, d: int) -> Answer:
-    """Return an answer without the directions that have no variance; one where none has."""
+def _rotated(answer: Answer, spanned: bool) -> Answer:
+    """Return an answer along its principal directions: those that rows span, or all of them.
+
+    Where rows span none, there is one.
+    """
     values, vectors = np.linalg.eigh(answer.second)
-    kept = values > RANK_ROUNDING * np.sqrt(d) * max(values.max(initial=0.0), 0.0)
-    if not kept.any():
-        return answer._replace(directions=np.eye(1, d), second=np.zeros((1, 1)))
+    k, d = answer.directions.shape
+    varies = values > RANK_ROUNDING * np.sqrt(d) * max(values.max(initial=0.0), 0.0)
+    if not varies.any():
+        count = 1 if spanned else k
+        return answer._replace(directions=np.eye(count, d), second=np.zeros((count, count)))
+    values, kept = np.where(varies, values, 0.0), varies | (not spanned)
     turn = vectors[:, kept].T
     return answer._replace(directions=turn @ answer.directions, second=np.diag(values[kept]))
