@@ -170,9 +170,9 @@ def test_the_consensus_leaves_out_what_only_one_part_has_seen():
 
 def test_states_are_taken_over():
     found, other = parted(ROWS, WEIGHTS), ExactScatter(D, True)
-    other.restore(found.state())
+    other.restore(found.saved())
     np.testing.assert_array_equal(other.matrix(), found.matrix())
-    assert found.state().keys() == {"origin", "weights", "totals", "triangles"}
+    assert found.saved().keys() == {"origin", "weights", "totals", "triangles"}
     other.fade(0.5)
     np.testing.assert_array_equal(other.weights, 0.5 * found.weights)
 

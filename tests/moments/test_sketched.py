@@ -134,9 +134,9 @@ def test_copies_and_states():
     twin.fade(0.5)
     np.testing.assert_array_equal(found.compress(np.eye(D)), before)
     names = {"weight", "level", "sum_of_squares", "mean", "columns", "basis", "values"}
-    assert found.state().keys() == names
+    assert found.saved().keys() == names
     other = SketchedScatter(D, 8, True)
-    other.__dict__.update(found.state())
+    other.__dict__.update(found.saved())
     np.testing.assert_array_equal(other.compress(np.eye(D)), before)
 
 

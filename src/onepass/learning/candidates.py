@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from onepass.learning.stream import Stream
+from onepass.moments.accumulator import Accumulator
 from onepass.moments.chunk import Chunk
 from onepass.moments.scatter import ExactScatter, Scale
 from onepass.moments.sketched import SketchedScatter
@@ -83,7 +84,7 @@ class Answer(NamedTuple):
     scale: NDArray[np.float64]
 
 
-class Candidates:
+class Candidates(Accumulator):
     """What all candidates have learned from the same rows.
 
     Beside the second moments of the rows, plain and bounded, these are a centre and a length that a
@@ -113,6 +114,8 @@ class Candidates:
         Of w, w e^(1/4), w e and w e^2 over the rows, with energies in units of `unit`.
     """
 
+    fading = ("sums", "centre_weight")
+    changed = ("plain", "bounded")
     plain: Any
     bounded: Any
 
@@ -285,10 +288,9 @@ class Candidates:
         return _deviations_of(scatter.variances(), scatter.weight)
 
     def fade(self, factor: float) -> None:
-        """Let everything so far count less."""
+        super().fade(factor)
         self.plain.fade(factor)
         self.bounded.fade(factor)
-        self.sums, self.centre_weight = factor * self.sums, factor * self.centre_weight
 
     def merge(self, other: Self) -> None:
         """Include another stream: centres are weighted as running means are."""
@@ -308,32 +310,24 @@ class Candidates:
             self.centre = self.centre + share * (other.centre - self.centre)
         self.centre_weight = together
 
-    def copy(self) -> Self:
-        """Return a copy that goes on by itself."""
-        twin = object.__new__(type(self))
-        twin.__dict__.update(self.__dict__)
-        twin.plain, twin.bounded = self.plain.copy(), self.bounded.copy()
-        return twin
-
-    def state(self) -> dict[str, Any]:
+    def saved(self) -> dict[str, Any]:
         """Return what a model file keeps; sums of the bounded rows are the last of all parts."""
         typical = {name: getattr(self, name) for name in TYPICAL}
         state = {"typical": typical, "has_begun": self.has_begun}
         if not self.is_exact:
-            return {**state, "plain": self.plain.state(), "bounded": self.bounded.state()}
-        sums = self.plain.state()
+            return {**state, "plain": self.plain.saved(), "bounded": self.bounded.saved()}
+        sums = self.plain.saved()
         if self.has_begun:
             bounded = self.bounded.copy()
             bounded.move(self.plain.origin)
             sums |= {
                 name: np.concatenate([sums[name], value])
-                for name, value in bounded.state().items()
+                for name, value in bounded.saved().items()
                 if name != "origin"
             }
         return {**state, **sums}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take over a checked state."""
         vars(self).update(state["typical"])
         self.has_begun = state["has_begun"]
         if not self.is_exact:

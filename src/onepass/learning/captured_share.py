@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,6 +125,7 @@ class Foresight(Accumulator):
     """
 
     fading = ("periods", "squares", "inside")
+    changed = ("periods",)
 
     def __init__(self) -> None:
         self.unit = 0.0  # energies are kept relative to this one
@@ -214,8 +214,3 @@ class Foresight(Accumulator):
         order = np.argsort(both[:, START], kind="stable")
         self.periods = both[order][-MOST_PERIODS:]
         self.squares = self.squares + other.squares * [1.0, ratio**2, ratio**2, ratio**2]
-
-    def copy(self) -> Self:
-        twin = super().copy()
-        twin.periods = self.periods.copy()  # they are changed in place
-        return twin

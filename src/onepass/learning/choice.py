@@ -39,6 +39,7 @@ from onepass.learning.candidates import (
     PLAIN,
     Directions,
 )
+from onepass.moments.accumulator import Accumulator
 from onepass.moments.chunk import Chunk
 
 PAIRS = ((CONSENSUS, PLAIN), (BOUNDED, PLAIN), (BOUNDED, CONSENSUS))
@@ -92,7 +93,7 @@ class Choice:
         return "The components are those of ordinary PCA."
 
 
-class ProgressiveValidation:
+class ProgressiveValidation(Accumulator):
     """Evidence for every pair of candidates, of earlier periods, the previous and the current one.
 
     Parameters
@@ -107,6 +108,9 @@ class ProgressiveValidation:
     point : ndarray of shape (d,)
         From which drift is measured.
     """
+
+    fading = ("scored", "rows")
+    changed = ("evidence", "scored")
 
     def __init__(self, d: int) -> None:
         self.asked: Directions = {}
@@ -229,12 +233,9 @@ class ProgressiveValidation:
         return Choice(name, share, energy, large, drift, lost)
 
     def fade(self, factor: float) -> None:
-        """Let everything so far count less."""
-        self.evidence[..., 0] *= factor
-        self.evidence[..., 1] *= factor * factor
-        self.scored *= factor
-        self.sums = self.sums * [factor, factor * factor]
-        self.rows *= factor
+        super().fade(factor)
+        powers = np.array([factor, factor * factor])  # of sums, and of sums of squares
+        self.evidence, self.sums = self.evidence * powers, self.sums * powers
 
     def merge(self, other: Self) -> None:
         """Include the evidence of another stream."""
@@ -242,15 +243,7 @@ class ProgressiveValidation:
         self.scored = self.scored + other.scored
         self.sums = self.sums + other.sums
 
-    def copy(self) -> Self:
-        """Return a copy."""
-        twin = object.__new__(type(self))
-        twin.__dict__.update(self.__dict__)
-        twin.evidence, twin.scored = self.evidence.copy(), self.scored.copy()
-        return twin
-
-    def state(self) -> dict[str, Any]:
-        """Return what a model file keeps."""
+    def saved(self) -> dict[str, Any]:
         asked = list(self.asked.values())
         none = np.zeros((0, 0, len(self.point)))
         return {
@@ -261,7 +254,6 @@ class ProgressiveValidation:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take over a checked state."""
         names = {0: (), 1: (PLAIN,), 2: (PLAIN, BOUNDED), 3: CANDIDATES}[len(state["asked"])]
         self.asked = dict(zip(names, state["asked"], strict=True))
         self.evidence, self.scored = state["evidence"], state["evidence_rows"]

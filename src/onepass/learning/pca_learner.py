@@ -302,13 +302,13 @@ class PCALearner(Learner):
         return self.foresight.curve()
 
     def state(self) -> dict[str, Any]:
-        validation = self.validation.state()
+        validation = self.validation.saved()
         drift = validation.pop("drift")
         return {
             **super().state(),
-            "candidates": self.candidates.state(),
+            "candidates": self.candidates.saved(),
             **validation,
-            "foresight": vars(self.foresight),
+            "foresight": self.foresight.saved(),
             "drift": drift,
             **{name: getattr(self, name) for name in COUNTS},
             "scored": CANDIDATES.index(self.scored),
@@ -318,7 +318,7 @@ class PCALearner(Learner):
         super().restore(state)
         self.candidates.restore(state["candidates"])
         self.validation.restore(state)
-        vars(self.foresight).update(state["foresight"])
+        self.foresight.restore(state["foresight"])
         for name in COUNTS:
             setattr(self, name, state[name])
         self.scored = CANDIDATES[state["scored"]]

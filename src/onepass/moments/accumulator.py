@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 class Accumulator:
     """Sums over rows that are copied, saved and faded alike.
 
-    Arrays are replaced, never changed in place, so that copies can share them.
+    Arrays are replaced, never changed in place, so that copies can share them; those that are
+    changed are named.
 
     Attributes
     ----------
@@ -20,14 +21,20 @@ class Accumulator:
         The sums that count less when the rows so far do.
     given : tuple of str
         What is known without the rows, and not kept in a model file.
+    changed : tuple of str
+        What is changed in place, or learns by itself: a copy has its own.
     """
 
     fading: ClassVar[tuple[str, ...]] = ()
     given: ClassVar[tuple[str, ...]] = ()
+    changed: ClassVar[tuple[str, ...]] = ()
 
     def copy(self) -> Self:
         """Return a copy that goes on by itself."""
-        return copy.copy(self)
+        twin = copy.copy(self)
+        for name in self.changed:
+            setattr(twin, name, getattr(self, name).copy())
+        return twin
 
     def fade(self, factor: float) -> None:
         """Let everything so far count less."""

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from onepass.moments.accumulator import Accumulator
 from onepass.moments.chunk import Chunk
 from onepass.moments.eigen import leading_pairs
 
@@ -16,7 +17,7 @@ POWER = 0.25  # of the power mean of the parts
 Scale = NDArray[np.float64] | None
 
 
-class ExactScatter:
+class ExactScatter(Accumulator):
     """Sums over rows x of weight w about a reference point o: N = sum w (x-o)(x-o)', t, W.
 
     The mean is o + t / W and the scatter about it N - t t' / W. Sums about the same point add up,
@@ -34,12 +35,14 @@ class ExactScatter:
         Whether the second moment is about the mean or about zero, which then is the point.
     """
 
+    fading = changed = ("weights", "totals", "parts")
+
     def __init__(self, d: int, center: bool) -> None:
         self.d, self.center = d, center
         self.origin: NDArray[np.float64] = np.zeros(d)
         self.weights: NDArray[np.float64] = np.zeros(1)
         self.totals: NDArray[np.float64] = np.zeros((1, d))
-        self.parts: list[NDArray[np.float64]] = [np.zeros((d, d))]
+        self.parts: NDArray[np.float64] = np.zeros((1, d, d))
         self._squares: NDArray[np.float64] | None = None  # their sum, where it is known
 
     @property
@@ -58,7 +61,7 @@ class ExactScatter:
         if len(self.parts) == 1:
             return self.parts[0]
         if self._squares is None:
-            self._squares = np.sum(self.parts, axis=0)
+            self._squares = self.parts.sum(axis=0)
         return self._squares
 
     @property
@@ -74,7 +77,7 @@ class ExactScatter:
         """
         mean, weight = self.mean, self.weight
         away = mean - self.origin
-        squares = sum(float(part.trace()) for part in self.parts)
+        squares = float(np.einsum("pii->", self.parts))
         return mean if 2.0 * weight * float(away @ away) > squares else self.origin
 
     def add(self, chunk: Chunk, weights: NDArray[np.float64]) -> None:
@@ -96,15 +99,15 @@ class ExactScatter:
     def split(self, count: int) -> None:
         """Keep the sums of further rows in so many parts, the first of which has all so far."""
         new = max(count - len(self.parts), 0)
-        self.weights = np.concatenate([self.weights, np.zeros(new)])
-        self.totals = np.vstack([self.totals, np.zeros((new, self.d))])
-        self.parts = self.parts + [np.zeros((self.d, self.d)) for _ in range(new)]
+        for name in self.changed:
+            sums = getattr(self, name)
+            setattr(self, name, np.concatenate([sums, np.zeros((new, *sums.shape[1:]))]))
 
     def joined(self) -> Self:
         """Return a copy with the sums in one part."""
         twin = self.copy()
-        twin.weights, twin.totals = np.array([self.weight]), self.total[None]
-        twin.parts = [np.sum(self.parts, axis=0)]
+        for name in self.changed:
+            setattr(twin, name, getattr(self, name).sum(axis=0, keepdims=True))
         return twin
 
     def move(self, origin: NDArray[np.float64]) -> None:
@@ -127,22 +130,16 @@ class ExactScatter:
         self.split(len(theirs.parts))
         ours = np.argsort(self.weights, kind="stable")
         for mine, its in zip(ours, np.argsort(-theirs.weights, kind="stable"), strict=False):
-            self.weights[mine] += theirs.weights[its]
-            self.totals[mine] += theirs.totals[its]
-            self.parts[mine] += theirs.parts[its]
+            for name in self.changed:
+                getattr(self, name)[mine] += getattr(theirs, name)[its]
 
     def fade(self, factor: float) -> None:
-        """Let everything so far count less."""
+        super().fade(factor)
         self._squares = None
-        self.weights *= factor
-        self.totals *= factor
-        for part in self.parts:
-            part *= factor
 
     def variances(self) -> NDArray[np.float64]:
         """Return the weighted sums of squares of the columns about their means, shape (d,)."""
-        squares = np.sum([part.diagonal() for part in self.parts], axis=0)
-        return spread(squares, self.total, self.weight)
+        return spread(np.einsum("pii->i", self.parts), self.total, self.weight)
 
     def matrix(self, scale: Scale = None) -> NDArray[np.float64]:
         """Return the scatter (d, d), of columns divided by a scale (d,) if there is one."""
@@ -189,34 +186,18 @@ class ExactScatter:
                 power += weight / self.weight * root
         return np.linalg.eigh(power)[1].T[::-1][:k] @ span
 
-    def copy(self) -> Self:
-        """Return a copy."""
-        twin = object.__new__(type(self))
-        twin.__dict__.update(self.__dict__)
-        twin.weights, twin.totals = self.weights.copy(), self.totals.copy()
-        twin.parts = [part.copy() for part in self.parts]
-        return twin
-
-    def state(self) -> dict[str, Any]:
+    def saved(self) -> dict[str, Any]:
         """Return what a model file keeps: of the parts, the upper triangles."""
-        upper = np.triu_indices(self.d)
-        return {
-            "origin": self.origin,
-            "weights": self.weights,
-            "totals": self.totals,
-            "triangles": np.stack([part[upper] for part in self.parts]),
-        }
+        rows, columns = np.triu_indices(self.d)
+        held = {name: getattr(self, name) for name in ("origin", "weights", "totals")}
+        return {**held, "triangles": self.parts[:, rows, columns]}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take over a checked state."""
-        upper = np.triu_indices(self.d)
-        self.origin, self._squares, self.parts = state["origin"], None, []
+        rows, columns = np.triu_indices(self.d)
+        self.origin, self._squares = state["origin"], None
         self.weights, self.totals = state["weights"].copy(), state["totals"].copy()
-        for triangle in state["triangles"]:
-            part = np.zeros((self.d, self.d))
-            part[upper] = triangle
-            part.T[upper] = triangle
-            self.parts.append(part)
+        self.parts = np.zeros((len(self.weights), self.d, self.d))
+        self.parts[:, rows, columns] = self.parts[:, columns, rows] = state["triangles"]
 
 
 def spread(

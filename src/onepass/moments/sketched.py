@@ -9,11 +9,10 @@ variances are reported.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from onepass.moments.accumulator import Accumulator
 from onepass.moments.chunk import Chunk
 from onepass.moments.eigen import leading_pairs
 from onepass.moments.scatter import Scale
@@ -26,7 +25,7 @@ ROUNDING = 8 * np.finfo(np.float64).eps
 NEGLIGIBLE, SKEW = 1e-13, 1e-6  # ratios of eigenvalues: left out; no longer orthonormal enough
 
 
-class SketchedScatter:
+class SketchedScatter(Accumulator):
     """``basis' diag(values) basis + level I``, of a fixed rank.
 
     It is read as an `ExactScatter` is. Columns were divided by their scale before they came, so
@@ -39,6 +38,9 @@ class SketchedScatter:
     center : bool
         Whether the second moment is about the mean or about zero.
     """
+
+    fading = ("weight", "level", "sum_of_squares", "values", "columns")
+    given = ("d", "rank", "center")
 
     def __init__(self, d: int, rank: int, center: bool) -> None:
         self.d, self.rank, self.center = d, rank, center
@@ -97,13 +99,6 @@ class SketchedScatter:
         self.basis, self.values = basis, np.maximum(values - taken, 0.0)
         self.level += taken
 
-    def fade(self, factor: float) -> None:
-        """Let everything so far count less."""
-        self.weight *= factor
-        self.level *= factor
-        self.sum_of_squares *= factor
-        self.values, self.columns = factor * self.values, factor * self.columns
-
     def near(self) -> NDArray[np.float64]:
         """Return the point (d,) that the next rows should be taken about."""
         return self.mean
@@ -131,24 +126,9 @@ class SketchedScatter:
         inner = directions @ self.basis.T
         return (inner * self.values) @ inner.T + self.level * np.eye(len(directions))
 
-    def copy(self) -> SketchedScatter:
-        """Return a copy; no array is changed in place."""
-        twin = SketchedScatter(0, 0, self.center)
-        twin.__dict__.update(self.__dict__)
-        return twin
-
     def joined(self) -> SketchedScatter:
         """Return a copy: there is one part only."""
         return self.copy()
-
-    def state(self) -> dict[str, Any]:
-        """Return what a model file keeps."""
-        names = ("weight", "level", "sum_of_squares", "mean", "columns", "basis", "values")
-        return {name: getattr(self, name) for name in names}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take over a checked state."""
-        vars(self).update(state)
 
 
 class _Stack:
