@@ -88,15 +88,16 @@ def test_rows_that_are_given_stay_as_they_are(rows):
 def test_wide_rows_are_the_same_in_panels(monkeypatch, made):
     chunk, plain = made
     monkeypatch.setattr(chunk_module, "PANEL_COLUMNS", D)
-    monkeypatch.setattr(chunk_module, "PANEL_ENTRIES", 1)
     close(chunk.inner(DIRECTIONS), plain @ DIRECTIONS.T)
     close(chunk.combine(COEFFICIENTS), COEFFICIENTS @ plain)
     close(chunk.part(0, R).gram, plain @ plain.T)
+    turned = Chunk(np.asfortranarray(plain), WEIGHTS, np.zeros(D))
+    close(turned.combine(COEFFICIENTS), COEFFICIENTS @ plain)
 
 
 def test_second_moments_are_the_same_in_halves(monkeypatch, made):
     chunk, plain = made
-    monkeypatch.setattr(chunk_module, "PANEL_COLUMNS", D)
+    monkeypatch.setattr(chunk_module, "HALVED_COLUMNS", D)
     close(chunk.second(WEIGHTS), plain.T @ (WEIGHTS[:, None] * plain))
     close(chunk.part(0, 1).second(np.ones(1)), plain[:1].T @ plain[:1])
 

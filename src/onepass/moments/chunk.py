@@ -13,8 +13,9 @@ from scipy import sparse
 
 from onepass.threads import run_all
 
-PANELS = 4  # into which the columns of large products are split; a fixed number, so fixed bits
-PANEL_COLUMNS, PANEL_ENTRIES = 512, 2**19  # of a chunk, from which on its products are split
+PANELS = 4  # into which the columns of wide products are split; a fixed number, so fixed bits
+PANEL_COLUMNS = 2048  # from which on a product is split
+HALVED_COLUMNS = 512  # from which on the rows of a second moment are split in two
 DENSE_PIECE_BYTES = 2**20  # of sparse rows that are made dense at a time
 
 
@@ -99,9 +100,10 @@ class Chunk:
     def combine(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ``coefficients @ rows`` of shape (m, d), from coefficients (m, r).
 
-        Of sparse rows, in Fortran order, in which products with them are fast.
+        Of rows that are sparse or in Fortran order, in Fortran order: products with sparse rows
+        are fast in it.
         """
-        if not sparse.issparse(self.near):
+        if not sparse.issparse(self.near) and self.near.flags.c_contiguous:
             if self.d < PANEL_COLUMNS:
                 return coefficients @ self.near
             combined = np.empty((len(coefficients), self.d))
@@ -132,7 +134,7 @@ class Chunk:
         if sparse.issparse(self.near):
             return self._sparse_second(weights)
         rows = self.near if (weights == 1.0).all() else np.sqrt(weights)[:, None] * self.near
-        if self.d < PANEL_COLUMNS:
+        if self.d < HALVED_COLUMNS:
             return rows.T @ rows
         return _sum(lambda half: half.T @ half, np.array_split(rows, 2))
 
@@ -159,8 +161,8 @@ class Chunk:
         return squares.clip(min=0.0)
 
     def _panels(self) -> list[slice]:
-        """Return the columns that are worked on at a time; all of them in small products."""
-        if self.near.size < PANEL_ENTRIES:
+        """Return the columns that are worked on at a time; all of them where they are few."""
+        if self.d < PANEL_COLUMNS:
             return [slice(0, self.d)]
         edges = np.linspace(0, self.d, PANELS + 1).astype(int)
         return [slice(start, stop) for start, stop in itertools.pairwise(edges)]
