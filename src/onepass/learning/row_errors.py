@@ -19,7 +19,7 @@ DROPPED_BITS = 47
 LEAST_BIN, INFINITE_BIN = 32, 2047 * 32  # of normal numbers; smaller ones are taken for zero
 
 SAMPLE_ROWS, LEAST_SAMPLE_ROWS = 400, 50
-SAMPLED_VALUES = 2**22  # in the rows of a sample; with wide rows it is smaller, and so is its cost
+SAMPLED_VALUES = 2**21  # in the rows of a sample; with wide rows it is smaller, and so is its cost
 LARGEST_ROWS = 12  # with the largest errors
 MOST_DIRECTIONS = 8  # along which coordinates are kept
 SAME_SPAN = 1e-6  # relative size of what is taken for rounding
