@@ -137,9 +137,10 @@ def _locating_text(X: Any, name: str) -> Iterator[None]:
                         "subtract a date and divide by a unit, such as timedelta(seconds=1)"
                     ) from None
                 what = "text" if isinstance(value, str | bytes) else type(value).__name__
-                raise ValueError(
-                    f"{name} contains {what} {place}; choose columns of numbers"
-                ) from None
+                message = f"{name} contains {what} {place}; choose columns of numbers"
+                if isinstance(error, TypeError):  # scikit-learn asks for this type and its words
+                    raise TypeError(f"{message} ({error})") from None
+                raise ValueError(message) from None
         raise
 
 
