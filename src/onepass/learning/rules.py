@@ -19,6 +19,7 @@ from onepass.learning.result import orthonormal
 from onepass.subspace import Subspace, add_up
 
 NATIVE_OPTIONS = ("max_rank", "exact_trace", "grow", "deficient", "step", "next_test")
+GRAM_ACCURATE = 1e-4  # of the largest eigenvalue: above it, eigenvectors are good to 1e-12
 ROUNDING = 1e-14  # an eigenvalue smaller than this part of the largest one is rounding
 
 
@@ -83,16 +84,23 @@ class Rule(ABC):
 
 
 def eigen(
-    state: Subspace, rows: NDArray[np.float64], size: float
+    state: Subspace, rows: NDArray[np.float64], size: float, most: int | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return eigenvalues, descending, and eigenvectors (n, d) of M - rest I + size rows' rows.
 
-    Those that are zero to rounding are left out: they belong to the complement.
+    At most so many are asked for. Those that are zero to rounding are left out: they belong to the
+    complement. The Gram matrix of few rows has them at a fifth of the cost of singular vectors; it
+    is not used where an eigenvalue is so small that its eigenvector would lose digits.
     """
     factor = np.vstack([state.factor(), np.sqrt(size) * rows])
+    if 0 < len(factor) < factor.shape[1]:
+        values, turns = np.linalg.eigh(factor @ factor.T)
+        values, turns = values[::-1][:most], turns.T[::-1][:most]
+        if values[-1] > GRAM_ACCURATE * values[0]:
+            return values, (turns / np.sqrt(values)[:, None]) @ factor
     _, singular, vectors = np.linalg.svd(factor, full_matrices=False)
-    kept = singular**2 > ROUNDING * singular.max(initial=0.0) ** 2
-    return singular[kept] ** 2, vectors[kept]
+    kept = singular[:most] ** 2 > ROUNDING * singular.max(initial=0.0) ** 2
+    return singular[:most][kept] ** 2, vectors[:most][kept]
 
 
 @dataclass
@@ -124,7 +132,7 @@ class MSG(Rule):
         return self.native.max_rank
 
     def step(self, state: Subspace, rows: NDArray[np.float64], size: float) -> Subspace:
-        values, vectors = eigen(state, rows, size)
+        values, vectors = eigen(state, rows, size, self.rank_bound)
         moved = self._projected(values + state.rest, vectors, state.rest)
         if self.grow:
             self._test_rank(moved.rank)
@@ -241,8 +249,9 @@ class Incremental(Rule):
         return self.native.max_rank
 
     def step(self, state: Subspace, rows: NDArray[np.float64], size: float) -> Subspace:
-        values, vectors = eigen(state, rows, 1.0)  # it adds the rows up, whatever the step
-        return Subspace(vectors[: self.rank_bound], values[: self.rank_bound])
+        # It adds the rows up, whatever the step.
+        values, vectors = eigen(state, rows, 1.0, self.rank_bound)
+        return Subspace(vectors, values)
 
     def merged(self, states: list[Subspace], shares: list[float]) -> Subspace:
         return super().merged(states, [1.0] * len(states))  # it is a sum, not an average
