@@ -35,6 +35,7 @@ from onepass.estimators.parameters import (
     check_whole,
     estimator,
     is_positive,
+    is_same,
 )
 from onepass.learning.captured_share import Captured
 from onepass.learning.learner import Learner
@@ -176,7 +177,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Refuse to go on with parameters other than those that learning began with."""
         for name, value in self._learned_with.items():
             now = getattr(self, name)
-            if name != "verbose" and now is not value and not np.array_equal(now, value):
+            if name != "verbose" and not is_same(now, value):
                 self._check_parameters()
                 raise ValueError(
                     f"{name} was {value!r} when learning began and is {now!r} now; partial_fit "

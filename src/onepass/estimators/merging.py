@@ -8,6 +8,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from onepass.estimators.parameters import is_same
+
 MAY_DIFFER = {"random_state", "verbose"}
 
 
@@ -69,7 +71,7 @@ def _check_alike(first: Any, other: Any, which: str) -> None:
         raise ValueError(f"{which} has other feature names than the first")
     for name, value in first._learned_with.items():
         theirs = other._learned_with[name]
-        if name not in MAY_DIFFER and theirs is not value and not np.array_equal(theirs, value):
+        if name not in MAY_DIFFER and not is_same(theirs, value):
             raise ValueError(f"{which} has {name}={theirs!r}, the first {name}={value!r}")
     ours, theirs = first._learner.stream, other._learner.stream
     if theirs.dtype != ours.dtype:

@@ -10,6 +10,8 @@ from math import isfinite
 from numbers import Integral, Real
 from typing import Any, TypeVar, dataclass_transform
 
+import numpy as np
+
 from onepass.estimators.documentation import complete
 
 # Parameters of scikit-learn's decompositions that have no meaning here, and what to do instead.
@@ -109,3 +111,11 @@ def check_option(name: str, value: Any, options: Collection[Any]) -> None:
     ):
         listed = ", ".join(map(repr, options))
         raise ValueError(f"{name} must be one of {listed}, got {value!r}")
+
+
+def is_same(ours: Any, theirs: Any) -> bool:
+    """Return whether two values of a parameter are equal; they may be arrays."""
+    if ours is theirs:
+        return True
+    ours, theirs = np.asarray(ours), np.asarray(theirs)
+    return bool(ours.shape == theirs.shape and np.all(ours == theirs))

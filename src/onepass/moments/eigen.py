@@ -30,10 +30,10 @@ def leading_pairs(
     d = len(matrix)
     found = _iterate(matrix, k, prove) if d > SMALL and MANY * k <= d else None
     if found is None:
-        # Above a quarter of the eigenvectors, LAPACK finds all of them faster than some.
-        few = None if 4 * k > d else (d - k, d - 1)
-        driver = "evd" if few is None else "evr"
-        found = eigh(matrix, subset_by_index=few, driver=driver, check_finite=False)
+        if 4 * k > d:  # LAPACK finds all of them faster than some
+            found = np.linalg.eigh(matrix)
+        else:
+            found = eigh(matrix, subset_by_index=(d - k, d - 1), check_finite=False)
     values, vectors = found[0][-k:], found[1][:, -k:]
     return np.ascontiguousarray(vectors.T[::-1]), values[::-1].clip(min=0.0)
 

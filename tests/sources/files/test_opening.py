@@ -232,7 +232,7 @@ def test_forged_sparse_indices_are_refused(tmp_path):
     matrix = scipy.sparse.csr_matrix(ROWS)
     parts = {"data": matrix.data, "indptr": matrix.indptr, "shape": (6, 2)}
     np.savez(tmp_path / "a.npz", indices=matrix.indices + 5, **parts)
-    with pytest.raises(SourceError, match="row 1: cannot be read on: indices must be < 2"):
+    with pytest.raises(SourceError, match=r"row 1: cannot be read on: .* must be < 2"):
         list(open_source(tmp_path / "a.npz"))
     parts["indptr"] = matrix.indptr[::-1]
     np.savez(tmp_path / "b.npz", indices=matrix.indices, **parts)
