@@ -62,7 +62,7 @@ def _show(fitted: Any, found: dict[str, Any]) -> None:
     table.add_row("rows", f"{found['rows']:,}")
     table.add_row("columns", f"{found['n_features']:,}{listed}")
     table.add_row("parameters", "  ".join(f"{name}={value}" for name, value in params.items()))
-    table.add_row("captures", expectation(found) or "not known: there was one row only")
+    table.add_row("captures", expectation(found) or "not known: too few rows were scored")
     if hasattr(fitted, "chosen_"):
         table.add_row("answered by", str(fitted.chosen_))
     print_tables(table, component_table(fitted))
