@@ -121,6 +121,18 @@ def test_columns_without_names_are_taken_in_their_order(tmp_path, model, command
 
 
 @pytest.mark.parametrize("command", ["transform", "score"])
+def test_a_model_without_names_takes_named_columns_in_their_order(tmp_path, command):
+    X, model = rows(seed=2), tmp_path / "m.onepass"
+    onepass.PCA(2).fit(X).save(model)
+    (tmp_path / "a.csv").write_text(csv_text(X, NAMES))
+    more = ["-o", tmp_path / "out.npy"] if command == "transform" else []
+    assert run(command, model, tmp_path / "a.csv", *more).stderr.splitlines() == [
+        f"onepass: {model} has no names of columns; those of {tmp_path / 'a.csv'} are taken in "
+        "their order"
+    ]
+
+
+@pytest.mark.parametrize("command", ["transform", "score"])
 def test_the_wrong_model_for_the_data(tmp_path, model, command):
     out = tmp_path / "out.npy"
     out.write_text("old")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn import decomposition
 
 import onepass
 from onepass import PCA
@@ -41,3 +42,9 @@ def test_merged_models_foresee_the_share_that_one_pass_foresees(parts):
     merged = onepass.merge(*(PCA(5).fit(part) for part in np.array_split(rows, parts))).captured_
     assert abs(merged.mean - whole.mean) < 2 * whole.standard_error
     assert merged.standard_error < 2 * whole.standard_error
+
+
+def test_a_model_of_another_library_is_named():
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    with pytest.raises(ValueError, match="model 2 is sklearn's PCA, the first is onepass's PCA"):
+        PCA(2).fit(X).merge(decomposition.PCA(2).fit(X))

@@ -42,6 +42,8 @@ def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, An
         )
     if is_in_order:
         note(f"{source.paths[0]} has no names of columns; they are taken in the order of {path}")
+    elif reading["columns"] is None and names is None and source.feature_names is not None:
+        note(f"{path} has no names of columns; those of {source.paths[0]} are taken in their order")
     return source
 
 

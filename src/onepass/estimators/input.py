@@ -186,12 +186,16 @@ def check_finite(X: Any, columns: Any = None, name: str = "X") -> Any:
         else:
             row, column = (int(index) for index in np.argwhere(bad)[0])
             value = X[row, column]
-        what = "NaN" if np.isnan(value) else "inf" if np.isinf(value) else f"{value:g}"
+        if np.isnan(value):
+            what, remedy = "NaN", "leave such rows out or fill the gaps first"
+        elif np.isinf(value):
+            what, remedy = "inf", "leave such rows out"
+        else:
+            what, remedy = f"{value:g}", "divide by a large number, or pass float64 rows"
         label = f" ({columns[column]!r})" if columns is not None else ""
         raise ValueError(
             f"{name} contains {what} at row {row}, column {column}{label}; all entries must be "
-            f"finite and at most {limit:g}, so that their squares add up: leave such rows out or "
-            "fill the gaps first"
+            f"finite and at most {limit:g}, so that their squares add up: {remedy}"
         )
     if energy < SMALLEST**2 and flat.any() and np.abs(flat).max() < SMALLEST:
         raise ValueError(

@@ -60,7 +60,10 @@ def merge(*estimators: Any) -> Any:
 def _check_alike(first: Any, other: Any, which: str) -> None:
     """Raise where two estimators cannot be merged, and say why."""
     if type(other) is not type(first):
-        raise ValueError(f"{which} is {type(other).__name__}, the first is {type(first).__name__}")
+        theirs, ours = (
+            f"{type(e).__module__.split('.')[0]}'s {type(e).__name__}" for e in (other, first)
+        )
+        raise ValueError(f"{which} is {theirs}, the first is {ours}")
     check_is_fitted(other)
     if other.n_features_in_ != first.n_features_in_:
         raise ValueError(
