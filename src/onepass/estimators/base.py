@@ -177,7 +177,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Refuse to go on with parameters other than those that learning began with."""
         for name, value in self._learned_with.items():
             now = getattr(self, name)
-            if name != "verbose" and not is_same(now, value):
+            if name != "verbose" and now is not value and not is_same(now, value):
                 self._check_parameters()
                 raise ValueError(
                     f"{name} was {value!r} when learning began and is {now!r} now; partial_fit "
