@@ -19,7 +19,7 @@ from onepass.learning.result import orthonormal
 from onepass.subspace import Subspace, add_up
 
 NATIVE_OPTIONS = ("max_rank", "exact_trace", "grow", "deficient", "step", "next_test")
-GRAM_ACCURATE = 1e-4  # of the largest eigenvalue: above it, eigenvectors are good to 1e-12
+GRAM_ACCURATE = 1e-4  # of the largest eigenvalue: eigenvectors lose four of sixteen digits
 ROUNDING = 1e-14  # an eigenvalue smaller than this part of the largest one is rounding
 
 
