@@ -3,6 +3,8 @@
 import os
 import shlex
 import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -132,3 +134,34 @@ def test_an_old_checkpoint_is_replaced_only_with_a_warning(words, tmp_path, monk
     assert "--resume would have gone on from it" in early
     assert "stopped" in early
     assert (tmp_path / "m.onepass.checkpoint").exists()
+
+
+# Ctrl-C at a terminal reaches the whole group of processes.
+INTERRUPTED = """
+import os, signal, sys, threading
+import distributed
+from onepass.cli import main
+
+def start(*given, **options):
+    stop = lambda: os.killpg(0, signal.SIGINT)
+    threading.Timer(float(sys.argv[-1]), stop).start()
+    return LocalCluster(*given, **options)
+
+LocalCluster, distributed.LocalCluster = distributed.LocalCluster, start
+if __name__ == "__main__":
+    main(sys.argv[1:-1])
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no groups of processes")
+def test_an_interrupt_while_workers_start_is_not_lost(tmp_path):
+    script = tmp_path / "interrupted.py"
+    script.write_text(INTERRUPTED)
+    words = ["fit", *parts(tmp_path), "-k", 2, "-o", tmp_path / "m", "--workers", 2, 0.5]
+    command = [sys.executable, script, *map(str, words)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=120, start_new_session=True
+    )
+    assert done.returncode == 130, done.stderr
+    assert done.stderr == "onepass: stopped\n"
+    assert not (tmp_path / "m").exists()

@@ -101,9 +101,23 @@ def _warn_in_a_line(message: Any, category: type[Warning], *place: Any, **more: 
         click.echo(f"onepass: warning: {message}", err=True)
 
 
-def ignoring_interrupts() -> contextlib.AbstractContextManager[None]:
-    """Have processes that are started here ignore Ctrl-C, which a terminal sends to all of them."""
-    return _handling({signal.SIGINT: signal.SIG_IGN})
+@contextlib.contextmanager
+def hiding_interrupts() -> Iterator[None]:
+    """Have processes that are started here never see Ctrl-C, which a terminal sends to all of them.
+
+    They inherit that the signal is blocked. A Ctrl-C that comes meanwhile is seen at the end.
+    """
+    from multiprocessing import resource_tracker
+
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # which would end the blocking if it started later
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 @dataclass

@@ -18,7 +18,7 @@ from onepass.cli import checkpoint
 from onepass.cli.errors import (
     Failure,
     MachineFailure,
-    ignoring_interrupts,
+    hiding_interrupts,
     noting_signals,
     reason,
 )
@@ -269,7 +269,7 @@ def _connected(address: str | None, workers: int | None, model: Any) -> Iterator
         with client:
             yield client
     else:
-        with ignoring_interrupts():
+        with hiding_interrupts():
             cluster = LocalCluster(
                 n_workers=workers,
                 threads_per_worker=1,
