@@ -157,3 +157,16 @@ def test_a_folder_is_refused(tmp_path):
     with pytest.raises(OSError):
         model_file.write(tmp_path / "folder", *NEW)
     assert os.listdir(tmp_path) == ["folder"]
+
+
+def test_a_missing_folder_is_named_and_no_temporary_file(tmp_path):
+    path = tmp_path / "missing" / "m.onepass"
+    with pytest.raises(FileNotFoundError, match=f"there is no such folder: '{path.parent}'$"):
+        model_file.write(path, *NEW)
+
+
+def test_other_errors_name_the_file_and_no_temporary_file(tmp_path):
+    (tmp_path / "m").mkdir()
+    with pytest.raises(OSError, match=f": '{tmp_path / 'm'}'$"):
+        model_file.write(tmp_path / "m", *NEW)
+    assert os.listdir(tmp_path) == ["m"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
@@ -23,9 +24,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", folder)
     temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(6)}.tmp")
-    file = open(temporary, "x+b")  # noqa: SIM115 - closed below, before the rename
     try:
+        file = open(temporary, "x+b")  # noqa: SIM115 - closed below, before the rename
         try:
             yield file
             file.flush()
@@ -35,9 +38,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with suppress(FileNotFoundError):
             os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):
             os.unlink(temporary)
+        if isinstance(error, OSError) and error.filename == temporary:  # of no use to anybody
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from error
         raise
     _flush_folder(folder)
 
