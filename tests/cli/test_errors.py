@@ -76,9 +76,32 @@ def test_bad_data(tmp_path, case):
     assert listing(tmp_path) == before
 
 
-@pytest.mark.parametrize("k", ["0", "-1", "1.5", "0.0", "eight", "nan", "inf"])
+@pytest.mark.parametrize("k", ["0", "-1", "1.5", "0.0", "eight", "nan", "inf", "1.0", "2.0", "1e1"])
 def test_impossible_numbers_of_components(tmp_path, k):
+    """As in Python, a number with a point is a share of the variance, and 1.0 is no such share."""
     assert "neither a whole number" in run("fit", "a.npy", "-k", k, code=2).stderr
+
+
+def test_no_header_where_there_is_one_suggests_header(tmp_path):
+    bad_csv("77.0", "7")(tmp_path)
+    said = run("fit", tmp_path / "bad.csv", "-k", 1, "--no-header", code=2).stderr
+    assert "contains text ('a' in row 1)" in said
+    assert "--header" in said.replace("--no-header", "")
+
+
+def test_text_below_the_first_row_does_not_suggest_a_header(tmp_path):
+    (tmp_path / "a.csv").write_text("1,2\n3,many\n4,5\n")
+    said = run("fit", tmp_path / "a.csv", "-k", 1, "--no-header", code=2).stderr
+    assert "contains text ('many' in row 2)" in said
+    assert "--header" not in said
+
+
+def test_a_quantile_needs_a_file_of_rows(tmp_path):
+    np.save(tmp_path / "a.npy", rows())
+    run("fit", tmp_path / "a.npy", "-k", 1, "-o", tmp_path / "m")
+    words = ["score", tmp_path / "m", tmp_path / "a.npy", "--quantile", 0.9]
+    assert "--quantile works with --rows only" in run(*words, code=2).stderr
+    assert "error than 90% of" in run(*words, "--rows", tmp_path / "r.csv").stdout
 
 
 @pytest.mark.parametrize("output", ["no/such/folder/m.onepass", "."])

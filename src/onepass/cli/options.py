@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import click
@@ -27,17 +28,15 @@ def estimator(algorithm: str, n_components: int | float, seed: int = 0, **params
 
 def component_count(value: str) -> int | float:
     """Return a number of components, or a share of the variance between 0 and 1."""
-    try:
-        number = float(value)
-    except ValueError:
-        number = 0.0
-    if number >= 1.0 and number.is_integer():
-        return int(number)
-    if not 0.0 < number < 1.0:
-        raise click.BadParameter(
-            f"{value!r} is neither a whole number from 1 on nor a share such as 0.95"
-        )
-    return number
+    with suppress(ValueError):
+        if int(value) >= 1:
+            return int(value)
+    with suppress(ValueError):
+        if 0.0 < float(value) < 1.0:
+            return float(value)
+    raise click.BadParameter(
+        f"{value!r} is neither a whole number from 1 on nor a share between 0 and 1 such as 0.95"
+    )
 
 
 def _column_list(value: str) -> list[str]:

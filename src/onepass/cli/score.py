@@ -43,10 +43,9 @@ log-likelihood. It also counts the outliers.""",
 @click.option(
     "--quantile",
     type=click.FloatRange(0.0, 1.0, min_open=True),
-    default=0.99,
     metavar="SHARE",
     help="With --rows: an outlier has a larger error than this share of the rows that MODEL was "
-    "fitted on.",
+    "fitted on.  [default: 0.99]",
 )
 @reading_options("those of MODEL")
 @verbosity_options
@@ -55,7 +54,7 @@ def score(
     model: str,
     data: tuple[str, ...],
     rows_file: str | None,
-    quantile: float,
+    quantile: float | None,
     as_json: bool,
     **reading: Any,
 ) -> None:
@@ -64,11 +63,15 @@ def score(
 
     from onepass import load
     from onepass.cli.data import check_output, open_for, progress_over
+    from onepass.cli.errors import Failure
     from onepass.cli.messages import counted, finite, print_json
     from onepass.cli.writers import check_format, writing
 
     if rows_file is not None:
         check_format(rows_file)
+    elif quantile is not None:
+        raise Failure("--quantile works with --rows only")
+    quantile = 0.99 if quantile is None else quantile
     fitted = load(model)
     source = open_for(fitted, model, data, reading)
     found: dict[str, Any] = {"model": model, "rows": 0}

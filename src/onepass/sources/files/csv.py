@@ -79,9 +79,8 @@ class CsvTable(Table):
             raise self.error(message, row=1)
         if self.names is not None and self.width > 1 and "" not in self.names[1:]:
             self.index = [0] if self.names[0] == "" else []
-        self.not_numeric = {
-            j: found for j in range(self.width) if (found := _first_text(rows, j)) is not None
-        }
+        texts = {j: _first_text(rows, j, is_header) for j in range(self.width)}
+        self.not_numeric = {j: found for j, found in texts.items() if found is not None}
         self._last = "\n" + self.delimiter.join([repr(_LAST)] * self.width) + "\n"
         longest = max(sum(map(len, row)) + 3 * len(row) for row in rows)  # with quotation marks
         self._block_bytes = max(_BLOCK_BYTES, 4 * longest, 2 * len(self._last))
@@ -334,12 +333,17 @@ def _may_be_names(first: list[str], below: list[list[str]]) -> bool:
     return bool(((row < low - reach) | (row > high + reach)).all())
 
 
-def _first_text(rows: list[list[str]], j: int) -> str | None:
-    """Return what column j holds that is no number; None if there is nothing of the kind."""
-    for i, row in enumerate(rows):
-        if len(row) == len(rows[0]) and number(row[j]) is None:
-            return f"text ({row[j][:40]!r} in row {i + 1}){_remedy(row[j])}"
-    return None
+def _first_text(rows: list[list[str]], j: int, below_header: bool) -> str | None:
+    """Return what column j holds that is no number, and a remedy; None if all are numbers."""
+    places = (i for i, row in enumerate(rows) if len(row) == len(rows[0]))
+    texts = [i for i in places if number(rows[i][j]) is None]
+    if not texts:
+        return None
+    first = rows[texts[0]][j]
+    remedy = _remedy(first)
+    if texts == [0] and not below_header and len(rows) > 1:
+        remedy = "; if that is the name of the column, pass header=True (--header)"
+    return f"text ({first[:40]!r} in row {texts[0] + 1}){remedy}"
 
 
 def _remedy(text: str) -> str:
