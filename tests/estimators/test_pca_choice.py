@@ -88,6 +88,21 @@ def test_rare_directions_are_no_outliers():
     assert excesses(stream, population, k=3).max() < 1.05
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_one_monstrous_row_does_not_drown_what_other_huge_rows_say(seed):
+    """Huge rows have a direction in common, large ones another; one row has nearly all energy."""
+    rng, n = np.random.default_rng(seed), 8000
+    rows, kind = rng.normal(size=(n, 10)), rng.random(n)
+    signs = rng.choice([-1, 1], n)
+    rows[:, 1] += np.where(kind < 0.06, signs * rng.uniform(8, 20, n), 0)
+    rows[:, 0] = np.where(kind > 0.99, signs * rng.uniform(60, 200, n), rows[:, 0])
+    rows[int(0.97 * n), 0] = 1e6
+    with pytest.warns(OnepassWarning, match="column 0 has 100.0% of the variance"):
+        model = PCA(1).fit(rows)
+    assert model.chosen_.name == "plain"
+    assert abs(model.components_[0, 0]) > 0.999
+
+
 # -- heavy tails and outliers ----------------------------------------------------------------------
 
 

@@ -9,6 +9,7 @@ from onepass.learning.candidates import BOUNDED, CONSENSUS, PLAIN
 from onepass.learning.captured_share import Foresight
 from onepass.learning.choice import (
     DRIFTING,
+    HUGE,
     LARGE,
     PAIRS,
     PREFERRED,
@@ -19,15 +20,15 @@ from onepass.learning.choice import (
 )
 from onepass.moments.chunk import Chunk
 
-SHARE, ENERGY, LARGE_ROWS = range(3)
+SHARE, ENERGY, LARGE_ROWS, HUGE_ROWS = range(4)
 EARLIER, PREVIOUS, CURRENT = range(3)
 ROBUST = [CONSENSUS, BOUNDED]
 
 
-def evidence_for(pair, share=9.0, energy=9.0, large=9.0, period=CURRENT):
+def evidence_for(pair, share=9.0, energy=9.0, large=9.0, huge=9.0, period=CURRENT):
     """Return a validation with so many standard errors for the first of a pair."""
     validation = ProgressiveValidation(2)
-    validation.evidence[period, PAIRS.index(pair), :, 0] = share, energy, large
+    validation.evidence[period, PAIRS.index(pair), :, 0] = share, energy, large, huge
     validation.evidence[period, PAIRS.index(pair), :, 1] = 1.0
     validation.scored[period] = 4.0
     return validation
@@ -47,10 +48,13 @@ def scored(n=200, seed=0):
 def test_evidence_is_a_sum_over_segments_in_standard_errors():
     captured, energies, weights = scored()
     validation = ProgressiveValidation(2)
-    validation.add(captured, energies, weights, 0.25)
+    validation.add(captured, energies, weights, 0.01)
     for ours, theirs in PAIRS:
         gain = weights * (captured[ours] - captured[theirs])
-        kinds = gain / energies, gain, gain / energies * (energies > LARGE * 0.25)
+        share = gain / energies
+        large, huge = (share * (energies > size * 0.01) for size in (LARGE, HUGE))
+        assert 0 < np.count_nonzero(huge) < np.count_nonzero(large) < len(share)
+        kinds = share, gain, large, huge
         edges = np.linspace(0, 200, SEGMENTS + 1).astype(int)
         for found, kind in zip(validation.standard_errors((ours, theirs)), kinds, strict=True):
             sums = np.array([kind[a:b].sum() for a, b in itertools.pairwise(edges)])
@@ -82,7 +86,7 @@ def test_one_candidate_has_nobody_to_be_compared_with():
     validation = ProgressiveValidation(2)
     validation.add({PLAIN: captured[PLAIN]}, energies, weights, 0.25)
     assert not validation.evidence.any()
-    validation.add({name: captured[name] for name in (PLAIN, BOUNDED)}, energies, weights, 0.25)
+    validation.add({name: captured[name] for name in (PLAIN, BOUNDED)}, energies, weights, 0.01)
     assert validation.standard_errors((BOUNDED, PLAIN)).all()
     assert not validation.standard_errors((CONSENSUS, PLAIN)).any()
 
@@ -130,7 +134,7 @@ def test_the_share_has_to_be_clearly_better(name):
 
 
 @pytest.mark.parametrize("period", [EARLIER, PREVIOUS, CURRENT])
-@pytest.mark.parametrize("kind", ["energy", "large"])
+@pytest.mark.parametrize("kind", ["energy", "large", "huge"])
 def test_large_rows_have_a_veto(kind, period):
     pair = (BOUNDED, PLAIN)
     assert evidence_for(pair, period=period, **{kind: VETO + 0.1}).prefers(*pair)
@@ -139,13 +143,13 @@ def test_large_rows_have_a_veto(kind, period):
 
 def test_the_consensus_needs_more_from_large_rows():
     pair = (CONSENSUS, PLAIN)
-    assert evidence_for(pair, energy=0.1).prefers(*pair)
-    assert not evidence_for(pair, energy=-0.1).prefers(*pair)
+    assert evidence_for(pair, energy=PREFERRED + 0.1).prefers(*pair)
+    assert not evidence_for(pair, energy=PREFERRED - 0.1).prefers(*pair)
     assert evidence_for(pair, large=VETO + 0.1).prefers(*pair)
     assert not evidence_for(pair, large=VETO - 0.1).prefers(*pair)
 
 
-@pytest.mark.parametrize("kind", [ENERGY, LARGE_ROWS])
+@pytest.mark.parametrize("kind", [ENERGY, LARGE_ROWS, HUGE_ROWS])
 @pytest.mark.parametrize("period", [PREVIOUS, CURRENT])
 def test_the_latest_rows_have_a_veto_of_their_own(kind, period):
     pair = (BOUNDED, PLAIN)
@@ -208,7 +212,7 @@ def test_the_choice_is_a_sentence(name, says):
     assert ("Use robust=False" in sentence) == (name != PLAIN)
 
 
-@pytest.mark.parametrize("kind", ["share", "energy", "large"])
+@pytest.mark.parametrize("kind", ["share", "energy", "large", "huge"])
 def test_a_candidate_that_is_clearly_worse_is_hopeless(kind):
     pair = (BOUNDED, PLAIN)
     assert evidence_for(pair, **{kind: -SURE - 0.1}).hopeless(BOUNDED, 0.0)

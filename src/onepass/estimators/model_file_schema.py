@@ -354,7 +354,7 @@ def pca(stream: Stream, n_components: int | float | None) -> Record:
         **_common(stream),
         "candidates": record,
         "asked": Array((Size("asked", 3), Size("asked components", d), d), least=-2, most=2),
-        "evidence": Array((3, 3, 3, 2)),
+        "evidence": Array((3, 3, 4, 2)),
         "evidence_rows": Array((3,), least=0.0),
         "foresight": {
             "unit": Scalar(),

@@ -1,20 +1,22 @@
 """Progressive validation: which candidate captures more of rows that none has learned from.
 
 All candidates are asked for their directions when the stream has grown enough, and the rows that
-follow are scored by these, about the robust centre. Between two candidates there are three kinds of
+follow are scored by these, about the robust centre. Between two candidates there are four kinds of
 evidence, each a sum over segments of the stream in units of its standard error:
 
 share
     What a candidate captures more of each row, as a share of the row's energy: most rows decide.
 energy
     The same in units of energy: the largest rows decide.
-large
-    The share again, of the rows that are larger than typical: these decide, but not by their size.
+large, huge
+    The share again, of the rows that are larger or much larger than typical: these decide, but not
+    by their size. Energy alone may be that of a single row, which proves nothing.
 
-A robust candidate answers if the share is clearly in its favour, and neither energy nor large rows
-are clearly against it, in all periods together or in the latest ones. Where large rows are signal,
-they say so: directions that a few rows have in common are captured by the plain candidate in every
-further row of their kind. Rows that are large in directions of their own are captured by nobody.
+A robust candidate answers if the share is clearly in its favour, and neither energy nor large nor
+huge rows are clearly against it, in all periods together or in the latest ones. Where large rows
+are signal, they say so: directions that a few rows have in common are captured by the plain
+candidate in every further row of their kind. Rows that are large in directions of their own are
+captured by nobody.
 
 Where the stream drifts, the next rows say little about all rows, and the plain candidate answers.
 Drift is how much neighbouring pieces of the stream resemble each other: every row counts as a unit
@@ -44,10 +46,11 @@ from onepass.moments.chunk import Chunk
 
 PAIRS = ((CONSENSUS, PLAIN), (BOUNDED, PLAIN), (BOUNDED, CONSENSUS))
 SEGMENTS = 16  # of a chunk: their spread says how sure a difference is
-LARGE = 4.0  # times the typical energy
+LARGE, HUGE = 4.0, 64.0  # times the typical energy
 SURE = 3.0  # standard errors by which a robust candidate has to be better than the plain one
-PREFERRED = 1.5  # standard errors by which one robust candidate has to be better than the other
-VETO = -2.0  # standard errors by which energy or large rows may be against it
+PREFERRED = 1.5  # standard errors by which one robust candidate has to be better than the other,
+# and by which the largest rows have to speak for the consensus
+VETO = -2.0  # standard errors by which energy, large or huge rows may be against it
 DRIFTING = 4.5  # standard errors by which neighbouring pieces of the stream may resemble each other
 DRIFT_ROWS, DRIFT_PIECES = 512, 8  # of a chunk: the first rows, and what they are cut into
 LEAST_PIECE_ROWS = 16
@@ -63,7 +66,8 @@ class Choice:
         The candidate.
     share, energy, large : float
         Evidence for the best robust candidate against the plain one, in standard errors; 0 where
-        there is none. Above 3, and not below -2, it answers.
+        there is none. Above 3, and not below -2, it answers. `large` is the least of that of large
+        and of huge rows.
     drift : float
         How much neighbouring pieces of the stream resemble each other, in standard errors. Above
         4.5 the next rows say little about all rows, and the plain candidate answers.
@@ -115,7 +119,7 @@ class ProgressiveValidation(Accumulator):
     def __init__(self, d: int) -> None:
         self.asked: Directions = {}
         # For [earlier, previous, current] periods, pairs and kinds of evidence: sum, sum of squares
-        self.evidence: NDArray[np.float64] = np.zeros((3, len(PAIRS), 3, 2))
+        self.evidence: NDArray[np.float64] = np.zeros((3, len(PAIRS), 4, 2))
         self.scored: NDArray[np.float64] = np.zeros(3)  # weight of the rows scored in them
         self.point: NDArray[np.float64] = np.zeros(d)
         self.mean: NDArray[np.float64] = np.zeros(d)  # of unit vectors from it
@@ -155,7 +159,8 @@ class ProgressiveValidation(Accumulator):
                 with np.errstate(over="ignore"):
                     share = np.clip(gain / positive, -weights, weights)
                     energy = np.clip(gain / unit, -LARGEST_RATIO, LARGEST_RATIO)
-                kinds = np.stack([share, energy, share * (energies > LARGE * typical)])
+                sizes = (share * (energies > size * typical) for size in (LARGE, HUGE))
+                kinds = np.stack([share, energy, *sizes])
                 segments = np.add.reduceat(kinds, starts, axis=1)
                 self.evidence[2, number, :, 0] += segments.sum(axis=1)
                 self.evidence[2, number, :, 1] += (segments**2).sum(axis=1)
@@ -196,21 +201,19 @@ class ProgressiveValidation(Accumulator):
             self.mean = self.mean + length / self.rows * step
 
     def standard_errors(self, pair: tuple[str, str], latest: bool = False) -> NDArray[np.float64]:
-        """Return the evidence (3,) of all periods, or of the latest two, in standard errors."""
+        """Return the evidence (4,) of all periods, or of the latest two, in standard errors."""
         periods = self.evidence[1:] if latest else self.evidence
         total, squares = periods[:, PAIRS.index(pair)].sum(axis=0).T
         return total / np.sqrt(np.maximum(squares, 1e-300))
 
     def prefers(self, ours: str, theirs: str) -> bool:
         """Return whether a candidate is clearly better than another one."""
-        share, energy, large = self.standard_errors((ours, theirs))
-        _, energy_now, large_now = self.standard_errors((ours, theirs), latest=True)
+        share, energy, *large = self.standard_errors((ours, theirs))
+        latest = self.standard_errors((ours, theirs), latest=True)
         needed = SURE if theirs == PLAIN else PREFERRED
-        # The consensus is mild: where it is right, the largest rows do not speak against it.
-        energy_needed = 0.0 if ours == CONSENSUS else VETO
-        return bool(
-            share > needed and energy > energy_needed and min(large, energy_now, large_now) > VETO
-        )
+        # The consensus is mild: where it is right, the largest rows speak for it.
+        energy_needed = PREFERRED if ours == CONSENSUS else VETO
+        return bool(share > needed and energy > energy_needed and min(*large, *latest[1:]) > VETO)
 
     def hopeless(self, name: str, drift: float) -> bool:
         """Return whether a candidate is clearly worse than the plain one."""
@@ -225,12 +228,12 @@ class ProgressiveValidation(Accumulator):
         if drift > DRIFTING:
             name = PLAIN
         pair = (name if name != PLAIN else BOUNDED, PLAIN)
-        share, energy, large = (float(value) for value in self.standard_errors(pair))
+        share, energy, *large = (float(value) for value in self.standard_errors(pair))
         gains = self.evidence[1:, PAIRS.index(pair), 0, 0].sum() / max(
             self.scored[1:].sum(), 1e-300
         )
         lost = 0.0 if name == PLAIN else float(gains)
-        return Choice(name, share, energy, large, drift, lost)
+        return Choice(name, share, energy, min(large), drift, lost)
 
     def fade(self, factor: float) -> None:
         super().fade(factor)
