@@ -19,6 +19,20 @@ def test_a_plot_has_four_pictures(model):
     np.testing.assert_allclose(heights, 100 * model.explained_variance_ratio_)
 
 
+def test_labels_of_rows_and_arrows_do_not_cover_each_other():
+    rng = np.random.default_rng(0)
+    shared = rng.normal(size=(600, 2)).repeat(3, axis=1)  # three columns point the same way
+    X = shared + 0.01 * rng.normal(size=(600, 6))
+    X[300:310] *= 50  # and ten rows are marked at the same place
+    axis = PCA(2).fit(X).plot().axes[2]
+    axis.figure.draw_without_rendering()
+    labels = [label for label in axis.texts if label.get_text() and label.get_visible()]
+    boxes = [label.get_window_extent() for label in labels]
+    assert not any(one.overlaps(other) for i, one in enumerate(boxes) for other in boxes[:i])
+    assert {label.get_text() for label in labels} >= {f"column {j}" for j in range(6)}
+    assert any(label.get_text().isdigit() for label in labels)
+
+
 def test_a_plot_needs_a_fitted_model():
     with pytest.raises(NotFittedError):
         PCA(2).plot()

@@ -108,18 +108,38 @@ def scatter(axis: Any, shown: Portrait) -> None:
     axis.plot(*far.T, "o", ms=9, mfc="none", mec=RED, mew=2, gid="far", clip_on=False)
     axis.set(xlim=views[0], ylim=views[1])
     text = {"textcoords": "offset points", "parse_math": False}
-    for at, number in zip(far[:MOST_NUMBERED], shown.numbers[shown.largest], strict=False):
+    numbers = [
         axis.annotate(f"{number}", at, (6, 5), fontsize=9, gid="number", **text)
+        for at, number in zip(far[:MOST_NUMBERED], shown.numbers[shown.largest], strict=False)
+    ]
     longest = max((np.hypot(*arrow) for arrow in shown.arrows.values()), default=1.0) or 1.0
     reach = 0.8 * min(abs(limit) for pair in views for limit in pair) / longest
     for arrow in shown.arrows.values():
         line = {"arrowstyle": "-|>", "color": BLACK, "lw": 1.5, "shrinkA": 0, "shrinkB": 0}
         axis.annotate("", arrow * reach, (0, 0), arrowprops=line).arrow_patch.set_gid("arrow")
-    for name, arrow in shown.arrows.items():  # after all arrows, to stand above them
+    names = []
+    # After all arrows, to stand above them; the ones next to an axis first, as labels give way.
+    for name, arrow in sorted(shown.arrows.items(), key=lambda item: abs(item[1][1])):
         beyond = 9 * arrow / (np.hypot(*arrow) or 1.0)
         side = "left" if beyond[0] > 4 else "right" if beyond[0] < -4 else "center"
         place = {"ha": side, "va": "center", **text}
-        axis.annotate(name[:18], arrow * reach, beyond, gid="name", **place)
+        names.append(axis.annotate(name[:18], arrow * reach, beyond, gid="name", **place))
+    _separate(axis, names, numbers)
+
+
+def _separate(axis: Any, names: list[Any], numbers: list[Any]) -> None:
+    """Move names off each other, away from the centre, and hide numbers that cover a label."""
+    axis.figure.draw_without_rendering()
+    taken: list[Any] = []
+    for label in [*names, *numbers]:
+        up = 1 if label.xyann[1] >= 0 else -1
+        while any(label.get_window_extent().overlaps(other) for other in taken):
+            if label in numbers:
+                label.set_visible(False)
+                break
+            label.xyann = (label.xyann[0], label.xyann[1] + up)
+        else:
+            taken.append(label.get_window_extent())
 
 
 def loadings(axis: Any, shown: Portrait) -> None:

@@ -116,10 +116,13 @@ def _captured(model: Any) -> str:
     captured = model.captured_
     if not math.isfinite(captured.mean):
         return "There were too few rows to score any before it was learned from."
+    bounded = getattr(model, "chosen_", None) is not None and model.chosen_.name == "bounded"
     return (
         f"Each row was scored before it was learned from, as if it were held out. Of new rows like "
         f"these, the components capture {captured.mean:.2%} ± {captured.standard_error:.2%} of the "
         "variance."
+        + bounded
+        * " Here large rows count in full, unlike in the picture of variances."
     )
 
 
