@@ -132,7 +132,7 @@ def test_all_directions_capture_everything(as_sparse):
 
 def test_whitened_coordinates_are_checked_before_they_are_scaled():
     model = PCA(3, whiten=True).fit(X)
-    with pytest.raises(ValueError, match="1 features"):
+    with pytest.raises(ValueError, match=r"X has shape \(.*, 1\), and there are 3 components"):
         model.inverse_transform(X[:, :1])
     Z = model.transform(X)
     np.testing.assert_allclose(
@@ -424,3 +424,34 @@ def test_a_batch_that_no_memory_holds_is_waited_for():
         model.partial_fit(np.eye(3))
     assert model.n_samples_seen_ == 1200
     assert model.components_.shape == (2, 3)
+
+
+@pytest.mark.parametrize("whiten", [False, True])
+def test_errors_of_inverse_transform_speak_of_components(whiten):
+    model = PCA(2, whiten=whiten).fit(X)
+    with pytest.raises(ValueError, match=r"X has shape \(700, 6\), and there are 2 components"):
+        model.inverse_transform(X)
+    with pytest.raises(ValueError, match=r"^X contains NaN at row 0, column 1"):
+        model.inverse_transform([[0.0, np.nan]])
+    with pytest.raises(ValueError, match=r"^X has shape") as raised:
+        model.inverse_transform(np.zeros((2, 2, 2)))
+    assert "fit(" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("k", [2, 5, 7])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_without_variance_in_a_direction_there_is_no_precision(name, k, dtype):
+    """What rounding leaves of a variance is none: its inverse would be 1e14."""
+    rows = np.hstack([X, X[:, :1]]).astype(dtype) / 7  # of rank six in seven columns
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PCA says that there are fewer components
+        model = build(name, k, random_state=0).fit(rows)
+    if k < 6:
+        precision, d = model.get_precision(), rows.shape[1]
+        np.testing.assert_allclose(precision @ model.get_covariance(), np.eye(d), atol=1e-3)
+        assert np.isfinite(model.score_samples(rows[:3])).all()
+        return
+    for read in (model.get_precision, lambda: model.score_samples(rows)):
+        with pytest.raises(ValueError, match="directions without any variance"):
+            read()

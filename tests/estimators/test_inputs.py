@@ -209,6 +209,9 @@ def bad_tables():
 
 
 def bad_plain():
+    yield None, r"X is None: pass rows, or an iterable of blocks of rows"
+    yield [], r"X is empty: pass rows, or an iterable of blocks of rows"
+    yield (), r"X is empty: pass rows"
     yield "rows.csv", r"X is a path: write fit\(onepass.open_source\('rows.csv'\)\)"
     yield pathlib.Path("rows.npy"), r"open_source\('rows.npy'\)"
     yield [(x, x) for x in blocks()], r"not clear which are the rows: write fit\(x for x, y in X\)"
@@ -231,7 +234,7 @@ def bad_plain():
     words = [[(0, 1.0), (3, 2.0)], [(1, 1.0)], [(0, 2), (2, 1), (3, 1)]]  # of gensim
     yield words, r"X holds pairs \(column, number\).* write fit\(gensim.matutils.corpus2csc\(X\).T"
     yield iter(words), r"gensim.matutils.corpus2csc\(X\).T"
-    yield X[None], r"dim 3.* write fit\(X.reshape\(len\(X\), -1\)\)"
+    yield X[None], r"dim 3.* write X.reshape\(len\(X\), -1\)$"
     images = X.reshape(N, 1, -1, 1)
     yield [(images, Y)], r"A block has shape .* write fit\(x.reshape\(len\(x\), -1\) for x in X\)"
     yield ["a.csv", "b.csv"], r"if these are paths, write fit\(onepass.open_source\(\['a.csv', "
@@ -342,3 +345,16 @@ def test_rows_may_be_sequences_of_numbers_of_any_kind(kind):
     expected = PCA(2).fit(rows)
     model = PCA(2).fit(kind(row) for row in rows)
     np.testing.assert_array_equal(model.components_, expected.components_)
+
+
+@pytest.mark.parametrize("given", [lambda: iter(blocks()), lambda: (x for x in blocks())])
+def test_rows_that_can_be_read_once_are_refused_before_the_pass(given):
+    """`fit_transform` needs them twice: reading them for nothing may take hours."""
+    X, model = given(), CappedMSG(1)
+    with pytest.raises(ValueError, match=r"reads X twice.* write fit\(X\).*transform"):
+        model.fit_transform(X)
+    assert not hasattr(model, "n_features_in_")
+    assert len(list(X)) == len(blocks())
+    np.testing.assert_array_equal(
+        CappedMSG(1).fit_transform(blocks()), CappedMSG(1).fit(blocks()).transform(blocks())
+    )

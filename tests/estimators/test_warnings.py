@@ -70,6 +70,17 @@ def test_fewer_rows_than_components(algorithm, center, rows):
         np.testing.assert_allclose(model.components_ @ model.components_.T, np.eye(3), atol=1e-9)
 
 
+@pytest.mark.parametrize("d", [6, 300])
+@pytest.mark.parametrize(("value", "center"), [(0.0, False), (0.0, True), (0.1, True)])
+@pytest.mark.parametrize("algorithm", ESTIMATORS)
+def test_rows_that_do_not_vary(algorithm, value, center, d):
+    model = build(algorithm, 3, center=center, random_state=0)
+    with pytest.warns(OnepassWarning, match="nothing varies.*any direction") as caught:
+        model.fit(np.full((700, d), value))
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+
+
 @pytest.mark.parametrize("algorithm", ESTIMATORS)
 def test_rows_one_by_one_do_not_warn(algorithm):
     model = build(algorithm, 3, random_state=0)

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, sparse
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -46,6 +46,8 @@ from onepass.sources import Source
 from onepass.warning import OnepassWarning
 
 NO_ROWS = "The source has no rows; an iterator can be read only once"
+NOTHING_VARIES = "{} rows span 0 directions only: nothing varies, and components are any directions"
+ROUNDING = 8 * np.finfo(np.float64).eps  # of the total variance: a smaller one is none
 PIECE_BYTES = 2**24  # of sparse rows that are made dense to measure their distances
 
 
@@ -161,17 +163,22 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         )
 
     def _warn_after_fit(self) -> None:
-        """Warn where the rows do not determine as many components as asked for."""
+        """Warn of components that are not what was asked for."""
+        message = self._doubt()
+        if message:
+            warnings.warn(message, OnepassWarning, stacklevel=4)
+
+    def _doubt(self) -> str:
+        """Return why the components are not what was asked for; nothing if they are."""
         rows, k = self.n_samples_seen_, self.n_components
         spanned = rows - int(self.center)
         if spanned < k:
-            warnings.warn(
+            return (
                 f"{rows} row{'s' * (rows != 1)}{', centred,' * bool(self.center)} can only "
                 f"determine {spanned} of n_components={k}: the others are arbitrary; pass more "
-                "rows, or ask for fewer components",
-                OnepassWarning,
-                stacklevel=4,
+                "rows, or ask for fewer components"
             )
+        return "" if self.explained_variance_[0] > 0.0 else NOTHING_VARIES.format(rows)
 
     def _check_unchanged(self) -> None:
         """Refuse to go on with parameters other than those that learning began with."""
@@ -225,6 +232,18 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             else:
                 yield check_block(block, getattr(self, "n_features_in_", None))
 
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Learn from X alone, and return the coordinates of its rows, shape (n, k).
+
+        X is read twice: an iterator, which can be read only once, is refused.
+        """
+        if isinstance(X, Iterator):
+            raise ValueError(
+                f"fit_transform reads X twice, and a {type(X).__name__} can be read only once: "
+                "write fit(X), and then transform with the rows read again"
+            )
+        return super().fit_transform(X, y, **fit_params)
+
     def transform(self, X: Any) -> NDArray[np.floating]:
         """Return the coordinates of the rows of X in the components, shape (n, k)."""
         return np.vstack([self._project(rows) for rows in self._checked(X)])
@@ -254,8 +273,17 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def inverse_transform(self, X: Any) -> NDArray[np.floating]:
         """Return rows (n, d) in the original columns from coordinates X of shape (n, k)."""
-        X = check_block(X, self.n_components_)
-        return np.asarray(X @ self.components_) + self._result().mean
+        X, k = check_block(X, None, "X"), self.n_components_
+        if X.shape[1] != k:
+            raise ValueError(
+                f"X has shape {X.shape}, and there are {k} components: pass coordinates of shape "
+                f"(n, {k}), as transform returns them"
+            )
+        return np.asarray(X @ self._axes()) + self._result().mean
+
+    def _axes(self) -> NDArray[np.floating]:
+        """Return the rows (k, d) that coordinates are multiples of."""
+        return self._result().components
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the fraction of the variance of X, about `mean_`, that the components capture."""
@@ -345,13 +373,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
         The model is probabilistic PCA: a Gaussian with the covariance of `get_covariance`.
         """
-        result = self._result()
-        k, d, noise = *result.components.shape, result.noise_variance
-        variances = np.maximum(result.explained_variance.astype(np.float64), noise)
-        if (k < d and not noise > 0.0) or not variances.all():
-            raise ValueError(
-                "the log-likelihood is not defined: there are directions without any variance"
-            )
+        k, d = self._result().components.shape
+        variances, noise = self._positive_variances("log-likelihood")
         constant = float(np.log(variances).sum()) + d * float(np.log(2.0 * np.pi))
         if k < d:
             constant += (d - k) * float(np.log(noise))
@@ -374,13 +397,27 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def get_precision(self) -> NDArray[np.floating]:
         """Return the inverse (d, d) of the covariance of the model."""
-        if self.n_components_ == self.n_features_in_ or self.noise_variance_ == 0.0:
-            return linalg.inv(self.get_covariance())
-        components, noise = self.components_, self.noise_variance_
-        excess = np.maximum(self.explained_variance_ - noise, 0.0)
-        precision = -(components.T * (excess / (noise * (noise + excess)))) @ components
-        precision.flat[:: len(precision) + 1] += 1.0 / noise
-        return precision
+        result = self._result()
+        variances, noise = self._positive_variances("precision")
+        outside = 1.0 / noise if len(variances) < self.n_features_in_ else 0.0
+        precision = (result.components.T * (1.0 / variances - outside)) @ result.components
+        precision.flat[:: len(precision) + 1] += outside
+        return precision.astype(result.explained_variance.dtype)
+
+    def _positive_variances(self, what: str) -> tuple[NDArray[np.float64], float]:
+        """Return the variances (k,) along the components, and the noise outside of them.
+
+        Where one of them is zero to rounding, `what` is asked for is not defined.
+        """
+        result = self._result()
+        k, d, noise = *result.components.shape, result.noise_variance
+        variances = np.maximum(result.explained_variance.astype(np.float64), noise)
+        least = ROUNDING * result.total_variance
+        if (k < d and not noise > least) or not variances.min() > least:
+            raise ValueError(
+                f"the {what} is not defined: there are directions without any variance"
+            )
+        return variances, noise
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the whole state to a model file, from which `onepass.load` goes on.

@@ -96,7 +96,7 @@ def opened(X: Any) -> Any:
     -------
     ndarray, sparse matrix, table, Columns, list, Source or Blocks
     """
-    if isinstance(X, np.ndarray | Source) or sparse.issparse(X):
+    if X is None or isinstance(X, np.ndarray | Source) or sparse.issparse(X):
         return X
     if hasattr(X, "with_format") and isinstance(X, Mapping):
         listed = ", ".join(map(repr, X))

@@ -90,13 +90,17 @@ def check_block(X: Any, n_features: int | None, name: str = "A block") -> Any:
 
 
 def _check_numbers(X: Any, name: str) -> None:
-    """Refuse an array of dates, times or text, one that holds no rows, and masked entries."""
+    """Refuse what holds no rows, an array of dates, times or text, and masked entries."""
+    if X is None or (isinstance(X, list | tuple) and not X):
+        what = "None" if X is None else "empty"
+        raise ValueError(f"{name} is {what}: pass rows, or an iterable of blocks of rows")
     kind = getattr(getattr(X, "dtype", None), "kind", "f")
     if isinstance(X, np.ndarray) and X.ndim > 2:
-        write = "X.reshape(len(X), -1)" if name == "X" else "x.reshape(len(x), -1) for x in X"
+        write = "X.reshape(len(X), -1)"
+        if name != "X":
+            write = "fit(x.reshape(len(x), -1) for x in X), or for x, y in X"
         raise ValueError(
-            f"{name} has shape {X.shape} (dim {X.ndim}), and a row has one dimension: write "
-            f"fit({write})" + (", or for x, y in X" if name != "X" else "")
+            f"{name} has shape {X.shape} (dim {X.ndim}), and a row has one dimension: write {write}"
         )
     if kind == "V":
         raise ValueError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,8 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from onepass.estimators import model_file_schema
-from onepass.estimators.base import Estimator
-from onepass.estimators.input import check_block
+from onepass.estimators.base import NOTHING_VARIES, Estimator
 from onepass.estimators.parameters import (
     check_bool,
     check_component_count,
@@ -25,7 +23,6 @@ from onepass.estimators.parameters import (
 from onepass.learning.choice import Choice
 from onepass.learning.pca_learner import PCALearner, PCAResult
 from onepass.learning.stream import Stream
-from onepass.warning import OnepassWarning
 
 DOMINANT_SHARE = 0.99  # of the variance in one column, from which on `fit` warns
 
@@ -140,38 +137,32 @@ class PCA(Estimator):
     def _schema(self, stream: Stream) -> model_file_schema.Record:
         return model_file_schema.pca(stream, self.n_components)
 
-    def _warn_after_fit(self) -> None:
-        """Warn of other components than asked for, and of a column that hides the others."""
+    def _doubt(self) -> str:
         k, found, seen = self.n_components, self.n_components_, self.n_samples_seen_
         captured = self.explained_variance_ratio_.sum()
         variances = self._result().column_variances
         column = int(variances.argmax())
         share = variances[column] / (variances.sum() or 1.0)
         leads = self.components_[0, column] ** 2 > 0.5  # outliers in a column may be left out
-        message = ""
         if self.explained_variance_[0] == 0.0:
-            message = (
-                f"{seen} rows span 0 directions only: nothing varies, and a component stands for "
-                "any direction"
-            )
-        elif is_whole(k) and found < k:
-            message = (
+            return NOTHING_VARIES.format(seen)
+        if is_whole(k) and found < k:
+            return (
                 f"{seen} rows span {found} directions only: there are {found} components, not "
                 f"n_components={k}"
             )
-        elif k is not None and not is_whole(k) and captured < k - 1e-9:
-            message = (
+        if k is not None and not is_whole(k) and captured < k - 1e-9:
+            return (
                 f"{found} components, all that can be told apart, capture {captured:.3g} of the "
                 f"variance, less than n_components={k}"
             )
-        elif share > DOMINANT_SHARE and leads and len(variances) > 1 and not self.scale:
+        if share > DOMINANT_SHARE and leads and len(variances) > 1 and not self.scale:
             names = getattr(self, "feature_names_in_", range(len(variances)))
-            message = (
+            return (
                 f"column {names[column]!r} has {share:.1%} of the variance, which hides the other "
                 "columns: if their units differ, pass scale=True"
             )
-        if message:
-            warnings.warn(message, OnepassWarning, stacklevel=4)
+        return ""
 
     def transform(self, X: Any) -> NDArray[np.floating]:
         """Return the coordinates of the rows of X in the components, shape (n, k)."""
@@ -179,11 +170,11 @@ class PCA(Estimator):
 
     def inverse_transform(self, X: Any) -> NDArray[np.floating]:
         """Return rows (n, d) in the original columns from coordinates X of shape (n, k)."""
-        if self.whiten:
-            X = check_block(X, self.n_components_)
-            X = X @ np.diag(self._deviations())
         rows = super().inverse_transform(X)
         return rows * self._typed(self._result().scale) if self.scale else rows
+
+    def _axes(self) -> NDArray[np.floating]:
+        return self._deviations()[:, None] * super()._axes() if self.whiten else super()._axes()
 
     def _checked(self, X: Any) -> Iterator[Any]:
         """Yield the checked rows of X with their columns scaled."""

@@ -409,8 +409,9 @@ class MomentLearner(Learner):
         self.sample.add(rows, errors, self.scorers, mean.vector)
 
     def read(self) -> Result:
-        directions = self.moment.leading(self.k)[0].astype(self.stream.dtype)
-        return self._publish(directions, self.moment.compress(directions), self.moment.energy)
+        directions = self.moment.leading(self.k)[0]
+        typed = directions.astype(self.stream.dtype)
+        return self._publish(typed, self.moment.compress(directions), self.moment.energy)
 
     def fade(self, factor: float) -> None:
         super().fade(factor)
