@@ -216,7 +216,7 @@ protected:
         }
         Iterate M{{V, V_stride, rank, width}, weights.get(), rest, task.d};
         const BlockRows block{coordinates, count, V_stride, width, dimension, eta, captured};
-        take_rows_with(task.rule, M, block, sum, workspace);
+        Algorithms::loops[task.rule.algorithm](task.rule, M, block, sum, workspace);
         rank = M.basis.rank, rest = M.rest;
         task.rests += sum.rests;
         check_finite();

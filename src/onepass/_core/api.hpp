@@ -12,11 +12,15 @@ struct BasisError {};                // the rows of the basis are far from ortho
 struct RowError { ptrdiff_t row; };  // a row is not finite, or its squared norm is not
 struct IterateError {};              // the iterate is not finite
 
-enum class Algorithm { msg, meg, incremental, oja, grouse };
+// How Python knows an algorithm, and whether its basis always has k rows.
+struct Algorithm {
+    const char* name;
+    bool fixed_rank = false;
+};
 
 // An algorithm with its parameters, and what the rank test of Section 5 remembers.
 struct Rule {
-    Algorithm algorithm;
+    ptrdiff_t algorithm;  // its number in Kernels::algorithms
     ptrdiff_t k, max_rank;
     bool exact_trace, grow, deficient;
     int64_t step, next_test;
@@ -94,6 +98,8 @@ struct Kernels {
     ptrdiff_t (*cholesky)(ptrdiff_t n, const double* gram, double* factor);
     double (*split)(ptrdiff_t m, ptrdiff_t n, const double* basis, const double* row,
                     double* inside, double* outside);
+    const Algorithm* algorithms;  // the same for every instruction set
+    ptrdiff_t algorithm_count;
 };
 
 }  // namespace onepass

@@ -26,7 +26,6 @@
 
 namespace nb = nanobind;
 using namespace nb::literals;
-using onepass::Algorithm;
 using onepass::Kernels;
 using onepass::Rule;
 
@@ -194,21 +193,23 @@ struct NewArray {
 
 // -- advance -------------------------------------------------------------------------------------
 
-const std::vector<std::string> NAMES{"msg", "meg", "incremental", "oja", "grouse"};
+const onepass::Algorithm& algorithm(Index number) { return chosen.kernels->algorithms[number]; }
 
 void make_rule(Rule* rule, const std::string& name, Index k, Index max_rank, bool exact_trace,
                bool grow, bool deficient, int64_t step, int64_t next_test) {
-    const auto found = std::find(NAMES.begin(), NAMES.end(), name);
-    check(found != NAMES.end(), "the rule '", name,
-          "' is not known; use msg, meg, incremental, oja or grouse");
+    std::string names;
+    Index number = 0;
+    const Index count = chosen.kernels->algorithm_count;
+    for (; number < count && algorithm(number).name != name; number++)
+        names += (number ? ", " : "") + std::string(algorithm(number).name);
+    check(number < count, "the rule '", name, "' is not known; use one of ", names);
     check(k >= 1, "k is ", k, "; it must be at least 1");
     check(max_rank >= 1, "max_rank is ", max_rank, "; it must be at least 1");
     check(step >= 0 && next_test >= 1, "step and next_test must be positive");
-    const Algorithm algorithm{int(found - NAMES.begin())};
-    new (rule) Rule{algorithm, k, max_rank, exact_trace, grow, deficient, step, next_test};
+    new (rule) Rule{number, k, max_rank, exact_trace, grow, deficient, step, next_test};
 }
 
-std::string name_of(const Rule& rule) { return NAMES[std::size_t(rule.algorithm)]; }
+std::string name_of(const Rule& rule) { return algorithm(rule.algorithm).name; }
 
 struct Advanced {
     Rule rule;
@@ -225,10 +226,9 @@ void check_task(const onepass::Task<T>& task, const Numbers& weights, const Numb
     check_size(d, "the number of columns");
     check(m <= d, "the basis has ", m, " rows, more than its ", d, " columns");
     check(k <= d, "k is ", k, ", but there are only ", d, " columns");
-    const bool fixed_rank = rule.algorithm == Algorithm::oja || rule.algorithm == Algorithm::grouse;
-    check(!fixed_rank || m == k, name_of(rule), " needs a basis of k = ", k, " rows, not ", m);
+    check(!algorithm(rule.algorithm).fixed_rank || m == k, name_of(rule), " needs a basis of k = ", k, " rows, not ", m);
     check_numbers(weights, m, ANY, "weights");
-    const bool constant = rule.algorithm == Algorithm::meg && k == d;  // rest is infinite
+    const bool constant = name_of(rule) == "meg" && k == d;  // rest is infinite
     check(constant || std::isfinite(task.rest), "rest is not finite");
     check_number(task.scale, 0.0, "scale");
     check_number(task.seen, 0.0, "seen");

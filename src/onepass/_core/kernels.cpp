@@ -101,7 +101,8 @@ constexpr onepass::TypedKernels<T> typed{advance<T>, centre<T>, gram_rows<T>, co
 namespace onepass {
 namespace ONEPASS_ISA {
 extern const Kernels kernels;
-const Kernels kernels{typed<double>,  typed<float>, advance_gram, sparse_gram, rank_one,
-                      project_values, cap_logs,     cholesky,     split_row};
+const Kernels kernels{typed<double>, typed<float>, advance_gram, sparse_gram, rank_one,
+                      project_values, cap_logs, cholesky, split_row, Algorithms::names,
+                      Algorithms::count};
 }  // namespace ONEPASS_ISA
 }  // namespace onepass

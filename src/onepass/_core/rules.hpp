@@ -1,7 +1,6 @@
 // The algorithms. A rule says in `step` what one row does to an iterate M that is written in the
 // coordinates of a block: the row is already split into z = U x and a residual r along the unit
-// vector after the basis. To add an algorithm: a struct here, its name in `Algorithm` and
-// `take_rows_with`.
+// vector after the basis. To add an algorithm: a struct here, and its name in `Algorithms` below.
 #pragma once
 #include "api.hpp"
 #include "rank_one.hpp"
@@ -74,6 +73,7 @@ void rank_one_step(Iterate& M, const SplitRow& row, Workspace& w, const Map& map
 // sigma' = eig(diag(sigma) + z z'), z = sqrt(eta) [U x; r] (Algorithm 1), keep the K largest, then
 // sigma = clip(sigma' + S, 0, 1) (Algorithm 2). `rest` is not zero only for tr M = k without a cap.
 struct Msg {
+    static constexpr onepass::Algorithm algorithm{"msg"};
     onepass::Rule& rule;
 
     static double primal(double weight) { return weight; }
@@ -122,6 +122,7 @@ struct Msg {
 //
 // No step, no shift, no clip. Without truncation M is the second moment of the rows.
 struct Incremental {
+    static constexpr onepass::Algorithm algorithm{"incremental"};
     onepass::Rule& rule;
 
     static double primal(double weight) { return weight; }
@@ -145,6 +146,7 @@ struct Incremental {
 // The complement reaches W = 1, a = 0, and from then on the rank is finite: directions with the a of
 // the complement are dropped. M has the weights 1 - exp(-a).
 struct Meg {
+    static constexpr onepass::Algorithm algorithm{"meg"};
     onepass::Rule& rule;
 
     static double primal(double weight) { return -expm1(-weight); }
@@ -173,6 +175,7 @@ struct Meg {
 // along w, p/|p|, becomes (1 + eta |w|^2) p/|p| + eta |w| r, normalised: P_orth is a rotation in the
 // plane of p and r by the angle phi, tan phi = eta |w| |r| / (1 + eta |w|^2). All weights are 1.
 struct Oja {
+    static constexpr onepass::Algorithm algorithm{"oja", true};
     onepass::Rule& rule;
 
     static double primal(double weight) { return weight; }
@@ -189,6 +192,7 @@ struct Oja {
 // A step along the geodesic of the Grassmannian, without missing entries. With w = U' x, p = U w,
 // r = x - p and theta = eta |r| |p|: U(t+1) = U + [(cos theta - 1) p/|p| + sin theta r/|r|] w'/|w|.
 struct Grouse {
+    static constexpr onepass::Algorithm algorithm{"grouse", true};
     onepass::Rule& rule;
 
     static double primal(double weight) { return weight; }
@@ -232,7 +236,9 @@ struct BlockRows {
 
 // The loop over rows.
 template <class Rule>
-void take_rows(const Rule& rule, Iterate& M, const BlockRows& rows, IterateSum& sum, Workspace& w) {
+void take_rows(onepass::Rule& given, Iterate& M, const BlockRows& rows, IterateSum& sum,
+               Workspace& w) {
+    const Rule rule{given};
     for (Index t = 0; t < rows.count; t++) {
         Basis& U = M.basis;
         U.width = min(rows.width + t + 1, rows.n);
@@ -242,22 +248,20 @@ void take_rows(const Rule& rule, Iterate& M, const BlockRows& rows, IterateSum& 
         double inside = 0.0, captured = 0.0;
         for (Index i = 0; i < U.rank; i++) {
             inside = fused(w.z[i], w.z[i], inside);
-            if (i < rule.rule.k) captured = inside;
+            if (i < given.k) captured = inside;
         }
         rows.captured[t] = captured;
         rule.step(M, {residual, inside, rows.steps[t]}, w);
     }
 }
 
-inline void take_rows_with(onepass::Rule& rule, Iterate& M, const BlockRows& rows, IterateSum& sum,
-                           Workspace& w) {
-    switch (rule.algorithm) {
-        case onepass::Algorithm::msg: return take_rows(Msg{rule}, M, rows, sum, w);
-        case onepass::Algorithm::meg: return take_rows(Meg{rule}, M, rows, sum, w);
-        case onepass::Algorithm::incremental: return take_rows(Incremental{rule}, M, rows, sum, w);
-        case onepass::Algorithm::oja: return take_rows(Oja{rule}, M, rows, sum, w);
-        case onepass::Algorithm::grouse: return take_rows(Grouse{rule}, M, rows, sum, w);
-    }
-}
+template <class... Rules>
+struct RuleList {
+    static constexpr Index count = sizeof...(Rules);
+    static constexpr onepass::Algorithm names[] = {Rules::algorithm...};
+    static constexpr decltype(&take_rows<Msg>) loops[] = {take_rows<Rules>...};
+};
+
+using Algorithms = RuleList<Msg, Meg, Incremental, Oja, Grouse>;
 
 }  // namespace
