@@ -128,8 +128,8 @@ class MSG(SteppingEstimator):
     """Matrix stochastic gradient: stochastic gradient descent on the convex relaxation of PCA.
 
     The iterate is a d x d matrix M with eigenvalues between 0 and 1 that sum to at most k (or to
-    k), of which only the eigenvectors of non-zero eigenvalues are kept. Its rank, and with it the
-    cost of a row, is free: see `CappedMSG` for the practical variant.
+    k). Only the eigenvectors of non-zero eigenvalues are kept. Nothing bounds the rank, and with it
+    the cost of a row: `CappedMSG` is the practical variant.
 
     <<parameters>>
 
@@ -158,23 +158,23 @@ class MSG(SteppingEstimator):
 class CappedMSG(MSG):
     """Matrix stochastic gradient with a bound on the rank: the paper's practical algorithm.
 
-    As `MSG`, and before every projection only the K = `max_rank` largest eigenvalues are kept. With
-    K > k there is room to look into new directions, so it does not get stuck as the incremental
-    algorithm does; the cost of a row is O(d K).
+    Like `MSG`, but only the K = `max_rank` largest eigenvalues are kept before every projection.
+    With K > k there is room to try new directions, so it rarely gets stuck, as the incremental
+    algorithm does. A row costs O(d K).
 
     <<parameters>>
     max_rank : int, "auto" or None, default=None
-        The bound K; None is k + 1, as the paper recommends. "auto" starts there and adds one
-        whenever the rank was never below K between two tests, at ever longer intervals: the
-        paper's test, by which an iterate that stays at rank K asks for a larger K.
+        The bound K. None is k + 1, as the paper recommends. "auto" starts there, tests from time
+        to time whether the rank stayed at K since the last test, and adds one if so (Section 5 of
+        the paper).
 
     <<attributes>>
     <<iterate>>
     rank_ : int
         The rank of the iterate.
     rank_deficient_ : bool
-        Whether it is below the bound: the paper's test for the global optimum. On a noisy stream
-        it is a diagnostic.
+        Whether the rank is below its bound: the paper's test for the global optimum. On a noisy
+        stream it is only a hint.
     max_rank_ : int
         The bound K now.
 
@@ -221,13 +221,12 @@ class MEG(SteppingEstimator):
     """Matrix exponentiated gradient, the algorithm of Warmuth and Kuzmin.
 
     Mirror descent on I - M with the entropy of the spectrum: multiplicative updates where `MSG` has
-    additive ones. Its rank is free.
+    additive ones. Nothing bounds its rank.
 
     <<parameters>>
     average : bool, default=False
-        Whether the components come from the average of the iterates, which the paper's theorem is
-        about, or from the last iterate, which its experiments use. Here the last one is as good,
-        and quicker.
+        True: the components come from the average of the iterates. False: they come from the last
+        iterate, which is as good here, and quicker.
 
     <<attributes>>
     <<iterate>>
@@ -251,8 +250,8 @@ class MEG(SteppingEstimator):
 class Incremental(IterativeEstimator):
     """The incremental algorithm: the second moment of the rows, truncated after every row.
 
-    No steps to choose, and the fastest progress where it works; but with K = k it gets stuck on
-    data whose rows are orthogonal, as the paper's Section 5.2 shows.
+    It has no step size and makes the fastest progress where it works. But with K = k it can get
+    stuck, for example if all rows are orthogonal: see Section 5.2 of the paper.
 
     <<parameters>>
     batch_size : int, default=1
@@ -365,12 +364,12 @@ def start_directions(init: Any, k: int, d: int, rng: np.random.Generator) -> NDA
 class ERM(Estimator):
     """Empirical risk minimisation: batch PCA, from the exact second moment of all rows.
 
-    It keeps the whole d x d second moment: exact, still one pass, and the right algorithm for few
-    columns; but O(d^2) in memory and in time per row.
+    It is exact, still takes one pass, and is the right algorithm for few columns. It keeps a d x d
+    matrix, so memory and the time of a row are O(d^2).
 
     <<parameters>>
     max_memory : float, default=1.0
-        The size in GiB that the d x d matrix may have; more columns are refused.
+        The largest size of the d x d matrix, in GiB; more columns are refused.
 
     <<attributes>>
 

@@ -88,7 +88,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         y : None
             Ignored.
         sample_weight : array of shape (n,), optional
-            A row of weight w counts as sqrt(w) times the row; of weight 0 as if absent.
+            A row of weight w is learned as sqrt(w) times the row, and one of weight 0 is left out.
 
         Returns
         -------
@@ -98,7 +98,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             return self._learn(X, sample_weight, fresh=True, whole=True)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Go on learning with the rows of X, any number of them.
+        """Learn from more rows, any number of them, and keep what was learned before.
 
         How rows are split into calls does not change the result.
 
@@ -336,10 +336,10 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def error_threshold(self, quantile: float = 0.99) -> float:
         """Return the reconstruction error that a share of the rows seen stayed below.
 
-        Each row was measured before it was learned from, as a new row is; rows of the last half
-        of the stream or more count. Rows whose `reconstruction_error` is above it do not fit.
-        Since the model went on learning, quantiles of the final model's errors on the same rows
-        differ from it, by up to about a tenth.
+        A row whose `reconstruction_error` is above it does not fit the model. Errors were measured
+        on each row before the model learned from it, over at least the last half of the stream.
+        The model has learned more since then: its errors on the same rows have a quantile that
+        differs from this one by up to about a tenth.
 
         Parameters
         ----------
@@ -420,7 +420,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return variances, noise
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the whole state to a model file, from which `onepass.load` goes on.
+        """Write the whole state to a model file, which `onepass.load` reads.
 
         Parameters
         ----------
@@ -432,7 +432,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         model_file.write(path, *persistence.pack(self))
 
     def merge(self, *others: Self) -> Self:
-        """Return one estimator for the rows of this and of others: all stay as they are.
+        """Return one estimator for the rows of this one and of others, which stay as they are.
 
         Parameters
         ----------
@@ -442,7 +442,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Returns
         -------
         estimator
-            Up to truncation what one pass over all rows would give.
+            What one pass over all rows would give, up to truncation.
         """
         return merge(self, *others)
 

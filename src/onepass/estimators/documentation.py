@@ -17,8 +17,8 @@ SHARED = {
         """,
     "center": """
         center : bool, default=True
-            Whether the running mean of the rows is taken off, as PCA does. The paper's algorithms
-            are about zero: False is theirs, for rows whose mean is near zero.
+            Whether to subtract the running mean of the rows. The paper's algorithms do not: pass
+            False for them, with rows whose mean is near zero.
         """,
     "verbose": """
         verbose : int, default=0
@@ -31,19 +31,19 @@ SHARED = {
         """,
     "average": """
         average : bool, default=True
-            Whether the components come from the average of the iterates, which the paper's theorem
-            is about and which loses several times less variance, or from the last iterate, which
-            its experiments use and which is quicker.
+            True: the components come from the average of the iterates. It loses several times less
+            variance, and the paper's theorem is about it. False: they come from the last iterate,
+            which is quicker. The paper's experiments use it.
         """,
     "batch_size": """
         batch_size : int, default=1
-            Rows per gradient step. 1 is the paper's algorithm; more make one step with the mean of
-            the gradients of the batch.
+            Rows per gradient step. 1 is the paper's algorithm. More rows make one step, with the
+            mean of their gradients.
         """,
     "trace": """
         trace : {"at_most", "exact"}, default="at_most"
-            The constraint tr M <= k or tr M = k. The optimum is the same; with the first the
-            iterate starts at rank one, with the second at full rank.
+            The constraint tr M <= k or tr M = k. The optimum is the same. The iterate starts at
+            rank one with "at_most", and at full rank with "exact".
         """,
     "rounding": """
         rounding : {"top", "sample"}, default="top"
@@ -56,7 +56,7 @@ SHARED = {
         """,
     "random_state": """
         random_state : int, RandomState instance or None, default=None
-            The seed of what is random: ``init="random"`` or ``rounding="sample"``.
+            The seed for ``init="random"`` or ``rounding="sample"``.
         """,
     "parameters": """
         Parameters
@@ -76,10 +76,10 @@ SHARED = {
             Mean of the rows seen; zeros unless `center` is set.
         captured_ : Captured
             The share of the variance of new rows that the components capture: `mean` and
-            `standard_error`, from the last rows, each scored before it was learned from.
+            `standard_error`, from the last rows, each scored before the model learned from it.
         n_components_, n_samples_seen_, n_features_in_ : int
         feature_names_in_ : ndarray of shape (d,)
-            Where the rows had names for their columns.
+            The names of the columns, if the rows had any.
         """,
     "iterate": """
         subspace_ : Subspace

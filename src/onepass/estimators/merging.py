@@ -24,7 +24,7 @@ def merge(*estimators: Any) -> Any:
     Returns
     -------
     estimator
-        Up to truncation what one pass over all rows would give. It can go on learning, be saved
+        What one pass over all rows would give, up to truncation. It can learn more, be saved
         and be merged again.
 
     Examples

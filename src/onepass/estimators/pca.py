@@ -41,23 +41,23 @@ class PCA(Estimator):
     Parameters
     ----------
     n_components : int, float or None, default=2
-        The number k of components. Between 0 and 1, the share of the variance to capture: then the
-        fewest components that do. None for min(n, d), the last of which may have no variance;
-        beyond 2048 columns for as many as the sketch can tell apart.
+        The number k of components. A share of the variance, between 0 and 1, gives the fewest
+        components that capture it. None gives min(n, d) components, of which the last may have no
+        variance; beyond 2048 columns, as many as the sketch can tell apart.
     center : bool, default=True
-        Whether the mean is taken off.
+        Whether to subtract the mean of the rows.
     scale : bool, default=False
-        Whether every column is divided by its standard deviation; constant columns stay as they
-        are. Up to 2048 columns by that of all rows, beyond by that of the rows so far.
+        Whether to divide each column by its standard deviation: up to 2048 columns that of all
+        rows, beyond that of the rows so far. Constant columns stay as they are.
     robust : "auto", True or False, default="auto"
-        Whether rows that are much larger than the rest are counted with a typical length: if that
-        captures more of rows not yet learned from, always, or never. False is ordinary PCA.
+        Whether to count rows that are much larger than the rest with a typical length. True does
+        so always, "auto" if that captures more of new rows, and False never: ordinary PCA.
     whiten : bool, default=False
         Whether `transform` gives every component unit variance.
     half_life : float or None, default=None
-        The number of rows after which what was seen counts half: in means, second moments and the
-        choice between candidates. In the long run about 1.44 times as many rows count. None never
-        forgets.
+        A row counts half as much after this many more rows: in means, second moments and the
+        choice between candidates. In the long run the model is based on about 1.44 times as many
+        rows. With None all rows count the same.
     <<verbose>>
 
     Attributes
@@ -81,18 +81,18 @@ class PCA(Estimator):
         (`lost_by_plain`). As a string, one sentence that says it.
     captured_ : Captured
         The share of the variance of new rows that these components capture: `mean` and
-        `standard_error`. NaN for very few rows. The error is that of independent rows; neighbours
-        that resemble each other make the true one larger.
+        `standard_error`. NaN for very few rows. The standard error assumes independent rows; if
+        neighbouring rows resemble each other, the true error is larger.
     n_components_, n_samples_seen_, n_features_in_ : int
     feature_names_in_ : ndarray of shape (d,)
-        Where the rows had names for their columns.
+        The names of the columns, if the rows had any.
 
     Notes
     -----
     Where "bounded" answers, everything comes from bounded rows: `mean_` is a robust centre, rows
     count with weights min(1, (length / distance from the centre)^2), and variances, their order,
-    noise, whitening and `score_samples` are those of rows with these weights. They are about the
-    variances of the bulk of the rows, and less than those of all rows.
+    noise, whitening and `score_samples` are those of rows with these weights. These variances are
+    close to those of the bulk of the rows, and smaller than those of all rows.
 
     Candidates merge as sums over rows do: second moments are moved to a common point and added,
     robust centres are averaged with their weights, evidence adds up. With `half_life` all sums

@@ -40,7 +40,7 @@ def pack(estimator: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Return the estimator of a model file; it goes on exactly where it was when saved.
+    """Return the estimator of a model file; it continues exactly where it was saved.
 
     Parameters
     ----------
