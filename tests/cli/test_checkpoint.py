@@ -188,9 +188,7 @@ def test_a_checkpoint_of_an_earlier_version_is_explained(tmp_path, interrupt):
     onepass.model_file.write(path, header, arrays)
     said = run(*command(tmp_path, data, "--resume"), code=2).stderr
     assert "center was not given and is True" in said
-    assert (
-        f"an earlier version of onepass has written it, and this is {onepass.__version__}" in said
-    )
+    assert f"by an earlier version of onepass, and this is {onepass.__version__}" in said
     assert "without --resume" in said
 
 

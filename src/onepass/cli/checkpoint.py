@@ -1,6 +1,6 @@
-"""A checkpoint: an unfinished model, the run that it is of, and how far its data were read.
+"""A checkpoint: an unfinished model, what its run is, and how far its data were read.
 
-It is a model file with one more entry in its header, so that `onepass info` can look into it.
+It is a model file with one more entry in its header, so that `onepass info` can read it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from onepass.sources.files.storage import fingerprint
 
 
 def describe(options: dict[str, Any], source: FileSource) -> dict[str, Any]:
-    """Return what identifies a run: two of them end with the same model only if these are equal."""
+    """Return what identifies a run: runs that differ in it may end with different models."""
     return {
         "version": onepass.__version__,
         "options": options,
@@ -31,7 +31,7 @@ def describe(options: dict[str, Any], source: FileSource) -> dict[str, Any]:
 
 
 def save(path: str, model: Any, run: dict[str, Any], position: Position, seconds: float) -> None:
-    """Write a model, its run, how far the data were read and how long that took: all or nothing."""
+    """Write a model, its run, the position in the data and the time it took: all or nothing."""
     header, arrays = pack(model)
     entry = {**run, "position": position, "seconds": seconds}
     model_file.write(path, {**header, "checkpoint": entry}, arrays)
@@ -42,7 +42,7 @@ def load(path: str, run: dict[str, Any]) -> tuple[Any, Position, float]:
     header, arrays = model_file.read(path)
     if "distributed" in header:
         raise ModelFileError(
-            f"{path}: of a run with --dask or --workers, which goes on with one of these options"
+            f"{path}: of a run with --dask or --workers; resume it with one of these options"
         )
     if "checkpoint" not in header:
         raise ModelFileError(f"{path}: a finished model, and not a checkpoint")
@@ -58,15 +58,15 @@ def load(path: str, run: dict[str, Any]) -> tuple[Any, Position, float]:
         version = then.get("version", "an earlier version of onepass")
         if version != run["version"]:
             message += (
-                f". {version} has written it, and this is {run['version']}, with other options or "
-                "defaults: go on with that version, or begin again without --resume"
+                f". It was written by {version}, and this is {run['version']}, with other options "
+                "or defaults: resume with that version, or begin again without --resume"
             )
         raise ValueError(message)
     return unpack(header, arrays, path), position, seconds
 
 
 def remove_unfinished(path: str) -> None:
-    """Remove what a killed run left of writing a file."""
+    """Remove temporary files that a killed run has left beside a file."""
     folder, name = os.path.split(os.path.realpath(path))
     for left in glob.glob(os.path.join(glob.escape(folder), f".{glob.escape(name)}.*.tmp")):
         with suppress(OSError):
@@ -74,7 +74,7 @@ def remove_unfinished(path: str) -> None:
 
 
 def _differences(then: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
-    """Yield what two runs do not have in common, in words."""
+    """Yield how two runs differ, in words."""
     for name in sorted(then["options"].keys() | now["options"].keys()):
         was, is_now = then["options"].get(name), now["options"].get(name)
         if was != is_now:
@@ -98,7 +98,7 @@ def _differences(then: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
 
 
 def _shown(value: Any) -> str:
-    """Return the value of an option as a user knows it."""
+    """Return the value of an option as a user writes it."""
     if isinstance(value, list):
         text = ",".join(map(str, value))
         return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,4 +1,4 @@
-"""Data for a command: opened as the options say, for a model by the columns that it knows."""
+"""The rows that a command reads, and the files that it may write."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SAMPLE_BYTES = 1 << 20
 
 
 def open_data(data: tuple[str, ...], reading: dict[str, Any]) -> FileSource:
-    """Return the rows of files; say what was decided about them without having been asked for."""
+    """Return the rows of files; say what was guessed about their format."""
     source = open_source(data, **reading)
     for message in source.notes:
         note(message)
@@ -27,9 +27,9 @@ def open_data(data: tuple[str, ...], reading: dict[str, Any]) -> FileSource:
 def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, Any]) -> FileSource:
     """Return the rows for a model.
 
-    Without a choice of columns, those that the model was fitted on are found by their names, so
-    that other columns and another order do no harm. Where the model or the data have no names,
-    columns are taken in their order. Messages name the model's file, `path`.
+    Unless columns are chosen, those that the model was fitted on are found by name: the files may
+    have other columns as well, and another order. If the model or the files have no names, columns
+    are taken in their order. Messages name the model's file, `path`.
     """
     names = getattr(model, "feature_names_in_", None) if reading["columns"] is None else None
     source = None if names is None else _open_by_name(path, data, list(names), reading)
@@ -50,12 +50,12 @@ def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, An
 def _open_by_name(
     path: str, data: tuple[str, ...], names: list[str], reading: dict[str, Any]
 ) -> FileSource | None:
-    """Return the rows with the named columns, None where columns have no names."""
+    """Return the rows of the named columns, None if the files have no names."""
     try:
         return open_data(data, {**reading, "columns": names})
     except SourceError as error:
         refusal = Failure(f"{error} ({path} was fitted on {', '.join(names[:8])})")
-        if "-" in data:  # what was read of it is gone
+        if "-" in data:  # which cannot be opened again
             raise refusal from error
     if open_source(data, **{**reading, "skip_non_numeric": True, "keep_index": True}).named:
         raise refusal
@@ -63,7 +63,7 @@ def _open_by_name(
 
 
 def progress_over(label: str, source: FileSource, done: int = 0) -> Progress:
-    """Return a line that says how far it is, on terminals and not with --quiet."""
+    """Return a progress line, which only terminals show, and not with --quiet."""
     return Progress(
         label,
         expected_rows(source),
@@ -74,20 +74,20 @@ def progress_over(label: str, source: FileSource, done: int = 0) -> Progress:
 
 
 def expected_rows(source: FileSource) -> int | None:
-    """Return the number of rows, about the number for files of text, None if nobody knows."""
+    """Return the number of rows, an estimate for text files, None if it is not known."""
     counts = [_lines(path) if rows is None else rows for path, rows in source.files]
     return None if None in counts else sum(count or 0 for count in counts)
 
 
 def _lines(path: str) -> int | None:
-    """Return about how many lines a file has, from the lengths of the first ones."""
+    """Estimate the number of lines of a file from the lengths of the first ones."""
     if not os.path.isfile(path):
         return None
     try:
         with open(path, "rb") as file, open_content(path, file) as text:
             sample = text.read(_SAMPLE_BYTES)
             taken = file.tell()
-    except Exception:  # of damaged files, which reading is going to name
+    except Exception:  # of a damaged file: the error comes when it is read
         return None
     lines = max(sample.count(b"\n"), sample.count(b"\r"))
     return round(lines * os.path.getsize(path) / taken) if lines else None

@@ -2,39 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import contextlib
+import os
+import shlex
+import tempfile
+import time
 
 import click
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA as BatchPCA
 
-if TYPE_CHECKING:
-    from rich.table import Table
+from onepass import open_source
+from onepass.cli.options import ALGORITHMS, estimator
 
 COMPONENTS = 8
 TRAIN, HELD_OUT = "digits.csv", "held-out.csv"
 
 
-@click.command(
-    short_help="Try every command on a small data set.",
-    epilog="""\b
-Examples:
-  onepass demo                                   in a folder that is removed
-  onepass demo --keep digits                     in ./digits, to look at""",
-)
-@click.option(
-    "--keep",
-    type=click.Path(file_okay=False),
-    metavar="FOLDER",
-    help="Write the files there and keep them.",
-)
-@click.pass_context
 def demo(ctx: click.Context, keep: str | None) -> None:
-    """Try fit, transform and score on scikit-learn's digits, and compare all algorithms."""
-    import contextlib
-    import os
-    import tempfile
-
-    from rich.console import Console
-
+    """Run every command, in a folder to keep or in a temporary one."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = keep or temporary
         os.makedirs(folder, exist_ok=True)
@@ -49,9 +38,6 @@ def demo(ctx: click.Context, keep: str | None) -> None:
 
 def _write_digits() -> None:
     """Write 64-pixel images of digits as csv, two thirds to learn from and the rest held out."""
-    import numpy as np
-    from sklearn.datasets import load_digits
-
     rows = load_digits().data
     rows = rows[np.random.default_rng(0).permutation(len(rows))]
     names = ",".join(f"pixel_{i // 8}_{i % 8}" for i in range(rows.shape[1]))
@@ -62,8 +48,6 @@ def _write_digits() -> None:
 
 def _run(ctx: click.Context, *words: str) -> None:
     """Show a command and run it."""
-    import shlex
-
     click.secho(f"\n$ {shlex.join(['onepass', *words])}", bold=True)
     group = ctx.find_root().command
     assert isinstance(group, click.Group)
@@ -74,15 +58,6 @@ def _run(ctx: click.Context, *words: str) -> None:
 
 def _comparison() -> Table:
     """Fit every algorithm, and batch PCA; return what each captures of the held-out rows."""
-    import time
-
-    import numpy as np
-    from rich.table import Table
-    from sklearn.decomposition import PCA as BatchPCA
-
-    from onepass import open_source
-    from onepass.cli.options import ALGORITHMS, estimator
-
     table = Table(title=f"Share of the variance of held-out rows, k = {COMPONENTS}")
     for heading in ("algorithm", "captured", "of batch PCA", "seconds"):
         table.add_column(heading, justify="left" if heading == "algorithm" else "right")

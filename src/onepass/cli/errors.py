@@ -1,4 +1,4 @@
-"""Errors and signals: one clear line and an exit code, never a traceback."""
+"""Errors and signals: one line and an exit code, never a traceback."""
 
 from __future__ import annotations
 
@@ -44,8 +44,13 @@ class GuardedGroup(click.Group):
         """Return the commands in the order in which the help shows them."""
         return list(self.commands)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the words of the command, for the one that continues it."""
+        ctx.meta["onepass.words"] = ["onepass", *args]
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; turn what went wrong into a line and an exit code."""
+        """Run a command; turn an exception into a line and an exit code."""
         # SIGTERM ends like an exception, so that unfinished files are removed on the way out.
         with _handling({signal.SIGTERM: _exit}), warnings.catch_warnings():
             warnings.showwarning = _warn_in_a_line
@@ -55,7 +60,7 @@ class GuardedGroup(click.Group):
                 click.echo("onepass: stopped", err=True)
                 ctx.exit(128 + signal.SIGINT)
             except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):
-                raise  # click knows what to do; with a closed pipe, to end quietly
+                raise  # click handles these, and a closed pipe quietly
             except (ValueError, ImportError) as error:
                 raise Failure(str(error)) from error
             except MemoryError as error:
@@ -84,7 +89,7 @@ def _exit(number: int, frame: FrameType | None) -> NoReturn:
 
 @contextlib.contextmanager
 def _handling(handlers: dict[int, Any]) -> Iterator[None]:
-    """Handle signals; only the main thread may, and only there do signals arrive."""
+    """Handle signals in the main thread; in others do nothing, since no signal arrives there."""
     if threading.current_thread() is not threading.main_thread():
         handlers = {}
     previous = {number: signal.signal(number, handle) for number, handle in handlers.items()}
@@ -103,16 +108,16 @@ def _warn_in_a_line(message: Any, category: type[Warning], *place: Any, **more: 
 
 @contextlib.contextmanager
 def hiding_interrupts() -> Iterator[None]:
-    """Have processes that are started here never see Ctrl-C, which a terminal sends to all of them.
+    """Start processes that never see Ctrl-C, which a terminal sends to all processes.
 
-    They inherit that the signal is blocked. A Ctrl-C that comes meanwhile is seen at the end.
+    They inherit the blocked signal. A Ctrl-C that comes in the meantime takes effect at the end.
     """
     from multiprocessing import resource_tracker
 
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    resource_tracker.ensure_running()  # which would end the blocking if it started later
+    resource_tracker.ensure_running()  # starting it later would unblock the signal
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -122,13 +127,13 @@ def hiding_interrupts() -> Iterator[None]:
 
 @dataclass
 class Interruption:
-    """What signals have asked for; see `noting_signals`."""
+    """Which signal came, if any; see `noting_signals`."""
 
-    patience: int  # how many more signals leave a note; the next one raises KeyboardInterrupt
+    patience: int  # how many signals are only noted; the next raises KeyboardInterrupt
     signal: int | None = None  # the first one that came
 
     def note(self, number: int, frame: FrameType | None) -> None:
-        """Note the first signal; raise when there is no patience left."""
+        """Note the first signal; raise when patience is used up."""
         self.signal = self.signal or number
         self.patience -= 1
         if self.patience < 0:
@@ -137,10 +142,10 @@ class Interruption:
 
 @contextlib.contextmanager
 def noting_signals(*, active: bool = True, patience: int = 1) -> Iterator[Interruption]:
-    """Let signals only leave a note, so that work can stop where nothing is lost.
+    """Note signals instead of stopping, so that work can stop where nothing is lost.
 
-    Signals that were ignored, as SIGHUP is under nohup, stay ignored; if not `active`, all of them
-    do what they did before.
+    Signals that were ignored, as SIGHUP is under nohup, stay ignored. If not `active`, nothing
+    changes.
     """
     interruption = Interruption(patience)
     names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if active and hasattr(signal, name)]

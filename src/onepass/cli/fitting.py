@@ -1,4 +1,4 @@
-"""The work of ``onepass fit``: from a source to a model, with checkpoints on the way."""
+"""Learning from a source for ``onepass fit``, with checkpoints, here or on a cluster."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ from onepass.cli.errors import (
     reason,
 )
 from onepass.cli.messages import note, warn
+from onepass.distributed import fit
+from onepass.distributed.running import require
 from onepass.progress import Progress
 from onepass.sources import Block, Position, Source
 from onepass.sources.files.source import FileSource
@@ -30,23 +32,23 @@ from onepass.sources.files.source import FileSource
 
 @dataclass
 class Fit(ABC):
-    """A model on its way."""
+    """A fit, from the first row or from a checkpoint to the model file."""
 
-    model: Any  # new, or out of a checkpoint
+    model: Any  # new, or from a checkpoint
     source: FileSource
-    output: str  # where the model goes
-    options: dict[str, Any]  # everything that decides about the result, apart from the data
+    output: str  # the model file
+    options: dict[str, Any]  # everything that the result depends on, apart from the data
     checkpoint_every: float  # seconds
-    saved_rows: int = 0  # in the checkpoint on the disk, 0 if there is none of this run
+    saved_rows: int = 0  # in the checkpoint of this run, 0 if there is none
     seconds: float = 0.0  # since the first row, those before an interruption included
 
     @property
     def path(self) -> str:
-        """Where the checkpoint lies."""
+        """Where the checkpoint is."""
         return f"{self.output}.checkpoint"
 
     def prepare(self, resume: bool) -> None:
-        """Begin at the first row, or with `resume` from a checkpoint that fits; say which."""
+        """Load the checkpoint if `resume` and there is one; say where the fit begins."""
         for path in (self.output, self.path):
             checkpoint.remove_unfinished(path)
         if not os.path.exists(self.path):
@@ -63,18 +65,18 @@ class Fit(ABC):
 
     @abstractmethod
     def _resume(self) -> None:
-        """Go on from the checkpoint."""
+        """Load the checkpoint, and set `saved_rows`."""
 
     @abstractmethod
     def _save_checkpoint(self) -> None:
-        """See to it that what was learned is in a checkpoint, and set `saved_rows`."""
+        """Write what was learned to the checkpoint, and set `saved_rows`."""
 
     @abstractmethod
     def run(self, progress: Progress) -> int | None:
-        """Learn from all rows and write the model; return the signal that kept it from that."""
+        """Learn from all rows and write the model; return the signal that stopped it, if any."""
 
     def _save(self) -> None:
-        """Write the model and remove the checkpoint; where that fails, what was learned is kept."""
+        """Write the model and remove the checkpoint; if writing fails, save a checkpoint."""
         try:
             self.model.save(self.output)
         except OSError as error:
@@ -87,18 +89,18 @@ class Fit(ABC):
             os.unlink(self.path)
 
     def _safe(self) -> str:
-        """Return what is to be said about the checkpoint when the work has failed."""
+        """Return what an error message says about the checkpoint."""
         if not self.saved_rows:
             return ""
         return f"; {self.saved_rows:,} rows are safe in {self.path}, --resume goes on there"
 
 
 class Stretch(Source):
-    """The next blocks of a source that is being read: at least one, until it is time to pause.
+    """The next blocks of a source: at least one, and more until it is time to pause.
 
-    Learning from a source is all or nothing. Taken stretch by stretch, what was learned and how far
-    the source was read always belong together. `pause` is called with the number of rows of each
-    block that has been worked on.
+    Learning from a source is all or nothing. Between two stretches, what was learned and how far
+    the source was read belong together, and a checkpoint can be written. `pause` is called after
+    each block, with its number of rows.
     """
 
     def __init__(
@@ -110,11 +112,11 @@ class Stretch(Source):
         self.n_features, self.feature_names = source.n_features, source.feature_names
         self.n_rows = None
         self._blocks, self._pause = blocks, pause
-        self.position: Position | None = None  # how far the source was worked on
+        self.position: Position | None = None  # after the last block that was learned from
         self.exhausted = False
 
     def blocks(self, start: Position | None = None) -> Iterator[tuple[Position, Block]]:
-        """Yield (position after the block, block); there is no other start than where it is."""
+        """Yield (position after the block, block) from where the last stretch ended."""
         for position, block in self._blocks:
             yield position, block
             self.position = position
@@ -125,39 +127,32 @@ class Stretch(Source):
 
 @dataclass
 class LocalFit(Fit):
-    """A model on its way, in this process."""
+    """A fit in this process. Of standard input, which can be read once, there is no checkpoint."""
 
-    # What identifies the run; None if the data can be read only once, and there are no checkpoints.
-    _run: dict[str, Any] | None = None
     _position: Position | None = None  # how far the data were read
 
-    def prepare(self, resume: bool) -> None:
-        """Begin at the first row, or with `resume` from a checkpoint that fits; say which."""
-        if "standard input" not in self.source.paths:
-            self._run = checkpoint.describe(self.options, self.source)
-            super().prepare(resume)
-        elif resume:
-            raise Failure("--resume: standard input cannot be read again from the middle")
+    def __post_init__(self) -> None:
+        self._is_kept = "standard input" not in self.source.paths
+        self._run = checkpoint.describe(self.options, self.source) if self._is_kept else {}
 
     def _resume(self) -> None:
-        assert self._run is not None
         self.model, self._position, self.seconds = checkpoint.load(self.path, self._run)
         self.saved_rows = self.model.n_samples_seen_
 
     def run(self, progress: Progress) -> int | None:
-        """Learn from all rows and write the model; return the signal that kept it from that."""
+        """Learn from all rows and write the model; return the signal that stopped it, if any."""
         begin = time.monotonic() - self.seconds
         due = time.monotonic() + self.checkpoint_every
-        keeps, is_look_due = self._run is not None, False
+        is_look_due = False
         blocks: Any = self.source.blocks(self._position)
-        # Without a checkpoint there is nothing to wait for, and a pipe may never say anything more.
-        with noting_signals(active=keeps) as noted, closing(blocks):
+        # Without a checkpoint a signal ends the work at once: the next row may never come.
+        with noting_signals(active=self._is_kept) as noted, closing(blocks):
 
             def pause(rows: int) -> bool:
                 nonlocal is_look_due
                 progress.advance(rows)
                 is_look_due = progress.wants_captured()
-                is_due = keeps and time.monotonic() >= due
+                is_due = self._is_kept and time.monotonic() >= due
                 return is_look_due or is_due or noted.signal is not None
 
             stretch = None
@@ -178,8 +173,8 @@ class LocalFit(Fit):
         return None
 
     def _save_checkpoint(self) -> None:
-        """Write the checkpoint; where that fails the old one stays, and the work goes on."""
-        if self._run is None:
+        """Write the checkpoint; if that fails the old one stays, and learning continues."""
+        if not self._is_kept:
             return
         assert self._position is not None
         try:
@@ -193,34 +188,26 @@ class LocalFit(Fit):
 
 @dataclass
 class ClusterFit(Fit):
-    """A model on its way, on a Dask cluster."""
+    """A fit on a Dask cluster, where `onepass.distributed.fit` writes the checkpoints."""
 
     address: str | None = None  # of the scheduler
     workers: int | None = None  # without an address: processes to start on this machine
-    _resuming: bool = False
-    _replaced: int = 0  # when the checkpoint of another run was written, which is to be replaced
 
-    def prepare(self, resume: bool) -> None:
-        """Begin at the first row, or with `resume` from a checkpoint that fits; say which."""
-        if "standard input" in self.source.paths:
-            raise Failure("standard input cannot be shared: --dask and --workers need files")
-        super().prepare(resume)
-        self._replaced = 0 if self._resuming else _written(self.path)
+    def __post_init__(self) -> None:
+        self._replaced = _written(self.path)  # the checkpoint of another run; 0 for none
 
     def _resume(self) -> None:
-        self._resuming = True
+        self._replaced = 0
         self._save_checkpoint()
 
     def _save_checkpoint(self) -> None:
-        """Count the rows in the checkpoint that `onepass.distributed.fit` has written."""
+        """Count the rows in the checkpoint that was written last."""
         if _written(self.path) not in (0, self._replaced):
             self.saved_rows = int(model_file.read(self.path)[0]["n_samples_seen"])
 
     def run(self, progress: Progress) -> int | None:
-        """Learn from all rows and write the model; return the signal that kept it from that."""
-        from onepass.distributed import fit
-
-        # The first signal ends the waiting at once: only work of the cluster is lost with it.
+        """Learn from all rows and write the model; return the signal that stopped it, if any."""
+        # The first signal ends the waiting at once; what the cluster was working on is lost.
         with (
             _connected(self.address, self.workers, self.model) as client,
             noting_signals(patience=0) as noted,
@@ -229,7 +216,7 @@ class ClusterFit(Fit):
 
             def advance(rows: int) -> None:
                 progress.advance(rows)
-                if noted.signal is not None:  # lost where nothing can be raised
+                if noted.signal is not None:  # its exception may have been swallowed
                     raise KeyboardInterrupt
 
             try:
@@ -239,7 +226,7 @@ class ClusterFit(Fit):
                     client,
                     checkpoint=self.path,
                     checkpoint_every=self.checkpoint_every,
-                    resume=self._resuming,
+                    resume=self._replaced == 0,
                     progress=advance,
                 )
                 self.seconds = time.monotonic() - begin
@@ -256,11 +243,10 @@ class ClusterFit(Fit):
 
 @contextmanager
 def _connected(address: str | None, workers: int | None, model: Any) -> Iterator[Any]:
-    """Give a Dask client: of a running cluster, or of a new one here that knows the model."""
-    try:
-        from distributed import Client, LocalCluster
-    except ImportError as error:
-        raise ImportError("--dask and --workers need dask: pip install 'onepass[dask]'") from error
+    """Give a client of a running cluster, or of a new one whose workers have imported onepass."""
+    require()
+    from distributed import Client, LocalCluster
+
     if address is not None:
         try:
             client = Client(address, set_as_default=False)
@@ -274,14 +260,14 @@ def _connected(address: str | None, workers: int | None, model: Any) -> Iterator
                 n_workers=workers,
                 threads_per_worker=1,
                 dashboard_address="127.0.0.1:0",
-                silence_logs=logging.CRITICAL,  # errors are told once, by this process
+                silence_logs=logging.CRITICAL,  # this process reports errors
             )
         with cluster, Client(cluster, set_as_default=False) as client:
             for module in ("onepass.distributed", type(model).__module__):
-                client.run(importlib.import_module, module)  # before time is taken
+                client.run(importlib.import_module, module)  # before the clock starts
             yield client
 
 
 def _written(path: str) -> int:
-    """Return when a file was written, 0 if it is not there."""
+    """Return when a file was written, in nanoseconds; 0 if there is none."""
     return os.stat(path).st_mtime_ns if os.path.exists(path) else 0

@@ -1,23 +1,23 @@
-"""How much memory a fit is going to take, and how much there is."""
+"""How much memory a fit takes, and how much is free."""
 
 from __future__ import annotations
 
 import os
 
 PROGRAM = 250 << 20  # Python with NumPy, SciPy, scikit-learn and pyarrow
-READING = 48 << 20  # blocks that were read ahead, and what they are made of
-_COLUMN = 256 << 10  # of a parquet file, where its pages are so long that they are read in parts
-_COLUMNS = 192 << 20  # files of very many columns have few rows in a page
+READING = 48 << 20  # blocks that are read ahead, and buffers
+_COLUMN = 256 << 10  # of a parquet file with long pages, which are read in parts
+_COLUMNS = 192 << 20  # at most: files of very many columns have short pages
 _CHUNK = 4 << 20
 _ROWS_AT_ONCE = 48
 EXACT_COLUMNS = 2048  # up to which PCA keeps matrices of second moments
 
 
 def estimate(algorithm: str, n_components: int | float, n_features: int) -> int:
-    """Return about how many bytes a fit of dense rows takes at most, however many there are.
+    """Return about how many bytes a fit of dense rows takes at most, for any number of rows.
 
-    For ``msg`` and ``meg``, whose rank the data decide, it is what full rank takes up to a few
-    hundred columns, and a guess above. A share of the variance counts as 100 components.
+    The rank of ``msg`` and ``meg`` depends on the data: full rank is assumed up to a few hundred
+    columns, and a guess above. A share of the variance counts as 100 components.
 
     >>> shown(estimate("pca", 8, 100))
     '348 MB'
@@ -38,7 +38,7 @@ def learning(algorithm: str, k: int, d: int) -> int:
     if algorithm == "pca" and d <= EXACT_COLUMNS:  # a few matrices, and copies of them
         return 6 * waiting + 10 * d * row
     rank = min(d, {"msg": 300, "meg": 300, "pca": 8 * k + 50}.get(algorithm, 2 * k + 10))
-    # The state, its copy while a stretch is learned, the sketch, and products with a block.
+    # The state, its copy while rows are learned from, the sketch, and products with a block.
     return 6 * waiting + 8 * (rank + _ROWS_AT_ONCE) * row
 
 

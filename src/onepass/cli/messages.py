@@ -1,4 +1,4 @@
-"""What commands say beside and about results, as --quiet and --verbose ask for it."""
+"""What commands print about results, and notes and warnings on standard error."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def _given(name: str) -> bool:
 
 
 def note(message: str) -> None:
-    """Say something on standard error that is good to know."""
+    """Print a note on standard error, unless --quiet."""
     if not is_quiet():
         click.echo(f"onepass: {message}", err=True)
 
 
 def warn(message: str) -> None:
-    """Say something on standard error that a user must know."""
+    """Print a warning on standard error."""
     click.echo(f"onepass: warning: {message}", err=True)
 
 
@@ -67,7 +67,7 @@ def print_tables(*tables: Table) -> None:
 
 
 def describe_source(source: FileSource, rows: int | None) -> None:
-    """Say what is going to be read: files, rows, columns and where their names come from."""
+    """Print what is going to be read: files, rows, and columns with their names."""
     if is_quiet():
         return
     paths, names = source.paths, source.feature_names or []
@@ -89,14 +89,14 @@ def describe_source(source: FileSource, rows: int | None) -> None:
 
 
 def finite(value: float) -> float | None:
-    """Return a number, or None where there is none, as JSON wants it."""
+    """Return a number, or None if it is not finite, for JSON."""
     return float(value) if math.isfinite(value) else None
 
 
 def facts(model: Any, path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return what a model is, ready for JSON."""
     kind = type(model).__name__
-    # Of a single row nothing was predicted, and so nothing can be said about the next ones.
+    # A single row was not scored before it was learned from.
     captured = model.captured_ if int(model.n_samples_seen_) > 1 else None
     return {
         "algorithm": next((name for name, known in ALGORITHMS.items() if known == kind), kind),
@@ -113,7 +113,7 @@ def facts(model: Any, path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def expectation(found: dict[str, Any]) -> str | None:
-    """Return how much of new rows a model captures, None if nothing is known about it."""
+    """Return how much of new rows a model captures, None if it is not known."""
     mean, error = found["captured"]["mean"], found["captured"]["standard_error"] or 0.0
     return None if mean is None else f"{mean:.2%} ± {error:.2%} of the variance of new rows"
 

@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
+import os
+import re
 from typing import Any
 
 import click
+from rich.table import Table
 
-from onepass.cli.options import json_option, model_argument, output_option
+import onepass
+from onepass.cli import messages
+from onepass.cli.data import check_output
+from onepass.cli.errors import Failure
+from onepass.cli.memory import shown
+from onepass.cli.messages import counted
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  onepass info model.onepass
-  onepass info model.onepass --json
-  onepass info model.onepass.checkpoint          how far an interrupted run is""",
-)
-@model_argument
-@json_option
 def info(model: str, as_json: bool) -> None:
-    """Show what MODEL is: algorithm, parameters, components."""
-    import os
-
-    from onepass import load
-    from onepass.cli.messages import facts, print_json
-
-    fitted = load(model)
-    found = facts(fitted, model)
+    """Show what a model is."""
+    fitted = onepass.load(model)
+    found = messages.facts(fitted, model)
     found["params"] = {name: _plain(value) for name, value in fitted.get_params().items()}
     names = getattr(fitted, "feature_names_in_", None)
     found["feature_names"] = None if names is None else [str(name) for name in names]
     found["bytes"] = os.path.getsize(model)
     if as_json:
-        print_json(found)
+        messages.print_json(found)
     else:
         _show(fitted, found)
 
@@ -46,11 +40,6 @@ def _plain(value: Any) -> Any:
 
 def _show(fitted: Any, found: dict[str, Any]) -> None:
     """Print it as tables."""
-    from rich.table import Table
-
-    from onepass.cli.memory import shown
-    from onepass.cli.messages import component_table, expectation, print_tables
-
     names = found["feature_names"]
     listed = "" if names is None else f": {', '.join(names[:6])}{', ...' * (len(names) > 6)}"
     params = {name: value for name, value in found["params"].items() if name != "n_components"}
@@ -62,44 +51,18 @@ def _show(fitted: Any, found: dict[str, Any]) -> None:
     table.add_row("rows", f"{found['rows']:,}")
     table.add_row("columns", f"{found['n_features']:,}{listed}")
     table.add_row("parameters", "  ".join(f"{name}={value}" for name, value in params.items()))
-    table.add_row("captures", expectation(found) or "not known: too few rows were scored")
+    table.add_row("captures", messages.expectation(found) or "not known: too few rows were scored")
     if hasattr(fitted, "chosen_"):
         table.add_row("answered by", str(fitted.chosen_))
-    print_tables(table, component_table(fitted))
+    messages.print_tables(table, messages.component_table(fitted))
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  onepass fit day-1.parquet -k 8 -o 1.onepass
-  onepass fit day-2.parquet -k 8 -o 2.onepass
-  onepass merge 1.onepass 2.onepass -o both.onepass
-
-No two models should have seen the same rows, which would count twice. Their columns, their
-algorithm and its parameters must be the same.""",
-)
-@click.argument(
-    "models",
-    nargs=-1,
-    required=True,
-    type=click.Path(exists=True, dir_okay=False),
-    metavar="MODEL...",
-)
-@output_option("The model file.")
 def merge(models: tuple[str, ...], output: str) -> None:
-    """Combine models that were fitted on different rows into one."""
-    import os
-    import re
-
-    import onepass
-    from onepass.cli.data import check_output
-    from onepass.cli.errors import Failure
-    from onepass.cli.messages import counted, warn
-
+    """Combine models into one."""
     check_output(output, [])
     paths = [os.path.realpath(path) for path in models]
     for path in {path for path in paths if paths.count(path) > 1}:
-        warn(f"{path} is given more than once: its rows count as often")
+        messages.warn(f"{path} is given more than once: its rows count as often")
     loaded = [onepass.load(path) for path in models]
     try:
         merged = onepass.merge(*loaded)

@@ -56,7 +56,7 @@ def _delimiter(value: str) -> str:
 
 
 def _header(ctx: click.Context, param: click.Parameter, given: bool | None) -> bool | str:
-    """Return what `onepass.open_source` is told about the header."""
+    """Return the parameter `header` of `onepass.open_source`."""
     return "auto" if given is None else given
 
 
@@ -93,10 +93,15 @@ def output_option(what: str, default: str | None = None) -> Callable[[F], F]:
     return click.option("-o", "--output", type=file, help=what, **given)
 
 
+def number_option(name: str, least: int, most: int | None = None, **given: Any) -> Callable[[F], F]:
+    """Return an option for a whole number between bounds."""
+    return click.option(name, type=click.IntRange(least, most), metavar="NUMBER", **given)
+
+
 def reading_options(columns: str = "all") -> Callable[[F], F]:
     """Return the parameters of `onepass.open_source`, which a command takes as **reading.
 
-    The help says that by default the `columns` are used.
+    `columns` says in the help which columns are used by default.
     """
     return _together(
         click.option(
@@ -121,7 +126,7 @@ def reading_options(columns: str = "all") -> Callable[[F], F]:
             "--delimiter",
             type=_delimiter,
             metavar="CHARACTER",
-            help="Between two values of a csv file.  [default: the first rows decide]",
+            help="The character between values of a csv file.  [default: the first rows decide]",
         ),
         click.option(
             "--keep-index",
@@ -131,21 +136,16 @@ def reading_options(columns: str = "all") -> Callable[[F], F]:
     )
 
 
+def _verbosity_option(letter: str, name: str, what: str) -> Callable[[F], F]:
+    """Return a flag that messages ask for, and that commands need not take."""
+    return click.option(
+        letter, name, is_flag=True, expose_value=False, callback=_verbosity, help=what
+    )
+
+
 verbosity_options = _together(
-    click.option(
-        "-q",
-        "--quiet",
-        is_flag=True,
-        expose_value=False,
-        callback=_verbosity,
-        help="Print only results that are asked for, warnings and errors.",
+    _verbosity_option(
+        "-q", "--quiet", "Print only results that are asked for, warnings and errors."
     ),
-    click.option(
-        "-v",
-        "--verbose",
-        is_flag=True,
-        expose_value=False,
-        callback=_verbosity,
-        help="Print more about files, columns and memory.",
-    ),
+    _verbosity_option("-v", "--verbose", "Print more about files, columns and memory."),
 )

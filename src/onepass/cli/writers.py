@@ -1,4 +1,4 @@
-"""Rows of coordinates -> a file, block by block, in the format of its suffix."""
+"""Write rows of numbers to a file, block by block, in the format of its suffix."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from onepass.cli.errors import Failure
 from onepass.model_file import replacing
 
-# Adds a block of shape (b, k); the first one decides about the type of the numbers.
+# Adds a block of shape (b, k); the type of the first one is that of the file.
 Write: TypeAlias = Callable[[NDArray[np.floating]], None]
 
 _GROUP_ROWS = 1 << 16  # of a parquet file, at least: small row groups are slow to read
@@ -22,7 +22,7 @@ _GROUP_ROWS = 1 << 16  # of a parquet file, at least: small row groups are slow 
 
 @contextmanager
 def _npy(file: BinaryIO, names: list[str]) -> Iterator[Write]:
-    """NumPy's format: the header says how many rows there are, and is written again at the end."""
+    """NumPy's format: its header has the number of rows, and is written again at the end."""
     rows = 0
     dtype: np.dtype = np.dtype(np.float64)
 
@@ -50,7 +50,7 @@ def _npy(file: BinaryIO, names: list[str]) -> Iterator[Write]:
 
 @contextmanager
 def _csv(file: BinaryIO, names: list[str]) -> Iterator[Write]:
-    """Text with a header; every number has as many digits as it takes to read it back exactly."""
+    """Text with a header; numbers have as many digits as reading them back exactly takes."""
     file.write((",".join(names) + "\n").encode())
 
     def write(block: NDArray[np.floating]) -> None:
@@ -88,7 +88,7 @@ def _parquet(file: BinaryIO, names: list[str]) -> Iterator[Write]:
             write_group()
         writer.close()
     except BaseException:
-        if writer is not None:  # or pyarrow would write to the file when it is closed already
+        if writer is not None:  # or pyarrow would write to the closed file later
             with suppress(Exception):
                 writer.close()
             writer.is_open = False

@@ -1,55 +1,41 @@
-"""``onepass score``."""
+"""``onepass transform`` and ``onepass score``: a model and more rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import click
+import numpy as np
+from numpy.typing import NDArray
 
-from onepass.cli.options import (
-    data_argument,
-    json_option,
-    model_argument,
-    reading_options,
-    verbosity_options,
-)
+from onepass import load
+from onepass.cli.data import check_output, open_for, progress_over
+from onepass.cli.errors import Failure
+from onepass.cli.messages import counted, finite, is_quiet, print_json
+from onepass.cli.writers import check_format, writing
 
 ROW_COLUMNS = ["reconstruction_error", "log_likelihood"]
 
 
-@click.command(
-    short_help="Print the share of variance of DATA captured by MODEL.",
-    epilog="""\b
-Examples:
-  onepass score model.onepass held-out.parquet
-  onepass score model.onepass held-out.parquet --json
-  onepass score model.onepass new.csv --rows errors.csv --quantile 0.999
+def transform(model: str, data: tuple[str, ...], output: str, **reading: Any) -> None:
+    """Write the coordinates of rows."""
+    check_format(output)
+    fitted = load(model)
+    source = open_for(fitted, model, data, reading)
+    check_output(output, [*source.paths, model])
+    names = [str(name) for name in fitted.get_feature_names_out()]
+    rows = 0
+    with progress_over("transform", source) as progress, writing(output, names) as write:
+        for block in source:
+            write(fitted.transform([block]))
+            rows += block.shape[0]
+            progress.advance(block.shape[0])
+    if not is_quiet():
+        click.echo(f"{output}: {counted(rows, 'row')} of {counted(len(names), 'coordinate')}")
 
-The most that k directions can capture is what batch PCA of DATA itself captures.
 
---rows writes for each row its error, which is the squared distance from the subspace, and its
-log-likelihood. It also counts the outliers.""",
-)
-@model_argument
-@data_argument
-@click.option(
-    "--rows",
-    "rows_file",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="Write the error of each row to a file ending in .csv, .npy or .parquet.",
-)
-@click.option(
-    "--quantile",
-    type=click.FloatRange(0.0, 1.0, min_open=True),
-    metavar="SHARE",
-    help="With --rows: an outlier has a larger error than this share of the rows that MODEL was "
-    "fitted on.  [default: 0.99]",
-)
-@reading_options("those of MODEL")
-@verbosity_options
-@json_option
 def score(
     model: str,
     data: tuple[str, ...],
@@ -58,15 +44,7 @@ def score(
     as_json: bool,
     **reading: Any,
 ) -> None:
-    """Print the share of the variance of DATA that the components of MODEL capture."""
-    from contextlib import ExitStack
-
-    from onepass import load
-    from onepass.cli.data import check_output, open_for, progress_over
-    from onepass.cli.errors import Failure
-    from onepass.cli.messages import counted, finite, print_json
-    from onepass.cli.writers import check_format, writing
-
+    """Print the share of variance that is captured; write the errors of rows to a file."""
     if rows_file is not None:
         check_format(rows_file)
     elif quantile is not None:
@@ -88,9 +66,9 @@ def score(
         def blocks() -> Iterator[Any]:
             for block in source:
                 if write is not None:
-                    rows = _judge(fitted, block)
-                    write(rows)
-                    found["above_threshold"] += int((rows[:, 0] > threshold).sum())
+                    errors = _errors(fitted, block)
+                    write(errors)
+                    found["above_threshold"] += int((errors[:, 0] > threshold).sum())
                 yield block
                 found["rows"] += block.shape[0]
                 progress.advance(block.shape[0])
@@ -99,10 +77,10 @@ def score(
     if as_json:
         print_json(found)
         return
+    rows = counted(found["rows"], "row")
     if found["score"] is None:
-        click.echo(f"there is no variance in {counted(found['rows'], 'row')}")
+        click.echo(f"there is no variance in {rows}")
     else:
-        rows = counted(found["rows"], "row")
         click.echo(f"captures {found['score']:.4%} of the variance of {rows}")
     if rows_file is not None:
         above = found["above_threshold"]
@@ -113,10 +91,8 @@ def score(
         )
 
 
-def _judge(fitted: Any, block: Any) -> Any:
+def _errors(fitted: Any, block: Any) -> NDArray[np.floating]:
     """Return the errors and the log-likelihoods of rows, shape (b, 2)."""
-    import numpy as np
-
     errors = fitted.reconstruction_error([block])
     try:
         likelihoods = fitted.score_samples([block])

@@ -1,0 +1,325 @@
+"""The commands: their arguments, options and help. Each hands what was given to its function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from click.shell_completion import get_completion_class
+
+from onepass import __version__
+from onepass.cli.errors import GuardedGroup
+from onepass.cli.options import (
+    ALGORITHMS,
+    component_count,
+    data_argument,
+    json_option,
+    model_argument,
+    number_option,
+    output_option,
+    reading_options,
+    verbosity_options,
+)
+
+
+@click.group(
+    cls=GuardedGroup,
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+        "show_default": True,
+    },
+    epilog="""\b
+Start here:
+  onepass demo                                   every command, on small data
+  onepass fit events/*.parquet -k 20             20 components, in one pass
+  onepass info model.onepass                     what was learned
+  onepass score model.onepass more.parquet       share of variance captured
+  onepass transform model.onepass more.parquet -o coordinates.npy
+
+The suffix of a file says its format: npy, npz (dense and scipy sparse), csv, tsv, txt and svmlight
+(also with .gz, .bz2 or .zst), parquet, arrow, feather, h5, zarr. Folders, quoted patterns and
+addresses such as s3://bucket/a.parquet work too, and - is csv on standard input.
+
+\b
+Completion of commands and options with the tab key:
+  eval "$(onepass completion bash)"              in ~/.bashrc; zsh, fish alike
+
+Exit codes: 0 done, 1 a disk, memory or a program has failed, 2 wrong usage or bad data, 130
+stopped by Ctrl-C. `onepass COMMAND --help` explains a command with examples.""",
+)
+@click.version_option(__version__, prog_name="onepass")
+def main() -> None:
+    """Principal components in one pass over data that need not fit in memory."""
+
+
+@main.command(
+    epilog="""\b
+Examples:
+  onepass fit events/*.parquet -k 20             all files, in one pass
+  onepass fit events/ -k 20 -o events.onepass    all files in a folder
+  onepass fit data.csv -k 0.95                   for 95% of the variance
+  onepass fit data.csv -k 2 --columns height,weight
+  onepass fit data.csv -k 2 --skip-non-numeric   every column of numbers
+  onepass fit a.npy -k 8 --algorithm capped-msg  one of the paper's algorithms
+  zcat log.csv.gz | onepass fit - -k 3           csv from another program
+  onepass fit a.npy -k 8 --report page.html      a page with pictures
+  onepass fit events/ -k 20 --workers 4          four processes
+
+Interrupted? A checkpoint is written beside the model every 30 seconds, and on Ctrl-C and kill. The
+same command with --resume continues from there, and ends with exactly the model of a run that was
+never interrupted.
+
+Memory does not grow with the number of rows. The model file works with `onepass transform`,
+`score`, `info` and `merge`, and with onepass.load in Python.""",
+)
+@data_argument
+@click.option(
+    "-k",
+    "--components",
+    "n_components",
+    type=component_count,
+    metavar="NUMBER",
+    required=True,
+    help="How many components; or, for pca, a share of the variance such as 0.95.",
+)
+@output_option("The model file.", default="model.onepass")
+@click.option(
+    "--algorithm",
+    type=click.Choice(list(ALGORITHMS), case_sensitive=False),
+    default="pca",
+    help="Start with pca; the others are those of the paper.",
+)
+@click.option("--center/--no-center", default=True, help="Whether to subtract the column means.")
+@click.option(
+    "--scale",
+    is_flag=True,
+    help="Divide each column by its standard deviation: for columns of different units. pca only.",
+)
+@click.option(
+    "--robust/--no-robust",
+    default=None,
+    help="Whether to bound the influence of rows that are much larger than the rest. pca only.  "
+    "[default: the rows decide]",
+)
+@reading_options()
+@number_option(
+    "--seed", 0, 2**32 - 1, default=0, help="The same seed and data give the same model."
+)
+@click.option(
+    "--checkpoint-every",
+    type=click.FloatRange(min=0),
+    default=30.0,
+    metavar="SECONDS",
+    help="Time between checkpoints; 0 writes one after every block or shard.",
+)
+@click.option(
+    "--dask",
+    metavar="ADDRESS",
+    help="Learn on the workers of this Dask scheduler, such as tcp://host:8786.",
+)
+@number_option("--workers", 1, help="Learn in this many processes on this machine.")
+@click.option("--resume", is_flag=True, help="Continue from the checkpoint, if there is one.")
+@click.option(
+    "--report", type=click.Path(dir_okay=False), help="Write a page of HTML about the model."
+)
+@verbosity_options
+@json_option
+@click.pass_context
+def fit(ctx: click.Context, **given: Any) -> None:
+    """Learn principal components of the rows in DATA, in one pass."""
+    from onepass.cli.fit import fit
+
+    fit(ctx, **given)
+
+
+@main.command(
+    short_help="Write the coordinates of DATA in the components of MODEL.",
+    epilog="""\b
+Examples:
+  onepass transform model.onepass new.parquet -o coordinates.npy
+  onepass transform model.onepass "2024/*.csv" -o coordinates.csv
+  zcat log.csv.gz | onepass transform model.onepass - -o coordinates.parquet
+
+Columns are found by the names that the model was fitted on; others are left alone. Columns without
+names are taken in their order. The output appears when it is complete, or not at all.""",
+)
+@model_argument
+@data_argument
+@output_option("A file ending in .npy, .csv or .parquet.")
+@reading_options("those of MODEL")
+@verbosity_options
+def transform(**given: Any) -> None:
+    """Write the coordinates of the rows in DATA in the components of MODEL."""
+    from onepass.cli.apply import transform
+
+    transform(**given)
+
+
+@main.command(
+    short_help="Print the share of variance of DATA captured by MODEL.",
+    epilog="""\b
+Examples:
+  onepass score model.onepass held-out.parquet
+  onepass score model.onepass held-out.parquet --json
+  onepass score model.onepass new.csv --rows errors.csv --quantile 0.999
+
+The most that k directions can capture is what batch PCA of DATA itself captures.
+
+--rows writes for each row its error, which is the squared distance from the subspace, and its
+log-likelihood. It also counts the outliers.""",
+)
+@model_argument
+@data_argument
+@click.option(
+    "--rows",
+    "rows_file",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write the error of each row to a file ending in .csv, .npy or .parquet.",
+)
+@click.option(
+    "--quantile",
+    type=click.FloatRange(0.0, 1.0, min_open=True),
+    metavar="SHARE",
+    help="With --rows: an outlier has a larger error than this share of the rows that MODEL was "
+    "fitted on.  [default: 0.99]",
+)
+@reading_options("those of MODEL")
+@verbosity_options
+@json_option
+def score(**given: Any) -> None:
+    """Print the share of the variance of DATA that the components of MODEL capture."""
+    from onepass.cli.apply import score
+
+    score(**given)
+
+
+@main.command(
+    epilog="""\b
+Examples:
+  onepass info model.onepass
+  onepass info model.onepass --json
+  onepass info model.onepass.checkpoint          how far an interrupted run is""",
+)
+@model_argument
+@json_option
+def info(**given: Any) -> None:
+    """Show what MODEL is: algorithm, parameters, components."""
+    from onepass.cli.model_files import info
+
+    info(**given)
+
+
+@main.command(
+    epilog="""\b
+Examples:
+  onepass fit day-1.parquet -k 8 -o 1.onepass
+  onepass fit day-2.parquet -k 8 -o 2.onepass
+  onepass merge 1.onepass 2.onepass -o both.onepass
+
+The models must have been fitted on different rows: rows that two models have seen count twice.
+Their columns, their algorithm and its parameters must be the same.""",
+)
+@click.argument(
+    "models",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="MODEL...",
+)
+@output_option("The model file.")
+def merge(**given: Any) -> None:
+    """Combine models that were fitted on different rows into one."""
+    from onepass.cli.model_files import merge
+
+    merge(**given)
+
+
+@main.command(
+    short_help="Try every command on a small data set.",
+    epilog="""\b
+Examples:
+  onepass demo                                   in a folder that is removed
+  onepass demo --keep digits                     in ./digits, to look at""",
+)
+@click.option(
+    "--keep",
+    type=click.Path(file_okay=False),
+    metavar="FOLDER",
+    help="Write the files there and keep them.",
+)
+@click.pass_context
+def demo(ctx: click.Context, keep: str | None) -> None:
+    """Try fit, transform and score on scikit-learn's digits, and compare all algorithms."""
+    from onepass.cli.demo import demo
+
+    demo(ctx, keep)
+
+
+@main.command(
+    short_help="Reproduce the paper's figures and claims.",
+    epilog="""\b
+Examples:
+  onepass paper --quick --out paper-quick        in under a minute
+  onepass paper --figure 2                       one figure, with 100 runs
+  onepass paper --mnist ~/data/mnist --jobs 4    with idx files of MNIST
+
+Everything takes about an hour on one core. Finished runs are kept in the output
+folder: after an interruption, the same command continues with the others.""",
+)
+@click.option(
+    "--figure",
+    "figures",
+    type=click.Choice(["1", "2", "3"]),
+    multiple=True,
+    help="Only this figure; may be given several times. All by default.",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False),
+    default="paper",
+    help="The folder for pictures, tables and the page.",
+)
+@click.option(
+    "--mnist",
+    type=click.Path(exists=True, file_okay=False),
+    help="A folder with the idx files of MNIST, compressed or not.",
+)
+@click.option("--quick", is_flag=True, help="Run with fewer rows, runs and splits.")
+@number_option(
+    "--splits", 2, help="How many random splits of MNIST to run for each reading.  [default: 10]"
+)
+@number_option(
+    "--jobs", 1, default=1, help="How many runs to do at the same time, each in a process."
+)
+@number_option("--seed", 0, default=0, help="The same seed gives the same numbers.")
+@click.option(
+    "--so-far", is_flag=True, help="Run nothing; make the page from the runs that are finished."
+)
+@click.option(
+    "--markdown",
+    type=click.Path(dir_okay=False),
+    help="Write the page as Markdown to this file, not to index.md in the output folder.",
+)
+def paper(**given: Any) -> None:
+    """Reproduce the figures of the Capped MSG paper, and judge its claims under each reading."""
+    from onepass.paper import run
+
+    run(**given)
+
+
+@main.command(
+    short_help="Print a script that makes your shell complete commands.",
+    epilog="""\b
+Examples:
+  eval "$(onepass completion bash)"                          in ~/.bashrc
+  eval "$(onepass completion zsh)"                           in ~/.zshrc
+  onepass completion fish > ~/.config/fish/completions/onepass.fish""",
+)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print a script that makes your shell complete commands and options."""
+    kind = get_completion_class(shell)
+    assert kind is not None
+    click.echo(kind(main, {}, "onepass", "_ONEPASS_COMPLETE").source())
