@@ -1,4 +1,4 @@
-"""How far it is, on standard error: one line, in terminals, notebooks and log files."""
+"""A progress line on standard error, for terminals, notebooks and log files."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 _BAR = 12
 _LONGEST = "9,999,999 rows/s 99.9% captured 9:59:59 left"
 NOTEBOOK_SECONDS, LOG_SECONDS = 0.5, 10.0  # between two lines where there is no terminal
-LOOK_SECONDS = 1.0  # between two looks at what has been captured, which cost a little
-LOOK_SHARE = 0.02  # of the time that these looks may take
+LOOK_SECONDS = 1.0  # between two updates of the captured share, which take a moment
+LOOK_SHARE = 0.02  # of the time that these updates may take
 
 
 class Progress:
@@ -23,15 +23,15 @@ class Progress:
     Parameters
     ----------
     label : str
-        What is going on.
+        The name of the work.
     total : int or None
-        The number of rows, where it is known.
+        The number of rows, if it is known.
     exact : bool
-        Whether it is known for sure, or estimated.
+        Whether `total` is exact, or an estimate.
     done : int
-        Rows that were done before.
+        The number of rows that were done before.
     visible : bool or None
-        None shows the line on a terminal only; True everywhere.
+        None shows the line on a terminal only, True everywhere.
     """
 
     def __init__(
@@ -94,14 +94,14 @@ class Progress:
             self._looked_at = 0.0
 
     def wants_captured(self) -> bool:
-        """Return whether it is time to look at what has been captured, and to say so."""
+        """Return whether it is time to call `captured`."""
         if not self.visible or time.monotonic() < self._look_at:
             return False
         self._looked_at = time.monotonic()
         return True
 
     def _write(self, end: str) -> None:
-        """Write the line where there is no terminal: over the last one, or one line of a log."""
+        """Write the line without a terminal: over the last one in a notebook, or to a log."""
         seconds = time.monotonic() - self._begin
         speed = self._new / max(seconds, 1e-9)
         parts = [f"{self._label} {self._rows:,}{self._of} rows", f"{speed:,.0f} rows/s"]
@@ -123,7 +123,7 @@ def _clock(seconds: float) -> str:
 def _bar(label: str, total: int | None, of: str) -> Bar:
     """Return the line of a terminal, which disappears in the end; `of` is the total as text.
 
-    What is left out where the terminal is narrow: first the bar, then the numbers of rows.
+    A narrow terminal first loses the bar, then the numbers of rows.
     """
     from rich.console import Console
     from rich.progress import (

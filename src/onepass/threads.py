@@ -21,7 +21,7 @@ def _controller() -> ThreadpoolController:
 _lock = threading.Lock()
 _users = 0
 _limit: Any = None
-_allowed = 1  # threads that BLAS would use without the limit
+_allowed = 1  # the number of threads of BLAS without the limit
 Job = TypeVar("Job")
 Outcome = TypeVar("Outcome")
 
@@ -30,8 +30,8 @@ Outcome = TypeVar("Outcome")
 def one_thread() -> Iterator[None]:
     """Limit BLAS to one thread: small products are faster, and bits do not depend on the cores.
 
-    The limit belongs to the process. It is set by the first thread that enters and lifted by the
-    last one that leaves, so that fits in several threads do not undo each other's limit.
+    The limit is that of the process. The first thread that enters sets it and the last one that
+    leaves lifts it, so that fits in several threads do not undo each other's limit.
     """
     global _users, _limit, _allowed
     with _lock:
@@ -51,10 +51,10 @@ def one_thread() -> Iterator[None]:
 
 
 def run_all(work: Callable[[Job], Outcome], jobs: Iterable[Job]) -> list[Outcome]:
-    """Return ``[work(job) for job in jobs]``, done by as many threads as BLAS may use.
+    """Return ``[work(job) for job in jobs]``, computed by as many threads as BLAS may use.
 
-    Inside `one_thread` every product runs on one thread, so that what a job computes does not
-    depend on how many others run beside it.
+    Inside `one_thread` every product runs on one thread, so that the result of a job does not
+    depend on the number of threads.
     """
     jobs = list(jobs)
     threads = min(_allowed, len(jobs))

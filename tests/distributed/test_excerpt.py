@@ -75,7 +75,7 @@ def test_other_rows_are_not_read():
 
 
 def test_a_file_that_lost_rows():
-    with pytest.raises(SourceError, match="there are 900 rows, and there were 950 before"):
+    with pytest.raises(SourceError, match="there are 900 rows, but there were 950 when"):
         list(Excerpt(ArraySource(X), Extent(0, 500, 950)))
 
 

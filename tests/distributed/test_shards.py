@@ -97,9 +97,9 @@ def test_shards_that_do_not_fit_together():
 
 
 def test_what_is_refused_at_once():
-    with pytest.raises(TypeError, match="ndarray is not in shards"):
+    with pytest.raises(TypeError, match="ndarray has no shards"):
         fit(PCA(3), X)
-    with pytest.raises(ValueError, match="not a single shard"):
+    with pytest.raises(ValueError, match="There are no shards"):
         fit(PCA(3), [])
     with pytest.raises(ValueError, match="has 3 dimensions"):
         fit(PCA(3), da.ones((4, 4, 4)))

@@ -1,4 +1,4 @@
-"""More than one machine: shards of the rows are learned from by Dask, and their models merge."""
+"""More than one machine: Dask learns from shards of the rows, and their models are merged."""
 
 from onepass.distributed.fitting import fit
 from onepass.distributed.learning import ShardError

@@ -1,4 +1,4 @@
-"""What is known between two rounds, or in the middle of one, on the client's disk."""
+"""The checkpoint of a distributed fit: finished rounds, and the finished branches of the next."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from onepass.warning import OnepassWarning
 
 @dataclass(frozen=True)
 class Run:
-    """What a distributed run is: two of them end with the same model only if these are equal."""
+    """What identifies a distributed run: runs that differ in it may end with different models."""
 
     rounds: int
     shards: list[str]  # the labels of all shards, in their order
-    params: dict[str, str]  # of the estimator, as text, but for the seed
-    files: list[list[Any]]  # path, bytes and time of modification of those that the client sees
+    params: dict[str, str]  # of the estimator, as text, without the seed
+    files: list[list[Any]]  # path, bytes and time of modification, if the client can read them
 
     @classmethod
     def of(cls, estimator: Any, shards: Sequence[Shard], rounds: int) -> Run:
@@ -39,7 +39,7 @@ class Run:
 
 @dataclass
 class State:
-    """How far a run is, and the file that says so."""
+    """How far a run has come, and where that is saved."""
 
     run: Run
     seed: int  # of all tasks
@@ -47,18 +47,20 @@ class State:
     every: float  # seconds between two checkpoints
     done: int = 0  # rounds that are finished
     model: Any = None  # their model; None if they had no row
-    branches: dict[int, Learned] = field(default_factory=dict)  # finished, of the next round
+    branches: dict[int, Learned] = field(
+        default_factory=dict
+    )  # of the next round that are finished
 
     def __post_init__(self) -> None:
         self._due = time.monotonic() + self.every
 
     def so_far(self) -> Any:
-        """Return the model of all rows that are done, None if there is none yet."""
+        """Return the model of all rows so far, None if there are none."""
         parts = [self.branches[number] for number in sorted(self.branches)]
         return add_round(self.model, join(*parts).model if parts else None)
 
     def keep(self, *, now: bool = False) -> None:
-        """Write a checkpoint if it is time to; a disk that fails is no reason to stop."""
+        """Write a checkpoint if it is due, or `now`; if the disk fails, warn and continue."""
         if self.path is None or not (now or time.monotonic() >= self._due):
             return
         shown = self.so_far()
@@ -67,7 +69,7 @@ class State:
                 _write(self.path, self, shown)
             except OSError as error:
                 warnings.warn(
-                    f"the checkpoint could not be written ({error}); the work goes on without",
+                    f"the checkpoint could not be written ({error}); learning continues without it",
                     OnepassWarning,
                     stacklevel=2,
                 )
@@ -75,7 +77,7 @@ class State:
 
 
 def _write(path: str | os.PathLike[str], state: State, shown: Any) -> None:
-    """Write a model file of all rows so far, with what is needed to go on beside it."""
+    """Write a model file of all rows so far, and in it what is needed to continue."""
     header, arrays = pack(shown)
     parts: dict[str, Any] = {str(number): part for number, part in state.branches.items()}
     if state.branches and state.model is not None:
@@ -92,7 +94,7 @@ def _write(path: str | os.PathLike[str], state: State, shown: Any) -> None:
 
 
 def load(path: str | os.PathLike[str], run: Run, every: float) -> State:
-    """Return the state in a checkpoint of the same run, which goes on being written."""
+    """Return the state in a checkpoint; refuse that of another run."""
     header, arrays = model_file.read(path)
     try:
         entry = header["distributed"]
@@ -118,5 +120,5 @@ def load(path: str | os.PathLike[str], run: Run, every: float) -> State:
 
 
 def _prefix(name: str) -> str:
-    """Return what the names of the arrays of a part begin with."""
+    """Return the prefix of the names of the arrays of a part."""
     return f"{OF_PARTS}{name}-"

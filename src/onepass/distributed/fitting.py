@@ -1,4 +1,4 @@
-"""Shards -> models -> one model, on Dask."""
+"""Fit on shards of the rows: plan the tasks, run them round by round, merge the models."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from onepass.distributed.shards import SHARD_ROWS, Shard, shards_of
 
 T = TypeVar("T")
 
-FAN_IN = 4  # models that merge at once: a third as many tasks as two, and still little to fetch
-BRANCHES = 16  # models that the client holds, and writes, at most
+FAN_IN = 4  # models that are merged at once: a third as many tasks as with two
+BRANCHES = 16  # at most: the models that the client holds and writes
 
 
 def fit(
@@ -33,56 +33,56 @@ def fit(
     resume: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Any:
-    """Return an estimator fitted on rows that lie in shards, by the workers of a Dask cluster.
+    """Return an estimator fitted on shards of the rows by the workers of a Dask cluster.
 
-    Every shard is learned from where it is, and the models of the shards merge in a fixed tree.
-    The result depends on the shards and their order, to the last bit, but not on the number of
-    workers, on their speed, or on whether some of them die and their tasks are done again. What
-    travels is models, never shards.
+    A worker learns from each shard, and the models of the shards are merged in a fixed tree. The
+    result depends on the shards and their order, to the last bit, but not on the number of
+    workers, their speed, or whether some of them die and their tasks are done again. Only models
+    are sent between machines, never shards.
 
     Parameters
     ----------
     estimator : estimator
-        Of any kind; it stays as it is, and what it has learned before plays no role.
+        Any estimator of onepass. It is not changed, and what it has learned before is not used.
     data : dask array, dask dataframe, or list
         A shard is a chunk of rows of an array (of dense or scipy sparse blocks), a partition of a
         dataframe, or an item of a list: a delayed block or table, a source, or a path that
-        the worker can read. Large files are several shards: see `shard_rows`. Shards without rows
-        are passed over.
+        the workers can read. Large files become several shards: see `shard_rows`. Shards without
+        rows are skipped.
     client : distributed.Client, optional
-        By default the one of `distributed.default_client`. Without any, this process does all the
+        By default `distributed.default_client()`. If there is none, this process does all the
         work, shard by shard.
     rounds : int, default=1
         With 1, all shards are learned from independently. With r > 1, a round takes every r-th
-        shard, and begins from the iterate that the round before has ended with; still each row is
-        seen once. Where there is no iterate (ERM, Incremental), rounds only say how often there
+        shard and begins from the iterate at the end of the round before. Each row is still seen
+        once. ERM and Incremental have no such iterate: their rounds only determine how often there
         is a checkpoint.
     shard_rows : int or None, default=131072
-        Sources and files that know how many rows they have (npy, npz, parquet, arrow, h5, zarr) are
-        shards of at most so many rows, as equal as can be, and of one file each; a worker reads
-        its rows alone. The split decides about the result, the number of workers does not. Text
-        files are a shard each, and so is every item with None.
+        Files that store their number of rows (npy, npz, parquet, arrow, h5, zarr), and sources that
+        know it, are split into shards of at most this many rows, of nearly equal length. A shard
+        lies in one file, and a worker reads only the rows of its shard. The result depends on the
+        split. Each text file is one shard. With None, each item is one shard.
     checkpoint : str or path, optional
-        A model file of all rows that are done, which the client writes after every round, in a
-        round when it is time to, and when something ends the work before its end.
+        A model file of all rows so far. The client writes it after every round, every
+        `checkpoint_every` seconds within a round, and when an error or a signal ends the work.
     checkpoint_every : float, default=30.0
-        Seconds between checkpoints in a round. They change nothing in the result.
+        Seconds between checkpoints within a round. They do not change the result.
     resume : bool, default=False
-        Whether to go on from the checkpoint, if the file exists.
+        Whether to continue from the checkpoint, if the file exists.
     progress : callable, optional
         Called in this process with the number of rows of each shard that is done.
 
     Returns
     -------
     estimator
-        Fitted, on as many rows as all shards have.
+        Fitted on the rows of all shards.
 
     Raises
     ------
     ShardError
-        A ValueError that says which shard cannot be learned from, and where in it.
+        A ValueError that names the shard that cannot be learned from, and the place in it.
     ConnectionError
-        There is no scheduler, or no longer.
+        There is no scheduler, or it is gone.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def fit(
     require()
     if getattr(estimator, "half_life", None) is not None:
         raise ValueError(
-            "half_life needs an order of the rows, and shards are learned from at once"
+            "half_life needs an order of the rows, but shards are learned from at the same time"
         )
     estimator._check_parameters()
     if shard_rows is not None and shard_rows < 1:
@@ -115,7 +115,7 @@ def fit(
     else:
         seed = _seed(getattr(estimator, "random_state", 0))
         state = checkpoints.State(run, seed, checkpoint, checkpoint_every)
-    # A task that is done again must draw the same numbers.
+    # A task that is repeated must draw the same random numbers.
     template, random = clone(estimator), hasattr(estimator, "random_state")
     if random:
         template.set_params(random_state=state.seed)
@@ -136,7 +136,7 @@ def _run_round(
     client: Any,
     progress: Callable[[int], None] | None,
 ) -> None:
-    """Do what is left of a round."""
+    """Run the branches of a round that are not done yet."""
     groups = branches(shards, 1 if state.path is None else BRANCHES)
     left = [number for number in range(len(groups)) if number not in state.branches]
     tasks = _tasks(template, state.model, [groups[number] for number in left])
@@ -157,7 +157,7 @@ def _run_round(
 
 
 def fold(leaves: Sequence[T], join: Callable[..., T]) -> T:
-    """Return what is left when neighbours are joined, `FAN_IN` at a time, until there is one.
+    """Join neighbours, `FAN_IN` at a time, until one is left; return it.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def fold(leaves: Sequence[T], join: Callable[..., T]) -> T:
 
 
 def branches(leaves: Sequence[T], most: int) -> list[Sequence[T]]:
-    """Return the leaves in groups, at most so many: folded one by one, then together, as `fold`.
+    """Return at most so many groups of leaves; folding these, then the results, equals `fold`.
 
     Examples
     --------
@@ -221,5 +221,5 @@ def _tasks(template: Any, start: Any, groups: list[Sequence[Shard]]) -> list[Bra
 
 
 def _rows(learned: Any) -> int:
-    """Return how many rows a model is from: all of it that the client sees before the end."""
+    """Return how many rows a model was fitted on, all that the client fetches for progress."""
     return learned.rows

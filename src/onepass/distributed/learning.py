@@ -1,9 +1,8 @@
-"""What the workers do: pure functions from shards to models, and from models to a model.
+"""What the workers do: pure functions from a shard to a model, and from models to one model.
 
-A round begins where the merged iterate is, with its number of steps and its sum of gradients, so
-that steps are as long as if there were one stream. Moments, averages and scores begin empty and
-are added to those of earlier rounds. What is a sum over the rows (ERM, the incremental algorithm)
-has no iterate to carry.
+A round begins with the merged iterate, its number of steps and its sum of gradients, so that steps
+are as long as in one stream. Moments, averages and scores begin empty and are added to those of
+earlier rounds. ERM and the incremental algorithm are sums over the rows and carry no iterate.
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ from onepass.threads import one_thread
 
 
 class ShardError(ValueError):
-    """A shard that cannot be learned from; the message says which, and where in it."""
+    """A shard that cannot be learned from; the message names it, and the place in it."""
 
 
 @dataclass(frozen=True)
 class Learned:
-    """A model and the shards that it is from."""
+    """A model, and the shards that it was fitted on."""
 
-    model: Any  # with no row waiting; None if there was not a single row
-    label: str  # what messages call the shards
+    model: Any  # with no row waiting; None if there was no row
+    label: str  # the shards, in messages
 
     @property
     def rows(self) -> int:
@@ -40,7 +39,7 @@ class Learned:
 
 
 class Extent(NamedTuple):
-    """Rows of one file of a source: from number `start` up to `stop`, or to its end."""
+    """Rows of one file of a source: from number `start` up to `stop`, None for its end."""
 
     file: int
     start: int
@@ -48,7 +47,7 @@ class Extent(NamedTuple):
 
 
 class Excerpt(Source):
-    """The rows of an extent of a source, of which only these are read."""
+    """The rows of an extent of a source; no others are read."""
 
     def __init__(self, source: Source, extent: Extent) -> None:
         self.n_features, self.feature_names = source.n_features, source.feature_names
@@ -72,11 +71,13 @@ class Excerpt(Source):
                 if row == stop:
                     return
         if stop is not None:
-            raise SourceError(f"there are {row} rows, and there were {stop} before")
+            raise SourceError(
+                f"there are {row} rows, but there were {stop} when the work was planned"
+            )
 
 
 def begin(estimator: Any, model: Any) -> Any:
-    """Return an estimator without rows, whose iterate is that of a model, if it can be carried."""
+    """Return an estimator without rows that begins from the iterate of a model, if it has one."""
     fresh = clone(estimator)
     if model is None or not model._learner.carries:
         return fresh
@@ -90,13 +91,13 @@ def begin(estimator: Any, model: Any) -> Any:
 
 
 def leave(model: Any, start: Any) -> None:
-    """Take back the steps that a model was given by the one that it began from."""
+    """Subtract the steps that a model has taken over from the one that it began from."""
     if start is not None and start._learner.carries:
         model._learner.leave_out(start._learner)
 
 
 def add_round(model: Any, latest: Any) -> Any:
-    """Return one model for the rows of earlier rounds and of the latest, with its iterate."""
+    """Return the model of earlier rounds and of the latest together, with its iterate."""
     if model is None or latest is None:
         return model or latest
     total = merge(model, latest)
@@ -108,7 +109,7 @@ def add_round(model: Any, latest: Any) -> Any:
 def learn(
     estimator: Any, start: Any, content: Any, label: str, extent: Extent | None = None
 ) -> Learned:
-    """Return a model of one shard, which begins from that of earlier rounds, if there is one."""
+    """Return a model of one shard, which begins from the model of earlier rounds, if any."""
     try:
         with one_thread():
             rows = open_source(content) if isinstance(content, str | os.PathLike) else content
@@ -125,7 +126,7 @@ def learn(
 
 
 def join(*parts: Learned) -> Learned:
-    """Return one model for the shards of several."""
+    """Merge the models of shards."""
     some = [part for part in parts if part.model is not None]
     label = f"{parts[0].label} to {parts[-1].label}"
     if not some:
@@ -139,7 +140,7 @@ def join(*parts: Learned) -> Learned:
 
 
 def _is_empty(rows: Any) -> bool:
-    """Return whether a block or table has no rows, as far as it can be told."""
+    """Return whether a block or table is known to have no rows."""
     if sparse.issparse(rows):
         return rows.shape[0] == 0
     return hasattr(rows, "__len__") and not len(rows)

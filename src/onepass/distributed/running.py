@@ -1,4 +1,4 @@
-"""Tasks -> their results, with a client or without one."""
+"""Run tasks with a client, or in this process if there is none."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from typing import Any
 
 from onepass.distributed.learning import Learned, ShardError
 
-LOOK_EVERY = 10.0  # seconds without news after which the scheduler is asked
-PATIENCE = 6  # looks in a row: a scheduler may take its time to read a large graph
+LOOK_EVERY = 10.0  # seconds without a result, after which the scheduler is asked
+PATIENCE = 6  # times in a row: a scheduler may need a while to read a large graph
 
 
 @dataclass(frozen=True)
 class Branch:
     """The tasks of neighbouring shards."""
 
-    root: Any  # the task whose result is their model
-    counts: list[Any]  # tasks on the way whose results are numbers of rows
+    root: Any  # the task that returns their model
+    counts: list[Any]  # tasks that return the numbers of rows of the shards
     labels: dict[str, str]  # of shards, by the keys of the tasks that learn from them
 
 
 def require() -> None:
-    """Raise if Dask is not there."""
+    """Raise ImportError if Dask is not installed."""
     if not (find_spec("dask") and find_spec("distributed")):
         raise ImportError("onepass.distributed needs dask: pip install 'onepass[dask]'")
 
@@ -33,9 +33,9 @@ def require() -> None:
 def run_branches(
     branches: list[Branch], client: Any, progress: Callable[[int], None] | None
 ) -> Iterator[tuple[int, Learned]]:
-    """Yield number and model of each branch as it is done, in any order.
+    """Yield number and model of each branch when it is done, in any order.
 
-    Nothing of them stays on the cluster, whatever happens.
+    Nothing stays on the cluster in the end, errors included.
     """
     import dask
 
@@ -48,7 +48,7 @@ def run_branches(
                 progress(count)  # type: ignore[misc]
             yield number, result
         return
-    # Nobody waits for the models of single shards, so that a worker can drop them when merged.
+    # The models of single shards are not asked for, so that a worker drops them once merged.
     counts = [] if progress is None else [count for branch in branches for count in branch.counts]
     labels = {key: label for branch in branches for key, label in branch.labels.items()}
     futures = client.compute([*(branch.root for branch in branches), *counts])
@@ -62,7 +62,7 @@ def run_branches(
 
 
 def compute(task: Any, client: Any) -> Any:
-    """Return the result of one task, done by a worker where there is a client."""
+    """Return the result of one task, run by a worker if there is a client."""
     client = _running(client)
     if client is None:
         return task.compute(scheduler="synchronous")
@@ -80,8 +80,8 @@ def _running(client: Any) -> Any:
         except ValueError:
             return None
     if client.status != "running":
-        # It would keep the tasks for a scheduler that it may never find. A client whose scheduler
-        # was not there stays the default one for a while.
+        # Such a client would keep the tasks and wait. One that found no scheduler stays the
+        # default client for a while.
         raise ConnectionError(f"{client} is {client.status}: give a client that has a scheduler")
     return client
 
@@ -89,10 +89,10 @@ def _running(client: Any) -> Any:
 def _results(
     client: Any, futures: list[Any], labels: dict[str, str]
 ) -> Generator[tuple[str, Any], None, None]:
-    """Yield key and result of each future as it is done; in the end, let go of all of them.
+    """Yield key and result of each future when it is done; in the end, release all of them.
 
-    What nobody wants any more is not begun, and dropped when done. Messages call a task with a key
-    in `labels` by that name. A scheduler that does not know a future will never do it.
+    The scheduler drops tasks whose futures are released. Messages name tasks by their `labels`. If
+    the scheduler does not know a future any more, it will never be done, and that is an error.
     """
     import distributed
 
@@ -117,8 +117,8 @@ def _results(
             yield future.key, result
     except distributed.KilledWorker as error:
         raise ShardError(
-            f"{labels.get(str(error.task), error.task)}: every worker that tried it died; their "
-            "logs say why, and most often it is too little memory"
+            f"{labels.get(str(error.task), error.task)}: every worker that tried it died, most "
+            "often for lack of memory; their logs say more"
         ) from error
     except distributed.CancelledError as error:
         message = f"The scheduler {address} is gone, or the work was cancelled"
@@ -129,7 +129,7 @@ def _results(
 
 
 def _are_known(client: Any, futures: list[Any]) -> bool:
-    """Whether every future is done, or its scheduler has its task."""
+    """Return whether each future is done or known to the scheduler."""
     waiting = {future.key: future for future in futures if not future.done()}
     states = client.sync(client.scheduler.get_task_status, keys=list(waiting))
     return all(

@@ -1,4 +1,4 @@
-"""Anything that lies in pieces -> shards."""
+"""Split data into shards."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from onepass.distributed.running import compute
 from onepass.sources import Source, open_source
 from onepass.sources.files.source import FileSource
 
-SHARD_ROWS = 1 << 17  # seconds of learning, and thousands of times what a task costs
+SHARD_ROWS = 1 << 17  # seconds of learning: thousands of times the overhead of a task
 
 
 @dataclass(frozen=True)
 class Shard:
     """Rows that one task learns from."""
 
-    label: str  # what messages call it
+    label: str  # its name in messages
     content: Any  # a delayed block or a future of one, a block or table, a source, or a path
     extent: Extent | None = None  # which rows of the source or file; None for all
     path: str | None = None  # the file that the rows are in, if it is known here
 
 
 def shards_of(data: Any, client: Any = None, shard_rows: int | None = SHARD_ROWS) -> list[Shard]:
-    """Return the shards of data as `onepass.distributed.fit` takes them, in their order."""
+    """Return the shards of anything that `onepass.distributed.fit` accepts, in their order."""
     if isinstance(data, str | os.PathLike | Source):
         data = [data]
     if isinstance(data, list | tuple):
@@ -41,21 +41,21 @@ def shards_of(data: Any, client: Any = None, shard_rows: int | None = SHARD_ROWS
         found = [Shard(f"shard {number}", part) for number, part in enumerate(parts)]
     else:
         raise TypeError(
-            f"{type(data).__name__} is not in shards: give a dask array or dataframe, or a list of "
+            f"{type(data).__name__} has no shards: pass a dask array or dataframe, or a list of "
             "delayed blocks, sources or paths"
         )
     if not found:
-        raise ValueError("There is not a single shard")
+        raise ValueError("There are no shards")
     return found
 
 
 def _of_items(items: list[Any], client: Any, shard_rows: int | None) -> Iterator[Shard]:
-    """Yield the items of a list, in parts where they are sources or files of many rows."""
+    """Yield the items of a list; sources and files of many rows are split."""
     from dask import delayed
 
     paths = [item for item in items if isinstance(item, str | os.PathLike)]
     looked: Iterator[Any] = iter([])
-    if shard_rows is not None and paths:  # paths are those of the workers, so workers look
+    if shard_rows is not None and paths:  # paths are paths on the workers
         looks = [delayed(rows_in, pure=False)(path) for path in paths]
         looked = iter(compute(delayed(list, pure=False)(looks), client))
     number = 0
@@ -69,7 +69,7 @@ def _of_items(items: list[Any], client: Any, shard_rows: int | None) -> Iterator
         if len(parts) <= 1:
             parts = [None]
             files = files or [(os.fspath(item) if is_path else "", None)]
-        elif is_source:  # one for all parts: it may know many files, and may be large
+        elif is_source:  # sent once for all parts: it may be large
             content = delayed(item, name=f"onepass-source-{uuid.uuid4().hex}", traverse=False)
         for extent in parts:
             path, count = files[extent.file if extent else 0]
@@ -96,9 +96,9 @@ def _of_array(array: Any) -> Iterator[Shard]:
 
 
 def rows_in(content: Any) -> list[tuple[str, int | None]]:
-    """Return name and number of rows, where known, of each file of a source or of a path.
+    """Return name and number of rows, if known, of each file of a source or a path.
 
-    Nothing if it cannot be told: then learning from it says why.
+    Nothing if it cannot be opened: learning from it then raises the error.
     """
     try:
         source = content if isinstance(content, Source) else open_source(content)
@@ -110,7 +110,7 @@ def rows_in(content: Any) -> list[tuple[str, int | None]]:
 
 
 def extents(counts: list[int | None], most: int) -> list[Extent]:
-    """Return the rows of files in parts, as equal as can be, of at most so many rows."""
+    """Return the rows of files in nearly equal parts of at most so many rows."""
     found = []
     for file, count in enumerate(counts):
         if count is None:

@@ -1,4 +1,4 @@
-"""The paper again: every figure and every claim of Arora, Cotter and Srebro (2013), measured."""
+"""Every figure and every claim of Arora, Cotter and Srebro (2013), measured again."""
 
 from onepass.paper.reproduction import run
 

@@ -1,14 +1,14 @@
 """The algorithms that the paper compares: their runs, and the choice of the step on MNIST.
 
-The step is c / sqrt(t) with c in 2^-12 .. 2^5, the best by average suboptimality on validation
-rows. The 18 runs over one pass share what can be shared, without changing the choice:
+Steps are c / sqrt(t) with the c of 2^-12 .. 2^5 that has the best average suboptimality on
+validation rows. Three shortcuts save most of the 18 runs, and do not change the choice:
 
-- the rows, and the second moments that suboptimality is measured with;
-- steps so small that neither the trace nor an eigenvalue ever meets its bound give the same
-  directions, those of S(t) = sum_s x_s x_s' / sqrt(s), for MSG and Warmuth-Kuzmin alike; Capped MSG
-  follows the truncation of S(t), which is also the same for all of them. One run stands for all;
-- a run is given up as soon as its sum of suboptimalities exceeds the smallest total so far, since
-  the summands are not negative. Those that do well on the first rows are run first.
+- All runs share the rows, and the second moments that suboptimality is measured with.
+- If steps are so small that neither the trace nor an eigenvalue ever meets its bound, MSG and
+  Warmuth-Kuzmin have the directions of S(t) = sum_s x_s x_s' / sqrt(s), for every such c. Capped
+  MSG then follows the truncation of S(t), also for every such c. One run stands for all of them.
+- A run is stopped as soon as its sum of suboptimalities exceeds the smallest total so far, since
+  the terms are not negative. Runs that do well on the first rows come first.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from onepass.subspace import Subspace
 from onepass.threads import one_thread
 
 WIDER = "Capped MSG, K=2k+2"
-CHUNK_ROWS = 24  # rows between two readings of the rank
+CHUNK_ROWS = 24  # after which the rank is read
 EXPONENTS = range(-12, 6)
-SAME_DIRECTIONS = ("MSG", "Warmuth-Kuzmin")  # that small steps give
+SAME_DIRECTIONS = ("MSG", "Warmuth-Kuzmin")  # with small steps
 SAME_RUN = (*SAME_DIRECTIONS, "Capped MSG", WIDER)
-RANK_LIMIT = 32  # + 4k directions at most: small steps fill the trace late, at full rank
-REHEARSAL = 2  # the share of the checkpoints that decides on the order: few rows, as they are early
+RANK_LIMIT = 32  # + 4k directions at most: with small steps the rank is full for long
+REHEARSAL = 2  # one in so many checkpoints, the first ones, decide which run comes first
 
 # "Capped MSG" has K = k + 1, as in the paper's experiments, and the traces are at most k. The seed
-# is for where the algorithm starts that moves a basis.
+# is that of the random start of Grassmannian SGD.
 RULES: dict[str, Callable[[int, int, int], Rule]] = {
     "MSG": lambda k, d, seed: MSG(k, d, max_rank=d),
     "Capped MSG": lambda k, d, seed: MSG(k, d, max_rank=k + 1),
@@ -65,14 +65,14 @@ class Checkpoint:
 
 
 def checkpoints(first: int, last: int, count: int) -> NDArray[np.int64]:
-    """Return about `count` numbers of rows, even on the logarithmic and on the linear scale."""
+    """Return about `count` numbers of rows, some evenly and some logarithmically spaced."""
     logarithmic = np.geomspace(first, last, count - count // 3)
     linear = np.linspace(first, last, count // 3 + 1)[1:]
     return np.unique(np.rint(np.concatenate([logarithmic, linear])).astype(np.int64))
 
 
 def run_weights(marks: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return what each checkpoint counts in an average over the run: the rows since the last."""
+    """Return the weight of each checkpoint in an average over the run: the rows since the last."""
     return np.diff(marks, prepend=0) / marks[-1]
 
 
@@ -88,8 +88,8 @@ def trajectory(
     """Run a rule over rows (T, d) and yield a `Checkpoint` after each number of rows in `marks`.
 
     With `rank_limit` only so many directions are kept between chunks, those of the largest
-    weights. A run that never gets there is exact; one that does says so. The rank is read every
-    `chunk_rows` rows, and at marks; that changes the iterates by rounding only.
+    weights. If that happened, checkpoints are `limited`; otherwise the run is exact. The rank is
+    read every `chunk_rows` rows, and at marks, which changes the iterates by rounding only.
     """
     solver = Solver(copy.copy(rule), schedule, rows.dtype)
     seen, cost, limited = 0, 0.0, False
@@ -109,7 +109,7 @@ def trajectory(
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Rows that directions are judged by: their second moment, (d, d), and its eigenvalues."""
+    """Held-out rows: their second moment, (d, d), and its eigenvalues."""
 
     moment: NDArray[np.float64]
     values: NDArray[np.float64]
@@ -120,7 +120,7 @@ class HeldOut:
         return cls(moment, np.linalg.eigvalsh(moment)[::-1].astype(np.float64))
 
     def suboptimality(self, at: Checkpoint, k: int) -> float:
-        """Return the share of what the best k directions capture that the iterate's miss."""
+        """Return the share of the variance of the best k directions that the iterate misses."""
         best, directions = self.values[:k].sum(), at.iterate.top(k)
         captured = np.einsum("ij,ij->", directions @ self.moment, directions)
         return float(max(0.0, best - captured) / best)
@@ -128,14 +128,14 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class SmallSteps:
-    """What small steps share: the run of S(t), and its trace and largest eigenvalue at the end."""
+    """The run of S(t), which stands for small steps, and its final trace and largest eigenvalue."""
 
     run: list[Checkpoint]
     trace: float
     largest: float
 
     def covers(self, c: float, k: int) -> bool:
-        """Whether a run with steps c/sqrt(t) never meets a bound: M(t) = c S(t)."""
+        """Whether a run with steps c/sqrt(t) never meets a bound, so that M(t) = c S(t)."""
         return c * self.trace <= k and c * self.largest <= 1
 
 
@@ -168,7 +168,7 @@ class Training:
     marks: NDArray[np.int64]  # (s,): after how many rows suboptimality is measured
     validation: HeldOut  # what the step is chosen by
     small_steps: SmallSteps
-    seed: int  # for where the algorithms start that move a basis
+    seed: int  # of the random start of Grassmannian SGD
 
     def run(self, name: str, k: int, schedule: Schedule) -> Iterator[Checkpoint]:
         """Run an algorithm."""
@@ -176,7 +176,7 @@ class Training:
         return trajectory(rule, self.rows, schedule, self.marks, rank_limit=RANK_LIMIT + 4 * k)
 
     def choose(self, name: str, k: int) -> tuple[float, list[Checkpoint]]:
-        """Return the best c, the largest of those with the same run, and its run."""
+        """Return the best c and its run; of several c with the same run, the largest."""
         weights = run_weights(self.marks)
         small = [e for e in EXPONENTS if self.small_steps.covers(2.0**e, k)]
         tried = [e for e in EXPONENTS if not (name in SAME_RUN and e in small[:-1])]

@@ -1,7 +1,7 @@
 """Measured numbers, and whether they meet the conditions that stand for the paper's claims.
 
-The claims are in ``claims.toml``. A number comes with the interval that it varies in: a claim holds
-if the whole interval meets the condition, fails if none of it does, and is undecided otherwise.
+The claims are in ``claims.toml``. Each number comes with an interval: a claim holds if the whole
+interval meets the condition, fails if none of it does, and is undecided otherwise.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Reading:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A measured number and the interval that it varies in."""
+    """A measured number and its interval."""
 
-    what: str  # what it was measured for, such as "k=4"
+    what: str  # the case, such as "k=4"
     value: float
     low: float
     high: float
@@ -45,7 +45,7 @@ class Quantity:
         return FAILS if self.high < least or self.low > most else UNDECIDED
 
     def text(self, form: str) -> str:
-        """Return the number with its interval, in a format of `format`."""
+        """Return the number with its interval, as `format` writes it."""
         low, value, high = (format(number, form) for number in (self.low, self.value, self.high))
         return value if low == high else f"{value} [{low}, {high}]"
 
@@ -57,16 +57,16 @@ Table = dict[str, Sequence[Any]]  # the names of the "columns", and "lines" of c
 
 @dataclass(frozen=True)
 class Part:
-    """A figure or theorem, measured: what it hands to the page."""
+    """What was measured for a figure or theorem."""
 
     name: str  # of its section in ``claims.toml``
-    measured: Mapping[str, Measured]  # by reading, what its claims are about
+    measured: Mapping[str, Measured]  # for each reading, by claim
     facts: Mapping[str, Any]  # how much was run
     tables: Sequence[Table] = ()
 
 
 def exact(value: float, what: str = "") -> Quantity:
-    """Return a number that does not vary."""
+    """Return a number without an interval."""
     return Quantity(what, float(value), float(value), float(value))
 
 
@@ -79,7 +79,7 @@ def across(values: Values, what: str = "") -> Quantity:
 
 
 def ratio(over: Values, under: Values, what: str = "") -> Quantity:
-    """Return the geometric mean of ratios over splits or runs, one standard deviation each way."""
+    """Return the geometric mean of ratios over splits or runs, one standard deviation each side."""
     middle = across(np.log(np.asarray(over) / np.asarray(under)))
     return Quantity(what, *(float(np.exp(v)) for v in (middle.value, middle.low, middle.high)))
 
@@ -116,10 +116,10 @@ class Claim:
     quantity: str
     least: float = -inf
     most: float = inf
-    form: str = ".2f"  # in which numbers are written
+    form: str = ".2f"  # of its numbers, for `format`
 
     def judge(self, quantities: Sequence[Quantity]) -> dict[str, Any]:
-        """Return the claim with its condition in words, the numbers, their verdicts and its own."""
+        """Return the claim, its condition in words, the numbers, their verdicts and its own."""
         bounds = f"{self.least:{self.form}} to {self.most:{self.form}}"
         if self.least == -inf:
             bounds = f"at most {self.most:{self.form}}"
@@ -144,7 +144,7 @@ def claims_of(part: str) -> dict[str, Claim]:
 
 
 def judge(part: Part) -> list[dict[str, Any]]:
-    """Return the entries of ``claims.json``: each claim under each reading it was measured for."""
+    """Return the entries of ``claims.json``: each claim under each reading."""
     said = claims_of(part.name)
     return [
         {"part": part.name, "name": name, "reading": reading, **said[name].judge(quantities)}

@@ -1,7 +1,7 @@
 """Figure 1: rank and spectrum of MSG's iterates on the orthogonal distribution.
 
-The rows are unit vectors e_i, so every iterate is diagonal and a direction is an axis: how long it
-stays can be followed exactly.
+The rows are unit vectors e_i, so every iterate is diagonal and every direction is an axis. How long
+a direction stays can be measured exactly.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ SMALL = 0.05  # a "very small" eigenvalue
 ROW_SECONDS = 6e-5
 
 # Section 4 draws e_i "with probability sqrt(Sigma_ii)", which does not sum to one. Normalised, it
-# is proportional to tau^(-i/2). A later file of the first author draws with tau^-i, and this is
-# what gives the rank of about 15 that the text reports.
+# is proportional to tau^(-i/2). A later file of the first author draws with tau^-i, which gives the
+# rank of about 15 that the text reports.
 STEEP = Reading("steep", "p ~ tau^-i", r"$p_i \propto \tau^{-i}$ (main reading)")
 FLAT = Reading("flat", "p ~ tau^(-i/2)", r"$p_i \propto \tau^{-i/2}$ (the text)")
 ORTHOGONAL = (STEEP, FLAT)
@@ -94,7 +94,7 @@ def report(results: Mapping[str, Arrays], scope: Scope, out: Path) -> Part:
 
 
 def measure(runs: list[Arrays]) -> Measured:
-    """Return what the claims are about; the trace has long been full where ranks are read."""
+    """Measure the claims; the trace is full long before the rows whose ranks count."""
     medians = np.array([np.median(run["ranks"][len(run["ranks"]) // 10 :]) for run in runs])
     extras = [run["spectrum"][len(run["spectrum"]) // 2 :, K:] for run in runs]
     return {
@@ -107,7 +107,7 @@ def measure(runs: list[Arrays]) -> Measured:
 
 
 def draw(runs: Mapping[str, Arrays], out: Path) -> None:
-    """Draw the ranks of one run per reading above its eigenvalues."""
+    """Draw the ranks of one run per reading, and its eigenvalues below."""
     with style.figure(2, 2, 11, 7.5, sharex=True, sharey="row") as (drawing, axes):
         for (top, bottom), reading in zip(axes.T, ORTHOGONAL, strict=True):
             run = runs[reading.key]

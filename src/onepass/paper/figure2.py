@@ -30,15 +30,15 @@ from onepass.sources.synthetic import Toy
 KS = (1, 2, 4)
 CONVEX = ("MSG", "Warmuth-Kuzmin")
 ALGORITHMS = ("MSG", "Capped MSG", WIDER, "Incremental", "Warmuth-Kuzmin")
-# Algorithms that are run together, the cheapest first, and seconds per row of all k. ERM is batch
-# PCA of the rows so far.
+# Algorithms that are run together, the cheapest first: seconds per row for all k. ERM is batch PCA
+# of the rows so far.
 GROUPS: dict[tuple[str, ...], float] = {
     ("Capped MSG", "Incremental", "ERM"): 5e-6,
     (WIDER,): 6e-6,
     CONVEX: 34e-6,
 }
 TOY_ALGORITHMS = ("Incremental", "Capped MSG")
-# What is optimal is drawn here: below the smallest difference of two eigenvalues, and below that
+# Zero is drawn here: below the smallest difference of two eigenvalues, and for means below that
 # divided by the number of sequences.
 FLOOR, MEAN_FLOOR = 1e-3, 1e-5
 SEQUENCES_PER_RUN = 10
@@ -144,7 +144,7 @@ def report(results: Mapping[str, Arrays], scope: Scope, out: Path) -> Part:
 
 
 def measure(runs: Mapping[int, Arrays]) -> Measured:
-    """Return what the claims are about, from runs by k."""
+    """Measure the claims, from runs by k."""
 
     def shares(what: Flags, *names: str, ks: Sequence[int] = KS) -> list[Quantity]:
         return [
@@ -181,17 +181,17 @@ def learned(run: Arrays, name: str) -> NDArray[np.bool_]:
 
 
 def stuck(run: Arrays, name: str) -> NDArray[np.bool_]:
-    """Return which of them end worse, and have not moved in the last nine tenths of the rows."""
+    """Return which runs end worse, and have not moved in the last nine tenths of the rows."""
     late = run[name][:, run["marks"] >= run["marks"][-1] / 10]
     return ~learned(run, name) & (np.ptp(late, axis=1) < 1e-12)
 
 
 def plateaued(run: Arrays, name: str) -> NDArray[np.bool_]:
-    """Return which of them stood still while the rows doubled, from row 100 on, then improved."""
+    """Return which runs stood still while the rows doubled, from row 100 on, then improved."""
     late = run["marks"] >= 100
     marks, found = run["marks"][late], []
     for curve in run[name][:, late]:
-        ends = np.flatnonzero(np.diff(curve))  # the last mark of every stretch but the last
+        ends = np.flatnonzero(np.diff(curve))  # the last mark of each plateau but the last
         starts = np.append(0, ends + 1)[:-1]
         better = curve[ends + 1] < curve[ends]
         found.append(bool((better & (marks[ends] >= 2 * marks[starts])).any()))
@@ -204,7 +204,7 @@ def average(run: Arrays, name: str) -> NDArray[np.float64]:
 
 
 def tabulate(curves: Curves, lengths: Sequence[int]) -> Table:
-    """Return shares of runs and averages after some numbers of rows."""
+    """Return shares of runs, and averages, after each number of rows."""
     lines = []
     for reading, rows in itertools.product(ORTHOGONAL, lengths):
         runs = []
@@ -238,9 +238,9 @@ def draw(curves: Curves, out: Path) -> None:
         draw_panels(out / stem, ORTHOGONAL, KS, ALGORITHMS, curve, "Iterations", "Suboptimality")
 
 
-Curve = tuple[NDArray, NDArray]  # what is drawn across and up
+Curve = tuple[NDArray, NDArray]  # x and y
 
-# An algorithm has the same colour and dash in every picture; the dash carries it in print.
+# An algorithm has the same colour and dash in every picture.
 LINES: dict[str, dict[str, str]] = {
     "MSG": {"color": style.BLUE, "linestyle": "-"},
     "Capped MSG": {"color": style.RED, "linestyle": "-"},

@@ -28,15 +28,15 @@ from onepass.paper.runs import Arrays, Run, Scope, repetitions, seed_of
 from onepass.schedules import Constant
 from onepass.threads import one_thread
 
-KS, HIGH_KS = (1, 4, 8), (4, 8)  # the text says more about the latter
+KS, HIGH_KS = (1, 4, 8), (4, 8)  # for which the text says more
 GRASSMANN = "Grassmannian SGD"
 OTHERS = ("MSG", "Capped MSG", "Warmuth-Kuzmin", GRASSMANN)  # than the incremental algorithm
 COSTED = ("MSG", "Capped MSG", "Incremental", "Warmuth-Kuzmin")  # whose runtimes are compared
 PAPER = (*COSTED, GRASSMANN)
 ALGORITHMS = (*PAPER, WIDER, "ERM")
-ROW_SECONDS = 3e-3  # of all algorithms, k and steps together
+ROW_SECONDS = 3e-3  # for all algorithms, k and steps
 
-Measure = Callable[[str, int], NDArray[np.float64]]  # of an algorithm for k, on each split
+Measure = Callable[[str, int], NDArray[np.float64]]  # of an algorithm and k, a number per split
 
 CHUNK_ROWS = 4000  # images that are scaled together
 FILES = ("train-images-idx3-ubyte", "t10k-images-idx3-ubyte")
@@ -96,9 +96,8 @@ class Scaling:
     """x = (image - mean) / scale, under a reading of the text; constant pixels become zero.
 
     The paper divides pixel j by its standard deviation s_j and by d ("printed"), which gives
-    E|x|^2 = 1/d. Divided by the root of the number of pixels that are not constant ("unit"), rows
-    have E|x|^2 = 1, as the text wants. "whole" divides all pixels by one number, with the same
-    E|x|^2 = 1.
+    E|x|^2 = 1/d. To have E|x|^2 = 1, as the text says, "unit" divides by s_j and by the root of the
+    number of pixels that are not constant, and "whole" divides all pixels by one number.
     """
 
     mean: NDArray[np.float64]
@@ -106,7 +105,7 @@ class Scaling:
 
     @classmethod
     def of(cls, images: NDArray[np.uint8], reading: str) -> Scaling:
-        """Measure mean and scale of images of shape (n, d)."""
+        """Find mean and scale of images of shape (n, d)."""
         mean, deviation = images.mean(axis=0), images.std(axis=0)
         varying = deviation > 0
         if reading == WHOLE.key:
@@ -149,7 +148,7 @@ def one_split(
     train_rows: int,
     marks_count: int,
 ) -> Arrays:
-    """Run everything on one random split of the images, which `data` identifies.
+    """Run all algorithms on one random split of the images, which `data` identifies.
 
     Returns
     -------
@@ -273,12 +272,12 @@ def report(results: Mapping[str, Arrays], scope: Scope, out: Path) -> Part:
 
 
 def measure(found: Splits) -> Measured:
-    """Return what the claims about the curves are about."""
+    """Measure the claims about the curves."""
 
     def against(
         what: Measure, name: str, others: Sequence[str], worst: bool = False, ks: Sequence[int] = KS
     ) -> list[Quantity]:
-        """Return an algorithm's measure over that of the best, or the worst, of others."""
+        """Divide the measure of an algorithm by that of the best, or worst, of others."""
         pick = np.max if worst else np.min
         best = {k: pick([what(other, k) for other in others], axis=0) for k in ks}
         return [ratio(what(name, k), best[k], f"k={k}") for k in ks]

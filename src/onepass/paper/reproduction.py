@@ -1,4 +1,4 @@
-"""All of it: run, judge, draw, and put it on a page."""
+"""The whole reproduction: run, draw, judge the claims, and write the page."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def run(
 ) -> list[dict[str, Any]]:
     """Reproduce the paper's figures and measure its claims.
 
-    Writes pictures (png and svg), ``claims.json`` and, from that, the page ``index.html`` and the
-    same as Markdown. Finished runs are kept in ``out/runs`` as arrays that NumPy reads: an
-    interrupted reproduction goes on where it was.
+    Writes pictures (png and svg), ``claims.json``, and the page as ``index.html`` and as Markdown.
+    Finished runs are kept in ``out/runs`` as npz files: after an interruption, the same call
+    continues with the others.
 
     Parameters
     ----------
     out : path
-        The folder to write to; made if it is not there.
+        The folder to write to, which is made if necessary.
     figures : sequence of "1", "2", "3", optional
         All by default. The toy of Section 5.2 and Theorem 1 belong to figure 2.
     mnist : path, optional
@@ -73,7 +73,7 @@ def run(
     seed : int
         The same seed gives the same numbers.
     so_far : bool
-        Run nothing: make the page from the runs that are finished, and say how many these are.
+        Run nothing: make the page from the finished runs; it says how many these are.
     markdown : path, optional
         Where to write the page as Markdown; ``out/index.md`` by default.
 
@@ -87,13 +87,13 @@ def run(
         raise ValueError(f"figures must be among {', '.join(FIGURES)}, not {sorted(unknown)}")
     if splits is not None and splits < 2:
         raise ValueError(f"splits must be at least 2, for a spread, not {splits}")
-    require()  # rather than after an hour
+    require()  # rather than after an hour of work
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     scope = replace(QUICK if quick else Scope(), seed=seed)
     if splits:
         scope = replace(scope, splits=splits)
-    if "3" in wanted:  # before anything takes long: is there something to learn from?
+    if "3" in wanted:  # before the other figures take long
         scope = replace(scope, images=figure3.load_images(mnist)[:: scope.every_image])
     modules = [module for figure in sorted(wanted) for module in FIGURES[figure]]
     planned = [run for module in modules for run in module.make_runs(scope)]
@@ -137,9 +137,9 @@ def write_page(folder: Path, markdown: Path) -> None:
 def page(document: dict[str, Any], pictures: str) -> str:
     """Return the page as Markdown, with pictures in a folder, from the content of ``claims.json``.
 
-    The words are in ``page.md``. There, `holds` and `fails` say whether claims have that verdict
-    under all their readings, or under the one that stands after an @, `nowhere` whether they hold
-    under none, and `numbers` gives what was measured.
+    The text is in ``page.md``. There, `holds` and `fails` say whether claims have that verdict
+    under all their readings, or under the reading after an @; `nowhere` says whether they hold
+    under no reading, and `numbers` gives what was measured.
     """
     import jinja2
 
@@ -174,7 +174,7 @@ def page(document: dict[str, Any], pictures: str) -> str:
 
 
 def claim_tables(claims: Sequence[dict[str, Any]], part: str) -> list[Table]:
-    """Return a line per claim and a column per reading, in a table per set of readings."""
+    """Return tables with a line per claim and a column per reading."""
     by_name: dict[str, dict[str, dict[str, Any]]] = {}
     for entry in claims:
         if entry["part"] == part:

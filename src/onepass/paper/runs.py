@@ -1,4 +1,4 @@
-"""Runs that are kept: done once, in parallel, and found again when asked for the second time."""
+"""Runs that are done once, in parallel, and kept in files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Arrays = dict[str, NDArray]
 
 @dataclass(frozen=True)
 class Scope:
-    """How much is run: rows of a run, sequences, and splits of MNIST."""
+    """How much is run: rows, sequences, and splits of MNIST."""
 
     figure1_rows: int = 100_000
     figure1_sequences: int = 5
@@ -42,7 +42,7 @@ class Scope:
     exhibit_sequences: int = 4000
     train_rows: int = 28_000
     marks: int = 45  # checkpoints of a run on MNIST
-    every_image: int = 1  # one image in so many is used
+    every_image: int = 1  # use one image in so many
     images: NDArray[np.uint8] | None = None  # MNIST's, (n, d)
     splits: int = 10
     seed: int = 0
@@ -67,16 +67,18 @@ QUICK = Scope(
 
 @dataclass(frozen=True)
 class Run:
-    """A piece of work: a function of settings, and of data that the settings identify.
+    """A function, its settings, and data that the settings identify.
 
-    A kept run is used again only if function and settings are the same.
+    A kept result is used again only if function and settings are the same.
     """
 
     name: str  # of the file it is kept in
-    function: Callable[..., Arrays]  # importable, as other processes call it
+    function: Callable[..., Arrays]  # importable by other processes
     settings: Mapping[str, Any]  # keyword arguments that JSON can hold
     expected_seconds: float = 1.0  # roughly, for the time left
-    data: Mapping[str, Any] = field(default_factory=dict)  # more arguments, such as arrays
+    data: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # arguments that are no settings, such as arrays
 
     def stamp(self) -> str:
         """Return what identifies the run: the function and its settings."""
@@ -84,7 +86,7 @@ class Run:
         return json.dumps([function, self.settings], sort_keys=True)
 
     def execute(self, folder: Path) -> tuple[str, Arrays]:
-        """Do it and keep the result, with `cpu_seconds` and the `version` of onepass."""
+        """Run it and keep the result, with `cpu_seconds` and the `version` of onepass."""
         start = time.process_time()
         arrays = self.function(**self.settings, **self.data)
         arrays["cpu_seconds"] = np.array(time.process_time() - start)
@@ -95,9 +97,9 @@ class Run:
         return self.name, arrays
 
     def kept(self, folder: Path) -> Arrays | None:
-        """Return the result of the same run done before, if it is there."""
+        """Return the kept result of the same run, if there is one."""
         try:
-            # Opened here: NumPy leaves files open that it finds damaged.
+            # Opened here, since NumPy does not close damaged files.
             with open(folder / f"{self.name}.npz", "rb") as opened, np.load(opened) as file:
                 return dict(file) if str(file["stamp"]) == self.stamp() else None
         except (FileNotFoundError, EOFError, zipfile.BadZipFile, zlib.error, ValueError, KeyError):
@@ -110,10 +112,10 @@ def finished(runs: Sequence[Run], folder: Path) -> dict[str, Arrays]:
 
 
 def complete(runs: Sequence[Run], folder: Path, jobs: int) -> dict[str, Arrays]:
-    """Return the results of all runs by name; those that are kept in the folder are read.
+    """Return the results of all runs by name, read from the folder if they are kept there.
 
-    Others are done by as many processes as there are jobs, and kept as soon as they are done, whole
-    or not at all.
+    The others run in as many processes as there are jobs. Each result is kept as soon as it is
+    there, whole or not at all.
     """
     folder.mkdir(parents=True, exist_ok=True)
     results = finished(runs, folder)
@@ -124,7 +126,7 @@ def complete(runs: Sequence[Run], folder: Path, jobs: int) -> dict[str, Arrays]:
         expected = {run.name: run.expected_seconds for run in runs}
         with progress_bar() as bar:
             task = bar.add_task("onepass paper", total=sum(expected.values()))
-            bar.advance(task, sum(expected[name] for name in results))  # starts the clock, too
+            bar.advance(task, sum(expected[name] for name in results))  # also starts the clock
             work = Parallel(n_jobs=min(jobs, len(missing)), return_as="generator_unordered")
             for name, arrays in work(delayed(run.execute)(folder) for run in missing):
                 results[name] = arrays
@@ -142,7 +144,7 @@ def progress_bar() -> Progress:
         "left",
         console=Console(stderr=True),
         disable=not sys.stderr.isatty(),
-        speed_estimate_period=math.inf,  # runs take minutes: remember them all
+        speed_estimate_period=math.inf,  # runs take minutes: average over all of them
     )
 
 
@@ -156,6 +158,6 @@ def repetitions(results: Mapping[str, Arrays], group: str, step: int = 1) -> lis
 
 
 def seed_of(*parts: Any) -> int:
-    """Return a seed that depends on all of the parts and on nothing else."""
+    """Return a seed that depends on all parts, and on nothing else."""
     digest = hashlib.sha256(json.dumps(parts).encode()).digest()
     return int.from_bytes(digest[:4], "big")

@@ -1,7 +1,7 @@
 """Theorem 1: the excess of MSG's averaged iterate against sqrt(k/T).
 
-The proof adds two terms of sqrt(k/T)/2 and so gives an expected excess of at most sqrt(k/T); the
-theorem prints half of it. Everything here is as in the theorem: tr M = k, the constant step
+The proof adds two terms of sqrt(k/T)/2, which gives an expected excess of at most sqrt(k/T). The
+theorem prints half of that. Everything here is as in the theorem: tr M = k, the constant step
 sqrt(k/T), M(0) = 0, and the average of M(1) .. M(T). Rounding changes no expectation.
 """
 
@@ -82,7 +82,7 @@ def make_runs(scope: Scope) -> list[Run]:
 
 
 def report(results: Mapping[str, Arrays], scope: Scope, out: Path) -> Part:
-    """Draw the excess; measure that of the exhibit, and elsewhere that of the longest horizon."""
+    """Draw the excess; measure it for the exhibit at T=36, elsewhere at the longest horizon."""
     runs = {source: results[f"theorem1-{source}"] for source in SOURCES}
     draw(runs, out)
     found = []

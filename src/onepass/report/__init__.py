@@ -1,4 +1,4 @@
-"""Pictures, and pages of HTML that hold them."""
+"""Pictures of models, and a page of HTML about a model."""
 
 from onepass.report.charts import plot
 from onepass.report.model_page import model_page, summary_html

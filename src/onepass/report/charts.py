@@ -1,4 +1,4 @@
-"""The pictures of a model: drawn once by matplotlib, for notebooks and as SVG inside of a page."""
+"""The pictures of a model, drawn by matplotlib for `plot`, and as SVG for a page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_COLUMNS, MOST_COMPONENTS, MOST_IMAGES = 30, 10, 12  # in a plot; pages have
 MOST_NUMBERED = 5  # of the rows with the largest errors
 WIDTH, HEIGHT = 370, 260  # of a picture in a page
 
-# A page has these colours in a light, a dark and a printed variant.
+# Colours that a page defines three times: for light and dark screens and for print.
 VARIABLES = {BLUE: "blue", RED: "red", GREY: "grey", GRID: "rule", BLACK: "soft"}
 
 
@@ -30,7 +30,7 @@ def plot(model: Any, *, grid: tuple[int, int] | None = None) -> Any:
     model : estimator
         Fitted.
     grid : tuple of int, optional
-        Height and width, where columns are the pixels of images. Square images are recognised.
+        Height and width of the images, if columns are pixels. Square images are recognised.
 
     Returns
     -------
@@ -45,9 +45,9 @@ def plot(model: Any, *, grid: tuple[int, int] | None = None) -> Any:
 
 
 def svg(draw: Callable[[Any, Portrait], None], shown: Portrait, title: str) -> str:
-    """Return what one of the functions below draws, as SVG whose colours come from the page.
+    """Return what one of the functions below draws, as SVG with the colours of the page.
 
-    A gid becomes an id. The title is for readers who cannot see the picture.
+    Each gid becomes an id. Screen readers read the title.
     """
     file = io.StringIO()
     with figure(1, 1, WIDTH / 72, HEIGHT / 72) as (drawing, axes):
@@ -57,7 +57,7 @@ def svg(draw: Callable[[Any, Portrait], None], shown: Portrait, title: str) -> s
     box = (place.x0 * WIDTH, (1 - place.y1) * HEIGHT, place.x1 * WIDTH, (1 - place.y0) * HEIGHT)
     text = re.sub(r"<metadata>.*?</metadata>|<style .*?</style>", "", file.getvalue(), flags=re.S)
     text = re.sub(r' id="[xy]tick_\d+"', ' class="tick"', text)
-    text = re.sub(r' id="[\w.]+_\d+"', "", text)  # numbers, which the next picture has too
+    text = re.sub(r' id="[\w.]+_\d+"', "", text)  # numbered ids, which other pictures have as well
     text = re.sub(r"font(-family)?: ([\d.]+px)? ?'[^;\"]*", r"font-size: \2", text)
     for colour, name in VARIABLES.items():
         text = text.replace(colour.lower(), f"var(--{name})")
@@ -69,7 +69,7 @@ def svg(draw: Callable[[Any, Portrait], None], shown: Portrait, title: str) -> s
 
 
 def variance(axis: Any, shown: Portrait) -> None:
-    """Draw the shares of the components, and what they hold together."""
+    """Draw the share of each component, and the sum so far."""
     numbers = np.arange(len(shown.ratio))
     axis.bar(numbers, 100 * shown.ratio, color=BLUE, label="each")
     together = 100 * np.cumsum(shown.ratio)
@@ -82,7 +82,7 @@ def variance(axis: Any, shown: Portrait) -> None:
 
 
 def curve(axis: Any, shown: Portrait) -> None:
-    """Draw the learning curve with a band of two standard errors."""
+    """Draw the learning curve, with a band of two standard errors."""
     axis.set(xlabel="rows", ylabel="captured of new rows, %")
     axis.xaxis.get_major_locator().set_params(nbins=5)
     axis.xaxis.set_major_formatter("{x:,.0f}")
@@ -94,7 +94,7 @@ def curve(axis: Any, shown: Portrait) -> None:
 
 
 def scatter(axis: Any, shown: Portrait) -> None:
-    """Draw the sample along the first two components; far points stand at the border."""
+    """Draw a sample of rows along two components; points further out are at the border."""
     axis.set(xlabel="component 0", ylabel="component 1")
     axis.xaxis.label.set_gid("across-label")
     axis.yaxis.label.set_gid("up-label")
@@ -118,7 +118,7 @@ def scatter(axis: Any, shown: Portrait) -> None:
         line = {"arrowstyle": "-|>", "color": BLACK, "lw": 1.5, "shrinkA": 0, "shrinkB": 0}
         axis.annotate("", arrow * reach, (0, 0), arrowprops=line).arrow_patch.set_gid("arrow")
     names = []
-    # After all arrows, to stand above them; the ones next to an axis first, as labels give way.
+    # Drawn after the arrows, to be above them; those near an axis first, since later labels move.
     for name, arrow in sorted(shown.arrows.items(), key=lambda item: abs(item[1][1])):
         beyond = 9 * arrow / (np.hypot(*arrow) or 1.0)
         side = "left" if beyond[0] > 4 else "right" if beyond[0] < -4 else "center"
@@ -143,7 +143,7 @@ def _separate(axis: Any, names: list[Any], numbers: list[Any]) -> None:
 
 
 def loadings(axis: Any, shown: Portrait) -> None:
-    """Draw the components as images, or the weights of the columns that matter most."""
+    """Draw the components as images, or the columns with the largest weights."""
     axis.grid(visible=False)
     limit = float(np.abs(shown.components[:MOST_COMPONENTS]).max()) or 1.0
     style = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit}
@@ -166,7 +166,7 @@ def loadings(axis: Any, shown: Portrait) -> None:
 
 
 def view(values: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the limits between which most values are: a few far ones must not hide the others.
+    """Return limits that hold most values, so that a few far ones do not hide the others.
 
     Examples
     --------

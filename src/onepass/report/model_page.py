@@ -33,22 +33,22 @@ def model_page(
     command: str | None = None,
     grid: tuple[int, int] | None = None,
 ) -> None:
-    """Write a page of HTML about a fitted estimator, in one file that needs no other.
+    """Write a page of HTML about a fitted estimator, in one file that needs no others.
 
     Parameters
     ----------
     model : estimator
         Fitted.
     path : str or path-like
-        The page.
+        The file to write.
     title : str
-        Its heading.
+        The heading.
     data : sequence of str
         The files that the model was fitted on.
     command : str, optional
-        The command that made it.
+        The command that fitted the model.
     grid : tuple of int, optional
-        Height and width, where columns are the pixels of images. Square images are recognised.
+        Height and width of the images, if columns are pixels. Square images are recognised.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def model_page(
 
 
 def _images(shown: Portrait) -> list[str]:
-    """Return the components as pictures, where columns are pixels."""
+    """Return the components as pictures, if columns are pixels."""
     if shown.grid is None:
         return []
     from matplotlib.image import imsave
@@ -109,7 +109,7 @@ def _images(shown: Portrait) -> list[str]:
 
 
 def _data(shown: Portrait) -> str:
-    """Return what the scripts of the page need, as JSON that can stand inside of a page."""
+    """Return what the scripts of the page need, as JSON that can stand in HTML."""
     numbered = zip(shown.numbers, shown.errors, strict=True)
     rows = [f"row {number:,}, error {error:.4g}" for number, error in numbered]
     shares = zip(shown.ratio, np.cumsum(shown.ratio), strict=True)

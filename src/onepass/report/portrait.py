@@ -1,4 +1,4 @@
-"""What a page or a plot shows of a fitted model."""
+"""What a page and a plot show of a fitted model."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-FEW_ROWS = 10  # per component: fewer leave the components uncertain
+FEW_ROWS = 10  # per component: with fewer, the components are uncertain
 DOMINANT = 0.8  # of all variance in one column
 DRIFT = 4.5  # standard errors
 BIPLOT_COLUMNS = 12
-SMOOTH = 0.3  # correlation of neighbouring columns from which on they are taken for pixels
+SMOOTH = 0.3  # correlation of neighbouring columns above which they count as pixels
 
 
 @dataclass(frozen=True)
 class Portrait:
-    """Everything that is shown, read from a fitted estimator once."""
+    """Everything that is shown, read from a fitted estimator."""
 
     names: list[str]  # of the columns
     components: NDArray[np.floating]  # (k, d)
@@ -29,9 +29,9 @@ class Portrait:
     numbers: NDArray[np.int64]  # (s,): which rows these are
     errors: NDArray[np.float64]  # (s,): their squared distances from the subspace
     largest: NDArray[np.intp]  # which of the points have the largest errors
-    grid: tuple[int, int] | None  # height and width, where columns are pixels
+    grid: tuple[int, int] | None  # height and width of images, if columns are pixels
     captured: str  # a sentence
-    chosen: str  # the candidate, in words
+    chosen: str  # how the components were found, in words
     warnings: list[str]
 
     @property
@@ -41,7 +41,7 @@ class Portrait:
 
     @property
     def arrows(self) -> dict[str, NDArray[np.float64]]:
-        """Weights (2,) of each column, where there are few: the arrows of a biplot."""
+        """Weights (2,) of each column, the arrows of a biplot; none if there are many columns."""
         if len(self.names) > BIPLOT_COLUMNS or not self.has_points:
             return {}
         return dict(zip(self.names, self.components[:2].T.astype(np.float64), strict=True))
@@ -54,7 +54,7 @@ class Portrait:
 
 
 def portray(model: Any, grid: tuple[int, int] | None = None) -> Portrait:
-    """Read from a fitted estimator what is to be shown."""
+    """Return what is shown of a fitted estimator."""
     components, learner = model.components_, model._settled()
     sample, scale = learner.sample, getattr(model, "scale_", None)
     given = getattr(model, "feature_names_in_", None)
@@ -127,7 +127,7 @@ def _captured(model: Any) -> str:
 
 
 def _chosen(model: Any) -> str:
-    """Return which way of estimating has answered, in words."""
+    """Return how the components were found, in words."""
     chosen = getattr(model, "chosen_", None)
     if chosen is None:
         return f"{type(model).__name__} has learned the components row by row."
@@ -141,7 +141,7 @@ def _chosen(model: Any) -> str:
 
 
 def _warnings(model: Any, names: list[str]) -> list[str]:
-    """Return what a reader should know before believing the page."""
+    """Return reasons to doubt the components."""
     found = []
     n, k = model.n_samples_seen_, model.n_components_
     if n < FEW_ROWS * k:

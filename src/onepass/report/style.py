@@ -1,4 +1,4 @@
-"""How every picture looks: colours that all eyes can tell apart, one line style each."""
+"""The common style of all pictures."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def require(*packages: str) -> None:
 def figure(rows: int, columns: int, width: float, height: float, **kwargs: Any) -> Iterator[Any]:
     """Give a new matplotlib figure and its axes, of shape (rows, columns), in the common style.
 
-    It is drawn without a display and without touching the state of ``matplotlib.pyplot``.
+    It needs no display and does not touch the state of ``matplotlib.pyplot``.
     """
     require("matplotlib")
     import matplotlib
@@ -76,7 +76,7 @@ def logarithmic(axis: Any, which: str) -> None:
 
 
 def legend_below(drawing: Any, axes: Any, columns: int) -> None:
-    """Put one legend for all axes under them, where it covers no curve."""
+    """Put one legend for all axes below them."""
     entries: dict[str, Any] = {}
     for axis in axes.flat:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
@@ -92,4 +92,4 @@ def save(drawing: Any, stem: str | os.PathLike[str]) -> None:
         for suffix, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
             with replacing(f"{os.fspath(stem)}.{suffix}") as file:
                 drawing.savefig(file, format=suffix, metadata=metadata)
-            drawing.set_layout_engine("none")  # found once, good for both
+            drawing.set_layout_engine("none")  # the layout of the first serves both
