@@ -16,3 +16,9 @@ def test_every_format(tmp_path, name):
         assert expected is None or expected > 0  # a stream does not say
     else:
         assert expected == pytest.approx(5000, rel=0.05)
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_a_header_is_no_row(tmp_path, header):
+    (tmp_path / "a.csv").write_text("a,b\n" * header + "1,2\n3,4\n5,7\n")
+    assert expected_rows(open_source(str(tmp_path / "a.csv"), header=header)) == 3

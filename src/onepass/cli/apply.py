@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from onepass import load
 from onepass.cli.data import check_output, open_for, progress_over
 from onepass.cli.errors import Failure
-from onepass.cli.messages import counted, finite, is_quiet, print_json
+from onepass.cli.messages import finite, is_quiet, print_json
 from onepass.cli.writers import check_format, writing
+from onepass.report.portrait import counted
 
 ROW_COLUMNS = ["reconstruction_error", "log_likelihood"]
 

@@ -75,12 +75,12 @@ def progress_over(label: str, source: FileSource, done: int = 0) -> Progress:
 
 def expected_rows(source: FileSource) -> int | None:
     """Return the number of rows, an estimate for text files, None if it is not known."""
-    counts = [_lines(path) if rows is None else rows for path, rows in source.files]
+    counts = [_lines(path, source.named) if rows is None else rows for path, rows in source.files]
     return None if None in counts else sum(count or 0 for count in counts)
 
 
-def _lines(path: str) -> int | None:
-    """Estimate the number of lines of a file from the lengths of the first ones."""
+def _lines(path: str, has_header: bool) -> int | None:
+    """Estimate the number of rows of a text file from the lengths of the first lines."""
     if not os.path.isfile(path):
         return None
     try:
@@ -90,7 +90,7 @@ def _lines(path: str) -> int | None:
     except Exception:  # of a damaged file: the error comes when it is read
         return None
     lines = max(sample.count(b"\n"), sample.count(b"\r"))
-    return round(lines * os.path.getsize(path) / taken) if lines else None
+    return round(lines * os.path.getsize(path) / taken) - has_header if lines else None
 
 
 def check_output(path: str, inputs: Iterable[str]) -> None:

@@ -12,8 +12,8 @@ from onepass.cli import memory, messages, options
 from onepass.cli.data import check_output, expected_rows, open_data, progress_over
 from onepass.cli.errors import Failure
 from onepass.cli.fitting import ClusterFit, Fit, LocalFit
-from onepass.cli.messages import counted
 from onepass.report import model_page, require
+from onepass.report.portrait import counted
 
 
 def fit(

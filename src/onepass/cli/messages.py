@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from onepass.cli.options import ALGORITHMS
+from onepass.report.portrait import counted
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -45,11 +46,6 @@ def note(message: str) -> None:
 def warn(message: str) -> None:
     """Print a warning on standard error."""
     click.echo(f"onepass: warning: {message}", err=True)
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number of things: 1 row, 2,000 rows."""
-    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def print_json(found: dict[str, Any]) -> None:

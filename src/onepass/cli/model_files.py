@@ -14,7 +14,7 @@ from onepass.cli import messages
 from onepass.cli.data import check_output
 from onepass.cli.errors import Failure
 from onepass.cli.memory import shown
-from onepass.cli.messages import counted
+from onepass.report.portrait import counted
 
 
 def info(model: str, as_json: bool) -> None:

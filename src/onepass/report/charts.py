@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.report.portrait import Portrait, describe, portray
+from onepass.report.portrait import Portrait, describe
 from onepass.report.style import BLACK, BLUE, GREY, GRID, RED, figure
 
 MOST_COLUMNS, MOST_COMPONENTS, MOST_IMAGES = 30, 10, 12  # in a plot; pages have more room
@@ -36,7 +36,7 @@ def plot(model: Any, *, grid: tuple[int, int] | None = None) -> Any:
     -------
     matplotlib.figure.Figure
     """
-    shown = portray(model, grid)
+    shown = Portrait(model, grid)
     with figure(2, 2, 11.0, 8.0) as (drawing, axes):
         for axis, draw in zip(axes.flat, (variance, curve, scatter, loadings), strict=True):
             draw(axis, shown)

@@ -18,7 +18,7 @@ import numpy as np
 from onepass.learning.row_errors import WARM_UP_ROWS
 from onepass.model_file import replacing
 from onepass.report import charts
-from onepass.report.portrait import Portrait, describe, portray
+from onepass.report.portrait import Portrait, describe
 from onepass.report.style import require
 
 MOST_COLUMNS, MOST_COMPONENTS, MOST_IMAGES = 60, 12, 24
@@ -67,7 +67,7 @@ def model_page(
 
     import onepass
 
-    shown = portray(model, grid)
+    shown = Portrait(model, grid)
     names, weights = shown.leading(MOST_COLUMNS, MOST_COMPONENTS)
     files = f" ({', '.join(data[:5])}{', ...' * (len(data) > 5)})" if data else ""
     template = resources.files("onepass.report").joinpath("model_page.html").read_text("utf-8")

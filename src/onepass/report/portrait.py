@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,23 +15,32 @@ BIPLOT_COLUMNS = 12
 SMOOTH = 0.3  # correlation of neighbouring columns above which they count as pixels
 
 
-@dataclass(frozen=True)
 class Portrait:
-    """Everything that is shown, read from a fitted estimator."""
+    """Everything that is shown of a fitted estimator, with k components of d columns.
 
-    names: list[str]  # of the columns
-    components: NDArray[np.floating]  # (k, d)
-    ratio: NDArray[np.floating]  # (k,), shares of the variance
-    variance: NDArray[np.floating]  # (k,)
-    curve: NDArray[np.float64]  # (p, 3): rows, share captured before learning, standard error
-    points: NDArray[np.float64]  # (s, m): a sample of rows along the first components
-    numbers: NDArray[np.int64]  # (s,): which rows these are
-    errors: NDArray[np.float64]  # (s,): their squared distances from the subspace
-    largest: NDArray[np.intp]  # which of the points have the largest errors
-    grid: tuple[int, int] | None  # height and width of images, if columns are pixels
-    captured: str  # a sentence
-    chosen: str  # how the components were found, in words
-    warnings: list[str]
+    `grid` is the height and width of images, if columns are pixels.
+    """
+
+    def __init__(self, model: Any, grid: tuple[int, int] | None = None) -> None:
+        self.components: NDArray[np.floating] = model.components_  # (k, d)
+        self.names = [f"column {j}" for j in range(self.components.shape[1])]
+        if hasattr(model, "feature_names_in_"):
+            self.names = [str(name) for name in model.feature_names_in_]
+        elif grid is None:
+            grid = find_grid(self.components)
+        self.grid = grid
+        self.ratio: NDArray[np.floating] = model.explained_variance_ratio_  # (k,)
+        self.variance: NDArray[np.floating] = model.explained_variance_  # (k,)
+        learner = model._settled()
+        self.curve = learner.curve()  # (p, 3): rows, share captured of new rows, standard error
+        # A sample of rows along the first components, (s, m), their numbers, their squared
+        # distances from the subspace, (s,), and which of them have the largest.
+        scale = getattr(model, "scale_", 1.0)
+        self.points = learner.sample.along(self.components / scale, model.mean_)
+        self.numbers, self.errors = learner.sample.numbers, learner.sample.errors
+        self.largest = learner.sample.largest()
+        self.captured, self.chosen = _captured(model), _chosen(model)
+        self.warnings = _warnings(model, self.names)
 
     @property
     def has_points(self) -> bool:
@@ -53,39 +61,17 @@ class Portrait:
         return [self.names[j] for j in chosen], weights[:, chosen]
 
 
-def portray(model: Any, grid: tuple[int, int] | None = None) -> Portrait:
-    """Return what is shown of a fitted estimator."""
-    components, learner = model.components_, model._settled()
-    sample, scale = learner.sample, getattr(model, "scale_", None)
-    given = getattr(model, "feature_names_in_", None)
-    names = [f"column {j}" for j in range(components.shape[1])]
-    if given is not None:
-        names = [str(name) for name in given]
-    elif grid is None:
-        grid = find_grid(components)
-    return Portrait(
-        names,
-        components,
-        model.explained_variance_ratio_,
-        model.explained_variance_,
-        learner.curve(),
-        sample.along(components if scale is None else components / scale, model.mean_),
-        sample.numbers,
-        sample.errors,
-        sample.largest(),
-        grid,
-        _captured(model),
-        _chosen(model),
-        _warnings(model, names),
-    )
-
-
 def describe(model: Any) -> str:
     """Return the size of a fitted model in words."""
     return (
-        f"{model.n_components_} components of {model.n_features_in_:,} columns, "
-        f"{model.n_samples_seen_:,} rows"
+        f"{counted(model.n_components_, 'component')} of "
+        f"{counted(model.n_features_in_, 'column')}, {counted(model.n_samples_seen_, 'row')}"
     )
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number of things: 1 row, 2,000 rows."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def find_grid(components: NDArray[np.floating]) -> tuple[int, int] | None:
