@@ -60,6 +60,7 @@ mutants: .venv/ready core  ## change the code by hand-written mutants; the tests
 	$(BIN)/python -m tests.mutants
 
 .PHONY: mutants-tool
+mutants-tool: export HYPOTHESIS_PROFILE = mutants
 mutants-tool: .venv/ready core  ## mutate moments, averaging, rounding, schedules, validation by mutmut
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --target build/mutmut \
 	  "mutmut>=3.8" "pytest<9.1"  # mutmut reads a name of pytest that 9.1 has no longer

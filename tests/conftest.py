@@ -3,11 +3,14 @@
 import os
 import signal
 
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 # The first example may compile kernels, so no deadline. Examples are the same in every run, so
-# that a change is judged by what it changes; `HYPOTHESIS_PROFILE=search` looks for new ones.
-settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
+# that a change is judged by what it changes; `HYPOTHESIS_PROFILE=search` looks for new ones, and
+# `mutants` does not look for simpler ones once a test has failed.
+repeatable = settings(deadline=None, derandomize=True, database=None)
+settings.register_profile("repeatable", repeatable)
+settings.register_profile("mutants", repeatable, phases=(Phase.explicit, Phase.generate))
 settings.register_profile("search", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from onepass.learning.candidates import BOUNDED, CONSENSUS, PLAIN
+from onepass.learning.candidates import BOUNDED, CANDIDATES, CONSENSUS, PLAIN
 from onepass.learning.captured_share import Foresight
 from onepass.learning.choice import (
     DRIFTING,
@@ -120,6 +120,42 @@ def test_a_candidate_alone_ends_no_period():
     validation = evidence_for((BOUNDED, PLAIN))
     validation.ask({PLAIN: np.eye(2)})
     assert validation.evidence[CURRENT].any()
+
+
+@pytest.mark.parametrize("names", [(PLAIN, BOUNDED), (PLAIN, CONSENSUS, BOUNDED)])
+def test_a_short_stream_is_one_segment_of_evidence(names):
+    """Of its share and energy; nothing is known of its large rows."""
+    captured = {name: np.array([3.0, 5.0]) * number for number, name in enumerate(names)}
+    validation = ProgressiveValidation(2)
+    for _ in range(2):
+        validation.add_merged(captured, 30.0)
+    for number, (ours, theirs) in enumerate(PAIRS):
+        wanted = np.zeros((3, validation.evidence.shape[2], 2))
+        if ours in names and theirs in names:
+            gain = captured[ours] - captured[theirs]
+            wanted[CURRENT, :2] = np.column_stack([2 * gain, 2 * gain**2])
+        np.testing.assert_array_equal(validation.evidence[:, number], wanted)
+    assert validation.scored.tolist() == [0.0, 0.0, 60.0]
+
+
+@pytest.mark.parametrize("names", [(), (PLAIN,), (PLAIN, BOUNDED), (PLAIN, CONSENSUS, BOUNDED)])
+def test_a_saved_validation_goes_on(names):
+    captured, energies, weights = scored()
+    rows = np.random.default_rng(1).normal(size=(200, 4))
+    validation, other = drift_of(rows, [100, 100])[0], ProgressiveValidation(4)
+    validation.ask({name: number + np.eye(2, 4) for number, name in enumerate(names)})
+    validation.add(captured, energies, weights, 0.25)
+    other.restore(validation.saved())
+    assert list(other.asked) == [name for name in CANDIDATES if name in names]
+    for name in names:
+        np.testing.assert_array_equal(other.asked[name], validation.asked[name])
+    for each in (validation, other):
+        each.add(captured, energies, weights, 0.25)
+        each.add_drift(Chunk(rows[:100], np.ones(100), np.zeros(4)), np.ones(100))
+    np.testing.assert_array_equal(other.evidence, validation.evidence)
+    np.testing.assert_array_equal(other.scored, validation.scored)
+    assert other.drift == validation.drift
+    assert other.rows == validation.rows
 
 
 # -- the choice ------------------------------------------------------------------------------------

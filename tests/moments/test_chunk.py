@@ -106,3 +106,69 @@ def test_long_sparse_chunks_are_made_dense_piece_by_piece(monkeypatch, made):
     chunk, plain = made
     monkeypatch.setattr(chunk_module, "DENSE_PIECE_BYTES", 2 * 8 * D)
     close(chunk.second(WEIGHTS), plain.T @ (WEIGHTS[:, None] * plain))
+
+
+def test_rows_are_copied_only_where_they_have_to_be():
+    """A chunk is as large as what is learned from at once: a copy of it costs memory and time."""
+    assert np.shares_memory(Chunk(ROWS, WEIGHTS, np.zeros(D)).near, ROWS)
+    assert not np.shares_memory(Chunk(ROWS, WEIGHTS, ORIGIN).near, ROWS)
+    rows = sparse.csr_array(ROWS)
+    assert np.shares_memory(Chunk(rows, WEIGHTS, ORIGIN).near.data, rows.data)
+    assert sparse.issparse(Chunk(rows, WEIGHTS, ORIGIN).divided(SCALE).near)
+
+
+def test_products_that_are_known_are_not_taken_again(made):
+    chunk, plain = made
+    inner = RNG.normal(size=(R, 3))
+    wanted = (plain**2).sum(axis=1)[:, None] - 2 * inner + (DIRECTIONS**2).sum(axis=1)
+    close(chunk.distances(DIRECTIONS, inner), np.maximum(wanted, 0.0))
+
+
+def test_small_rows_have_small_squares(made):
+    chunk, plain = made
+    assert chunk.distances(plain).diagonal().max() < 1e-12
+    tiny = Chunk(1e-6 * ROWS, WEIGHTS, 1e-6 * ORIGIN)
+    sparse_tiny = Chunk(sparse.csr_array(1e-6 * ROWS), WEIGHTS, 1e-6 * ORIGIN)
+    for each in (tiny, sparse_tiny):
+        np.testing.assert_allclose(
+            each.column_squares(WEIGHTS), 1e-12 * (WEIGHTS @ (ROWS - ORIGIN) ** 2), rtol=1e-12
+        )
+        np.testing.assert_allclose(
+            each.energies, 1e-12 * ((ROWS - ORIGIN) ** 2).sum(axis=1), rtol=1e-12
+        )
+
+
+def test_constant_columns_have_no_negative_squares():
+    """Those of sparse rows are a difference, of which rounding is left."""
+    constant = RNG.normal(size=200)
+    chunk = Chunk(sparse.csr_array(np.tile(constant, (R, 1))), WEIGHTS, constant)
+    assert (chunk.column_squares(WEIGHTS) >= 0).all()
+    assert chunk.column_squares(WEIGHTS).max() < 1e-12
+    assert (chunk.energies >= 0).all()
+
+
+@pytest.mark.parametrize("weight", [2.0, 0.25])
+def test_rows_of_one_weight(made, weight):
+    chunk, plain = made
+    close(chunk.second(np.full(R, weight)), weight * plain.T @ plain)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_products_are_split_into_as_many_pieces_everywhere(monkeypatch, wide):
+    """The number of pieces decides the last bits: it depends on the number of columns alone."""
+    pieces = []
+
+    def run_all(work, jobs):
+        pieces.append(len(jobs))
+        return [work(job) for job in jobs]
+
+    monkeypatch.setattr(chunk_module, "run_all", run_all)
+    monkeypatch.setattr(chunk_module, "PANEL_COLUMNS", D if wide else D + 1)
+    monkeypatch.setattr(chunk_module, "HALVED_COLUMNS", D if wide else D + 1)
+    chunk = Chunk(ROWS, WEIGHTS, np.zeros(D))
+    chunk.inner(DIRECTIONS)
+    chunk.combine(COEFFICIENTS)
+    chunk.second(WEIGHTS)
+    assert pieces == ([chunk_module.PANELS, chunk_module.PANELS, 2] if wide else [])
+    _ = chunk.gram
+    assert pieces[-1] == (chunk_module.PANELS if wide else 1)

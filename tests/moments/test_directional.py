@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from onepass.moments.directional import DirectionalMoment
+from onepass.moments.directional import LOST, DirectionalMoment
 
 RNG = np.random.default_rng(0)
 
@@ -43,10 +43,16 @@ def test_small_turns_lose_nothing():
     np.testing.assert_allclose(moment.second(), np.diag([3.0, 2.0]))
 
 
-def test_a_direction_that_is_another_one_takes_little_along():
+@pytest.mark.parametrize("cosine", [0.1, LOST])
+def test_a_direction_that_is_another_one_takes_little_along(cosine):
     moment = started()
-    moment.add(np.diag([1.0, 0.1]), np.zeros((2, 2)), 0.0, 0.0)
-    np.testing.assert_allclose(moment.second(), np.diag([3.0, 2.0 * 0.01]))
+    moment.add(np.diag([1.0, cosine]), np.zeros((2, 2)), 0.0, 0.0)
+    np.testing.assert_allclose(moment.second(), np.diag([3.0, 2.0 * cosine**2]))
+
+
+def test_rows_may_be_small():
+    moment = started(inner=1e-9 * np.diag([3.0, 2.0]), energy=1e-8)
+    np.testing.assert_allclose(moment.second(), 1e-9 * np.diag([3.0, 2.0]))
 
 
 def test_directions_may_become_more():

@@ -64,10 +64,11 @@ class Found:
     """Stands for Lanczos' iteration, and finds what it is told to."""
 
     def __init__(self, values, vectors):
-        self.answer, self.calls = (values, vectors), 0
+        self.answer, self.calls, self.options = (values, vectors), 0, {}
 
     def __call__(self, matrix, k, **options):
         self.calls += 1
+        self.options = options
         return self.answer
 
 
@@ -97,3 +98,56 @@ def test_a_proof_is_enough(monkeypatch):
     vectors, found = leading_pairs(matrix, 3)
     np.testing.assert_array_equal(found, [3.0, 2.0, 1.5])
     np.testing.assert_array_equal(vectors, Q[:, :3].T)
+
+
+@pytest.mark.parametrize("largest", [3.0, 1e6])
+@pytest.mark.parametrize("scale", [1.0, 1e6])
+def test_a_proof_allows_for_rounding(largest, scale, monkeypatch):
+    """Of two equal eigenvalues one is found, which is right: the other is not above it."""
+    d = SMALL + 20
+    values = scale * np.r_[largest, 2.0, 1.5, 1.5, np.linspace(1, 0.1, d - 4)]
+    matrix, Q = matrix_with(values)
+    monkeypatch.setattr(eigen, "eigh", None)
+    monkeypatch.setattr(eigen, "eigsh", Found(values[:3], Q[:, :3]))
+    _, found = leading_pairs(matrix, 3)
+    np.testing.assert_array_equal(found, values[:3])
+
+
+@pytest.mark.parametrize(
+    ("d", "k", "scale", "iterated"),
+    [
+        (SMALL, 1, 1.0, False),  # LAPACK is as fast
+        (SMALL + 1, 1, 1.0, True),
+        (25 * eigen.MANY, 25, 1.0, True),
+        (25 * eigen.MANY - 1, 25, 1.0, False),  # too many pairs
+        (SMALL + 1, 1, 1e-150, True),
+        (SMALL + 1, 1, 1e150, True),
+        (SMALL + 1, 1, 1e-210, False),  # squares of entries would be zero
+        (SMALL + 1, 1, 1e210, False),  # or infinite
+        (SMALL + 1, 1, 0.0, False),
+    ],
+)
+def test_the_iteration_is_for_a_few_pairs_of_large_matrices(d, k, scale, iterated, monkeypatch):
+    values = scale / np.arange(1.0, d + 1)
+    iteration = Found(values[:k], np.eye(d, k))
+    monkeypatch.setattr(eigen, "eigsh", iteration)
+    _, found = leading_pairs(np.diag(values), k)
+    np.testing.assert_allclose(found, values[:k], rtol=1e-10)
+    assert iteration.calls == iterated
+    if iterated:
+        assert iteration.options["maxiter"] == eigen.MOST_RESTARTS
+
+
+@pytest.mark.parametrize(("k", "some"), [(1, True), (5, True), (6, False), (20, False)])
+def test_lapack_finds_some_pairs_where_these_are_few(k, some, monkeypatch):
+    subsets, find = [], eigen.eigh
+
+    def recorded(matrix, **options):
+        subsets.append(options["subset_by_index"])
+        return find(matrix, **options)
+
+    monkeypatch.setattr(eigen, "eigh", recorded)
+    values = 1.0 / np.arange(1.0, 21.0)
+    _, found = leading_pairs(np.diag(values), k)
+    np.testing.assert_allclose(found, values[:k])
+    assert subsets == ([(20 - k, 19)] if some else [])
