@@ -5,6 +5,7 @@ from math import hypot, isnan, sqrt
 import numpy as np
 import pytest
 
+from onepass import PCA, OnepassWarning
 from onepass.learning import captured_share as module
 from onepass.learning.captured_share import Foresight
 
@@ -150,3 +151,17 @@ def test_a_copy_goes_on_by_itself():
     twin.add(np.ones(3), np.ones(3), BEFORE)
     np.testing.assert_array_equal(foresight.periods, made().periods)
     np.testing.assert_array_equal(foresight.squares, made().squares)
+
+
+def test_a_share_is_between_none_and_all():
+    periods = [(10.0, 20.0, 90.0, [2.0, 2.0, 2.0], [2.0, 2.1, 2.0])]  # learning gained far more
+    for rows, inside, energy in [(14.0, 9.0, 10.0), (1e6, 30.0, 31.0), (1e6, 1e-3, 31.0)]:
+        assert not all(0.0 <= mean <= 1.0 for mean, _ in foreseen(periods, rows, inside, energy))
+        assert 0.0 <= made(periods).value(rows, inside, energy).mean <= 1.0
+
+
+def test_a_share_of_skewed_rows_is_at_most_all():
+    rng = np.random.default_rng(1)
+    X = np.column_stack([*rng.normal(scale=9.0, size=(2, 2000)), rng.lognormal(10.0, 0.5, 2000)])
+    with pytest.warns(OnepassWarning, match="scale=True"):
+        assert 0.999 < PCA(2).fit(X).captured_.mean <= 1.0

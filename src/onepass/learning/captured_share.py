@@ -189,7 +189,8 @@ class Foresight(Accumulator):
             (float(captured[last].sum()) + more) / whole,
             float(np.hypot(np.sqrt(count[last].sum() * variance), more)) / whole,
         )
-        return min(seen, new, key=lambda estimate: estimate.standard_error)
+        best = min(seen, new, key=lambda estimate: estimate.standard_error)
+        return Captured(min(max(best.mean, 0.0), 1.0), best.standard_error)
 
     def curve(self) -> NDArray[np.float64]:
         """Return rows, share captured and its standard error for each period, shape (p, 3)."""
