@@ -26,22 +26,20 @@ class SourceError(ValueError):
     its index in brackets, counted from 0, where it has none.
     """
 
-    @classmethod
-    def at(
-        cls,
+    def __init__(
+        self,
         message: str,
         file: str | None = None,
         row: int | None = None,
         column: str | int | None = None,
-    ) -> SourceError:
-        """Return the error for a place, as one line."""
+    ) -> None:
         place = [] if file is None else [file]
         if row is not None:
             place.append(f"row {row}")
         if column is not None:
             place.append(f"column {called(column)}")
         message = " ".join(message.split())
-        return cls(f"{', '.join(place)}: {message}" if place else message)
+        super().__init__(f"{', '.join(place)}: {message}" if place else message)
 
 
 def called(column: str | int) -> str:
@@ -106,17 +104,21 @@ class Source(ABC):
 def float_type(dtype: np.dtype, file: str | None = None) -> np.dtype:
     """Return the type of blocks of numbers of a type: float32 stays, others become float64."""
     if dtype.kind not in "biuf":
-        raise SourceError.at(f"contains values of type {dtype}, not numbers", file=file)
+        raise SourceError(f"contains values of type {dtype}, not numbers", file=file)
     return np.dtype(np.float32 if dtype.newbyteorder("=") == np.float32 else np.float64)
 
 
-def sparse_block(
-    values: Any, places: Any, bounds: Any, width: int, columns: NDArray[np.intp] | None
-) -> Any:
-    """Return a CSR block of what a file says, which is checked, or some of its columns."""
-    shape = (len(bounds) - 1, width)
-    block = scipy.sparse.csr_array((values, places, bounds), shape=shape)
+def sparse_block(values: Any, places: Any, bounds: Any, width: int) -> Any:
+    """Return a CSR block of what a file says, which is checked."""
+    block = scipy.sparse.csr_array((values, places, bounds), shape=(len(bounds) - 1, width))
     block.check_format(full_check=True)
+    return block
+
+
+def take(block: Any, columns: NDArray[np.intp] | None, dtype: np.dtype) -> Block:
+    """Return some columns of a dense or CSR block, or all, as a block of a type."""
+    if not scipy.sparse.issparse(block):
+        return np.ascontiguousarray(block if columns is None else block[:, columns], dtype=dtype)
     if columns is not None:
         # scipy would take memory for all columns that there are.
         order = np.argsort(columns)
@@ -124,9 +126,9 @@ def sparse_block(
         found = order[np.minimum(nearest, len(columns) - 1)]
         kept = columns[found] == block.indices
         bounds = np.concatenate([[0], np.cumsum(kept)])[block.indptr]
-        shape = (shape[0], len(columns))
+        shape = (block.shape[0], len(columns))
         block = scipy.sparse.csr_array((block.data[kept], found[kept], bounds), shape=shape)
-    return canonical(block)
+    return canonical(block.astype(dtype))
 
 
 def canonical(block: Any) -> Any:
@@ -148,7 +150,7 @@ def check_size(what: str, size: int, file: str, row: int | None = None) -> None:
     """Refuse what takes so many bytes, before they are taken; `what` ends with a verb."""
     if size > LIMIT_BYTES:
         message = f"{what} {size >> 20:,} MB, the limit is {LIMIT_BYTES >> 20} MB"
-        raise SourceError.at(message, file=file, row=row)
+        raise SourceError(message, file=file, row=row)
 
 
 def check_width(n_features: int, file: str) -> None:
@@ -194,5 +196,4 @@ def check_finite(
     what = f"{value:g}, and entries must be at most {limit:g}, so that their squares add up"
     if not np.isfinite(value):
         what = "a missing value or NaN" if np.isnan(value) else f"{value}, which is not finite"
-        what += "; fill in or leave out such rows"
-    raise SourceError.at(what, file=file, row=row + i + 1, column=name(j))
+    raise SourceError(what, file=file, row=row + i + 1, column=name(j))

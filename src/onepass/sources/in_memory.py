@@ -112,12 +112,12 @@ SparseSource = ArraySource
 def _checked(given: Any, width: int | None, row: int) -> Block:
     """Return a block as a C-contiguous float array or as CSR; `row` rows came before."""
     if masked := first_masked(given):
-        raise SourceError.at("a masked value", row=row + masked[0] + 1, column=masked[1])
+        raise SourceError("a masked value", row=row + masked[0] + 1, column=masked[1])
     is_sparse = scipy.sparse.issparse(given)
     block = given if is_sparse else np.asarray(given)
     if block.ndim != 2 or block.shape[1] != (width or block.shape[1]) or block.shape[1] == 0:
         expected = "(rows, columns)" if width is None else f"(rows, {width})"
-        raise SourceError.at(f"a block of shape {block.shape}, not {expected}", row=row + 1)
+        raise SourceError(f"a block of shape {block.shape}, not {expected}", row=row + 1)
     dtype = float_type(block.dtype)
     if is_sparse:
         return canonical(scipy.sparse.csr_array(block, dtype=dtype))

@@ -5,30 +5,20 @@ from __future__ import annotations
 import math
 import os
 import zipfile
-from abc import abstractmethod
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.sources.base import (
-    LIMIT_BYTES,
-    Block,
-    SourceError,
-    check_size,
-    check_width,
-    float_type,
-    rows_per_block,
-    sparse_block,
-)
-from onepass.sources.files.storage import open_file, split
+from onepass.sources import base
+from onepass.sources.base import Block, SourceError, check_size
+from onepass.sources.files.storage import open_file, split, suffix_of
 from onepass.sources.files.table import Table
 
 _SPARSE = ("data", "indices", "indptr", "shape")
 _SPARSE_BLOCK_ROWS = 4096
-_NOT_SPARSE = "its arrays do not make up a sparse matrix"
 
 
 class ArrayTable(Table):
@@ -36,33 +26,32 @@ class ArrayTable(Table):
 
     def __init__(self, path: str) -> None:
         self.path = path
-        with self.open() as array:
+        self._open = _OPENED_BY[str(suffix_of(path))]
+        with self._open(path) as array:
             shape, dtype = array.shape, array.dtype
             # The parts in which it is stored, if there are any.
             chunk = getattr(array, "shards", None) or getattr(array, "chunks", None) or (1, 1)
+            is_sparse = isinstance(array, _SparseArray)
         if len(shape) != 2 or shape[1] == 0:
             raise self.error(f"an array of shape {shape} has no rows and columns")
         self.n_rows, self.width = shape
-        self.dtype = float_type(dtype, path)
-        check_width(self.width, path)
-        chunk_bytes = math.prod(chunk) * dtype.itemsize
-        check_size(f"its chunks of shape {chunk} are too large: each takes", chunk_bytes, path)
-        # Chunks are best read whole, if not too many columns are beside them.
-        most = max(1, (LIMIT_BYTES >> 3) // (self.width * dtype.itemsize))
-        self._rows = max(rows_per_block(self.width), min(chunk[0], most))
-
-    @abstractmethod
-    def open(self) -> AbstractContextManager[Any]:
-        """Open the array: it has shape, dtype and maybe chunks, and slices of it are its rows."""
+        self.dtype = base.float_type(dtype, path)
+        self._rows = _SPARSE_BLOCK_ROWS
+        if not is_sparse:
+            base.check_width(self.width, path)
+            chunk_bytes = math.prod(chunk) * dtype.itemsize
+            check_size(f"its chunks of shape {chunk} are too large: each takes", chunk_bytes, path)
+            # Chunks are best read whole, if not too many columns are beside them.
+            most = max(1, (base.LIMIT_BYTES >> 3) // (self.width * dtype.itemsize))
+            self._rows = max(base.rows_per_block(self.width), min(chunk[0], most))
 
     def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
         """Yield the rows from number `start` on."""
         assert self.n_rows is not None
-        with self.open() as array:
+        with self._open(self.path) as array:
             for begin in range(start, self.n_rows, self._rows):
                 rows = array[begin : min(begin + self._rows, self.n_rows)]
-                part = rows if self.columns is None else rows[:, self.columns]
-                yield np.ascontiguousarray(part, dtype=dtype)
+                yield base.take(rows, self.columns, dtype)
 
 
 class _NpyArray:
@@ -70,13 +59,10 @@ class _NpyArray:
 
     def __init__(self, file: Any, size: int) -> None:
         version = np.lib.format.read_magic(file)
-        if version == (1, 0):
-            header = np.lib.format.read_array_header_1_0(file)
-        elif version == (2, 0):
-            header = np.lib.format.read_array_header_2_0(file)
-        else:
+        if version not in ((1, 0), (2, 0)):
             raise ValueError(f"npy files of version {version} hold no plain numbers")
-        self.shape, self.in_fortran_order, self.dtype = header
+        read_header = getattr(np.lib.format, f"read_array_header_{version[0]}_0")
+        self.shape, self.in_fortran_order, self.dtype = read_header(file)
         self._file, self._offset = file, file.tell()
         self.nbytes = math.prod(self.shape) * self.dtype.itemsize
         if size < self._offset + self.nbytes:
@@ -101,159 +87,133 @@ class _NpyArray:
         return self.numbers(begin * width, end * width).reshape(-1, width)
 
 
-class NpyTable(ArrayTable):
-    """An npy file, read piece by piece and never as a whole."""
+class _SparseArray:
+    """A CSR matrix as ``scipy.sparse.save_npz`` writes it; what is asked for is read."""
 
-    @contextmanager
-    def open(self) -> Iterator[_NpyArray]:
-        """Open the file."""
-        with open_file(self.path) as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(0)
-            yield _NpyArray(file, size)
+    def __init__(self, path: str, members: dict[str, _NpyArray]) -> None:
+        self._path = path
+        form = members["format"].numbers(0, 1).item() if "format" in members else "csr"
+        if form not in (b"csr", "csr"):
+            raise ValueError(f"a sparse matrix of format {form!r}, not csr")
+        self._data, self._indices, self._indptr, shape = (members[name] for name in _SPARSE)
+        kinds = [array.dtype.kind in "iu" for array in (self._indices, self._indptr, shape)]
+        self._check(all(kinds) and shape.shape == (2,) and len(self._data.shape) == 1)
+        self.shape, self.dtype = tuple(shape.numbers(0, 2).tolist()), self._data.dtype
+        self._check(self._indptr.shape == (self.shape[0] + 1,) and self.shape[1] < 2**31)
+        self._check(self._data.shape == self._indices.shape)
 
+    def _check(self, is_sound: bool) -> None:
+        """Refuse arrays that do not belong together."""
+        if not is_sound:
+            raise ValueError("its arrays do not make up a sparse matrix")
 
-class NpzTable(ArrayTable):
-    """One array of an npz file, decompressed piece by piece."""
-
-    @contextmanager
-    def open(self) -> Iterator[Any]:
-        """Open the file."""
-        with _members(self.path) as members:
-            name = _choose(self.path, {key: array.shape for key, array in members.items()})
-            array = members[name]
-            if array.in_fortran_order:  # going back in what is compressed takes too long
-                what = "its array is in Fortran order and has to be read whole, which takes"
-                check_size(what, array.nbytes, self.path)
-                yield array.numbers(0, math.prod(array.shape)).reshape(array.shape, order="F")
-            else:
-                yield array
+    def __getitem__(self, rows: slice) -> Any:
+        """Return some rows as CSR."""
+        begin, end, (n_entries,) = rows.start, rows.stop, self._data.shape
+        bounds = self._indptr.numbers(begin, end + 1).astype(np.int64)
+        first, last = bounds[[0, -1]].tolist()
+        self._check(0 <= first <= last <= n_entries and (begin > 0 or first == 0))
+        self._check(end < self.shape[0] or last == n_entries)
+        size = (last - first) * (4 + self.dtype.itemsize)
+        check_size(f"{end - begin} rows have entries of", size, self._path, begin + 1)
+        places = self._indices.numbers(first, last).astype(np.int64)
+        values = self._data.numbers(first, last)
+        return base.sparse_block(values, places, bounds - first, self.shape[1])
 
 
 @contextmanager
-def _members(path: str) -> Iterator[dict[str, _NpyArray]]:
-    """Open the arrays of an npz file."""
-    with open_file(split(path)[0]) as file, zipfile.ZipFile(file) as archive:
-        yield {
+def _open_npy(path: str) -> Iterator[_NpyArray]:
+    """Open an npy file, which is read piece by piece and never as a whole."""
+    with open_file(path) as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        yield _NpyArray(file, size)
+
+
+@contextmanager
+def _open_npz(path: str) -> Iterator[Any]:
+    """Open one array of an npz file, or the sparse matrix that its arrays make up."""
+    path, name = split(path)
+    with open_file(path) as file, zipfile.ZipFile(file) as archive:
+        members = {
             info.filename.removesuffix(".npy"): _NpyArray(archive.open(info), info.file_size)
             for info in archive.infolist()
         }
-
-
-def open_npz(path: str) -> Table:
-    """Return the table of an npz file, dense or sparse."""
-    with _members(path) as members:
         # All sparse formats of scipy, so that none is taken for a dense array.
         is_sparse = {"data", "shape", "format"} <= members.keys() or set(_SPARSE) <= members.keys()
-        is_sparse = is_sparse and split(path)[1] is None
-    return SparseNpzTable(path) if is_sparse else NpzTable(path)
+        if is_sparse and name is None:
+            yield _SparseArray(path, members)
+            return
+        array = members[_choose(path, name, members)]
+        if array.in_fortran_order:  # going back in what is compressed takes too long
+            what = "its array is in Fortran order and has to be read whole, which takes"
+            check_size(what, array.nbytes, path)
+            yield array.numbers(0, math.prod(array.shape)).reshape(array.shape, order="F")
+        else:
+            yield array
 
 
-class SparseNpzTable(Table):
-    """A CSR matrix as ``scipy.sparse.save_npz`` writes it, read piece by piece."""
+@contextmanager
+def _open_hdf5(path: str) -> Iterator[Any]:
+    """Open a data set of an HDF5 file."""
+    import h5py
 
-    def __init__(self, path: str) -> None:
-        self.path = path
-        with _members(path) as members:
-            form = members["format"].numbers(0, 1).item() if "format" in members else "csr"
-            if form not in (b"csr", "csr"):
-                raise self.error(f"a sparse matrix of format {form!r}, not csr")
-            data, indices, indptr, shape = (members[name] for name in _SPARSE)
-            if shape.shape != (2,) or shape.dtype.kind not in "iu":
-                raise self.error("its shape is not that of a matrix")
-            self.n_rows, self.width = shape.numbers(0, 2).tolist()
-        if not (
-            indptr.shape == (self.n_rows + 1,)
-            and len(data.shape) == 1
-            and data.shape == indices.shape
-            and indptr.dtype.kind in "iu"
-            and indices.dtype.kind in "iu"
-            and 0 < self.width < 2**31
-        ):
-            raise self.error(_NOT_SPARSE)
-        self.dtype = float_type(data.dtype, path)
-        self._n_entries = data.shape[0]
+    path, name = split(path)
+    arrays: dict[str, Any] = {}
 
-    def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
-        """Yield the rows from number `start` on, as CSR."""
-        assert self.n_rows is not None
-        with _members(self.path) as members:
-            data, indices, indptr, _ = (members[name] for name in _SPARSE)
-            for begin in range(start, self.n_rows, _SPARSE_BLOCK_ROWS):
-                end = min(begin + _SPARSE_BLOCK_ROWS, self.n_rows)
-                bounds = indptr.numbers(begin, end + 1).astype(np.int64)
-                first, last = bounds[[0, -1]].tolist()
-                if not (
-                    0 <= first <= last <= self._n_entries
-                    and (begin > 0 or first == 0)
-                    and (end < self.n_rows or last == self._n_entries)
-                ):
-                    raise self.error(_NOT_SPARSE, row=begin + 1)
-                size = (last - first) * (4 + data.dtype.itemsize)
-                check_size(f"{end - begin} rows have entries of", size, self.path, begin + 1)
-                values = data.numbers(first, last).astype(dtype)
-                places = indices.numbers(first, last).astype(np.int64)
-                yield sparse_block(values, places, bounds - first, self.width, self.columns)
+    def note(key: str, node: Any) -> None:
+        # A group has no shape, and that of an empty data set is None.
+        if getattr(node, "shape", None) is not None:
+            arrays[key] = node
+
+    with open_file(path) as file, h5py.File(file, "r") as root:
+        root.visititems(note)
+        data = arrays[_choose(path, name, arrays)]
+        if data.external or data.is_virtual:
+            raise SourceError("its numbers lie in other files, which are not read", path)
+        yield data
 
 
-class Hdf5Table(ArrayTable):
-    """A two-dimensional data set of an HDF5 file; ``"file.h5::group/name"`` chooses one."""
+@contextmanager
+def _open_zarr(path: str) -> Iterator[Any]:
+    """Open a Zarr array, or one of a group."""
+    import zarr
 
-    @contextmanager
-    def open(self) -> Iterator[Any]:
-        """Open the file."""
-        import h5py
-
-        shapes: dict[str, tuple[int, ...]] = {}
-
-        def note(key: str, node: Any) -> None:
-            # A group has no shape, and that of an empty data set is None.
-            if getattr(node, "shape", None) is not None:
-                shapes[key] = node.shape
-
-        with open_file(split(self.path)[0]) as file, h5py.File(file, "r") as root:
-            root.visititems(note)
-            data = root[_choose(self.path, shapes)]
-            if data.external or data.is_virtual:
-                raise self.error("its numbers lie in other files, which are not read")
-            yield data
+    path, name = split(path)
+    node: Any = zarr.open(path, mode="r")
+    if not hasattr(node, "shape"):
+        arrays = dict(sorted(node.arrays()))
+        # A name may lead deeper than the arrays that are listed.
+        if name is not None and "/" in name and hasattr(node[name], "shape"):
+            arrays[name] = node[name]
+        node = arrays[_choose(path, name, arrays)]
+    yield node
 
 
-class ZarrTable(ArrayTable):
-    """A two-dimensional Zarr array; ``"folder.zarr::name"`` chooses one of a group."""
-
-    @contextmanager
-    def open(self) -> Iterator[Any]:
-        """Open the array."""
-        import zarr
-
-        folder, name = split(self.path)
-        node: Any = zarr.open(folder, mode="r")
-        if not hasattr(node, "shape"):
-            shapes = {key: array.shape for key, array in sorted(node.arrays())}
-            # A name may lead deeper than the arrays that are listed.
-            if name is not None and "/" in name and hasattr(node[name], "shape"):
-                shapes[name] = node[name].shape
-            node = node[_choose(self.path, shapes)]
-        yield node
+_OPENED_BY = {
+    ".npy": _open_npy,
+    ".npz": _open_npz,
+    ".h5": _open_hdf5,
+    ".hdf5": _open_hdf5,
+    ".zarr": _open_zarr,
+}
 
 
-def _choose(path: str, shapes: dict[str, tuple[int, ...]]) -> str:
+def _choose(path: str, name: str | None, arrays: dict[str, Any]) -> str:
     """Return the name of the array to read: that in ``"file::name"``, or the only one it can be.
 
     Vectors beside it are labels and the like; an array of three dimensions is not passed over.
     """
-    path, name = split(path)
-    candidates = [key for key, shape in shapes.items() if len(shape) == 2]
+    candidates = [key for key, array in arrays.items() if len(array.shape) == 2]
+    larger = [key for key, array in arrays.items() if len(array.shape) > 2]
+    if name in candidates:
+        return str(name)
+    if name is None and len(candidates) == 1 and not larger:
+        return candidates[0]
     listed = ", ".join(map(repr, candidates)) or "none"
     if name is not None:
-        if name in candidates:
-            return name
-        raise SourceError.at(f"there is no 2-D array {name!r} in it, only {listed}", file=path)
-    larger = [key for key, shape in shapes.items() if len(shape) > 2]
-    if len(candidates) == 1 and not larger:
-        return candidates[0]
+        raise SourceError(f"there is no 2-D array {name!r} in it, only {listed}", path)
     message = f"it is not clear which of its arrays is meant: two dimensions have {listed}"
     if larger:
         message += f", more dimensions have {', '.join(map(repr, larger))}"
-    raise SourceError.at(f"{message}. Choose one with '{path}::name'", file=path)
+    raise SourceError(f"{message}. Choose one with '{path}::name'", path)

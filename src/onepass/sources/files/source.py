@@ -117,7 +117,7 @@ def _open(path: str, header: bool | Literal["auto"], delimiter: str | None) -> T
     suffix = suffix_of(path)
     if suffix is None:
         known = ", ".join(FORMATS)
-        raise SourceError.at(f"the format is unknown; known are {known}", file=path)
+        raise SourceError(f"the format is unknown; known are {known}", file=path)
     module, kind = FORMATS[suffix]
     try:
         check_file(split(path)[0])
@@ -132,10 +132,10 @@ def _open(path: str, header: bool | Literal["auto"], delimiter: str | None) -> T
     except ImportError:
         raise
     except FileNotFoundError as error:
-        raise SourceError.at("there is no such file", file=path) from error
+        raise SourceError("there is no such file", file=path) from error
     except Exception as error:  # the libraries that read formats raise anything
         reason = str(error) or type(error).__name__
-        raise SourceError.at(f"not a sound {suffix[1:]} file: {reason}", file=path) from error
+        raise SourceError(f"not a sound {suffix[1:]} file: {reason}", file=path) from error
 
 
 class FileSource(Source):
@@ -180,7 +180,7 @@ class FileSource(Source):
         counts = [table.n_rows for table in tables]
         self.n_rows = None if None in counts else sum(count or 0 for count in counts)
         if self.n_rows == 0:
-            raise SourceError.at("there are no rows", file=first.path)
+            raise SourceError("there are no rows", file=first.path)
         self.notes = list(dict.fromkeys(note for table in tables for note in table.notes))
         if columns is None and skip_non_numeric and first.not_numeric:
             left_out = [first.column(j) for j in sorted(first.not_numeric)]
@@ -200,7 +200,7 @@ class FileSource(Source):
         if not (0 <= begin.file < len(self._tables) and begin.row >= 0):
             raise SourceError(f"there is no position {tuple(begin)} in {len(self._tables)} files")
         if self._used and any(table.one_use for table in self._tables):
-            raise SourceError.at("it can be read only once", file=self._tables[0].path)
+            raise SourceError("it can be read only once", file=self._tables[0].path)
         self._used = True
         yield from read_ahead(self._read(begin), self._stop)
 
@@ -226,12 +226,12 @@ class FileSource(Source):
                 raise
             except Exception as error:  # the libraries that read formats raise anything
                 reason = f"cannot be read on: {str(error) or type(error).__name__}"
-                raise SourceError.at(reason, file=table.path, row=row + 1) from error
+                raise SourceError(reason, file=table.path, row=row + 1) from error
             if table.n_rows is not None and row != table.n_rows:
                 message = f"it should have {table.n_rows} rows"
-                raise SourceError.at(message, file=table.path, row=row)
+                raise SourceError(message, file=table.path, row=row)
         if empty:
-            raise SourceError.at("there are no rows", file=self._tables[0].path)
+            raise SourceError("there are no rows", file=self._tables[0].path)
 
 
 def read_ahead(items: Generator[T, None, None], wake: Callable[[], None]) -> Iterator[T]:

@@ -16,8 +16,8 @@ from onepass.sources.base import SourceError
 
 # Suffix -> module and what opens a file in it; imported for a file only.
 FORMATS = {
-    ".npy": ("arrays", "NpyTable"),
-    ".npz": ("arrays", "open_npz"),
+    ".npy": ("arrays", "ArrayTable"),
+    ".npz": ("arrays", "ArrayTable"),
     ".csv": ("csv", "CsvTable"),
     ".tsv": ("csv", "CsvTable"),
     ".txt": ("csv", "CsvTable"),
@@ -25,9 +25,9 @@ FORMATS = {
     ".parquet": ("arrow", "ParquetTable"),
     ".arrow": ("arrow", "ArrowTable"),
     ".feather": ("arrow", "ArrowTable"),
-    ".h5": ("arrays", "Hdf5Table"),
-    ".hdf5": ("arrays", "Hdf5Table"),
-    ".zarr": ("arrays", "ZarrTable"),
+    ".h5": ("arrays", "ArrayTable"),
+    ".hdf5": ("arrays", "ArrayTable"),
+    ".zarr": ("arrays", "ArrayTable"),
 }
 TEXT = (".csv", ".tsv", ".txt")  # told apart by their content
 _COMPRESSED = (".gz", ".bz2", ".zst")
@@ -57,7 +57,7 @@ def remote(path: str) -> tuple[Any, str]:
     except ImportError as error:
         raise ImportError(f"{reading} needs one more package: {error}") from error
     except ValueError as error:
-        raise SourceError.at(str(error), file=path) from error
+        raise SourceError(str(error), file=path) from error
 
 
 def open_file(path: str) -> Any:
@@ -110,7 +110,7 @@ def expand(path: str) -> list[str]:
     if is_pattern and not os.path.exists(path):
         files = [file for found in _matching(path) for file in expand(found)]
         if not files:
-            raise SourceError.at("no file matches", file=path)
+            raise SourceError("no file matches", file=path)
         return files
     if not is_folder or suffix_of(path) == ".zarr":
         return [path]
@@ -118,10 +118,10 @@ def expand(path: str) -> list[str]:
     files = [file for file in _matching(f"{place}/**") if _is_data(file, path)]
     suffixes = sorted({str(suffix_of(file)) for file in files})
     if not files:
-        raise SourceError.at("there is no file of a known format in this folder", file=path)
+        raise SourceError("there is no file of a known format in this folder", file=path)
     if len(suffixes) > 1:
         message = f"there are files of several formats in this folder: {', '.join(suffixes)}"
-        raise SourceError.at(message, file=path)
+        raise SourceError(message, file=path)
     return files
 
 
@@ -147,9 +147,9 @@ def check_file(path: str) -> None:
     if path == "-" or is_remote(path) or os.path.isdir(path):
         return
     if os.path.getsize(path) == 0 and os.path.isfile(path):
-        raise SourceError.at("the file is empty", file=path)
+        raise SourceError("the file is empty", file=path)
     if not os.path.isfile(path):
-        raise SourceError.at("not a file; read a pipe as csv on standard input, '-'", file=path)
+        raise SourceError("not a file; read a pipe as csv on standard input, '-'", file=path)
 
 
 def fingerprint(path: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from onepass.sources.base import Block, sparse_block
+from onepass.sources.base import Block, sparse_block, take
 from onepass.sources.files.storage import open_content
 from onepass.sources.files.table import Table
 
@@ -58,7 +58,7 @@ class SvmlightTable(Table):
             rest = lines[max(start - row, 0) :]
             row += len(lines)
             if rest:
-                yield self._parse(rest, row - len(rest), dtype)
+                yield take(self._parse(rest, row - len(rest)), self.columns, dtype)
 
     def _lines(self) -> Iterator[list[str]]:
         """Yield lists of the lines that are rows, without their notes."""
@@ -73,7 +73,7 @@ class SvmlightTable(Table):
             if line := rest.partition("#")[0].strip():
                 yield [line]
 
-    def _parse(self, lines: list[str], row: int, dtype: np.dtype) -> Any:
+    def _parse(self, lines: list[str], row: int) -> Any:
         """Return lines as a CSR matrix; `row` rows came before."""
         bounds, indices, values = [0], [], []
         for number, line in enumerate(lines, row + 1):
@@ -93,4 +93,4 @@ class SvmlightTable(Table):
                 indices.append(int(index) - self._base)
             bounds.append(len(indices))
         places = np.array(indices, dtype=np.int64)
-        return sparse_block(np.array(values, dtype), places, bounds, self.width, self.columns)
+        return sparse_block(np.array(values), places, bounds, self.width)

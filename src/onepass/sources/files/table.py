@@ -51,7 +51,7 @@ class Table(ABC):
         self, message: str, row: int | None = None, column: str | int | None = None
     ) -> SourceError:
         """Return the error for a place in this file."""
-        return SourceError.at(message, self.path, row, column)
+        return SourceError(message, self.path, row, column)
 
     def chosen(self) -> Sequence[int]:
         """Return the indices of the columns that are read."""
