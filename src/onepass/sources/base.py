@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -170,12 +170,12 @@ def first_masked(array: Any) -> tuple[int, int] | None:
 
 
 def check_finite(
-    block: Any, row: int, name: Callable[[int], str | int] = int, file: str | None = None
+    block: Any, row: int, columns: Sequence[str | int] | None = None, file: str | None = None
 ) -> None:
     """Refuse NaN, infinities, and numbers that are too large to be learned from.
 
-    The message says where they are: in a block, array (b, d) or CSR, before which `row` rows of the
-    file came, and whose columns have names, by default their numbers.
+    The message says where they are in a block, array (b, d) or CSR, before which `row` rows came;
+    columns without names are called by their numbers.
     """
     values: Any = block.data if scipy.sparse.issparse(block) else block
     flat = values.reshape(-1)
@@ -196,4 +196,4 @@ def check_finite(
     what = f"{value:g}, and entries must be at most {limit:g}, so that their squares add up"
     if not np.isfinite(value):
         what = "a missing value or NaN" if np.isnan(value) else f"{value}, which is not finite"
-    raise SourceError(what, file=file, row=row + i + 1, column=name(j))
+    raise SourceError(what, file, row + i + 1, j if columns is None else columns[j])

@@ -17,7 +17,7 @@ import select
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, Literal
 
@@ -26,8 +26,8 @@ import pyarrow as pa
 import pyarrow.csv
 
 from onepass.sources.base import Block, SourceError
-from onepass.sources.files.storage import open_content
-from onepass.sources.files.table import Table
+from onepass.sources.files.source import Table
+from onepass.sources.files.storage import open_content, suffix_of
 
 _BLOCK_BYTES = 1 << 20  # of text that pyarrow takes at once; more is slower
 _SAMPLE_BYTES = 1 << 16
@@ -54,11 +54,11 @@ class CsvTable(Table):
     """
 
     def __init__(self, path: str, header: bool | Literal["auto"], delimiter: str | None) -> None:
-        self.one_use = path == "-"
-        self.path = "standard input" if self.one_use else path
-        self._input = _StandardInput() if self.one_use else None
+        self.path = "standard input" if path == "-" else path
+        self._input = _StandardInput() if path == "-" else None
         self._input_text = None if self._input is None else _Text(self._input)
-        expected = "\t" if ".tsv" in path.lower() else ","
+        self._is_used_up = False
+        expected = "\t" if suffix_of(path) == ".tsv" else ","
         with self._text() as text:
             rows, header_bytes, self.delimiter = _sample(text, delimiter, expected)
         if delimiter is None and self.delimiter != expected:
@@ -87,6 +87,9 @@ class CsvTable(Table):
 
     def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
         """Yield the rows from number `start` on, in full blocks, which cost learning less."""
+        if self._is_used_up:
+            raise self.error("it can be read only once")
+        self._is_used_up = self._input is not None
         waiting = np.empty((0, len(self.chosen())))
         row, closed = 0, False
         try:
@@ -125,7 +128,7 @@ class CsvTable(Table):
         )
         with self._text() as text:
             text.read(self._header_bytes)
-            text.last = self._last.encode()
+            text.chunks = itertools.chain(text.chunks, [self._last.encode()])
             yield from pa.csv.open_csv(text, reading, parsing, converting)
 
     @contextmanager
@@ -194,31 +197,25 @@ class _StandardInput:
 
 
 class _Text:
-    """A file as UTF-8 without byte order mark, and then `last`; pyarrow reads from it."""
+    """A file as UTF-8 without byte order mark; pyarrow reads from it."""
 
     closed = False
 
     def __init__(self, file: Any) -> None:
-        self.last = b""
         self._ready = b""
-        self._chunks = iter(partial(file.read, _BLOCK_BYTES), b"")
+        self.chunks = iter(partial(file.read, _BLOCK_BYTES), b"")
         start = self.peek(4)
         for mark, encoding in _ENCODINGS.items():
             if start.startswith(mark):
-                raw, self._ready = itertools.chain([self._ready], self._chunks), b""
-                self._chunks = codecs.iterencode(codecs.iterdecode(raw, encoding), "utf-8")
+                raw, self._ready = itertools.chain([self._ready], self.chunks), b""
+                self.chunks = codecs.iterencode(codecs.iterdecode(raw, encoding), "utf-8")
                 return
         if start.startswith(codecs.BOM_UTF8):
             self.read(len(codecs.BOM_UTF8))
 
     def peek(self, size: int) -> bytes:
         """Return the next bytes, fewer only at the end, and leave them there."""
-        while len(self._ready) < size:
-            chunk = next(self._chunks, b"")
-            if not chunk:
-                chunk, self.last = self.last, b""
-            if not chunk:
-                break
+        while len(self._ready) < size and (chunk := next(self.chunks, b"")):
             self._ready += chunk
         return self._ready[:size]
 
@@ -247,18 +244,14 @@ def _sample(text: _Text, delimiter: str | None, expected: str) -> tuple[list[lis
         size *= 2
 
 
-def number(text: str) -> float | None:
+def _number(text: str) -> float | None:
     """Return the number that a text is, NaN if it is empty, and None if it is no number."""
     text = text.strip()
-    if not text:
-        return math.nan
     # Python would also take digits of other scripts, and underscores.
-    if not text.isascii() or "_" in text:
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        return None
+    if text.isascii() and "_" not in text:
+        with suppress(ValueError):
+            return float(text or "nan")
+    return None
 
 
 def _rows(text: str, delimiter: str, whole: bool) -> tuple[list[list[str]], int]:
@@ -284,7 +277,7 @@ def _sniff(text: str, whole: bool, expected: str) -> str:
         if rows:
             cut = len(rows[0]) > 1
             # Without a delimiter 1,5 may as well be two numbers.
-            value = _value if cut else number
+            value = _value if cut else _number
             cells = [value(cell) is not None for row in rows[1:] or rows for cell in row]
             alike = [len(row) == len(rows[0]) for row in rows]
             score = (sum(cells) / len(cells) * sum(alike) / len(alike), cut)
@@ -295,7 +288,7 @@ def _sniff(text: str, whole: bool, expected: str) -> str:
 
 def _value(text: str) -> float | None:
     """Return the number that a text is to a reader, to whom 1,5 is one, though it is not read."""
-    return number(text.replace(",", ".", 1)) if text else None
+    return _number(text.replace(",", ".", 1)) if text else None
 
 
 def _may_be_names(first: list[str], below: list[list[str]]) -> bool:
@@ -336,7 +329,7 @@ def _may_be_names(first: list[str], below: list[list[str]]) -> bool:
 def _first_text(rows: list[list[str]], j: int, below_header: bool) -> str | None:
     """Return what column j holds that is no number, and a remedy; None if all are numbers."""
     places = (i for i, row in enumerate(rows) if len(row) == len(rows[0]))
-    texts = [i for i in places if number(rows[i][j]) is None]
+    texts = [i for i in places if _number(rows[i][j]) is None]
     if not texts:
         return None
     first = rows[texts[0]][j]
@@ -348,6 +341,6 @@ def _first_text(rows: list[list[str]], j: int, below_header: bool) -> str | None
 
 def _remedy(text: str) -> str:
     """Return what to do about a decimal comma."""
-    if number(text) is None and _value(text) is not None:
+    if _number(text) is None and _value(text) is not None:
         return "; decimal commas are not read: write points, as pandas.read_csv(decimal=',') can"
     return ""

@@ -5,24 +5,20 @@ from __future__ import annotations
 import importlib
 import os
 import warnings
-from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from onepass.sources.base import (
-    Block,
-    Position,
-    Source,
-    SourceError,
-    check_finite,
-    check_width,
-    rows_per_block,
-)
+from onepass.sources import base
+from onepass.sources.base import Block, Position, Source, SourceError
 from onepass.sources.files.storage import FORMATS, TEXT, check_file, expand, split, suffix_of
-from onepass.sources.files.table import Table, choose, listed
 from onepass.warning import OnepassWarning
 
 T = TypeVar("T")
@@ -106,7 +102,7 @@ def open_source(
     tables = [_open(file, header, delimiter) for file in files]
     source = FileSource(tables, columns, batch_rows, skip_non_numeric, keep_index)
     if source.index:
-        message = f"{files[0]}: left out pandas' index, column {listed(source.index)}"
+        message = f"{files[0]}: left out pandas' index, column {_listed(source.index)}"
         message += "; keep_index=True (--keep-index) keeps it"
         warnings.warn(message, OnepassWarning, stacklevel=2)
     return source
@@ -116,33 +112,148 @@ def _open(path: str, header: bool | Literal["auto"], delimiter: str | None) -> T
     """Return what is in one file, every error turned into a SourceError."""
     suffix = suffix_of(path)
     if suffix is None:
-        known = ", ".join(FORMATS)
-        raise SourceError(f"the format is unknown; known are {known}", file=path)
+        raise SourceError(f"the format is unknown; known are {', '.join(FORMATS)}", path)
     module, kind = FORMATS[suffix]
     try:
         check_file(split(path)[0])
         make = getattr(importlib.import_module(f"onepass.sources.files.{module}"), kind)
         return make(path, header, delimiter) if suffix in TEXT else make(path)
-    except SourceError:
-        raise
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         message = f"reading {suffix} files needs {package}: pip install 'onepass[files]'"
         raise ImportError(message) from error
-    except ImportError:
+    except (SourceError, ImportError):
         raise
     except FileNotFoundError as error:
-        raise SourceError("there is no such file", file=path) from error
+        raise SourceError("there is no such file", path) from error
     except Exception as error:  # the libraries that read formats raise anything
         reason = str(error) or type(error).__name__
-        raise SourceError(f"not a sound {suffix[1:]} file: {reason}", file=path) from error
+        raise SourceError(f"not a sound {suffix[1:]} file: {reason}", path) from error
+
+
+class Table(ABC):
+    """One file of rows and columns: what it holds is known, and it is not kept open."""
+
+    path: str
+    width: int  # the number of columns
+    names: list[str] | None = None  # of all columns, if the format has names
+    dtype: np.dtype = np.dtype(np.float64)  # of blocks of all columns
+    not_numeric: Mapping[int, str] = MappingProxyType({})  # what columns hold that are no numbers
+    index: Sequence[int] = ()  # the columns in which pandas has written an index
+    n_rows: int | None = None  # if the format knows it
+    notes: Sequence[str] = ()  # what was decided without having been asked for, one line each
+    columns: NDArray[np.intp] | None = None  # that are read, in this order; None is all
+
+    @abstractmethod
+    def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
+        """Yield the chosen columns of the rows from number `start` on, as blocks of a type.
+
+        A block has at least one row, and best about `block_rows`: longer ones are cut.
+        """
+
+    def float_type(self) -> np.dtype:
+        """Return the type of blocks of the chosen columns: float32 if all are, or float64."""
+        return self.dtype
+
+    def settle(self, tables: Sequence[Table], wanted: Sequence[str | int] | None) -> None:
+        """Learn what a file cannot know of itself, from the others and from the choice."""
+        return
+
+    def stop(self) -> None:
+        """Stop waiting for rows that may never come."""
+        return
+
+    def error(
+        self, message: str, row: int | None = None, column: str | int | None = None
+    ) -> SourceError:
+        """Return the error for a place in this file."""
+        return SourceError(message, self.path, row, column)
+
+    def chosen(self) -> Sequence[int]:
+        """Return the indices of the columns that are read."""
+        return range(self.width) if self.columns is None else self.columns.tolist()
+
+    def column(self, index: int) -> str | int:
+        """Return how messages call a column: by its name, or by its index if it has none."""
+        return index if self.names is None else self.names[index]
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """The index of each name; -1 where two columns have it."""
+        places: dict[str, int] = {}
+        for j, name in enumerate(self.names or ()):
+            places[name] = -1 if name in places else j
+        return places
+
+    def find(self, column: str | int) -> int:
+        """Return the index of a column given by its name, or by its index."""
+        if isinstance(column, str) and column in self._places:
+            if self._places[column] < 0:
+                raise self.error("two columns have this name; choose by number", column=column)
+            return self._places[column]
+        is_number = not isinstance(column, str) or (column.isascii() and column.isdigit())
+        if is_number and 0 <= int(column) < self.width:
+            return int(column)
+        message = f"there is no such column: columns have the numbers 0 to {self.width - 1} and "
+        message += "no names" if self.names is None else f"the names {_listed(self.names)}"
+        raise self.error(message, column=int(column) if is_number else column)
+
+    def choose_like(self, first: Table, chosen: list[int] | None, *, exact: bool) -> None:
+        """Choose the columns that are those of the first file; `exact` allows no others."""
+        found = chosen
+        if first.names != self.names or first.width != self.width:
+            if first.names is None and exact and first.width != self.width:
+                message = f"there are {self.width} columns, and {first.width} in {first.path}"
+                raise self.error(message)
+            if first.names is not None:
+                self._compare(first, chosen, exact)
+            indices = range(first.width) if chosen is None else chosen
+            found = [self.find(first.column(j)) for j in indices]
+        self.columns = None if found is None else np.array(found, dtype=np.intp)
+        self._check_columns()
+
+    def _compare(self, first: Table, chosen: list[int] | None, exact: bool) -> None:
+        """Refuse columns whose names are not those of the first file."""
+        if self.names is None or first.names is None:
+            raise self.error(f"its columns have no names, and those of {first.path} have")
+        names = first.names if chosen is None else [first.names[j] for j in chosen]
+        missing = [name for name in names if name not in self._places]
+        extra = set(self.names) - set(first.names) - {self.names[j] for j in self.index}
+        differences = [f"is missing {_listed(missing)}"] if missing else []
+        if exact and extra:
+            differences.append(f"has also {_listed(sorted(extra))}")
+        if differences:
+            raise self.error(f"compared with {first.path}, it {' and '.join(differences)}")
+
+    def _check_columns(self) -> None:
+        """Refuse two columns of one name, and columns that are not numbers."""
+        if self.names is not None:
+            name, count = Counter(self.column(j) for j in self.chosen()).most_common(1)[0]
+            if count > 1:
+                raise self.error("there are two columns of this name", column=name)
+        bad = [j for j in self.not_numeric if self.columns is None or j in self.columns]
+        if bad:
+            message = f"contains {self.not_numeric[bad[0]]}"
+            if len(bad) > 1:
+                message += f"; the same is true of {_listed([self.column(j) for j in bad[1:]])}"
+            message += "; choose columns (columns=, --columns), or leave such columns out "
+            message += "(skip_non_numeric=True, --skip-non-numeric)"
+            raise self.error(message, column=self.column(bad[0]))
+
+
+def _listed(names: Sequence[str | int], most: int = 8) -> str:
+    """Return columns as text, not too many of them."""
+    text = ", ".join(map(base.called, names[:most]))
+    return text + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 class FileSource(Source):
     """The rows of files, one after the other; `onepass.open_source` makes it.
 
-    Blocks are float32 if all chosen columns of all files are, and float64 otherwise. Iterating
-    reads ahead in a thread of its own.
+    The first file decides which columns are read and in which order. In the others they are found
+    by name, or by index where there are no names. Without a choice all files must have the same
+    columns. Blocks are float32 if all chosen columns of all files are, and float64 otherwise.
+    Iterating reads ahead in a thread of its own.
 
     Attributes
     ----------
@@ -159,35 +270,45 @@ class FileSource(Source):
     def __init__(
         self,
         tables: list[Table],
-        columns: Sequence[str | int] | None,
+        wanted: Sequence[str | int] | None,
         block_rows: int | None,
         skip_non_numeric: bool,
         keep_index: bool,
     ) -> None:
         self._tables, first = tables, tables[0]
         for table in tables:
-            table.settle(tables, columns)
-        choose(tables, columns, skip_non_numeric, keep_index)
-        self.n_features = len(first.chosen())
-        check_width(self.n_features, first.path)
-        self._block_rows = block_rows or rows_per_block(self.n_features)
+            table.settle(tables, wanted)
+        self.notes = list(dict.fromkeys(note for table in tables for note in table.notes))
+        chosen: list[int] | None = None
+        index = [] if keep_index or wanted is not None else first.index
+        self.index = [first.column(j) for j in index]
+        not_numeric = first.not_numeric if skip_non_numeric and wanted is None else {}
+        if wanted is not None:
+            chosen = [first.find(column) for column in wanted]
+            if len(set(chosen)) < len(chosen):
+                raise SourceError(f"a column is chosen twice: {', '.join(map(str, wanted))}")
+        elif index or not_numeric:
+            chosen = [j for j in range(first.width) if j not in {*index, *not_numeric}]
+        if not_numeric:
+            left_out = _listed([first.column(j) for j in sorted(not_numeric)])
+            self.notes.append(f"{first.path}: left out what is not numeric: {left_out}")
+        self.n_features = first.width if chosen is None else len(chosen)
+        if self.n_features == 0:
+            raise first.error("no column is chosen, or none is numeric")
+        base.check_width(self.n_features, first.path)
+        for table in tables:
+            table.choose_like(first, chosen, exact=wanted is None)
+        self._block_rows = block_rows or base.rows_per_block(self.n_features)
         self._dtype = np.result_type(*(table.float_type() for table in tables))
         self.named = first.names is not None
         self.feature_names = None
-        if self.named or first.columns is not None:
+        if self.named or chosen is not None:
             self.feature_names = [str(first.column(j)) for j in first.chosen()]
         self.files = [(table.path, table.n_rows) for table in tables]
-        counts = [table.n_rows for table in tables]
-        self.n_rows = None if None in counts else sum(count or 0 for count in counts)
+        counts = [table.n_rows for table in tables if table.n_rows is not None]
+        self.n_rows = sum(counts) if len(counts) == len(tables) else None
         if self.n_rows == 0:
-            raise SourceError("there are no rows", file=first.path)
-        self.notes = list(dict.fromkeys(note for table in tables for note in table.notes))
-        if columns is None and skip_non_numeric and first.not_numeric:
-            left_out = [first.column(j) for j in sorted(first.not_numeric)]
-            self.notes.append(f"{first.path}: left out what is not numeric: {listed(left_out)}")
-        is_left_out = columns is None and not keep_index
-        self.index = [first.column(j) for j in first.index] if is_left_out else []
-        self._used = False
+            raise first.error("there are no rows")
 
     @property
     def paths(self) -> list[str]:
@@ -199,9 +320,6 @@ class FileSource(Source):
         begin = Position(0, 0) if start is None else Position(*start)
         if not (0 <= begin.file < len(self._tables) and begin.row >= 0):
             raise SourceError(f"there is no position {tuple(begin)} in {len(self._tables)} files")
-        if self._used and any(table.one_use for table in self._tables):
-            raise SourceError("it can be read only once", file=self._tables[0].path)
-        self._used = True
         yield from read_ahead(self._read(begin), self._stop)
 
     def _stop(self) -> None:
@@ -212,13 +330,15 @@ class FileSource(Source):
     def _read(self, start: Position) -> Generator[tuple[Position, Block], None, None]:
         """Yield (position after the block, block), in this thread."""
         empty = start == Position(0, 0)
-        for number in range(start.file, len(self._tables)):
-            table, row = self._tables[number], start.row if number == start.file else 0
+        for number, table in enumerate(self._tables[start.file :], start.file):
+            row = start.row if number == start.file else 0
+            names, chosen = table.names, table.chosen()
+            labels = chosen if names is None else [names[j] for j in chosen]
             try:
                 for block in table.read(row, self._block_rows, self._dtype):
                     for begin in range(0, block.shape[0], self._block_rows):
                         piece = block[begin : begin + self._block_rows]
-                        check_finite(piece, row, table.chosen_column, table.path)
+                        base.check_finite(piece, row, labels, table.path)
                         row += piece.shape[0]
                         empty = False
                         yield Position(number, row), piece
@@ -226,12 +346,11 @@ class FileSource(Source):
                 raise
             except Exception as error:  # the libraries that read formats raise anything
                 reason = f"cannot be read on: {str(error) or type(error).__name__}"
-                raise SourceError(reason, file=table.path, row=row + 1) from error
+                raise table.error(reason, row=row + 1) from error
             if table.n_rows is not None and row != table.n_rows:
-                message = f"it should have {table.n_rows} rows"
-                raise SourceError(message, file=table.path, row=row)
+                raise table.error(f"it should have {table.n_rows} rows", row=row)
         if empty:
-            raise SourceError("there are no rows", file=self._tables[0].path)
+            raise self._tables[0].error("there are no rows")
 
 
 def read_ahead(items: Generator[T, None, None], wake: Callable[[], None]) -> Iterator[T]:

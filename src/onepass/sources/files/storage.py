@@ -30,7 +30,7 @@ FORMATS = {
     ".zarr": ("arrays", "ArrayTable"),
 }
 TEXT = (".csv", ".tsv", ".txt")  # told apart by their content
-_COMPRESSED = (".gz", ".bz2", ".zst")
+_COMPRESSED = (".gz", ".bz2", ".zst")  # of text and svmlight
 _END_BYTES = 1 << 16  # of the beginning and the end of a file, by which it is recognised
 
 
@@ -75,31 +75,30 @@ def open_content(path: str, file: Any = None) -> Iterator[IO[bytes]]:
     A `file` that is open already is that of the path, as it is.
     """
     with file or open_file(path) as file:
-        suffix = os.path.splitext(path.lower())[1]
-        if suffix == ".gz":
-            yield gzip.GzipFile(fileobj=file)  # type: ignore[misc]
-        elif suffix == ".bz2":
-            yield bz2.BZ2File(file)
-        elif suffix == ".zst":
+        compression = _suffixes(path)[1]
+        if compression == ".zst":
             import pyarrow as pa
 
             yield io.BufferedReader(pa.CompressedInputStream(file, "zstd"))
+        elif compression:
+            yield (gzip if compression == ".gz" else bz2).open(file)
         else:
             yield file
 
 
-def suffix_of(path: str) -> str | None:
-    """Return the suffix of a file of a known format, None of any other."""
-    if path == "-":
-        return ".csv"
+def _suffixes(path: str) -> tuple[str, str]:
+    """Return the suffix of the format, and that of the compression if there is one."""
     name = split(path)[0].rstrip("/").lower()
     if is_remote(name):
         name = name.partition("?")[0]
     stem, suffix = os.path.splitext(name)
-    if suffix in _COMPRESSED:
-        suffix = os.path.splitext(stem)[1]
-        return suffix if suffix in (*TEXT, ".svmlight") else None
-    return suffix if suffix in FORMATS else None
+    return (os.path.splitext(stem)[1], suffix) if suffix in _COMPRESSED else (suffix, "")
+
+
+def suffix_of(path: str) -> str | None:
+    """Return the suffix of a file of a known format, None of any other."""
+    suffix, compression = (".csv", "") if path == "-" else _suffixes(path)
+    return suffix if suffix in ((*TEXT, ".svmlight") if compression else FORMATS) else None
 
 
 def expand(path: str) -> list[str]:

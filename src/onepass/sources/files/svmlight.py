@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from onepass.sources.base import Block, sparse_block, take
+from onepass.sources.files.source import Table
 from onepass.sources.files.storage import open_content
-from onepass.sources.files.table import Table
 
 _PIECE_CHARACTERS = 1 << 20
 _ROW_LIMIT_CHARACTERS = 1 << 26
