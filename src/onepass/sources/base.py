@@ -108,17 +108,14 @@ def float_type(dtype: np.dtype, file: str | None = None) -> np.dtype:
     return np.dtype(np.float32 if dtype.newbyteorder("=") == np.float32 else np.float64)
 
 
-def sparse_block(values: Any, places: Any, bounds: Any, width: int) -> Any:
-    """Return a CSR block of what a file says, which is checked."""
-    block = scipy.sparse.csr_array((values, places, bounds), shape=(len(bounds) - 1, width))
-    block.check_format(full_check=True)
-    return block
-
-
 def take(block: Any, columns: NDArray[np.intp] | None, dtype: np.dtype) -> Block:
-    """Return some columns of a dense or CSR block, or all, as a block of a type."""
+    """Return some columns of an array or CSR array as a block of a type; None is all columns.
+
+    What a file says of a sparse block is checked.
+    """
     if not scipy.sparse.issparse(block):
         return np.ascontiguousarray(block if columns is None else block[:, columns], dtype=dtype)
+    block.check_format(full_check=True)
     if columns is not None:
         # scipy would take memory for all columns that there are.
         order = np.argsort(columns)
@@ -159,10 +156,7 @@ def check_width(n_features: int, file: str) -> None:
 
 
 def first_masked(array: Any) -> tuple[int, int] | None:
-    """Return row and column, from 0, of the first masked entry of a masked array of shape (n, d).
-
-    None if nothing is masked, or if it is something else.
-    """
+    """Return row and column, from 0, of the first masked entry of an array (n, d), if any."""
     if not isinstance(array, np.ma.MaskedArray) or array.ndim != 2 or not np.ma.is_masked(array):
         return None
     row, column = np.argwhere(np.ma.getmaskarray(array))[0]

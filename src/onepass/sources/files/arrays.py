@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
 from onepass.sources import base
@@ -118,7 +119,8 @@ class _SparseArray:
         check_size(f"{end - begin} rows have entries of", size, self._path, begin + 1)
         places = self._indices.numbers(first, last).astype(np.int64)
         values = self._data.numbers(first, last)
-        return base.sparse_block(values, places, bounds - first, self.shape[1])
+        parts = (values, places, bounds - first)
+        return scipy.sparse.csr_array(parts, shape=(end - begin, self.shape[1]))
 
 
 @contextmanager

@@ -45,17 +45,17 @@ class ColumnTable(Table):
     def batches(self, start: int, most: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Yield the number of the first row of a batch, and the batch, from `start` or before on.
 
-        Batches have at most so many rows, and at least the columns that are chosen.
+        Batches have at least the columns that are chosen, and best at most so many rows.
         """
 
     def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
         """Yield the rows from number `start` on, missing values as NaN."""
         names = [str(self.column(j)) for j in self.chosen()]
         kind = pa.from_numpy_dtype(dtype)
-        for begin, batch in self.batches(start, block_rows):
-            rest = batch.slice(max(start - begin, 0))
-            if rest.num_rows:
-                arrays = [_as_float(rest.column(name), kind) for name in names]
+        for row, batch in self.batches(start, block_rows):
+            for begin in range(max(start - row, 0), batch.num_rows, block_rows):
+                part = batch.slice(begin, block_rows)
+                arrays = [_as_float(part.column(name), kind) for name in names]
                 rows = pa.RecordBatch.from_arrays(arrays, names)
                 yield rows.to_tensor(null_to_nan=True, row_major=True).to_numpy()
 
@@ -117,10 +117,10 @@ class ArrowTable(ColumnTable):
     def __init__(self, path: str) -> None:
         with _opened(path) as content:
             start = content.read(len(_FILE_MAGIC))
+            content.seek(0)
             if start.startswith(b"FEA1"):
                 raise ValueError("Feather files of version 1 are not read")
             self._is_stream = start != _FILE_MAGIC
-            content.seek(0)
             if self._is_stream:
                 super().__init__(path, pa.ipc.open_stream(content).schema, None)
             else:
@@ -131,17 +131,12 @@ class ArrowTable(ColumnTable):
                 super().__init__(path, file.physical_schema, file.count_rows())
 
     def batches(self, start: int, most: int) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Yield batches from the first row on: the file may be one long record batch."""
+        """Yield batches from the first row on."""
         options = pa.ipc.IpcReadOptions(included_fields=sorted(self.chosen()))
         opened = pa.ipc.open_stream if self._is_stream else pa.ipc.open_file
         row = 0
         with _opened(self.path) as content, opened(content, options=options) as reader:
-            whole = (
-                reader
-                if self._is_stream
-                else map(reader.get_batch, range(reader.num_record_batches))
-            )
-            for batch in whole:
-                for begin in range(0, batch.num_rows, most):
-                    yield row + begin, batch.slice(begin, most)
+            numbers = () if self._is_stream else range(reader.num_record_batches)
+            for batch in reader if self._is_stream else map(reader.get_batch, numbers):
+                yield row, batch
                 row += batch.num_rows

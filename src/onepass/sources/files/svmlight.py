@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
-from onepass.sources.base import Block, sparse_block, take
+from onepass.sources.base import Block, take
 from onepass.sources.files.source import Table
 from onepass.sources.files.storage import open_content
 
@@ -92,5 +93,5 @@ class SvmlightTable(Table):
                     raise self.error(f"{token[:40]!r} is not index:value", row=number) from error
                 indices.append(int(index) - self._base)
             bounds.append(len(indices))
-        places = np.array(indices, dtype=np.int64)
-        return sparse_block(np.array(values), places, bounds, self.width)
+        parts = (np.array(values, dtype=float), np.array(indices, dtype=np.int64), bounds)
+        return scipy.sparse.csr_array(parts, shape=(len(lines), self.width))
