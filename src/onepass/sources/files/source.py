@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.sources import base
-from onepass.sources.base import Block, Position, Source, SourceError
+from onepass.sources.base import Block, Position, Source, SourceError, rows_per_block
 from onepass.sources.files.storage import FORMATS, TEXT, check_file, expand, split, suffix_of
 from onepass.warning import OnepassWarning
 
@@ -298,7 +298,7 @@ class FileSource(Source):
         base.check_width(self.n_features, first.path)
         for table in tables:
             table.choose_like(first, chosen, exact=wanted is None)
-        self._block_rows = block_rows or base.rows_per_block(self.n_features)
+        self._block_rows = block_rows or rows_per_block(self.n_features)
         self._dtype = np.result_type(*(table.float_type() for table in tables))
         self.named = first.names is not None
         self.feature_names = None
