@@ -190,4 +190,5 @@ def check_finite(
     what = f"{value:g}, and entries must be at most {limit:g}, so that their squares add up"
     if not np.isfinite(value):
         what = "a missing value or NaN" if np.isnan(value) else f"{value}, which is not finite"
+        what += "; fill in or leave out such rows"
     raise SourceError(what, file, row + i + 1, j if columns is None else columns[j])
