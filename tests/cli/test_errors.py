@@ -138,3 +138,13 @@ def test_what_is_no_model(tmp_path, command):
     result = run(command, tmp_path / "a.npy", *words[command], code=2)
     assert "a.npy: not a sound model file" in result.stderr
     assert os.listdir(tmp_path) == ["a.npy"]
+
+
+def test_an_interrupt_while_modules_are_imported_stops(tmp_path, monkeypatch):
+    def interrupted(*given, **params):
+        raise ImportError("the extension was not initialised") from KeyboardInterrupt()
+
+    monkeypatch.setattr("onepass.cli.options.estimator", interrupted)
+    np.save(tmp_path / "a.npy", rows())
+    said = run("fit", tmp_path / "a.npy", "-k", 1, "-o", tmp_path / "m", code=130).stderr
+    assert said == "onepass: stopped\n"

@@ -102,4 +102,4 @@ def check_output(path: str, inputs: Iterable[str]) -> None:
         raise Failure(f"{path}: no permission to write in {folder}")
     for read in inputs:
         if os.path.realpath(read.partition("::")[0]) == os.path.realpath(path):
-            raise Failure(f"{path}: is read from, and must not be overwritten")
+            raise Failure(f"{path} is among the files that are read: it must not be overwritten")

@@ -56,12 +56,13 @@ class GuardedGroup(click.Group):
             warnings.showwarning = _warn_in_a_line
             try:
                 return super().invoke(ctx)
-            except KeyboardInterrupt:
-                click.echo("onepass: stopped", err=True)
-                ctx.exit(128 + signal.SIGINT)
             except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):
                 raise  # click handles these, and a closed pipe quietly
-            except (ValueError, ImportError) as error:
+            except (KeyboardInterrupt, ValueError, ImportError) as error:
+                # A Ctrl-C while the compiled core is imported is the cause of an ImportError.
+                if isinstance(error.__cause__ or error, KeyboardInterrupt):
+                    click.echo("onepass: stopped", err=True)
+                    ctx.exit(128 + signal.SIGINT)
                 raise Failure(str(error)) from error
             except MemoryError as error:
                 raise MachineFailure(f"not enough memory: {error}") from error

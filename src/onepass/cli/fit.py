@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import warnings
 from typing import Any
 
 import click
@@ -78,8 +77,8 @@ def fit(
     if report is not None:
         model_page(model, report, title=output, data=source.paths, command=shlex.join(words))
     found = messages.facts(model, output)
-    for message in _warnings(model):
-        messages.warn(message)
+    if doubt := _doubt(model):
+        messages.warn(doubt)
     found["seconds"] = round(seconds, 3)
     found["rows_per_second"] = round(found["rows"] / max(seconds, 1e-9))
     if as_json:
@@ -100,18 +99,14 @@ def _check_memory(algorithm: str, n_components: int | float, n_features: int) ->
         messages.note(f"at most about {memory.shown(needed)} of memory")
 
 
-def _warnings(model: Any) -> list[str]:
+def _doubt(model: Any) -> str:
     """Return what the library warns of after a fit, with the names of the options."""
     if model.n_samples_seen_ == 1:
-        return ["there was one row only, which has no variance"]
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model._warn_after_fit()
-    names = {"pass scale=True": "use --scale", "n_components=": "-k "}
-    messages = [str(warning.message) for warning in caught]
-    for name, option in names.items():
-        messages = [message.replace(name, option) for message in messages]
-    return messages
+        return "there was one row only, which has no variance"
+    message = model._doubt()
+    for name, option in {"pass scale=True": "use --scale", "n_components=": "-k "}.items():
+        message = message.replace(name, option)
+    return message
 
 
 def _explain_resume(words: list[str], rows: int) -> None:
