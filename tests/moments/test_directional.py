@@ -84,16 +84,21 @@ def test_windows_move_when_the_stream_has_doubled():
     assert ends == [9, 17, 33]
 
 
-def test_faded_and_merged():
+def test_what_was_not_measured_is_spread():
+    moment, held = started(), np.eye(2, 5)  # an energy of 5 is left for three directions
+    np.testing.assert_allclose(moment.compress(np.eye(5), held), np.diag([3, 2, *[5 / 3] * 3]))
+    turn = rotation(5, 6)
+    wanted = turn @ moment.compress(np.eye(5), held) @ turn.T
+    np.testing.assert_allclose(moment.compress(turn, held), wanted)
+
+
+def test_merged():
     one, other = started(), started(inner=np.diag([8.0, 1.0]), energy=12.0, weight=6.0)
-    one.fade(0.5)
-    np.testing.assert_allclose(one.second(), 0.5 * np.diag([3.0, 2.0]))
-    assert (one.energy, one.weight, one.next_window) == (5.0, 2.0, 4.0)
     ours, theirs = rotation(2, 2), rotation(2, 3)
     one.merge(other, ours, theirs)
-    wanted = ours @ np.diag([1.5, 1.0]) @ ours.T + theirs @ np.diag([8.0, 1.0]) @ theirs.T
+    wanted = ours @ np.diag([3.0, 2.0]) @ ours.T + theirs @ np.diag([8.0, 1.0]) @ theirs.T
     np.testing.assert_allclose(one.second(), wanted)
-    assert (one.energy, one.weight, one.next_window) == (17.0, 8.0, 16.0)
+    assert (one.energy, one.weight, one.next_window) == (22.0, 10.0, 20.0)
     np.testing.assert_allclose(other.second(), np.diag([8.0, 1.0]))
 
 

@@ -82,7 +82,7 @@ def begin(estimator: Any, model: Any) -> Any:
     if model is None or not model._learner.carries:
         return fresh
     fresh._learner = fresh._learner_for(model._learner.stream)
-    fresh._learner.continue_from(model._learner)
+    fresh._learner.solver.continue_from(model._learner.solver)
     fresh._learned_with = fresh.get_params(deep=False)
     fresh.n_features_in_ = model.n_features_in_
     if hasattr(model, "feature_names_in_"):
@@ -93,7 +93,7 @@ def begin(estimator: Any, model: Any) -> Any:
 def leave(model: Any, start: Any) -> None:
     """Subtract the steps that a model has taken over from the one that it began from."""
     if start is not None and start._learner.carries:
-        model._learner.leave_out(start._learner)
+        model._learner.solver.leave_out(start._learner.solver)
 
 
 def add_round(model: Any, latest: Any) -> Any:
@@ -102,7 +102,7 @@ def add_round(model: Any, latest: Any) -> Any:
         return model or latest
     total = merge(model, latest)
     if total._learner.carries:
-        total._learner.replace_iterate(latest._learner)
+        total._learner.solver.replace_iterate(latest._learner.solver)
     return total
 
 

@@ -33,7 +33,6 @@ class Average(Accumulator):
         Of the rows F.
     """
 
-    fading = ("count", "rest")
     given = ("max_rank",)
 
     def __init__(self, d: int, max_rank: int, dtype: np.dtype) -> None:
@@ -65,11 +64,6 @@ class Average(Accumulator):
         factor, count = self._truncated(self.pending, FIRST_PASSES), self.count or 1.0
         weights = np.einsum("ij,ij->i", factor, factor, dtype=np.float64) + self.rest
         return Subspace(orthonormal(factor), weights / count, self.rest / count)
-
-    def fade(self, factor: float) -> None:
-        super().fade(factor)
-        root = self.factor.dtype.type(np.sqrt(factor))
-        self.factor, self.pending = root * self.factor, root * self.pending
 
     def merge(self, other: Average) -> None:
         """Include the iterates of another average."""

@@ -24,6 +24,7 @@ from onepass.learning.solver import Solver
 from onepass.learning.stream import RowBuffer, Stream, weigh
 from onepass.moments.accumulator import Mean
 from onepass.moments.directional import DirectionalMoment
+from onepass.moments.eigen import leading_pairs
 from onepass.moments.exact import ExactMoment
 from onepass.threads import one_thread
 
@@ -59,7 +60,7 @@ class Learner(ABC):
     kept : tuple of str
         What a model file keeps: parts, or numbers and arrays.
     carries : bool
-        Whether it has an iterate that is no sum over the rows.
+        Whether it has a solver whose iterate is not a sum over the rows.
     mean : Mean
         Of the rows learned from.
     errors : ErrorHistogram
@@ -77,7 +78,7 @@ class Learner(ABC):
     chunk_rows: Any
     parts: ClassVar[tuple[str, ...]] = ("mean", "errors", "sample")
     kept: ClassVar[tuple[str, ...]] = ("rows_seen", "mean", "errors", "sample", "buffer")
-    carries: ClassVar[bool] = False
+    carries: bool = False
     score: CapturedScore
     _settled: Self | None = None
     _result: Result | None = None
@@ -192,15 +193,6 @@ class Learner(ABC):
         self.sample.merge(other.sample)
         self.rows_seen += other.rows_seen
 
-    def continue_from(self, other: Self) -> None:  # noqa: B027
-        """Start from the iterate of another learner, with its steps; only where it `carries`."""
-
-    def leave_out(self, given: Self) -> None:  # noqa: B027
-        """Take back the steps of the learner that this one continued from."""
-
-    def replace_iterate(self, latest: Self) -> None:  # noqa: B027
-        """Take over the iterate of a learner that had gone on from this one's."""
-
     def degrees(self) -> float:
         """Return what sums over rows are divided by: n - 1 about the mean, n about zero."""
         lost = 1.0 / max(self.rows_seen, 2) if self.stream.center else 0.0
@@ -272,6 +264,7 @@ class SolverLearner(Learner):
     ) -> None:
         super().__init__(stream, solver.batch_size)
         self.solver, self.rounding, self.seed = solver, rounding, seed
+        self.carries = not isinstance(solver.rule, Incremental)
         cached = CHUNK_BYTES // (stream.d * stream.dtype.itemsize)
         dense_rows = max(1, min(CHUNK_ROWS, cached))
         self.chunk_rows = SPARSE_CHUNK_ROWS if stream.is_sparse else dense_rows
@@ -281,10 +274,13 @@ class SolverLearner(Learner):
         )
 
     def learn(self, rows: Any, weights: NDArray[np.float64]) -> None:
-        moment, first = self.moment, self.mean.weight == 0.0
-        if isinstance(moment, ExactMoment):
-            moment.add(rows, weights, self.mean, self.stream.center)
-        learned = weigh(rows, weights, self.mean, self.stream.center)
+        moment, mean, center = self.moment, self.mean, self.stream.center
+        first, is_sparse = mean.weight == 0.0, self.stream.is_sparse
+        if isinstance(moment, ExactMoment) and is_sparse:
+            moment.add(weigh(rows.toarray(), weights, mean.copy(), center))
+        learned = weigh(rows, weights, mean, center)
+        if isinstance(moment, ExactMoment) and not is_sparse:
+            moment.add(learned)
         held = self._held()
         captured, energy, turn, inner = self.solver.advance(learned)
         now = self._held()
@@ -292,17 +288,15 @@ class SolverLearner(Learner):
             turn, along = np.zeros((len(now), 0)), np.asarray(learned @ now.T, np.float64)
             inner = along.T @ along
         elif self.solver.average is not None:  # it is the average that is read
-            turn, along = (
-                (now @ held.T).astype(np.float64),
-                np.asarray(learned @ held.T, np.float64),
-            )
+            turn = (now @ held.T).astype(np.float64)
+            along = np.asarray(learned @ held.T, np.float64)
             inner = turn @ (along.T @ along) @ turn.T
             captured = np.einsum("ij,ij->i", along, along) if len(held) else captured
         self.score.add(captured, energy)
-        scored = slice(int(first and self.stream.center), None)  # the first row is its own mean
+        scored = slice(int(first and center), None)  # the first row is its own mean
         errors = (energy - captured) / weights
         self.errors.add(errors[scored], weights[scored])
-        self.sample.add(rows, errors, held if len(held) else now, self.mean.vector)
+        self.sample.add(rows, errors, held if len(held) else now, mean.vector)
         if isinstance(moment, DirectionalMoment):
             moment.add(turn, inner, float(energy.sum()), float(weights.sum()))
 
@@ -320,15 +314,11 @@ class SolverLearner(Learner):
             directions = rounding.sample(iterate, solver.rule.k, np.random.default_rng(self.seed))
         else:
             directions = rounding.top(iterate, solver.rule.k)
-        wide = orthonormal(directions.astype(np.float64))
+        wide: NDArray[Any] = orthonormal(directions.astype(np.float64))
         if isinstance(self.moment, ExactMoment):
             second = self.moment.compress(wide)
-        else:  # outside of the directions held, what was not measured is spread
-            held, measured = self._held().astype(np.float64), self.moment.second()
-            inner, energy = wide @ held.T, self.moment.energy
-            spread = max(energy - float(measured.trace()), 0.0) / max(self.stream.d - len(held), 1)
-            second = inner @ (measured - spread * np.eye(len(held))) @ inner.T
-            second += spread * np.eye(len(wide))
+        else:
+            second = self.moment.compress(wide, self._held().astype(np.float64))
         return self._publish(wide.astype(directions.dtype), second, self.moment.energy)
 
     def include(self, other: Self) -> None:
@@ -336,31 +326,15 @@ class SolverLearner(Learner):
         between = self.mean.between(other.mean)
         self.solver.merge(other.solver)
         if isinstance(self.moment, ExactMoment) and isinstance(other.moment, ExactMoment):
-            self.moment.merge(other.moment, between if self.stream.center else None)
+            self.moment.merge(other.moment, between)
         elif isinstance(self.moment, DirectionalMoment):
             assert isinstance(other.moment, DirectionalMoment)
             now = self._held().astype(np.float64)
             self.moment.merge(other.moment, now @ ours.T, now @ theirs.T)
-            if self.stream.center:
-                inner = now @ between
-                energy = float(between @ between)
-                self.moment.add(np.eye(len(now)), np.outer(inner, inner), energy, 0.0)
+            inner, energy = now @ between, float(between @ between)
+            self.moment.add(np.eye(len(now)), np.outer(inner, inner), energy, 0.0)
         self.mean.merge(other.mean)
         self.score.merge(other.score)
-
-    @property
-    def carries(self) -> bool:  # type: ignore[override]
-        """Whether the iterate is no sum over the rows."""
-        return not isinstance(self.solver.rule, Incremental)
-
-    def continue_from(self, other: Self) -> None:
-        self.solver.continue_from(other.solver)
-
-    def leave_out(self, given: Self) -> None:
-        self.solver.leave_out(given.solver)
-
-    def replace_iterate(self, latest: Self) -> None:
-        self.solver.rule.native, self.solver.state = latest.solver.rule.native, latest.solver.state
 
 
 class MomentLearner(Learner):
@@ -388,7 +362,7 @@ class MomentLearner(Learner):
     def learn(self, rows: Any, weights: NDArray[np.float64]) -> None:
         mean, center = self.mean, self.stream.center
         if mean.weight >= SEARCH_AFTER * max(self.searched, 1.0):
-            self.scorers, self.searched = self.moment.leading(self.k)[0], mean.weight
+            self._find_scorers()
         dense = (rows.toarray() if self.stream.is_sparse else rows).astype(np.float64, copy=False)
         before = mean.vector if mean.weight > 0.0 else dense[0]
         centred = dense - before if center else dense
@@ -400,25 +374,22 @@ class MomentLearner(Learner):
             self.score.add(weights * captured, weights * energy)
             errors = energy - captured
             self.errors.add(errors, weights)
-        self.moment.add(dense, weights, mean, center)
-        mean.weight += float(weights.sum())
-        if center:
-            mean.vector = before + weights @ centred / mean.weight
+        self.moment.add(weigh(dense, weights, mean, center))
         if not len(self.scorers):
-            self.scorers, self.searched = self.moment.leading(self.k)[0], mean.weight
+            self._find_scorers()
         self.sample.add(rows, errors, self.scorers, mean.vector)
 
+    def _find_scorers(self) -> None:
+        """Score the rows that follow by the leading directions of the rows so far."""
+        self.scorers = leading_pairs(self.moment.matrix, self.k)[0]
+        self.searched = self.mean.weight
+
     def read(self) -> Result:
-        directions = self.moment.leading(self.k)[0]
+        directions = leading_pairs(self.moment.matrix, self.k)[0]
         typed = directions.astype(self.stream.dtype)
         return self._publish(typed, self.moment.compress(directions), self.moment.energy)
 
-    def fade(self, factor: float) -> None:
-        super().fade(factor)
-        self.searched *= factor
-
     def include(self, other: Self) -> None:
-        between = self.mean.between(other.mean) if self.stream.center else None
-        self.moment.merge(other.moment, between)
+        self.moment.merge(other.moment, self.mean.between(other.mean))
         self.mean.merge(other.mean)
         self.score.merge(other.score)

@@ -208,12 +208,6 @@ class Solver:
         steps = self.schedule.steps(number, seen, self.rule.diameter())
         return np.array(np.broadcast_to(steps, len(norms)), dtype=np.float64), seen
 
-    def fade(self, factor: float) -> None:
-        """Let everything so far count less."""
-        self.gradients *= float(np.sqrt(factor))
-        if self.average is not None:
-            self.average.fade(factor)
-
     def merge(self, other: Solver) -> None:
         """Include a solver of other rows: the average of feasible iterates is feasible."""
         together = max(self.steps_taken + other.steps_taken, 1)
@@ -231,6 +225,10 @@ class Solver:
         self.rule.native = other.rule.native
         self.state, self.trusted_rows = other.state, other.trusted_rows
         self.steps_taken, self.gradients = other.steps_taken, other.gradients
+
+    def replace_iterate(self, latest: Solver) -> None:
+        """Take over the iterate of a solver that had gone on from this one's."""
+        self.rule.native, self.state = latest.rule.native, latest.state
 
     def leave_out(self, given: Solver) -> None:
         """Take back the steps of the solver that this one continued from."""

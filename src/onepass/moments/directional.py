@@ -28,8 +28,6 @@ class DirectionalMoment(Accumulator):
         Of all rows, and that at which the windows move on.
     """
 
-    fading = ("energy", "weight", "next_window", "sums", "energies")
-
     def __init__(self) -> None:
         self.energy = 0.0
         self.weight = 0.0
@@ -77,6 +75,20 @@ class DirectionalMoment(Accumulator):
         """Return the sum of x x' over all rows along the directions, shape (m, m)."""
         measured = float(self.energies.sum())
         return self.sums.sum(axis=0) * (self.energy / measured if measured > 0.0 else 0.0)
+
+    def compress(
+        self, directions: NDArray[np.float64], held: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the sum of x x' over all rows along orthonormal directions (k, d).
+
+        `held` (m, d) are the directions that rows were measured along. What lies outside of them
+        is spread evenly.
+        """
+        inner, measured = directions @ held.T, self.second()
+        outside = max(held.shape[1] - len(held), 1)
+        spread = max(self.energy - float(measured.trace()), 0.0) / outside
+        second = inner @ (measured - spread * np.eye(len(held))) @ inner.T
+        return second + spread * np.eye(len(directions))
 
     def merge(
         self,

@@ -2,89 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
-from scipy.linalg.blas import dsymm, dsyr, dsyrk
-from scipy.sparse import issparse
 
-from onepass.moments.accumulator import Accumulator, Mean
+from onepass.moments.accumulator import Accumulator
 
 
 class ExactMoment(Accumulator):
-    """The sum of x x' over the rows, about their mean or about zero, shape (d, d).
+    """The sum (d, d) of x x' over rows that are weighted and centred already, as by `weigh`."""
 
-    Only the upper triangle of the matrix is kept up to date.
-
-    Parameters
-    ----------
-    d : int
-        The number of columns.
-    """
+    changed = ("matrix",)
 
     def __init__(self, d: int) -> None:
-        self.matrix: NDArray[np.float64] = np.zeros((d, d), order="F")
+        self.matrix: NDArray[np.float64] = np.zeros((d, d))
 
     @property
     def energy(self) -> float:
         """The sum of the squared norms of the rows."""
         return float(self.matrix.trace())
 
-    def add(
-        self,
-        rows: Any,
-        weights: NDArray[np.float64],
-        mean: Mean,
-        center: bool,
-    ) -> None:
-        """Include rows (r, d), dense or CSR, of weights (r,); `mean` is that of the rows before.
+    def add(self, rows: NDArray[np.floating]) -> None:
+        """Include rows (r, d)."""
+        wide = rows.astype(np.float64, copy=False)
+        self.matrix += wide.T @ wide
 
-        About the mean after these rows, the sum is that about the mean before them less the square
-        of what the mean has moved.
-        """
-        rows = (rows.toarray() if issparse(rows) else rows).astype(np.float64, copy=False)
-        if center:
-            rows = rows - (mean.vector if mean.weight > 0.0 else rows[0])
-            total = weights @ rows
-        if not (weights == 1.0).all():
-            rows = np.sqrt(weights)[:, None] * rows
-        transposed = np.ascontiguousarray(rows).T
-        self.matrix = dsyrk(1.0, transposed, beta=1.0, c=self.matrix, overwrite_c=True)
-        if center:
-            after = mean.weight + float(weights.sum())
-            self.matrix = dsyr(-1.0, total / np.sqrt(after), a=self.matrix, overwrite_a=True)
-
-    def merge(self, other: ExactMoment, between: NDArray[np.float64] | None) -> None:
-        """Include another one; `between` is the row (d,) that the two means add, if centred."""
+    def merge(self, other: ExactMoment, between: NDArray[np.float64]) -> None:
+        """Include another one, and the row (d,) that accounts for the difference of the means."""
         self.matrix += other.matrix
-        if between is not None:
-            self.matrix = dsyr(1.0, between, a=self.matrix, overwrite_a=True)
+        self.add(between[None])
 
-    def fade(self, factor: float) -> None:
-        self.matrix *= factor
-
-    def compress(self, directions: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Return ``directions @ S @ directions.T`` for rows (j, d)."""
-        wide = directions.astype(np.float64, copy=False)
-        return wide @ dsymm(1.0, self.matrix, wide.T, lower=False)
-
-    def leading(self, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the k leading eigenvectors (k, d) and eigenvalues (k,), descending."""
-        d = len(self.matrix)
-        values, vectors = eigh(
-            self.matrix, lower=False, subset_by_index=(d - k, d - 1), check_finite=False
-        )
-        return np.ascontiguousarray(vectors.T[::-1]), values[::-1].clip(min=0.0)
-
-    def copy(self) -> Self:
-        twin = super().copy()
-        twin.matrix = self.matrix.copy(order="F")  # it is changed in place
-        return twin
+    def compress(self, directions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ``directions @ matrix @ directions.T`` for directions (j, d)."""
+        return directions @ self.matrix @ directions.T
 
     def saved(self) -> dict[str, Any]:
         return {"triangle": self.matrix[np.triu_indices(len(self.matrix))]}
 
     def restore(self, state: dict[str, Any]) -> None:
-        self.matrix[np.triu_indices(len(self.matrix))] = state["triangle"]
+        rows, columns = np.triu_indices(len(self.matrix))
+        self.matrix[rows, columns] = self.matrix[columns, rows] = state["triangle"]
