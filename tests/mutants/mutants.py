@@ -212,8 +212,8 @@ SOLVERS = [
     Mutant(
         "a loaded solver begins to count its steps again",
         f"{SOURCE}/learning/solver.py",
-        '        self.steps_taken, self.gradients = state["steps_taken"], state["gradients"]',
-        '        self.steps_taken, self.gradients = 0, state["gradients"]',
+        "        vars(self).update({name: state[name] for name in COUNTS})",
+        "        vars(self).update({name: state[name] for name in COUNTS[1:]})",
         SAVED,
     ),
     Mutant(
@@ -254,8 +254,8 @@ SOLVERS = [
     Mutant(
         "a batch of capped MSG keeps a direction too many",
         f"{SOURCE}/learning/rules.py",
-        "        cap = self.native.max_rank\n",
-        "        cap = self.native.max_rank + 1\n",
+        "        cap = self.rank_bound\n",
+        "        cap = self.rank_bound + 1\n",
         CHUNKS,
     ),
     Mutant(

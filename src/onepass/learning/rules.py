@@ -1,15 +1,15 @@
 """The paper's algorithms, as one step with the gradient of a batch.
 
 A rule says where it starts, which iterate its state stands for, how far iterates can be apart, and
-how to take one step with a batch. Steps with single rows, the paper's algorithms proper, are the
-same mathematics in `onepass._core`; `Rule.native` is how the core knows a rule.
+how to take one step with a batch. Steps with single rows, which are the paper's algorithms, are the
+same mathematics in `onepass._core`, which knows a rule by its name and options.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,9 @@ from onepass import _core
 from onepass.learning.result import orthonormal
 from onepass.subspace import Subspace, add_up
 
-NATIVE_OPTIONS = ("max_rank", "exact_trace", "grow", "deficient", "step", "next_test")
 GRAM_ACCURATE = 1e-4  # of the largest eigenvalue: eigenvectors lose four of sixteen digits
+RANK_TEST = ("max_rank", "deficient", "step", "next_test")  # what it remembers
+FIRST_RANK_TEST = 64  # steps
 ROUNDING = 1e-14  # an eigenvalue smaller than this part of the largest one is rounding
 
 
@@ -29,13 +30,19 @@ class Rule(ABC):
 
     Attributes
     ----------
-    native : onepass._core.Rule
-        The same rule to the core, with what it remembers from row to row.
+    name : str
+        How the core calls it.
+    options : dict
+        What the core has to know besides. It is replaced, never changed in place.
     """
 
     k: int
     d: int
-    native: _core.Rule = field(init=False)
+    name: ClassVar[str]
+    options: dict[str, Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.options = {"max_rank": self.d}
 
     def start(self, dtype: np.dtype) -> Subspace:
         """Return the state before the first row: the paper starts at 0."""
@@ -52,7 +59,12 @@ class Rule(ABC):
     @property
     def rank_bound(self) -> int:
         """The largest rank of an iterate."""
-        return self.d
+        return self.options["max_rank"]
+
+    @property
+    def memory(self) -> dict[str, Any]:
+        """What the rule remembers from step to step, for a model file."""
+        return {}
 
     @abstractmethod
     def step(self, state: Subspace, rows: NDArray[np.float64], size: float) -> Subspace:
@@ -63,24 +75,6 @@ class Rule(ABC):
         parts = [self.primal(s).scaled(share) for s, share in zip(states, shares, strict=True)]
         M = add_up(parts, self.rank_bound)
         return Subspace(orthonormal(M.basis), M.weights, M.rest)
-
-    def __getstate__(self) -> dict[str, Any]:
-        options = {name: getattr(self.native, name) for name in NATIVE_OPTIONS}
-        return {**self.__dict__, "native": (self.native.name, self.k, options)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        name, k, options = state["native"]
-        self.__dict__.update(state, native=_core.Rule(name, k, **options))
-
-    def adopt(self, other: Rule) -> None:  # noqa: B027
-        """Take over what the same rule has learned about itself on another stream."""
-
-    def memory(self) -> dict[str, Any]:
-        """Return what the rule remembers from step to step, for a model file."""
-        return {}
-
-    def recall(self, memory: dict[str, Any]) -> None:  # noqa: B027
-        """Take over what `memory` returned."""
 
 
 def eigen(
@@ -116,20 +110,20 @@ class MSG(Rule):
     max_rank: int = 0
     exact_trace: bool = False
     grow: bool = False
+    name = "msg"
 
     def __post_init__(self) -> None:
+        test = {"deficient": False, "step": 0, "next_test": FIRST_RANK_TEST} if self.grow else {}
         cap = min(self.max_rank, self.d)
-        self.native = _core.Rule(
-            "msg", self.k, max_rank=cap, exact_trace=self.exact_trace, grow=self.grow
-        )
+        self.options = {"max_rank": cap, **test, "exact_trace": self.exact_trace, "grow": self.grow}
 
     def diameter(self) -> float:
         k, d = self.k, self.d
         return float(np.sqrt(2 * min(k, d - k) if self.exact_trace else min(2 * k, d)))
 
     @property
-    def rank_bound(self) -> int:
-        return self.native.max_rank
+    def memory(self) -> dict[str, Any]:
+        return {name: self.options[name] for name in RANK_TEST} if self.grow else {}
 
     def step(self, state: Subspace, rows: NDArray[np.float64], size: float) -> Subspace:
         values, vectors = eigen(state, rows, size, self.rank_bound)
@@ -140,18 +134,19 @@ class MSG(Rule):
 
     def _test_rank(self, rank: int) -> None:
         """Raise K where the rank was never below it since the last test."""
-        step, cap, next_test = self.native.step + 1, self.rank_bound, self.native.next_test
-        deficient = self.native.deficient or rank < cap
+        cap, deficient, step, next_test = (self.memory[name] for name in RANK_TEST)
+        step, deficient = step + 1, deficient or rank < cap
         if step >= next_test:
             cap += not deficient and cap < self.d
             deficient, next_test = False, 2 * next_test
-        self.recall({"max_rank": cap, "deficient": deficient, "step": step, "next_test": next_test})
+        now = dict(zip(RANK_TEST, (cap, deficient, step, next_test), strict=True))
+        self.options = self.options | now
 
     def _projected(
         self, values: NDArray[np.float64], vectors: NDArray[np.floating], rest: float
     ) -> Subspace:
         """Return the projection of a matrix with these descending eigenvalues (Lemma 3.2)."""
-        cap = self.native.max_rank
+        cap = self.rank_bound
         values, vectors = values[:cap], vectors[:cap]
         size = len(values)
         multiplicities = np.ones(size)
@@ -172,20 +167,6 @@ class MSG(Rule):
         M = super().merged(states, shares)  # truncation may have left a smaller trace
         return self._projected(M.weights, M.basis, M.rest)
 
-    def adopt(self, other: Rule) -> None:
-        if other.native.max_rank > self.native.max_rank:
-            self.native = other.native
-
-    def memory(self) -> dict[str, Any]:
-        names = ("max_rank", "deficient", "step", "next_test")
-        return {name: getattr(self.native, name) for name in names} if self.grow else {}
-
-    def recall(self, memory: dict[str, Any]) -> None:
-        if self.grow:
-            self.native = _core.Rule(
-                "msg", self.k, exact_trace=self.exact_trace, grow=True, **memory
-            )
-
 
 @dataclass
 class MEG(Rule):
@@ -196,8 +177,7 @@ class MEG(Rule):
     with another map of the spectrum: a = max(0, a' - log alpha). M has the weights 1 - exp(-a).
     """
 
-    def __post_init__(self) -> None:
-        self.native = _core.Rule("meg", self.k, max_rank=self.d)
+    name = "meg"
 
     def start(self, dtype: np.dtype) -> Subspace:
         rest = -np.log1p(-self.k / self.d) if self.k < self.d else np.inf
@@ -237,16 +217,13 @@ class Incremental(Rule):
     """
 
     max_rank: int = 0
+    name = "incremental"
 
     def __post_init__(self) -> None:
-        self.native = _core.Rule("incremental", self.k, max_rank=min(self.max_rank, self.d))
+        self.options = {"max_rank": min(self.max_rank, self.d)}
 
     def diameter(self) -> float:
         return 1.0
-
-    @property
-    def rank_bound(self) -> int:
-        return self.native.max_rank
 
     def step(self, state: Subspace, rows: NDArray[np.float64], size: float) -> Subspace:
         # It adds the rows up, whatever the step.
@@ -269,17 +246,13 @@ class Oja(Rule):
     name = "oja"
 
     def __post_init__(self) -> None:
-        self.native = _core.Rule(self.name, self.k, max_rank=self.k)
+        self.options = {"max_rank": self.k}
 
     def start(self, dtype: np.dtype) -> Subspace:
         return Subspace(self.init.astype(dtype), np.ones(self.k))
 
     def diameter(self) -> float:
         return float(np.sqrt(2 * min(self.k, self.d - self.k)))
-
-    @property
-    def rank_bound(self) -> int:
-        return self.k
 
     def step(self, state: Subspace, rows: NDArray[np.float64], size: float) -> Subspace:
         U = state.basis

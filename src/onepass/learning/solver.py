@@ -18,6 +18,7 @@ from onepass.subspace import Subspace
 
 SPARSE_ROWS = 256  # that the core takes in one call: as many as have a cheap Gram matrix
 DENSE_ROWS = 16  # sparse rows that are taken as dense ones where their products do not do
+COUNTS = ("steps_taken", "gradients", "trusted_rows")
 TRUSTED_ROWS = 1024  # after which the core makes the basis orthonormal again
 
 
@@ -105,9 +106,9 @@ class Solver:
 
     def _advance_rows(self, rows: NDArray[np.floating]) -> Progress:
         """Learn from dense rows one by one."""
-        state = self.state
+        state, rule = self.state, self.rule
         done = _core.advance(
-            self.rule.native,
+            _core.Rule(rule.name, rule.k, **rule.options),
             state.basis,
             state.weights,
             state.rest,
@@ -122,7 +123,7 @@ class Solver:
 
     def _advance_sparse(self, rows: SparseRows) -> Progress:
         """Learn from the first sparse rows, as many as their Gram matrix determines."""
-        state, m = self.state, self.state.rank
+        state, rule, m = self.state, self.rule, self.state.rank
         products = rows.gram()
         count = rows.count_accurate(products.diagonal())
         rows, products = rows[:count], products[:count, :count]
@@ -130,10 +131,10 @@ class Solver:
         gram[:m, :m] = np.eye(m) if self._is_trusted() else state.basis @ state.basis.T
         gram[m:, :m], gram[m:, m:] = rows @ state.basis.T, products
         done = _core.advance_gram(
-            self.rule.native,
+            _core.Rule(rule.name, rule.k, **rule.options),
             gram,
             m,
-            self.rule.d,
+            rule.d,
             state.weights,
             state.rest,
             None if self._numerator else self._steps(rows),
@@ -153,7 +154,7 @@ class Solver:
         """Take over what the core has computed; `sums` are rows for an average."""
         taken = len(done.energy)
         self.state = Subspace(basis, done.weights, done.rest)
-        self.rule.native = done.rule
+        self.rule.options = {name: getattr(done.rule, name) for name in self.rule.options}
         self.steps_taken += taken
         self.gradients = done.seen
         self.trusted_rows = (self.trusted_rows if self._is_trusted() else 0) + taken
@@ -212,7 +213,8 @@ class Solver:
         """Include a solver of other rows: the average of feasible iterates is feasible."""
         together = max(self.steps_taken + other.steps_taken, 1)
         shares = [self.steps_taken / together, other.steps_taken / together]
-        self.rule.adopt(other.rule)
+        if other.rule.rank_bound > self.rule.rank_bound:
+            self.rule.options = other.rule.options
         self.state = self.rule.merged([self.state, other.state], shares)
         self.trusted_rows = 0
         self.steps_taken += other.steps_taken
@@ -222,13 +224,13 @@ class Solver:
 
     def continue_from(self, other: Solver) -> None:
         """Take over iterate and steps of another solver, but not its average."""
-        self.rule.native = other.rule.native
+        self.rule.options = other.rule.options
         self.state, self.trusted_rows = other.state, other.trusted_rows
         self.steps_taken, self.gradients = other.steps_taken, other.gradients
 
     def replace_iterate(self, latest: Solver) -> None:
         """Take over the iterate of a solver that had gone on from this one's."""
-        self.rule.native, self.state = latest.rule.native, latest.state
+        self.rule.options, self.state = latest.rule.options, latest.state
 
     def leave_out(self, given: Solver) -> None:
         """Take back the steps of the solver that this one continued from."""
@@ -245,23 +247,15 @@ class Solver:
 
     def saved(self) -> dict[str, Any]:
         """Return what a model file keeps."""
-        state = {
-            "basis": self.state.basis,
-            "weights": self.state.weights,
-            "rest": self.state.rest,
-            "steps_taken": self.steps_taken,
-            "gradients": self.gradients,
-            "trusted_rows": self.trusted_rows,
-            "memory": self.rule.memory(),
-        }
+        counts = {name: getattr(self, name) for name in COUNTS}
+        state = {**vars(self.state), **counts, "memory": self.rule.memory}
         return state if self.average is None else {**state, "average": self.average.saved()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take over a checked state."""
         self.state = Subspace(state["basis"], state["weights"], state["rest"])
-        self.steps_taken, self.gradients = state["steps_taken"], state["gradients"]
-        self.trusted_rows = state["trusted_rows"]
-        self.rule.recall(state["memory"])
+        vars(self).update({name: state[name] for name in COUNTS})
+        self.rule.options = self.rule.options | state["memory"]
         if self.average is not None:
             self.average.restore(state["average"])
 

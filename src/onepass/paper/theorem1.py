@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass import _core
-from onepass.learning.rules import MSG
 from onepass.paper.claims import Part, expectation
 from onepass.paper.figure1 import FLAT, STEEP, orthogonal
 from onepass.paper.runs import Arrays, Run, Scope, seed_of
@@ -45,9 +44,9 @@ def excess(rows: NDArray[np.float64], k: int, p: NDArray[np.float64]) -> float:
     the iterates held before each row; M(0) = 0 adds nothing, and the last row changes nothing.
     """
     T, d = len(rows) - 1, rows.shape[1]
-    rule = MSG(k, d, max_rank=d, exact_trace=True)
+    rule = _core.Rule("msg", k, max_rank=d, exact_trace=True)
     steps = np.full(T + 1, np.sqrt(k / T))
-    done = _core.advance(rule.native, np.zeros((0, d)), np.zeros(0), 0.0, rows, steps, sums=True)
+    done = _core.advance(rule, np.zeros((0, d)), np.zeros(0), 0.0, rows, steps, sums=True)
     diagonal = (np.asarray(done.sums) ** 2).sum(axis=0) + done.rests
     return float(p[:k].sum() - diagonal @ p / T) / np.sqrt(k / T)
 
