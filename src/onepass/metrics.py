@@ -228,10 +228,7 @@ class OfSubspace:
 
     def captured(self, directions: NDArray[np.float64]) -> float:
         """Return tr(directions E[x x'] directions')."""
-        inner = directions @ self.moment.basis.T
-        outside = directions - inner @ self.moment.basis
-        inside = np.einsum("ij,ij->j", inner, inner) @ self.moment.weights
-        return float(inside + self.moment.rest * np.vdot(outside, outside))
+        return float(self.moment.compress(directions).trace())
 
     def total(self) -> float:
         """Return tr E[x x']."""
@@ -290,7 +287,9 @@ class OfRows:
             return np.zeros(0), np.zeros((0, self.n_features)), 0.0
         if min(self.n, self.n_features) <= max(DENSE_SIZE, 4 * k):
             rows = self.rows.toarray().astype(np.float64) if self.sparse else self.rows
-            singular, vectors = _right_vectors(rows)
+            if self.n > self.n_features:  # the R of a QR has the same ones, and is small
+                rows = np.linalg.qr(rows, mode="r")
+            _, singular, vectors = np.linalg.svd(rows, full_matrices=False)
         else:
             start = np.ones(min(self.n, self.n_features))
             _, singular, vectors = scipy.sparse.linalg.svds(
@@ -301,12 +300,3 @@ class OfRows:
         values = np.zeros(k)
         values[: len(singular)] = singular[:k] ** 2 / self.n
         return values[: len(vectors[:k])], vectors[:k], float(values[-1])
-
-
-def _right_vectors(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return singular values and right singular vectors (min(n, d), d) of rows (n, d)."""
-    if len(rows) > rows.shape[1]:
-        # The R of a QR has the same ones, and is small.
-        rows = np.asarray(np.linalg.qr(rows, mode="r"))
-    _, singular, vectors = np.linalg.svd(rows, full_matrices=False)
-    return singular, vectors

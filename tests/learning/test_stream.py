@@ -64,10 +64,10 @@ def test_rows_wait_in_order_and_are_copied(kind):
     given = ROWS.copy()
     for part in np.array_split(np.arange(30), 7):
         rows = kind(given[part])
-        buffer.add(rows, WEIGHTS[part], 16)
+        buffer.add(rows, WEIGHTS[part])
         rows *= 0.0
     twin = buffer.copy()
-    twin.add(kind(ROWS[:2]), WEIGHTS[:2], 16)
+    twin.add(kind(ROWS[:2]), WEIGHTS[:2])
     other = RowBuffer(buffer.stream)
     other.restore(buffer.saved())
     for each in (buffer, other):

@@ -41,6 +41,7 @@ from onepass.learning.captured_share import Captured
 from onepass.learning.learner import Learner
 from onepass.learning.result import Result
 from onepass.learning.stream import Stream
+from onepass.metrics import OfRows
 from onepass.progress import Progress
 from onepass.sources import Source
 from onepass.warning import OnepassWarning
@@ -289,18 +290,10 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Return the fraction of the variance of X, about `mean_`, that the components capture."""
         captured = total = 0.0
         for rows in self._checked(X):
-            captured += float(np.sum(self._project(rows).astype(np.float64) ** 2))
-            total += self._energy(rows)
+            moment = OfRows(rows, self._result().mean)
+            captured += moment.n * moment.captured(self._result().components.astype(np.float64))
+            total += moment.n * moment.total()
         return captured / total if total > 0.0 else float("nan")
-
-    def _energy(self, rows: Any) -> float:
-        """Return the sum of the squared distances of rows from the mean."""
-        mean = self._result().mean.astype(np.float64)
-        if not sparse.issparse(rows):
-            return float(np.sum((rows - mean) ** 2))
-        stored = np.bincount(rows.indices, minlength=rows.shape[1])
-        absent = float((rows.shape[0] - stored) @ mean**2)
-        return absent + float(np.sum((rows.data - mean[rows.indices]) ** 2))
 
     def reconstruction_error(self, X: Any) -> NDArray[np.float64]:
         """Return the squared distance of each row of X from the subspace, shape (n,).

@@ -75,8 +75,10 @@ SHARED = {
         mean_ : ndarray of shape (d,)
             Mean of the rows seen; zeros unless `center` is set.
         captured_ : Captured
-            The share of the variance of new rows that the components capture: `mean` and
-            `standard_error`, from the last rows, each scored before the model learned from it.
+            The share of the variance of new rows that these components capture: `mean` and
+            `standard_error`, from rows that were scored before the model learned from them. NaN for
+            very few rows. The standard error assumes independent rows; if neighbouring rows
+            resemble each other, the true error is larger.
         n_components_, n_samples_seen_, n_features_in_ : int
         feature_names_in_ : ndarray of shape (d,)
             The names of the columns, if the rows had any.

@@ -48,7 +48,8 @@ class PCA(Estimator):
         Whether to subtract the mean of the rows.
     scale : bool, default=False
         Whether to divide each column by its standard deviation: up to 2048 columns that of all
-        rows, beyond that of the rows so far. Constant columns stay as they are.
+        rows, beyond that of the rows so far. Constant columns stay as they are. Components and
+        variances are then those of the scaled columns.
     robust : "auto", True or False, default="auto"
         Whether to count rows that are much larger than the rest with a typical length. True does
         so always, "auto" if that captures more of new rows, and False never: ordinary PCA.
@@ -60,17 +61,7 @@ class PCA(Estimator):
         rows. With None all rows count the same.
     <<verbose>>
 
-    Attributes
-    ----------
-    components_ : ndarray of shape (k, d)
-        Orthonormal, ordered by variance, mutually uncorrelated on the rows seen; the largest entry
-        of each is positive. With `scale`, of the scaled columns.
-    explained_variance_, explained_variance_ratio_, singular_values_ : ndarray of shape (k,)
-        Of the rows seen, along the components.
-    noise_variance_ : float
-        Mean variance of the directions left out.
-    mean_ : ndarray of shape (d,)
-        Mean of the rows seen; zeros unless `center` is set.
+    <<attributes>>
     var_ : ndarray of shape (d,)
         Variances of the columns: sums over n rows are divided by n, as in scikit-learn.
     scale_ : ndarray of shape (d,)
@@ -79,13 +70,6 @@ class PCA(Estimator):
         `name` of the candidate that answers ("plain", "consensus" or "bounded"), the evidence for
         it (`share`, `energy`, `large`, `drift`) and what ordinary PCA would have lost
         (`lost_by_plain`). As a string, one sentence that says it.
-    captured_ : Captured
-        The share of the variance of new rows that these components capture: `mean` and
-        `standard_error`. NaN for very few rows. The standard error assumes independent rows; if
-        neighbouring rows resemble each other, the true error is larger.
-    n_components_, n_samples_seen_, n_features_in_ : int
-    feature_names_in_ : ndarray of shape (d,)
-        The names of the columns, if the rows had any.
 
     Notes
     -----

@@ -126,7 +126,7 @@ class Learner(ABC):
         learner = self.copy() if rows.shape[0] >= LONG_CALL_CHUNKS * length else self
         learner._settled = learner._result = None
         if learner.buffer.count + rows.shape[0] < length:
-            learner.buffer.add(rows, 1.0 if weights is None else weights, length)
+            learner.buffer.add(rows, weights)
         else:
             weights = np.ones(rows.shape[0]) if weights is None else weights
             learner._interrupted = True  # until all of the rows are learned from
@@ -147,7 +147,7 @@ class Learner(ABC):
             chunk, chunk_weights = rows[start:stop], weights[start:stop]
             start = stop
             if chunk.shape[0] < full:
-                self.buffer.add(chunk, chunk_weights, full)
+                self.buffer.add(chunk, chunk_weights)
                 if self.buffer.count < full:
                     return
                 chunk, chunk_weights = self.buffer.content()

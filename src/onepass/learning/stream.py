@@ -54,9 +54,6 @@ class Stream:
             return rows.astype(self.dtype, copy=False)
 
 
-FIRST_ROOM_ROWS = 256  # of a buffer, which grows: batches may be longer than the memory
-
-
 class RowBuffer:
     """Rows and their weights in the order in which they came, until a chunk is full.
 
@@ -68,49 +65,30 @@ class RowBuffer:
 
     def __init__(self, stream: Stream) -> None:
         self.stream, self.count = stream, 0
-        self._dense = np.empty((0, stream.d), stream.dtype)  # of which the first rows are in use
-        self._sparse: list[Any] = []  # pieces
-        self._weights = np.empty(0)
+        self._pieces: list[Any] = []  # of rows; none is changed in place
+        self._weights: list[float] = []
 
-    def add(self, rows: Any, weights: NDArray[np.float64] | float, chunk_rows: int) -> None:
-        """Append copies of rows (r, d) and weights (r,); `chunk_rows` make a chunk."""
-        start, self.count = self.count, self.count + rows.shape[0]
-        if self.count > len(self._weights):
-            self._make_room(
-                start, max(self.count, min(chunk_rows, 4 * max(start, FIRST_ROOM_ROWS)))
-            )
-        self._weights[start : self.count] = weights
-        if self.stream.is_sparse:
-            self._sparse.append(rows.copy())
-        else:
-            self._dense[start : self.count] = rows
-
-    def _make_room(self, kept: int, room: int) -> None:
-        """Replace the arrays by such that have room for so many rows, and keep the first ones."""
-        weights, self._weights = self._weights, np.empty(room)
-        self._weights[:kept] = weights[:kept]
-        if not self.stream.is_sparse:
-            rows, self._dense = self._dense, np.empty((room, self.stream.d), self.stream.dtype)
-            self._dense[:kept] = rows[:kept]
+    def add(self, rows: Any, weights: NDArray[np.float64] | None) -> None:
+        """Append a copy of rows (r, d), and their weights (r,); None where all are one."""
+        self._pieces.append(rows.copy())
+        self._weights += [1.0] * rows.shape[0] if weights is None else weights.tolist()
+        self.count += rows.shape[0]
 
     def content(self) -> tuple[Any, NDArray[np.float64]]:
         """Return all rows (count, d) and their weights (count,)."""
-        if not self.stream.is_sparse:
-            return self._dense[: self.count], self._weights[: self.count]
-        if len(self._sparse) != 1:
-            empty = sparse.csr_array((0, self.stream.d), dtype=self.stream.dtype)
-            stacked = sparse.vstack([empty, *self._sparse], format="csr")
-            self._sparse = [sparse.csr_array(stacked)]
-        return self._sparse[0], self._weights[: self.count]
+        if len(self._pieces) != 1:
+            pieces = [self.stream.convert(np.empty((0, self.stream.d))), *self._pieces]
+            if self.stream.is_sparse:
+                self._pieces = [sparse.csr_array(sparse.vstack(pieces, format="csr"))]
+            else:
+                self._pieces = [np.concatenate(pieces)]
+        return self._pieces[0], np.array(self._weights)
 
     def copy(self) -> RowBuffer:
         """Return a copy that goes on by itself."""
         twin = RowBuffer(self.stream)
-        twin.restore(self.saved())  # rows that are in use are never changed
+        twin.count, twin._pieces, twin._weights = self.count, [*self._pieces], [*self._weights]
         return twin
-
-    def __getstate__(self) -> dict[str, Any]:
-        return vars(self.copy())
 
     def saved(self) -> dict[str, Any]:
         """Return what a model file keeps."""
@@ -122,15 +100,12 @@ class RowBuffer:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take over a checked state."""
-        weights = state["weights"]
+        rows, weights = state.get("rows"), state["weights"]
         if self.stream.is_sparse:
             parts = (state["data"], state["indices"], state["indptr"])
             rows = sparse.csr_array(parts, shape=(len(weights), self.stream.d))
             rows.check_format(full_check=True)
-            self._sparse = [rows]
-        else:
-            self._dense = state["rows"]
-        self.count, self._weights = len(weights), weights
+        self.count, self._pieces, self._weights = len(weights), [rows], weights.tolist()
 
 
 def weigh(rows: Any, weights: NDArray[np.float64], mean: Mean, center: bool) -> Any:

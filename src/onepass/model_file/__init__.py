@@ -34,13 +34,6 @@ SEAL_PREFIX = b"sha256:"
 SEAL_LENGTH = len(SEAL_PREFIX) + 64
 PIECE_BYTES = 1 << 20  # read at once
 
-# Stricter than NumPy's reader, which evaluates the text as a Python literal.
-_NPY_MAGIC = b"\x93NUMPY\x01\x00"
-_NPY_SHAPE = rb"\((|\d{1,18},|\d{1,18}(?:, \d{1,18}){1,31})\)"
-_NPY_HEADER = re.compile(
-    rb"\{'descr': '([^']{3})', 'fortran_order': False, 'shape': " + _NPY_SHAPE + rb", \} *\n"
-)
-
 
 class ModelFileError(ValueError):
     """A file that is not a model, or is damaged, or was written by a newer version."""
@@ -160,14 +153,11 @@ def _check_members(members: list[zipfile.ZipInfo], size: int) -> None:
 
 def _read_array(member: IO[bytes], size: int) -> NDArray[Any]:
     """Read one npy member of `size` bytes; reading to its end checks the zip's CRC."""
-    start = member.read(len(_NPY_MAGIC) + 2)
-    length = int.from_bytes(start[-2:], "little")
-    match = _NPY_HEADER.fullmatch(member.read(length))
-    if start[:-2] != _NPY_MAGIC or match is None or match[1].decode("latin-1") not in DTYPES:
+    version = np.lib.format.read_magic(member)
+    shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(member)
+    if version != (1, 0) or is_fortran or dtype.str not in DTYPES or min(shape, default=0) < 0:
         raise ModelFileError("an array is not of a known type")
-    dtype = np.dtype(match[1].decode())
-    shape = tuple(int(number) for number in re.findall(rb"\d+", match[2]))
-    if math.prod(shape) * dtype.itemsize != size - len(start) - length:
+    if math.prod(shape) * dtype.itemsize != size - member.tell():
         raise ModelFileError("an array is not of the size that it claims")
     array = np.empty(shape, dtype=dtype)
     content = array.reshape(-1).view(np.uint8)
