@@ -89,7 +89,7 @@ def captured_share(directions: ArrayLike, data: Any, *, mean: ArrayLike | None =
 
 
 def suboptimality(directions: ArrayLike, data: Any, k: int | None = None) -> float:
-    """Return what the best k directions capture more than the given ones.
+    """Return how much more the best k directions capture than the given ones.
 
     It is of second order in the angles, and computed without a difference of large numbers: it
     is right to a few digits even where it is 1e-20 of the variance.

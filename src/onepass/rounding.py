@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from onepass.subspace import Subspace
 
-# Weights that are feasible up to the rounding of long sums of updates are feasible.
+# By which weights may miss the constraints: long sums of updates have rounding errors.
 _TOLERANCE = 1e-6
 
 

@@ -68,7 +68,7 @@ class InverseSqrt(Schedule):
 
 @dataclass(frozen=True)
 class Constant(Schedule):
-    """The same step always; ``Constant(sqrt(k / T))`` is the step of the paper's Theorem 1.
+    """The same step at all times; ``Constant(sqrt(k / T))`` is the step of the paper's Theorem 1.
 
     Examples
     --------

@@ -29,7 +29,8 @@ from onepass.schedules import AdaGradNorm, Constant, InverseSqrt, Schedule
 from onepass.subspace import Subspace
 from onepass.warning import OnepassWarning
 
-FAR_SHARE, LEAST_ROWS = 0.5, 32  # of the energy of the first rows in their mean: it is far
+# A mean is far from zero if it has this share of the energy of at least so many first rows.
+FAR_SHARE, LEAST_ROWS = 0.5, 32
 
 
 @estimator
@@ -78,9 +79,9 @@ class SteppingEstimator(IterativeEstimator):
 
     step_size: Any = "auto"
     average: bool = True
-    # Of automatic steps: averages are better with larger ones than the last iterate.
+    # Of automatic steps where iterates are averaged: averages do better with larger steps.
     averaged_scale: ClassVar[float] = 16.0
-    fears_mean: ClassVar[bool] = False  # whether it hardly learns about zero from a far mean
+    fears_mean: ClassVar[bool] = False  # whether it learns little else from rows far from zero
 
     def _start(self, rows: Any) -> Learner:
         if self.fears_mean and not self.center and rows.shape[0] >= LEAST_ROWS:

@@ -49,7 +49,7 @@ from onepass.warning import OnepassWarning
 NO_ROWS = "The source has no rows; an iterator can be read only once"
 NOTHING_VARIES = "{} rows span 0 directions only: nothing varies, and components are any directions"
 ROUNDING = 8 * np.finfo(np.float64).eps  # of the total variance: a smaller one is none
-PIECE_BYTES = 2**24  # of sparse rows that are made dense to measure their distances
+PIECE_BYTES = 2**24  # of sparse rows that are made dense at a time, to measure their distances
 
 
 @estimator
@@ -193,7 +193,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 )
 
     def _is_plain(self, X: Any) -> bool:
-        """Return whether X needs no conversion: calls with one row are cheap then."""
+        """Return whether X needs no conversion, which makes calls with one row cheap."""
         stream = self._learner.stream
         return (
             is_plain(X)

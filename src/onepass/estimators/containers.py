@@ -19,7 +19,7 @@ from onepass.sources import Source
 from onepass.sources.base import rows_per_block
 
 BATCH_ROWS = 4096  # of tables that are read in parts
-# Beginnings of the names that libraries give to the types of columns.
+# How the names begin that libraries give to the types of columns.
 DATES = re.compile(r"date|time|duration|period|interval|month")
 TEXT = re.compile(r"str|utf8|large_str|binary|large_bin|bytes")
 PERHAPS_TEXT = re.compile(r"object|categor|dictionary|enum")
@@ -85,7 +85,7 @@ class Blocks:
 
 
 def opened(X: Any) -> Any:
-    """Return what is read in parts as `Blocks`, and what is checked as a whole as it is.
+    """Return `Blocks` of what is read in parts, and anything else as one array, table or list.
 
     Parameters
     ----------

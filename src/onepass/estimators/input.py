@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_array, validate_data
 from onepass.estimators.containers import Columns
 from onepass.sources.base import LARGEST, LARGEST_SINGLE, canonical, first_masked
 
-SMALLEST = 1e-100  # largest entry of rows that are not zero: the squares of smaller ones vanish
+SMALLEST = 1e-100  # that the largest entry of non-zero rows may be: smaller squares vanish
 LEAST_WEIGHT = 1e-50
 
 

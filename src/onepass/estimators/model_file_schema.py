@@ -2,9 +2,8 @@
 
 A state is a nested dict of numbers and arrays. In the file its entries have dotted names, such as
 ``solver.basis``: arrays are members of the archive, numbers are in the JSON header. Everything is
-compared with the schema before any of it is used, and arrays are as large as the file says only
-after the sizes were compared with d, k and each other. CONTRIBUTING.md says what to do when
-something here changes.
+compared with the schema before any of it is used: types, limits, and lengths with d, k and each
+other. CONTRIBUTING.md says what to do when something here changes.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from onepass import __version__
 from onepass.model_file import replacing
 
-# Of the year 2020: what is needed is older still, and every runtime in use knows these.
+# Versions of 2020, which every runtime in use knows; nothing newer is needed.
 OPERATORS, REPRESENTATION = 13, 7
 MOST_BYTES = 2**31 - 2**20  # protocol buffers end at two gigabytes
 

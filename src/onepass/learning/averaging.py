@@ -21,7 +21,7 @@ class Average(Accumulator):
     """The average of all iterates added.
 
     It is kept as rows F with ``F.T @ F`` the sum of the iterates, without their rests. Further rows
-    wait until they are worth a truncation: exact where d is at most `max_rank`.
+    wait until there are enough for a truncation. The sum is exact where d is at most `max_rank`.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """What an estimator has learned, and how chunks of rows are added to it.
 
-The lengths of chunks depend on nothing but how many rows came before, and reading a result takes
-the rows that wait on a copy. How rows are split into calls, and whether results are read in
-between, therefore changes no bit.
+The length of a chunk depends only on how many rows came before, and a result is read from a copy
+that has learned from the waiting rows. So neither the split of rows into calls nor reading results
+in between changes a bit.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Learner(ABC):
     Attributes
     ----------
     chunk_rows : int
-        The length of the next chunk; a function of nothing but the rows learned from so far.
+        The length of the next chunk, which depends only on how many rows came before.
     parts : tuple of str
         What learns from rows: copied and faded together.
     kept : tuple of str
@@ -64,13 +64,13 @@ class Learner(ABC):
     mean : Mean
         Of the rows learned from.
     errors : ErrorHistogram
-        Squared distances of rows from the subspace, each before it was learned from.
+        Squared distances of rows from the subspace, measured before learning from them.
     sample : RowSample
         Coordinates of some rows, and the rows with the largest errors.
     buffer : RowBuffer
         The rows that wait for a chunk to fill.
     score : CapturedScore
-        What was captured of rows before they were learned from.
+        How much of the rows was captured, measured before learning from them.
     rows_seen : int
         Rows of positive weight, including those that wait.
     """
@@ -139,7 +139,7 @@ class Learner(ABC):
     def _take_chunks(
         self, rows: Any, weights: NDArray[np.float64], length: int | None = None
     ) -> None:
-        """Learn from all chunks that are full, of a given length or as they come; keep the rest."""
+        """Learn from all full chunks, of a given length or of the usual one; keep the rest."""
         start, total = 0, rows.shape[0]
         while start < total:
             full = length or self.next_chunk_rows()
@@ -284,7 +284,7 @@ class SolverLearner(Learner):
         held = self._held()
         captured, energy, turn, inner = self.solver.advance(learned)
         now = self._held()
-        if first:  # measured after they were learned from: there was nothing before
+        if first:  # there were no directions before: these are measured along those learned
             turn, along = np.zeros((len(now), 0)), np.asarray(learned @ now.T, np.float64)
             inner = along.T @ along
         elif self.solver.average is not None:  # it is the average that is read

@@ -1,4 +1,4 @@
-"""A rule on its way through a stream: its state, its steps, and the average of its iterates."""
+"""A rule at work on a stream: its state, its steps, and the average of its iterates."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from onepass.learning.stream import SparseRows
 from onepass.schedules import AdaGradNorm, Schedule
 from onepass.subspace import Subspace
 
-SPARSE_ROWS = 256  # that the core takes in one call: as many as have a cheap Gram matrix
-DENSE_ROWS = 16  # sparse rows that are taken as dense ones where their products do not do
+SPARSE_ROWS = 256  # that the core takes in one call: few enough for a cheap Gram matrix
+DENSE_ROWS = 16  # sparse rows that are made dense at a time where products lose digits
 COUNTS = ("steps_taken", "gradients", "trusted_rows")
 TRUSTED_ROWS = 1024  # after which the core makes the basis orthonormal again
 
 
 class Progress(NamedTuple):
-    """What a chunk did.
+    """What came of a chunk.
 
     Attributes
     ----------

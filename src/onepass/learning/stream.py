@@ -15,8 +15,8 @@ from onepass.moments.accumulator import Mean
 # Tests set this to force chunks of a few rows, so that a short stream crosses many of them.
 FORCED_CHUNK_ROWS: int | None = None
 
-# Share of the energy of rows and mean that their difference has at least: a product is a sum of
-# products with the mean, and loses as many digits as this share has zeros.
+# A centred row is the difference of a row and the mean, and its products come from theirs. They
+# lose too many digits where the difference has less than this share of the energy of both.
 ENERGY_LEFT = 1e-4
 
 
@@ -55,7 +55,7 @@ class Stream:
 
 
 class RowBuffer:
-    """Rows and their weights in the order in which they came, until a chunk is full.
+    """Rows that wait for a chunk to fill, with their weights, in the order in which they came.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def weigh(rows: Any, weights: NDArray[np.float64], mean: Mean, center: bool) -> 
     ndarray of shape (r, d), or SparseRows
     """
     if center and not sparse.issparse(rows):
-        # Without a mean the first row is one: rows that are all the same leave it to the last bit.
+        # At first the first row stands for the mean: then identical rows have it to the last bit.
         start = mean.vector if mean.weight > 0.0 else rows[0].astype(np.float64)
         contiguous = np.ascontiguousarray(rows)
         centred, mean.vector, mean.weight = _core.centre(contiguous, weights, start, mean.weight)

@@ -22,7 +22,7 @@ DENSE_PIECE_BYTES = 2**20  # of sparse rows that are made dense at a time
 class Chunk:
     """Rows x as ``(x - origin) / scale``, which are ``near - offset``.
 
-    The offset is what is never taken off sparse rows themselves, but off all products.
+    The offset is subtracted from products, never from the rows: so sparse rows stay sparse.
 
     Parameters
     ----------
@@ -100,8 +100,8 @@ class Chunk:
     def combine(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ``coefficients @ rows`` of shape (m, d), from coefficients (m, r).
 
-        Of rows that are sparse or in Fortran order, in Fortran order: products with sparse rows
-        are fast in it.
+        The result is in Fortran order if the rows are, or are sparse: products with sparse rows are
+        fast in it.
         """
         if not sparse.issparse(self.near) and self.near.flags.c_contiguous:
             if self.d < PANEL_COLUMNS:

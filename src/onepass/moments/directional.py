@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from onepass.moments.accumulator import Accumulator
 
-LOST = 0.5  # cosine below which a direction is taken for another one
+LOST = 0.5  # cosine with its past below which a direction counts as a new one
 
 
 class DirectionalMoment(Accumulator):

@@ -9,7 +9,7 @@ from scipy.sparse.linalg import ArpackError, eigsh
 
 SMALL = 256  # columns up to which LAPACK takes no longer than an iteration
 MANY = 12  # columns for each eigenvector below which an iteration takes too long
-MOST_RESTARTS = 12  # of the iteration: those spectra that need more, LAPACK has done by then
+MOST_RESTARTS = 12  # of the iteration: LAPACK is faster where a spectrum needs more
 ROUNDING = 8 * np.finfo(np.float64).eps
 
 

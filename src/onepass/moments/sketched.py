@@ -1,9 +1,9 @@
 """Mean and second moment of weighted rows with many columns: the leading part of the scatter.
 
-After each chunk, [sketch; chunk] is truncated to its leading directions. A direction that is not
-among them has accumulated nothing, although every direction has received something from each row:
-compared with it, those in the sketch would be too heavy to turn towards new evidence. So what every
-discarded direction received on average is taken off the kept ones too, and given back wherever
+After each chunk, [sketch; chunk] is truncated to its leading directions. All others start again
+from zero, although each of them has received something from the rows. The kept directions would
+gain on them with every chunk, and stop turning towards new evidence. So the average that a
+discarded direction has received is subtracted from the kept ones too. It is added again wherever
 variances are reported.
 """
 
