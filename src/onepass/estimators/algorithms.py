@@ -23,6 +23,7 @@ from onepass.estimators.parameters import (
 from onepass.learning import rules
 from onepass.learning.averaging import Average
 from onepass.learning.learner import Learner, MomentLearner, SolverLearner
+from onepass.learning.result import orthonormal
 from onepass.learning.solver import Solver
 from onepass.learning.stream import Stream
 from onepass.schedules import AdaGradNorm, Constant, InverseSqrt, Schedule
@@ -346,7 +347,7 @@ class Grouse(SteppingEstimator):
         return rules.Grouse(k, d, init=start_directions(self.init, k, d, rng))
 
 
-def start_directions(init: Any, k: int, d: int, rng: np.random.Generator) -> NDArray[np.float64]:
+def start_directions(init: Any, k: int, d: int, rng: np.random.Generator) -> NDArray[np.floating]:
     """Return the orthonormal rows (k, d) that `init` stands for."""
     if isinstance(init, str):
         check_option("init", init, ["random"])
@@ -357,8 +358,7 @@ def start_directions(init: Any, k: int, d: int, rng: np.random.Generator) -> NDA
             raise ValueError(f"init has shape {rows.shape}, expected ({k}, {d}): (k, d)")
         if not np.isfinite(rows).all() or np.linalg.matrix_rank(rows) < k:
             raise ValueError("init must have finite and linearly independent rows")
-    basis, triangle = np.linalg.qr(rows.T)
-    return np.ascontiguousarray((basis * np.sign(np.diag(triangle))).T)
+    return orthonormal(rows)
 
 
 @estimator

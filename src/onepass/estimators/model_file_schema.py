@@ -8,7 +8,7 @@ other. CONTRIBUTING.md says what to do when something here changes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -127,31 +127,24 @@ def check_state(
     schema: Record, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> dict[str, Any]:
     """Return the state that a file holds, nested as the schema, or say what is wrong with it."""
-    unused = {*numbers, *arrays}
-    sizes: dict[str, int] = {}
-
-    def read(record: Record, prefix: str) -> dict[str, Any]:
-        return {
-            name: read(field, f"{path}.") if isinstance(field, dict) else checked(path, field)
-            for name, field in record.items()
-            for path in [prefix + name]
-        }
-
-    def checked(path: str, field: Scalar | Array) -> Any:
+    fields, sizes = dict(_by_path(schema)), dict[str, int]()
+    state: dict[str, Any] = {}
+    for path, field in fields.items():
         held: Mapping[str, Any] = arrays if isinstance(field, Array) else numbers
         if path not in held:
             raise ValueError(f"{path} is missing")
-        unused.discard(path)
+        *parts, name = path.split(".")
+        part = state
+        for outer in parts:
+            part = part.setdefault(outer, {})
         try:
-            if isinstance(field, Array):
-                return field.check(held[path], sizes)
-            return field.check(held[path])
+            given = (held[path], sizes) if isinstance(field, Array) else (held[path],)
+            part[name] = field.check(*given)
         except (ValueError, TypeError) as error:
             raise ValueError(f"{path} {error}") from None
-
-    state = read(schema, "")
-    if unused:
-        raise ValueError(f"{sorted(unused)[0]} does not belong to it")
+    unknown = {*numbers, *arrays} - {*fields}
+    if unknown:
+        raise ValueError(f"{min(unknown)} does not belong to it")
     return state
 
 
@@ -163,24 +156,24 @@ def flatten(
     What is beyond a limit is stored as the limit, and what a file cannot hold is refused: what is
     saved can be loaded.
     """
-    numbers: dict[str, Any] = {}
-    arrays: dict[str, NDArray[Any]] = {}
-
-    def write(record: Record, part: Mapping[str, Any], prefix: str) -> None:
-        for name, value in part.items():
-            field, path = record[name], prefix + name
-            if isinstance(field, dict):
-                write(field, value, f"{path}.")
-            elif isinstance(field, Array):
-                arrays[path] = field.limited(value)
-            else:
-                number = field.limited(value)
-                # JSON has no infinity, which is the dual of a weight of one.
-                numbers[path] = "inf" if number == inf else number
-
-    write(schema, state, "")
+    fields, numbers, arrays = dict(_by_path(schema)), dict[str, Any](), dict[str, NDArray[Any]]()
+    for path, value in _by_path(state):
+        limited = fields[path].limited(value)
+        if isinstance(fields[path], Array):
+            arrays[path] = limited
+        else:  # JSON has no infinity, which is the dual of a weight of one
+            numbers[path] = "inf" if limited == inf else limited
     check_state(schema, numbers, arrays)
     return numbers, arrays
+
+
+def _by_path(record: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the entries of nested dicts by their dotted names."""
+    for name, entry in record.items():
+        if isinstance(entry, dict):
+            yield from _by_path(entry, f"{prefix}{name}.")
+        else:
+            yield prefix + name, entry
 
 
 # -- the records of which states consist ---------------------------------------------------------

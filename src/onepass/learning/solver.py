@@ -255,7 +255,7 @@ class Solver:
         """Take over a checked state."""
         self.state = Subspace(state["basis"], state["weights"], state["rest"])
         vars(self).update({name: state[name] for name in COUNTS})
-        self.rule.options = self.rule.options | state["memory"]
+        self.rule.options = self.rule.options | state.get("memory", {})
         if self.average is not None:
             self.average.restore(state["average"])
 
