@@ -381,7 +381,7 @@ class MomentLearner(Learner):
 
     def _find_scorers(self) -> None:
         """Score the rows that follow by the leading directions of the rows so far."""
-        self.scorers = leading_pairs(self.moment.matrix, self.k)[0]
+        self.scorers = leading_pairs(self.moment.matrix, self.k, prove=False)[0]
         self.searched = self.mean.weight
 
     def read(self) -> Result:
