@@ -57,7 +57,7 @@ def test_the_printed_command_goes_on(tmp_path, interrupt, algorithm):
     given = command(tmp_path, data, *more, algorithm=algorithm)
     assert sorted(words) == sorted(["onepass", *map(str, given), "--resume"])
     again = run(*words[1:])
-    assert "going on after 180 rows" in again.stderr
+    assert "continuing after 180 rows" in again.stderr
     assert (tmp_path / "m.onepass").read_bytes() == (tmp_path / "whole").read_bytes()
     assert not (tmp_path / "m.onepass.checkpoint").exists()
 
@@ -221,7 +221,7 @@ def test_without_resume_it_begins_at_the_first_row_and_says_so(tmp_path, interru
     data = parts(tmp_path)
     interrupt(2)
     run(*command(tmp_path, data), code=130)
-    assert "--resume would have gone on" in run(*command(tmp_path, data)).stderr
+    assert "would have continued it" in run(*command(tmp_path, data)).stderr
     assert onepass.load(tmp_path / "m.onepass").n_samples_seen_ == 300
     assert not (tmp_path / "m.onepass.checkpoint").exists()
 

@@ -88,4 +88,4 @@ def test_a_disk_that_is_full_in_the_end(tmp_path, monkeypatch):
     assert "180 rows are safe" in result.stderr
     monkeypatch.undo()
     again = run(*words, "-o", tmp_path / "n.onepass", "--resume")
-    assert "going on after 180 rows" in again.stderr
+    assert "continuing after 180 rows" in again.stderr

@@ -77,7 +77,7 @@ def test_what_is_unknown_is_null_in_json(tmp_path):
 def test_a_single_row_is_warned_of(tmp_path, algorithm):
     words = ["fit", "-", "-k", 1, "--algorithm", algorithm, "-o", tmp_path / "m"]
     result = run(*words, given="0.5,0.2,0.7\n")
-    assert "warning: there was one row only" in result.stderr
+    assert "warning: there is only one row" in result.stderr
     assert "captured" not in result.stdout
     assert json.loads(run(*words, "--json", given="0.5,0.2,0.7\n").stdout)["captured"] == {
         "mean": None,

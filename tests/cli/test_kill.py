@@ -135,7 +135,7 @@ def test_killed_runs_end_like_an_undisturbed_one(tmp_path, name, kills):
     while done < kills or (resumed <= kills // 20 and done < 10 * kills):
         ended, said = forks.run([*base, output], moments.uniform(0.0, length))
         done += not ended
-        resumed += "going on after" in said
+        resumed += "continuing after" in said
         if ended:
             assert output.read_bytes() == whole
             output.unlink()

@@ -85,7 +85,7 @@ def test_what_is_done_is_safe_when_a_file_is_bad(words, tmp_path, expected):
     path.write_bytes(good)
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     again = onepass(*words, "--resume").stderr
-    assert (f"going on after {saved} rows" if saved else "there is no") in again
+    assert (f"continuing after {saved} rows" if saved else "there is no") in again
     assert same_bits(load(output), expected)
 
 
@@ -111,7 +111,7 @@ def test_a_signal_leaves_a_checkpoint_and_the_command_that_goes_on(
         said = onepass(*words, "--checkpoint-every", 0, code=128 + number).stderr.splitlines()
     saved = load(checkpoint).n_samples_seen_
     assert 120 <= saved <= 300
-    assert said[-2] == f"onepass: stopped; {saved} rows are saved. To go on:"
+    assert said[-2] == f"onepass: stopped; {saved} rows are saved. To continue:"
     program, *again = shlex.split(said[-1])
     assert program == "onepass"
     replaced = onepass(*words, "--checkpoint-every", 0, "-o", tmp_path / "other.onepass").stderr
@@ -120,7 +120,7 @@ def test_a_signal_leaves_a_checkpoint_and_the_command_that_goes_on(
     assert "of a run with --dask or --workers" in alone
     other = onepass(*words, "--resume", "-k", 3, code=2).stderr
     assert "is of another run: its params are not the same" in other
-    assert f"going on after {saved} rows" in onepass(*again).stderr
+    assert f"continuing after {saved} rows" in onepass(*again).stderr
     assert same_bits(load(output), expected)
     assert not checkpoint.exists()
 
@@ -131,7 +131,7 @@ def test_an_old_checkpoint_is_replaced_only_with_a_warning(words, tmp_path, monk
         onepass(*words, "--checkpoint-every", 0, code=130)
         patch.setattr(Progress, "advance", StopsAt(1))
         early = onepass(*words, "--checkpoint-every", 100, code=130).stderr
-    assert "--resume would have gone on from it" in early
+    assert "--resume would have continued it" in early
     assert "stopped" in early
     assert (tmp_path / "m.onepass.checkpoint").exists()
 

@@ -169,7 +169,7 @@ def test_from_the_command_line(tmp_path):
     np.save(tmp_path / "a.npy", rows())
     words = ["fit", tmp_path / "a.npy", "-k", 2, "--algorithm", "erm", "-o", tmp_path / "m"]
     said = run(*words, "--report", tmp_path / "page.html").stdout
-    assert f"{tmp_path / 'page.html'}: a page with pictures of it" in said
+    assert f"{tmp_path / 'page.html'}: a page with pictures of the model" in said
     text = (tmp_path / "page.html").read_text()
     assert "2 components of 6 columns" in text
     assert f"onepass fit {tmp_path / 'a.npy'} -k 2" in text

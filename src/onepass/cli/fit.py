@@ -102,7 +102,7 @@ def _check_memory(algorithm: str, n_components: int | float, n_features: int) ->
 def _doubt(model: Any) -> str:
     """Return what the library warns of after a fit, with the names of the options."""
     if model.n_samples_seen_ == 1:
-        return "there was one row only, which has no variance"
+        return "there is only one row, which has no variance"
     message = model._doubt()
     for name, option in {"pass scale=True": "use --scale", "n_components=": "-k "}.items():
         message = message.replace(name, option)
@@ -114,7 +114,7 @@ def _explain_resume(words: list[str], rows: int) -> None:
     if not rows:
         click.echo("onepass: stopped, and nothing is saved", err=True)
         return
-    click.echo(f"onepass: stopped; {rows:,} rows are saved. To go on:", err=True)
+    click.echo(f"onepass: stopped; {rows:,} rows are saved. To continue:", err=True)
     click.echo(f"  {shlex.join([*words, '--resume'])}", err=True)
 
 
@@ -132,4 +132,4 @@ def _show(model: Any, found: dict[str, Any], report: str | None) -> None:
         click.echo(str(model.chosen_))
     click.echo(f"took {found['seconds']:.1f} s ({found['rows_per_second']:,} rows/s)")
     if report is not None:
-        click.echo(f"{report}: a page with pictures of it")
+        click.echo(f"{report}: a page with pictures of the model")

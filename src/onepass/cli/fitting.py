@@ -53,14 +53,14 @@ class Fit(ABC):
             checkpoint.remove_unfinished(path)
         if not os.path.exists(self.path):
             if resume:
-                note(f"there is no {self.path}; beginning at the first row")
+                note(f"there is no {self.path}: starting at the first row")
         elif resume:
             self._resume()
-            note(f"going on after {self.saved_rows:,} rows")
+            note(f"continuing after {self.saved_rows:,} rows")
         else:
             warn(
-                f"{self.path} is of a run that was interrupted, and is going to be replaced; "
-                "--resume would have gone on from it"
+                f"{self.path} is of a run that was interrupted, and will be replaced; --resume "
+                "would have continued it"
             )
 
     @abstractmethod
@@ -92,7 +92,9 @@ class Fit(ABC):
         """Return what an error message says about the checkpoint."""
         if not self.saved_rows:
             return ""
-        return f"; {self.saved_rows:,} rows are safe in {self.path}, --resume goes on there"
+        return (
+            f"; {self.saved_rows:,} rows are safe in {self.path}, and --resume continues from there"
+        )
 
 
 class Stretch(Source):

@@ -62,7 +62,7 @@ def merge(models: tuple[str, ...], output: str) -> None:
     check_output(output, [])
     paths = [os.path.realpath(path) for path in models]
     for path in {path for path in paths if paths.count(path) > 1}:
-        messages.warn(f"{path} is given more than once: its rows count as often")
+        messages.warn(f"{path} is given more than once, and its rows count more than once")
     loaded = [onepass.load(path) for path in models]
     try:
         merged = onepass.merge(*loaded)
