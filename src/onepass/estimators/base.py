@@ -144,8 +144,9 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 learner = self._start(rows) if fresh else self._learner
                 rows = check_finite(learner.stream.convert(rows))
                 self._learner = learner.push(rows, weights)
-            if whole:
-                self._warn_after_fit()
+            message = self._warning_message() if whole else ""
+            if message:
+                warnings.warn(message, OnepassWarning, stacklevel=3)
         except BaseException:
             self.__dict__ = before  # in one move: the lock, for which others may wait, stays
             raise
@@ -163,14 +164,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             Stream(rows.shape[1], rows.dtype, is_sparse, bool(self.center), half_life)
         )
 
-    def _warn_after_fit(self) -> None:
-        """Warn of components that are not what was asked for."""
-        message = self._doubt()
-        if message:
-            warnings.warn(message, OnepassWarning, stacklevel=4)
-
-    def _doubt(self) -> str:
-        """Return why the components are not what was asked for; nothing if they are."""
+    def _warning_message(self) -> str:
+        """Return why the components are not what was asked for; an empty string if they are."""
         rows, k = self.n_samples_seen_, self.n_components
         spanned = rows - int(self.center)
         if spanned < k:

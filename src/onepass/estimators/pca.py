@@ -121,7 +121,7 @@ class PCA(Estimator):
     def _schema(self, stream: Stream) -> model_file_schema.Record:
         return model_file_schema.pca(stream, self.n_components)
 
-    def _doubt(self) -> str:
+    def _warning_message(self) -> str:
         k, found, seen = self.n_components, self.n_components_, self.n_samples_seen_
         captured = self.explained_variance_ratio_.sum()
         variances = self._result().column_variances
