@@ -23,6 +23,7 @@ SAMPLED_VALUES = 2**21  # in the rows of a sample; with wide rows it is smaller,
 LARGEST_ROWS = 12  # with the largest errors
 MOST_DIRECTIONS = 8  # along which coordinates are kept
 SAME_SPAN = 1e-6  # relative size of what is taken for rounding
+FEW_ROWS = 16  # BLAS copies both factors of a product; with so few rows that is most of the work
 GROWTH = 1.5  # of the number of rows between two turns of the frame
 TURNS_IN_HALF_LIFE = 8
 WARM_UP_ROWS = 128  # whose errors say more about the model than about the rows
@@ -173,10 +174,12 @@ class RowSample(Accumulator):
         new = self._select(numbers[offered], priorities[offered], errors[offered].clip(0.0))
         if turning:
             self.turn(directions[:MOST_DIRECTIONS], point)
-        chosen = rows if len(offered) == rows.shape[0] and new.all() else rows[offered[new]]
-        if not sparse.issparse(chosen):
-            chosen = chosen.astype(np.float64, copy=False)
-        inner = chosen @ self.directions.T - self.directions @ self.point
+        chosen = offered[new]
+        if sparse.issparse(rows) or len(chosen) > FEW_ROWS:
+            inner = rows[chosen].astype(np.float64, copy=False) @ self.directions.T
+        else:
+            inner = np.array([self.directions @ rows[i] for i in chosen]).reshape(len(chosen), -1)
+        inner = inner - self.directions @ self.point
         self.coordinates = np.vstack([self.coordinates, inner])
 
     def _turns(self, rows: int) -> int:

@@ -93,15 +93,16 @@ class Solver:
             advance, length = self._advance_sparse, SPARSE_ROWS
         captured, energy = [np.zeros(0)], [np.zeros(0)]
         turn, inner = np.eye(m), np.zeros((m, m))
-        while len(rows):
-            done = advance(rows[:length])
+        taken = 0
+        while taken < len(rows):
+            done = advance(rows[taken : taken + length])
             if not len(done.energy):
                 # A row is nearly in the span of others, or nearly the mean: products lose digits.
-                done = self._advance_rows(rows[:DENSE_ROWS].toarray())
+                done = self._advance_rows(rows[taken : taken + DENSE_ROWS].toarray())
             captured.append(done.captured)
             energy.append(done.energy)
             turn, inner = done.turn @ turn, done.turn @ inner @ done.turn.T + done.inner
-            rows = rows[len(done.energy) :]
+            taken += len(done.energy)
         return Progress(np.concatenate(captured), np.concatenate(energy), turn, inner)
 
     def _advance_rows(self, rows: NDArray[np.floating]) -> Progress:
@@ -126,7 +127,8 @@ class Solver:
         state, rule, m = self.state, self.rule, self.state.rank
         products = rows.gram()
         count = rows.count_accurate(products.diagonal())
-        rows, products = rows[:count], products[:count, :count]
+        if count < len(rows):  # a slice is a copy
+            rows, products = rows[:count], products[:count, :count]
         gram = np.empty((m + count, m + count))  # of which only the lower triangle is read
         gram[:m, :m] = np.eye(m) if self._is_trusted() else state.basis @ state.basis.T
         gram[m:, :m], gram[m:, m:] = rows @ state.basis.T, products
