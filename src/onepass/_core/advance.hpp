@@ -403,7 +403,7 @@ private:
         const double* L = factor_of_basis();
         Base::begin_block(m, stride, 0);
         for (Index i = 0; i < m; i++) V[i * (stride + 1)] = 1.0;
-        solve_right(V, m, stride, L, m);
+        solve_triangle(Solve::right, L, m, {V, m, m, stride});
         rows.combine(V, m, stride, Stack<T>{basis, m, nullptr, 0, d}, back.reserve(m * d));
         Base::use_new_basis();
         sound = true, trusted_blocks = 1;
@@ -414,12 +414,7 @@ private:
         double* L = basis_factor.reserve(m * m);
         multiply<double>(matrix, matrix.turned(), {L, m, m, m});
         if (!factor_basis(L, m)) throw onepass::BasisError{};
-        for (Index i = 0; i < m; i++) {
-            double* row = U + i * columns;
-            for (Index j = 0; j < i; j++)
-                for (Index c = 0; c < d; c++) row[c] -= L[i * m + j] * U[j * columns + c];
-            for (Index c = 0; c < d; c++) row[c] /= L[i * (m + 1)];
-        }
+        solve_triangle(Solve::left, L, m, {U, m, d, columns});
     }
 
     void set_energy(Index t, const double* row) {
@@ -460,7 +455,7 @@ public:
             for (Index j = 0; j < rank; j++) L[i * rank + j] = task.rows[i * rows.columns + j];
         }
         if (!factor_basis(L, rank)) throw onepass::BasisError{};
-        solve_right(start, rank, rows.columns, L, rank);
+        solve_triangle(Solve::right, L, rank, {start, rank, rank, rows.columns});
         basis = start;
     }
 

@@ -430,7 +430,8 @@ NB_MODULE(_core, m) {
     nb::set_leak_warnings(false);
     nb::object table = nb::module_::import_("scipy.linalg.cython_blas").attr("__pyx_capi__");
     onepass::blas = {blas_pointer<onepass::Dgemm>(table, "dgemm"),
-                     blas_pointer<onepass::Sgemm>(table, "sgemm")};
+                     blas_pointer<onepass::Sgemm>(table, "sgemm"),
+                     blas_pointer<onepass::Dtrsm>(table, "dtrsm")};
     const char* wanted = std::getenv("ONEPASS_ISA");
     use_isa(wanted && *wanted ? wanted : supported().back().name);
 

@@ -8,9 +8,11 @@ using Dgemm = void(char*, char*, int*, int*, int*, double*, double*, int*, doubl
                    double*, int*);
 using Sgemm = void(char*, char*, int*, int*, int*, float*, float*, int*, float*, int*, float*,
                    float*, int*);
+using Dtrsm = void(char*, char*, char*, char*, int*, int*, double*, double*, int*, double*, int*);
 struct Blas {
     Dgemm* dgemm;
     Sgemm* sgemm;
+    Dtrsm* dtrsm;
 };
 extern Blas blas;  // set when the module is imported
 }  // namespace onepass
@@ -70,6 +72,19 @@ void multiply(const Matrix<const T>& left, const Matrix<const T>& right, const M
                 for (Index j = 0; j < n; j++) line[j] += factor * right.data[p * right.stride + j];
         }
     }
+}
+
+enum class Solve { left, right, right_transposed };  // inv(L) rows, rows inv(L), rows inv(L')
+
+// Solves for rows with a lower triangle L (n, n), in place. What is lower here is upper in BLAS.
+inline void solve_triangle(Solve what, const double* L, Index n, const Matrix<double>& rows) {
+    if (n == 0 || rows.rows == 0) return;
+    char side = what == Solve::left ? 'R' : 'L', triangle = 'U', diagonal = 'N';
+    char transposed = what == Solve::right_transposed ? 'T' : 'N';
+    int height = int(rows.columns), width = int(rows.rows), size = int(n), stride = int(rows.stride);
+    double one = 1.0;
+    onepass::blas.dtrsm(&side, &triangle, &transposed, &diagonal, &height, &width, &one,
+                        const_cast<double*>(L), &size, rows.data, &stride);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Coordinates of rows in an orthonormal frame of [U; rows] that is never formed, from the Gram
 // matrix: with U = L F1 and rows = A F1 + C F2 the frame is [F1; F2], and [A, C] are the coordinates.
 #pragma once
+#include "blas.hpp"
 #include "vec.hpp"
 
 namespace {
@@ -38,32 +39,6 @@ inline bool factor_basis(double* gram, Index n) {
     return true;
 }
 
-// rows <- rows inv(L) for a lower triangle L (n, n).
-inline void solve_right(double* rows, Index count, Index stride, const double* L, Index n) {
-    for (Index r = 0; r < count; r++) {
-        double* __restrict row = rows + r * stride;
-        for (Index i = n - 1; i >= 0; i--) {
-            const double entry = row[i] /= L[i * (n + 1)];
-            const double* __restrict line = L + i * n;
-            for (Index j = 0; j < i; j++) row[j] -= entry * line[j];
-        }
-    }
-}
-
-// rows <- rows inv(L')
-inline void solve_right_transposed(double* rows, Index count, Index stride, const double* L,
-                                   Index n) {
-    for (Index r = 0; r < count; r++) {
-        double* row = rows + r * stride;
-        for (Index i = 0; i < n; i++) {
-            const double* line = L + i * n;
-            double sum = row[i];
-            for (Index j = 0; j < i; j++) sum = fused(-row[j], line[j], sum);
-            row[i] = sum / line[i];
-        }
-    }
-}
-
 // The coordinates of a block. Row t is [A_t, C_t], and is zero from column m + t + 1 on.
 struct Coordinates {
     double* data;  // (b, stride), before: the last rows of the Gram matrix, from gram_rows
@@ -75,7 +50,7 @@ struct Coordinates {
     // Replaces products by coordinates; the basis has the factor L (m, m), or is orthonormal if
     // that is null. Row by row, so that what comes before an unusable row can be taken.
     Factored factor(const double* L, const Limits& limits) {
-        if (L) solve_right_transposed(data, b, stride, L, m);
+        if (L) solve_triangle(Solve::right_transposed, L, m, {data, b, m, stride});
         double* __restrict left = scratch;  // what is left of each row, as an upper triangle
         for (Index j = 0; j < b; j++) {
             energy[j] = data[j * stride + m + j];
@@ -123,7 +98,7 @@ struct Coordinates {
                 for (Index j = 0; j < m + i; j++) row[j] -= entry * line[j];
             }
         }
-        if (L) solve_right(V, count, width, L, m);
+        if (L) solve_triangle(Solve::right, L, m, {V, count, m, width});
     }
 };
 
