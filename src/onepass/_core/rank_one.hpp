@@ -29,10 +29,10 @@ public:
     void reserve(Index n) {
         const Index width = padded(n);
         if (width <= room) return;
-        double* d = doubles.reserve(15 * width);
+        double* d = doubles.reserve(14 * width);
         for (double** array : {&q.pole, &q.weight, &q.base, &q.offset, &q.pole_above,
                                &q.weight_above, &q.gap, &q.value, &q.change, &diagonal, &z, &cosine,
-                               &sine, &entries, &others})
+                               &sine, &entries})
             *array = d, d += width;
         Index* i = indices.reserve(6 * width);
         for (Index** array : {&q.active, &sorted, &kept, &first, &second, &place})
@@ -149,20 +149,15 @@ private:
     }
 
     // Replaces the weights by those, up to a factor, whose roots are exactly the computed ones: w_j
-    // is proportional to prod_i (x_i - d_j) / prod_{i != j} (d_i - d_j). Two roots share a division.
+    // is proportional to prod_i (x_i - d_j) / prod_{i != j} (d_i - d_j).
     void make_weights_consistent(Index m) {
         for (Index s = 0; s < m; s += LANES) {
             const vec d = load(q.pole + s);
-            auto apart = [&](Index i) {  // only d_j itself is not apart
-                const vec a = q.pole[i] - d;
-                return a == 0.0 ? spread(1.0) : a;
-            };
-            auto left = [&](Index i) { return (d - q.base[i]) - q.offset[i]; };
             vec product = spread(1.0);
-            Index i = 0;
-            for (; i + 1 < m; i += 2)
-                product *= (left(i) * left(i + 1)) / (apart(i) * apart(i + 1));
-            if (i < m) product *= left(i) / apart(i);
+            for (Index i = 0; i < m; i++) {
+                const vec apart = q.pole[i] - d;  // only d_j itself is not apart
+                product *= ((d - q.base[i]) - q.offset[i]) / (apart == 0.0 ? spread(1.0) : apart);
+            }
             store(q.weight + s, larger(product, 0.0 - product));
         }
     }
@@ -177,22 +172,17 @@ private:
         make_weights_consistent(m);
         for (Index j = 0; j < m; j++) q.weight[j] = copysign(sqrt(q.weight[j]), z[kept[j]]);
         for (Index j = m; j < padded(m); j++) q.pole[j] = BELOW_ALL_ROOTS, q.weight[j] = 0.0;
-        for (Index i = 0; i < m; i += 2) {  // two vectors share a division
-            const Index k = min(i + 1, m - 1);
-            const double x = q.base[i], t = q.offset[i], y = q.base[k], u = q.offset[k];
-            vec squares0{}, squares1{};
+        for (Index i = 0; i < m; i++) {
+            const double x = q.base[i], t = q.offset[i];
+            vec squares{};
             for (Index s = 0; s < m; s += LANES) {
-                const vec d = load(q.pole + s), apart0 = (d - x) - t, apart1 = (d - y) - u;
-                const vec both = load(q.weight + s) / (apart0 * apart1);
-                const vec entries0 = t * (both * apart1), entries1 = u * (both * apart0);
-                squares0 += entries0 * entries0, squares1 += entries1 * entries1;
-                store(entries + s, entries0), store(others + s, entries1);
+                const vec part = t * (load(q.weight + s) / ((load(q.pole + s) - x) - t));
+                squares += part * part;
+                store(entries + s, part);
             }
-            const double factor0 = 1.0 / sqrt(total(squares0));
-            const double factor1 = 1.0 / sqrt(total(squares1));
-            double *row0 = vectors + place[i] * stride, *row1 = vectors + place[k] * stride;
-            for (Index j = 0; j < m; j++) row0[kept[j]] = factor0 * entries[j];
-            for (Index j = 0; j < m; j++) row1[kept[j]] = factor1 * others[j];
+            const double factor = 1.0 / sqrt(total(squares));
+            double* row = vectors + place[i] * stride;
+            for (Index j = 0; j < m; j++) row[kept[j]] = factor * entries[j];
         }
     }
 
@@ -201,7 +191,7 @@ private:
     Index room = 0, rotations = 0;
     Secular q{};
     double *diagonal = nullptr, *z = nullptr, *cosine = nullptr, *sine = nullptr;
-    double *entries = nullptr, *others = nullptr;
+    double* entries = nullptr;
     Index *sorted = nullptr, *kept = nullptr, *first = nullptr, *second = nullptr, *place = nullptr;
 };
 

@@ -30,15 +30,10 @@ struct Secular {
 
 };
 
-// f, but for `inverse`, at base + offset. Two poles share a division.
+// f, but for `inverse`, at base + offset.
 inline vec secular_value(const Secular& q, Index m, vec base, vec offset) {
     vec f{};
-    Index j = 0;
-    for (; j + 1 < m; j += 2) {
-        const vec apart0 = (q.pole[j] - base) - offset, apart1 = (q.pole[j + 1] - base) - offset;
-        f += (q.weight[j] * apart1 + q.weight[j + 1] * apart0) / (apart0 * apart1);
-    }
-    if (j < m) f += q.weight[j] / ((q.pole[j] - base) - offset);
+    for (Index j = 0; j < m; j++) f += q.weight[j] / ((q.pole[j] - base) - offset);
     return f;
 }
 
@@ -111,20 +106,10 @@ inline bool improve_roots(const Secular& q, Index m, Index s) {
     // With r_j = t / (d_j - x): f, the slope sum_j w_j / (d_j - x) r_j, and the same with another
     // factor 1 + r_j, which is zero for the base.
     vec f{}, slope{}, far{};
-    Index j = 0;
-    for (; j + 1 < m; j += 2) {  // two poles share a division
-        const vec gap0 = q.pole[j] - base, gap1 = q.pole[j + 1] - base;
-        const vec apart0 = gap0 - t, apart1 = gap1 - t, shared = 1.0 / (apart0 * apart1);
-        const vec inverse0 = shared * apart1, inverse1 = shared * apart0;
-        const vec term0 = q.weight[j] * inverse0, term1 = q.weight[j + 1] * inverse1;
-        const vec part0 = term0 * (t * inverse0), part1 = term1 * (t * inverse1);
-        f += term0 + term1, slope += part0 + part1;
-        far += part0 * (gap0 * inverse0) + part1 * (gap1 * inverse1);
-    }
-    if (j < m) {
-        const vec gap0 = q.pole[j] - base, inverse0 = 1.0 / (gap0 - t);
-        const vec term0 = q.weight[j] * inverse0, part0 = term0 * (t * inverse0);
-        f += term0, slope += part0, far += part0 * (gap0 * inverse0);
+    for (Index j = 0; j < m; j++) {
+        const vec distance = q.pole[j] - base, inverse = 1.0 / (distance - t);
+        const vec term = q.weight[j] * inverse, part = term * (t * inverse);
+        f += term, slope += part, far += part * (distance * inverse);
     }
     const vec sign = if_positive(t, spread(1.0), spread(-1.0)), size = sign * t;
     const vec beta = size / (gap - size);
