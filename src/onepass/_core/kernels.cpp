@@ -57,13 +57,13 @@ void rank_one(Index n, const double* values, const double* z, double* new_values
 }
 
 void project_values(Index n, double* values, const double* multiplicities, double k, bool exact) {
-    Buffer<Index> order(2 * n);
-    project({n, values, multiplicities, order.get(), order.get() + n}, k, exact);
+    Buffer<Index> order(n);
+    project({n, values, multiplicities, order.get()}, k, exact);
 }
 
 void cap_logs(Index n, double* logs, const double* multiplicities, double total) {
-    Buffer<Index> order(2 * n);
-    cap({n, logs, multiplicities, order.get(), order.get() + n}, total);
+    Buffer<Index> order(n);
+    cap({n, logs, multiplicities, order.get()}, total);
 }
 
 // The factor (n, n) of a Gram matrix; returns the number of rows before the first dependent one.

@@ -4,24 +4,14 @@
 
 namespace {
 
-// Writes the indices that put values[:n] in descending order, stably. A merge sort from the bottom
-// up that leaves alone what is in order: O(n) where at most the last value is out of place.
-inline void sort_descending(Index n, const double* values, Index* order, Index* spare) {
-    bool sorted = true;
+// Writes the indices that put values[:n] in descending order, stably: by insertion, since nearly
+// always at most the last value is out of place, and the update before it took n^2 steps.
+inline void sort_descending(Index n, const double* values, Index* order) {
     for (Index i = 0; i < n; i++) {
-        order[i] = i;
-        sorted = sorted && (i == 0 || values[i - 1] >= values[i]);
+        Index p = i;
+        for (; p > 0 && values[order[p - 1]] < values[i]; p--) order[p] = order[p - 1];
+        order[p] = i;
     }
-    for (Index width = sorted ? n : 1; width < n; width *= 2)
-        for (Index start = 0; start + width < n; start += 2 * width) {
-            const Index middle = start + width, stop = min(middle + width, n);
-            if (!(values[order[middle - 1]] < values[order[middle]])) continue;
-            for (Index i = start; i < middle; i++) spare[i] = order[i];
-            for (Index left = start, right = middle, to = start; left < middle; to++) {
-                const bool take_right = right < stop && values[order[right]] > values[spare[left]];
-                order[to] = take_right ? order[right++] : spare[left++];
-            }
-        }
 }
 
 // Eigenvalues with multiplicities, and scratch for their order.
@@ -29,7 +19,7 @@ struct Spectrum {
     Index n;
     double* values;
     const double* multiplicities;
-    Index *order, *spare;
+    Index* order;
 };
 
 struct Level {
@@ -109,7 +99,7 @@ struct Window {
 inline Level find_level(const Spectrum& s, double target) {
     const Index n = s.n;
     if (n == 0) return {0.0, 0.0};
-    sort_descending(n, s.values, s.order, s.spare);
+    sort_descending(n, s.values, s.order);
     auto value = [&](Index p) { return s.values[s.order[n - 1 - p]]; };  // ascending
     auto times = [&](Index p) { return s.multiplicities[s.order[n - 1 - p]]; };
 
@@ -163,7 +153,7 @@ inline void project(const Spectrum& s, double target, bool exact) {
 // One of the logarithms and what becomes of it; log a is the difference.
 inline Level find_scale(const Spectrum& s, double target) {
     if (target <= 0.0) return {0.0, -HUGE_VAL};
-    sort_descending(s.n, s.values, s.order, s.spare);
+    sort_descending(s.n, s.values, s.order);
     auto log_value = [&](Index p) { return s.values[s.order[p]]; };
     Index n = s.n;
     while (n > 0 && log_value(n - 1) == -HUGE_VAL) n--;

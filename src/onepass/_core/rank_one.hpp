@@ -61,7 +61,7 @@ public:
         if (in_order(n)) {
             for (Index i = 0; i < n; i++) kept[i] = i;
         } else {
-            sort_descending(n, diagonal, sorted, kept);
+            sort_descending(n, diagonal, sorted);
             m = deflate(n);
         }
         double all = 0.0;

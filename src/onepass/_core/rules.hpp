@@ -27,7 +27,7 @@ class Workspace {
 public:
     double *z = nullptr, *values = nullptr, *multiplicities = nullptr;
     double *vectors = nullptr, *scratch = nullptr;
-    Index *order = nullptr, *spare = nullptr;
+    Index* order = nullptr;
     Index stride = 0;
     RankOne rank_one;
 
@@ -37,7 +37,7 @@ public:
         if (n > stride) {
             double* d = doubles.reserve(3 * n);
             z = d, values = d + n, multiplicities = d + 2 * n;
-            order = indices.reserve(2 * n), spare = order + n;
+            order = indices.reserve(n);
             vectors = matrix.reserve(n * n);
             rank_one.reserve(n);
             stride = n;
@@ -89,7 +89,7 @@ struct Msg {
     Index project_all(Index size, double* sigma, double& rest, Index d, Workspace& w) const {
         size = min(size, rule.max_rank);
         for (Index i = 0; i < size; i++) w.multiplicities[i] = 1.0;
-        Spectrum spectrum{size, sigma, w.multiplicities, w.order, w.spare};
+        Spectrum spectrum{size, sigma, w.multiplicities, w.order};
         if (rule.exact_trace && rule.max_rank >= d && size < d) {
             // The complement takes part, with its multiplicity.
             sigma[size] = rest, w.multiplicities[size] = double(d - size), spectrum.n++;
@@ -155,7 +155,7 @@ struct Meg {
         if (rule.k == M.d) return;  // W = 0 and M = I, whatever the rows are
         rank_one_step(M, row, w, [&](Index size, double* a, double& rest) {
             for (Index i = 0; i < size; i++) a[i] = -a[i], w.multiplicities[i] = 1.0;
-            Spectrum spectrum{size, a, w.multiplicities, w.order, w.spare};
+            Spectrum spectrum{size, a, w.multiplicities, w.order};
             if (size < M.d)  // the complement takes part, with its multiplicity
                 a[size] = -rest, w.multiplicities[size] = double(M.d - size), spectrum.n++;
             cap(spectrum, double(M.d - rule.k));
