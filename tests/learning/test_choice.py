@@ -183,6 +183,7 @@ def test_the_consensus_needs_more_from_large_rows():
     assert not evidence_for(pair, energy=PREFERRED - 0.1).prefers(*pair)
     assert evidence_for(pair, large=VETO + 0.1).prefers(*pair)
     assert not evidence_for(pair, large=VETO - 0.1).prefers(*pair)
+    assert evidence_for(pair, huge=2 * VETO).prefers(*pair)  # energy is what they have to say
 
 
 @pytest.mark.parametrize("kind", [ENERGY, LARGE_ROWS, HUGE_ROWS])

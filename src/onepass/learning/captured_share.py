@@ -105,6 +105,7 @@ class CapturedScore(Accumulator):
         return np.column_stack([np.cumsum(count), share, np.sqrt(spread) / e])
 
 
+UNSURE = 0.25  # of a correction, where two estimates agree
 START, ROWS, GAP, CAPTURED, ENERGY = range(5)  # columns of the periods of `Foresight`
 
 
@@ -120,8 +121,9 @@ class Foresight(Accumulator):
     - what they capture of the rows that they are from, less 2 a / n;
     - what earlier directions captured of the latest rows, more a (1 / t - 1 / n).
 
-    The error of each is that of a mean over independent rows, and that of the correction, of which
-    no more is taken for granted than its sign: the one with the smaller error is reported.
+    The error of each is that of a mean over independent rows, and that of the correction: as much
+    as the two estimates differ, and a quarter of the correction, but never more than all of it. The
+    estimate with the smaller error is reported.
     """
 
     fading = ("periods", "squares", "inside")
@@ -181,15 +183,19 @@ class Foresight(Accumulator):
         late = start >= 0.25 * start.max()
         a = max(float(gap[late].sum() / (count[late] / start[late]).sum()), 0.0)
         inside, energy = inside / self.unit, energy / self.unit
-        seen = Captured(
-            (inside - 2.0 * a) / energy, float(np.hypot(np.sqrt(rows * variance), a)) / energy
-        )
         more = a * float((count[last] * np.maximum(1.0 / start[last] - 1.0 / rows, 0.0)).sum())
-        new = Captured(
-            (float(captured[last].sum()) + more) / whole,
-            float(np.hypot(np.sqrt(count[last].sum() * variance), more)) / whole,
-        )
-        best = min(seen, new, key=lambda estimate: estimate.standard_error)
+        seen = (inside - 2.0 * a) / energy
+        new = (float(captured[last].sum()) + more) / whole
+        estimates = []
+        for share, correction, number, all_energy in (
+            (seen, a, rows, energy),
+            (new, more, count[last].sum(), whole),
+        ):
+            correction /= all_energy
+            unsure = min(float(np.hypot(seen - new, UNSURE * correction)), correction)
+            error = np.hypot(np.sqrt(number * variance) / all_energy, unsure)
+            estimates.append(Captured(share, float(error)))
+        best = min(estimates, key=lambda estimate: estimate.standard_error)
         return Captured(min(max(best.mean, 0.0), 1.0), best.standard_error)
 
     def curve(self) -> NDArray[np.float64]:

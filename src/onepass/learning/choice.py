@@ -50,7 +50,7 @@ LARGE, HUGE = 4.0, 64.0  # times the typical energy
 SURE = 3.0  # standard errors by which a robust candidate has to be better than the plain one
 PREFERRED = 1.5  # standard errors by which one robust candidate has to be better than the other,
 # and by which the largest rows have to speak for the consensus
-VETO = -2.0  # standard errors by which energy, large or huge rows may be against it
+VETO = -2.0  # standard errors by which energy, large or huge rows may be against one
 DRIFTING = 4.5  # standard errors by which neighbouring pieces of the stream may resemble each other
 DRIFT_ROWS, DRIFT_PIECES = 512, 8  # of a chunk: the first rows, and what they are cut into
 LEAST_PIECE_ROWS = 16
@@ -208,12 +208,14 @@ class ProgressiveValidation(Accumulator):
 
     def prefers(self, ours: str, theirs: str) -> bool:
         """Return whether a candidate is clearly better than another one."""
-        share, energy, *large = self.standard_errors((ours, theirs))
-        latest = self.standard_errors((ours, theirs), latest=True)
+        share, energy, large, huge = self.standard_errors((ours, theirs))
+        _, energy_now, large_now, huge_now = self.standard_errors((ours, theirs), latest=True)
         needed = SURE if theirs == PLAIN else PREFERRED
-        # The consensus is mild: where it is right, the largest rows speak for it.
-        energy_needed = PREFERRED if ours == CONSENSUS else VETO
-        return bool(share > needed and energy > energy_needed and min(*large, *latest[1:]) > VETO)
+        if share <= needed or min(large, energy_now, large_now) <= VETO:
+            return False
+        if ours == CONSENSUS:  # it is mild: where it is right, the largest rows speak for it
+            return bool(energy > PREFERRED)
+        return bool(min(energy, huge, huge_now) > VETO)
 
     def hopeless(self, name: str, drift: float) -> bool:
         """Return whether a candidate is clearly worse than the plain one."""
