@@ -48,7 +48,6 @@ def foreseen(periods, rows, inside, energy):
             gaps += end - begin - shrink * sum(captured)
             weights += len(captured) / start
     a = max(gaps / weights, 0.0)
-    seen = ((inside - 2 * a) / energy, hypot(sqrt(rows * spread(periods)), a) / energy)
     count = whole = new = more = 0.0
     for start, _, _, captured, energies in periods:
         if start >= latest / 2:
@@ -56,13 +55,18 @@ def foreseen(periods, rows, inside, energy):
             new += shrink * sum(captured)
             whole += shrink * sum(energies)
             more += a * len(captured) * max(1 / start - 1 / rows, 0.0)
-    latest_rows = ((new + more) / whole, hypot(sqrt(count * spread(periods)), more) / whole)
-    return seen, latest_rows
+    shares = (inside - 2 * a) / energy, (new + more) / whole
+    apart, errors = abs(shares[0] - shares[1]), []
+    for correction, number in ((a / energy, rows / energy**2), (more / whole, count / whole**2)):
+        unsure = min(correction, hypot(apart, 0.25 * correction))
+        errors.append(hypot(sqrt(number * spread(periods)), unsure))
+    return tuple(zip(shares, errors, strict=True))
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e-60, 1e60])
 @pytest.mark.parametrize(
-    ("rows", "inside", "energy", "chosen"), [(53.0, 110.0, 1900.0, 0), (53.0, 110.0, 40.0, 1)]
+    ("rows", "inside", "energy", "chosen"),
+    [(53.0, 110.0, 1900.0, 0), (53.0, 110.0, 40.0, 1), (53.0, 300.0, 400.0, 0)],
 )
 @pytest.mark.parametrize("periods", [PERIODS, PERIODS[:2], PERIODS[2:]])
 def test_the_estimate_with_the_smaller_error(periods, rows, inside, energy, chosen, unit):
