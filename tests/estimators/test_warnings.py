@@ -129,3 +129,16 @@ def test_a_column_with_nearly_all_of_the_variance_is_named():
     with pytest.warns(OnepassWarning, match=r"column 'd' has 99\.\d% of the variance") as caught:
         onepass.PCA(2).fit(table)
     assert [warning.filename for warning in caught] == [__file__]
+
+
+@pytest.mark.parametrize("algorithm", ["CappedMSG", "Oja"])
+def test_variances_of_components_that_still_turn(algorithm):
+    """Wide rows with weak directions: the earlier components had far less of the variance."""
+    rng, d, k = np.random.default_rng(0), 2000, 5
+    weak, strong = (np.r_[np.full(k, v), np.ones(d - k)] for v in (5.0, 2000.0))
+    with pytest.warns(OnepassWarning, match="still turned when the rows ended.*more rows"):
+        build(algorithm, k, random_state=0).fit(rng.normal(size=(3000, d)) * np.sqrt(weak))
+    model = build(algorithm, k, random_state=0)
+    rows = rng.normal(size=(3000, d)) * np.sqrt(strong)
+    exact = np.sum(np.var(model.fit(rows).transform(rows), axis=0))
+    assert np.sum(model.explained_variance_) == pytest.approx(exact, rel=0.05)

@@ -117,3 +117,14 @@ def test_copies_and_states_are_the_same(again):
     twin.add(np.eye(2), np.eye(2), 2.0, 5.0)
     np.testing.assert_array_equal(moment.second(), before)
     assert twin.weight == moment.weight + 5.0
+
+
+def test_what_newer_rows_gain():
+    """The share of their energy that newer rows have along the directions, over that of older."""
+    moment = started(inner=np.diag([3.0, 2.0]), energy=10.0, weight=4.0)
+    assert moment.gain() == 0.0  # there is one window only
+    assert DirectionalMoment().gain() == 0.0
+    moment.add(np.eye(2), np.diag([4.0, 4.0]), 10.0, 5.0)
+    assert moment.gain() == pytest.approx(1.0 - 0.5 / 0.8)
+    moment.add(np.eye(2), np.diag([0.0, 2.0]), 10.0, 1.0)
+    assert moment.gain() == pytest.approx(0.0)

@@ -26,10 +26,16 @@ from onepass.learning.learner import Learner, MomentLearner, SolverLearner
 from onepass.learning.result import orthonormal
 from onepass.learning.solver import Solver
 from onepass.learning.stream import Stream
+from onepass.moments.directional import DirectionalMoment
 from onepass.schedules import AdaGradNorm, Constant, InverseSqrt, Schedule
 from onepass.subspace import Subspace
 from onepass.warning import OnepassWarning
 
+UNSETTLED = 0.05  # of what newer rows have along the components, more or less than older ones
+STILL_TURNING = (
+    "the components still turned when the rows ended, and explained_variance_ was measured along "
+    "earlier ones: it is not reliable; pass more rows, or use PCA"
+)
 # A mean is far from zero if it has this share of the energy of at least so many first rows.
 FAR_SHARE, LEAST_ROWS = 0.5, 32
 
@@ -61,6 +67,11 @@ class IterativeEstimator(Estimator):
 
     def _schema(self, stream: Stream) -> model_file_schema.Record:
         return model_file_schema.iterative(stream, self)
+
+    def _doubt(self) -> str:
+        moment = self._settled().moment
+        unsettled = isinstance(moment, DirectionalMoment) and abs(moment.gain()) > UNSETTLED
+        return super()._doubt() or (STILL_TURNING if unsettled else "")
 
     def _check_rank(self, max_rank: Any, others: str) -> None:
         """Refuse a `max_rank` that is no rank of at least k; `others` says what else it may be."""

@@ -16,7 +16,8 @@ class DirectionalMoment(Accumulator):
     Each row is measured along the directions held before it was learned from, since directions
     turn towards the rows that they learn from. What was measured turns with the directions, and
     only the rows of the last half to three quarters of the stream count: earlier directions were
-    others. On stationary rows the shares are those of all rows within a few per cent.
+    others. On stationary rows, once the directions have settled, the shares are those of new rows
+    within a few per cent.
 
     Attributes
     ----------
@@ -89,6 +90,16 @@ class DirectionalMoment(Accumulator):
         spread = max(self.energy - float(measured.trace()), 0.0) / outside
         second = inner @ (measured - spread * np.eye(len(held))) @ inner.T
         return second + spread * np.eye(len(directions))
+
+    def gain(self) -> float:
+        """Return by which share the newer rows have more along the directions than the older ones.
+
+        It is near zero once directions have settled, and zero where there is but one window.
+        """
+        if not self.energies.all():
+            return 0.0
+        older, newer = np.trace(self.sums, axis1=1, axis2=2) / self.energies
+        return float(1.0 - older / newer) if newer > 0.0 else 0.0
 
     def merge(
         self,
