@@ -94,5 +94,5 @@ def test_what_is_in_the_sample_depends_on_positions_alone():
 
 def test_wide_rows_have_a_smaller_sample():
     wide = np.random.default_rng(1).normal(size=(600, 20_000))
-    held = sample(CappedMSG(2).fit(wide))
+    held = sample(CappedMSG(2).partial_fit(wide))
     assert 2**21 // 20_000 <= len(held.numbers) <= 2**21 // 20_000 + LARGEST_ROWS
