@@ -109,7 +109,8 @@ def test_paper_passes_its_options_on(tmp_path, monkeypatch):
 
     given = {}
     monkeypatch.setattr(onepass.paper, "run", lambda **options: given.update(options))
-    run("paper", "--figure", 1, "--figure", 3, "--out", tmp_path, "--quick", "--jobs", 2)
+    words = ["--figure", 1, "--figure", 3, "--out", tmp_path, "--quick", "--jobs", 2]
+    assert f"{tmp_path}/index.html" in run("paper", *words).stdout
     assert given == {
         "out": str(tmp_path),
         "figures": ("1", "3"),

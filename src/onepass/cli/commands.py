@@ -307,6 +307,7 @@ def paper(**given: Any) -> None:
     from onepass.paper import run
 
     run(**given)
+    click.echo(f"{given['out']}/index.html: the figures, and each claim with its verdict")
 
 
 @main.command(
