@@ -7,12 +7,12 @@ from click.testing import CliRunner
 
 from onepass.cli import main
 
-# Before click 8.2 a runner mixes both streams unless it is told not to; later ones cannot be told.
+# Before click 8.2 a runner mixes both streams by default; later versions have no such parameter.
 SEPARATE = {"mix_stderr": False} if "mix_stderr" in inspect.signature(CliRunner).parameters else {}
 
 
 def onepass(*words, code=0, given=None):
-    """Run a command; return its result, whose exit code is as expected; None expects nothing."""
+    """Run a command, check its exit code unless `code` is None, and return the result."""
     result = CliRunner(**SEPARATE).invoke(main, [str(word) for word in words], input=given)
     assert code is None or result.exit_code == code, (
         result.exit_code,
@@ -30,7 +30,7 @@ def rows(n=300, d=6, seed=0):
 
 
 def parts(folder, count=5, n=60):
-    """Write files of a few rows each, every one of which is a block; return their paths."""
+    """Write files of a few rows, one block each; return their paths."""
     paths = [folder / f"part-{i}.npy" for i in range(count)]
     for i, path in enumerate(paths):
         np.save(path, rows(n, seed=i))

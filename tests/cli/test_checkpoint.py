@@ -1,4 +1,4 @@
-"""Interrupted runs go on from their checkpoint and end with the model of an undisturbed one."""
+"""Interrupted runs continue from a checkpoint and end with the model of an undisturbed one."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from tests.sources.files.written import WRITERS
 
 @pytest.fixture
 def interrupt(monkeypatch):
-    """Return a function that lets a signal come after a number of blocks."""
+    """Return a function that sends a signal after a number of blocks."""
 
     def after(blocks, number=signal.SIGINT):
         begin = Stretch.__init__
@@ -71,7 +71,7 @@ def test_every_format_goes_on_in_the_middle_of_a_file(tmp_path, interrupt, monke
     data = [tmp_path / name]
     run(*command(tmp_path, data, output="whole"))
     interrupt(2)
-    # A file of text is one block here: then there is nothing left to read, which must work too.
+    # A text file is one block here, and nothing is left to read after it: that must work, too.
     run(*command(tmp_path, data), code=130)
     run(*command(tmp_path, data, "--resume"))
     assert (tmp_path / "m.onepass").read_bytes() == (tmp_path / "whole").read_bytes()

@@ -1,4 +1,4 @@
-"""The other commands, the help, and how quickly it comes."""
+"""The other commands, and the help, which must come quickly."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Files with changed bytes: refused in one line, or sound after all; never anything else."""
+"""Files with changed bytes are refused in one line, or read if they are still valid."""
 
 import numpy as np
 import pytest

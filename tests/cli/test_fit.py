@@ -1,4 +1,4 @@
-"""``onepass fit``: what comes out is what the library gives, and is told clearly."""
+"""``onepass fit`` writes the model that the library gives, and prints clearly what it is."""
 
 import json
 
@@ -114,7 +114,7 @@ def test_columns_without_names_keep_their_numbers(tmp_path):
 
 
 def test_headers_of_numbers(tmp_path):
-    """pandas writes them; they are neither rows nor guessed."""
+    """pandas writes such headers. They are not guessed, and never read as rows."""
     path = tmp_path / "a.csv"
     pd.DataFrame(rows(50, 3), columns=[773869, 17, 40]).to_csv(path, index=False)
     words = ["fit", path, "-k", 1, "--algorithm", "erm", "-o", tmp_path / "m"]

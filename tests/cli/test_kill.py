@@ -1,4 +1,4 @@
-"""Runs that are killed, and what somebody at a terminal sees: in processes of their own."""
+"""Runs in processes of their own: killed ones, and what is shown at a terminal."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ import onepass
 from tests.cli.commands import rows
 from tests.sources.files.written import WRITERS, arrow_table
 
-# Says when it is about to begin, so that no time is lost on killing what only imports modules.
+# Prints a line before it begins, so that signals come after the imports.
 START = """
 import sys
 import onepass.cli.fitting, onepass.progress, onepass.estimators.algorithms
@@ -28,7 +28,7 @@ main(sys.argv[1:])
 
 
 def start(*words, **streams):
-    """Begin a command in a process of its own; return when it is at work."""
+    """Start a command in a process of its own; return when its imports are done."""
     command = [sys.executable, "-c", START, *map(str, words)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, **streams)
     assert process.stdout.readline() == b"ready\n"
@@ -42,8 +42,8 @@ def finish(process, code=0):
     return out.decode(), (err or b"").decode()
 
 
-# Runs the commands that it is given, each in a process of its own that has everything imported, and
-# says its number, and how it ended.
+# Runs commands, each in a forked process that has everything imported. Prints the number of the
+# process, and its exit status.
 FORK = """
 import os, sys
 import onepass.cli.fitting, onepass.progress, onepass.estimators.algorithms
@@ -131,7 +131,7 @@ def test_killed_runs_end_like_an_undisturbed_one(tmp_path, name, kills):
     whole, length = (tmp_path / "whole").read_bytes(), time.monotonic() - begin
     output = tmp_path / "m.onepass"
     moments, done, resumed = random.Random(0), 0, 0
-    # Of few runs, on a machine that does other things as well, it may be that none got far enough.
+    # On a busy machine it may be that none of a few runs came as far as a checkpoint.
     while done < kills or (resumed <= kills // 20 and done < 10 * kills):
         ended, said = forks.run([*base, output], moments.uniform(0.0, length))
         done += not ended

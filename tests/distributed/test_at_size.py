@@ -1,4 +1,4 @@
-"""What is promised about clusters, at the size at which it is promised."""
+"""Promises about clusters, tested at full size."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""What merging does to the parts that distributed work leans on."""
+"""What a distributed fit relies on when models are merged."""
 
 import pytest
 import scipy.sparse as sp

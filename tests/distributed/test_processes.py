@@ -20,7 +20,7 @@ ESTIMATORS = [PCA(3), CappedMSG(3, random_state=0)]
 
 
 def dask(*words):
-    """Start a program of Dask, with what it says thrown away."""
+    """Start a program of Dask, without its output."""
     return subprocess.Popen(
         [sys.executable, "-m", "dask", *words],
         stdout=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""What can never be done is an error, and nothing waits for it."""
+"""Work that can never be done raises an error instead of waiting."""
 
 import threading
 

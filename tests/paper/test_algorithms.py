@@ -1,4 +1,4 @@
-"""Curves are those of a naive transcription, and the grid chooses as a full search does."""
+"""Curves equal those of a naive transcription; the choice of c equals that of a full search."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Numbers come with honest intervals, and claims hold, fail or stay undecided by them."""
+"""Intervals of measured numbers, and the verdicts that follow from them."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""All of it on a small scale: files, claims, going on, the same numbers again."""
+"""The whole reproduction on a small scale: files, claims, continuing, the same numbers again."""
 
 import json
 import shutil
@@ -87,7 +87,7 @@ def test_every_claim_is_judged_under_every_reading_that_applies(first):
 
 @pytest.fixture
 def undrawn(monkeypatch):
-    """Leave out what takes long and has been seen."""
+    """Leave out the drawing, which takes long and is tested above."""
     for module in (figure1, figure2, figure3, theorem1):
         monkeypatch.setattr(module, "draw", lambda *args: None)
 
