@@ -539,8 +539,8 @@ CORE = [
     Mutant(
         "one more direction captures",
         f"{SOURCE}/_core/rules.hpp",
-        "            if (i < rule.rule.k) captured = inside;",
-        "            if (i <= rule.rule.k) captured = inside;",
+        "            if (i < given.k) captured = inside;",
+        "            if (i <= given.k) captured = inside;",
         "tests/contracts/test_components.py",
     ),
     Mutant(
