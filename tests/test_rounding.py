@@ -163,13 +163,26 @@ def test_infeasible_weights_are_refused(weights, k, said):
 
 def test_ties_are_broken_by_order():
     """The same matrix always gives the same directions, on every machine."""
-    M = Subspace(np.eye(40), np.full(40, 0.5))
-    np.testing.assert_array_equal(rounding.top(M, 20), np.eye(40)[:20])
-    M = Subspace(np.eye(40, 50), np.full(40, 0.001))
-    np.testing.assert_array_equal(rounding.sample(M, 20, Uniform(0.5)), np.eye(40, 50)[:20])
-    probabilities, corners = rounding.decompose(np.full(40, 0.5), 20)
-    np.testing.assert_allclose(probabilities, [0.5, 0.5])
-    np.testing.assert_array_equal(corners, [np.arange(20), np.arange(20, 40)])
+    d, k = 400, 200
+    weights = np.tile([0.25, 0.75], k)  # enough of them that a quick sort would mix them
+    heavy, light = np.arange(1, d, 2), np.arange(0, d, 2)
+    M = Subspace(np.eye(d), weights)
+    np.testing.assert_array_equal(rounding.top(M, d).argmax(axis=1), [*heavy, *light])
+    M = Subspace(np.eye(d, d + 1), 1e-4 * weights)
+    taken = rounding.sample(M, d, Uniform(0.5)).argmax(axis=1)
+    np.testing.assert_array_equal(taken, [*heavy, *light])
+    probabilities, corners = rounding.decompose(weights, k)
+    np.testing.assert_allclose(probabilities, [0.75, 0.25])
+    np.testing.assert_array_equal(corners, [heavy, light])
+
+
+@pytest.mark.parametrize("weights", [[1.0 + 1e-6], [1.0 + 1e-6, -1e-6], [1.0, 1e-6]])
+def test_the_largest_rounding_error_is_feasible(weights):
+    M = Subspace(np.eye(len(weights)), np.array(weights))
+    np.testing.assert_array_equal(rounding.sample(M, 1, Uniform(0.5)), np.eye(1, len(weights)))
+    weights[-1] += 1e-8 * np.sign(weights[-1])
+    with pytest.raises(ValueError, match="eigenvalues must"):
+        rounding.sample(Subspace(np.eye(len(weights)), np.array(weights)), 1, Uniform(0.5))
 
 
 def test_a_tie_with_the_complement_is_left_to_the_basis():
