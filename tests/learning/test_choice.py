@@ -1,13 +1,15 @@
 """Evidence for candidates, signs of drift, and the share that will be captured of new rows."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
 
-from onepass.learning.candidates import BOUNDED, CANDIDATES, CONSENSUS, PLAIN
+from onepass.learning.candidates import BOUNDED, CANDIDATES, CONSENSUS, LARGEST_RATIO, PLAIN
 from onepass.learning.captured_share import Foresight
 from onepass.learning.choice import (
+    DRIFT_ROWS,
     DRIFTING,
     HUGE,
     LARGE,
@@ -70,6 +72,28 @@ def test_chunks_add_up_and_may_be_shorter_than_their_segments():
     gains = weights * (captured[BOUNDED] - captured[PLAIN])
     wanted = 2 * gains.sum() / np.sqrt(2 * (gains**2).sum())
     assert validation.standard_errors((BOUNDED, PLAIN))[ENERGY] == pytest.approx(wanted)
+    assert validation.scored[CURRENT] == pytest.approx(2 * weights.sum())
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_no_row_counts_for_more_than_its_weight(sign):
+    """Its energy may be nothing, or nothing may be typical beside it."""
+    validation, weights = ProgressiveValidation(2), np.array([0.5, 2.0])
+    captured = {PLAIN: np.zeros(2), BOUNDED: sign * np.array([1e300, 1e300])}
+    validation.add(captured, np.zeros(2), weights, 0.0)
+    share, energy = validation.evidence[CURRENT, PAIRS.index((BOUNDED, PLAIN)), :2]
+    np.testing.assert_allclose(share, [sign * 2.5, 0.25 + 4.0])
+    np.testing.assert_allclose(energy, [sign * 2 * LARGEST_RATIO, 2 * LARGEST_RATIO**2])
+
+
+def test_a_row_is_large_above_the_limit():
+    validation = ProgressiveValidation(2)
+    captured = {PLAIN: np.zeros(2), BOUNDED: np.ones(2)}
+    for size, wanted in ((LARGE, 0.0), (1.001 * LARGE, 2.0 / (1.001 * LARGE))):
+        validation.evidence[:] = 0.0
+        validation.add(captured, np.full(2, size), np.ones(2), 1.0)
+        found = validation.evidence[CURRENT, PAIRS.index((BOUNDED, PLAIN)), LARGE_ROWS, 0]
+        assert found == pytest.approx(wanted)
 
 
 def test_energies_count_in_units_of_typical_ones():
@@ -146,6 +170,7 @@ def test_a_saved_validation_goes_on(names):
     validation.ask({name: number + np.eye(2, 4) for number, name in enumerate(names)})
     validation.add(captured, energies, weights, 0.25)
     other.restore(validation.saved())
+    assert validation.saved()["asked"].shape == (len(names), 2 if names else 0, 4)
     assert list(other.asked) == [name for name in CANDIDATES if name in names]
     for name in names:
         np.testing.assert_array_equal(other.asked[name], validation.asked[name])
@@ -238,6 +263,26 @@ def test_the_choice_says_why():
     assert ProgressiveValidation(2).choose(0.0).name == PLAIN
 
 
+@pytest.mark.parametrize("name", ROBUST)
+def test_the_reasons_are_those_of_the_candidate_that_answers(name):
+    """Of the latest two periods, however few rows there were."""
+    (other,) = set(ROBUST) - {name}
+    validation = evidence_for((name, PLAIN), share=8.0, energy=7.0, large=6.0, period=PREVIOUS)
+    validation.evidence += evidence_for((other, PLAIN), share=-1.0).evidence
+    validation.scored[:] = 100.0, 0.25, 0.25
+    choice = validation.choose(0.0)
+    assert (choice.name, choice.share, choice.energy, choice.large) == (name, 8.0, 7.0, 6.0)
+    assert choice.lost_by_plain == 8.0 / 0.5
+
+
+def test_what_is_just_enough_is_not_enough():
+    pair = (BOUNDED, PLAIN)
+    for kind, limit in (("share", SURE), ("energy", VETO), ("large", VETO)):
+        assert not evidence_for(pair, **{kind: limit}).prefers(*pair)
+        assert not evidence_for(pair, **{kind: -SURE}).hopeless(BOUNDED, DRIFTING)
+    assert evidence_for(pair).choose(DRIFTING).name == BOUNDED
+
+
 @pytest.mark.parametrize(
     ("name", "says"),
     [(PLAIN, "ordinary PCA."), (CONSENSUS, "in common"), (BOUNDED, "typical length")],
@@ -246,6 +291,8 @@ def test_the_choice_is_a_sentence(name, says):
     validation = ProgressiveValidation(2) if name == PLAIN else evidence_for((name, PLAIN))
     sentence = str(validation.choose(0.0))
     assert says in sentence
+    advice = r" Use robust=False \(--no-robust\) for ordinary PCA\."
+    assert re.fullmatch(rf"[A-Z][a-z ][^.A-Z]*(PCA)?\.({advice})?", sentence)
     assert ("Use robust=False" in sentence) == (name != PLAIN)
 
 
@@ -282,7 +329,7 @@ def test_evidence_fades_merges_and_is_copied():
 # -- drift -----------------------------------------------------------------------------------------
 
 
-def drift_of(rows, lengths, scale=None):
+def drift_of(rows, lengths):
     """Return the drift of chunks of rows, and that of a naive transcription."""
     drift = ProgressiveValidation(rows.shape[1])
     drift.point = rows[0] + 0.5
@@ -304,15 +351,48 @@ def drift_of(rows, lengths, scale=None):
             seen += b - a
             mean = mean + (b - a) / seen * step
     naive = np.array(naive)
+    np.testing.assert_allclose(drift.mean, mean, atol=1e-12)
     return drift, naive.sum() / np.sqrt((naive**2).sum())
 
 
-@pytest.mark.parametrize("length", [10, 16, 40, 300])
+@pytest.mark.parametrize("length", [1, 10, 16, 40, 300])
 def test_drift_is_the_resemblance_of_neighbouring_pieces(length):
     rows = np.random.default_rng(0).normal(size=(5 * length, 4))
     drift, wanted = drift_of(rows, [length] * 5)
     assert drift.drift == pytest.approx(wanted)
     assert drift.rows == len(rows)
+
+
+def test_drift_is_that_of_the_rows_as_they_are_scaled():
+    rng = np.random.default_rng(0)
+    rows, scale = rng.normal(size=(200, 4)) + 3, np.array([0.5, 1.0, 2.0, 4.0])
+    plain, scaled = ProgressiveValidation(4), ProgressiveValidation(4)
+    plain.point, scaled.point = rows[0] / scale + 0.5, rows[0] + 0.5 * scale
+    for part in np.array_split(rows, 4):
+        away = part / scale - plain.point
+        energies = np.einsum("ij,ij->i", away, away)
+        plain.add_drift(Chunk(part / scale, np.ones(50), np.zeros(4)), energies)
+        scaled.add_drift(Chunk(part, np.ones(50), rows[7]).divided(scale), energies)
+    np.testing.assert_allclose(scaled.mean, plain.mean, atol=1e-12)
+    assert scaled.drift == pytest.approx(plain.drift)
+
+
+def test_only_the_first_rows_of_a_chunk_tell_of_drift():
+    rows = np.random.default_rng(0).normal(size=(DRIFT_ROWS + 100, 4))
+    some, more = ProgressiveValidation(4), ProgressiveValidation(4)
+    for drift, count in ((some, DRIFT_ROWS), (more, len(rows))):
+        chunk = Chunk(rows[:count], np.ones(count), np.zeros(4))
+        drift.add_drift(chunk, chunk.energies)
+    assert more.rows == DRIFT_ROWS
+    assert more.drift == some.drift
+
+
+def test_rows_that_stay_where_they_are_do_not_drift():
+    drift = ProgressiveValidation(2)
+    for _ in range(3):
+        drift.add_drift(Chunk(np.tile([1.0, 0.0], (16, 1)), np.ones(16), np.zeros(2)), np.ones(16))
+    assert drift.drift == 0.0
+    assert drift.rows == 48.0
 
 
 def test_drift_tells_streams_that_walk_from_those_that_do_not():
