@@ -125,16 +125,6 @@ def test_a_merged_average_is_that_of_all_iterates(counts):
 
 
 @pytest.mark.parametrize("count", [5, 40])
-def test_what_fades_counts_less(count):
-    old, new = iterates(2, count), iterates(3, 1)
-    average = averaged(old)
-    average.fade(0.25)
-    average.add(new[0].factor(), new[0].rest, 1)
-    wanted = (0.25 * count * mean(old) + mean(new)) / (0.25 * count + 1)
-    np.testing.assert_allclose(average.value().to_dense(), wanted, atol=1e-12)
-
-
-@pytest.mark.parametrize("count", [5, 40])
 def test_copies_and_states_are_the_same_and_independent(count):
     average = averaged(iterates(4, count))
     other = Average(D, D, DTYPE)
@@ -151,5 +141,4 @@ def test_copies_and_states_are_the_same_and_independent(count):
 def test_single_precision_stays_single():
     average = Average(D, 4, np.dtype(np.float32))
     average.add(np.random.default_rng(0).normal(size=(50, D)).astype(np.float32), 0.0, 10)
-    average.fade(0.5)
     assert average.factor.dtype == average.value().basis.dtype == np.float32

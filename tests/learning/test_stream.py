@@ -103,15 +103,6 @@ def test_means_of_nothing_merge():
     assert empty.weight == other.weight
 
 
-def test_a_faded_mean_counts_less():
-    mean = mean_of(ROWS, np.ones(30))
-    before = mean.vector
-    mean.fade(0.5)
-    np.testing.assert_array_equal(mean.vector, before)
-    weigh(np.full((1, 4), 3.0), np.ones(1), mean, center=True)
-    np.testing.assert_allclose(mean.vector, (15 * before + 3) / 16)
-
-
 def test_copies_and_saved_means_are_the_same_and_independent():
     mean, loaded = mean_of(ROWS, WEIGHTS), Mean(4)
     loaded.restore(mean.saved())

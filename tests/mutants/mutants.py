@@ -158,10 +158,10 @@ MOMENTS = [
         MERGING,
     ),
     Mutant(
-        "the mean does not fade",
-        f"{SOURCE}/moments/accumulator.py",
-        '    fading = ("weight",)',
-        "    fading = ()",
+        "mean and scatter of PCA do not fade",
+        f"{SOURCE}/moments/scatter.py",
+        "    fading = changed = (",
+        "    fading, changed = (), (",
         HALF_LIFE,
     ),
     Mutant(

@@ -34,11 +34,9 @@ class Captured:
 class CapturedScore(Accumulator):
     """Scores of rows by the model held before it learned from them, in segments of the stream.
 
-    Neighbouring segments are merged when there are too many, so that each is at most 1/32 of the
+    Neighbouring segments are merged when there are too many, so that each is at most 1/16 of the
     stream and the last tenth can be told from the rest.
     """
-
-    fading = ("segments",)
 
     def __init__(self) -> None:
         self.unit = 0.0  # energies are kept relative to this one, so that their squares stay finite

@@ -60,8 +60,6 @@ class Mean(Accumulator):
     vector : ndarray of shape (d,)
     """
 
-    fading = ("weight",)
-
     def __init__(self, d: int) -> None:
         self.weight = 0.0
         self.vector: NDArray[np.float64] = np.zeros(d)
