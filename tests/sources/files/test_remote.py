@@ -128,6 +128,12 @@ def test_http(tmp_path, address, name):
     assert len(found["ends"]) == 64
 
 
+def test_an_address_with_a_query_is_decompressed(tmp_path, address):
+    pytest.importorskip("aiohttp")
+    WRITERS["a.csv.gz"](tmp_path / "a.csv.gz", ROWS)
+    np.testing.assert_array_equal(stacked(open_source(f"{address}/a.csv.gz?version=2.5")), ROWS)
+
+
 @pytest.mark.parametrize("ranges", [False], indirect=True)
 def test_http_cannot_jump_in_whole_files(tmp_path, address):
     """More than what fsspec keeps of the beginning has to be asked for in parts."""
