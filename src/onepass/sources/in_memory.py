@@ -9,17 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from onepass.sources.base import (
-    Block,
-    Position,
-    Source,
-    SourceError,
-    canonical,
-    check_finite,
-    first_masked,
-    float_type,
-    rows_per_block,
-)
+from onepass.sources import base
+from onepass.sources.base import Block, Position, Source, SourceError
 
 
 class BlockSource(Source):
@@ -73,7 +64,7 @@ class BlockSource(Source):
             begin, row = row, row + np.shape(given)[0]
             if row > max(skip, begin):
                 block = _checked(given, self.n_features, begin)
-                check_finite(block, begin)
+                base.check_finite(block, begin)
                 yield Position(0, row), block[max(skip - begin, 0) :]
 
 
@@ -100,7 +91,7 @@ class ArraySource(BlockSource):
         rows: Any = scipy.sparse.csr_array(array) if is_sparse else np.asanyarray(array)
         if rows.ndim != 2 or 0 in rows.shape:
             raise SourceError(f"an array of shape {rows.shape} has no rows and columns")
-        most = block_rows or (4096 if is_sparse else rows_per_block(rows.shape[1]))
+        most = block_rows or (4096 if is_sparse else base.rows_per_block(rows.shape[1]))
         starts = range(0, rows.shape[0], most)
         super().__init__(lambda: (rows[start : start + most] for start in starts))
         self.n_rows = rows.shape[0]
@@ -111,14 +102,14 @@ SparseSource = ArraySource
 
 def _checked(given: Any, width: int | None, row: int) -> Block:
     """Return a block as a C-contiguous float array or as CSR; `row` rows came before."""
-    if masked := first_masked(given):
+    if masked := base.first_masked(given):
         raise SourceError("a masked value", row=row + masked[0] + 1, column=masked[1])
     is_sparse = scipy.sparse.issparse(given)
     block = given if is_sparse else np.asarray(given)
     if block.ndim != 2 or block.shape[1] != (width or block.shape[1]) or block.shape[1] == 0:
         expected = "(rows, columns)" if width is None else f"(rows, {width})"
         raise SourceError(f"a block of shape {block.shape}, not {expected}", row=row + 1)
-    dtype = float_type(block.dtype)
+    dtype = base.float_type(block.dtype)
     if is_sparse:
-        return canonical(scipy.sparse.csr_array(block, dtype=dtype))
+        return base.canonical(scipy.sparse.csr_array(block, dtype=dtype))
     return np.ascontiguousarray(block, dtype=dtype)
