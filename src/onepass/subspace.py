@@ -90,7 +90,7 @@ def truncate(
     """Return the leading eigenvectors (r, d) and eigenvalues (r,) of ``factor.T @ factor``.
 
     At most `max_rank` of them, and none that is zero to rounding. They are found from the Gram
-    matrix of the rows: the eigenvectors are as orthonormal as their eigenvalues are large.
+    matrix of the rows, so eigenvectors of small eigenvalues are less orthonormal.
     """
     gram = (factor @ factor.T).astype(np.float64)
     values, columns = np.linalg.eigh(gram)

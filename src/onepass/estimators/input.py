@@ -177,7 +177,7 @@ def check_finite(X: Any, columns: Any = None, name: str = "X") -> Any:
     flat = entries.reshape(-1)
     limit = LARGEST if entries.dtype == np.float64 else LARGEST_SINGLE
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        energy = float(flat @ flat)  # the fastest look at every entry
+        energy = float(flat @ flat)  # the fastest way to read every entry
         if SMALLEST**2 <= energy <= limit**2:
             return X
         bad = ~(np.abs(entries) <= limit)

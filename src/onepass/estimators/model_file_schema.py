@@ -31,7 +31,7 @@ MOST_ENTRY, MOST_WEIGHT, MOST_SUM = 1e101, 1e70, 1e280
 
 @dataclass(frozen=True)
 class Scalar:
-    """A number between two limits, or True or False; infinity where a limit is infinite."""
+    """A number between two limits, or a bool; a limit may be infinite, and then the number too."""
 
     kind: type[Any] = float
     least: float = 0.0
@@ -188,7 +188,7 @@ def _entries(d: int) -> Array:
 
 
 def _common(stream: Stream) -> Record:
-    """Return what all learners keep: the number of rows, their mean, and those that wait."""
+    """Return what all learners keep: the number of rows, their mean, and the rows in the buffer."""
     d, dtype = stream.d, (stream.dtype.name,)
     waiting, stored = Size("waiting", 2**24), Size("stored", 2**40)
     sampled = Size("sampled", SAMPLE_ROWS + LARGEST_ROWS)

@@ -86,7 +86,7 @@ def unpack(
 
 
 def _unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
-    """Return an estimator; raise anything at all if something is wrong."""
+    """Return an estimator; raise any exception if something is wrong."""
     name, d = header["estimator"], Scalar(int, 1, MOST_COLUMNS).check(header["n_features"])
     if name not in ESTIMATORS:
         raise ValueError(f"it is of an unknown estimator, {name!r}")

@@ -13,7 +13,7 @@ from onepass.subspace import Subspace, truncate
 
 PENDING = 4  # rows for each direction kept, after which they are added to the sum together
 OVERSAMPLED = 8  # further directions that a truncation looks at
-# Passes over new rows where they are a large part of all: the directions still turn.
+# Passes over new rows where these are a large part of all rows: directions still turn then.
 FIRST_PASSES, LARGE_PART = 3, 1 / 8
 
 

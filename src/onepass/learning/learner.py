@@ -72,7 +72,7 @@ class Learner(ABC):
     score : CapturedScore
         How much of the rows was captured, measured before learning from them.
     rows_seen : int
-        Rows of positive weight, including those that wait.
+        The number of rows of positive weight, including those in the buffer.
     """
 
     chunk_rows: Any

@@ -82,9 +82,9 @@ def eigen(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return eigenvalues, descending, and eigenvectors (n, d) of M - rest I + size rows' rows.
 
-    At most so many are asked for. Those that are zero to rounding are left out: they belong to the
-    complement. The Gram matrix of few rows has them at a fifth of the cost of singular vectors; it
-    is not used where an eigenvalue is so small that its eigenvector would lose digits.
+    At most `most` are returned, and none that is zero to rounding, which belongs to the complement.
+    For few rows they come from the Gram matrix, at a fifth of the cost of singular vectors, unless
+    an eigenvalue is so small that its eigenvector would lose digits.
     """
     factor = np.vstack([state.factor(), np.sqrt(size) * rows])
     if 0 < len(factor) < factor.shape[1]:

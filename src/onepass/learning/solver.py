@@ -231,7 +231,7 @@ class Solver:
         self.steps_taken, self.gradients = other.steps_taken, other.gradients
 
     def replace_iterate(self, latest: Solver) -> None:
-        """Take over the iterate of a solver that had gone on from this one's."""
+        """Take over the iterate of a solver that began from this one's."""
         self.rule.options, self.state = latest.rule.options, latest.state
 
     def leave_out(self, given: Solver) -> None:

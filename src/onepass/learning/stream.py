@@ -1,4 +1,4 @@
-"""Rows on their way to an algorithm: what they have in common, where they wait, how they count."""
+"""Rows before they are learned from: what they have in common, where they wait, how they count."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Stream:
     is_sparse : bool
         Whether rows are kept as CSR arrays.
     center : bool
-        Whether the mean is taken off.
+        Whether the mean is subtracted.
     half_life : float or None
         The number of rows after which what was seen counts half.
     """

@@ -111,7 +111,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArra
 
 
 def _read(file: BinaryIO) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read an open file; raise anything at all if it is not sound."""
+    """Read an open file; raise any exception if it is not sound."""
     size = file.seek(0, os.SEEK_END)
     _check_seal(file, size)
     with zipfile.ZipFile(file) as archive:

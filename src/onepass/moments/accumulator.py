@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 class Accumulator:
     """Sums over rows that are copied, saved and faded alike.
 
-    Arrays are replaced, never changed in place, so that copies can share them; those that are
-    changed are named.
+    Arrays are replaced, never changed in place, so that copies can share them. Exceptions are named
+    in `changed`.
 
     Attributes
     ----------
@@ -22,7 +22,7 @@ class Accumulator:
     given : tuple of str
         What is known without the rows, and not kept in a model file.
     changed : tuple of str
-        What is changed in place, or learns by itself: a copy has its own.
+        What is changed in place, or learns by itself: it is copied.
     """
 
     fading: ClassVar[tuple[str, ...]] = ()

@@ -63,9 +63,9 @@ class DirectionalMoment(Accumulator):
             self.sums = np.stack([self.sums[1], np.zeros_like(self.sums[1])])
             self.energies = np.array([self.energies[1], 0.0])
         if turn.size:
-            # The closest rotation, a contraction for directions that are lost: those that fluctuate
-            # about their limit would lose a little of what was measured with every turn, and their
-            # variances would be too small in the end.
+            # Directions that fluctuate about their limit would lose a little of what was measured
+            # with every turn, and their variances would become too small. So a turn is replaced by
+            # the closest rotation, except for directions that are lost: these shrink.
             left, cosines, right = np.linalg.svd(turn, full_matrices=False)
             turn = (left * np.where(cosines > LOST, 1.0, cosines)) @ right
         older, newer = turn @ self.sums @ turn.T

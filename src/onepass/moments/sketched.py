@@ -142,7 +142,7 @@ class _Stack:
     roots : ndarray of shape (r,)
         Roots of the weights of its rows.
     shares : ndarray of shape (r,)
-        Their mean is ``shares @ rows``; zeros where none is taken off.
+        Their mean is ``shares @ rows``; zeros where it is not subtracted.
     extra : ndarray of shape (0 or 1, d)
     """
 
