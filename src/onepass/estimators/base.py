@@ -327,7 +327,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         A row whose `reconstruction_error` is above it does not fit the model. Errors were measured
         on each row before the model learned from it, over at least the last half of the stream.
         The model has learned more since then: its errors on the same rows have a quantile that
-        differs from this one by up to about a tenth.
+        differs from this one by up to about a tenth, or more with ``scale=True`` and outliers.
 
         Parameters
         ----------

@@ -61,8 +61,8 @@ class Source(ABC):
     """A re-iterable of blocks of rows: every ``for block in source`` starts at the first row.
 
     A block is a C-contiguous array of shape (b, d) and of type float64 or float32, or a scipy CSR
-    matrix of that shape, with b >= 1 and all numbers finite. Where the blocks begin and end is up
-    to the source, and means nothing.
+    matrix of that shape, with b >= 1 and all numbers finite. The source decides where
+    blocks begin and end, and results do not depend on it.
 
     Attributes
     ----------

@@ -19,8 +19,8 @@ class BlockSource(Source):
     Parameters
     ----------
     blocks : iterable, or callable without arguments that returns one
-        A list, or anything else that can be iterated again. A generator can be iterated only
-        once, and a second time is an error; a function that makes one is the way out.
+        A list, or anything else that can be iterated again. A generator can be iterated only once:
+        to read it twice, pass a function that returns one.
     feature_names : list of str, optional
         The names of the columns.
 

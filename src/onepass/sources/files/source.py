@@ -36,20 +36,20 @@ def open_source(
     keep_index: bool = False,
     batch_rows: int | None = None,
 ) -> FileSource:
-    r"""Return the rows of one file or of many, as a source.
+    r"""Return a source: the rows of one file or of many.
 
-    Formats are told by their suffix: npy, npz (one 2-D array, or a scipy sparse matrix), csv, tsv,
-    txt, svmlight (these four also with .gz, .bz2 or .zst), parquet, arrow and feather, h5, zarr.
-    ``"-"`` is csv on standard input, which can be read once.
+    The suffix says the format: npy, npz (one 2-D array, or a scipy sparse matrix), csv, tsv, txt,
+    svmlight (these four also with .gz, .bz2 or .zst), parquet, arrow and feather, h5, zarr.
+    ``"-"`` is csv on standard input, which can be read only once.
 
     Parameters
     ----------
     path : str, path-like, or a sequence of them
-        Files, folders (all files of a known format in them, which must be one format) and patterns
-        such as ``"events/*.parquet"``; all together are one stream, folders and patterns in
-        alphabetical order. Paths with a scheme, such as ``"s3://bucket/a.parquet"``, are read
-        through fsspec (the extra ``remote``). Where a file holds several arrays (npz, h5, zarr),
-        ``"file.h5::name"`` chooses one.
+        Files, folders, and patterns such as ``"events/*.parquet"``. All rows together are one
+        stream; the files of a folder or pattern come in alphabetical order. All files of a folder
+        whose format is known are read, and they must have one format. Paths with a scheme, such as
+        ``"s3://bucket/a.parquet"``, are read through fsspec (the extra ``remote``). If a file holds
+        several arrays (npz, h5, zarr), ``"file.h5::name"`` chooses one.
     columns : sequence of str or int, optional
         Names of columns, or numbers counted from 0. All columns by default.
     header : bool or "auto"
@@ -72,8 +72,8 @@ def open_source(
     Raises
     ------
     SourceError
-        If there is no such file, if it cannot be read, or if its columns are not what they should
-        be; while iterating, if a row is not what it should be.
+        If a file does not exist, cannot be read, or has wrong columns. While iterating, if a row is
+        bad.
 
     Examples
     --------
