@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from onepass.moments.chunk import Chunk
-from onepass.moments.scatter import ExactScatter, spread
+from onepass.moments.scatter import POWER, ExactScatter, spread
 from tests import reference
 
 N, D = 40, 6
@@ -204,3 +204,70 @@ def test_what_is_left_of_rounding_is_no_spread():
     np.testing.assert_allclose(spread(squares, total, 0.0), squares)
     rows = np.tile(ROWS[0] * 1e6, (N, 1))
     assert scatter_of(rows, WEIGHTS).energy() == 0.0
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0])
+def test_weights_and_rows_may_be_small(unit):
+    """Sums of weights below one are as good as any."""
+    rows, weights = unit * ROWS, 1e-3 * WEIGHTS
+    one, other = (
+        scatter_of(rows[part], weights[part], origin=rows[point])
+        for part, point in ((slice(0, 13), 0), (slice(13, N), 5))
+    )
+    one.merge(other)
+    one.move(rows[3])
+    mean, wanted = reference.scatter(rows, weights, center=True)
+    size = np.trace(wanted)
+    np.testing.assert_allclose(one.mean, mean)
+    np.testing.assert_allclose(one.matrix() / size, wanted / size, atol=1e-12)
+    np.testing.assert_allclose(one.variances(), np.diag(wanted), rtol=1e-9)
+    turned = np.linalg.qr(RNG.normal(size=(D, 3)))[0].T
+    np.testing.assert_allclose(
+        one.compress(turned) / size, turned @ wanted @ turned.T / size, atol=1e-12
+    )
+    np.testing.assert_allclose(one.spectrum(), np.linalg.eigvalsh(wanted)[::-1], rtol=1e-8)
+    scaled = wanted / np.outer(SCALE, SCALE)
+    np.testing.assert_allclose(one.spectrum(SCALE), np.linalg.eigvalsh(scaled)[::-1], rtol=1e-8)
+
+
+def test_no_direction_has_a_negative_sum():
+    rows = np.outer(np.arange(N), ROWS[0])  # all but one are rounding
+    assert (scatter_of(rows, WEIGHTS).spectrum() >= 0).all()
+
+
+@pytest.mark.parametrize(("share", "moves"), [(0.9, False), (1.1, True)])
+def test_the_point_moves_where_most_of_the_squares_are_those_of_the_mean(share, moves):
+    found = scatter_of(ROWS, WEIGHTS, origin=ROWS[0])
+    away = np.sqrt(share * found.energy() / found.weight) * np.eye(D)[1]
+    origin = found.mean - away
+    found.move(origin)
+    np.testing.assert_array_equal(found.near(), found.mean if moves else origin)
+
+
+def test_two_parts():
+    found = parted(ROWS, WEIGHTS, 2)
+    np.testing.assert_allclose(found.weights, [WEIGHTS[:30].sum(), WEIGHTS[30:].sum()])
+
+
+@pytest.mark.parametrize("scale", [None, SCALE])
+@pytest.mark.parametrize("unit", [1e-3, 1.0])
+def test_the_consensus_is_the_power_mean_of_the_parts(scale, unit):
+    """Each part counts with its weight, and one that has no rows does not."""
+    rows, weights = unit * ROWS, np.repeat([0.01, 2.0, 0.3, 1.0], 10)
+    found, pieces = ExactScatter(D, True), np.split(np.arange(N), 4)
+    found.split(5)
+    for number, piece in enumerate(pieces):
+        alone = scatter_of(rows[piece], weights[piece], origin=rows[0])
+        for name in found.changed:
+            getattr(found, name)[number] += getattr(alone, name)[0]
+    found.origin = rows[0]
+    span = np.linalg.qr(RNG.normal(size=(D, 4)))[0].T
+    divided, power = rows if scale is None else rows / scale, np.zeros((4, 4))
+    for piece in pieces:
+        _, S = reference.scatter(divided[piece], weights[piece], center=True)
+        values, vectors = np.linalg.eigh(span @ S @ span.T / weights[piece].sum())
+        share = weights[piece].sum() / weights.sum()
+        power += share * (vectors * values**POWER) @ vectors.T
+    wanted = np.linalg.eigh(power)[1].T[::-1][:2] @ span
+    cosines = np.abs(found.consensus(2, span, scale) @ wanted.T)
+    np.testing.assert_allclose(cosines, np.eye(2), atol=1e-7)

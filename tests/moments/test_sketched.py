@@ -259,3 +259,109 @@ def test_directions_of_little_energy_are_orthonormal_too(sizes):
     basis, values, _ = sketched._leading(stack, k)
     np.testing.assert_allclose(basis @ basis.T, np.eye(k), atol=1e-13)
     np.testing.assert_allclose(np.sqrt(values) / sizes, 1.0, rtol=1e-3)
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("extra", [0, 1])
+@pytest.mark.parametrize("held", [0, 3])
+def test_products_with_a_stack_are_those_with_its_rows(held, extra, center):
+    rng = np.random.default_rng(5)
+    factor, more, rows = (rng.normal(size=(n, D)) for n in (held, extra, 9))
+    roots, shares = np.sqrt(WEIGHTS[:9]), center * WEIGHTS[:9] / WEIGHTS[:9].sum()
+    stack = sketched._Stack(factor, Chunk(rows, WEIGHTS[:9], np.zeros(D)), roots, shares, more)
+    matrix = np.vstack([factor, more, roots[:, None] * (rows - shares @ rows)])
+    directions, coefficients = rng.normal(size=(4, D)), rng.normal(size=(5, len(matrix)))
+    assert len(stack) == len(matrix)
+    np.testing.assert_allclose(stack.inner(directions), matrix @ directions.T)
+    np.testing.assert_allclose(stack.combine(coefficients), coefficients @ matrix)
+    np.testing.assert_allclose(stack.gram(), matrix @ matrix.T, atol=1e-12)
+    assert stack.energy() == pytest.approx(np.sum(matrix**2))
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("k", [1, 2])
+def test_few_directions_of_few_rows(k):
+    stack, matrix = stack_of(FULL[:3], 0.1 * FULL[3:5])
+    basis, values, _ = sketched._leading(stack, k)
+    _, singular, wanted = np.linalg.svd(matrix)
+    np.testing.assert_allclose(values, singular[:k] ** 2)
+    assert subspace_error(basis, wanted[:k]) < 1e-6
+
+
+@pytest.mark.parametrize("held", [0, 3])
+def test_the_iteration_takes_as_many_steps_as_it_says(held, monkeypatch):
+    """Each is two products with all rows, and the values are one more."""
+    monkeypatch.setattr(sketched, "GRAM_ROWS", 0)
+    stack, _ = stack_of(FULL, FULL[:held])
+    products, inner = [], stack.inner
+    stack.inner = lambda directions: products.append(len(directions)) or inner(directions)
+    sketched._leading(stack, 4)
+    steps = sketched.POWER_STEPS if held else sketched.FIRST_POWER_STEPS
+    assert products == [4 + sketched.BESIDE] * (steps + 1)
+
+
+@pytest.mark.parametrize("held", [0, 3])
+def test_one_step_is_orthonormal_too(held, monkeypatch):
+    """Rows of uneven sizes: one Cholesky factor alone would leave them skew."""
+    monkeypatch.setattr(sketched, "GRAM_ROWS", 0)
+    monkeypatch.setattr(sketched, "FIRST_POWER_STEPS", 1)
+    sizes = np.geomspace(1, 0.03, D)
+    stack, _ = stack_of(np.random.default_rng(1).normal(size=(400, D)) * sizes, np.eye(held, D))
+    basis, _, _ = sketched._leading(stack, 4)
+    np.testing.assert_allclose(basis @ basis.T, np.eye(4), atol=1e-14)
+
+
+def test_directions_that_hold_nothing_are_no_start(monkeypatch):
+    monkeypatch.setattr(sketched, "GRAM_ROWS", 0)
+    stack, _ = stack_of(FULL, np.zeros((2, D)))
+    basis, values, _ = sketched._leading(stack, 4)
+    assert np.isfinite(basis).all()
+    assert np.isfinite(values).all()
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e6])
+def test_how_skew_rows_are_does_not_depend_on_their_size(size):
+    rows = np.random.default_rng(2).normal(size=(5, D))
+    rows[4] = rows[0] + 3e-7 * rows[4]
+    found = sketched._orthonormal(size * rows)
+    np.testing.assert_allclose(found @ found.T, np.eye(5), atol=1e-13)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0])
+def test_weights_and_rows_may_be_small(unit):
+    rows, weights = unit * LOW_RANK, 1e-3 * WEIGHTS
+    one, other = (sketch_of(rows[p], weights[p], 12) for p in (slice(0, 20), slice(20, N)))
+    one.merge(other)
+    mean, S = reference.scatter(rows, weights, center=True)
+    np.testing.assert_allclose(one.mean, mean)
+    np.testing.assert_allclose(one.columns, np.diag(S))
+    np.testing.assert_allclose(one.compress(np.eye(D)) / np.trace(S), S / np.trace(S), atol=1e-8)
+
+
+def test_constant_columns_have_no_squares():
+    rows = FULL.copy()
+    rows[:, 3] = 1 / 3
+    found = sketch_of(rows, WEIGHTS, 8)
+    assert found.columns[3] == pytest.approx(0.0, abs=1e-25)
+    assert (np.delete(found.columns, 3) > 0).all()
+
+
+@pytest.mark.parametrize("rank", [8, D - 1])
+@pytest.mark.parametrize("unit", [1e-3, 1.0])
+def test_every_reading_gives_back_what_was_taken_off(rank, unit):
+    found = sketch_of(unit * FULL, WEIGHTS, rank, parts=1)
+    values = unit**2 * np.linalg.eigvalsh(reference.scatter(FULL, WEIGHTS, center=True)[1])[::-1]
+    level = sketched.TAKEN_OFF * values[rank:].sum() / (D - rank)
+    assert found.level == pytest.approx(level)
+    kept = np.maximum(values[:rank] - level, 0.0)
+    np.testing.assert_allclose(found.values, kept, atol=1e-12 * values[0])
+    for reading in (
+        found.spectrum(),
+        found.leading(rank)[1],
+        found.compress(found.basis).diagonal(),
+    ):
+        np.testing.assert_allclose(reading, kept + level, atol=1e-12 * values[0])
+    outside = np.linalg.svd(found.basis)[2][rank:]
+    np.testing.assert_allclose(
+        found.compress(outside), level * np.eye(D - rank), atol=1e-12 * values[0]
+    )
