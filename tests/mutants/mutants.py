@@ -357,7 +357,7 @@ CHOOSING = [
         f"{SOURCE}/learning/choice.py",
         "        self.evidence = self.evidence + other.evidence",
         "        self.evidence = self.evidence + 0 * other.evidence",
-        "tests/estimators/test_merging.py",
+        "tests/learning/test_choice.py tests/estimators/test_merging.py",
     ),
     Mutant(
         "robust=False may still be robust",
