@@ -136,3 +136,12 @@ def test_impossible_questions_are_refused(directions, data, keywords):
 def test_k_out_of_range(k):
     with pytest.raises(ValueError, match="k="):
         metrics.suboptimality(np.eye(2), Toy(), k=k)
+
+
+@pytest.mark.parametrize("far", [1e3, 1e6])
+def test_sparse_rows_about_a_far_mean_lose_no_digits(far):
+    rows = np.random.default_rng(0).normal(size=(300, 5)) * [3, 2, 1, 1, 1] + far
+    mean = rows.mean(axis=0)
+    found = metrics.captured_share(np.eye(2, 5), scipy.sparse.csr_array(rows), mean=mean)
+    squares = ((rows - mean) ** 2).sum(axis=0)
+    assert found == pytest.approx(squares[:2].sum() / squares.sum(), rel=1e-15 * far)
