@@ -162,3 +162,22 @@ def test_merging_with_nothing_changes_nothing():
     assert empty.segment_rows == one.segment_rows
     empty.add(*rows(50, seed=1))
     assert one.value() == before
+
+
+def test_later_rows_may_be_small_beside_the_first():
+    """Energies are kept relative to the largest of the first rows."""
+    captured, energy = rows(40)
+    captured[2:], energy[2:] = 1e-9 * captured[2:], 1e-9 * energy[2:]
+    score = scored(captured, energy, 2)
+    found = score.value()
+    assert (found.mean, found.standard_error) == pytest.approx(
+        share_of(captured[36:], energy[36:]), rel=1e-9
+    )
+    curve = score.curve()
+    assert curve[:, 0].tolist() == list(range(2, 41, 2))
+    np.testing.assert_allclose(curve[5, 1:], share_of(captured[10:12], energy[10:12]), rtol=1e-9)
+
+
+def test_segments_may_capture_nothing():
+    score = scored(np.zeros(6), np.ones(6), 3)
+    np.testing.assert_array_equal(score.curve(), [[3.0, 0.0, 0.0], [6.0, 0.0, 0.0]])

@@ -169,3 +169,63 @@ def test_a_share_of_skewed_rows_is_at_most_all():
     X = np.column_stack([*rng.normal(scale=9.0, size=(2, 2000)), rng.lognormal(10.0, 0.5, 2000)])
     with pytest.warns(OnepassWarning, match="scale=True"):
         assert 0.999 < PCA(2).fit(X).captured_.mean <= 1.0
+
+
+def test_rows_of_a_period_may_come_in_parts():
+    foresight = Foresight()
+    for start, inside, end, captured, energy in PERIODS:
+        foresight.ask(start, inside)
+        for c, e in zip(captured, energy, strict=True):
+            foresight.add(np.array([c]), np.array([e]), BEFORE)
+        foresight.close(end)
+    whole = made()
+    found, wanted = foresight.value(53.0, 110.0, 190.0), whole.value(53.0, 110.0, 190.0)
+    assert found.mean == pytest.approx(wanted.mean, rel=1e-12)
+    assert found.standard_error == pytest.approx(wanted.standard_error, rel=1e-9)
+
+
+def test_nothing_is_foreseen_where_nothing_varies_any_more():
+    still = [*PERIODS, (120.0, 200.0, 200.0, [0.0, 0.0], [0.0, 0.0])]
+    found = made(still).value(122.0, 200.0, 300.0)
+    assert isnan(found.mean)
+    assert isnan(found.standard_error)
+    assert len(made(still).curve()) == len(PERIODS)
+
+
+def test_later_rows_may_be_small_beside_the_first():
+    """Energies are kept relative to the largest of the first rows."""
+    first, small = PERIODS[0], 1e-9
+    later = [
+        (start, small * inside, small * end, [small * c for c in cs], [small * e for e in es])
+        for start, inside, end, cs, es in PERIODS[2:]
+    ]
+    found = made([first, *later]).value(53.0, small * 110.0, small * 40.0)
+    assert 0.0 < found.mean < 1.0
+    curve = made([first, *later]).curve()
+    np.testing.assert_allclose(curve[1:, 1], made().curve()[2:, 1])
+    assert len(curve) == 3
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_huge_rows_stay_finite(sign):
+    foresight = made([(10.0, 0.0, 1e-5, [1e-5], [2e-5])])
+    foresight.ask(11.0, 0.0)
+    foresight.add(np.array([sign * 1e308]), np.array([1e308]), 1e300)
+    foresight.close(sign * 1e308)
+    largest = module.LARGEST_RATIO
+    np.testing.assert_allclose(foresight.periods[-1], [11.0, 1.0, 0.0, sign * largest, largest])
+    foresight.add(np.zeros(1), np.ones(1), 1e300)
+    foresight.close(sign * 1e303)
+    assert abs(foresight.periods[-1, module.GAP]) < 2 * largest
+
+
+def test_two_rows_have_a_curve():
+    assert made([(10.0, 20.0, 24.0, [2.0, 1.0], [4.0, 4.0])]).curve().shape == (1, 3)
+
+
+def test_a_period_without_rows_has_no_gap():
+    foresight = made()
+    foresight.ask(53.0, 108.0)
+    assert foresight.periods[-1].tolist() == [53.0, 0.0, 0.0, 0.0, 0.0]
+    found, wanted = foresight.value(53.0, 110.0, 190.0), made().value(53.0, 110.0, 190.0)
+    assert found == wanted
