@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from onepass.learning.averaging import PENDING, Average
+from onepass.learning.averaging import FIRST_PASSES, PENDING, Average
 from onepass.subspace import Subspace
 
 D = 12
@@ -142,3 +142,86 @@ def test_single_precision_stays_single():
     average = Average(D, 4, np.dtype(np.float32))
     average.add(np.random.default_rng(0).normal(size=(50, D)).astype(np.float32), 0.0, 10)
     assert average.factor.dtype == average.value().basis.dtype == np.float32
+
+
+def test_rows_that_wait_are_not_forgotten_when_many_come():
+    rows = np.random.default_rng(0).normal(size=(60, D))
+    average = Average(D, D, DTYPE)
+    for part in (rows[:1], rows[1:3], rows[3:]):
+        average.add(part, 0.0, len(part))
+    assert len(average.pending) == 0
+    np.testing.assert_allclose(60 * average.value().to_dense(), rows.T @ rows)
+
+
+def test_rests_are_averaged():
+    average = averaged(iterates(0, 5, rest=0.1), rank=4)
+    average.merge(averaged(iterates(1, 15, rest=0.3), rank=4))
+    assert average.value().rest == pytest.approx((5 * 0.1 + 15 * 0.3) / 20)
+
+
+@pytest.mark.parametrize(
+    ("before", "count", "passes"), [(0, 1, 3), (70, 9, 1), (70, 10, 1), (70, 11, 3), (1, 9, 3)]
+)
+def test_rows_that_are_a_large_part_are_looked_at_more_often(before, count, passes, monkeypatch):
+    """From the first ones on, directions turn; an eighth of all rows is still little."""
+    average, seen, truncated = Average(D, 2, DTYPE), [], Average._truncated
+    monkeypatch.setattr(
+        Average, "_truncated", lambda self, rows, p: seen.append(p) or truncated(self, rows, p)
+    )
+    rng = np.random.default_rng(0)
+    if before:
+        average.add(rng.normal(size=(20, D)), 0.0, before)
+    average.add(rng.normal(size=(20, D)), 0.0, count)
+    assert seen[-1] == passes
+    average.merge(average.copy())
+    average.value()
+    assert seen[-2:] == [FIRST_PASSES, FIRST_PASSES]
+
+
+# The ways in which rows are truncated: few rows, few columns, and many of both.
+WAYS = [(4, 60), (40, 10), (40, 60)]
+
+
+@pytest.mark.parametrize(("count", "d"), WAYS)
+@pytest.mark.parametrize("scale", [1e-9, 1e9])
+@pytest.mark.parametrize("rank", [1, 3])
+def test_rows_of_any_size(count, d, scale, rank):
+    rng = np.random.default_rng(0)
+    frame = rng.normal(size=(rank, d))
+    average, total = Average(d, 5, DTYPE), np.zeros((d, d))
+    for _ in range(3):
+        rows = scale * rng.normal(size=(count, rank)) @ frame
+        average.add(rows, 0.0, 1)
+        total += rows.T @ rows
+    found = 3 * average.value().to_dense()
+    np.testing.assert_allclose(found / np.trace(total), total / np.trace(total), atol=1e-10)
+    assert average.value().rank == rank
+
+
+@pytest.mark.parametrize(("count", "d"), WAYS)
+def test_every_way_is_repeatable_and_keeps_the_type(count, d):
+    found = []
+    for _ in range(2):
+        average, rng = Average(d, 5, np.dtype(np.float32)), np.random.default_rng(0)
+        assert average.pending.shape == (0, d)
+        for _ in range(3):
+            average.add(rng.normal(size=(count, d)).astype(np.float32), 0.0, 1)
+        average.add(rng.normal(size=(1, d)).astype(np.float32), 0.0, 1)
+        assert average.pending.dtype == average.factor.dtype == np.float32
+        value = average.value()
+        assert (value.basis.dtype, value.weights.dtype) == (np.float32, np.float64)
+        found.append(average.factor)
+    np.testing.assert_array_equal(*found)
+
+
+def test_one_pass_finds_new_directions():
+    """A small part of the rows that is all in directions not held yet."""
+    rng = np.random.default_rng(0)
+    average = Average(60, 10, DTYPE)
+    first, later = np.eye(60)[:4], np.eye(60)[10:14]
+    average.add(rng.normal(size=(90, 4)) @ first, 0.0, 90)
+    average.add(rng.normal(size=(40, 4)) @ later, 0.0, 5)
+    found = average.value().basis
+    assert len(found) == 8
+    for frame in (first, later):
+        np.testing.assert_allclose(np.linalg.norm(frame @ found.T, axis=1), 1.0, atol=1e-10)
