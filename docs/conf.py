@@ -81,6 +81,7 @@ html_css_files = ["onepass.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_math_renderer = "mathml"
+html_context = {"default_mode": "auto"}  # light or dark, as the reader's system
 html_theme_options = {
     "logo": {"text": "onepass"},
     "show_toc_level": 2,
@@ -93,7 +94,9 @@ html_theme_options = {
     "footer_end": [],
     "show_prev_next": True,
 }
-html_sidebars = {"index": [], "get-started": [], "coming-from-scikit-learn": []}
+# Pages without pages below them.
+_alone = ("index", "get-started", "coming-from-scikit-learn", "how-it-works", "contributing")
+html_sidebars: dict[str, list[str]] = {page: [] for page in _alone}
 
 
 def _math(translator: Any, node: Any, display: str) -> None:
