@@ -68,10 +68,10 @@ class IterativeEstimator(Estimator):
     def _schema(self, stream: Stream) -> model_file_schema.Record:
         return model_file_schema.iterative(stream, self)
 
-    def _doubt(self) -> str:
+    def _warning_message(self) -> str:
         moment = self._settled().moment
         unsettled = isinstance(moment, DirectionalMoment) and abs(moment.gain()) > UNSETTLED
-        return super()._doubt() or (STILL_TURNING if unsettled else "")
+        return super()._warning_message() or (STILL_TURNING if unsettled else "")
 
     def _check_rank(self, max_rank: Any, others: str) -> None:
         """Refuse a `max_rank` that is no rank of at least k; `others` says what else it may be."""

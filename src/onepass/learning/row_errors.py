@@ -178,7 +178,8 @@ class RowSample(Accumulator):
         if sparse.issparse(rows) or len(chosen) > FEW_ROWS:
             inner = rows[chosen].astype(np.float64, copy=False) @ self.directions.T
         else:
-            inner = np.array([self.directions @ rows[i] for i in chosen]).reshape(len(chosen), -1)
+            along = [self.directions @ rows[i] for i in chosen]
+            inner = np.reshape(along, (len(chosen), len(self.directions)))
         inner = inner - self.directions @ self.point
         self.coordinates = np.vstack([self.coordinates, inner])
 
