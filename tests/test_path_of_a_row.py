@@ -43,7 +43,7 @@ def functions_called(estimator, rows):
 def path_of_a_chunk(name, d):
     """Return the functions and classes that 512 rows pass through, which fill one chunk exactly."""
     rows = np.random.default_rng(0).normal(size=(8 * ROWS, d))
-    estimator = getattr(onepass, name)(2).fit(rows)
+    estimator = getattr(onepass, name)(2).partial_fit(rows)
     functions = functions_called(estimator, rows[:ROWS])
     owners = (function.split(": ")[1].split(".") for function in functions)
     return functions, sorted({owner[0] for owner in owners if len(owner) > 1})
