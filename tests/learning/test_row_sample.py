@@ -5,7 +5,13 @@ import pytest
 
 import onepass
 from onepass import ERM, PCA, CappedMSG
-from onepass.learning.row_errors import LARGEST_ROWS, SAMPLE_ROWS, WARM_UP_ROWS, RowSample
+from onepass.learning.row_errors import (
+    GROWTH,
+    LARGEST_ROWS,
+    SAMPLE_ROWS,
+    WARM_UP_ROWS,
+    RowSample,
+)
 
 RNG = np.random.default_rng(0)
 TURN = np.linalg.qr(RNG.normal(size=(20, 20)))[0]
@@ -96,3 +102,14 @@ def test_wide_rows_have_a_smaller_sample():
     wide = np.random.default_rng(1).normal(size=(600, 20_000))
     held = sample(CappedMSG(2).partial_fit(wide))
     assert 2**21 // 20_000 <= len(held.numbers) <= 2**21 // 20_000 + LARGEST_ROWS
+
+
+def test_the_frame_turns_with_a_chunk_that_gives_no_row():
+    before = int(GROWTH**27)  # the next row makes the frame turn
+    held = RowSample(3)
+    held.add(np.zeros((before, 3)), np.zeros(before), np.eye(3)[:2], np.zeros(3))
+    numbers = held.numbers
+    held.add(np.ones((1, 3)), np.zeros(1), np.eye(3)[1:], np.zeros(3))
+    np.testing.assert_array_equal(held.numbers, numbers)
+    np.testing.assert_array_equal(held.directions, np.eye(3)[1:])
+    assert held.coordinates.shape == (SAMPLE_ROWS, 2)
