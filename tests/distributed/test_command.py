@@ -160,7 +160,7 @@ def test_an_interrupt_while_workers_start_is_not_lost(tmp_path):
     words = ["fit", *parts(tmp_path), "-k", 2, "-o", tmp_path / "m", "--workers", 2, 0.5]
     command = [sys.executable, script, *map(str, words)]
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=120, start_new_session=True
+        command, capture_output=True, text=True, timeout=600, start_new_session=True
     )
     assert done.returncode == 130, done.stderr
     assert done.stderr == "onepass: stopped\n"

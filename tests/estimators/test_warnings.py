@@ -1,6 +1,7 @@
 """Warnings are of one category and say what to do."""
 
 import ast
+import tracemalloc
 import warnings
 from pathlib import Path
 
@@ -52,6 +53,18 @@ def test_no_warning_without_reason(algorithm):
     build(algorithm, 2, center=False, random_state=0).fit(X + 1)
     build(algorithm, 2, center=True, random_state=0).fit(FAR)
     build(algorithm, 2, center=False, random_state=0).partial_fit(FAR[:5])  # too few to tell
+
+
+@pytest.mark.parametrize("algorithm", FEARFUL)
+def test_looking_for_a_far_mean_copies_little(algorithm):
+    rows = np.random.default_rng(1).normal(size=(40_000, 50)) * np.linspace(9, 1, 50)
+    model = build(algorithm, 2, center=False, random_state=0)
+    tracemalloc.start()
+    try:
+        model.fit(rows)
+        assert tracemalloc.get_traced_memory()[1] < rows.nbytes / 3
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3])

@@ -36,8 +36,8 @@ STILL_TURNING = (
     "the components still turned when the rows ended, and explained_variance_ was measured along "
     "earlier ones: it is not reliable; pass more rows, or use PCA"
 )
-# A mean is far from zero if it has this share of the energy of at least so many first rows.
-FAR_SHARE, LEAST_ROWS = 0.5, 32
+# A mean is far from zero if it has this share of the energy of so many first rows.
+FAR_SHARE, LEAST_ROWS, MOST_ROWS = 0.5, 32, 512
 
 
 @estimator
@@ -97,9 +97,10 @@ class SteppingEstimator(IterativeEstimator):
 
     def _start(self, rows: Any) -> Learner:
         if self.fears_mean and not self.center and rows.shape[0] >= LEAST_ROWS:
-            mean = rows.mean(axis=0, dtype=np.float64)
-            entries = (rows.data if sparse.issparse(rows) else rows).astype(np.float64).ravel()
-            if rows.shape[0] * float(mean @ mean) > FAR_SHARE * float(entries @ entries):
+            first = rows[:MOST_ROWS]
+            mean = first.mean(axis=0, dtype=np.float64)
+            entries = (first.data if sparse.issparse(first) else first).astype(np.float64).ravel()
+            if first.shape[0] * float(mean @ mean) > FAR_SHARE * float(entries @ entries):
                 warnings.warn(
                     "the mean of the rows is far from zero, and with center=False "
                     f"{type(self).__name__} learns little but the mean: pass center=True",
