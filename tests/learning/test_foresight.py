@@ -57,9 +57,12 @@ def foreseen(periods, rows, inside, energy):
             more += a * len(captured) * max(1 / start - 1 / rows, 0.0)
     shares = (inside - 2 * a) / energy, (new + more) / whole
     apart, errors = abs(shares[0] - shares[1]), []
-    for correction, number in ((a / energy, rows / energy**2), (more / whole, count / whole**2)):
-        unsure = min(correction, hypot(apart, 0.25 * correction))
-        errors.append(hypot(sqrt(number * spread(periods)), unsure))
+    sampling = [sqrt(rows * spread(periods)) / energy, sqrt(count * spread(periods)) / whole]
+    for correction, error in zip((a / energy, more / whole), sampling, strict=True):
+        unsure = hypot(apart, 0.25 * correction)
+        if apart < 2.0 * hypot(*sampling):
+            unsure = min(correction, unsure)
+        errors.append(hypot(error, unsure))
     return tuple(zip(shares, errors, strict=True))
 
 
@@ -229,3 +232,23 @@ def test_a_period_without_rows_has_no_gap():
     assert foresight.periods[-1].tolist() == [53.0, 0.0, 0.0, 0.0, 0.0]
     found, wanted = foresight.value(53.0, 110.0, 190.0), made().value(53.0, 110.0, 190.0)
     assert found == wanted
+
+
+@pytest.mark.parametrize("size", [20.0, 50.0, 100.0])
+def test_one_huge_row_among_the_first_leaves_the_share_open(size):
+    """No row scored the model before it, so only the two estimates together tell of it."""
+    variances = 1.0 / np.arange(1.0, 21.0)
+    X = np.random.default_rng(1).normal(size=(5000, 20)) * np.sqrt(variances)
+    X[10] *= size
+    model = PCA(5, robust=False).fit(X)
+    truth = np.sum(model.components_**2 @ variances) / variances.sum()
+    assert abs(model.captured_.mean - truth) < 1.96 * model.captured_.standard_error
+
+
+@pytest.mark.parametrize(("energy", "explained"), [(150.0, True), (60.0, False)])
+def test_a_difference_that_sampling_explains_is_bounded_by_the_correction(energy, explained):
+    both = (seen, _), (new, _) = foreseen(PERIODS, 53.0, 130.0, energy)
+    mean, error = min(both, key=lambda estimate: estimate[1])
+    found = made().value(53.0, 130.0, energy)
+    assert (found.mean, found.standard_error) == pytest.approx((mean, error), rel=1e-10)
+    assert (error < abs(seen - new)) == explained

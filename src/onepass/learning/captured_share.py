@@ -104,6 +104,7 @@ class CapturedScore(Accumulator):
 
 
 UNSURE = 0.25  # of a correction, where two estimates agree
+EXPLAINED = 2.0  # standard errors between two estimates that sampling explains
 START, ROWS, GAP, CAPTURED, ENERGY = range(5)  # columns of the periods of `Foresight`
 
 
@@ -120,8 +121,9 @@ class Foresight(Accumulator):
     - what earlier directions captured of the latest rows, more a (1 / t - 1 / n).
 
     The error of each is that of a mean over independent rows, and that of the correction: as much
-    as the two estimates differ, and a quarter of the correction, but never more than all of it. The
-    estimate with the smaller error is reported.
+    as the two estimates differ, and a quarter of the correction. It is at most the correction, as
+    long as the two differ by no more than sampling explains. The estimate with the smaller error is
+    reported.
     """
 
     fading = ("periods", "squares", "inside")
@@ -184,17 +186,15 @@ class Foresight(Accumulator):
         more = a * float((count[last] * np.maximum(1.0 / start[last] - 1.0 / rows, 0.0)).sum())
         seen = (inside - 2.0 * a) / energy
         new = (float(captured[last].sum()) + more) / whole
-        estimates = []
-        for share, correction, number, all_energy in (
-            (seen, a, rows, energy),
-            (new, more, count[last].sum(), whole),
-        ):
-            correction /= all_energy
-            unsure = min(float(np.hypot(seen - new, UNSURE * correction)), correction)
-            error = np.hypot(np.sqrt(number * variance) / all_energy, unsure)
-            estimates.append(Captured(share, float(error)))
-        best = min(estimates, key=lambda estimate: estimate.standard_error)
-        return Captured(min(max(best.mean, 0.0), 1.0), best.standard_error)
+        shares, corrections = np.array([seen, new]), np.array([a / energy, more / whole])
+        sampling = np.sqrt(variance * np.array([rows, count[last].sum()])) / [energy, whole]
+        apart = abs(seen - new)
+        unsure = np.hypot(apart, UNSURE * corrections)
+        if apart < EXPLAINED * np.hypot(*sampling):
+            unsure = np.minimum(unsure, corrections)
+        errors = np.hypot(sampling, unsure)
+        best = int(errors.argmin())
+        return Captured(float(np.clip(shares[best], 0.0, 1.0)), float(errors[best]))
 
     def curve(self) -> NDArray[np.float64]:
         """Return rows, share captured and its standard error for each period, shape (p, 3)."""
