@@ -94,6 +94,15 @@ def test_a_model_that_is_merged_with_itself_is_warned_of(tmp_path):
     assert "2 components from 600 rows of 2 models" in result.stdout
 
 
+def test_a_merged_model_does_not_overwrite_one_that_it_is_from(tmp_path):
+    for name in ("1", "2"):
+        onepass.PCA(2).fit(rows()).save(tmp_path / name)
+    before = (tmp_path / "1").read_bytes()
+    said = run("merge", tmp_path / "1", tmp_path / "2", "-o", tmp_path / "1", code=2).stderr
+    assert "it must not be overwritten" in said
+    assert (tmp_path / "1").read_bytes() == before
+
+
 def test_demo(tmp_path):
     text = run("demo", "--keep", tmp_path / "digits").stdout
     for algorithm in ALGORITHMS:

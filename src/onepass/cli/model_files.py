@@ -59,7 +59,7 @@ def _show(fitted: Any, found: dict[str, Any]) -> None:
 
 def merge(models: tuple[str, ...], output: str) -> None:
     """Combine models into one."""
-    check_output(output, [])
+    check_output(output, models)
     paths = [os.path.realpath(path) for path in models]
     for path in {path for path in paths if paths.count(path) > 1}:
         messages.warn(f"{path} is given more than once, and its rows count more than once")

@@ -111,6 +111,13 @@ def test_a_given_delimiter_counts(tmp_path):
         open_source(tmp_path / "a.csv", delimiter=";;")
 
 
+def test_a_given_delimiter_that_separates_nothing_is_named(tmp_path):
+    for content in ("a,b\n1,2\n", "1.5,2\n3,4\n5,6\n", "a,b\n1,5\n"):
+        with pytest.raises(SourceError, match="the delimiter ';' separates nothing in its first"):
+            rows_of(tmp_path / "a.csv", content, delimiter=";")
+    assert rows_of(tmp_path / "a.csv", "a\n1\n2\n", delimiter=";") == (["a"], [[1], [2]])
+
+
 def test_a_decimal_comma_is_refused_with_a_remedy(tmp_path, monkeypatch):
     remedy = r"; decimal commas are not read: write points, as pandas\.read_csv\(decimal=','\) can"
     with pytest.raises(SourceError, match=r"contains text \('1,5' in row 1\)" + remedy):

@@ -81,6 +81,8 @@ class CsvTable(Table):
             self.index = [0] if self.names[0] == "" else []
         texts = {j: _first_text(rows, j, is_header) for j in range(self.width)}
         self.not_numeric = {j: found for j, found in texts.items() if found is not None}
+        if delimiter is not None and self.width == 1 and self.not_numeric:
+            raise self.error(f"the delimiter {delimiter!r} separates nothing in its first rows")
         self._last = "\n" + self.delimiter.join([repr(_LAST)] * self.width) + "\n"
         longest = max(sum(map(len, row)) + 3 * len(row) for row in rows)  # with quotation marks
         self._block_bytes = max(_BLOCK_BYTES, 4 * longest, 2 * len(self._last))
