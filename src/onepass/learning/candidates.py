@@ -251,10 +251,20 @@ class Candidates(Accumulator):
 
         The rows are weighed as a candidate weighs them; before it has begun, as they are.
         """
-        scatter = self._scatter(name if self.has_begun else PLAIN)
+        scatter = self._scatter(name)
         scale = self._scale_of(scatter)
         inside = float(scatter.compress(directions, scale).trace())
         return inside, scatter.energy(scale)
+
+    def divided(self, chunk: Chunk, scaled: Chunk, name: str) -> Chunk:
+        """Return a chunk with its columns divided as for the answer of a candidate.
+
+        `scaled` is the chunk as candidates are compared on it.
+        """
+        scatter = self._scatter(name)
+        if not self.is_exact or scatter is self._scatter(BOUNDED):
+            return scaled
+        return chunk.divided(_deviations_of(scatter.variances(), scatter.weight))
 
     def answer(self, name: str, directions: NDArray[np.float64]) -> Answer:
         """Return what a candidate answers with, given its directions (k, d)."""
@@ -272,11 +282,11 @@ class Candidates(Accumulator):
 
     def _scatter(self, name: str) -> Any:
         """Return the scatter that the answer of a candidate is rotated and measured by."""
-        return self.bounded if name == BOUNDED else self.plain
+        return self.bounded if name == BOUNDED and self.has_begun else self.plain
 
     def _deviations(self) -> NDArray[np.float64]:
-        """Return the deviations (d,) that columns are divided by, as known so far."""
-        scatter = self.bounded if self.has_begun else self.plain
+        """Return the deviations (d,) that columns are divided by where candidates are compared."""
+        scatter = self._scatter(BOUNDED)
         return _deviations_of(scatter.variances(), scatter.weight)
 
     def _scale_of(self, scatter: Any) -> Scale:

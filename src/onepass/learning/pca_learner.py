@@ -22,6 +22,7 @@ from onepass.learning.learner import Learner
 from onepass.learning.result import Result, orthonormal, publish
 from onepass.learning.row_errors import MOST_DIRECTIONS
 from onepass.learning.stream import Stream
+from onepass.moments.chunk import Chunk
 
 FIRST_ROWS = 128  # of a stream; chunks stay short while they are not a part of what came before
 SHORT_ROWS, NARROW_COLUMNS = 64, 256  # of chunks of few columns, which cost little
@@ -105,8 +106,12 @@ class PCALearner(Learner):
         inner = scaled.inner(np.vstack([points, *validation.asked.values()]))
         energies = scaled.distances(points, inner[:, :3])
         errors = np.zeros(len(chunk))
+        answered = candidates.divided(chunk, scaled, self.scored) if self.scale else scaled
         if validation.asked:
             errors = self._score(weights, inner[:, 3:], points[:2], energies)
+            if answered is not scaled:
+                errors = self._errors(answered)
+            self.errors.add(errors, weights)
         if self.robust == "auto" and self.rows_learned:
             validation.add_drift(scaled, energies[:, 2])
         begun = candidates.has_begun
@@ -120,7 +125,7 @@ class PCALearner(Learner):
         directions = validation.asked.get(self.scored, np.zeros((0, self.stream.d)))
         if not len(directions) and self.n_components == self.stream.d <= MOST_DIRECTIONS:
             directions = np.eye(self.stream.d)  # as good as any, and nobody was asked
-        self.sample.add(rows, errors, directions / scaled.scale, self.mean.vector)
+        self.sample.add(rows, errors, directions / answered.scale, self.mean.vector)
 
     def _spares(self, rows: int) -> bool:
         """Return whether bounding a chunk of so many rows is not worth the time.
@@ -167,8 +172,15 @@ class PCALearner(Learner):
         errors = energies[:, 1] - mean[scored]
         if self.scored == BOUNDED:  # whose mean is the robust centre
             errors = energies[:, 0] - centre[scored]
-        self.errors.add(errors, weights)
         return errors
+
+    def _errors(self, chunk: Chunk) -> NDArray[np.float64]:
+        """Return the squared distances (r,) of rows from the subspace, about the plain mean."""
+        directions = self.validation.asked[self.scored]
+        point = (self.candidates.plain.mean - chunk.origin) / chunk.scale
+        inner = chunk.inner(np.vstack([point, directions]))
+        inside = ((inner[:, 1:] - directions @ point) ** 2).sum(axis=1)
+        return chunk.distances(point[None], inner[:, :1])[:, 0] - inside
 
     def _patience(self) -> float:
         """Return after how many rows the candidates are asked again.
