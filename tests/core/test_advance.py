@@ -138,17 +138,18 @@ def test_single_precision_stays_near_double_precision(method, name):
     np.testing.assert_allclose(out.energy, (rows.astype(float) ** 2).sum(axis=1), rtol=1e-5)
 
 
+@pytest.mark.parametrize("d", [9, 60, 70])
 @pytest.mark.parametrize("scale", [1e-25, 1e-15, 1e15, 1e25])
-def test_single_precision_rows_of_any_scale(scale):
+def test_single_precision_rows_of_any_scale(scale, d):
     for method in METHODS:
         if method.rule == "incremental":
             continue
-        d, k = 70, 4
-        rows = some(d, k, N).astype(np.float32)
-        scaled = (rows * np.float32(scale)).astype(np.float32)
-        wanted, _ = advance(method.start(d, k), scaled.astype(float), scale=method.scale(d, k))
-        state, _ = advance(method.start(d, k, np.float32), scaled, scale=method.scale(d, k))
+        k = 4
+        rows = (some(d, k, N) * scale).astype(np.float32)
+        wanted, _ = advance(method.start(d, k), rows.astype(float), scale=method.scale(d, k))
+        state, out = advance(method.start(d, k, np.float32), rows, scale=method.scale(d, k))
         assert_close(state.iterate(), wanted.iterate(), 5e-5)
+        np.testing.assert_allclose(out.energy, (rows.astype(float) ** 2).sum(axis=1), rtol=1e-5)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -259,10 +260,12 @@ def test_the_same_call_gives_the_same_bits():
         assert np.array_equal(first.weights, second.weights)
 
 
-def test_the_rank_test_raises_the_cap():
+@pytest.mark.parametrize("deficient_rows", [0, 200, 700])
+def test_the_rank_test_raises_the_cap(deficient_rows):
     """Test Section 5's test row by row against a plain transcription."""
     d, k = 40, 2
     rows = some(d, k, 700)
+    rows[:deficient_rows, k:] = 0.0  # of rank k, which leaves the cap as it is
     rule = _core.Rule("msg", k, max_rank=k + 1, grow=True)
     state = METHODS[2].start(d, k)
     state.rule = rule
@@ -277,7 +280,7 @@ def test_the_rank_test_raises_the_cap():
         assert (rule.max_rank, rule.deficient, rule.step, rule.next_test) == (
             cap, deficient, step, test,
         )  # fmt: skip
-    assert cap > k + 1
+    assert (cap > k + 1) == (deficient_rows < len(rows))
     whole, _ = advance(state, rows, scale=0.3)
     assert whole.rule.max_rank == cap
     assert_close(whole.iterate(), one_by_one.iterate(), 1e-11)
@@ -293,6 +296,10 @@ def test_meg_with_all_directions_learns_nothing():
     np.testing.assert_allclose(out.energy, (rows**2).sum(axis=1))
     assert out.rests == len(rows)
     assert out.sums.shape == (0, 6)
+    state.basis, state.weights = np.eye(2, 6), np.array([3.0, 2.0])
+    after, _ = advance(state, rows, scale=1.0)
+    np.testing.assert_array_equal(after.basis, state.basis)
+    np.testing.assert_array_equal(after.weights, state.weights)
 
 
 def test_the_rank_of_msg_without_a_cap_may_be_high():

@@ -1,4 +1,6 @@
-"""What is saved can be loaded, however wild the rows are."""
+"""What is saved can be loaded, however wild the rows are; what no model can hold is not."""
+
+import re
 
 import numpy as np
 import pytest
@@ -6,6 +8,7 @@ from scipy import sparse
 
 import onepass
 from onepass.estimators.model_file_schema import MOST_SUM, Array, Scalar, check_state, flatten
+from tests.model_file.crafting import reseal, unpacked
 
 
 def tiny_then_huge(rows):
@@ -74,3 +77,41 @@ def test_what_is_beyond_a_limit_is_stored_as_the_limit():
 def test_what_no_file_can_hold_is_refused_when_it_is_saved(state):
     with pytest.raises(ValueError, match=r"sums|total"):
         flatten({"sums": Array((3,)), "total": Scalar()}, state)
+
+
+def number(name, value):
+    return lambda header, arrays: header["header"]["state"].update({name: value})
+
+
+def array(name, change):
+    return lambda header, arrays: arrays.update({name: change(arrays[name])})
+
+
+CRAFTED = {
+    "drift.rows is -1, outside of 0 to 1e+70": number("drift.rows", -1.0),
+    "scored is 3, outside of 0 to 2": number("scored", 3),
+    "rows_since is 1e+300, outside of 0 to 1e+70": number("rows_since", 1e300),
+    "evidence_rows has entries outside of 0": array("evidence_rows", np.negative),
+    "drift.mean has entries outside of -2 to 2": array("drift.mean", lambda old: old + np.nan),
+    "evidence has entries outside": array("evidence", lambda old: old + 1e300),
+    "drift.mean has a length of 5, not 4": array("drift.mean", lambda old: np.ones(5)),
+    "drift.point has a length of 0, not 4": array("drift.point", lambda old: old[:0]),
+    "asked has a length of 3, not 4": array("asked", lambda old: old[..., :3].copy()),
+    "buffer.rows has a length of 8, not 7": array("buffer.weights", lambda old: old[1:]),
+    "its numbers of rows contradict each other": number("rows_seen", 199),
+    "more rows wait than a chunk has": lambda header, arrays: arrays.update(
+        {name: np.repeat(arrays[name], 50, axis=0) for name in ("buffer.rows", "buffer.weights")}
+    ),
+}
+
+
+@pytest.mark.parametrize("message", CRAFTED)
+def test_what_is_beyond_a_limit_is_not_loaded(tmp_path, message):
+    path = tmp_path / "a.onepass"
+    rows = np.random.default_rng(0).normal(size=(200, 4))
+    onepass.PCA(2).partial_fit(rows).save(path)
+    header, arrays = unpacked(path)
+    CRAFTED[message](header, arrays)
+    reseal(path, header, arrays)
+    with pytest.raises(onepass.ModelFileError, match=re.escape(message)):
+        onepass.load(path)

@@ -85,14 +85,16 @@ inline double bisect(const Spectrum& s, double target) {
 
 // The eigenvalues i..j-1 of Algorithm 2, by distances from the smallest of them.
 struct Window {
-    double count;               // the sum of their multiplicities
-    double span, below, above;  // to the largest of them, and to the neighbours on both sides
+    double count;        // the sum of their multiplicities
+    double span, above;  // to the largest of them, and to the next one above
 
     // Whether these are the unclipped ones at the level left / count: lines 7 to 9. In units of the
     // sum, in which rounding is small; in those of the level it is not, where a multiplicity is large.
+    // That the next one below is clipped need not be asked: otherwise the window that begins with
+    // it fits as well, and came before.
     bool fits(double left, double slack) const {
         return left >= -slack && left <= count * (1.0 - span) + slack &&
-               left <= count * below + slack && left >= count * (1.0 - above) - slack;
+               left >= count * (1.0 - above) - slack;
     }
 };
 
@@ -111,8 +113,7 @@ inline Level find_level(const Spectrum& s, double target) {
     for (Index i = 0, j = 0; i < n;) {
         const double bottom = value(i), above = j < n ? value(j) - bottom : HUGE_VAL;
         if (i < j && count > 0.0) {
-            const Window window{count, value(j - 1) - bottom,
-                                i > 0 ? bottom - value(i - 1) : HUGE_VAL, above};
+            const Window window{count, value(j - 1) - bottom, above};
             if (window.fits(target - ones - over, drift)) {
                 over = 0.0;
                 for (Index p = i; p < j; p++) over = fused(times(p), value(p) - bottom, over);
