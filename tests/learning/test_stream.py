@@ -59,15 +59,16 @@ def test_rows_that_are_all_the_same_are_the_mean_to_the_last_bit():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_rows_wait_in_order_and_are_copied(kind):
+@pytest.mark.parametrize("room", [0, 7, 64])
+def test_rows_wait_in_order_and_are_copied(kind, room):
     buffer = RowBuffer(Stream(4, np.dtype(float), kind is not np.asarray, True))
     given = ROWS.copy()
     for part in np.array_split(np.arange(30), 7):
         rows = kind(given[part])
-        buffer.add(rows, WEIGHTS[part])
+        buffer.add(rows, WEIGHTS[part], room)
         rows *= 0.0
     twin = buffer.copy()
-    twin.add(kind(ROWS[:2]), WEIGHTS[:2])
+    twin.add(kind(ROWS[:2]), WEIGHTS[:2], room)
     other = RowBuffer(buffer.stream)
     other.restore(buffer.saved())
     for each in (buffer, other):
@@ -76,6 +77,13 @@ def test_rows_wait_in_order_and_are_copied(kind):
         np.testing.assert_array_equal(rows @ np.eye(4), ROWS)
         np.testing.assert_array_equal(weights, WEIGHTS)
     assert twin.count == twin.content()[0].shape[0] == 32
+    other = buffer.copy()
+    buffer.clear()
+    assert buffer.count == buffer.content()[0].shape[0] == len(buffer.content()[1]) == 0
+    buffer.add(kind(ROWS[5:8]), None, room)
+    np.testing.assert_array_equal(buffer.content()[0] @ np.eye(4), ROWS[5:8])
+    np.testing.assert_array_equal(buffer.content()[1], 1.0)
+    np.testing.assert_array_equal(other.content()[0] @ np.eye(4), ROWS)
     empty = RowBuffer(buffer.stream)
     assert empty.content()[0].shape == (0, 4)
     assert empty.count == len(empty.content()[1]) == 0

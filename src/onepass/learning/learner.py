@@ -126,7 +126,7 @@ class Learner(ABC):
         learner = self.copy() if rows.shape[0] >= LONG_CALL_CHUNKS * length else self
         learner._settled = learner._result = None
         if learner.buffer.count + rows.shape[0] < length:
-            learner.buffer.add(rows, weights)
+            learner.buffer.add(rows, weights, length)
         else:
             weights = np.ones(rows.shape[0]) if weights is None else weights
             learner._interrupted = True  # until all of the rows are learned from
@@ -147,11 +147,11 @@ class Learner(ABC):
             chunk, chunk_weights = rows[start:stop], weights[start:stop]
             start = stop
             if chunk.shape[0] < full:
-                self.buffer.add(chunk, chunk_weights)
+                self.buffer.add(chunk, chunk_weights, full)
                 if self.buffer.count < full:
                     return
                 chunk, chunk_weights = self.buffer.content()
-                self.buffer = RowBuffer(self.stream)
+                self.buffer.clear()
             if self.stream.half_life is not None:
                 self.fade(0.5 ** (full / self.stream.half_life))
             self.learn(chunk, chunk_weights)

@@ -65,28 +65,45 @@ class RowBuffer:
 
     def __init__(self, stream: Stream) -> None:
         self.stream, self.count = stream, 0
-        self._pieces: list[Any] = []  # of rows; none is changed in place
+        self._room = np.empty((0, stream.d), stream.dtype)  # of dense rows, for chunk after chunk
+        self._pieces: list[Any] = []  # of sparse rows; none is changed in place
         self._weights: list[float] = []
 
-    def add(self, rows: Any, weights: NDArray[np.float64] | None) -> None:
-        """Append a copy of rows (r, d), and their weights (r,); None where all are one."""
-        self._pieces.append(rows.copy())
+    def add(self, rows: Any, weights: NDArray[np.float64] | None, room: int) -> None:
+        """Append a copy of rows (r, d), and their weights (r,); None where all are one.
+
+        `room` is the number of rows that will have come in the end.
+        """
+        stop = self.count + rows.shape[0]
+        if self.stream.is_sparse:
+            self._pieces.append(rows.copy())
+        else:
+            if len(self._room) < stop:
+                length = max(stop, min(room, 2 * stop))
+                larger = np.empty((length, self.stream.d), self.stream.dtype)
+                larger[: self.count] = self._room[: self.count]
+                self._room = larger
+            self._room[self.count : stop] = rows
         self._weights += [1.0] * rows.shape[0] if weights is None else weights.tolist()
-        self.count += rows.shape[0]
+        self.count = stop
 
     def content(self) -> tuple[Any, NDArray[np.float64]]:
-        """Return all rows (count, d) and their weights (count,)."""
+        """Return all rows (count, d), until they are cleared, and their weights (count,)."""
+        if not self.stream.is_sparse:
+            return self._room[: self.count], np.array(self._weights)
         if len(self._pieces) != 1:
             pieces = [self.stream.convert(np.empty((0, self.stream.d))), *self._pieces]
-            if self.stream.is_sparse:
-                self._pieces = [sparse.csr_array(sparse.vstack(pieces, format="csr"))]
-            else:
-                self._pieces = [np.concatenate(pieces)]
+            self._pieces = [sparse.csr_array(sparse.vstack(pieces, format="csr"))]
         return self._pieces[0], np.array(self._weights)
+
+    def clear(self) -> None:
+        """Let no row wait any more."""
+        self.count, self._pieces, self._weights = 0, [], []
 
     def copy(self) -> RowBuffer:
         """Return a copy that goes on by itself."""
         twin = RowBuffer(self.stream)
+        twin._room = self._room[: self.count].copy()
         twin.count, twin._pieces, twin._weights = self.count, [*self._pieces], [*self._weights]
         return twin
 
@@ -96,16 +113,19 @@ class RowBuffer:
         if self.stream.is_sparse:
             held = {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr}
             return {**held, "weights": weights}
-        return {"rows": rows, "weights": weights}
+        return {"rows": rows.copy(), "weights": weights}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take over a checked state."""
-        rows, weights = state.get("rows"), state["weights"]
+        weights = state["weights"]
         if self.stream.is_sparse:
             parts = (state["data"], state["indices"], state["indptr"])
             rows = sparse.csr_array(parts, shape=(len(weights), self.stream.d))
             rows.check_format(full_check=True)
-        self.count, self._pieces, self._weights = len(weights), [rows], weights.tolist()
+            self._pieces = [rows]
+        else:
+            self._room = state["rows"]
+        self.count, self._weights = len(weights), weights.tolist()
 
 
 def weigh(rows: Any, weights: NDArray[np.float64], mean: Mean, center: bool) -> Any:
