@@ -82,6 +82,10 @@ class PCA(Estimator):
     robust centres are averaged with their weights, evidence adds up. With `half_life` all sums
     fade. Files and merged models keep all candidates.
 
+    Every row that is passed counts as a new one. Rows that are passed several times are scored
+    after they were learned from, so that the choice and `captured_` are no longer fair: `robust`
+    says which candidate to take.
+
     Examples
     --------
     >>> import numpy as np
