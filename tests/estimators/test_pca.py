@@ -83,6 +83,20 @@ def test_parts_too_short_to_be_scored_choose_together_as_one_pass_does(kind):
     assert (one.chosen_.name == "plain") == (kind != "heavy tails")
 
 
+@pytest.mark.parametrize(("parts", "rows"), [(2, 2000), (16, 1000), (64, 200)])
+@pytest.mark.parametrize("scale", [False, True])
+def test_parts_about_other_means_are_not_taken_for_rows_with_outliers(parts, rows, scale):
+    """What is between the parts is variance, too, and no part has seen any of it."""
+    rng = np.random.default_rng(9)
+    X = rng.normal(size=(parts, rows, 20)) * np.arange(1, 21) ** -0.5 @ rng.normal(size=(20, 20))
+    X /= np.sqrt(rng.chisquare(3, size=(parts, rows, 1)) / 3)
+    for shift, chosen in ((0.0, "bounded"), (5.0, "plain")):
+        Y = X + shift * rng.normal(size=(parts, 1, 20))
+        merged = merge(*[PCA(4, scale=scale).fit(part) for part in Y])
+        assert merged.chosen_.name == PCA(4, scale=scale).fit(np.concatenate(Y)).chosen_.name
+        assert merged.chosen_.name == chosen
+
+
 @pytest.mark.parametrize("offset", [0.0, 1e3, 1e8])
 def test_a_far_mean_does_no_harm(offset):
     X = _gapped(1000, 30, 5)

@@ -314,7 +314,7 @@ def test_evidence_fades_merges_and_is_copied():
         one.standard_errors((BOUNDED, PLAIN)), twin.standard_errors((BOUNDED, PLAIN))
     )
     assert one.scored[CURRENT] == 2.0
-    one.merge(other)
+    one.merge(other, 0.0, 0.1)
     np.testing.assert_allclose(
         one.standard_errors((BOUNDED, PLAIN))[SHARE], (0.5 * 4 + 9) / np.sqrt(0.25 + 1)
     )
@@ -417,9 +417,19 @@ def test_drift_fades_merges_and_is_copied():
     assert twin.drift == pytest.approx(size)
     assert (twin.rows, drift.rows) == (200.0, 400.0)
     np.testing.assert_allclose(twin.sums, sums * [0.5, 0.25])
-    twin.merge(other)
+    together = twin.copy()
+    twin.merge(other, 0.15, 0.01)  # within what sampling explains
     np.testing.assert_allclose(twin.sums, sums * [0.5, 0.25] + other.sums)
     np.testing.assert_array_equal(drift.sums, sums)
+    together.merge(other, 0.25, 0.01)
+    cosine = 0.2 / (0.2 + 1 / 16)  # 0.25 / (1 + 0.25) is the shift, squared; pieces have 16 rows
+    np.testing.assert_allclose(together.sums - twin.sums, [200 / 16 * cosine, 200 / 16 * cosine**2])
+
+
+def test_streams_too_short_for_drift_count_as_one_piece():
+    one = ProgressiveValidation(3)
+    one.merge(ProgressiveValidation(3), 1e9, 1.0)
+    np.testing.assert_allclose(one.sums, [16 / 17, (16 / 17) ** 2])
 
 
 # -- what will be captured -------------------------------------------------------------------------

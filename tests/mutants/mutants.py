@@ -360,6 +360,13 @@ CHOOSING = [
         "tests/learning/test_choice.py tests/estimators/test_merging.py",
     ),
     Mutant(
+        "parts about other means are merged as if they were alike",
+        f"{SOURCE}/learning/choice.py",
+        "        if apart > APART * explained:",
+        "        if False:",
+        "tests/learning/test_choice.py",
+    ),
+    Mutant(
         "robust=False may still be robust",
         f"{SOURCE}/learning/candidates.py",
         "        if self.robust is not False:\n            self._add_to_centre",

@@ -302,6 +302,16 @@ class Candidates(Accumulator):
         self.plain.fade(factor)
         self.bounded.fade(factor)
 
+    def apart(self, other: Self) -> float:
+        """Return the squared distance to the centre of another one, in units of typical energy."""
+        typical = max(self.squared_length, other.squared_length)
+        if not self.stream.center or not min(self.sums[0], other.sums[0]) > 0.0 or not typical:
+            return 0.0
+        step = other.centre - self.centre
+        if self.scale:
+            step = step / self._deviations()
+        return float(step @ step) / typical
+
     def merge(self, other: Self) -> None:
         """Include another stream: centres are weighted as running means are."""
         if self.has_begun or other.has_begun:

@@ -54,6 +54,7 @@ VETO = -2.0  # standard errors by which energy, large or huge rows may be agains
 DRIFTING = 4.5  # standard errors by which neighbouring pieces of the stream may resemble each other
 DRIFT_ROWS, DRIFT_PIECES = 512, 8  # of a chunk: the first rows, and what they are cut into
 LEAST_PIECE_ROWS = 16
+APART = 16.0  # times what sampling explains: a squared distance of the centres of merged streams
 
 
 @dataclass(frozen=True)
@@ -242,11 +243,26 @@ class ProgressiveValidation(Accumulator):
         powers = np.array([factor, factor * factor])  # of sums, and of sums of squares
         self.evidence, self.sums = self.evidence * powers, self.sums * powers
 
-    def merge(self, other: Self) -> None:
-        """Include the evidence of another stream."""
+    def merge(self, other: Self, apart: float, explained: float) -> None:
+        """Include the evidence of another stream.
+
+        Parameters
+        ----------
+        other : ProgressiveValidation
+        apart : float
+            The squared distance between the centres of the streams, in units of the typical energy.
+        explained : float
+            How large sampling makes it on average. Streams that lie clearly farther apart count as
+            one that drifts: all pieces of the shorter one lie on the same side of the other.
+        """
         self.evidence = self.evidence + other.evidence
         self.scored = self.scored + other.scored
         self.sums = self.sums + other.sums
+        if apart > APART * explained:
+            shift = apart / (1.0 + apart)  # squared, of the mean of unit vectors
+            cosine = shift / (shift + 1.0 / LEAST_PIECE_ROWS)
+            pieces = max(min(self.rows, other.rows) / LEAST_PIECE_ROWS, 1.0)
+            self.sums = self.sums + [pieces * cosine, pieces * cosine**2]
 
     def saved(self) -> dict[str, Any]:
         asked = list(self.asked.values())

@@ -271,8 +271,9 @@ class PCALearner(Learner):
         """Include another stream.
 
         Moments, evidence and drift add up; centres are weighted as means are, and the typical
-        length is that of all rows. A stream too short to have scored any of its rows is scored by
-        the directions of the other one. Both are asked again together.
+        length is that of all rows. Streams whose centres lie apart count as drift. A stream too
+        short to have scored any of its rows is scored by the directions of the other one. Both are
+        asked again together.
         """
         for learner in (self, other := other.copy()):
             learner._close()
@@ -280,8 +281,10 @@ class PCALearner(Learner):
             self._score_short(self, judge=other)
         else:
             self._score_short(other, judge=self)
+        explained = 1.0 / max(self.rows, 1.0) + 1.0 / max(other.rows, 1.0)
+        apart = self.candidates.apart(other.candidates)
+        self.validation.merge(other.validation, apart, explained)
         self.candidates.merge(other.candidates)
-        self.validation.merge(other.validation)
         self.foresight.merge(other.foresight)
         if not self.rows:
             self.validation.point = self.candidates.centre
