@@ -257,3 +257,22 @@ def test_another_content_of_the_same_size_and_time(tmp_path, interrupt):
     os.utime(path, ns=(0, 0))
     result = run(*command(tmp_path, [path], "--resume"), code=2)
     assert "a.csv has another content" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (["a.npz::x"], ["a.npz::y"]),
+        (["a.npz::x", "a.npz::y"], ["a.npz::y", "a.npz::x"]),
+        (["a.npz::x", "a.npz::x"], ["a.npz::x"]),
+        (["a.npz::x"], ["a.npz::x", "a.npz::x"]),
+    ],
+)
+def test_other_arrays_of_the_same_file_are_other_data(tmp_path, interrupt, before, after):
+    np.savez(tmp_path / "a.npz", x=rows(20_000, 6), y=rows(20_000, 6))
+    words = command(tmp_path, [f"{tmp_path}/{name}" for name in before], algorithm="erm")
+    interrupt(1)
+    run(*words, code=130)
+    words = command(tmp_path, [f"{tmp_path}/{name}" for name in after], algorithm="erm")
+    said = run(*words, "--resume", code=2).stderr
+    assert "is of another run" in said

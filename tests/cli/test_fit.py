@@ -110,7 +110,8 @@ def test_columns_without_names_keep_their_numbers(tmp_path):
         result = run(*words, *more)
         assert onepass.load(tmp_path / "m").feature_names_in_.tolist() == ["0", "2", "3"]
         assert "+0.99 2" in result.stdout
-    run("transform", tmp_path / "m", tmp_path / "a.csv", "-o", tmp_path / "out.npy")
+    said = run("transform", tmp_path / "m", tmp_path / "a.csv", "-o", tmp_path / "out.npy").stderr
+    assert "they are taken by their numbers, 0, 2, 3, as in" in said
 
 
 def test_headers_of_numbers(tmp_path):

@@ -103,7 +103,9 @@ def test_standard_input(tmp_path, model):
     words = ["transform", model, "-", "-o", tmp_path / "out.npy"]
     run(*words, given=csv_text(X[:, ::-1], NAMES[::-1]))
     np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), onepass.load(model).transform([X]))
-    assert "no names" in run(*words, given=csv_text(X), code=2).stderr
+    said = run(*words, given=csv_text(X)).stderr
+    assert said.endswith(f"has no names of columns; they are taken in the order of {model}\n")
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), onepass.load(model).transform([X]))
 
 
 @pytest.mark.parametrize("command", ["transform", "score"])
@@ -238,3 +240,37 @@ def test_no_variance(tmp_path):
     assert "no variance" in run("score", tmp_path / "m", tmp_path / "a.npy").stdout
     found = json.loads(run("score", tmp_path / "m", tmp_path / "a.npy", "--json").stdout)
     assert found["score"] is None
+
+
+def test_names_that_are_numbers_are_names_where_files_have_some(tmp_path):
+    X = rows(seed=3)
+    for name, names in (("fit", "201345"), ("other", "abcdef"), ("same", "540213")):
+        (tmp_path / f"{name}.csv").write_text(csv_text(X, [*names]))
+    np.save(tmp_path / "none.npy", X)
+    run("fit", tmp_path / "fit.csv", "--header", "-k", 2, "-o", tmp_path / "m")
+    score = ["score", tmp_path / "m"]
+    said = run(*score, tmp_path / "other.csv", code=2).stderr
+    assert "there is no column" in said
+    assert run(*score, tmp_path / "same.csv", "--header").stderr == ""
+    said = run(*score, tmp_path / "none.npy").stderr
+    assert "they are taken by their numbers, 2, 0, 1, 3, 4, 5, as in" in said
+
+
+def test_a_file_with_a_scheme_is_not_overwritten(tmp_path, model):
+    path = tmp_path / "a.csv"
+    path.write_text(csv_text(rows(), NAMES))
+    before = path.read_bytes()
+    said = run("transform", model, f"file://{path}", "-o", path, code=2).stderr
+    assert "it must not be overwritten" in said
+    assert path.read_bytes() == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes of POSIX")
+def test_no_device_is_replaced_by_a_file(tmp_path, model):
+    os.mkfifo(tmp_path / "pipe.csv")
+    np.save(tmp_path / "a.npy", rows())
+    for words in (["fit", tmp_path / "a.npy", "-k", 2], ["transform", model, tmp_path / "a.npy"]):
+        said = run(*words, "-o", tmp_path / "pipe.csv", code=2).stderr
+        assert "pipe.csv is not a file that can be written" in said
+    said = run("fit", tmp_path / "a.npy", "-k", 2, "-o", "", code=2).stderr
+    assert "'' is not a file that can be written" in said

@@ -152,6 +152,15 @@ def test_links_are_followed_and_permissions_kept(tmp_path):
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
 
 
+@pytest.mark.skipif(os.name == "nt", reason="pipes of POSIX")
+def test_what_is_no_regular_file_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="not a regular file"):
+        model_file.write(tmp_path / "pipe", *NEW)
+    assert stat.S_ISFIFO(os.stat(tmp_path / "pipe").st_mode)
+    assert os.listdir(tmp_path) == ["pipe"]
+
+
 def test_a_folder_is_refused(tmp_path):
     (tmp_path / "folder").mkdir()
     with pytest.raises(OSError):

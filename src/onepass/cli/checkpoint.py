@@ -6,6 +6,7 @@ It is a model file with one more entry in its header, so that `onepass info` can
 from __future__ import annotations
 
 import glob
+import operator
 import os
 from collections.abc import Iterator
 from contextlib import suppress
@@ -91,8 +92,9 @@ def _differences(then: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
             yield f"{path} has another content"
         elif before[path] != after[path]:
             yield f"{path} was modified"
-    if list(before) != list(after) and before.keys() == after.keys():
-        yield "the files come in another order"
+    orders = ([file["path"] for file in run["files"]] for run in (then, now))
+    if operator.ne(*orders) and before.keys() == after.keys():
+        yield "the files come in another order, or another number of times"
     if then["columns"] != now["columns"]:
         yield f"the columns were {_shown(then['columns'])} and are {_shown(now['columns'])}"
 

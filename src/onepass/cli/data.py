@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 from onepass.cli.errors import Failure
 from onepass.cli.messages import is_quiet, note
 from onepass.progress import Progress
 from onepass.sources import SourceError, open_source
-from onepass.sources.files.source import FileSource
-from onepass.sources.files.storage import open_content
+from onepass.sources.files.source import FileSource, Table, make_source, open_tables
+from onepass.sources.files.storage import open_content, split
 
 _SAMPLE_BYTES = 1 << 20
 
@@ -32,34 +33,54 @@ def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, An
     are taken in their order. Messages name the model's file, `path`.
     """
     names = getattr(model, "feature_names_in_", None) if reading["columns"] is None else None
-    source = None if names is None else _open_by_name(path, data, list(names), reading)
-    is_in_order = source is None and names is not None
-    source = source or open_data(data, reading)
+    reading = dict(reading)
+    tables = open_tables(data, reading.pop("header"), reading.pop("delimiter"))
+    said, file = [], tables[0].path
+    if names is None:
+        source = make_source(tables, **reading)
+        if reading["columns"] is None and source.feature_names is not None:
+            said = [f"{path} has no names of columns; those of {file} are taken in their order"]
+    elif tables[0].names is not None:
+        source = _by_name(path, tables, list(names), reading)
+    else:
+        source, taken = _by_number(tables, list(names), reading)
+        said = [f"{file} has no names of columns; they are taken {taken} {path}"]
     if source.n_features != model.n_features_in_:
         raise Failure(
-            f"{source.paths[0]} has {source.n_features} columns, and {path} was fitted on "
+            f"{file} has {source.n_features} columns, and {path} was fitted on "
             f"{model.n_features_in_}: not the model for these data, or --columns is needed"
         )
-    if is_in_order:
-        note(f"{source.paths[0]} has no names of columns; they are taken in the order of {path}")
-    elif reading["columns"] is None and names is None and source.feature_names is not None:
-        note(f"{path} has no names of columns; those of {source.paths[0]} are taken in their order")
+    for message in (*source.notes, *said):
+        note(message)
     return source
 
 
-def _open_by_name(
-    path: str, data: tuple[str, ...], names: list[str], reading: dict[str, Any]
-) -> FileSource | None:
-    """Return the rows of the named columns, None if the files have no names."""
+def _by_name(
+    path: str, tables: list[Table], names: list[str], reading: dict[str, Any]
+) -> FileSource:
+    """Return the rows of the columns that have the names of a model."""
+    fitted_on = f"({path} was fitted on {', '.join(names[:8])})"
     try:
-        return open_data(data, {**reading, "columns": names})
+        source = make_source(tables, **{**reading, "columns": names})
     except SourceError as error:
-        refusal = Failure(f"{error} ({path} was fitted on {', '.join(names[:8])})")
-        if "-" in data:  # which cannot be opened again
-            raise refusal from error
-    if open_source(data, **{**reading, "skip_non_numeric": True, "keep_index": True}).named:
-        raise refusal
-    return None
+        raise Failure(f"{error} {fitted_on}") from error
+    for name in set(names) - set(source.feature_names or ()):  # found, since it is a number
+        raise Failure(f"{tables[0].path}: there is no column {name!r} {fitted_on}")
+    return source
+
+
+def _by_number(
+    tables: list[Table], names: list[str], reading: dict[str, Any]
+) -> tuple[FileSource, str]:
+    """Return the rows of files without names, and how their columns were chosen.
+
+    Names of a model that was fitted on some columns of such files are numbers.
+    """
+    if all(name.isascii() and name.isdigit() for name in names):
+        with suppress(SourceError):
+            source = make_source(tables, **{**reading, "columns": names})
+            return source, f"by their numbers, {', '.join(names[:8])}, as in"
+    return make_source(tables, **reading), "in the order of"
 
 
 def progress_over(label: str, source: FileSource, done: int = 0) -> Progress:
@@ -95,11 +116,14 @@ def _lines(path: str, has_header: bool) -> int | None:
 
 def check_output(path: str, inputs: Iterable[str]) -> None:
     """Refuse a path that cannot be written, or that is one of the files that are read."""
+    if os.path.exists(path or ".") and not os.path.isfile(path):
+        raise Failure(f"{path or repr(path)} is not a file that can be written")
     folder = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(folder):
         raise Failure(f"{path}: there is no folder {folder}")
     if not os.access(folder, os.W_OK):
         raise Failure(f"{path}: no permission to write in {folder}")
     for read in inputs:
-        if os.path.realpath(read.partition("::")[0]) == os.path.realpath(path):
+        local = split(read)[0].removeprefix("file://")
+        if os.path.realpath(local) == os.path.realpath(path):
             raise Failure(f"{path} is among the files that are read: it must not be overwritten")

@@ -20,9 +20,15 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     `path` is untouched. (Only where the very last step fails, flushing the folder, is the new
     file in place already: whole, but not yet safe from a power cut.)
 
-    A symbolic link is followed; the permissions of an old file are kept.
+    A symbolic link is followed; the permissions of an old file are kept. What is not a regular
+    file, such as a device, is not replaced.
     """
     target = os.path.realpath(path)
+    with suppress(FileNotFoundError, NotADirectoryError):
+        mode = os.stat(target).st_mode
+        if not stat.S_ISREG(mode):
+            what = errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL
+            raise OSError(what, "not a regular file", os.fspath(path))
     folder, name = os.path.split(target)
     if not os.path.isdir(folder):
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", folder)

@@ -130,6 +130,35 @@ def test_a_decimal_comma_is_refused_with_a_remedy(tmp_path, monkeypatch):
         rows_of(tmp_path / "a.csv", "a;b\nx,y;2\nz;4\n")
 
 
+def test_thousands_are_not_called_decimals(tmp_path):
+    with pytest.raises(SourceError, match=r"pandas\.read_csv\(thousands=','\)"):
+        rows_of(tmp_path / "a.csv", 'a,b\n"1,000",2\n"12,345,678.5",4\n')
+
+
+@pytest.mark.parametrize("first", ["NA,-", "null,None", "N/A,"])
+def test_a_first_row_of_missing_values_is_no_header(tmp_path, first):
+    with pytest.raises(SourceError, match=f"names or data: '{first}'"):
+        rows_of(tmp_path / "a.csv", f"{first}\n1.5,2\n3,4\n")
+    assert rows_of(tmp_path / "a.csv", "NA,SA\n1.5,2\n") == (["NA", "SA"], [[1.5, 2]])
+
+
+def test_content_that_is_compressed_is_called_so(tmp_path):
+    with pytest.raises(SourceError, match="it is compressed, and its name does not end in"):
+        rows_of(tmp_path / "a.csv", gzip.compress(b"a,b\n1,2\n"))
+
+
+def test_a_quotation_mark_that_opens_in_the_first_rows_of_a_long_file(tmp_path):
+    text = 'a,b\n1,"2\n' + "1.25,2.75\n" * 100_000
+    with pytest.raises(SourceError, match="a quotation mark is never closed"):
+        rows_of(tmp_path / "a.csv", text)
+
+
+def test_more_columns_than_pyarrow_has_memory_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv, "_MOST_COLUMNS", 3)
+    with pytest.raises(SourceError, match="4 columns are too many for a file of text"):
+        rows_of(tmp_path / "a.csv", "a,b,c,d\n1,2,3,4\n")
+
+
 def test_a_decimal_comma_is_not_a_delimiter(tmp_path):
     with pytest.raises(SourceError, match=r"column 'a': contains text \('1,5' in row 1\)"):
         rows_of(tmp_path / "a.csv", "a;b\n1,5;2,5\n3,25;4,5\n")

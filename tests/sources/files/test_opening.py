@@ -274,3 +274,65 @@ def test_a_file_may_shrink_between_opening_and_reading(tmp_path):
 def test_batch_rows_below_one():
     with pytest.raises(ValueError, match="batch_rows=0"):
         open_source("a.npy", batch_rows=0)
+
+
+def test_a_recursive_pattern_reads_every_file_once(folder):
+    for ignored in ("_SUCCESS", "notes.txt"):
+        (folder / ignored).unlink()
+    for pattern in ("**", "**/*", "*", "**/*.parquet"):
+        assert rows(open_source(folder / pattern)) == ROWS.tolist()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="symbolic links")
+def test_a_link_leads_to_no_file_twice(folder):
+    (folder / "loop").symlink_to(folder)
+    (folder / "same.parquet").symlink_to(folder / "a.parquet")
+    assert rows(open_source(folder)) == ROWS.tolist()
+    twice = [folder / "a.parquet", folder / "a.parquet"]  # which was asked for
+    assert rows(open_source(twice)) == [*ROWS[:2].tolist()] * 2
+
+
+def test_text_of_a_folder_has_to_be_named(tmp_path):
+    (tmp_path / "a.txt").write_text("x,y\n1,2\n")
+    with pytest.raises(SourceError, match=r"\.txt files of a folder are read only if"):
+        open_source(tmp_path)
+    assert rows(open_source(tmp_path / "*.txt")) == [[1, 2]]
+
+
+@pytest.mark.parametrize("columns", ["ab", [1.5], [True], [None]])
+def test_columns_are_names_or_whole_numbers(folder, columns):
+    with pytest.raises(ValueError, match="columns"):
+        open_source(folder, columns=columns)
+
+
+def test_standard_input_is_given_once():
+    with pytest.raises(SourceError, match="standard input is given twice"):
+        open_source(["-", "-"])
+
+
+@pytest.mark.parametrize("kind", ["a.parquet", "a.arrow", "a.feather"])
+def test_two_arrow_columns_of_one_name_are_refused(tmp_path, kind):
+    table = pa.table([pa.array([1.0, 2.0])] * 3, names=["a", "a", "b"])
+    path = tmp_path / kind
+    if kind == "a.parquet":
+        pa.parquet.write_table(table, path)
+    else:
+        with pa.ipc.new_file(path, table.schema) as writer:
+            writer.write_table(table)
+    for columns in (None, ["b"], [1, 2]):
+        with pytest.raises(SourceError, match="column 'a': two columns have this name"):
+            open_source(path, columns=columns)
+
+
+def test_arrays_of_an_hdf5_file_are_found_through_links(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["group/x"] = ROWS
+        file["hard"] = file["group/x"]
+        file["soft"] = h5py.SoftLink("/group/x")
+        file["gone"] = h5py.SoftLink("/nowhere")
+    for name in ("group/x", "/group/x", "hard", "soft"):
+        assert rows(open_source(f"{tmp_path / 'a.h5'}::{name}")) == ROWS.tolist()
+    for name in ("gone", "group"):
+        with pytest.raises(SourceError, match=f"there is no 2-D array '{name}'"):
+            open_source(f"{tmp_path / 'a.h5'}::{name}")

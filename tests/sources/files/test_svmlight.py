@@ -24,7 +24,6 @@ def rows_of(path, content, **keywords):
         ("1,2 1:2\n,3 2:3\n", [[2, 0], [0, 3]]),
         ("1:2\n2:3 \n", [[2, 0], [0, 3]]),
         ("a 1:1e-3 2:-.5\n", [[0.001, -0.5]]),
-        ("1 1:2 1:3\n", [[5]]),
     ],
 )
 def test_good(tmp_path, content, expected):
@@ -46,6 +45,8 @@ def test_good(tmp_path, content, expected):
             "an index of 999,999,999,999 is too large, the limit is 2,147,483,647",
         ),
         ("# nothing\n\n", "no rows"),
+        ("a,b\n1,2\n", "there is no index:value in it"),
+        ("1 1:2\n1 1:2 3:1 1:3\n", "row 2: an index comes twice"),
         ("1 1:1\n1 \u20037:1\n", "row 2: '7:1' is not index:value"),
     ],
 )
@@ -67,3 +68,10 @@ def test_files_agree_on_width_and_base(tmp_path):
 def test_columns_beyond_the_largest_index_are_zero(tmp_path):
     rows = rows_of(tmp_path / "a.svmlight", "1 1:5\n", columns=[3, 0])
     assert rows == [[0, 5]]
+
+
+def test_where_columns_begin_is_said(tmp_path):
+    for content, said in (("1 1:2\n", ["columns are counted from 1"]), ("1 0:2\n", [])):
+        (tmp_path / "a.svmlight").write_text(content)
+        notes = open_source(tmp_path / "a.svmlight").notes
+        assert [note.partition(": ")[2].partition(",")[0] for note in notes] == said

@@ -170,8 +170,10 @@ def _open_hdf5(path: str) -> Iterator[Any]:
 
     with open_file(path) as file, h5py.File(file, "r") as root:
         root.visititems(note)
+        if name is not None and name not in arrays and root.get(name) is not None:
+            arrays[name] = root[name]  # a link, or a path from the root
         data = arrays[_choose(path, name, arrays)]
-        if data.external or data.is_virtual:
+        if data.external or data.is_virtual or data.file.id != root.file.id:
             raise SourceError("its numbers lie in other files, which are not read", path)
         yield data
 
@@ -206,8 +208,9 @@ def _choose(path: str, name: str | None, arrays: dict[str, Any]) -> str:
 
     Vectors beside it are labels and the like; an array of three dimensions is not passed over.
     """
-    candidates = [key for key, array in arrays.items() if len(array.shape) == 2]
-    larger = [key for key, array in arrays.items() if len(array.shape) > 2]
+    dimensions = {key: len(getattr(array, "shape", ())) for key, array in arrays.items()}
+    candidates = [key for key, count in dimensions.items() if count == 2]
+    larger = [key for key, count in dimensions.items() if count > 2]
     if name in candidates:
         return str(name)
     if name is None and len(candidates) == 1 and not larger:

@@ -26,6 +26,9 @@ class ColumnTable(Table):
         self.path = path
         self.n_rows = n_rows
         self.names = list(schema.names)
+        if len(set(self.names)) < len(self.names):
+            name = next(name for name in self.names if self.names.count(name) > 1)
+            raise self.error("two columns have this name: give one of them another", column=name)
         self.width = len(self.names)
         self._types = [str(kind) for kind in schema.types]
         self.not_numeric = {
@@ -128,7 +131,8 @@ class ArrowTable(ColumnTable):
                 from pyarrow.dataset import IpcFileFormat
 
                 file = IpcFileFormat().make_fragment(content)
-                super().__init__(path, file.physical_schema, file.count_rows())
+                super().__init__(path, file.physical_schema, None)
+                self.n_rows = file.count_rows()
 
     def batches(self, start: int, most: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Yield batches from the first row on."""

@@ -31,7 +31,10 @@ from onepass.sources.files.storage import open_content, suffix_of
 
 _BLOCK_BYTES = 1 << 20  # of text that pyarrow takes at once; more is slower
 _SAMPLE_BYTES = 1 << 16
-_ROW_LIMIT_BYTES = 1 << 26
+_ROW_LIMIT_BYTES = 1 << 24
+_MOST_COLUMNS = 1 << 18  # pyarrow takes about 5 kB for each
+_MISSING = {"", "-", "?", "na", "n/a", "#n/a", "nan", "nil", "null", "none"}  # in small letters
+_COMPRESSED = (b"\x1f\x8b", b"BZh", b"\x28\xb5\x2f\xfd")  # how gz, bz2 and zst files begin
 _DELIMITERS = ",\t;| "  # in the order of preference, if there is nothing else to tell them apart
 _ENCODINGS = {  # UTF-16 begins as UTF-32 does, and so comes last
     codecs.BOM_UTF32_LE: "utf-32",
@@ -74,6 +77,9 @@ class CsvTable(Table):
         if not rows:
             raise self.error("there is a header but there are no rows")
         self.width = len(rows[0])
+        if self.width > _MOST_COLUMNS:
+            message = f"{self.width:,} columns are too many for a file of text, the limit is "
+            raise self.error(f"{message}{_MOST_COLUMNS:,}: write it as npy or parquet")
         if self.names is not None and len(self.names) != self.width:
             message = f"there are {self.width} values, and {len(self.names)} names in the header"
             raise self.error(message, row=1)
@@ -168,12 +174,13 @@ class CsvTable(Table):
     def _is_header(self, rows: list[list[str]]) -> bool:
         """Return whether the first row is a header; refuse one that may be, and may not."""
         first, below = rows[0], rows[1:]
-        if all(_value(text) is None for text in first):
+        is_missing = all(text.casefold() in _MISSING for text in first)
+        if not is_missing and all(_value(text) is None for text in first):
             return True
         counted = bool(below) and all(row[0] == str(i) for i, row in enumerate(below))
         if counted and first[0] == "" and "" not in first[1:]:
             return True  # pandas' index has no name, and everything else does
-        if _may_be_names(first, below):
+        if is_missing or _may_be_names(first, below):
             shown = self.delimiter.join(first)
             shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
             message = f"the first row may be names or data: {shown!r}. Say which: "
@@ -207,6 +214,8 @@ class _Text:
         self._ready = b""
         self.chunks = iter(partial(file.read, _BLOCK_BYTES), b"")
         start = self.peek(4)
+        if start.startswith(_COMPRESSED):
+            raise ValueError("it is compressed, and its name does not end in .gz, .bz2 or .zst")
         for mark, encoding in _ENCODINGS.items():
             if start.startswith(mark):
                 raw, self._ready = itertools.chain([self._ready], self.chunks), b""
@@ -234,8 +243,11 @@ def _sample(text: _Text, delimiter: str | None, expected: str) -> tuple[list[lis
     while True:
         head = text.peek(size)
         sample, whole = head.decode("utf-8", "surrogateescape"), len(head) < size
-        found = delimiter or _sniff(sample, whole, expected)
+        is_short = len(sample) <= _SAMPLE_BYTES
+        found = delimiter or _sniff(sample[:_SAMPLE_BYTES], whole and is_short, expected)
         rows, end = _rows(sample, found, whole)
+        if whole and not is_short and _is_open(sample, found):
+            raise ValueError("a quotation mark is never closed")
         if whole or len(rows) >= 2:
             return rows, len(sample[:end].encode("utf-8", "surrogateescape")), found
         if size > _ROW_LIMIT_BYTES:
@@ -243,7 +255,7 @@ def _sample(text: _Text, delimiter: str | None, expected: str) -> tuple[list[lis
             raise ValueError(
                 f"its first rows have more than {limit}, or a quotation mark is never closed"
             )
-        size *= 2
+        size *= 4
 
 
 def _number(text: str) -> float | None:
@@ -260,15 +272,34 @@ def _rows(text: str, delimiter: str, whole: bool) -> tuple[list[list[str]], int]
     """Return the rows of a text, the last one only if it is whole, and where the first one ends."""
     lines = io.StringIO(text, newline="")
     rows, end = [], 0
-    limit = csv.field_size_limit(len(text) + 1)
-    try:
+    with _fields_of(len(text)):
         for row in csv.reader(lines, delimiter=delimiter):
             if row:
                 end = end or lines.tell()
                 rows.append([field.strip() for field in row])
+    return (rows if whole else rows[:-1]), end
+
+
+@contextmanager
+def _fields_of(size: int) -> Iterator[None]:
+    """Let Python's reader take fields of so many characters."""
+    limit = csv.field_size_limit(size + 1)
+    try:
+        yield
     finally:
         csv.field_size_limit(limit)
-    return (rows if whole else rows[:-1]), end
+
+
+def _is_open(text: str, delimiter: str) -> bool:
+    """Return whether a text ends within quotation marks."""
+    lines = io.StringIO(text, newline="")
+    try:
+        with _fields_of(len(text)):
+            for _ in csv.reader(lines, delimiter=delimiter, strict=True):
+                pass
+    except csv.Error as error:
+        return "unexpected end" in str(error)
+    return False
 
 
 def _sniff(text: str, whole: bool, expected: str) -> str:
@@ -342,7 +373,11 @@ def _first_text(rows: list[list[str]], j: int, below_header: bool) -> str | None
 
 
 def _remedy(text: str) -> str:
-    """Return what to do about a decimal comma."""
+    """Return what to do about a comma in a number."""
+    if re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?", text):
+        return (
+            "; commas in numbers are not read: pandas.read_csv(thousands=',') can, or decimal=','"
+        )
     if _number(text) is None and _value(text) is not None:
         return "; decimal commas are not read: write points, as pandas.read_csv(decimal=',') can"
     return ""

@@ -46,8 +46,9 @@ def open_source(
     ----------
     path : str, path-like, or a sequence of them
         Files, folders, and patterns such as ``"events/*.parquet"``. All rows together are one
-        stream; the files of a folder or pattern come in alphabetical order. All files of a folder
-        whose format is known are read, and they must have one format. Paths with a scheme, such as
+        stream; the files of a folder or pattern come in alphabetical order, each of them once. All
+        files of a folder whose format is known are read, except for ``.txt``, which may be notes,
+        and they must have one format. Paths with a scheme, such as
         ``"s3://bucket/a.parquet"``, are read through fsspec (the extra ``remote``). If a file holds
         several arrays (npz, h5, zarr), ``"file.h5::name"`` chooses one.
     columns : sequence of str or int, optional
@@ -89,6 +90,27 @@ def open_source(
     """
     if batch_rows is not None and batch_rows < 1:
         raise ValueError(f"batch_rows={batch_rows} must be at least 1")
+    if isinstance(columns, str):
+        raise ValueError(f"columns={columns!r} must be a list, such as [{columns!r}]")
+    for column in columns or ():
+        if not isinstance(column, str | int | np.integer) or isinstance(column, bool):
+            raise ValueError(f"columns has {column!r}, neither a name nor a whole number")
+    tables = open_tables(path, header, delimiter)
+    return make_source(
+        tables,
+        columns,
+        batch_rows=batch_rows,
+        skip_non_numeric=skip_non_numeric,
+        keep_index=keep_index,
+    )
+
+
+def open_tables(
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    header: bool | Literal["auto"],
+    delimiter: str | None,
+) -> list[Table]:
+    """Return what is in the files that `open_source` reads."""
     if header not in (True, False, "auto"):
         raise ValueError(f"header={header!r} must be True, False or 'auto'")
     if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii()):
@@ -97,14 +119,27 @@ def open_source(
     files = [file for given in paths for file in expand(os.fspath(given))]
     if not files:
         raise SourceError("no file is given")
+    if files.count("-") > 1:
+        raise SourceError("standard input is given twice, and can be read only once")
     if (header != "auto" or delimiter) and not any(suffix_of(file) in TEXT for file in files):
         raise ValueError(f"header and delimiter are for csv files, and {files[0]} is none")
-    tables = [_open(file, header, delimiter) for file in files]
+    return [_open(file, header, delimiter) for file in files]
+
+
+def make_source(
+    tables: list[Table],
+    columns: Sequence[str | int] | None = None,
+    *,
+    batch_rows: int | None = None,
+    skip_non_numeric: bool = False,
+    keep_index: bool = False,
+) -> FileSource:
+    """Return the source of files that are open, as `open_source` does."""
     source = FileSource(tables, columns, batch_rows, skip_non_numeric, keep_index)
     if source.index:
-        message = f"{files[0]}: left out pandas' index, column {_listed(source.index)}"
+        message = f"{tables[0].path}: left out pandas' index, column {_listed(source.index)}"
         message += "; keep_index=True (--keep-index) keeps it"
-        warnings.warn(message, OnepassWarning, stacklevel=2)
+        warnings.warn(message, OnepassWarning, stacklevel=3)
     return source
 
 

@@ -8,7 +8,7 @@ import gzip
 import hashlib
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
@@ -107,21 +107,30 @@ def expand(path: str) -> list[str]:
     is_pattern = "*" in path if is_remote(path) else glob.has_magic(path)
     is_folder = suffix_of(path) is None if is_remote(path) else os.path.isdir(path)
     if is_pattern and not os.path.exists(path):
-        files = [file for found in _matching(path) for file in expand(found)]
+        files = _without_repeats(file for found in _matching(path) for file in expand(found))
         if not files:
             raise SourceError("no file matches", file=path)
         return files
     if not is_folder or suffix_of(path) == ".zarr":
         return [path]
     place = path.rstrip("/") if is_remote(path) else glob.escape(path)
-    files = [file for file in _matching(f"{place}/**") if _is_data(file, path)]
+    files = _without_repeats(file for file in _matching(f"{place}/**") if _is_data(file, path))
     suffixes = sorted({str(suffix_of(file)) for file in files})
     if not files:
-        raise SourceError("there is no file of a known format in this folder", file=path)
+        message = "there is no file of a known format in this folder (.txt files of a folder are "
+        raise SourceError(f"{message}read only if they are named, as in '{path}/*.txt')", file=path)
     if len(suffixes) > 1:
         message = f"there are files of several formats in this folder: {', '.join(suffixes)}"
         raise SourceError(message, file=path)
     return files
+
+
+def _without_repeats(files: Iterable[str]) -> list[str]:
+    """Return files without those that a pattern or a link leads to once more."""
+    found: dict[str, str] = {}
+    for file in files:
+        found.setdefault(file if is_remote(file) else os.path.realpath(file), file)
+    return list(found.values())
 
 
 def _matching(pattern: str) -> list[str]:
@@ -156,7 +165,7 @@ def fingerprint(path: str) -> dict[str, Any]:
 
     Of a folder it is the sizes, the latest time, and a hash of the names of all files in it.
     """
-    path = split(path)[0]
+    path, array = split(path)
     if is_remote(path):
         system, name = remote(path)
         infos: Any = [system.info(name)]
@@ -176,7 +185,7 @@ def fingerprint(path: str) -> dict[str, Any]:
         stats = [(file, stat.st_size, str(stat.st_mtime_ns)) for file, stat in found]
     ends = str(sorted(stats)).encode() if is_folder else _ends(path, stats[0][1])
     return {
-        "path": path,
+        "path": path if array is None else f"{path}::{array}",
         "size": sum(size or 0 for _, size, _ in stats),
         "modified": max((modified for _, _, modified in stats), default=""),
         "ends": hashlib.sha256(ends).hexdigest(),

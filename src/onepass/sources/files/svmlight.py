@@ -39,6 +39,8 @@ class SvmlightTable(Table):
             self.largest = max([self.largest, *found])
         if self.n_rows == 0:
             raise self.error("there are no rows")
+        if self.largest < 0:
+            raise self.error("there is no index:value in it")
         if self.largest >= _INDEX_LIMIT:
             limit = f"the limit is {_INDEX_LIMIT - 1:,}"
             raise self.error(f"an index of {self.largest:,} is too large, {limit}")
@@ -48,6 +50,10 @@ class SvmlightTable(Table):
         alike = [table for table in tables if isinstance(table, SvmlightTable)]
         self._base = 0 if min(table.smallest for table in alike) == 0 else 1
         self.width = max(1, max(table.largest for table in alike) + 1 - self._base)
+        if self._base == 1:
+            self.notes = [
+                f"{self.path}: columns are counted from 1, since the index 0 is not there"
+            ]
         for column in map(str, wanted or ()):
             if column.isascii() and column.isdigit():
                 self.width = max(self.width, min(int(column) + 1, _INDEX_LIMIT))
@@ -92,6 +98,8 @@ class SvmlightTable(Table):
                 except ValueError as error:
                     raise self.error(f"{token[:40]!r} is not index:value", row=number) from error
                 indices.append(int(index) - self._base)
+            if len(set(indices[bounds[-1] :])) < len(indices) - bounds[-1]:
+                raise self.error("an index comes twice", row=number)
             bounds.append(len(indices))
         parts = (np.array(values, dtype=float), np.array(indices, dtype=np.int64), bounds)
         return scipy.sparse.csr_array(parts, shape=(len(lines), self.width))
