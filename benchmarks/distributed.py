@@ -126,7 +126,7 @@ def draw(costs: Costs, stem: str) -> None:
         axis.set(xscale="log", ylim=(0, 1.02), xlabel="workers, 4 shards each")
         axis.set(ylabel="share of the time spent learning")
         axis.set_title(f"{costs.d} columns, {costs.k} components")
-        axis.legend(loc="lower left")
+        axis.legend(loc="center left")
         save(drawing, stem)
 
 
