@@ -153,6 +153,19 @@ def test_a_quotation_mark_that_opens_in_the_first_rows_of_a_long_file(tmp_path):
         rows_of(tmp_path / "a.csv", text)
 
 
+def test_what_separates_nothing_is_no_delimiter(tmp_path):
+    with pytest.raises(SourceError, match="row 1: there are 1 values, and 3 names in the header"):
+        rows_of(tmp_path / "a.csv", "a,b,c\n1.5")
+    assert rows_of(tmp_path / "a.csv", "a\n1.5\n") == (["a"], [[1.5]])
+
+
+def test_rows_longer_than_the_sample_show_the_delimiter(tmp_path):
+    width = 20_000
+    row = ";".join(["1.25"] * width)
+    found = rows_of(tmp_path / "a.csv", f"{row}\n{row}\n")
+    assert found == (None, [[1.25] * width] * 2)
+
+
 def test_more_columns_than_pyarrow_has_memory_for(tmp_path, monkeypatch):
     monkeypatch.setattr(csv, "_MOST_COLUMNS", 3)
     with pytest.raises(SourceError, match="4 columns are too many for a file of text"):

@@ -243,10 +243,12 @@ def _sample(text: _Text, delimiter: str | None, expected: str) -> tuple[list[lis
     while True:
         head = text.peek(size)
         sample, whole = head.decode("utf-8", "surrogateescape"), len(head) < size
-        is_short = len(sample) <= _SAMPLE_BYTES
-        found = delimiter or _sniff(sample[:_SAMPLE_BYTES], whole and is_short, expected)
+        first = sample[:_SAMPLE_BYTES]
+        if max(first.count("\n"), first.count("\r")) < 2:  # rows are long
+            first = sample
+        found = delimiter or _sniff(first, whole and len(first) == len(sample), expected)
         rows, end = _rows(sample, found, whole)
-        if whole and not is_short and _is_open(sample, found):
+        if whole and size > _SAMPLE_BYTES and _is_open(sample, found):
             raise ValueError("a quotation mark is never closed")
         if whole or len(rows) >= 2:
             return rows, len(sample[:end].encode("utf-8", "surrogateescape")), found
@@ -307,8 +309,8 @@ def _sniff(text: str, whole: bool, expected: str) -> str:
     best, best_score = expected, (0.0, False)
     for delimiter in (expected, *_DELIMITERS.replace(expected, "")):
         rows, _ = _rows(text, delimiter, whole)
-        if rows:
-            cut = len(rows[0]) > 1
+        cut = bool(rows) and len(rows[0]) > 1
+        if rows and (cut or delimiter == expected):  # which separates nothing is none
             # Without a delimiter 1,5 may as well be two numbers.
             value = _value if cut else _number
             cells = [value(cell) is not None for row in rows[1:] or rows for cell in row]
