@@ -6,7 +6,6 @@ It is a model file with one more entry in its header, so that `onepass info` can
 from __future__ import annotations
 
 import glob
-import operator
 import os
 from collections.abc import Iterator
 from contextlib import suppress
@@ -92,8 +91,8 @@ def _differences(then: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
             yield f"{path} has another content"
         elif before[path] != after[path]:
             yield f"{path} was modified"
-    orders = ([file["path"] for file in run["files"]] for run in (then, now))
-    if operator.ne(*orders) and before.keys() == after.keys():
+    order, order_now = ([file["path"] for file in run["files"]] for run in (then, now))
+    if order != order_now and before.keys() == after.keys():
         yield "the files come in another order, or another number of times"
     if then["columns"] != now["columns"]:
         yield f"the columns were {_shown(then['columns'])} and are {_shown(now['columns'])}"
