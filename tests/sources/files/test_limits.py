@@ -113,7 +113,6 @@ def test_hdf5_reads_no_other_files(tmp_path):
             open_source(tmp_path / name)
     with h5py.File(tmp_path / "c.h5", "w") as file:
         file["a"] = h5py.ExternalLink(other, "rows")
-    with pytest.raises(SourceError, match="two dimensions have none"):
-        open_source(tmp_path / "c.h5")
-    with pytest.raises(SourceError, match=r"lie in other files|there is no 2-D array"):
-        open_source(f"{tmp_path / 'c.h5'}::a")
+    for path in (tmp_path / "c.h5", f"{tmp_path / 'c.h5'}::a"):
+        with pytest.raises(SourceError, match="none"):
+            open_source(path)

@@ -171,9 +171,9 @@ def _open_hdf5(path: str) -> Iterator[Any]:
     with open_file(path) as file, h5py.File(file, "r") as root:
         root.visititems(note)
         if name is not None and name not in arrays and root.get(name) is not None:
-            arrays[name] = root[name]  # a link, or a path from the root
+            arrays[name] = root[name]  # a link within the file, or a path from its root
         data = arrays[_choose(path, name, arrays)]
-        if data.external or data.is_virtual or data.file.id != root.file.id:
+        if data.external or data.is_virtual:
             raise SourceError("its numbers lie in other files, which are not read", path)
         yield data
 
