@@ -40,8 +40,10 @@ def test_data(tmp_path, name, changes, cut):
     if result.exit_code == 0:
         assert np.isfinite(onepass.load(output).components_).all()
     else:
-        notes = [line for line in result.stderr.splitlines() if "are counted from 1" in line]
-        assert len(result.stderr.splitlines()) == 1 + len(notes)
+        said = result.stderr.splitlines()
+        if name == "a.svmlight" and "are counted from 1" in said[0]:
+            said = said[1:]
+        assert len(said) == 1
 
 
 @pytest.mark.parametrize("command", ["info", "score"])
