@@ -72,7 +72,7 @@ class RowBuffer:
     def add(self, rows: Any, weights: NDArray[np.float64] | None, room: int) -> None:
         """Append a copy of rows (r, d), and their weights (r,); None where all are one.
 
-        `room` is the number of rows that will have come in the end.
+        `room` is how many rows the chunk is going to have.
         """
         stop = self.count + rows.shape[0]
         if self.stream.is_sparse:
@@ -88,7 +88,7 @@ class RowBuffer:
         self.count = stop
 
     def content(self) -> tuple[Any, NDArray[np.float64]]:
-        """Return all rows (count, d), until they are cleared, and their weights (count,)."""
+        """Return all rows (count, d) and their weights (count,); adding rows may overwrite them."""
         if not self.stream.is_sparse:
             return self._room[: self.count], np.array(self._weights)
         if len(self._pieces) != 1:

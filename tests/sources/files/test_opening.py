@@ -294,7 +294,7 @@ def test_a_link_leads_to_no_file_twice(folder):
 
 def test_text_of_a_folder_has_to_be_named(tmp_path):
     (tmp_path / "a.txt").write_text("x,y\n1,2\n")
-    with pytest.raises(SourceError, match=r"\.txt files of a folder are read only if"):
+    with pytest.raises(SourceError, match=r"\.txt files have to be named, as in"):
         open_source(tmp_path)
     assert rows(open_source(tmp_path / "*.txt")) == [[1, 2]]
 

@@ -117,8 +117,8 @@ def expand(path: str) -> list[str]:
     files = _without_repeats(file for file in _matching(f"{place}/**") if _is_data(file, path))
     suffixes = sorted({str(suffix_of(file)) for file in files})
     if not files:
-        message = "there is no file of a known format in this folder (.txt files of a folder are "
-        raise SourceError(f"{message}read only if they are named, as in '{path}/*.txt')", file=path)
+        message = "there is no file of a known format in this folder; .txt files have to be named, "
+        raise SourceError(f"{message}as in '{path}/*.txt'", file=path)
     if len(suffixes) > 1:
         message = f"there are files of several formats in this folder: {', '.join(suffixes)}"
         raise SourceError(message, file=path)
