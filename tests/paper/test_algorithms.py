@@ -11,13 +11,12 @@ from onepass.paper.algorithms import (
     HeldOut,
     Training,
     checkpoints,
-    random_basis,
     run_weights,
     trajectory,
     weighted_pca,
 )
 from onepass.schedules import InverseSqrt
-from onepass.sources.synthetic import Gaussian, Orthogonal
+from onepass.sources.synthetic import Gaussian, Orthogonal, random_directions
 from onepass.subspace import Subspace
 from tests import reference
 
@@ -30,7 +29,7 @@ def naive(name, rows, k, c):
     d = rows.shape[1]
     steps = c / np.sqrt(np.arange(1, len(rows) + 1))
     pushes = [np.sqrt(step) * row[None] for step, row in zip(steps, rows, strict=True)]
-    init = random_basis(k, d, 0)
+    init = random_directions(k, d, 0)
     return list(
         {
             "MSG": lambda: reference.msg(pushes, d, k),
@@ -105,7 +104,7 @@ def test_checkpoints_end_with_the_run_and_weigh_one():
 D, TRAIN_ROWS = 12, 300
 SOURCE = Gaussian(np.geomspace(0.4, 0.01, D))
 TRAIN = SOURCE.sample(TRAIN_ROWS, np.random.default_rng(0))
-HELD_OUT = HeldOut.of(SOURCE.second_moment().to_dense())
+HELD_OUT = HeldOut(SOURCE.second_moment().to_dense())
 TRAIN_MARKS = checkpoints(5, TRAIN_ROWS, 20)
 
 

@@ -15,6 +15,7 @@ from onepass.paper.claims import (
     ratio_of_means,
     share,
 )
+from onepass.paper.runs import gather
 
 MARKS = np.array([10, 50, 100])
 
@@ -110,8 +111,7 @@ def test_figure_1():
 def figure2_run(capped):
     still = np.full((100, 4), 0.05)
     learning = np.tile([0.05, 0.05, 0.01, 0.0], (100, 1))
-    return {
-        "marks": np.array([10, 150, 400, 1000]),
+    curves = {
         "MSG": learning,
         "Warmuth-Kuzmin": learning,
         "Capped MSG": learning if capped else still,
@@ -119,13 +119,15 @@ def figure2_run(capped):
         "Incremental": still,
         "ERM": learning,
     }
+    found = {f"{name}/{k}": curve for name, curve in curves.items() for k in figure2.KS}
+    return {"marks": np.array([10, 150, 400, 1000]), **found}
 
 
 def test_figure_2():
-    found = verdicts("figure2", figure2.measure({k: figure2_run(True) for k in (1, 2, 4)}))
+    found = verdicts("figure2", figure2.measure(figure2_run(True)))
     assert found.pop("plateaus") == "fails"  # nobody stands still from row 100 on
     assert set(found.values()) == {"holds"}
-    measured = figure2.measure({k: figure2_run(False) for k in (1, 2, 4)})
+    measured = figure2.measure(figure2_run(False))
     found = verdicts("figure2", measured)
     del found["plateaus"]
     failing = [name for name, verdict in found.items() if verdict == "fails"]
@@ -154,7 +156,7 @@ def test_figure_3_orders_the_algorithms():
         "Warmuth-Kuzmin": 4.0,
     }
     split = figure3_split(levels, {"MSG": 1, "Capped MSG": 1, "Warmuth-Kuzmin": 5})
-    splits = figure3.Splits([split, split])
+    splits = gather([split, split])
     found = verdicts("figure3", figure3.measure(splits))
     failing = [name for name, verdict in found.items() if verdict == "fails"]
     assert failing == [
@@ -162,10 +164,11 @@ def test_figure_3_orders_the_algorithms():
         "entropy k=1",  # 4.0 against 1.2
         "entropy drops",  # the same ratio for all k
     ]
-    lines = {(line[0], line[1]): line[2:] for line in splits.lines()}
-    assert lines["8", "MSG"] == ["2.16", "2.16", "9.0, cut in 2", "2^-1 .. 2^-1"]
+    table = figure3.tabulate({figure3.UNIT: splits})
+    lines = {tuple(line[:3]): line[3:] for line in table["lines"]}
+    assert lines["s_j sqrt(d)", "8", "MSG"] == ["2.16", "2.16", "9.0, cut in 2", "2^-1 .. 2^-1"]
     reversed_order = {name: 5 - level for name, level in levels.items()}
-    other = figure3.Splits([figure3_split(reversed_order, {"MSG": 300})] * 2)
+    other = gather([figure3_split(reversed_order, {"MSG": 300})] * 2)
     found = verdicts("figure3", figure3.measure(other))
     assert found["incremental progress"] == found["representation"] == "fails"
     assert found["capped faster"] == "holds"
@@ -174,7 +177,7 @@ def test_figure_3_orders_the_algorithms():
 def test_verdicts_follow_the_spread_over_splits():
     levels = dict.fromkeys(figure3.ALGORITHMS, 1.0)
     better, worse = levels | {"Incremental": 0.5}, levels | {"Incremental": 1.8}
-    splits = figure3.Splits([figure3_split(better, {}), figure3_split(worse, {})])
+    splits = gather([figure3_split(better, {}), figure3_split(worse, {})])
     assert verdicts("figure3", figure3.measure(splits))["incremental progress"] == "undecided"
 
 

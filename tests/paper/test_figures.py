@@ -42,9 +42,9 @@ def test_a_run_is_stuck_if_worse_than_batch_and_still():
     )
     batch = np.zeros((5, 5))
     batch[4] = 0.1
-    run = {"marks": marks, "MSG": curves, "ERM": batch}
-    assert figure2.stuck(run, "MSG").tolist() == [True, False, False, False, False]
-    assert figure2.learned(run, "MSG").tolist() == [False, True, False, True, True]
+    run = {"marks": marks, "MSG/1": curves, "ERM/1": batch}
+    assert figure2.stuck(run, "MSG", 1).tolist() == [True, False, False, False, False]
+    assert figure2.learned(run, "MSG", 1).tolist() == [False, True, False, True, True]
 
 
 def test_batch_takes_the_most_frequent_axes():
@@ -86,7 +86,8 @@ def test_a_plateau_is_left_for_something_better():
             [0.3, 0.2, 0.2, 0.1, 0.1, 0.0],  # too short
         ]
     )
-    assert figure2.plateaued({"marks": marks, "MSG": curves}, "MSG").tolist() == [
+    run = {"marks": marks, "MSG/1": curves}
+    assert figure2.plateaued(run, "MSG", 1).tolist() == [
         True, False, False, False,
     ]  # fmt: skip
 

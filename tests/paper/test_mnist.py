@@ -40,7 +40,7 @@ def test_without_network_and_folder_both_ways_are_said(monkeypatch):
 )
 def test_rows_have_mean_zero_and_the_norm_of_the_reading(reading, norm):
     images = make_images(5000)  # 36 pixels, one of them always black; more than one chunk
-    scaling = Scaling.of(images, reading)
+    scaling = Scaling(images, reading)
     rows = scaling(images)
     np.testing.assert_allclose(rows.mean(axis=0), 0, atol=1e-12)
     assert (rows[:, 0] == 0).all()
@@ -53,7 +53,7 @@ def test_rows_have_mean_zero_and_the_norm_of_the_reading(reading, norm):
 
 def test_the_second_moment_is_that_of_the_rows():
     images = make_images(9000)  # more than one chunk
-    scaled = Scaling.of(images, "unit")
+    scaled = Scaling(images, "unit")
     rows = scaled(images)
     np.testing.assert_allclose(scaled.second_moment(images), rows.T @ rows / len(rows), atol=1e-12)
 

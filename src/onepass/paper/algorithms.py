@@ -13,7 +13,6 @@ validation rows. Three shortcuts save most of the 18 runs, and do not change the
 
 from __future__ import annotations
 
-import copy
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from numpy.typing import NDArray
 from onepass.learning.rules import MEG, MSG, Grouse, Incremental, Rule
 from onepass.learning.solver import Solver
 from onepass.schedules import InverseSqrt, Schedule
+from onepass.sources.synthetic import random_directions
 from onepass.subspace import Subspace
 from onepass.threads import one_thread
 
@@ -44,14 +44,8 @@ RULES: dict[str, Callable[[int, int, int], Rule]] = {
     WIDER: lambda k, d, seed: MSG(k, d, max_rank=2 * k + 2),
     "Incremental": lambda k, d, seed: Incremental(k, d, max_rank=k),
     "Warmuth-Kuzmin": lambda k, d, seed: MEG(k, d),
-    "Grassmannian SGD": lambda k, d, seed: Grouse(k, d, init=random_basis(k, d, seed)),
+    "Grassmannian SGD": lambda k, d, seed: Grouse(k, d, init=random_directions(k, d, seed)),
 }
-
-
-def random_basis(k: int, d: int, seed: int) -> NDArray[np.float64]:
-    """Return k random orthonormal rows, shape (k, d)."""
-    rows = np.random.default_rng(seed).normal(size=(d, k))
-    return np.ascontiguousarray(np.linalg.qr(rows)[0].T)
 
 
 @dataclass(frozen=True)
@@ -91,7 +85,7 @@ def trajectory(
     weights. If that happened, checkpoints are `limited`; otherwise the run is exact. The rank is
     read every `chunk_rows` rows, and at marks, which changes the iterates by rounding only.
     """
-    solver = Solver(copy.copy(rule), schedule, rows.dtype)
+    solver = Solver(rule, schedule, rows.dtype)
     seen, cost, limited = 0, 0.0, False
     with one_thread():
         for mark in marks:
@@ -107,17 +101,11 @@ def trajectory(
             yield Checkpoint(seen, solver.iterate(), cost, limited)
 
 
-@dataclass(frozen=True)
 class HeldOut:
-    """Held-out rows: their second moment, (d, d), and its eigenvalues."""
+    """Held-out rows: their second moment, (d, d), and its eigenvalues, descending."""
 
-    moment: NDArray[np.float64]
-    values: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, moment: NDArray[np.float64]) -> HeldOut:
-        """Find the eigenvalues, descending."""
-        return cls(moment, np.linalg.eigvalsh(moment)[::-1].astype(np.float64))
+    def __init__(self, moment: NDArray[np.float64]) -> None:
+        self.moment, self.values = moment, np.linalg.eigvalsh(moment)[::-1]
 
     def suboptimality(self, at: Checkpoint, k: int) -> float:
         """Return the share of the variance of the best k directions that the iterate misses."""
@@ -128,15 +116,15 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class SmallSteps:
-    """The run of S(t), which stands for small steps, and its final trace and largest eigenvalue."""
+    """The run of S(t), which stands for small steps, and the final trace."""
 
     run: list[Checkpoint]
     trace: float
-    largest: float
 
     def covers(self, c: float, k: int) -> bool:
         """Whether a run with steps c/sqrt(t) never meets a bound, so that M(t) = c S(t)."""
-        return c * self.trace <= k and c * self.largest <= 1
+        largest = float(self.run[-1].iterate.weights[0])
+        return c * self.trace <= k and c * largest <= 1
 
 
 def weighted_pca(
@@ -157,7 +145,7 @@ def weighted_pca(
         values, vectors = scipy.linalg.eigh(total, subset_by_index=[d - count, d - 1])
         leading = Subspace(np.ascontiguousarray(vectors[:, ::-1].T), values[::-1])
         run.append(Checkpoint(seen, leading, costs[mark - 1], False))
-    return SmallSteps(run, float(np.trace(total)), float(leading.weights[0]))
+    return SmallSteps(run, float(np.trace(total)))
 
 
 @dataclass(frozen=True)

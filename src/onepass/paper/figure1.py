@@ -7,7 +7,7 @@ a direction stays can be measured exactly.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -55,42 +55,35 @@ def follow(seed: int, reading: str, rows: int) -> Arrays:
     """
     sample = orthogonal(reading).sample(rows, np.random.default_rng(seed))
     shown = checkpoints(1, rows, 600)
-    ranks, spectrum = np.empty(rows, np.int64), np.zeros((len(shown), D))
-    entered = np.full(D, -1)
-    stays: list[int] = []
+    ranks, held = np.empty(rows, np.int64), np.zeros((rows, D), dtype=bool)
+    spectrum = np.zeros((len(shown), D))
     run = trajectory(RULES["MSG"](K, D, 0), sample, AdaGradNorm(), range(1, rows + 1))
     for t, at in enumerate(run):
         ranks[t] = at.iterate.rank
-        present = np.zeros(D, dtype=bool)
-        present[np.abs(at.iterate.basis).argmax(axis=1)] = True
-        left = ~present & (entered >= 0)
-        stays.extend(t - entered[left])
-        entered[left] = -1
-        entered[present & (entered < 0)] = t
-        place = np.searchsorted(shown, t + 1)
-        if shown[place] == t + 1:
-            spectrum[place, : at.iterate.rank] = at.iterate.weights
-    return {"ranks": ranks, "shown": shown, "spectrum": spectrum, "stays": np.array(stays)}
+        held[t, np.abs(at.iterate.basis).argmax(axis=1)] = True
+        spectrum[shown == t + 1, : at.iterate.rank] = at.iterate.weights
+    # A direction enters and leaves by turns: every other difference is a stay.
+    changes = np.diff(held.T, prepend=False)
+    stays = np.concatenate([np.diff(np.flatnonzero(axis))[::2] for axis in changes])
+    return {"ranks": ranks, "shown": shown, "spectrum": spectrum, "stays": stays}
 
 
-def make_runs(scope: Scope) -> list[Run]:
-    """Return the runs of both readings."""
-    rows, runs = scope.figure1_rows, []
+def make_runs(scope: Scope) -> Iterator[Run]:
+    """Give the runs of both readings."""
+    rows = scope.figure1_rows
     for reading, i in itertools.product(ORTHOGONAL, range(scope.figure1_sequences)):
         seed = seed_of(scope.seed, "figure 1", i)
         settings = {"seed": seed, "reading": reading.key, "rows": rows}
-        name, seconds = f"figure1-{reading.key}-{i}", rows * ROW_SECONDS
-        runs.append(Run(name, follow, settings, seconds))
-    return runs
+        yield Run(f"figure1-{reading.key}-{i}", follow, settings, rows * ROW_SECONDS)
 
 
 def report(results: Mapping[str, Arrays], scope: Scope, out: Path) -> Part:
     """Draw the figure and measure what Section 4 says about it."""
-    runs = {r.key: repetitions(results, f"figure1-{r.key}") for r in ORTHOGONAL}
-    draw({key: found[0] for key, found in runs.items()}, out)
-    count = min(len(found) for found in runs.values())
+    found = {reading: repetitions(results, f"figure1-{reading.key}") for reading in ORTHOGONAL}
+    draw({reading: runs[0] for reading, runs in found.items()}, out)
+    count = min(map(len, found.values()))
     facts = {"d": D, "tau": TAU, "rows": scope.figure1_rows, "count": count}
-    return Part("figure1", {r.name: measure(runs[r.key]) for r in ORTHOGONAL}, facts)
+    return Part("figure1", {r.name: measure(runs) for r, runs in found.items()}, facts)
 
 
 def measure(runs: list[Arrays]) -> Measured:
@@ -106,11 +99,10 @@ def measure(runs: list[Arrays]) -> Measured:
     }
 
 
-def draw(runs: Mapping[str, Arrays], out: Path) -> None:
+def draw(runs: Mapping[Reading, Arrays], out: Path) -> None:
     """Draw the ranks of one run per reading, and its eigenvalues below."""
     with style.figure(2, 2, 11, 7.5, sharex=True, sharey="row") as (drawing, axes):
-        for (top, bottom), reading in zip(axes.T, ORTHOGONAL, strict=True):
-            run = runs[reading.key]
+        for (top, bottom), (reading, run) in zip(axes.T, runs.items(), strict=True):
             top.plot(run["shown"], run["ranks"][run["shown"] - 1], color=style.BLUE, lw=1)
             for rank, label, color, dash in (
                 (15, "15, as in the text", style.BLACK, "--"),

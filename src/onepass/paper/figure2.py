@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from onepass.paper.claims import (
     share,
 )
 from onepass.paper.figure1 import ORTHOGONAL, TAU, D, orthogonal
-from onepass.paper.runs import Arrays, Run, Scope, repetitions, seed_of
+from onepass.paper.runs import Arrays, Run, Scope, gather, repetitions, seed_of
 from onepass.report import style
 from onepass.schedules import AdaGradNorm
 from onepass.sources.synthetic import Toy
@@ -44,22 +45,28 @@ FLOOR, MEAN_FLOOR = 1e-3, 1e-5
 SEQUENCES_PER_RUN = 10
 TOY_SECONDS = 5e-4  # per sequence
 
-Curves = dict[tuple[str, int], Arrays]  # by reading and k: marks, and curves by algorithm
-Flags = Callable[[Arrays, str], NDArray[np.bool_]]  # of the runs of an algorithm
+Curves = dict[Reading, Arrays]  # `marks`, and suboptimality (sequences, s) under "algorithm/k"
+Measure = Callable[[Arrays, str, int], NDArray[Any]]  # of an algorithm and k, a number per run
+Panels = dict[tuple[Reading, int], dict[str, tuple[NDArray, NDArray]]]  # for each k, x and y
+
+# An algorithm has the same colour and dash in every picture.
+LINES: dict[str, dict[str, str]] = {
+    "MSG": {"color": style.BLUE, "linestyle": "-"},
+    "Capped MSG": {"color": style.RED, "linestyle": "-"},
+    WIDER: {"color": style.SKY, "linestyle": "-"},
+    "Incremental": {"color": style.GREEN, "linestyle": "--"},
+    "Warmuth-Kuzmin": {"color": style.ORANGE, "linestyle": "-."},
+    "Grassmannian SGD": {"color": style.PINK, "linestyle": "-"},
+    "ERM": {"color": style.BLACK, "linestyle": ":"},
+}
 
 
 def compare(seed: int, reading: str, rows: int, sequences: int, names: Sequence[str]) -> Arrays:
-    """Run some algorithms for all k on the same sequences.
-
-    Returns
-    -------
-    dict
-        `marks` (s,) and, under "algorithm/k", suboptimality (sequences, s).
-    """
+    """Run some algorithms for all k on the same sequences; return `Curves` of the reading."""
     source = orthogonal(reading)
     p = source.probabilities
     marks = np.union1d(checkpoints(1, rows, 160), [rows // 10])
-    curves: dict[str, list[Any]] = {f"{name}/{k}": [] for name in names for k in KS}
+    curves = defaultdict(list)
     for i in range(sequences):
         sample = source.sample(rows, np.random.default_rng([seed, i]))
         for name, k in itertools.product(names, KS):
@@ -97,12 +104,12 @@ def toy_ends(seed: int, rows: int, sequences: int) -> Arrays:
     return wrong
 
 
-def make_runs(scope: Scope) -> list[Run]:
-    """Return the toy, and the runs of both readings and all k, some sequences each."""
+def make_runs(scope: Scope) -> Iterator[Run]:
+    """Give the toy, and the runs of both readings and all k, some sequences each."""
     rows, sequences = scope.toy_rows, scope.toy_sequences
     seed = seed_of(scope.seed, "toy")
     settings: dict[str, Any] = {"seed": seed, "rows": rows, "sequences": sequences}
-    runs = [Run("toy", toy_ends, settings, sequences * TOY_SECONDS)]
+    yield Run("toy", toy_ends, settings, sequences * TOY_SECONDS)
     rows, starts = scope.figure2_rows, range(0, scope.figure2_sequences, SEQUENCES_PER_RUN)
     for names, start, reading in itertools.product(GROUPS, starts, ORTHOGONAL):
         count = min(SEQUENCES_PER_RUN, scope.figure2_sequences - start)
@@ -114,21 +121,18 @@ def make_runs(scope: Scope) -> list[Run]:
             "names": names,
         }
         name, seconds = f"figure2-{reading.key}-{names[0]}-{start}", rows * count * GROUPS[names]
-        runs.append(Run(name, compare, settings, seconds))
-    return runs
+        yield Run(name, compare, settings, seconds)
 
 
 def report(results: Mapping[str, Arrays], scope: Scope, out: Path) -> Part:
     """Draw the figure and measure what Section 5.2 says about it."""
-    curves: Curves = {}
+    curves: Curves = {reading: {} for reading in ORTHOGONAL}
     for reading, names in itertools.product(ORTHOGONAL, GROUPS):
         done = repetitions(results, f"figure2-{reading.key}-{names[0]}", SEQUENCES_PER_RUN)
-        for name, k in itertools.product(names, KS):
-            run = curves.setdefault((reading.key, k), {"marks": done[0]["marks"]})
-            run[name] = np.vstack([part[f"{name}/{k}"] for part in done])
+        curves[reading].update(gather(done))
     draw(curves, out)
     toy, rows = results["toy"], scope.figure2_rows
-    measured = {r.name: measure({k: curves[r.key, k] for k in KS}) for r in ORTHOGONAL}
+    measured = {reading.name: measure(run) for reading, run in curves.items()}
     measured["toy"] = {
         "toy incremental": [share(toy["Incremental"])],
         "toy capped": [share(toy["Capped MSG"])],
@@ -137,27 +141,28 @@ def report(results: Mapping[str, Arrays], scope: Scope, out: Path) -> Part:
         "d": D,
         "tau": TAU,
         "rows": rows,
-        "counts": {n: min(len(run[n]) for run in curves.values()) for n in ALGORITHMS},
+        "counts": {n: min(len(run[f"{n}/1"]) for run in curves.values()) for n in ALGORITHMS},
         "toy_count": scope.toy_sequences,
     }
     return Part("figure2", measured, facts, [tabulate(curves, (rows // 10, rows))])
 
 
-def measure(runs: Mapping[int, Arrays]) -> Measured:
-    """Measure the claims, from runs by k."""
+def measure(run: Arrays) -> Measured:
+    """Measure the claims."""
 
-    def shares(what: Flags, *names: str, ks: Sequence[int] = KS) -> list[Quantity]:
+    def shares(what: Measure, *names: str, ks: Sequence[int] = KS) -> list[Quantity]:
         return [
-            share(what(runs[k], name), f"{name}, k={k}" if len(names) > 1 else f"k={k}")
+            share(what(run, name, k), f"{name}, k={k}" if len(names) > 1 else f"k={k}")
             for name, k in itertools.product(names, ks)
         ]
 
     def over_msg(name: str) -> list[Quantity]:
-        pairs = {k: (average(run, name), average(run, "MSG")) for k, run in runs.items()}
-        return [ratio_of_means(a[: len(b)], b, f"k={k}") for k, (a, b) in pairs.items()]
+        under = {k: average(run, "MSG", k) for k in KS}
+        over = {k: average(run, name, k)[: len(under[k])] for k in KS}
+        return [ratio_of_means(over[k], under[k], f"k={k}") for k in KS]
 
-    def fewer_stuck(run: Arrays) -> NDArray[np.float64]:
-        return stuck(run, "Incremental").astype(float) - stuck(run, "Capped MSG")
+    def fewer_stuck(k: int) -> NDArray[np.float64]:
+        return stuck(run, "Incremental", k).astype(float) - stuck(run, "Capped MSG", k)
 
     return {
         "incremental stuck": shares(stuck, "Incremental", ks=(1, 4)),
@@ -165,7 +170,7 @@ def measure(runs: Mapping[int, Arrays]) -> Measured:
         "convex stuck": shares(stuck, *CONVEX),
         "capped stuck": shares(stuck, "Capped MSG"),
         "wider stuck": shares(stuck, WIDER),
-        "less prone": [expectation(fewer_stuck(run), f"k={k}") for k, run in runs.items()],
+        "less prone": [expectation(fewer_stuck(k), f"k={k}") for k in KS],
         "convex optimum": shares(learned, *CONVEX),
         "capped optimum": shares(learned, "Capped MSG"),
         "wider optimum": shares(learned, WIDER),
@@ -174,23 +179,23 @@ def measure(runs: Mapping[int, Arrays]) -> Measured:
     }
 
 
-def learned(run: Arrays, name: str) -> NDArray[np.bool_]:
+def learned(run: Arrays, name: str, k: int) -> NDArray[np.bool_]:
     """Return which runs of an algorithm end no worse than batch PCA of the same rows."""
-    ends = run[name][:, -1]
-    return ends <= run["ERM"][: len(ends), -1] + 1e-9
+    ends = run[f"{name}/{k}"][:, -1]
+    return ends <= run[f"ERM/{k}"][: len(ends), -1] + 1e-9
 
 
-def stuck(run: Arrays, name: str) -> NDArray[np.bool_]:
+def stuck(run: Arrays, name: str, k: int) -> NDArray[np.bool_]:
     """Return which runs end worse, and have not moved in the last nine tenths of the rows."""
-    late = run[name][:, run["marks"] >= run["marks"][-1] / 10]
-    return ~learned(run, name) & (np.ptp(late, axis=1) < 1e-12)
+    late = run[f"{name}/{k}"][:, run["marks"] >= run["marks"][-1] / 10]
+    return ~learned(run, name, k) & (np.ptp(late, axis=1) < 1e-12)
 
 
-def plateaued(run: Arrays, name: str) -> NDArray[np.bool_]:
+def plateaued(run: Arrays, name: str, k: int) -> NDArray[np.bool_]:
     """Return which runs stood still while the rows doubled, from row 100 on, then improved."""
     late = run["marks"] >= 100
     marks, found = run["marks"][late], []
-    for curve in run[name][:, late]:
+    for curve in run[f"{name}/{k}"][:, late]:
         ends = np.flatnonzero(np.diff(curve))  # the last mark of each plateau but the last
         starts = np.append(0, ends + 1)[:-1]
         better = curve[ends + 1] < curve[ends]
@@ -198,87 +203,58 @@ def plateaued(run: Arrays, name: str) -> NDArray[np.bool_]:
     return np.array(found)
 
 
-def average(run: Arrays, name: str) -> NDArray[np.float64]:
+def average(run: Arrays, name: str, k: int) -> NDArray[np.float64]:
     """Return the average suboptimality over each run."""
-    return run[name] @ run_weights(run["marks"])
+    return run[f"{name}/{k}"] @ run_weights(run["marks"])
 
 
 def tabulate(curves: Curves, lengths: Sequence[int]) -> Table:
     """Return shares of runs, and averages, after each number of rows."""
+    columns: dict[str, tuple[Measure, str]] = {
+        "Stuck (k=1, 2, 4)": (stuck, ".0%"),
+        "As good as batch PCA": (learned, ".0%"),
+        "Average suboptimality": (average, ".2g"),
+    }
     lines = []
-    for reading, rows in itertools.product(ORTHOGONAL, lengths):
-        runs = []
-        for k in KS:
-            run = curves[reading.key, k]
-            seen = run["marks"] <= rows
-            runs.append({name: values[..., seen] for name, values in run.items()})
+    for (reading, run), rows in itertools.product(curves.items(), lengths):
+        seen = run["marks"] <= rows
+        start = {key: values[..., seen] for key, values in run.items()}
         for name in ALGORITHMS:
             cells = [
-                ", ".join(f"{what(run, name).mean():.0%}" for run in runs)
-                for what in (stuck, learned)
+                ", ".join(format(what(start, name, k).mean(), form) for k in KS)
+                for what, form in columns.values()
             ]
-            averages = ", ".join(f"{average(run, name).mean():.2g}" for run in runs)
-            lines.append([reading.name, f"{rows:,}", name, *cells, averages])
-    columns = ["Stuck (k=1, 2, 4)", "As good as batch PCA", "Average suboptimality"]
+            lines.append([reading.name, f"{rows:,}", name, *cells])
     return {"columns": ["Reading", "Rows", "Algorithm", *columns], "lines": lines}
 
 
 def draw(curves: Curves, out: Path) -> None:
     """Draw one sequence, and the mean of all."""
-
-    def one(reading: str, k: int, name: str) -> Curve:
-        run = curves[reading, k]
-        return run["marks"], np.maximum(run[name][0], FLOOR)
-
-    def mean(reading: str, k: int, name: str) -> Curve:
-        run = curves[reading, k]
-        return run["marks"], np.maximum(run[name].mean(axis=0), MEAN_FLOOR)
-
-    for stem, curve in (("figure2", one), ("figure2-mean", mean)):
-        draw_panels(out / stem, ORTHOGONAL, KS, ALGORITHMS, curve, "Iterations", "Suboptimality")
+    for stem, count, floor in (("figure2", 1, FLOOR), ("figure2-mean", None, MEAN_FLOOR)):
+        panels: Panels = defaultdict(dict)
+        for (reading, run), k, name in itertools.product(curves.items(), KS, ALGORITHMS):
+            curve = run[f"{name}/{k}"][:count].mean(axis=0)
+            panels[reading, k][name] = run["marks"], np.maximum(curve, floor)
+        draw_panels(out / stem, panels, "Iterations", "Suboptimality")
 
 
-Curve = tuple[NDArray, NDArray]  # x and y
-
-# An algorithm has the same colour and dash in every picture.
-LINES: dict[str, dict[str, str]] = {
-    "MSG": {"color": style.BLUE, "linestyle": "-"},
-    "Capped MSG": {"color": style.RED, "linestyle": "-"},
-    WIDER: {"color": style.SKY, "linestyle": "-"},
-    "Incremental": {"color": style.GREEN, "linestyle": "--"},
-    "Warmuth-Kuzmin": {"color": style.ORANGE, "linestyle": "-."},
-    "Grassmannian SGD": {"color": style.PINK, "linestyle": "-"},
-    "ERM": {"color": style.BLACK, "linestyle": ":"},
-}
-
-
-def draw_panels(
-    stem: Path,
-    readings: Sequence[Reading],
-    ks: Sequence[int],
-    names: Sequence[str],
-    curve: Callable[[str, int, str], Curve],
-    xlabel: str,
-    ylabel: str,
-) -> None:
-    """Draw a column per reading and a row per k, both scales logarithmic.
-
-    `curve` is called with the key of a reading, k and the name of an algorithm.
-    """
+def draw_panels(stem: Path, panels: Panels, xlabel: str, ylabel: str) -> None:
+    """Draw a column per reading and a row per k, both scales logarithmic."""
+    readings, ks = (list(dict.fromkeys(each)) for each in zip(*panels, strict=True))
     size = (5 * len(readings), 3.6 * len(ks) + 0.8)
     shape = (len(ks), len(readings))
     with style.figure(*shape, *size, sharex="col", sharey="col") as (drawing, axes):
         for (i, k), (j, reading) in itertools.product(enumerate(ks), enumerate(readings)):
             axis = axes[i, j]
-            for name in names:
+            for name, curve in panels[reading, k].items():
                 label = "Capped MSG, K=k+1" if name == "Capped MSG" else name
-                axis.plot(*curve(reading.key, k, name), label=label, **LINES[name], lw=1.5)
+                axis.plot(*curve, label=label, **LINES[name], lw=1.5)
             style.logarithmic(axis, "x")
             style.logarithmic(axis, "y")
             axis.set_title(f"{reading.label}\n$k={k}$" if i == 0 else f"$k={k}$")
-            if i == len(ks) - 1:
-                axis.set_xlabel(xlabel)
-            if j == 0:
-                axis.set_ylabel(ylabel)
+        for axis in axes[-1]:
+            axis.set_xlabel(xlabel)
+        for axis in axes[:, 0]:
+            axis.set_ylabel(ylabel)
         style.legend_below(drawing, axes, 3 * (len(readings) - 1))
         style.save(drawing, stem)

@@ -6,8 +6,8 @@ import gzip
 import hashlib
 import itertools
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -23,8 +23,8 @@ from onepass.paper.algorithms import (
     weighted_pca,
 )
 from onepass.paper.claims import Measured, Part, Quantity, Reading, Table, across, exact, ratio
-from onepass.paper.figure2 import Curve, draw_panels
-from onepass.paper.runs import Arrays, Run, Scope, repetitions, seed_of
+from onepass.paper.figure2 import Curves, Measure, Panels, draw_panels
+from onepass.paper.runs import Arrays, Run, Scope, gather, repetitions, seed_of
 from onepass.schedules import Constant
 from onepass.threads import one_thread
 
@@ -35,8 +35,6 @@ COSTED = ("MSG", "Capped MSG", "Incremental", "Warmuth-Kuzmin")  # whose runtime
 PAPER = (*COSTED, GRASSMANN)
 ALGORITHMS = (*PAPER, WIDER, "ERM")
 ROW_SECONDS = 3e-3  # for all algorithms, k and steps
-
-Measure = Callable[[str, int], NDArray[np.float64]]  # of an algorithm and k, a number per split
 
 CHUNK_ROWS = 4000  # images that are scaled together
 FILES = ("train-images-idx3-ubyte", "t10k-images-idx3-ubyte")
@@ -91,7 +89,6 @@ def read_idx(folder: Path, name: str) -> NDArray[np.uint8]:
     return np.frombuffer(content, np.uint8, offset=16).reshape(count, height * width)
 
 
-@dataclass(frozen=True)
 class Scaling:
     """x = (image - mean) / scale, under a reading of the text; constant pixels become zero.
 
@@ -100,18 +97,13 @@ class Scaling:
     number of pixels that are not constant, and "whole" divides all pixels by one number.
     """
 
-    mean: NDArray[np.float64]
-    scale: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, images: NDArray[np.uint8], reading: str) -> Scaling:
-        """Find mean and scale of images of shape (n, d)."""
-        mean, deviation = images.mean(axis=0), images.std(axis=0)
+    def __init__(self, images: NDArray[np.uint8], reading: str) -> None:
+        self.mean, deviation = images.mean(axis=0), images.std(axis=0)
         varying = deviation > 0
+        factor = images.shape[1] if reading == PRINTED.key else np.sqrt(varying.sum())
+        self.scale = np.where(varying, deviation * factor, np.inf)
         if reading == WHOLE.key:
-            return cls(mean, np.full(len(mean), np.sqrt((deviation**2).sum())))
-        factor = len(mean) if reading == PRINTED.key else np.sqrt(varying.sum())
-        return cls(mean, np.where(varying, deviation * factor, np.inf))
+            self.scale = np.sqrt((deviation**2).sum())
 
     def __call__(self, images: NDArray[np.uint8]) -> NDArray[np.float64]:
         """Return scaled rows."""
@@ -131,13 +123,10 @@ class Scaling:
         return map(self, np.array_split(images, np.arange(CHUNK_ROWS, len(images), CHUNK_ROWS)))
 
 
-def split(
-    images: NDArray[np.uint8], seed: int
-) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint8]]:
+def split(images: NDArray[np.uint8], seed: int) -> list[NDArray[np.uint8]]:
     """Return 40% for training, 20% for validation and 40% for testing, in random order."""
     order = np.random.default_rng(seed).permutation(len(images))
-    first, second = 2 * len(images) // 5, 3 * len(images) // 5
-    return images[order[:first]], images[order[first:second]], images[order[second:]]
+    return np.split(images[order], [2 * len(images) // 5, 3 * len(images) // 5])
 
 
 def one_split(
@@ -156,16 +145,14 @@ def one_split(
         `marks` (s,) and, under "algorithm/k/what": `suboptimality` on the test rows, relative to
         the optimum, and `cost`, each (s,), `limited`, and where there is a step `c`.
     """
-    train, validation_images, test_images = split(images, seed)
-    scaled = Scaling.of(images, reading)
+    train, *held_out = split(images, seed)
+    scaled = Scaling(images, reading)
     result: Arrays = {}
     with one_thread():
         rows = scaled(train[:train_rows])
         number = np.arange(1.0, len(rows) + 1)
         result["marks"] = marks = checkpoints(10, len(rows), marks_count)
-        validation, test = (
-            HeldOut.of(scaled.second_moment(part)) for part in (validation_images, test_images)
-        )
+        validation, test = (HeldOut(scaled.second_moment(part)) for part in held_out)
         small_steps = weighted_pca(rows, marks, number**-0.5, max(KS))
         training = Training(rows, marks, validation, small_steps, seed)
         erm = weighted_pca(rows, marks, np.ones(len(rows)), max(KS)).run
@@ -184,11 +171,10 @@ def one_split(
     return result
 
 
-def make_runs(scope: Scope) -> list[Run]:
-    """Return a run per split and reading; the splits are the same for all readings."""
+def make_runs(scope: Scope) -> Iterator[Run]:
+    """Give a run per split and reading; the splits are the same for all readings."""
     assert scope.images is not None
     data = hashlib.sha256(scope.images.tobytes()).hexdigest()
-    runs = []
     for i, reading in itertools.product(range(scope.splits), MNIST):
         settings = {
             "seed": seed_of(scope.seed, "figure 3", i),
@@ -198,80 +184,49 @@ def make_runs(scope: Scope) -> list[Run]:
             "data": data,
         }
         name, seconds = f"figure3-{reading.key}-{i}", scope.train_rows * ROW_SECONDS
-        runs.append(Run(name, one_split, settings, seconds, {"images": scope.images}))
-    return runs
+        yield Run(name, one_split, settings, seconds, {"images": scope.images})
 
 
-class Splits:
-    """All splits under one reading; every measure is an array of one number per split (n,)."""
+def average(run: Arrays, name: str, k: int) -> NDArray[np.float64]:
+    """Return the average suboptimality over the run of each split."""
+    return run[f"{name}/{k}/suboptimality"] @ run_weights(run["marks"])
 
-    def __init__(self, splits: Sequence[Arrays]) -> None:
-        self.splits, self.marks = splits, splits[0]["marks"]
 
-    def curves(self, name: str, k: int, what: str) -> NDArray[np.float64]:
-        """Return "suboptimality" or "cost" at the marks, shape (n, s)."""
-        return np.array([split[f"{name}/{k}/{what}"] for split in self.splits])
+def cost(run: Arrays, name: str, k: int) -> NDArray[np.float64]:
+    """Return the estimated runtime of a pass, per row: the mean square of k_t'."""
+    return run[f"{name}/{k}/cost"][:, -1] / run["marks"][-1]
 
-    def average(self, name: str, k: int) -> NDArray[np.float64]:
-        """Return the average suboptimality over the run."""
-        return self.curves(name, k, "suboptimality") @ run_weights(self.marks)
 
-    def cost(self, name: str, k: int) -> NDArray[np.float64]:
-        """Return the estimated runtime of a pass, per row: the mean square of k_t'."""
-        return self.curves(name, k, "cost")[:, -1] / self.marks[-1]
+def rank(run: Arrays, name: str, k: int) -> NDArray[np.float64]:
+    """Return the root mean square of k_t'."""
+    return np.sqrt(cost(run, name, k))
 
-    def rank(self, name: str, k: int) -> NDArray[np.float64]:
-        """Return the root mean square of k_t'."""
-        return np.sqrt(self.cost(name, k))
 
-    def at_equal_cost(self, name: str, k: int) -> NDArray[np.float64]:
-        """Return the suboptimality after an estimated runtime of T k^2."""
-        costs, curves = self.curves(name, k, "cost"), self.curves(name, k, "suboptimality")
-        pairs = zip(costs, curves, strict=True)
-        return np.array([np.interp(self.marks[-1] * k**2, *pair) for pair in pairs])
-
-    def lines(self) -> list[list[str]]:
-        """Return the rows of a table: for every k the algorithms, best first."""
-        found = []
-        for k in KS:
-            for name in sorted(ALGORITHMS, key=lambda name: self.average(name, k).mean()):
-                key = f"{name}/{k}"
-                steps = [np.log2(split[f"{key}/c"]) for split in self.splits if f"{key}/c" in split]
-                cut = sum(bool(split[f"{key}/limited"]) for split in self.splits)
-                found.append(
-                    [
-                        str(k),
-                        name,
-                        across(self.average(name, k)).text(".3g"),
-                        f"{self.curves(name, k, 'suboptimality')[:, -1].mean():.3g}",
-                        f"{self.rank(name, k).mean():.1f}" + f", cut in {cut}" * bool(cut),
-                        f"2^{min(steps):.0f} .. 2^{max(steps):.0f}" if steps else "-",
-                    ]
-                )
-        return found
+def at_equal_cost(run: Arrays, name: str, k: int) -> NDArray[np.float64]:
+    """Return the suboptimality after an estimated runtime of T k^2."""
+    budget = run["marks"][-1] * k**2
+    pairs = zip(run[f"{name}/{k}/cost"], run[f"{name}/{k}/suboptimality"], strict=True)
+    return np.array([np.interp(budget, *pair) for pair in pairs])
 
 
 def report(results: Mapping[str, Arrays], scope: Scope, out: Path) -> Part:
     """Draw the figure and measure what Section 6 says about it."""
     assert scope.images is not None
-    runs = {r.key: repetitions(results, f"figure3-{r.key}") for r in MNIST}
-    count = min(len(parts) for parts in runs.values())
-    found, measured, lines = {}, {}, []
-    for reading in MNIST:
-        found[reading.key] = splits = Splits(runs[reading.key][:count])
-        second, fourth = Scaling.of(scope.images, reading.key).norm_moments(scope.images)
+    runs = {reading: repetitions(results, f"figure3-{reading.key}") for reading in MNIST}
+    count = min(map(len, runs.values()))
+    curves: Curves = {reading: gather(found[:count]) for reading, found in runs.items()}
+    draw(curves, out)
+    measured = {}
+    for reading, run in curves.items():
+        second, fourth = Scaling(scope.images, reading.key).norm_moments(scope.images)
         norms = {"unit norm": [exact(second)], "fourth moment": [exact(fourth)]}
-        measured[reading.name] = {**norms, **measure(splits)}
-        lines += [[reading.name, *line] for line in splits.lines()]
-    draw(found, out)
-    columns = ["Average suboptimality", "At the end", "RMS rank", "c chosen"]
-    table: Table = {"columns": ["Reading", "k", "Algorithm", *columns], "lines": lines}
-    rows = int(splits.marks[-1])
+        measured[reading.name] = {**norms, **measure(run)}
+    rows = int(curves[PRINTED]["marks"][-1])
     facts = {"rows": rows, "count": count, "rank_limit": RANK_LIMIT}
-    return Part("figure3", measured, facts, [table])
+    return Part("figure3", measured, facts, [tabulate(curves)])
 
 
-def measure(found: Splits) -> Measured:
+def measure(run: Arrays) -> Measured:
     """Measure the claims about the curves."""
 
     def against(
@@ -279,19 +234,18 @@ def measure(found: Splits) -> Measured:
     ) -> list[Quantity]:
         """Divide the measure of an algorithm by that of the best, or worst, of others."""
         pick = np.max if worst else np.min
-        best = {k: pick([what(other, k) for other in others], axis=0) for k in ks}
-        return [ratio(what(name, k), best[k], f"k={k}") for k in ks]
+        best = {k: pick([what(run, other, k) for other in others], axis=0) for k in ks}
+        return [ratio(what(run, name, k), best[k], f"k={k}") for k in ks]
 
-    average, equal_cost, rank = found.average, found.at_equal_cost, found.rank
-    entropy = {k: average("Warmuth-Kuzmin", k) / average("MSG", k) for k in KS}
+    entropy = {k: average(run, "Warmuth-Kuzmin", k) / average(run, "MSG", k) for k in KS}
     capped = ("MSG", "Capped MSG")
     return {
         "incremental progress": against(average, "Incremental", OTHERS),
-        "incremental fastest": against(equal_cost, "Incremental", OTHERS[:3]),
+        "incremental fastest": against(at_equal_cost, "Incremental", OTHERS[:3]),
         "comparable": against(average, "MSG", ["Incremental"]),
-        "representation": [across(rank("MSG", k) / k, f"k={k}") for k in KS],
-        "capped faster": against(found.cost, "MSG", ["Capped MSG"]),
-        "almost as fast": against(equal_cost, "Capped MSG", ["Incremental"]),
+        "representation": [across(rank(run, "MSG", k) / k, f"k={k}") for k in KS],
+        "capped faster": against(cost, "MSG", ["Capped MSG"]),
+        "almost as fast": against(at_equal_cost, "Capped MSG", ["Incremental"]),
         "entropy k=1": [ratio(entropy[1], np.ones(1), "k=1")],
         "entropy drops": [ratio(entropy[k], entropy[1], f"k={k}") for k in HIGH_KS],
         "entropy rank": against(rank, "Warmuth-Kuzmin", ["MSG"], ks=HIGH_KS),
@@ -301,17 +255,38 @@ def measure(found: Splits) -> Measured:
     }
 
 
-def draw(found: Mapping[str, Splits], out: Path) -> None:
+def tabulate(curves: Curves) -> Table:
+    """Return a line for every reading, k and algorithm, the best algorithm first."""
+    columns = ["Average suboptimality", "At the end", "RMS rank", "c chosen"]
+    lines = []
+    for (reading, run), k in itertools.product(curves.items(), KS):
+        averages = {name: average(run, name, k) for name in ALGORITHMS}
+        for name in sorted(ALGORITHMS, key=lambda name: averages[name].mean()):
+            key = f"{name}/{k}"
+            cut = int(run[f"{key}/limited"].sum())
+            steps = "-"
+            if f"{key}/c" in run:
+                exponents = np.log2(run[f"{key}/c"])
+                steps = f"2^{exponents.min():.0f} .. 2^{exponents.max():.0f}"
+            cells = [
+                across(averages[name]).text(".3g"),
+                f"{run[f'{key}/suboptimality'][:, -1].mean():.3g}",
+                f"{rank(run, name, k).mean():.1f}" + f", cut in {cut}" * bool(cut),
+                steps,
+            ]
+            lines.append([reading.name, str(k), name, *cells])
+    return {"columns": ["Reading", "k", "Algorithm", *columns], "lines": lines}
+
+
+def draw(curves: Curves, out: Path) -> None:
     """Draw the mean over splits against iterations and against estimated runtime."""
-
-    def by_row(reading: str, k: int, name: str) -> Curve:
-        splits = found[reading]
-        return splits.marks, splits.curves(name, k, "suboptimality").mean(axis=0)
-
-    def by_cost(reading: str, k: int, name: str) -> Curve:
-        cost = found[reading].curves(name, k, "cost").mean(axis=0)
-        return cost, by_row(reading, k, name)[1]
-
-    up = "Relative suboptimality"
-    draw_panels(out / "figure3", MNIST, KS, (*PAPER, "ERM"), by_row, "Iterations", up)
-    draw_panels(out / "figure3-runtime", MNIST, KS, COSTED, by_cost, "Estimated runtime", up)
+    by_row: Panels = defaultdict(dict)
+    by_cost: Panels = defaultdict(dict)
+    for (reading, run), k, name in itertools.product(curves.items(), KS, (*PAPER, "ERM")):
+        mean = run[f"{name}/{k}/suboptimality"].mean(axis=0)
+        by_row[reading, k][name] = run["marks"], mean
+        if name in COSTED:
+            by_cost[reading, k][name] = run[f"{name}/{k}/cost"].mean(axis=0), mean
+    ylabel = "Relative suboptimality"
+    draw_panels(out / "figure3", by_row, "Iterations", ylabel)
+    draw_panels(out / "figure3-runtime", by_cost, "Estimated runtime", ylabel)

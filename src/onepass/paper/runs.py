@@ -76,9 +76,7 @@ class Run:
     function: Callable[..., Arrays]  # importable by other processes
     settings: Mapping[str, Any]  # keyword arguments that JSON can hold
     expected_seconds: float = 1.0  # roughly, for the time left
-    data: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # arguments that are no settings, such as arrays
+    data: Mapping[str, Any] = field(default_factory=dict)  # other arguments, such as arrays
 
     def stamp(self) -> str:
         """Return what identifies the run: the function and its settings."""
@@ -155,6 +153,12 @@ def repetitions(results: Mapping[str, Arrays], group: str, step: int = 1) -> lis
     if not found:
         raise ValueError(f"no run of {group} is finished: run it first")
     return found
+
+
+def gather(runs: Sequence[Arrays]) -> Arrays:
+    """Return the curves of all runs, one below the other, and `marks`, which they share."""
+    curves = {key: np.vstack([run[key] for run in runs]) for key in runs[0] if "/" in key}
+    return {"marks": runs[0]["marks"], **curves}
 
 
 def seed_of(*parts: Any) -> int:

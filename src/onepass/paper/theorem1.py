@@ -7,7 +7,7 @@ sqrt(k/T), M(0) = 0, and the average of M(1) .. M(T). Rounding changes no expect
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -62,22 +62,16 @@ def excesses(seed: int, source: str, horizons: list[int], sequences: int) -> Arr
     return {"excess": found, "horizons": np.array(horizons)}
 
 
-def make_runs(scope: Scope) -> list[Run]:
-    """Return a run per source."""
-    runs = []
+def make_runs(scope: Scope) -> Iterator[Run]:
+    """Give a run per source."""
     for source in SOURCES:
         horizons, sequences = list(scope.horizons), scope.excess_sequences
         if source == EXHIBIT:
             horizons, sequences = list(EXHIBIT_HORIZONS), scope.exhibit_sequences
-        settings = {
-            "seed": seed_of(scope.seed, "theorem 1", source),
-            "source": source,
-            "horizons": horizons,
-            "sequences": sequences,
-        }
+        seed = seed_of(scope.seed, "theorem 1", source)
+        settings = {"seed": seed, "source": source, "horizons": horizons, "sequences": sequences}
         seconds = sequences * sum(horizons) * ROW_SECONDS
-        runs.append(Run(f"theorem1-{source}", excesses, settings, seconds))
-    return runs
+        yield Run(f"theorem1-{source}", excesses, settings, seconds)
 
 
 def report(results: Mapping[str, Arrays], scope: Scope, out: Path) -> Part:

@@ -129,7 +129,7 @@ class Gaussian(Distribution):
             raise ValueError(f"mean has shape {self.mean.shape}, not ({self.d},)")
         self._rotated = rotation is not None
         m = len(weights)
-        basis = np.eye(m, self.d) if rotation is None else _frame(m, self.d, rotation)
+        basis = np.eye(m, self.d) if rotation is None else random_directions(m, self.d, rotation)
         self._covariance = Subspace(basis, weights, noise)
 
     def _radii(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -199,7 +199,7 @@ class StudentT(Gaussian):
         return np.sqrt((self.df - 2) / rng.chisquare(self.df, size=n))
 
 
-def _frame(m: int, d: int, seed: int) -> NDArray[np.float64]:
+def random_directions(m: int, d: int, seed: int) -> NDArray[np.float64]:
     """Return m uniformly random orthonormal rows, as an (m, d) array."""
     q, r = np.linalg.qr(np.random.default_rng(seed).standard_normal((d, m)))
     # Without the signs the distribution would depend on LAPACK's convention.
