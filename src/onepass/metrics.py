@@ -82,10 +82,9 @@ def captured_share(directions: ArrayLike, data: Any, *, mean: ArrayLike | None =
     0.5714
     """
     moment = measured(data, mean)
-    total = moment.total()
-    if total == 0:
-        return 1.0
-    return min(1.0, moment.captured(orthonormal(directions, moment.n_features)) / total)
+    total = moment.trace
+    inside = moment.captured(orthonormal(directions, moment.n_features))
+    return min(1.0, inside / total) if total else 1.0
 
 
 def suboptimality(directions: ArrayLike, data: Any, k: int | None = None) -> float:
@@ -208,7 +207,7 @@ def residual(rows: NDArray[np.float64], basis: NDArray[np.float64]) -> NDArray[n
     return rows
 
 
-def measured(data: Any, mean: ArrayLike | None) -> OfSubspace | OfRows:
+def measured(data: Any, mean: ArrayLike | None) -> Subspace | OfRows:
     """Return the second moment that `data` stands for."""
     if hasattr(data, "second_moment"):
         data = data.second_moment()
@@ -216,38 +215,7 @@ def measured(data: Any, mean: ArrayLike | None) -> OfSubspace | OfRows:
         return OfRows(data, mean)
     if mean is not None:
         raise ValueError("mean is subtracted from rows; a second moment has none")
-    return OfSubspace(data)
-
-
-class OfSubspace:
-    """A second moment that is known."""
-
-    def __init__(self, moment: Subspace) -> None:
-        self.moment = moment
-        self.n_features = moment.n_features
-
-    def captured(self, directions: NDArray[np.float64]) -> float:
-        """Return tr(directions E[x x'] directions')."""
-        return float(self.moment.compress(directions).trace())
-
-    def total(self) -> float:
-        """Return tr E[x x']."""
-        return self.moment.trace
-
-    def leading(self, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-        """Return eigenvalues, eigenvectors (j, d) above the k-th eigenvalue, and that one."""
-        moment = self.moment
-        above = int((moment.weights > moment.rest).sum())
-        if above < k <= above + moment.n_features - moment.rank:
-            values, mu = np.sort(moment.weights)[::-1][:above], moment.rest
-            return values, moment.top(above).astype(np.float64), mu
-        if above < k:
-            # The whole complement is among the best k: name its directions, fewer than k.
-            complement = scipy.linalg.null_space(moment.basis).T
-            weights = np.concatenate([moment.weights, np.full(len(complement), moment.rest)])
-            moment = Subspace(np.vstack([moment.basis, complement]), weights)
-        values = np.sort(moment.weights)[::-1][:k]
-        return values, moment.top(k).astype(np.float64), float(values[-1])
+    return data
 
 
 class OfRows:
@@ -271,8 +239,9 @@ class OfRows:
         scores = self.rows @ directions.T - directions @ self.mean
         return float(np.vdot(scores, scores)) / self.n
 
-    def total(self) -> float:
-        """Return tr X'X / n."""
+    @property
+    def trace(self) -> float:
+        """The trace of X'X / n."""
         if not self.sparse:
             return float(np.vdot(self.rows, self.rows)) / self.n
         # Entries that are not stored are zero; counting them loses no digits to a mean far from it.
@@ -283,7 +252,7 @@ class OfRows:
 
     def leading(self, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
         """Return the k largest eigenvalues, their eigenvectors (k, d), and the k-th eigenvalue."""
-        if self.total() == 0:
+        if self.trace == 0:
             return np.zeros(0), np.zeros((0, self.n_features)), 0.0
         if min(self.n, self.n_features) <= max(DENSE_SIZE, 4 * k):
             rows = self.rows.toarray().astype(np.float64) if self.sparse else self.rows

@@ -14,6 +14,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+Numbers = NDArray[np.float64]  # of shape (s,)
+
 
 class Schedule(ABC):
     """What every schedule can do."""
@@ -21,9 +23,7 @@ class Schedule(ABC):
     needs_norms: ClassVar[bool] = True  # whether steps depend on the norms of the gradients
 
     @abstractmethod
-    def steps(
-        self, number: NDArray[np.float64], gradients: NDArray[np.float64], diameter: float
-    ) -> NDArray[np.float64]:
+    def steps(self, number: Numbers, gradients: Numbers, diameter: float) -> Numbers:
         """Return the step sizes of consecutive steps.
 
         Parameters
@@ -60,9 +60,7 @@ class InverseSqrt(Schedule):
     def __post_init__(self) -> None:
         _check_positive("scale", self.scale)
 
-    def steps(
-        self, number: NDArray[np.float64], gradients: NDArray[np.float64], diameter: float
-    ) -> NDArray[np.float64]:
+    def steps(self, number: Numbers, gradients: Numbers, diameter: float) -> Numbers:
         return self.scale / np.sqrt(number)
 
 
@@ -83,9 +81,7 @@ class Constant(Schedule):
     def __post_init__(self) -> None:
         _check_positive("step", self.step)
 
-    def steps(
-        self, number: NDArray[np.float64], gradients: NDArray[np.float64], diameter: float
-    ) -> NDArray[np.float64]:
+    def steps(self, number: Numbers, gradients: Numbers, diameter: float) -> Numbers:
         return np.full(len(number), self.step)
 
 
@@ -112,9 +108,7 @@ class AdaGradNorm(Schedule):
         """Return c of the steps ``c / sqrt(sum_s |g_s|^2)``."""
         return self.scale * diameter / sqrt(2.0)
 
-    def steps(
-        self, number: NDArray[np.float64], gradients: NDArray[np.float64], diameter: float
-    ) -> NDArray[np.float64]:
+    def steps(self, number: Numbers, gradients: Numbers, diameter: float) -> Numbers:
         if not gradients[0] > 0:  # nothing seen: the step moves nothing
             gradients = np.where(gradients > 0, gradients, np.inf)
         return self.numerator(diameter) / gradients

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 
 
@@ -73,6 +74,24 @@ class Subspace:
         inner = (directions @ self.basis.T).astype(np.float64)
         gram = (directions @ directions.T).astype(np.float64)
         return (inner * (self.weights - self.rest)) @ inner.T + self.rest * gram
+
+    def captured(self, directions: NDArray[np.floating]) -> float:
+        """Return ``tr(directions @ M @ directions.T)`` for rows ``directions`` of shape (j, d)."""
+        return float(self.compress(directions).trace())
+
+    def leading(self, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+        """Return eigenvalues, eigenvectors (j, d) above the k-th eigenvalue, and that one."""
+        above = int((self.weights > self.rest).sum())
+        if above < k <= above + self.n_features - self.rank:
+            values = np.sort(self.weights)[::-1][:above]
+            return values, self.top(above).astype(np.float64), self.rest
+        named = self
+        if above < k:  # The whole complement is among the best k: name its directions.
+            complement = scipy.linalg.null_space(self.basis).T
+            weights = np.append(self.weights, np.full(len(complement), self.rest))
+            named = Subspace(np.vstack([self.basis, complement]), weights)
+        values = np.sort(named.weights)[::-1][:k]
+        return values, named.top(k).astype(np.float64), float(values[-1])
 
     def to_dense(self) -> NDArray[np.float64]:
         """Return the d x d matrix itself, for small d."""

@@ -287,7 +287,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         for rows in self._checked(X):
             moment = OfRows(rows, self._result().mean)
             captured += moment.n * moment.captured(self._result().components.astype(np.float64))
-            total += moment.n * moment.total()
+            total += moment.n * moment.trace
         return captured / total if total > 0.0 else float("nan")
 
     def reconstruction_error(self, X: Any) -> NDArray[np.float64]:
