@@ -6,7 +6,7 @@ import os
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from onepass import model_file
@@ -17,39 +17,31 @@ from onepass.model_file import ModelFileError
 from onepass.warning import OnepassWarning
 
 
-@dataclass(frozen=True)
-class Run:
-    """What identifies a distributed run: runs that differ in it may end with different models."""
-
-    rounds: int
-    shards: list[str]  # the labels of all shards, in their order
-    params: dict[str, str]  # of the estimator, as text, without the seed
-    files: list[list[Any]]  # path, bytes and time of modification, if the client can read them
-
-    @classmethod
-    def of(cls, estimator: Any, shards: Sequence[Shard], rounds: int) -> Run:
-        """Return the run of an estimator."""
-        params = {name: repr(value) for name, value in estimator.get_params(deep=False).items()}
-        params.pop("random_state", None)
-        paths = dict.fromkeys(shard.path for shard in shards if shard.path is not None)
-        seen = {path: os.stat(path) for path in paths if os.path.isfile(path)}
-        files = [[path, stat.st_size, stat.st_mtime_ns] for path, stat in seen.items()]
-        return cls(rounds, [shard.label for shard in shards], params, files)
+def describe(estimator: Any, shards: Sequence[Shard], rounds: int) -> dict[str, Any]:
+    """Return what identifies a run: runs that differ in it may end with different models."""
+    params = {name: repr(value) for name, value in estimator.get_params(deep=False).items()}
+    params.pop("random_state", None)
+    paths = dict.fromkeys(shard.path for shard in shards if shard.path is not None)
+    seen = {path: os.stat(path) for path in paths if os.path.isfile(path)}
+    return {
+        "rounds": rounds,
+        "shards": [shard.label for shard in shards],
+        "params": params,
+        "files": [[path, stat.st_size, stat.st_mtime_ns] for path, stat in seen.items()],
+    }
 
 
 @dataclass
 class State:
     """How far a run has come, and where that is saved."""
 
-    run: Run
+    run: dict[str, Any]  # see `describe`
     seed: int  # of all tasks
     path: str | os.PathLike[str] | None  # where checkpoints go; None for none
     every: float  # seconds between two checkpoints
     done: int = 0  # rounds that are finished
     model: Any = None  # their model; None if they had no row
-    branches: dict[int, Learned] = field(
-        default_factory=dict
-    )  # of the next round that are finished
+    branches: dict[int, Learned] = field(default_factory=dict)  # finished ones of the next round
 
     def __post_init__(self) -> None:
         self._due = time.monotonic() + self.every
@@ -87,27 +79,28 @@ def _write(path: str | os.PathLike[str], state: State, shown: Any) -> None:
         content = None
         if part.model is not None:
             content, more = pack(part.model)
-            arrays.update({f"{_prefix(name)}{key}": array for key, array in more.items()})
+            arrays.update({f"{OF_PARTS}{name}-{key}": array for key, array in more.items()})
         kept[name] = {"label": part.label, "content": content}
-    entry = {"run": asdict(state.run), "seed": state.seed, "done": state.done, "parts": kept}
+    entry = {"run": state.run, "seed": state.seed, "done": state.done, "parts": kept}
     model_file.write(path, {**header, "distributed": entry}, arrays)
 
 
-def load(path: str | os.PathLike[str], run: Run, every: float) -> State:
+def load(path: str | os.PathLike[str], run: dict[str, Any], every: float) -> State:
     """Return the state in a checkpoint; refuse that of another run."""
     header, arrays = model_file.read(path)
     try:
         entry = header["distributed"]
-        then, kept = Run(**entry["run"]), dict(entry["parts"])
+        changed = [name for name, value in run.items() if entry["run"][name] != value]
+        kept = dict(entry["parts"])
         state = State(run, int(entry["seed"]), path, every, int(entry["done"]))
     except (KeyError, TypeError, ValueError) as error:
         raise ModelFileError(f"{os.fspath(path)}: not a checkpoint of a distributed run") from error
-    for name, value in asdict(run).items():
-        if getattr(then, name) != value:
-            raise ValueError(f"{os.fspath(path)} is of another run: its {name} are not the same")
+    if changed:
+        raise ValueError(f"{os.fspath(path)} is of another run: its {changed[0]} are not the same")
     for name, part in kept.items():
-        model, content, start = None, part["content"], _prefix(name)
+        model, content = None, part["content"]
         if content is not None:
+            start = f"{OF_PARTS}{name}-"
             own = {key.removeprefix(start): a for key, a in arrays.items() if key.startswith(start)}
             model = unpack(content, own, path)
         if name == "model":
@@ -117,8 +110,3 @@ def load(path: str | os.PathLike[str], run: Run, every: float) -> State:
     if state.done and not state.branches:
         state.model = unpack(header, arrays, path)
     return state
-
-
-def _prefix(name: str) -> str:
-    """Return the prefix of the names of the arrays of a part."""
-    return f"{OF_PARTS}{name}-"

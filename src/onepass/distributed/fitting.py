@@ -109,13 +109,15 @@ def fit(
         raise ValueError(
             f"rounds={rounds} must be between 1 and the number of shards, {len(shards)}"
         )
-    run = checkpoints.Run.of(estimator, shards, rounds)
+    run = checkpoints.describe(estimator, shards, rounds)
     if resume and checkpoint is not None and os.path.exists(checkpoint):
         state = checkpoints.load(checkpoint, run, checkpoint_every)
     else:
-        seed = _seed(getattr(estimator, "random_state", 0))
+        seed = getattr(estimator, "random_state", 0)
+        if not isinstance(seed, int):
+            seed = int(check_random_state(seed).randint(2**31))
         state = checkpoints.State(run, seed, checkpoint, checkpoint_every)
-    # A task that is repeated must draw the same random numbers.
+    # All tasks have this seed: one that is repeated must draw the same random numbers.
     template, random = clone(estimator), hasattr(estimator, "random_state")
     if random:
         template.set_params(random_state=state.seed)
@@ -186,13 +188,6 @@ def branches(leaves: Sequence[T], most: int) -> list[Sequence[T]]:
     return [leaves[first : first + size] for first in range(0, len(leaves), size)]
 
 
-def _seed(random_state: Any) -> int:
-    """Return one seed for all tasks."""
-    if isinstance(random_state, int):
-        return random_state
-    return int(check_random_state(random_state).randint(2**31))
-
-
 def _tasks(template: Any, start: Any, groups: list[Sequence[Shard]]) -> list[Branch]:
     """Return the tasks of groups of shards."""
     from dask import delayed
@@ -214,12 +209,7 @@ def _tasks(template: Any, start: Any, groups: list[Sequence[Shard]]) -> list[Bra
             )
             for number, shard in enumerate(shards)
         ]
-        counts = [delayed(_rows, pure=False)(leaf) for leaf in leaves]
+        counts = [leaf.rows for leaf in leaves]
         labels = {leaf.key: shard.label for leaf, shard in zip(leaves, shards, strict=True)}
         found.append(Branch(fold(leaves, delayed(join, pure=False)), counts, labels))
     return found
-
-
-def _rows(learned: Any) -> int:
-    """Return how many rows a model was fitted on, all that the client fetches for progress."""
-    return learned.rows
