@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import sys
 import time
+from datetime import timedelta
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-_BAR = 12
-_LONGEST = "9,999,999 rows/s 99.9% captured 9:59:59 left"
+_BAR_WIDTH = 12
+_LONGEST_END = "  9,999,999 rows/s  99.9% captured  9:59:59 left"
 NOTEBOOK_SECONDS, LOG_SECONDS = 0.5, 10.0  # between two lines where there is no terminal
 LOOK_SECONDS = 1.0  # between two updates of the captured share, which take a moment
 LOOK_SHARE = 0.02  # of the time that these updates may take
@@ -49,46 +50,68 @@ class Progress:
         self._of = "" if total is None else f" of {'' if exact else '~'}{total:,}"
         self._share = ""
         self._look_at, self._looked_at = time.monotonic(), 0.0
-        self._bar: Bar | None = None
-        if self.visible and is_terminal:
-            self._bar = _bar(label, total, self._of)
-            self._task = self._bar.add_task(
-                label, total=total, completed=done, rate="", captured=""
-            )
+        self._is_narrow = False
+        self._bar = self._make_bar() if self.visible and is_terminal else None
         self._in_notebook = "ipykernel" in sys.modules
         self._pause = NOTEBOOK_SECONDS if self._in_notebook else LOG_SECONDS
 
+    def _make_bar(self) -> Bar:
+        """Return a bar for a terminal, with the line beside it; it disappears in the end.
+
+        A narrow terminal first loses the bar, then the numbers of rows.
+        """
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn
+
+        console = Console(stderr=True)
+        longest = f"{self._label} {self._total or 10**9:,}{self._of} rows{_LONGEST_END}"
+        room = console.width - len(longest)
+        self._is_narrow = self._total is not None and room < 0
+        columns = [BarColumn(_BAR_WIDTH)] if room > _BAR_WIDTH else []
+        line = TextColumn("{task.fields[line]}")
+        bar = Progress(*columns, line, console=console, transient=True, refresh_per_second=4)
+        self._task = bar.add_task("", total=self._total, completed=self._rows, line=self)
+        return bar
+
     def __enter__(self) -> Self:
-        if self._bar:
-            self._bar.start()
         self._begin = time.monotonic()
         self._due = self._begin + self._pause
+        if self._bar:
+            self._bar.start()
         return self
 
     def __exit__(self, *error: object) -> None:
         if self._bar:
             self._bar.stop()
         elif self.visible:
-            self._write("\n")
+            print(self, file=sys.stderr, flush=True)
+
+    def __str__(self) -> str:
+        seconds = time.monotonic() - self._begin
+        speed = self._new / max(seconds, 1e-9)
+        rows = f"{self._rows:,}{self._of} rows"
+        clock = _clock(seconds)
+        if self._total is not None and self._rows < self._total:
+            left = _clock((self._total - self._rows) / speed) if speed > 0.0 else "-:--:--"
+            clock = f"{left} left"
+        if self._is_narrow and self._total:
+            rows = f"{'~' * ('~' in self._of)}{self._rows / self._total:.1%}"
+        parts = [f"{self._label} {rows}", f"{speed:,.0f} rows/s", self._share, clock]
+        return "  ".join(part for part in parts if part)
 
     def advance(self, rows: int) -> None:
         """Count rows that are done."""
         self._rows, self._new = self._rows + rows, self._new + rows
         if self._bar:
             self._bar.advance(self._task, rows)
-            speed = self._bar.tasks[0].speed
-            rate = "" if speed is None else f"{speed:,.0f} rows/s"
-            self._bar.update(self._task, rate=rate, captured=self._share)
         elif self.visible and time.monotonic() >= self._due:
-            self._write("\r" if self._in_notebook else "\n")
+            print(self, end="\r" if self._in_notebook else "\n", file=sys.stderr, flush=True)
             self._due = time.monotonic() + self._pause
 
     def captured(self, share: float) -> None:
         """Show the share of variance captured so far."""
         if self.visible and math.isfinite(share):
             self._share = f"{share:.1%} captured"
-            if self._bar:
-                self._bar.update(self._task, captured=self._share)
             took = time.monotonic() - self._looked_at if self._looked_at else 0.0
             self._look_at = time.monotonic() + max(LOOK_SECONDS, took / LOOK_SHARE)
             self._looked_at = 0.0
@@ -100,55 +123,7 @@ class Progress:
         self._looked_at = time.monotonic()
         return True
 
-    def _write(self, end: str) -> None:
-        """Write the line without a terminal: over the last one in a notebook, or to a log."""
-        seconds = time.monotonic() - self._begin
-        speed = self._new / max(seconds, 1e-9)
-        parts = [f"{self._label} {self._rows:,}{self._of} rows", f"{speed:,.0f} rows/s"]
-        if self._share:
-            parts.append(self._share)
-        if self._total is not None and 0 < self._rows < self._total and speed > 0.0:
-            parts.append(f"{_clock((self._total - self._rows) / speed)} left")
-        else:
-            parts.append(_clock(seconds))
-        print("  ".join(parts), end=end, file=sys.stderr, flush=True)
-
 
 def _clock(seconds: float) -> str:
     """Return hours, minutes and seconds."""
-    minutes, second = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02}:{second:02}"
-
-
-def _bar(label: str, total: int | None, of: str) -> Bar:
-    """Return the line of a terminal, which disappears in the end; `of` is the total as text.
-
-    A narrow terminal first loses the bar, then the numbers of rows.
-    """
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    console = Console(stderr=True)
-    rows = f"{{task.completed:,.0f}}{of} rows"
-    longest = len(f"{label} {total or 10**9:,}{of} rows {_LONGEST}")
-    if total is not None and longest > console.width:
-        rows = f"{'~' * ('~' in of)}{{task.percentage:.1f}}%"
-    bar = [BarColumn(bar_width=_BAR)] if longest + _BAR + 1 <= console.width else []
-    return Progress(
-        TextColumn("{task.description}"),
-        *bar,
-        TextColumn(rows),
-        TextColumn("{task.fields[rate]}"),
-        TextColumn("{task.fields[captured]}"),
-        TimeElapsedColumn() if total is None else TimeRemainingColumn(),
-        TextColumn("" if total is None else "left"),
-        console=console,
-        transient=True,
-        refresh_per_second=4,
-    )
+    return str(timedelta(seconds=round(seconds)))
