@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import onepass
-from onepass.cli.fitting import Stretch
+from onepass.cli.fit import Stretch
 from onepass.cli.options import ALGORITHMS
 from onepass.progress import Progress
 from tests.cli.commands import onepass as run

@@ -20,7 +20,7 @@ from tests.sources.files.written import WRITERS, arrow_table
 # Prints a line before it begins, so that signals come after the imports.
 START = """
 import sys
-import onepass.cli.fitting, onepass.progress, onepass.estimators.algorithms
+import onepass.cli.fit, onepass.progress, onepass.estimators.algorithms
 from onepass.cli import main
 print("ready", flush=True)
 main(sys.argv[1:])
@@ -46,7 +46,7 @@ def finish(process, code=0):
 # process, and its exit status.
 FORK = """
 import os, sys
-import onepass.cli.fitting, onepass.progress, onepass.estimators.algorithms
+import onepass.cli.fit, onepass.progress, onepass.estimators.algorithms
 import onepass.sources.files.arrays, onepass.sources.files.arrow, onepass.sources.files.csv
 from onepass.cli import main
 for line in sys.stdin:

@@ -151,7 +151,7 @@ names are taken in their order. The output appears when it is complete, or not a
 @verbosity_options
 def transform(**given: Any) -> None:
     """Write the coordinates of the rows in DATA in the components of MODEL."""
-    from onepass.cli.apply import transform
+    from onepass.cli.models import transform
 
     transform(**given)
 
@@ -190,7 +190,7 @@ log-likelihood. It also counts the outliers.""",
 @json_option
 def score(**given: Any) -> None:
     """Print the share of the variance of DATA that the components of MODEL capture."""
-    from onepass.cli.apply import score
+    from onepass.cli.models import score
 
     score(**given)
 
@@ -206,7 +206,7 @@ Examples:
 @json_option
 def info(**given: Any) -> None:
     """Show what MODEL is: algorithm, parameters, components."""
-    from onepass.cli.model_files import info
+    from onepass.cli.models import info
 
     info(**given)
 
@@ -231,7 +231,7 @@ Their columns, their algorithm and its parameters must be the same.""",
 @output_option("The model file.")
 def merge(**given: Any) -> None:
     """Combine models that were fitted on different rows into one."""
-    from onepass.cli.model_files import merge
+    from onepass.cli.models import merge
 
     merge(**given)
 

@@ -1,18 +1,33 @@
-"""``onepass fit``: check what was asked for, learn, and show the result."""
+"""``onepass fit``: check what was asked for, learn here or on a cluster, and show the result."""
 
 from __future__ import annotations
 
+import importlib
+import logging
+import os
 import shlex
+import signal
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 import click
 
-from onepass.cli import memory, messages, options
-from onepass.cli.data import check_output, expected_rows, open_data, progress_over
-from onepass.cli.errors import Failure
-from onepass.cli.fitting import ClusterFit, Fit, LocalFit
-from onepass.report import model_page, require
+from onepass import model_file, open_source
+from onepass.cli import checkpoint, memory, messages, options
+from onepass.cli.data import check_output, expected_rows, progress_over
+from onepass.cli.errors import Failure, MachineFailure, hiding_interrupts, noting_signals, reason
+from onepass.distributed import fit as fit_on_shards
+from onepass.distributed.running import require as require_dask
+from onepass.progress import Progress
+from onepass.report import model_page
+from onepass.report import require as require_report
 from onepass.report.portrait import counted
+from onepass.sources import Block, Position, Source
+from onepass.sources.files.source import FileSource
 
 
 def fit(
@@ -35,7 +50,7 @@ def fit(
 ) -> None:
     """Learn from rows and write a model."""
     if report is not None:
-        require()  # rather than after hours of work
+        require_report()  # rather than after hours of work
     share = isinstance(n_components, float)
     of_pca = {"--scale": scale, "--robust": robust is not None, f"-k {n_components}": share}
     of_files = {"--resume": resume, "--dask": dask is not None, "--workers": workers is not None}
@@ -45,7 +60,9 @@ def fit(
     for option in (option for option, is_given in of_files.items() if is_given):
         if "-" in data:
             raise Failure(f"{option} needs files: standard input can be read only once")
-    source = open_data(data, reading)
+    source = open_source(data, **reading)
+    for message in source.notes:
+        messages.note(message)
     check_output(output, source.paths)
     if report is not None:
         check_output(report, [*source.paths, output])
@@ -61,11 +78,9 @@ def fit(
     model = options.estimator(algorithm, n_components, seed, **params)
     asked = {"algorithm": algorithm, "components": n_components, "seed": seed, **params, **reading}
     asked = {name.replace("_", "-"): value for name, value in asked.items()}
-    work: Fit = LocalFit(model, source, output, asked, checkpoint_every)
+    work: Fit = LocalFit(model, source, output, checkpoint_every, asked)
     if dask is not None or workers is not None:
-        work = ClusterFit(
-            model, source, output, asked, checkpoint_every, address=dask, workers=workers
-        )
+        work = ClusterFit(model, source, output, checkpoint_every, dask, workers)
     work.prepare(resume)
     with progress_over("fit", source, work.saved_rows) as progress:
         stopped_by = work.run(progress)
@@ -133,3 +148,245 @@ def _show(model: Any, found: dict[str, Any], report: str | None) -> None:
     click.echo(f"took {found['seconds']:.1f} s ({found['rows_per_second']:,} rows/s)")
     if report is not None:
         click.echo(f"{report}: a page with pictures of the model")
+
+
+@dataclass
+class Fit(ABC):
+    """A fit, from the first row or from a checkpoint to the model file."""
+
+    model: Any  # new, or from a checkpoint
+    source: FileSource
+    output: str  # the model file
+    checkpoint_every: float  # seconds
+
+    def __post_init__(self) -> None:
+        self.path = f"{self.output}.checkpoint"
+        self.saved_rows = 0  # in the checkpoint of this run, 0 if there is none
+        self.seconds = 0.0  # since the first row, those before an interruption included
+
+    def prepare(self, resume: bool) -> None:
+        """Load the checkpoint if `resume` and there is one; say where the fit begins."""
+        for path in (self.output, self.path):
+            checkpoint.remove_unfinished(path)
+        if not os.path.exists(self.path):
+            if resume:
+                messages.note(f"there is no {self.path}: starting at the first row")
+        elif resume:
+            self._resume()
+            messages.note(f"continuing after {self.saved_rows:,} rows")
+        else:
+            messages.warn(
+                f"{self.path} is of a run that was interrupted, and will be replaced; --resume "
+                "would have continued it"
+            )
+
+    @abstractmethod
+    def _resume(self) -> None:
+        """Load the checkpoint, and set `saved_rows`."""
+
+    @abstractmethod
+    def _save_checkpoint(self) -> None:
+        """Write what was learned to the checkpoint, and set `saved_rows`."""
+
+    @abstractmethod
+    def run(self, progress: Progress) -> int | None:
+        """Learn from all rows and write the model; return the signal that stopped it, if any."""
+
+    def _save(self) -> None:
+        """Write the model and remove the checkpoint; if writing fails, save a checkpoint."""
+        try:
+            self.model.save(self.output)
+        except OSError as error:
+            self._save_checkpoint()
+            message = f"{self.output} could not be written ({reason(error)})"
+            raise MachineFailure(f"{message}{self._safe()}") from error
+        for path in (self.output, self.path):
+            checkpoint.remove_unfinished(path)
+        with suppress(FileNotFoundError):
+            os.unlink(self.path)
+
+    def _safe(self) -> str:
+        """Return what an error message says about the checkpoint."""
+        if not self.saved_rows:
+            return ""
+        return (
+            f"; {self.saved_rows:,} rows are safe in {self.path}, and --resume continues from there"
+        )
+
+
+class Stretch(Source):
+    """The next blocks of a source: at least one, and more until it is time to pause.
+
+    Learning from a source is all or nothing. Between two stretches, what was learned and how far
+    the source was read belong together, and a checkpoint can be written. `pause` is called after
+    each block, with its number of rows.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        blocks: Iterator[tuple[Position, Block]],
+        pause: Callable[[int], bool],
+    ) -> None:
+        self.n_features, self.feature_names = source.n_features, source.feature_names
+        self.n_rows = None
+        self._blocks, self._pause = blocks, pause
+        self.position: Position | None = None  # after the last block that was learned from
+        self.exhausted = False
+
+    def blocks(self, start: Position | None = None) -> Iterator[tuple[Position, Block]]:
+        """Yield (position after the block, block) from where the last stretch ended."""
+        for position, block in self._blocks:
+            yield position, block
+            self.position = position
+            if self._pause(block.shape[0]):
+                return
+        self.exhausted = True
+
+
+@dataclass
+class LocalFit(Fit):
+    """A fit in this process. Of standard input, which can be read once, there is no checkpoint."""
+
+    options: dict[str, Any]  # everything that the result depends on, apart from the data
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._position: Position | None = None  # how far the data were read
+        self._is_kept = "standard input" not in self.source.paths
+        self._run = checkpoint.describe(self.options, self.source) if self._is_kept else {}
+
+    def _resume(self) -> None:
+        self.model, self._position, self.seconds = checkpoint.load(self.path, self._run)
+        self.saved_rows = self.model.n_samples_seen_
+
+    def run(self, progress: Progress) -> int | None:
+        """Learn from all rows and write the model; return the signal that stopped it, if any."""
+        begin = time.monotonic() - self.seconds
+        due = time.monotonic() + self.checkpoint_every
+        blocks: Any = self.source.blocks(self._position)
+        # Without a checkpoint a signal ends the work at once: the next row may never come.
+        with noting_signals(active=self._is_kept) as noted, closing(blocks):
+
+            def pause(rows: int) -> bool:
+                progress.advance(rows)
+                is_due = self._is_kept and time.monotonic() >= due
+                return is_due or noted.signal is not None or progress.wants_captured()
+
+            stretch = None
+            while stretch is None or not stretch.exhausted:
+                stretch = Stretch(self.source, blocks, pause)
+                self.model.partial_fit(stretch)
+                self._position = stretch.position or self._position
+                self.seconds = time.monotonic() - begin
+                if noted.signal is not None:
+                    self._save_checkpoint()
+                    return noted.signal
+                if time.monotonic() >= due and not stretch.exhausted:
+                    self._save_checkpoint()
+                    due = time.monotonic() + self.checkpoint_every
+                if progress.wants_captured():
+                    progress.captured(self.model.captured_.mean)
+            self._save()  # a signal that comes now is too late: there is nothing left to stop
+        return None
+
+    def _save_checkpoint(self) -> None:
+        """Write the checkpoint; if that fails the old one stays, and learning continues."""
+        if not self._is_kept:
+            return
+        assert self._position is not None
+        try:
+            checkpoint.save(self.path, self.model, self._run, self._position, self.seconds)
+        except OSError as error:
+            kept = f"the one of {self.saved_rows:,} rows is kept" if self.saved_rows else "none yet"
+            messages.warn(f"the checkpoint could not be written ({reason(error)}); {kept}")
+        else:
+            self.saved_rows = self.model.n_samples_seen_
+
+
+@dataclass
+class ClusterFit(Fit):
+    """A fit on a Dask cluster, where `onepass.distributed.fit` writes the checkpoints."""
+
+    address: str | None  # of the scheduler
+    workers: int | None  # without an address: processes to start on this machine
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._replaced = _written(self.path)  # the checkpoint of another run; 0 for none
+
+    def _resume(self) -> None:
+        self._replaced = 0
+        self._save_checkpoint()
+
+    def _save_checkpoint(self) -> None:
+        """Count the rows in the checkpoint that was written last."""
+        if _written(self.path) not in (0, self._replaced):
+            self.saved_rows = int(model_file.read(self.path)[0]["n_samples_seen"])
+
+    def run(self, progress: Progress) -> int | None:
+        """Learn from all rows and write the model; return the signal that stopped it, if any."""
+        # The first signal ends the waiting at once; what the cluster was working on is lost.
+        with (
+            _connected(self.address, self.workers, self.model) as client,
+            noting_signals(patience=0) as noted,
+        ):
+            begin = time.monotonic()
+
+            def advance(rows: int) -> None:
+                progress.advance(rows)
+                if noted.signal is not None:  # its exception may have been swallowed
+                    raise KeyboardInterrupt
+
+            try:
+                self.model = fit_on_shards(
+                    self.model,
+                    self.source,
+                    client,
+                    checkpoint=self.path,
+                    checkpoint_every=self.checkpoint_every,
+                    resume=self._replaced == 0,
+                    progress=advance,
+                )
+                self.seconds = time.monotonic() - begin
+                self._save()
+            except KeyboardInterrupt:
+                self._save_checkpoint()
+                return noted.signal or int(signal.SIGINT)
+            except (ValueError, ConnectionError) as error:
+                self._save_checkpoint()
+                kind = MachineFailure if isinstance(error, ConnectionError) else Failure
+                raise kind(f"{error}{self._safe()}") from error
+        return None
+
+
+@contextmanager
+def _connected(address: str | None, workers: int | None, model: Any) -> Iterator[Any]:
+    """Give a client of a running cluster, or of a new one whose workers have imported onepass."""
+    require_dask()
+    from distributed import Client, LocalCluster
+
+    if address is not None:
+        try:
+            client = Client(address, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise Failure(f"--dask {address}: there is no scheduler: {error}") from error
+        with client:
+            yield client
+    else:
+        with hiding_interrupts():
+            cluster = LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                dashboard_address="127.0.0.1:0",
+                silence_logs=logging.CRITICAL,  # this process reports errors
+            )
+        with cluster, Client(cluster, set_as_default=False) as client:
+            for module in ("onepass.distributed", type(model).__module__):
+                client.run(importlib.import_module, module)  # before the clock starts
+            yield client
+
+
+def _written(path: str) -> int:
+    """Return when a file was written, in nanoseconds; 0 if there is none."""
+    return os.stat(path).st_mtime_ns if os.path.exists(path) else 0

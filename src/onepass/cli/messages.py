@@ -53,13 +53,11 @@ def print_json(found: dict[str, Any]) -> None:
     click.echo(json.dumps(found))
 
 
-def print_tables(*tables: Table) -> None:
-    """Print tables with an empty line in between; names of columns are not taken for markup."""
+def print_tables(*tables: Table | str) -> None:
+    """Print tables, and lines between them; names of columns are not taken for markup."""
     from rich.console import Console
 
-    console = Console(highlight=False, markup=False)
-    for number, table in enumerate(tables):
-        console.print(*[""] * (number > 0), table)
+    Console(highlight=False, markup=False).print(*tables, sep="\n")
 
 
 def describe_source(source: FileSource, rows: int | None) -> None:

@@ -1,7 +1,9 @@
-"""``onepass transform`` and ``onepass score``: a model and more rows."""
+"""``onepass transform``, ``score``, ``info`` and ``merge``: what is done with fitted models."""
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -9,11 +11,13 @@ from typing import Any
 import click
 import numpy as np
 from numpy.typing import NDArray
+from rich.table import Table
 
-from onepass import load
+import onepass
+from onepass.cli import messages
 from onepass.cli.data import check_output, open_for, progress_over
 from onepass.cli.errors import Failure
-from onepass.cli.messages import finite, is_quiet, print_json
+from onepass.cli.memory import shown
 from onepass.cli.writers import check_format, writing
 from onepass.report.portrait import counted
 
@@ -23,7 +27,7 @@ ROW_COLUMNS = ["reconstruction_error", "log_likelihood"]
 def transform(model: str, data: tuple[str, ...], output: str, **reading: Any) -> None:
     """Write the coordinates of rows."""
     check_format(output)
-    fitted = load(model)
+    fitted = onepass.load(model)
     source = open_for(fitted, model, data, reading)
     check_output(output, [*source.paths, model])
     names = [str(name) for name in fitted.get_feature_names_out()]
@@ -33,7 +37,7 @@ def transform(model: str, data: tuple[str, ...], output: str, **reading: Any) ->
             write(fitted.transform([block]))
             rows += block.shape[0]
             progress.advance(block.shape[0])
-    if not is_quiet():
+    if not messages.is_quiet():
         click.echo(f"{output}: {counted(rows, 'row')} of {counted(len(names), 'coordinate')}")
 
 
@@ -51,7 +55,7 @@ def score(
     elif quantile is not None:
         raise Failure("--quantile works with --rows only")
     quantile = 0.99 if quantile is None else quantile
-    fitted = load(model)
+    fitted = onepass.load(model)
     source = open_for(fitted, model, data, reading)
     found: dict[str, Any] = {"model": model, "rows": 0}
     with ExitStack() as stack:
@@ -60,7 +64,7 @@ def score(
             check_output(rows_file, [*source.paths, model])
             threshold = fitted.error_threshold(quantile)
             found |= {"rows_file": rows_file, "quantile": quantile}
-            found |= {"threshold": finite(threshold), "above_threshold": 0}
+            found |= {"threshold": messages.finite(threshold), "above_threshold": 0}
             write = stack.enter_context(writing(rows_file, ROW_COLUMNS))
         progress = stack.enter_context(progress_over("score", source))
 
@@ -74,9 +78,9 @@ def score(
                 found["rows"] += block.shape[0]
                 progress.advance(block.shape[0])
 
-        found["score"] = finite(fitted.score(blocks()))
+        found["score"] = messages.finite(fitted.score(blocks()))
     if as_json:
-        print_json(found)
+        messages.print_json(found)
         return
     rows = counted(found["rows"], "row")
     if found["score"] is None:
@@ -100,3 +104,62 @@ def _errors(fitted: Any, block: Any) -> NDArray[np.floating]:
     except ValueError:  # there are directions without variance, and no density
         likelihoods = np.full(len(errors), np.nan)
     return np.column_stack([errors, likelihoods])
+
+
+def info(model: str, as_json: bool) -> None:
+    """Show what a model is."""
+    fitted = onepass.load(model)
+    found = messages.facts(fitted, model)
+    found["params"] = {name: _plain(value) for name, value in fitted.get_params().items()}
+    names = getattr(fitted, "feature_names_in_", None)
+    found["feature_names"] = None if names is None else [str(name) for name in names]
+    found["bytes"] = os.path.getsize(model)
+    if as_json:
+        messages.print_json(found)
+    else:
+        _show(fitted, found)
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter as JSON can hold it."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return value.tolist() if hasattr(value, "tolist") else repr(value)
+
+
+def _show(fitted: Any, found: dict[str, Any]) -> None:
+    """Print it as tables."""
+    names = found["feature_names"]
+    listed = "" if names is None else f": {', '.join(names[:6])}{', ...' * (len(names) > 6)}"
+    params = {name: value for name, value in found["params"].items() if name != "n_components"}
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="bold")
+    table.add_row("model", f"{found['model']} ({shown(found['bytes'])})")
+    table.add_row("algorithm", found["algorithm"])
+    table.add_row("rows", f"{found['rows']:,}")
+    table.add_row("columns", f"{found['n_features']:,}{listed}")
+    table.add_row("parameters", "  ".join(f"{name}={value}" for name, value in params.items()))
+    table.add_row("captures", messages.expectation(found) or "not known: too few rows were scored")
+    if hasattr(fitted, "chosen_"):
+        table.add_row("answered by", str(fitted.chosen_))
+    messages.print_tables(table, "", messages.component_table(fitted))
+
+
+def merge(models: tuple[str, ...], output: str) -> None:
+    """Combine models into one."""
+    check_output(output, models)
+    paths = [os.path.realpath(path) for path in models]
+    for path in {path for path in paths if paths.count(path) > 1}:
+        messages.warn(f"{path} is given more than once, and its rows count more than once")
+    loaded = [onepass.load(path) for path in models]
+    try:
+        merged = onepass.merge(*loaded)
+    except ValueError as error:  # which counts the models from 1
+        raise Failure(
+            re.sub(r"\bmodel (\d+)", lambda found: models[int(found[1]) - 1], str(error))
+        ) from error
+    merged.save(output)
+    click.echo(
+        f"{output}: {counted(merged.n_components_, 'component')} from "
+        f"{counted(merged.n_samples_seen_, 'row')} of {counted(len(models), 'model')}"
+    )
