@@ -134,7 +134,6 @@ def fit(ctx: click.Context, **given: Any) -> None:
 
 
 @main.command(
-    short_help="Write the coordinates of DATA in the components of MODEL.",
     epilog="""\b
 Examples:
   onepass transform model.onepass new.parquet -o coordinates.npy
@@ -150,14 +149,13 @@ names are taken in their order. The output appears when it is complete, or not a
 @reading_options("those of MODEL")
 @verbosity_options
 def transform(**given: Any) -> None:
-    """Write the coordinates of the rows in DATA in the components of MODEL."""
+    """Write the coordinates of DATA in the components of MODEL."""
     from onepass.cli.models import transform
 
     transform(**given)
 
 
 @main.command(
-    short_help="Print the share of variance of DATA captured by MODEL.",
     epilog="""\b
 Examples:
   onepass score model.onepass held-out.parquet
@@ -189,7 +187,7 @@ log-likelihood. It also counts the outliers.""",
 @verbosity_options
 @json_option
 def score(**given: Any) -> None:
-    """Print the share of the variance of DATA that the components of MODEL capture."""
+    """Print the share of variance of DATA captured by MODEL."""
     from onepass.cli.models import score
 
     score(**given)
@@ -311,7 +309,6 @@ def paper(**given: Any) -> None:
 
 
 @main.command(
-    short_help="Print a script that makes your shell complete commands.",
     epilog="""\b
 Examples:
   eval "$(onepass completion bash)"                          in ~/.bashrc
@@ -320,7 +317,7 @@ Examples:
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print a script that makes your shell complete commands and options."""
+    """Print a script that makes your shell complete commands."""
     kind = get_completion_class(shell)
     assert kind is not None
     click.echo(kind(main, {}, "onepass", "_ONEPASS_COMPLETE").source())

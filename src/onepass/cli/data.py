@@ -10,19 +10,11 @@ from typing import Any
 from onepass.cli.errors import Failure
 from onepass.cli.messages import is_quiet, note
 from onepass.progress import Progress
-from onepass.sources import SourceError, open_source
+from onepass.sources import SourceError
 from onepass.sources.files.source import FileSource, Table, make_source, open_tables
 from onepass.sources.files.storage import open_content, split
 
 _SAMPLE_BYTES = 1 << 20
-
-
-def open_data(data: tuple[str, ...], reading: dict[str, Any]) -> FileSource:
-    """Return the rows of files; say what was guessed about their format."""
-    source = open_source(data, **reading)
-    for message in source.notes:
-        note(message)
-    return source
 
 
 def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, Any]) -> FileSource:

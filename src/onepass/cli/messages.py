@@ -22,19 +22,13 @@ _MOST_COMPONENTS = 20  # that are listed one by one
 
 
 def is_quiet() -> bool:
-    """Return whether --quiet was given."""
-    return _given("quiet")
+    """Return whether --quiet was given to the running command."""
+    return "onepass.quiet" in click.get_current_context().meta
 
 
 def is_verbose() -> bool:
-    """Return whether --verbose was given."""
-    return _given("verbose") and not is_quiet()
-
-
-def _given(name: str) -> bool:
-    """Return whether an option was given to the running command."""
-    ctx = click.get_current_context(silent=True)
-    return ctx is not None and bool(ctx.meta.get(f"onepass.{name}"))
+    """Return whether --verbose was given to the running command."""
+    return "onepass.verbose" in click.get_current_context().meta and not is_quiet()
 
 
 def note(message: str) -> None:
@@ -49,8 +43,8 @@ def warn(message: str) -> None:
 
 
 def print_json(found: dict[str, Any]) -> None:
-    """Print results for programs."""
-    click.echo(json.dumps(found))
+    """Print results for programs, numbers of NumPy and other objects included."""
+    click.echo(json.dumps(found, default=lambda value: getattr(value, "tolist", value.__repr__)()))
 
 
 def print_tables(*tables: Table | str) -> None:

@@ -110,7 +110,7 @@ def info(model: str, as_json: bool) -> None:
     """Show what a model is."""
     fitted = onepass.load(model)
     found = messages.facts(fitted, model)
-    found["params"] = {name: _plain(value) for name, value in fitted.get_params().items()}
+    found["params"] = fitted.get_params()
     names = getattr(fitted, "feature_names_in_", None)
     found["feature_names"] = None if names is None else [str(name) for name in names]
     found["bytes"] = os.path.getsize(model)
@@ -118,13 +118,6 @@ def info(model: str, as_json: bool) -> None:
         messages.print_json(found)
     else:
         _show(fitted, found)
-
-
-def _plain(value: Any) -> Any:
-    """Return a parameter as JSON can hold it."""
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    return value.tolist() if hasattr(value, "tolist") else repr(value)
 
 
 def _show(fitted: Any, found: dict[str, Any]) -> None:

@@ -55,11 +55,6 @@ def _delimiter(value: str) -> str:
     return character
 
 
-def _header(ctx: click.Context, param: click.Parameter, given: bool | None) -> bool | str:
-    """Return the parameter `header` of `onepass.open_source`."""
-    return "auto" if given is None else given
-
-
 def _verbosity(ctx: click.Context, param: click.Parameter, given: bool) -> None:
     """Leave a note for `onepass.cli.messages`."""
     if given:
@@ -118,7 +113,7 @@ def reading_options(columns: str = "all") -> Callable[[F], F]:
         click.option(
             "--header/--no-header",
             default=None,
-            callback=_header,
+            callback=lambda ctx, param, given: "auto" if given is None else given,
             help="Whether csv files begin with the names of their columns.  [default: the first "
             "rows decide]",
         ),

@@ -36,12 +36,11 @@ def _npy(file: BinaryIO, names: list[str]) -> Iterator[Write]:
 
     def write(block: NDArray[np.floating]) -> None:
         nonlocal rows, dtype
-        if rows == 0:
-            dtype = block.dtype
-            write_header()
+        dtype = block.dtype
         file.write(np.ascontiguousarray(block).data)
         rows += len(block)
 
+    write_header()
     yield write
     file.seek(0)
     write_header()
