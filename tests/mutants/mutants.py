@@ -101,7 +101,7 @@ ROWS = [
     Mutant(
         "rows are projected without their scale",
         f"{SOURCE}/estimators/pca.py",
-        "                yield rows / self._typed(self._result().scale)",
+        "                yield rows / self.scale_",
         "                yield rows",
         "tests/estimators/test_scale.py",
     ),

@@ -9,17 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils import check_random_state
 
 from onepass.estimators import model_file_schema
 from onepass.estimators.base import Estimator
-from onepass.estimators.parameters import (
-    check_bool,
-    check_option,
-    check_positive,
-    check_whole,
-    estimator,
-    is_positive,
-)
+from onepass.estimators.parameters import check_option, check_whole, estimator
 from onepass.learning import rules
 from onepass.learning.averaging import Average
 from onepass.learning.learner import Learner, MomentLearner, SolverLearner
@@ -57,7 +51,8 @@ class IterativeEstimator(Estimator):
 
     def _learner_for(self, stream: Stream) -> SolverLearner:
         d, k = stream.d, self._component_count(stream)
-        seed = self._seed()
+        # Always the same where nothing is random.
+        seed = int(check_random_state(getattr(self, "random_state", 0)).randint(2**31))
         averaging = getattr(self, "average", False)
         average = Average(d, min(d, 2 * k + 16), stream.dtype) if averaging else None
         rule = self._rule(d, np.random.default_rng(seed))
@@ -74,7 +69,9 @@ class IterativeEstimator(Estimator):
         return super()._warning_message() or (STILL_TURNING if unsettled else "")
 
     def _check_rank(self, max_rank: Any, others: str) -> None:
-        """Refuse a `max_rank` that is no rank of at least k; `others` says what else it may be."""
+        """Refuse a rank that is neither None nor at least k; `others` says what else it may be."""
+        if max_rank is None:
+            return
         check_whole(f"max_rank (or {others})", max_rank)
         if max_rank < self.n_components:
             raise ValueError(f"max_rank={max_rank} is less than n_components={self.n_components}")
@@ -109,18 +106,6 @@ class SteppingEstimator(IterativeEstimator):
                 )
         return super()._start(rows)
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        step = self.step_size
-        automatic = isinstance(step, str) and step == "auto"
-        if not (automatic or isinstance(step, Schedule) or is_positive(step)):
-            raise ValueError(
-                f'step_size must be "auto", a positive number or a Schedule, got {step!r}'
-            )
-        check_bool("average", self.average)
-        check_whole("batch_size", getattr(self, "batch_size", 1))
-        check_option("rounding", getattr(self, "rounding", "top"), ["top", "sample"])
-
     def _schedule(self) -> Schedule:
         if isinstance(self.step_size, Schedule):
             return self.step_size
@@ -144,25 +129,12 @@ class MSG(SteppingEstimator):
     The iterate is a d x d matrix M with eigenvalues between 0 and 1 that sum to at most k (or to
     k). Only the eigenvectors of non-zero eigenvalues are kept. Nothing bounds the rank, and with it
     the cost of a row: `CappedMSG` is the practical variant.
-
-    <<parameters>>
-
-    <<attributes>>
-    <<iterate>>
-
-    <<references>>
-
-    <<examples>>
     """
 
     batch_size: int = 1
     trace: str = "at_most"
     rounding: str = "top"
     random_state: Any = None
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_option("trace", self.trace, ["at_most", "exact"])
 
     def _rule(self, d: int, rng: np.random.Generator) -> rules.Rule:
         return rules.MSG(self.n_components, d, max_rank=d, exact_trace=self.trace == "exact")
@@ -176,14 +148,15 @@ class CappedMSG(MSG):
     With K > k there is room to try new directions, so it rarely gets stuck, as the incremental
     algorithm does. A row costs O(d K).
 
-    <<parameters>>
+    Parameters
+    ----------
     max_rank : int, "auto" or None, default=None
         The bound K. None is k + 1, as the paper recommends. "auto" starts there, tests from time
         to time whether the rank stayed at K since the last test, and adds one if so (Section 5 of
         the paper).
 
-    <<attributes>>
-    <<iterate>>
+    Attributes
+    ----------
     rank_ : int
         The rank of the iterate.
     rank_deficient_ : bool
@@ -191,17 +164,13 @@ class CappedMSG(MSG):
         stream it is only a hint.
     max_rank_ : int
         The bound K now.
-
-    <<references>>
-
-    <<examples>>
     """
 
     max_rank: Any = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.max_rank is not None and not self._grows():
+        if not self._grows():
             self._check_rank(self.max_rank, 'None, or "auto"')
 
     def _grows(self) -> bool:
@@ -237,19 +206,16 @@ class MEG(SteppingEstimator):
     Mirror descent on I - M with the entropy of the spectrum: multiplicative updates where `MSG` has
     additive ones. Nothing bounds its rank.
 
-    <<parameters>>
+    Parameters
+    ----------
     average : bool, default=False
         True: the components come from the average of the iterates. False: they come from the last
         iterate, which is as good here, and quicker.
 
-    <<attributes>>
-    <<iterate>>
-
-    <<references>>
+    References
+    ----------
     .. [2] M. Warmuth, D. Kuzmin, "Randomized Online PCA Algorithms with Regret Bounds that Are
        Logarithmic in the Dimension", JMLR 9, 2008.
-
-    <<examples>>
     """
 
     batch_size: int = 1
@@ -267,21 +233,22 @@ class Incremental(IterativeEstimator):
     It has no step size and makes the fastest progress where it works. But with K = k it can get
     stuck, for example if all rows are orthogonal: see Section 5.2 of the paper.
 
-    <<parameters>>
+    Parameters
+    ----------
     batch_size : int, default=1
         Rows that are added between two truncations.
     max_rank : int or None, default=None
         The rank K that is kept; None is k, as in the paper.
 
-    <<attributes>>
+    Attributes
+    ----------
     subspace_ : Subspace
         The truncated second moment; its weights are eigenvalues, as sums over the rows.
 
-    <<references>>
+    References
+    ----------
     .. [2] R. Arora, A. Cotter, K. Livescu, N. Srebro, "Stochastic Optimization for PCA and PLS",
        Allerton 2012.
-
-    <<examples>>
     """
 
     batch_size: int = 1
@@ -290,9 +257,7 @@ class Incremental(IterativeEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_whole("batch_size", self.batch_size)
-        if self.max_rank is not None:
-            self._check_rank(self.max_rank, "None")
+        self._check_rank(self.max_rank, "None")
 
     def _rule(self, d: int, rng: np.random.Generator) -> rules.Rule:
         k = self.n_components
@@ -306,16 +271,10 @@ class Oja(SteppingEstimator):
     Stochastic gradient ascent on the basis itself, orthonormalised after every step. The problem in
     the basis is not convex, and the speed of progress depends on the steps.
 
-    <<parameters>>
-
-    <<attributes>>
-    <<iterate>>
-
-    <<references>>
+    References
+    ----------
     .. [2] E. Oja, J. Karhunen, "On Stochastic Approximation of the Eigenvectors and Eigenvalues
        of the Expectation of a Random Matrix", J. Math. Anal. Appl. 106, 1985.
-
-    <<examples>>
     """
 
     batch_size: int = 1
@@ -336,16 +295,10 @@ class Grouse(SteppingEstimator):
     Every row turns the subspace along a geodesic of the Grassmannian, by an angle that is the step
     times the lengths of the row inside and outside of the subspace. It steps by single rows.
 
-    <<parameters>>
-
-    <<attributes>>
-    <<iterate>>
-
-    <<references>>
+    References
+    ----------
     .. [2] L. Balzano, R. Nowak, B. Recht, "Online Identification and Tracking of Subspaces
        from Highly Incomplete Information", Allerton 2010.
-
-    <<examples>>
     """
 
     init: Any = "random"
@@ -380,22 +333,13 @@ class ERM(Estimator):
     It is exact, still takes one pass, and is the right algorithm for few columns. It keeps a d x d
     matrix, so memory and the time of a row are O(d^2).
 
-    <<parameters>>
+    Parameters
+    ----------
     max_memory : float, default=1.0
         The largest size of the d x d matrix, in GiB; more columns are refused.
-
-    <<attributes>>
-
-    <<references>>
-
-    <<examples>>
     """
 
     max_memory: float = 1.0
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_positive("max_memory", self.max_memory)
 
     def _learner_for(self, stream: Stream) -> MomentLearner:
         d, k = stream.d, self._component_count(stream)

@@ -8,13 +8,12 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from onepass import model_file
@@ -30,9 +29,8 @@ from onepass.estimators.input import (
 )
 from onepass.estimators.merging import merge
 from onepass.estimators.parameters import (
-    check_bool,
+    CHECKS,
     check_component_count,
-    check_whole,
     estimator,
     is_positive,
     is_same,
@@ -62,6 +60,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     n_components: Any = field(default=2, kw_only=False)
     center: bool = True
     verbose: int = 0
+    takes_shares: ClassVar[bool] = False  # of the variance, as `n_components`
     _learner: Learner = field(init=False)
     _learned_with: dict[str, Any] = field(init=False)  # the parameters when learning began
 
@@ -75,9 +74,10 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _check_parameters(self) -> None:
         """Refuse parameters that make no sense."""
-        check_component_count(self.n_components, shares=False)
-        check_bool("center", self.center)
-        check_whole("verbose", self.verbose, least=0)
+        check_component_count(self.n_components, shares=self.takes_shares)
+        for name, value in self.get_params(deep=False).items():
+            if name in CHECKS:
+                CHECKS[name](name, value)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from X alone, forgetting what was learned before.
@@ -578,7 +578,3 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 f"n_components={self.n_components} is more than the n_features={stream.d} of X"
             )
         return int(self.n_components)
-
-    def _seed(self) -> int:
-        """Return a seed from `random_state`; always the same where nothing is random."""
-        return int(check_random_state(getattr(self, "random_state", 0)).randint(2**31))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from functools import partial, wraps
 from math import isfinite
 from numbers import Integral, Real
 from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
 
+from onepass import ESTIMATORS
 from onepass.estimators.documentation import complete
+from onepass.schedules import Schedule
 
 # Parameters of scikit-learn's decompositions that have no meaning here, and what to do instead.
 _RANDOMISED = "nothing is randomised; leave it out"
@@ -37,7 +39,8 @@ def estimator(cls: Class) -> Class:
     """Turn the fields of a class into its parameters, and complete its docstring."""
     dataclass(cls, kw_only=True, eq=False, repr=False)
     cls.__init__ = _explain_foreign(cls.__init__)  # type: ignore[misc]
-    cls.__doc__ = complete(cls.__doc__ or "", cls)
+    if cls.__name__ in ESTIMATORS:
+        cls.__doc__ = complete(cls.__doc__ or "", cls)
     return cls
 
 
@@ -45,7 +48,7 @@ def _explain_foreign(init: Callable[..., None]) -> Callable[..., None]:
     """Return an `__init__` that says what to do about parameters of other estimators."""
     known = inspect.signature(init).parameters
 
-    @functools.wraps(init)
+    @wraps(init)
     def explained(self: Any, *args: Any, **kwargs: Any) -> None:
         for name in kwargs:
             if name not in known and name in FOREIGN:
@@ -92,9 +95,9 @@ def check_component_count(value: Any, *, shares: bool) -> None:
     raise ValueError(f"n_components must be {wanted}; got {value!r}")
 
 
-def check_positive(name: str, value: Any) -> None:
+def check_positive(name: str, value: Any, *, or_none: bool = False) -> None:
     """Refuse a value that is not a finite number above zero."""
-    if not is_positive(value):
+    if not (is_positive(value) or (or_none and value is None)):
         raise ValueError(f"{name} must be a positive number, got {value!r}")
 
 
@@ -111,6 +114,30 @@ def check_option(name: str, value: Any, options: Collection[Any]) -> None:
     ):
         listed = ", ".join(map(repr, options))
         raise ValueError(f"{name} must be one of {listed}, got {value!r}")
+
+
+def _check_step_size(name: str, value: Any) -> None:
+    """Refuse a value that is neither "auto" nor a positive number nor a schedule."""
+    automatic = isinstance(value, str) and value == "auto"
+    if not (automatic or isinstance(value, Schedule) or is_positive(value)):
+        raise ValueError(f'{name} must be "auto", a positive number or a Schedule, got {value!r}')
+
+
+# What is known of a parameter by its name alone; estimators check the others.
+CHECKS: dict[str, Callable[[str, Any], None]] = {
+    "average": check_bool,
+    "batch_size": check_whole,
+    "center": check_bool,
+    "half_life": partial(check_positive, or_none=True),
+    "max_memory": check_positive,
+    "robust": partial(check_option, options=("auto", True, False)),
+    "rounding": partial(check_option, options=("top", "sample")),
+    "scale": check_bool,
+    "step_size": _check_step_size,
+    "trace": partial(check_option, options=("at_most", "exact")),
+    "verbose": partial(check_whole, least=0),
+    "whiten": check_bool,
+}
 
 
 def is_same(ours: Any, theirs: Any) -> bool:

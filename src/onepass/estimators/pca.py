@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,15 +11,7 @@ from scipy import sparse
 
 from onepass.estimators import model_file_schema
 from onepass.estimators.base import NOTHING_VARIES, Estimator
-from onepass.estimators.parameters import (
-    check_bool,
-    check_component_count,
-    check_option,
-    check_positive,
-    check_whole,
-    estimator,
-    is_whole,
-)
+from onepass.estimators.parameters import estimator, is_whole
 from onepass.learning.choice import Choice
 from onepass.learning.pca_learner import PCALearner, PCAResult
 from onepass.learning.stream import Stream
@@ -59,9 +51,9 @@ class PCA(Estimator):
         A row counts half as much after this many more rows: in means, second moments and the
         choice between candidates. In the long run the model is based on about 1.44 times as many
         rows. With None all rows count the same.
-    <<verbose>>
 
-    <<attributes>>
+    Attributes
+    ----------
     var_ : ndarray of shape (d,)
         Variances of the columns: sums over n rows are divided by n, as in scikit-learn.
     scale_ : ndarray of shape (d,)
@@ -108,15 +100,7 @@ class PCA(Estimator):
     robust: Any = "auto"
     whiten: bool = False
     half_life: float | None = None
-
-    def _check_parameters(self) -> None:
-        check_component_count(self.n_components, shares=True)
-        for name in ("center", "scale", "whiten"):
-            check_bool(name, getattr(self, name))
-        check_option("robust", self.robust, ("auto", True, False))
-        if self.half_life is not None:
-            check_positive("half_life", self.half_life)
-        check_whole("verbose", self.verbose, least=0)
+    takes_shares: ClassVar[bool] = True
 
     def _learner_for(self, stream: Stream) -> PCALearner:
         k = self._component_count(stream) if is_whole(self.n_components) else self.n_components
@@ -159,7 +143,7 @@ class PCA(Estimator):
     def inverse_transform(self, X: Any) -> NDArray[np.floating]:
         """Return rows (n, d) in the original columns from coordinates X of shape (n, k)."""
         rows = super().inverse_transform(X)
-        return rows * self._typed(self._result().scale) if self.scale else rows
+        return rows * self.scale_ if self.scale else rows
 
     def _axes(self) -> NDArray[np.floating]:
         return self._deviations()[:, None] * super()._axes() if self.whiten else super()._axes()
@@ -172,16 +156,12 @@ class PCA(Estimator):
             elif sparse.issparse(rows):
                 yield sparse.csr_array(rows @ sparse.diags_array(1.0 / self._result().scale))
             else:
-                yield rows / self._typed(self._result().scale)
+                yield rows / self.scale_
 
     def _deviations(self) -> NDArray[np.floating]:
         """Return the standard deviations along the components, one where there is none."""
         deviation = np.sqrt(self.explained_variance_)
         return np.where(deviation > 0.0, deviation, 1.0).astype(deviation.dtype)
-
-    def _typed(self, vector: NDArray[np.float64]) -> NDArray[np.floating]:
-        """Return a vector in the type of the rows."""
-        return vector.astype(self._result().components.dtype)
 
     def _result(self) -> PCAResult:
         result = super()._result()
@@ -190,13 +170,11 @@ class PCA(Estimator):
 
     def get_covariance(self) -> NDArray[np.floating]:
         """Return the covariance (d, d) of the model: components, and noise everywhere else."""
-        scale = self._typed(self._result().scale)
-        return scale[:, None] * super().get_covariance() * scale
+        return self.scale_[:, None] * super().get_covariance() * self.scale_
 
     def get_precision(self) -> NDArray[np.floating]:
         """Return the inverse (d, d) of the covariance of the model."""
-        scale = self._typed(self._result().scale)
-        return super().get_precision() / scale[:, None] / scale
+        return super().get_precision() / self.scale_[:, None] / self.scale_
 
     @property
     def mean_(self) -> NDArray[np.floating]:
@@ -207,12 +185,14 @@ class PCA(Estimator):
     @property
     def var_(self) -> NDArray[np.floating]:
         """Variances of the columns, shape (d,)."""
-        return self._typed(self._result().column_variances)
+        result = self._result()
+        return result.column_variances.astype(result.components.dtype)
 
     @property
     def scale_(self) -> NDArray[np.floating]:
         """What the columns are divided by, shape (d,)."""
-        return self._typed(self._result().scale)
+        result = self._result()
+        return result.scale.astype(result.components.dtype)
 
     @property
     def chosen_(self) -> Choice:
