@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,17 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
 from onepass.estimators.containers import Columns
-from onepass.sources.base import LARGEST, LARGEST_SINGLE, canonical, first_masked
+from onepass.sources.base import LARGEST, LARGEST_SINGLE, canonical, first_beyond, first_masked
 
 SMALLEST = 1e-100  # that the largest entry of non-zero rows may be: smaller squares vanish
 LEAST_WEIGHT = 1e-50
+# What is wrong with arrays whose kind, in NumPy's letters, is not one of numbers.
+OTHER_KINDS = {
+    "V": "is a structured array: write fit(numpy.lib.recfunctions.structured_to_unstructured(X))",
+    "Mm": "holds dates or times ({}), not numbers: subtract a date and divide by a unit, such as "
+    "numpy.timedelta64(1, 's')",
+    "UST": "holds text ({}), not numbers: convert it to float first",
+}
 
 
 def is_plain(X: Any) -> bool:
@@ -41,21 +48,8 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
         check_names(estimator, X.names, reset=reset)
         estimator.n_features_in_ = rows.shape[1]
         return rows
-    _check_numbers(X, "X")
-    with _locating_text(X, "X"):
-        rows = validate_data(
-            estimator,
-            _check_sparse(X),
-            reset=reset,
-            dtype=[np.float64, np.float32],
-            order="C",
-            accept_sparse="csr",
-            ensure_all_finite=False,
-        )
-    return check_finite(
-        canonical(rows) if sparse.issparse(rows) else rows,
-        getattr(estimator, "feature_names_in_", None),
-    )
+    rows = _converted(X, "X", partial(validate_data, estimator, reset=reset))
+    return check_finite(rows, getattr(estimator, "feature_names_in_", None))
 
 
 def check_names(estimator: Any, names: Any, *, reset: bool) -> None:
@@ -75,18 +69,28 @@ def check_names(estimator: Any, names: Any, *, reset: bool) -> None:
 def check_block(X: Any, n_features: int | None, name: str = "A block") -> Any:
     """Return a block of a source as a finite float array or CSR array."""
     if not is_plain(X):
-        _check_numbers(X, name)
-        with _locating_text(X, name):
-            X = check_array(
-                _check_sparse(X),
-                accept_sparse="csr",
-                dtype=[np.float64, np.float32],
-                order="C",
-                ensure_all_finite=False,
-            )
+        X = _converted(X, name, check_array)
     if n_features is not None and X.shape[1] != n_features:
         raise ValueError(f"{name} has {X.shape[1]} features, expected n_features={n_features}")
-    return check_finite(canonical(X) if sparse.issparse(X) else X, name=name)
+    return check_finite(X, name=name)
+
+
+def _converted(X: Any, name: str, convert: Callable[..., Any]) -> Any:
+    """Return X as a float array or canonical CSR array, by one of scikit-learn's checks."""
+    _check_numbers(X, name)
+    try:
+        rows = convert(
+            _check_sparse(X),
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            ensure_all_finite=False,
+        )
+    except (ValueError, TypeError) as error:
+        if re.search(r"could not convert string|must be a string or a real number", str(error)):
+            _locate_text(X, name, error)
+        raise
+    return canonical(rows) if sparse.issparse(rows) else rows
 
 
 def _check_numbers(X: Any, name: str) -> None:
@@ -94,7 +98,6 @@ def _check_numbers(X: Any, name: str) -> None:
     if X is None or (isinstance(X, list | tuple) and not X):
         what = "None" if X is None else "empty"
         raise ValueError(f"{name} is {what}: pass rows, or an iterable of blocks of rows")
-    kind = getattr(getattr(X, "dtype", None), "kind", "f")
     if isinstance(X, np.ndarray) and X.ndim > 2:
         write = "X.reshape(len(X), -1)"
         if name != "X":
@@ -102,50 +105,34 @@ def _check_numbers(X: Any, name: str) -> None:
         raise ValueError(
             f"{name} has shape {X.shape} (dim {X.ndim}), and a row has one dimension: write {write}"
         )
-    if kind == "V":
-        raise ValueError(
-            f"{name} is a structured array: write "
-            "fit(numpy.lib.recfunctions.structured_to_unstructured(X))"
-        )
-    if kind in "Mm":
-        raise ValueError(
-            f"{name} holds dates or times ({X.dtype}), not numbers: subtract a date and divide by "
-            "a unit, such as numpy.timedelta64(1, 's')"
-        )
-    if kind in "UST":
-        raise ValueError(f"{name} holds text ({X.dtype}), not numbers: convert it to float first")
-    where = first_masked(X)
-    if where is not None:
+    kind = getattr(getattr(X, "dtype", None), "kind", "f")
+    for kinds, what in OTHER_KINDS.items():
+        if kind in kinds:
+            raise ValueError(f"{name} {what.format(X.dtype)}")
+    if where := first_masked(X):
         raise ValueError(
             f"{name} is masked at row {where[0]}, column {where[1]}: leave such rows out or fill "
             "the gaps first"
         )
 
 
-@contextmanager
-def _locating_text(X: Any, name: str) -> Iterator[None]:
-    """Say where an entry is that cannot become a number."""
-    try:
-        yield
-    except (ValueError, TypeError) as error:
-        if not re.search(r"could not convert string|must be a string or a real number", str(error)):
-            raise
-        for (row, column), value in np.ndenumerate(np.atleast_2d(np.asarray(X, dtype=object))):
-            try:
-                float(value)
-            except (ValueError, TypeError):
-                place = f"({str(value)[:20]!r}) at row {row}, column {column}"
-                if hasattr(value, "year"):
-                    raise ValueError(
-                        f"{name} contains dates or times {place}: leave the column out, or "
-                        "subtract a date and divide by a unit, such as timedelta(seconds=1)"
-                    ) from None
-                what = "text" if isinstance(value, str | bytes) else type(value).__name__
-                message = f"{name} contains {what} {place}; choose columns of numbers"
-                if isinstance(error, TypeError):  # scikit-learn asks for this type and its words
-                    raise TypeError(f"{message} ({error})") from None
-                raise ValueError(message) from None
-        raise
+def _locate_text(X: Any, name: str, error: Exception) -> None:
+    """Say where an entry is that cannot become a number, if there is one."""
+    for (row, column), value in np.ndenumerate(np.atleast_2d(np.asarray(X, dtype=object))):
+        try:
+            float(value)
+        except (ValueError, TypeError):
+            place = f"({str(value)[:20]!r}) at row {row}, column {column}"
+            if hasattr(value, "year"):
+                raise ValueError(
+                    f"{name} contains dates or times {place}: leave the column out, or "
+                    "subtract a date and divide by a unit, such as timedelta(seconds=1)"
+                ) from None
+            what = "text" if isinstance(value, str | bytes) else type(value).__name__
+            message = f"{name} contains {what} {place}; choose columns of numbers"
+            if isinstance(error, TypeError):  # scikit-learn asks for this type and its words
+                raise TypeError(f"{message} ({error})") from None
+            raise ValueError(message) from None
 
 
 def _check_sparse(X: Any) -> Any:
@@ -173,29 +160,18 @@ def _check_sparse(X: Any) -> Any:
 
 def check_finite(X: Any, columns: Any = None, name: str = "X") -> Any:
     """Return X, or say at which row and column an entry is not finite or out of range."""
-    entries = X.data if sparse.issparse(X) else X
-    flat = entries.reshape(-1)
-    limit = LARGEST if entries.dtype == np.float64 else LARGEST_SINGLE
+    flat = (X.data if sparse.issparse(X) else X).reshape(-1)
+    limit = LARGEST if flat.dtype == np.float64 else LARGEST_SINGLE
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         energy = float(flat @ flat)  # the fastest way to read every entry
-        if SMALLEST**2 <= energy <= limit**2:
-            return X
-        bad = ~(np.abs(entries) <= limit)
-    if bad.any():
-        if sparse.issparse(X):
-            coordinates = X.tocoo()
-            where = int(np.flatnonzero(bad)[0])
-            row, column = int(coordinates.row[where]), int(coordinates.col[where])
-            value = coordinates.data[where]
-        else:
-            row, column = (int(index) for index in np.argwhere(bad)[0])
-            value = X[row, column]
-        if np.isnan(value):
-            what, remedy = "NaN", "leave such rows out or fill the gaps first"
-        elif np.isinf(value):
-            what, remedy = "inf", "leave such rows out"
-        else:
-            what, remedy = f"{value:g}", "divide by a large number, or pass float64 rows"
+    if SMALLEST**2 <= energy <= limit**2:
+        return X
+    if found := first_beyond(X, limit):
+        row, column, value = found
+        what, remedy = f"{value:g}", "divide by a large number, or pass float64 rows"
+        if not np.isfinite(value):
+            what = "NaN" if np.isnan(value) else what
+            remedy = "leave such rows out or fill in such entries"
         label = f" ({columns[column]!r})" if columns is not None else ""
         raise ValueError(
             f"{name} contains {what} at row {row}, column {column}{label}; all entries must be "
@@ -236,8 +212,8 @@ def check_weights(sample_weight: Any, rows: Any, *, whole: bool) -> NDArray[np.f
             f"negative, and between {LEAST_WEIGHT:g} and {1 / LEAST_WEIGHT:g} where not zero"
         )
     if rows.dtype == np.float32 and weights.max(initial=0.0) > 1.0:
-        largest = np.asarray(abs(rows).max(axis=1).todense() if sparse.issparse(rows)
-                             else np.abs(rows).max(axis=1)).ravel()  # fmt: skip
+        largest = abs(rows).max(axis=1)
+        largest = largest.toarray().ravel() if sparse.issparse(rows) else largest
         if (np.sqrt(weights) * largest).max() > LARGEST_SINGLE:
             raise ValueError(
                 "rows times the roots of their sample_weight are too large for single precision: "

@@ -163,6 +163,19 @@ def first_masked(array: Any) -> tuple[int, int] | None:
     return int(row), int(column)
 
 
+def first_beyond(block: Any, limit: float) -> tuple[int, int, float] | None:
+    """Return row, column and value of the first entry that is NaN or beyond a limit, if any."""
+    flat = (block.data if scipy.sparse.issparse(block) else block).reshape(-1)
+    bad = ~(np.abs(flat) <= limit)
+    if not bad.any():
+        return None
+    at = int(bad.argmax())
+    row, column = divmod(at, block.shape[1])
+    if scipy.sparse.issparse(block):
+        row, column = np.searchsorted(block.indptr, at, side="right") - 1, block.indices[at]
+    return int(row), int(column), float(flat[at])
+
+
 def check_finite(
     block: Any, row: int, columns: Sequence[str | int] | None = None, file: str | None = None
 ) -> None:
@@ -171,24 +184,16 @@ def check_finite(
     The message says where they are in a block, array (b, d) or CSR, before which `row` rows came;
     columns without names are called by their numbers.
     """
-    values: Any = block.data if scipy.sparse.issparse(block) else block
-    flat = values.reshape(-1)
-    limit = LARGEST if values.dtype == np.float64 else LARGEST_SINGLE
+    flat = (block.data if scipy.sparse.issparse(block) else block).reshape(-1)
+    limit = LARGEST if flat.dtype == np.float64 else LARGEST_SINGLE
     with np.errstate(over="ignore", invalid="ignore"):
         # Much quicker than looking at each number, and in range only if all are.
         if float(flat @ flat) <= limit**2:
             return
-        bad = ~(np.abs(flat) <= limit)
-    if not bad.any():
-        return
-    at = int(bad.argmax())
-    if scipy.sparse.issparse(block):
-        i, j = int(np.searchsorted(block.indptr, at, side="right")) - 1, int(block.indices[at])
-    else:
-        i, j = divmod(at, block.shape[1])
-    value = flat[at]
-    what = f"{value:g}, and entries must be at most {limit:g}, so that their squares add up"
-    if not np.isfinite(value):
-        what = "a missing value or NaN" if np.isnan(value) else f"{value}, which is not finite"
-        what += "; fill in or leave out such rows"
-    raise SourceError(what, file, row + i + 1, j if columns is None else columns[j])
+    if found := first_beyond(block, limit):
+        i, j, value = found
+        what = f"{value:g}, and entries must be at most {limit:g}, so that their squares add up"
+        if not np.isfinite(value):
+            what = "a missing value or NaN" if np.isnan(value) else f"{value}, which is not finite"
+            what += "; fill in or leave out such rows"
+        raise SourceError(what, file, row + i + 1, j if columns is None else columns[j])
