@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,42 +29,25 @@ KINDS = {"M": "datetime", "m": "timedelta", "U": "str", "T": "str", "S": "bytes"
 
 @dataclass(frozen=True)
 class Columns:
-    """Rows from columns that have names, such as those of a dict.
+    """Rows from columns that have names, such as those of a dict."""
 
-    Attributes
-    ----------
-    rows : ndarray of shape (n, d), or (d,) for a single row
-    names : list of str
-    """
-
-    rows: NDArray[Any]
+    rows: NDArray[Any]  # of shape (n, d), or (d,) for a single row
     names: list[str]
 
 
+@dataclass(frozen=True)
 class Blocks:
-    """Blocks of rows of something that is read in parts.
+    """Blocks of rows of something that is read in parts."""
 
-    Parameters
-    ----------
-    make : callable
-        Returns an iterator over what there is: blocks, single rows, pairs (x, y), dicts.
-    n_rows : int or None
-        The number of rows, where it is known.
-    once : bool
-        Whether it can be read only once.
-    """
-
-    feature_names = None
-
-    def __init__(
-        self, make: Callable[[], Iterator[Any]], n_rows: int | None = None, once: bool = False
-    ) -> None:
-        self._make, self.n_rows, self.once = make, n_rows, once
+    make: Callable[[], Iterable[Any]]  # gives blocks, single rows, pairs (x, y), dicts
+    n_rows: int | None = None  # where it is known
+    once: bool = False  # whether it can be read only once
+    feature_names: ClassVar[None] = None
 
     def __iter__(self) -> Iterator[Any]:
         """Yield arrays (b, d), sparse matrices, tables and `Columns`."""
         single: list[Any] = []  # rows that came one by one
-        for number, given in enumerate(self._make()):
+        for number, given in enumerate(self.make()):
             block = _block(given, "A block")
             held = block.rows if isinstance(block, Columns) else block
             is_row = isinstance(held, np.ndarray) and held.ndim == 1
@@ -85,17 +68,7 @@ class Blocks:
 
 
 def opened(X: Any) -> Any:
-    """Return `Blocks` of what is read in parts, and anything else as one array, table or list.
-
-    Parameters
-    ----------
-    X : object
-        What `fit` was given.
-
-    Returns
-    -------
-    ndarray, sparse matrix, table, Columns, list, Source or Blocks
-    """
+    """Return `Blocks` of what is read in parts, and anything else as one array, table or list."""
     if X is None or isinstance(X, np.ndarray | Source) or sparse.issparse(X):
         return X
     if hasattr(X, "with_format") and isinstance(X, Mapping):
@@ -109,9 +82,9 @@ def opened(X: Any) -> Any:
         count = getattr(X, "num_rows", None)
         return Blocks(lambda: X.with_format("arrow").iter(BATCH_ROWS), count)
     if hasattr(X, "to_batches") and hasattr(X, "count_rows"):  # pyarrow's Dataset and Scanner
-        return Blocks(lambda: iter(X.to_batches()))
+        return Blocks(X.to_batches)
     if hasattr(X, "collect_batches"):  # polars' LazyFrame
-        return Blocks(lambda: iter(X.collect_batches(chunk_size=BATCH_ROWS)))
+        return Blocks(lambda: X.collect_batches(chunk_size=BATCH_ROWS))
     if isinstance(X, list | tuple):
         if X:
             _refuse_words(X[0])
@@ -123,13 +96,13 @@ def opened(X: Any) -> Any:
         if not X or not _is_block(X[0]):
             return X
         known = all(hasattr(part, "shape") for part in X)
-        return Blocks(lambda: iter(X), sum(part.shape[0] for part in X) if known else None)
+        return Blocks(lambda: X, sum(part.shape[0] for part in X) if known else None)
     if isinstance(X, Mapping) or is_table(X) or _is_array(X):
         return _block(X, "X")
     if isinstance(X, Iterable):
         dataset: Any = getattr(X, "dataset", None)  # of PyTorch's DataLoader
         count = len(dataset) if hasattr(dataset, "__len__") else None
-        return Blocks(lambda: iter(X), count, once=isinstance(X, Iterator))
+        return Blocks(lambda: X, count, once=isinstance(X, Iterator))
     if hasattr(X, "__getitem__") and hasattr(X, "__len__"):  # such as PyTorch's TensorDataset
         return Blocks(lambda: (X[number] for number in range(len(X))), len(X))
     return _block(X, "X")

@@ -53,13 +53,11 @@ def merge(*estimators: Any) -> Any:
     for number, other in enumerate(estimators[1:], start=2):
         _check_alike(first, other, f"model {number}")
         learner.merge(other._learner.settled())
-    merged = clone(first)
+    merged = clone(first).set_params(**first._learned_with)
     merged._learner, merged._learned_with = learner, dict(first._learned_with)
     merged.n_features_in_ = first.n_features_in_
     if hasattr(first, "feature_names_in_"):
         merged.feature_names_in_ = first.feature_names_in_
-    for name, value in first._learned_with.items():
-        setattr(merged, name, value)
     return merged
 
 
@@ -82,12 +80,9 @@ def _check_alike(first: Any, other: Any, which: str) -> None:
         theirs = other._learned_with[name]
         if name not in MAY_DIFFER and not is_same(theirs, value):
             raise ValueError(f"{which} has {name}={theirs!r}, the first {name}={value!r}")
-    ours, theirs = first._learner.stream, other._learner.stream
-    if theirs.dtype != ours.dtype:
-        raise ValueError(f"{which} has learned from {theirs.dtype} rows, the first {ours.dtype}")
-    if theirs.is_sparse != ours.is_sparse:
-        kinds = ("dense", "sparse")
-        raise ValueError(
-            f"{which} has learned from {kinds[theirs.is_sparse]} rows, the first from "
-            f"{kinds[ours.is_sparse]} ones"
-        )
+    ours, theirs = (
+        f"{'sparse' if stream.is_sparse else 'dense'} {stream.dtype} rows"
+        for stream in (first._learner.stream, other._learner.stream)
+    )
+    if theirs != ours:
+        raise ValueError(f"{which} has learned from {theirs}, the first from {ours}")

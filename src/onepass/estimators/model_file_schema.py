@@ -62,27 +62,14 @@ class Size:
 
 @dataclass(frozen=True)
 class Array:
-    """An array.
-
-    Attributes
-    ----------
-    shape : tuple of int or Size
-    types : tuple of str
-        NumPy's names of the types allowed.
-    least, most : float
-        Limits of all entries; NaN is never allowed.
-    descending : bool
-        Whether the entries must not increase.
-    orthonormal : bool
-        Whether its rows must be orthonormal, to a thousandth.
-    """
+    """An array whose entries are between two limits; NaN is never allowed."""
 
     shape: tuple[int | Size, ...]
-    types: tuple[str, ...] = ("float64",)
+    types: tuple[str, ...] = ("float64",)  # that are allowed, by NumPy's names
     least: float = -MOST_SUM
     most: float = MOST_SUM
-    descending: bool = False
-    orthonormal: bool = False
+    descending: bool = False  # whether the entries must not increase
+    orthonormal: bool = False  # whether the rows must be, to a thousandth
 
     def check(self, array: NDArray[Any], sizes: dict[str, int]) -> NDArray[Any]:
         """Return the array, or refuse it; `sizes` remembers the lengths that the file chose."""
@@ -180,6 +167,11 @@ def _by_path(record: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
 
 
 WHOLE, WEIGHT = Scalar(int, 0, MOST_ROWS), Scalar(float, 0.0, MOST_WEIGHT)
+SCORE = {
+    "unit": Scalar(),
+    "segment_rows": Scalar(int, 1, MOST_ROWS),
+    "segments": Array((Size("segments", 4096), 6), least=0.0),
+}
 
 
 def _entries(d: int) -> Array:
@@ -220,14 +212,6 @@ def _common(stream: Stream) -> Record:
             "coordinates": Array((sampled, sample_directions)),
         },
         "buffer": buffer,
-    }
-
-
-def _score() -> Record:
-    return {
-        "unit": Scalar(),
-        "segment_rows": Scalar(int, 1, MOST_ROWS),
-        "segments": Array((Size("segments", 4096), 6), least=0.0),
     }
 
 
@@ -278,20 +262,14 @@ def _solver(stream: Stream, estimator: Any) -> Record:
 
 def iterative(stream: Stream, estimator: Any) -> Record:
     """Return the state of one of the paper's algorithms."""
-    moment = _exact(stream.d)
-    if stream.d > EXACT_COLUMNS:
-        k = estimator.n_components
-        if estimator.fixed_rank:
-            moment = _directional(Size("directions", k))
-        elif getattr(estimator, "average", False):
-            moment = _directional(Size("averaged", k))
-        else:
-            moment = _directional(Size("rank", stream.d))
+    d, directions = stream.d, Size("rank", stream.d)
+    if estimator.fixed_rank or getattr(estimator, "average", False):
+        directions = Size("directions", estimator.n_components)
     return {
         **_common(stream),
         "solver": _solver(stream, estimator),
-        "moment": moment,
-        "score": _score(),
+        "moment": _exact(d) if d <= EXACT_COLUMNS else _directional(directions),
+        "score": SCORE,
         "seed": Scalar(int, 0, 2**31),
     }
 
@@ -301,7 +279,7 @@ def erm(stream: Stream, n_components: int) -> Record:
     return {
         **_common(stream),
         "moment": _exact(stream.d),
-        "score": _score(),
+        "score": SCORE,
         "scorers": Array((Size("scorers", n_components), stream.d), least=-2, most=2),
         "searched": WEIGHT,
     }

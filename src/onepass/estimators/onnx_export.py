@@ -19,7 +19,13 @@ MOST_BYTES = 2**31 - 2**20  # protocol buffers end at two gigabytes
 
 def export(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Write the `transform` of a fitted estimator to an ONNX file, all or nothing."""
-    onnx = _library()
+    try:
+        import onnx
+        import onnx.checker
+        import onnx.helper
+        import onnx.numpy_helper
+    except ImportError as error:
+        raise ImportError("to_onnx needs onnx: pip install 'onepass[onnx]'") from error
     model = _model(onnx, estimator)
     onnx.checker.check_model(model, full_check=True)
     content = model.SerializeToString()
@@ -78,15 +84,3 @@ def _arrays(estimator: Any) -> dict[str, tuple[str, NDArray[np.floating]]]:
         deviations = np.ascontiguousarray(estimator._deviations(), dtype=components.dtype)
         arrays["deviations"] = ("Div", deviations)
     return arrays
-
-
-def _library() -> Any:
-    """Return onnx."""
-    try:
-        import onnx
-        import onnx.checker
-        import onnx.helper
-        import onnx.numpy_helper
-    except ImportError as error:
-        raise ImportError("to_onnx needs onnx: pip install 'onepass[onnx]'") from error
-    return onnx

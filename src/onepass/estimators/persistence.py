@@ -118,18 +118,17 @@ def _unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
 
 def _encode(name: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
     """Return a parameter as JSON; an array goes to the arrays."""
-    if isinstance(value, schedules.Schedule):
-        if type(value).__name__ not in SCHEDULES:
-            raise TypeError(f"{name}={value!r} cannot be saved in a model file")
-        return {"schedule": type(value).__name__, **asdict(value)}  # type: ignore[call-overload]
     if isinstance(value, np.ndarray | list | tuple):
         arrays[f"params.{name}"] = np.asarray(value, dtype=np.float64)
         return {"array": f"params.{name}"}
     if isinstance(value, np.generic):
         value = value.item()
-    if not (value is None or isinstance(value, bool | int | float | str)):
-        raise TypeError(f"{name}={value!r} cannot be saved in a model file")
-    return value
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    kind = type(value).__name__
+    if isinstance(value, schedules.Schedule) and kind in SCHEDULES:
+        return {"schedule": kind, **asdict(value)}  # type: ignore[call-overload]
+    raise TypeError(f"{name}={value!r} cannot be saved in a model file")
 
 
 def _decode(name: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
