@@ -1,4 +1,4 @@
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,50 +19,30 @@ class Rule:
         step: int = 0,
         next_test: int = 64,
     ) -> None: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def k(self) -> int: ...
-    @property
-    def max_rank(self) -> int: ...
-    @property
-    def exact_trace(self) -> bool: ...
-    @property
-    def grow(self) -> bool: ...
-    @property
-    def deficient(self) -> bool: ...
-    @property
-    def step(self) -> int: ...
-    @property
-    def next_test(self) -> int: ...
+    name: Final[str]
+    k: Final[int]
+    max_rank: Final[int]
+    exact_trace: Final[bool]
+    grow: Final[bool]
+    deficient: Final[bool]
+    step: Final[int]
+    next_test: Final[int]
 
 class Advanced:
     """What came of rows; `basis` and `sums` of `advance_gram` are in terms of [basis; rows]."""
 
-    @property
-    def rule(self) -> Rule: ...
-    @property
-    def taken(self) -> int: ...
-    @property
-    def rest(self) -> float: ...
-    @property
-    def seen(self) -> float: ...
-    @property
-    def rests(self) -> float: ...
-    @property
-    def basis(self) -> NDArray[Any]: ...
-    @property
-    def weights(self) -> Numbers: ...
-    @property
-    def captured(self) -> Numbers: ...
-    @property
-    def energy(self) -> Numbers: ...
-    @property
-    def turn(self) -> Numbers: ...
-    @property
-    def inner(self) -> Numbers: ...
-    @property
-    def sums(self) -> NDArray[Any] | None: ...
+    rule: Final[Rule]
+    taken: Final[int]
+    rest: Final[float]
+    seen: Final[float]
+    rests: Final[float]
+    basis: Final[NDArray[Any]]
+    weights: Final[Numbers]
+    captured: Final[Numbers]
+    energy: Final[Numbers]
+    turn: Final[Numbers]
+    inner: Final[Numbers]
+    sums: Final[NDArray[Any] | None]
 
 def advance(
     rule: Rule,

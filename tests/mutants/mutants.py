@@ -597,8 +597,8 @@ CORE = [
     Mutant(
         "a row that is too large is taken",
         f"{SOURCE}/_core/advance.hpp",
-        "        if (!(task.energy[t] <= MAX_ENERGY)) throw onepass::RowError{t};",
-        "        if (false) throw onepass::RowError{t};",
+        "            if (!(task.energy[t] <= MAX_ENERGY)) throw onepass::RowError{t};",
+        "            if (false) throw onepass::RowError{t};",
         "tests/core/test_advance.py",
     ),
     Mutant(

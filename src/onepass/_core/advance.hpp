@@ -181,7 +181,6 @@ protected:
                        const Combine& combine) {
         const Index m = rank;
         begin_block(m + count, stride, count);
-        for (Index i = 0; i < m; i++) V[i * (stride + 1)] = 1.0;
         IterateSum sum;
         if (task.wants_sums) sum = {block_sum.zeros(dimension * stride), stride, 0.0};
         take(coordinates, count, m, sum);
@@ -196,10 +195,11 @@ protected:
         use_new_basis();
     }
 
-    // Makes room for so many more rows in n dimensions, and clears V.
+    // Makes room for so many more rows in n dimensions. In V the basis is the first coordinates.
     void begin_block(Index n, Index stride, Index count) {
         const Index most = min(rank + count, task.d);
         V = coordinates_of_basis.zeros((most + 1) * stride);
+        for (Index i = 0; i < rank; i++) V[i * (stride + 1)] = 1.0;
         weights.extend(most + 2, rank);
         steps.reserve(count);
         workspace.reserve(most, n);
@@ -340,11 +340,9 @@ private:
         const Index m = rank, columns = padded(d), stride = padded(m + 1);
         const Basis U{wide_basis.reserve((m + 2) * columns), columns, m, d};
         widen(basis, m, U.data);
-        double* row = U.row(m + 1);
-        widen(rows.row(task.taken), 1, row);
-        set_energy(task.taken, row);
+        widen_rows(1, U.row(m + 1));
         double* coordinates = alone.zeros(stride);
-        coordinates[m] = split(U, row, coordinates);
+        coordinates[m] = split(U, U.row(m + 1), coordinates);
         T* direction = residual.zeros(d);
         if (coordinates[m] != 0.0) narrow(U.row(m), 1, columns, direction);
         const Stack<T> stack{basis, m, direction, 1, d};
@@ -362,8 +360,7 @@ private:
         widen(basis, m, old_basis);
         orthonormalise_wide(old_basis, m, columns);
         double* coordinates = wide_rows.reserve(count * columns);
-        widen(rows.row(task.taken), count, coordinates);
-        for (Index t = 0; t < count; t++) set_energy(task.taken + t, coordinates + t * columns);
+        widen_rows(count, coordinates);
         Base::begin_block(d, columns, count);
         if (m > 0) std::memcpy(V, old_basis, std::size_t(m * columns) * sizeof(double));
         if (task.wants_sums && !column_sum.matrix)
@@ -394,7 +391,7 @@ private:
         multiply<T>(U, U.turned(), products);
         double* L = basis_factor.reserve(m * m);
         for (Index i = 0; i < m * m; i++) L[i] = products.data[i];
-        if (!factor_basis(L, m)) throw onepass::BasisError{};
+        factor_basis(L, m);
         return L;
     }
 
@@ -402,7 +399,6 @@ private:
         const Index m = rank, stride = padded(m);
         const double* L = factor_of_basis();
         Base::begin_block(m, stride, 0);
-        for (Index i = 0; i < m; i++) V[i * (stride + 1)] = 1.0;
         solve_triangle(Solve::right, L, m, {V, m, m, stride});
         rows.combine(V, m, stride, Stack<T>{basis, m, nullptr, 0, d}, back.reserve(m * d));
         Base::use_new_basis();
@@ -413,14 +409,18 @@ private:
         const Matrix<const double> matrix{U, m, columns, columns};
         double* L = basis_factor.reserve(m * m);
         multiply<double>(matrix, matrix.turned(), {L, m, m, m});
-        if (!factor_basis(L, m)) throw onepass::BasisError{};
+        factor_basis(L, m);
         solve_triangle(Solve::left, L, m, {U, m, d, columns});
     }
 
-    void set_energy(Index t, const double* row) {
-        const double length = norm(row, d);
-        task.energy[t] = length * length;
-        if (!(task.energy[t] <= MAX_ENERGY)) throw onepass::RowError{t};
+    // Writes the next rows in double precision, and notes their energies.
+    void widen_rows(Index count, double* out) {
+        widen(rows.row(task.taken), count, out);
+        for (Index t = task.taken; t < task.taken + count; t++, out += padded(d)) {
+            const double length = norm(out, d);
+            task.energy[t] = length * length;
+            if (!(task.energy[t] <= MAX_ENERGY)) throw onepass::RowError{t};
+        }
     }
 
     // Rows (count, d) in double precision, padded.
@@ -454,7 +454,7 @@ public:
             start[i * (rows.columns + 1)] = 1.0;
             for (Index j = 0; j < rank; j++) L[i * rank + j] = task.rows[i * rows.columns + j];
         }
-        if (!factor_basis(L, rank)) throw onepass::BasisError{};
+        factor_basis(L, rank);
         solve_triangle(Solve::right, L, rank, {start, rank, rank, rows.columns});
         basis = start;
     }

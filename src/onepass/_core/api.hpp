@@ -86,9 +86,7 @@ struct TypedKernels {
     void (*combine)(const T* coefficients, ptrdiff_t k, const Stack<T>&, T* out);
 };
 
-struct Kernels {
-    TypedKernels<double> of_double;
-    TypedKernels<float> of_float;
+struct Kernels : TypedKernels<double>, TypedKernels<float> {
     void (*advance_gram)(Task<double>&);
     void (*sparse_gram)(const SparseColumns&, double* out);
     void (*rank_one)(ptrdiff_t n, const double* values, const double* z, double* new_values,

@@ -108,26 +108,25 @@ void check(bool good, const Parts&... parts) {
     throw std::invalid_argument(message.str());
 }
 
-void use_isa(const std::string& name) {
-    std::string names;
-    for (const InstructionSet& set : supported()) {
-        if (set.name == name) {
-            chosen = set;
-            return;
-        }
-        names += (names.empty() ? "" : ", ") + set.name;
+// The number of a name among others.
+Index find(const std::string& name, const std::vector<std::string>& names, const char* what,
+           const char* unknown) {
+    std::string known;
+    for (std::size_t i = 0; i < names.size(); i++) {
+        if (names[i] == name) return Index(i);
+        known += (i ? ", " : "") + names[i];
     }
-    check(false, "the instruction set '", name,
-          "' is not one that this machine has; choose one of ", names);
+    check(false, "the ", what, " '", name, "' is not ", unknown, "; use one of ", known);
+    return 0;
+}
+
+void use_isa(const std::string& name) {
+    const std::vector<std::string> names = supported_isas();
+    chosen = supported()[find(name, names, "instruction set", "one that this machine has")];
 }
 
 template <class T>
-const onepass::TypedKernels<T>& typed_kernels() {
-    if constexpr (sizeof(T) == 8)
-        return chosen.kernels->of_double;
-    else
-        return chosen.kernels->of_float;
-}
+const onepass::TypedKernels<T>& typed_kernels() { return *chosen.kernels; }
 
 template <class T>
 using Array2 = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -197,12 +196,9 @@ const onepass::Algorithm& algorithm(Index number) { return chosen.kernels->algor
 
 void make_rule(Rule* rule, const std::string& name, Index k, Index max_rank, bool exact_trace,
                bool grow, bool deficient, int64_t step, int64_t next_test) {
-    std::string names;
-    Index number = 0;
-    const Index count = chosen.kernels->algorithm_count;
-    for (; number < count && algorithm(number).name != name; number++)
-        names += (number ? ", " : "") + std::string(algorithm(number).name);
-    check(number < count, "the rule '", name, "' is not known; use one of ", names);
+    std::vector<std::string> names;
+    for (Index i = 0; i < chosen.kernels->algorithm_count; i++) names.push_back(algorithm(i).name);
+    const Index number = find(name, names, "rule", "known");
     check(k >= 1, "k is ", k, "; it must be at least 1");
     check(max_rank >= 1, "max_rank is ", max_rank, "; it must be at least 1");
     check(step >= 0 && next_test >= 1, "step and next_test must be positive");
@@ -332,10 +328,7 @@ std::tuple<nb::object, nb::object> rank_one(Numbers values, Numbers z) {
     check_numbers(values, Index(n), ANY, "values");
     check_numbers(z, Index(n), ANY, "z");
     const NewArray<double> new_values{n}, vectors{n, n};
-    {
-        nb::gil_scoped_release unlocked;
-        chosen.kernels->rank_one(Index(n), values.data(), z.data(), new_values.data, vectors.data);
-    }
+    chosen.kernels->rank_one(Index(n), values.data(), z.data(), new_values.data, vectors.data);
     return {new_values.array, vectors.array};
 }
 
@@ -429,8 +422,8 @@ NB_MODULE(_core, m) {
     // Objects that a traceback or a test keeps until the interpreter ends are no leak of ours.
     nb::set_leak_warnings(false);
     nb::object table = nb::module_::import_("scipy.linalg.cython_blas").attr("__pyx_capi__");
-    onepass::blas = {blas_pointer<onepass::Dgemm>(table, "dgemm"),
-                     blas_pointer<onepass::Sgemm>(table, "sgemm"),
+    onepass::blas = {blas_pointer<onepass::Gemm<double>>(table, "dgemm"),
+                     blas_pointer<onepass::Gemm<float>>(table, "sgemm"),
                      blas_pointer<onepass::Dtrsm>(table, "dtrsm")};
     const char* wanted = std::getenv("ONEPASS_ISA");
     use_isa(wanted && *wanted ? wanted : supported().back().name);

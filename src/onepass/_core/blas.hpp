@@ -4,14 +4,12 @@
 #include "vec.hpp"
 
 namespace onepass {
-using Dgemm = void(char*, char*, int*, int*, int*, double*, double*, int*, double*, int*, double*,
-                   double*, int*);
-using Sgemm = void(char*, char*, int*, int*, int*, float*, float*, int*, float*, int*, float*,
-                   float*, int*);
+template <class T>
+using Gemm = void(char*, char*, int*, int*, int*, T*, T*, int*, T*, int*, T*, T*, int*);
 using Dtrsm = void(char*, char*, char*, char*, int*, int*, double*, double*, int*, double*, int*);
 struct Blas {
-    Dgemm* dgemm;
-    Sgemm* sgemm;
+    Gemm<double>* dgemm;
+    Gemm<float>* sgemm;
     Dtrsm* dtrsm;
 };
 extern Blas blas;  // set when the module is imported
@@ -33,18 +31,8 @@ struct Matrix {
     Matrix turned() const { return {data, rows, columns, stride, !transposed}; }
 };
 
-inline void gemm(char ta, char tb, int m, int n, int k, const double* a, int lda, const double* b,
-                 int ldb, double beta, double* c, int ldc) {
-    double one = 1.0;
-    onepass::blas.dgemm(&ta, &tb, &m, &n, &k, &one, const_cast<double*>(a), &lda,
-                        const_cast<double*>(b), &ldb, &beta, c, &ldc);
-}
-inline void gemm(char ta, char tb, int m, int n, int k, const float* a, int lda, const float* b,
-                 int ldb, double beta, float* c, int ldc) {
-    float one = 1.0f, factor = float(beta);
-    onepass::blas.sgemm(&ta, &tb, &m, &n, &k, &one, const_cast<float*>(a), &lda,
-                        const_cast<float*>(b), &ldb, &factor, c, &ldc);
-}
+inline onepass::Gemm<double>* gemm_of(double) { return onepass::blas.dgemm; }
+inline onepass::Gemm<float>* gemm_of(float) { return onepass::blas.sgemm; }
 
 // out = left right + beta out, with beta 0 or 1; out must not overlap the others.
 template <class T>
@@ -53,9 +41,13 @@ void multiply(const Matrix<const T>& left, const Matrix<const T>& right, const M
     const Index m = out.rows, n = out.columns, k = left.width();
     if (m == 0 || n == 0) return;
     if (m * n * k >= BLAS_PRODUCTS) {  // BLAS means columns where we mean rows
-        gemm(right.transposed ? 'T' : 'N', left.transposed ? 'T' : 'N', int(n), int(m), int(k),
-             right.data, int(right.stride), left.data, int(left.stride), beta, out.data,
-             int(out.stride));
+        char a_turned = right.transposed ? 'T' : 'N', b_turned = left.transposed ? 'T' : 'N';
+        int height = int(n), width = int(m), inner = int(k);
+        int a_stride = int(right.stride), b_stride = int(left.stride), stride = int(out.stride);
+        T one = T(1), factor = T(beta);
+        gemm_of(one)(&a_turned, &b_turned, &height, &width, &inner, &one,
+                     const_cast<T*>(right.data), &a_stride, const_cast<T*>(left.data), &b_stride,
+                     &factor, out.data, &stride);
         return;
     }
     const Index left_row = left.transposed ? 1 : left.stride;

@@ -1,6 +1,7 @@
 // Coordinates of rows in an orthonormal frame of [U; rows] that is never formed, from the Gram
 // matrix: with U = L F1 and rows = A F1 + C F2 the frame is [F1; F2], and [A, C] are the coordinates.
 #pragma once
+#include "api.hpp"
 #include "blas.hpp"
 #include "vec.hpp"
 
@@ -19,9 +20,9 @@ struct Factored {
     double share;  // the least share of energy outside of the rows before
 };
 
-// Replaces the lower triangle of a Gram matrix (n, n) by its factor. Returns whether it is that of
-// rows which are not far from orthonormal.
-inline bool factor_basis(double* gram, Index n) {
+// Replaces the lower triangle of a Gram matrix (n, n) by its factor. Its rows must not be far from
+// orthonormal.
+inline void factor_basis(double* gram, Index n) {
     for (Index i = 0; i < n; i++) {
         double* row = gram + i * n;
         for (Index j = 0; j <= i; j++) {
@@ -31,12 +32,11 @@ inline bool factor_basis(double* gram, Index n) {
             if (j < i)
                 row[j] = sum / other[j];
             else if (!(sum >= 0.01 && row[i] <= 100.0))
-                return false;
+                throw onepass::BasisError{};
             else
                 row[i] = sqrt(sum);
         }
     }
-    return true;
 }
 
 // The coordinates of a block. Row t is [A_t, C_t], and is zero from column m + t + 1 on.

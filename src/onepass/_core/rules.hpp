@@ -65,6 +65,13 @@ void rank_one_step(Iterate& M, const SplitRow& row, Workspace& w, const Map& map
     M.basis.rank = kept;
 }
 
+// What rules have in common: their parameters, and the weights of M for those of the state.
+struct AnyRule {
+    onepass::Rule& rule;
+
+    static double primal(double weight) { return weight; }
+};
+
 // Matrix stochastic gradient and Capped MSG: Arora, Cotter and Srebro (2013), Sections 3.1 and 5.
 //
 //     M(t+1) = P(M(t) + eta x x')                                  (the paper's update 3.1)
@@ -72,11 +79,8 @@ void rank_one_step(Iterate& M, const SplitRow& row, Workspace& w, const Map& map
 // with P the projection onto 0 <= M <= I, tr M <= k or tr M = k and, where capped, rank M <= K:
 // sigma' = eig(diag(sigma) + z z'), z = sqrt(eta) [U x; r] (Algorithm 1), keep the K largest, then
 // sigma = clip(sigma' + S, 0, 1) (Algorithm 2). `rest` is not zero only for tr M = k without a cap.
-struct Msg {
+struct Msg : AnyRule {
     static constexpr onepass::Algorithm algorithm{"msg"};
-    onepass::Rule& rule;
-
-    static double primal(double weight) { return weight; }
 
     void step(Iterate& M, const SplitRow& row, Workspace& w) const {
         rank_one_step(M, row, w, [&](Index size, double* sigma, double& rest) {
@@ -121,11 +125,8 @@ struct Msg {
 //     M(t+1) = P_rank-K(M(t) + x x')
 //
 // No step, no shift, no clip. Without truncation M is the second moment of the rows.
-struct Incremental {
+struct Incremental : AnyRule {
     static constexpr onepass::Algorithm algorithm{"incremental"};
-    onepass::Rule& rule;
-
-    static double primal(double weight) { return weight; }
 
     void step(Iterate& M, const SplitRow& row, Workspace& w) const {
         rank_one_step(M, {row.residual, row.inside, 1.0}, w, [&](Index size, double*, double& rest) {
@@ -145,9 +146,8 @@ struct Incremental {
 //
 // The complement reaches W = 1, a = 0, and from then on the rank is finite: directions with the a of
 // the complement are dropped. M has the weights 1 - exp(-a).
-struct Meg {
+struct Meg : AnyRule {
     static constexpr onepass::Algorithm algorithm{"meg"};
-    onepass::Rule& rule;
 
     static double primal(double weight) { return -expm1(-weight); }
 
@@ -174,11 +174,8 @@ struct Meg {
 // With w = U' x, p = U w and r = x - p the columns of U that are orthogonal to w stay, and the one
 // along w, p/|p|, becomes (1 + eta |w|^2) p/|p| + eta |w| r, normalised: P_orth is a rotation in the
 // plane of p and r by the angle phi, tan phi = eta |w| |r| / (1 + eta |w|^2). All weights are 1.
-struct Oja {
+struct Oja : AnyRule {
     static constexpr onepass::Algorithm algorithm{"oja", true};
-    onepass::Rule& rule;
-
-    static double primal(double weight) { return weight; }
 
     void step(Iterate& M, const SplitRow& row, Workspace& w) const {
         const double length = sqrt(row.inside);  // divided by eta, which may be very large
@@ -191,11 +188,8 @@ struct Oja {
 //
 // A step along the geodesic of the Grassmannian, without missing entries. With w = U' x, p = U w,
 // r = x - p and theta = eta |r| |p|: U(t+1) = U + [(cos theta - 1) p/|p| + sin theta r/|r|] w'/|w|.
-struct Grouse {
+struct Grouse : AnyRule {
     static constexpr onepass::Algorithm algorithm{"grouse", true};
-    onepass::Rule& rule;
-
-    static double primal(double weight) { return weight; }
 
     void step(Iterate& M, const SplitRow& row, Workspace& w) const {
         const double length = sqrt(row.inside);
@@ -238,7 +232,7 @@ struct BlockRows {
 template <class Rule>
 void take_rows(onepass::Rule& given, Iterate& M, const BlockRows& rows, IterateSum& sum,
                Workspace& w) {
-    const Rule rule{given};
+    const Rule rule{{given}};
     for (Index t = 0; t < rows.count; t++) {
         Basis& U = M.basis;
         U.width = min(rows.width + t + 1, rows.n);

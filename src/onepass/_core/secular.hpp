@@ -27,7 +27,6 @@ struct Secular {
     double *pole_above, *weight_above;  // scratch
     double *gap, *value, *change;
     Index* active;
-
 };
 
 // f, but for `inverse`, at base + offset.

@@ -19,7 +19,7 @@ using onepass::Stack;
 template <int H, int W, class T>
 inline void add_products(const T* left, const T* right, Index d, Index count, double* out,
                          Index stride) {
-    using L = Lanes<T, REGISTER_BYTES>;
+    using L = Lanes<T>;
     typename L::vec sums[H][W] = {};
     for (Index c = 0; c < count; c += L::count) {
         typename L::vec others[W];
@@ -56,7 +56,7 @@ void add_strip(const T* left, const Matrix<const T>& right, Index count, double*
 // row i of `out` (b, stride) has the products of row i with the basis, then those with rows 0..i.
 template <class T>
 void gram_rows(const Stack<T>& s, double* out, Index stride) {
-    constexpr Index lanes = Lanes<T, REGISTER_BYTES>::count;
+    constexpr Index lanes = Lanes<T>::count;
     const Index m = s.m, b = s.b, d = s.d;
     for (Index i = 0; i < b; i++)
         for (Index j = 0; j < m + b; j++) out[i * stride + j] = 0.0;
@@ -89,7 +89,7 @@ void gram_rows(const Stack<T>& s, double* out, Index stride) {
 // out[H, W registers] = coefficients[H, m + b] stack
 template <int H, int W, class T>
 inline void combine_tile(const T* coefficients, const Stack<T>& s, T* __restrict out) {
-    using L = Lanes<T, REGISTER_BYTES>;
+    using L = Lanes<T>;
     typename L::vec sums[H][W] = {};
     const Index n = s.m + s.b;
     auto add = [&](const T* source, const T* factors) {
@@ -124,7 +124,7 @@ inline void combine_columns(const T* coefficients, Index k, const Stack<T>& s, T
 // out[k, d] = coefficients[k, m + b] stack
 template <class T>
 void combine(const T* coefficients, Index k, const Stack<T>& s, T* out) {
-    constexpr Index lanes = Lanes<T, REGISTER_BYTES>::count, wide = TILE_REGISTERS * lanes;
+    constexpr Index lanes = Lanes<T>::count, wide = TILE_REGISTERS * lanes;
     const Index n = s.m + s.b, d = s.d;
     auto from = [&](Index c) { return Stack<T>{s.basis + c, s.m, s.rows + c, s.b, d}; };
     Index c = 0;

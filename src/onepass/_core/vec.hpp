@@ -10,11 +10,19 @@ namespace {
 
 using Index = std::ptrdiff_t;
 
-template <class T, int BYTES>
+// 32 bytes with AVX-512 as well: x86-64-v3 and v4 then give the same bits, at almost no cost.
+#ifdef __AVX__
+constexpr int REGISTER_BYTES = 32;
+#else
+constexpr int REGISTER_BYTES = 16;
+#endif
+
+template <class T>
 struct Lanes {
-    static constexpr int count = BYTES / sizeof(T);
-    typedef T vec __attribute__((vector_size(BYTES)));
-    typedef T unaligned __attribute__((vector_size(BYTES), aligned(alignof(T)), may_alias));
+    static constexpr int count = REGISTER_BYTES / sizeof(T);
+    typedef T vec __attribute__((vector_size(REGISTER_BYTES)));
+    typedef T unaligned
+        __attribute__((vector_size(REGISTER_BYTES), aligned(alignof(T)), may_alias));
     static inline vec load(const T* p) { return *reinterpret_cast<const unaligned*>(p); }
     static inline void store(T* p, vec v) { *reinterpret_cast<unaligned*>(p) = v; }
     static inline vec spread(T x) { return x - vec{}; }
@@ -28,14 +36,7 @@ struct Lanes {
     }
 };
 
-// 32 bytes with AVX-512 as well: x86-64-v3 and v4 then give the same bits, at almost no cost.
-#ifdef __AVX__
-constexpr int REGISTER_BYTES = 32;
-#else
-constexpr int REGISTER_BYTES = 16;
-#endif
-
-using Doubles = Lanes<double, REGISTER_BYTES>;
+using Doubles = Lanes<double>;
 using vec = Doubles::vec;
 constexpr int LANES = Doubles::count;
 
