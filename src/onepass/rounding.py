@@ -22,7 +22,7 @@ def top(M: Subspace, k: int) -> NDArray[np.floating]:
     Parameters
     ----------
     M : Subspace
-        Any one: it need not be feasible.
+        It need not be feasible.
     k : int
         The number of directions, at most d.
 

@@ -136,13 +136,12 @@ def test_the_choice_is_that_of_an_exhaustive_search(name, k, training):
 
 
 def test_small_steps_are_shared_only_where_no_bound_is_met(training):
-    shared = training.small_steps
-    covered = [e for e in EXPONENTS if shared.covers(2.0**e, 1)]
+    covered = [e for e in EXPONENTS if training.is_small(2.0**e, 1)]
     assert covered == list(range(-12, max(covered) + 1))
     largest = max(covered)
     for exponent, free in ((largest, True), (largest + 1, False)):
         (at,) = trajectory(RULES["MSG"](1, D, 0), TRAIN, InverseSqrt(2.0**exponent), [TRAIN_ROWS])
-        unbounded = 2.0**exponent * shared.trace
+        unbounded = 2.0**exponent * training.small_steps[-1].iterate.trace
         assert (at.iterate.trace == pytest.approx(unbounded)) == free
 
 

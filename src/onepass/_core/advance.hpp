@@ -14,7 +14,7 @@
 
 namespace {
 
-constexpr Index TRUSTED_BLOCKS = 64;  // after so many the basis is looked at, or rounding adds up
+constexpr Index TRUSTED_BLOCKS = 64;  // after so many the basis is checked: rounding adds up
 
 constexpr double MAX_ENERGY = 1e306;  // of a row: sums of a few of these are finite
 
@@ -438,7 +438,7 @@ private:
     }
 
     const Index d;
-    Index trusted_blocks;  // since the basis was looked at; 0 asks for a look
+    Index trusted_blocks;  // since the basis was checked; 0 asks for a check
     bool sound = true;
     IterateSum column_sum;
     Buffer<T> residual, basis_gram;

@@ -58,7 +58,7 @@ struct Level {
 //   unknown is the level sigma'_i + S: an eigenvalue of 1e300 costs the others no digit.
 // - The tests of lines 7 to 9 allow for rounding, are repeated with a newly computed sum, and
 //   bisection stands behind line 16.
-// - Repeated eigenvalues are welcome, and a target that all ones cannot reach gives all ones.
+// - Eigenvalues may be repeated, and a target that all ones cannot reach gives all ones.
 
 constexpr double SUM_ROUNDING = 0x1p-50;  // relative error of a short sum of positive terms
 

@@ -29,12 +29,12 @@ from onepass.subspace import Subspace
 from onepass.threads import one_thread
 
 WIDER = "Capped MSG, K=2k+2"
-CHUNK_ROWS = 24  # after which the rank is read
+CHUNK_ROWS = 24  # the rank is read after so many
 EXPONENTS = range(-12, 6)
 SAME_DIRECTIONS = ("MSG", "Warmuth-Kuzmin")  # with small steps
 SAME_RUN = (*SAME_DIRECTIONS, "Capped MSG", WIDER)
-RANK_LIMIT = 32  # + 4k directions at most: with small steps the rank is full for long
-REHEARSAL = 2  # one in so many checkpoints, the first ones, decide which run comes first
+RANK_LIMIT = 32  # directions are kept, and 4k more: with small steps the rank is full for long
+REHEARSAL = 2  # the first checkpoints, one in so many of all, decide which run comes first
 
 # "Capped MSG" has K = k + 1, as in the paper's experiments, and the traces are at most k. The seed
 # is that of the random start of Grassmannian SGD.
@@ -114,23 +114,10 @@ class HeldOut:
         return float(max(0.0, best - captured) / best)
 
 
-@dataclass(frozen=True)
-class SmallSteps:
-    """The run of S(t), which stands for small steps, and the final trace."""
-
-    run: list[Checkpoint]
-    trace: float
-
-    def covers(self, c: float, k: int) -> bool:
-        """Whether a run with steps c/sqrt(t) never meets a bound, so that M(t) = c S(t)."""
-        largest = float(self.run[-1].iterate.weights[0])
-        return c * self.trace <= k and c * largest <= 1
-
-
 def weighted_pca(
     rows: NDArray[np.float64], marks: NDArray[np.int64], weights: NDArray[np.float64], count: int
-) -> SmallSteps:
-    """Return the run of S(t) = sum_s w_s x_s x_s', as its `count` leading directions.
+) -> list[Checkpoint]:
+    """Return the run of S(t) = sum_s w_s x_s x_s': `count` leading directions, others on average.
 
     Its rank, for the estimated runtime, is that of rows in general position.
     """
@@ -143,9 +130,10 @@ def weighted_pca(
         total += (part * weights[seen:mark, None]).T @ part
         seen = int(mark)
         values, vectors = scipy.linalg.eigh(total, subset_by_index=[d - count, d - 1])
-        leading = Subspace(np.ascontiguousarray(vectors[:, ::-1].T), values[::-1])
+        rest = (np.trace(total) - values.sum()) / max(d - count, 1)
+        leading = Subspace(np.ascontiguousarray(vectors[:, ::-1].T), values[::-1], rest)
         run.append(Checkpoint(seen, leading, costs[mark - 1], False))
-    return SmallSteps(run, float(np.trace(total)))
+    return run
 
 
 @dataclass(frozen=True)
@@ -155,8 +143,13 @@ class Training:
     rows: NDArray[np.float64]  # (T, d)
     marks: NDArray[np.int64]  # (s,): after how many rows suboptimality is measured
     validation: HeldOut  # what the step is chosen by
-    small_steps: SmallSteps
+    small_steps: list[Checkpoint]  # the run of S(t), which stands for small steps
     seed: int  # of the random start of Grassmannian SGD
+
+    def is_small(self, c: float, k: int) -> bool:
+        """Whether a run with steps c/sqrt(t) never meets a bound, so that M(t) = c S(t)."""
+        S = self.small_steps[-1].iterate
+        return c * S.trace <= k and c * float(S.weights[0]) <= 1
 
     def run(self, name: str, k: int, schedule: Schedule) -> Iterator[Checkpoint]:
         """Run an algorithm."""
@@ -166,11 +159,11 @@ class Training:
     def choose(self, name: str, k: int) -> tuple[float, list[Checkpoint]]:
         """Return the best c and its run; of several c with the same run, the largest."""
         weights = run_weights(self.marks)
-        small = [e for e in EXPONENTS if self.small_steps.covers(2.0**e, k)]
+        small = [e for e in EXPONENTS if self.is_small(2.0**e, k)]
         tried = [e for e in EXPONENTS if not (name in SAME_RUN and e in small[:-1])]
 
         def measured(exponent: int) -> Iterator[tuple[Checkpoint, float]]:
-            run: Iterable[Checkpoint] = self.small_steps.run
+            run: Iterable[Checkpoint] = self.small_steps
             if not (name in SAME_DIRECTIONS and exponent in small):
                 run = self.run(name, k, InverseSqrt(2.0**exponent))
             for at, weight in zip(run, weights, strict=True):

@@ -46,12 +46,8 @@ def orthogonal(key: str) -> Orthogonal:
 def follow(seed: int, reading: str, rows: int) -> Arrays:
     """Run MSG row by row.
 
-    Returns
-    -------
-    dict
-        `ranks` (T,): k_t' after every row. `shown` (s,) and `spectrum` (s, d): all eigenvalues
-        after some rows, descending. `stays` (v,): rows between entering and leaving, for every
-        direction that left.
+    Return `ranks` (T,): k_t' after every row; `shown` (s,) and `spectrum` (s, d): all eigenvalues
+    after some rows, descending; `stays` (v,): rows from entering to leaving of all that left.
     """
     sample = orthogonal(reading).sample(rows, np.random.default_rng(seed))
     shown = checkpoints(1, rows, 600)

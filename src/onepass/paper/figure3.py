@@ -28,9 +28,9 @@ from onepass.paper.runs import Arrays, Run, Scope, gather, repetitions, seed_of
 from onepass.schedules import Constant
 from onepass.threads import one_thread
 
-KS, HIGH_KS = (1, 4, 8), (4, 8)  # for which the text says more
+KS, HIGH_KS = (1, 4, 8), (4, 8)  # some claims are about the high ones only
 GRASSMANN = "Grassmannian SGD"
-OTHERS = ("MSG", "Capped MSG", "Warmuth-Kuzmin", GRASSMANN)  # than the incremental algorithm
+OTHERS = ("MSG", "Capped MSG", "Warmuth-Kuzmin", GRASSMANN)  # all but the incremental algorithm
 COSTED = ("MSG", "Capped MSG", "Incremental", "Warmuth-Kuzmin")  # whose runtimes are compared
 PAPER = (*COSTED, GRASSMANN)
 ALGORITHMS = (*PAPER, WIDER, "ERM")
@@ -49,14 +49,7 @@ MNIST = (PRINTED, UNIT, WHOLE)
 
 
 def load_images(folder: str | os.PathLike[str] | None) -> NDArray[np.uint8]:
-    """Return all images as an (n, 784) array.
-
-    Parameters
-    ----------
-    folder : path or None
-        Where the idx files are, compressed or not. None asks scikit-learn, which downloads them
-        once and keeps them.
-    """
+    """Return all images, (n, 784), from the idx files in a folder or else from scikit-learn."""
     if folder is not None:
         return np.vstack([read_idx(Path(folder), name) for name in FILES])
     from sklearn.datasets import fetch_openml
@@ -139,23 +132,19 @@ def one_split(
 ) -> Arrays:
     """Run all algorithms on one random split of the images, which `data` identifies.
 
-    Returns
-    -------
-    dict
-        `marks` (s,) and, under "algorithm/k/what": `suboptimality` on the test rows, relative to
-        the optimum, and `cost`, each (s,), `limited`, and where there is a step `c`.
+    Return `marks` (s,) and, under "algorithm/k/what": `suboptimality` on the test rows, relative to
+    the optimum, and `cost`, each (s,), `limited`, and where there is a step `c`.
     """
     train, *held_out = split(images, seed)
     scaled = Scaling(images, reading)
     result: Arrays = {}
     with one_thread():
         rows = scaled(train[:train_rows])
-        number = np.arange(1.0, len(rows) + 1)
         result["marks"] = marks = checkpoints(10, len(rows), marks_count)
         validation, test = (HeldOut(scaled.second_moment(part)) for part in held_out)
-        small_steps = weighted_pca(rows, marks, number**-0.5, max(KS))
+        small_steps = weighted_pca(rows, marks, np.arange(1.0, len(rows) + 1) ** -0.5, max(KS))
         training = Training(rows, marks, validation, small_steps, seed)
-        erm = weighted_pca(rows, marks, np.ones(len(rows)), max(KS)).run
+        erm = weighted_pca(rows, marks, np.ones(len(rows)), max(KS))
         for k, name in itertools.product(KS, ALGORITHMS):
             key = f"{name}/{k}"
             if name == "ERM":
