@@ -152,8 +152,9 @@ def test_iterables_of_blocks_of_any_kind():
 def test_sources_that_run_empty_say_so():
     model = PCA(2).fit(X)
     for use in (model.transform, model.partial_fit, PCA(2).fit):
-        with pytest.raises(ValueError, match="no rows"):
-            use(iter([]))
+        for empty in (iter([]), {}.values()):
+            with pytest.raises(ValueError, match="no rows"):
+                use(empty)
     with pytest.raises(ValueError, match="only once"):
         PCA(2).fit_transform(X[i : i + 100] for i in range(0, 700, 100))
     assert model.n_samples_seen_ == 700

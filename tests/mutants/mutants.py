@@ -80,8 +80,8 @@ ROWS = [
     Mutant(
         "rows are not looked at after they were narrowed",
         f"{SOURCE}/estimators/base.py",
-        "                rows = check_finite(learner.stream.convert(rows))",
-        "                rows = learner.stream.convert(rows)",
+        "                    rows = check_finite(learner.stream.convert(rows))",
+        "                    rows = learner.stream.convert(rows)",
         "tests/estimators/test_defects.py",
     ),
     Mutant(

@@ -44,7 +44,6 @@ from onepass.progress import Progress
 from onepass.sources import Source
 from onepass.warning import OnepassWarning
 
-NO_ROWS = "The source has no rows; an iterator can be read only once"
 NOTHING_VARIES = "{} rows span 0 directions only: nothing varies, and components are any directions"
 ROUNDING = 8 * np.finfo(np.float64).eps  # of the total variance: a smaller one is none
 PIECE_BYTES = 2**24  # of sparse rows that are made dense at a time, to measure their distances
@@ -130,20 +129,27 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             if fresh:
                 self._check_parameters()
                 self._learned_with = self.get_params(deep=False)
-            X = opened(X)
-            if isinstance(X, Source | Blocks):
-                if sample_weight is not None:
-                    raise ValueError(
-                        "sample_weight needs rows, and X is read in blocks: call partial_fit with "
-                        "each block and its weights"
-                    )
-                self._learner = self._learn_blocks(X, None if fresh else self._learner)
-            else:
-                rows = check_rows(self, X, reset=fresh)
-                weights = check_weights(sample_weight, rows, whole=whole)
-                learner = self._start(rows) if fresh else self._learner
-                rows = check_finite(learner.stream.convert(rows))
-                self._learner = learner.push(rows, weights)
+            X, learner = opened(X), None if fresh else self._learner
+            in_blocks = isinstance(X, Source | Blocks)
+            if in_blocks and sample_weight is not None:
+                raise ValueError(
+                    "sample_weight needs rows, and X is read in blocks: call partial_fit with "
+                    "each block and its weights"
+                )
+            if in_blocks and learner is not None:
+                learner = learner.copy()  # a later block may be refused
+            total = X.n_rows if in_blocks else None
+            with Progress("fit", total, visible=in_blocks and self.verbose > 0) as progress:
+                for rows in self._rows_of(X, fresh=fresh):
+                    weights = check_weights(sample_weight, rows, whole=whole)
+                    learner = self._start(rows) if learner is None else learner
+                    rows = check_finite(learner.stream.convert(rows))
+                    learner = learner.push(rows, weights)
+                    progress.advance(rows.shape[0])
+                    if progress.wants_captured():
+                        progress.captured(learner.result().captured.mean)
+            assert learner is not None  # there was at least one block
+            self._learner = learner
             message = self._warning_message() if whole else ""
             if message:
                 warnings.warn(message, OnepassWarning, stacklevel=3)
@@ -198,35 +204,29 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             and not hasattr(self, "feature_names_in_")
         )
 
-    def _learn_blocks(self, X: Source | Blocks, learner: Learner | None) -> Learner:
-        """Return a learner that has learned from every block: a copy of that given."""
-        rows_before = 0 if learner is None else learner.rows_seen
-        if learner is None:
-            self.__dict__.pop("n_features_in_", None)
-            check_names(self, X.feature_names, reset=True)
-        else:
-            learner = learner.copy()
-        with Progress("fit", X.n_rows, visible=self.verbose > 0) as progress:
-            for rows in self._rows_of(X):
-                if learner is None:
-                    learner = self._start(rows)
-                    self.n_features_in_ = rows.shape[1]
-                learner = learner.push(check_finite(learner.stream.convert(rows)))
-                progress.advance(rows.shape[0])
-                if progress.wants_captured():
-                    progress.captured(learner.result().captured.mean)
-        if learner is None or (learner.rows_seen == rows_before and getattr(X, "once", False)):
-            raise ValueError(NO_ROWS)
-        return learner
+    def _rows_of(self, X: Any, *, fresh: bool = False) -> Iterator[Any]:
+        """Yield the checked rows of X: all at once, or block by block of a source.
 
-    def _rows_of(self, X: Source | Blocks) -> Iterator[Any]:
-        """Yield the checked blocks of a source, with the columns that the estimator knows."""
-        check_names(self, X.feature_names, reset=False)
+        Where learning begins, `fresh`, the estimator remembers the columns, else it compares them.
+        """
+        if not isinstance(X, Source | Blocks):
+            yield check_rows(self, X, reset=fresh)
+            return
+        if fresh:
+            self.__dict__.pop("n_features_in_", None)
+        check_names(self, X.feature_names, reset=fresh)
+        is_empty = True
         for block in X:
+            is_empty, known = False, getattr(self, "n_features_in_", None)
             if isinstance(block, Columns) or is_table(block):
-                yield check_rows(self, block, reset=not hasattr(self, "n_features_in_"))
+                yield check_rows(self, block, reset=known is None)
             else:
-                yield check_block(block, getattr(self, "n_features_in_", None))
+                rows = check_block(block, known)
+                if known is None:
+                    self.n_features_in_ = rows.shape[1]
+                yield rows
+        if is_empty:
+            raise ValueError("The source has no rows; an iterator can be read only once")
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Learn from X alone, and return the coordinates of its rows, shape (n, k).
@@ -245,26 +245,15 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return np.vstack([self._project(rows) for rows in self._checked(X)])
 
     def _checked(self, X: Any) -> Iterator[Any]:
-        """Yield the checked rows of X: all at once, or block by block of a source."""
+        """Yield the checked rows of X, for a model that is fitted."""
         check_is_fitted(self)
-        X = opened(X)
-        if not isinstance(X, Source | Blocks):
-            yield check_rows(self, X, reset=False)
-            return
-        empty = True
-        for rows in self._rows_of(X):
-            empty = False
-            yield rows
-        if empty:
-            raise ValueError(NO_ROWS)
+        yield from self._rows_of(opened(X))
 
     def _project(self, rows: Any) -> NDArray[np.floating]:
         """Return (rows - mean) @ components.T, for sparse rows without making them dense."""
         components, mean = self._result().components, self._result().mean
-        if not self._learner.stream.center:
-            return np.asarray(rows @ components.T)
-        if sparse.issparse(rows):
-            return np.asarray(rows @ components.T) - (mean @ components.T)
+        if sparse.issparse(rows) or not self._learner.stream.center:
+            return np.asarray(rows @ components.T) - mean @ components.T
         return (rows - mean) @ components.T
 
     def inverse_transform(self, X: Any) -> NDArray[np.floating]:

@@ -41,7 +41,6 @@ class Blocks:
 
     make: Callable[[], Iterable[Any]]  # gives blocks, single rows, pairs (x, y), dicts
     n_rows: int | None = None  # where it is known
-    once: bool = False  # whether it can be read only once
     feature_names: ClassVar[None] = None
 
     def __iter__(self) -> Iterator[Any]:
@@ -102,7 +101,7 @@ def opened(X: Any) -> Any:
     if isinstance(X, Iterable):
         dataset: Any = getattr(X, "dataset", None)  # of PyTorch's DataLoader
         count = len(dataset) if hasattr(dataset, "__len__") else None
-        return Blocks(lambda: X, count, once=isinstance(X, Iterator))
+        return Blocks(lambda: X, count)
     if hasattr(X, "__getitem__") and hasattr(X, "__len__"):  # such as PyTorch's TensorDataset
         return Blocks(lambda: (X[number] for number in range(len(X))), len(X))
     return _block(X, "X")
