@@ -11,7 +11,7 @@ from onepass.cli.errors import Failure
 from onepass.cli.messages import is_quiet, note
 from onepass.progress import Progress
 from onepass.sources import SourceError
-from onepass.sources.files.source import FileSource, Table, make_source, open_tables
+from onepass.sources.files.source import FileSource, Table, open_tables
 from onepass.sources.files.storage import open_content, split
 
 _SAMPLE_BYTES = 1 << 20
@@ -29,7 +29,7 @@ def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, An
     tables = open_tables(data, reading.pop("header"), reading.pop("delimiter"))
     said, file = [], tables[0].path
     if names is None:
-        source = make_source(tables, **reading)
+        source = FileSource(tables, **reading)
         if reading["columns"] is None and source.feature_names is not None:
             said = [f"{path} has no names of columns; those of {file} are taken in their order"]
     elif tables[0].names is not None:
@@ -53,7 +53,7 @@ def _by_name(
     """Return the rows of the columns that have the names of a model."""
     fitted_on = f"({path} was fitted on {', '.join(names[:8])})"
     try:
-        source = make_source(tables, **{**reading, "columns": names})
+        source = FileSource(tables, **{**reading, "columns": names})
     except SourceError as error:
         raise Failure(f"{error} {fitted_on}") from error
     for name in set(names) - set(source.feature_names or ()):  # found, since it is a number
@@ -70,9 +70,9 @@ def _by_number(
     """
     if all(name.isascii() and name.isdigit() for name in names):
         with suppress(SourceError):
-            source = make_source(tables, **{**reading, "columns": names})
+            source = FileSource(tables, **{**reading, "columns": names})
             return source, f"by their numbers, {', '.join(names[:8])}, as in"
-    return make_source(tables, **reading), "in the order of"
+    return FileSource(tables, **reading), "in the order of"
 
 
 def progress_over(label: str, source: FileSource, done: int = 0) -> Progress:

@@ -248,8 +248,10 @@ def _sample(text: _Text, delimiter: str | None, expected: str) -> tuple[list[lis
             first = sample
         found = delimiter or _sniff(first, whole and len(first) == len(sample), expected)
         rows, end = _rows(sample, found, whole)
-        if whole and size > _SAMPLE_BYTES and _is_open(sample, found):
-            raise ValueError("a quotation mark is never closed")
+        if whole and size > _SAMPLE_BYTES:
+            longer, _ = _rows(f"{sample}\n0", found, whole)
+            if len(longer) == len(rows):  # the new line is within quotation marks
+                raise ValueError("a quotation mark is never closed")
         if whole or len(rows) >= 2:
             return rows, len(sample[:end].encode("utf-8", "surrogateescape")), found
         if size > _ROW_LIMIT_BYTES:
@@ -274,34 +276,15 @@ def _rows(text: str, delimiter: str, whole: bool) -> tuple[list[list[str]], int]
     """Return the rows of a text, the last one only if it is whole, and where the first one ends."""
     lines = io.StringIO(text, newline="")
     rows, end = [], 0
-    with _fields_of(len(text)):
+    limit = csv.field_size_limit(len(text) + 1)
+    try:
         for row in csv.reader(lines, delimiter=delimiter):
             if row:
                 end = end or lines.tell()
                 rows.append([field.strip() for field in row])
-    return (rows if whole else rows[:-1]), end
-
-
-@contextmanager
-def _fields_of(size: int) -> Iterator[None]:
-    """Let Python's reader take fields of so many characters."""
-    limit = csv.field_size_limit(size + 1)
-    try:
-        yield
     finally:
         csv.field_size_limit(limit)
-
-
-def _is_open(text: str, delimiter: str) -> bool:
-    """Return whether a text ends within quotation marks."""
-    lines = io.StringIO(text, newline="")
-    try:
-        with _fields_of(len(text)):
-            for _ in csv.reader(lines, delimiter=delimiter, strict=True):
-                pass
-    except csv.Error as error:
-        return "unexpected end" in str(error)
-    return False
+    return (rows if whole else rows[:-1]), end
 
 
 def _sniff(text: str, whole: bool, expected: str) -> str:

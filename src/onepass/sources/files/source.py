@@ -95,9 +95,8 @@ def open_source(
     for column in columns or ():
         if not isinstance(column, str | int | np.integer) or isinstance(column, bool):
             raise ValueError(f"columns has {column!r}, neither a name nor a whole number")
-    tables = open_tables(path, header, delimiter)
-    return make_source(
-        tables,
+    return FileSource(
+        open_tables(path, header, delimiter),
         columns,
         batch_rows=batch_rows,
         skip_non_numeric=skip_non_numeric,
@@ -124,23 +123,6 @@ def open_tables(
     if (header != "auto" or delimiter) and not any(suffix_of(file) in TEXT for file in files):
         raise ValueError(f"header and delimiter are for csv files, and {files[0]} is none")
     return [_open(file, header, delimiter) for file in files]
-
-
-def make_source(
-    tables: list[Table],
-    columns: Sequence[str | int] | None = None,
-    *,
-    batch_rows: int | None = None,
-    skip_non_numeric: bool = False,
-    keep_index: bool = False,
-) -> FileSource:
-    """Return the source of files that are open, as `open_source` does."""
-    source = FileSource(tables, columns, batch_rows, skip_non_numeric, keep_index)
-    if source.index:
-        message = f"{tables[0].path}: left out pandas' index, column {_listed(source.index)}"
-        message += "; keep_index=True (--keep-index) keeps it"
-        warnings.warn(message, OnepassWarning, stacklevel=3)
-    return source
 
 
 def _open(path: str, header: bool | Literal["auto"], delimiter: str | None) -> Table:
@@ -305,23 +287,24 @@ class FileSource(Source):
     def __init__(
         self,
         tables: list[Table],
-        wanted: Sequence[str | int] | None,
-        block_rows: int | None,
-        skip_non_numeric: bool,
-        keep_index: bool,
+        columns: Sequence[str | int] | None = None,
+        *,
+        batch_rows: int | None = None,
+        skip_non_numeric: bool = False,
+        keep_index: bool = False,
     ) -> None:
         self._tables, first = tables, tables[0]
         for table in tables:
-            table.settle(tables, wanted)
+            table.settle(tables, columns)
         self.notes = list(dict.fromkeys(note for table in tables for note in table.notes))
         chosen: list[int] | None = None
-        index = [] if keep_index or wanted is not None else first.index
+        index = [] if keep_index or columns is not None else first.index
         self.index = [first.column(j) for j in index]
-        not_numeric = first.not_numeric if skip_non_numeric and wanted is None else {}
-        if wanted is not None:
-            chosen = [first.find(column) for column in wanted]
+        not_numeric = first.not_numeric if skip_non_numeric and columns is None else {}
+        if columns is not None:
+            chosen = [first.find(column) for column in columns]
             if len(set(chosen)) < len(chosen):
-                raise SourceError(f"a column is chosen twice: {', '.join(map(str, wanted))}")
+                raise SourceError(f"a column is chosen twice: {', '.join(map(str, columns))}")
         elif index or not_numeric:
             chosen = [j for j in range(first.width) if j not in {*index, *not_numeric}]
         if not_numeric:
@@ -332,8 +315,8 @@ class FileSource(Source):
             raise first.error("no column is chosen, or none is numeric")
         base.check_width(self.n_features, first.path)
         for table in tables:
-            table.choose_like(first, chosen, exact=wanted is None)
-        self._block_rows = block_rows or rows_per_block(self.n_features)
+            table.choose_like(first, chosen, exact=columns is None)
+        self._block_rows = batch_rows or rows_per_block(self.n_features)
         self._dtype = np.result_type(*(table.float_type() for table in tables))
         self.named = first.names is not None
         self.feature_names = None
@@ -344,6 +327,10 @@ class FileSource(Source):
         self.n_rows = sum(counts) if len(counts) == len(tables) else None
         if self.n_rows == 0:
             raise first.error("there are no rows")
+        if self.index:
+            message = f"{first.path}: left out pandas' index, column {_listed(self.index)}"
+            message += "; keep_index=True (--keep-index) keeps it"
+            warnings.warn(message, OnepassWarning, stacklevel=3)
 
     @property
     def paths(self) -> list[str]:
