@@ -41,8 +41,8 @@ def test_a_plot_needs_a_fitted_model():
 def test_what_a_notebook_shows(monkeypatch):
     assert "not fitted" in PCA(2)._repr_html_()
     model = PCA(2).fit(rows())
-    assert "2 components of 6 columns, 300 rows" in model._repr_html_()
-    assert "1 component of 1 column, 2 rows" in PCA(1).fit([[1.0], [2.0]])._repr_html_()
+    assert "2 components of 6 columns from 300 rows" in model._repr_html_()
+    assert "1 component of 1 column from 2 rows" in PCA(1).fit([[1.0], [2.0]])._repr_html_()
     assert model._repr_mimebundle_()["text/html"] == model._repr_html_()
     module = importlib.import_module("onepass.report.model_page")
     monkeypatch.setattr(module, "documentation", lambda: "https://example.org/")

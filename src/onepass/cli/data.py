@@ -10,6 +10,7 @@ from typing import Any
 from onepass.cli.errors import Failure
 from onepass.cli.messages import is_quiet, note
 from onepass.progress import Progress
+from onepass.report.portrait import listed
 from onepass.sources import SourceError
 from onepass.sources.files.source import FileSource, Table, open_tables
 from onepass.sources.files.storage import open_content, split
@@ -51,12 +52,12 @@ def _by_name(
     path: str, tables: list[Table], names: list[str], reading: dict[str, Any]
 ) -> FileSource:
     """Return the rows of the columns that have the names of a model."""
-    fitted_on = f"({path} was fitted on {', '.join(names[:8])})"
+    fitted_on = f"({path} was fitted on {listed(names, 8)})"
     try:
         source = FileSource(tables, **{**reading, "columns": names})
     except SourceError as error:
         raise Failure(f"{error} {fitted_on}") from error
-    for name in set(names) - set(source.feature_names or ()):  # found, since it is a number
+    for name in set(names) - set(source.feature_names or ()):  # taken for the number of a column
         raise Failure(f"{tables[0].path}: there is no column {name!r} {fitted_on}")
     return source
 
@@ -71,7 +72,7 @@ def _by_number(
     if all(name.isascii() and name.isdigit() for name in names):
         with suppress(SourceError):
             source = FileSource(tables, **{**reading, "columns": names})
-            return source, f"by their numbers, {', '.join(names[:8])}, as in"
+            return source, f"by their numbers, {listed(names, 8)}, as in"
     return FileSource(tables, **reading), "in the order of"
 
 

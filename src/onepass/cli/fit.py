@@ -25,7 +25,7 @@ from onepass.distributed.running import require as require_dask
 from onepass.progress import Progress
 from onepass.report import model_page
 from onepass.report import require as require_report
-from onepass.report.portrait import counted
+from onepass.report.portrait import counted, describe
 from onepass.sources import Block, Position, Source
 from onepass.sources.files.source import FileSource
 
@@ -85,8 +85,12 @@ def fit(
     with progress_over("fit", source, work.saved_rows) as progress:
         stopped_by = work.run(progress)
     words = [word for word in ctx.meta["onepass.words"] if word != "--resume"]
+    again = shlex.join([*words, "--resume"])
     if stopped_by is not None:
-        _explain_resume(words, work.saved_rows)
+        rest = ", and nothing is saved"
+        if work.saved_rows:
+            rest = f"; {work.saved_rows:,} rows are saved. To continue:\n  {again}"
+        click.echo(f"onepass: stopped{rest}", err=True)
         ctx.exit(128 + stopped_by)
     model, seconds = work.model, work.seconds
     if report is not None:
@@ -124,21 +128,9 @@ def _doubt(model: Any) -> str:
     return message
 
 
-def _explain_resume(words: list[str], rows: int) -> None:
-    """Say what is saved, and the command that continues."""
-    if not rows:
-        click.echo("onepass: stopped, and nothing is saved", err=True)
-        return
-    click.echo(f"onepass: stopped; {rows:,} rows are saved. To continue:", err=True)
-    click.echo(f"  {shlex.join([*words, '--resume'])}", err=True)
-
-
 def _show(model: Any, found: dict[str, Any], report: str | None) -> None:
     """Print the result."""
-    click.echo(
-        f"{found['model']}: {counted(found['n_components'], 'component')} of "
-        f"{counted(found['n_features'], 'column')} from {counted(found['rows'], 'row')}"
-    )
+    click.echo(f"{found['model']}: {describe(model)}")
     messages.print_tables(messages.component_table(model))
     expected = messages.expectation(found)
     if expected is not None:
@@ -200,18 +192,14 @@ class Fit(ABC):
             self._save_checkpoint()
             message = f"{self.output} could not be written ({reason(error)})"
             raise MachineFailure(f"{message}{self._safe()}") from error
-        for path in (self.output, self.path):
-            checkpoint.remove_unfinished(path)
         with suppress(FileNotFoundError):
             os.unlink(self.path)
 
     def _safe(self) -> str:
         """Return what an error message says about the checkpoint."""
-        if not self.saved_rows:
-            return ""
-        return (
-            f"; {self.saved_rows:,} rows are safe in {self.path}, and --resume continues from there"
-        )
+        rows = f"{self.saved_rows:,} rows"
+        safe = f"; {rows} are safe in {self.path}, and --resume continues from there"
+        return safe if self.saved_rows else ""
 
 
 class Stretch(Source):

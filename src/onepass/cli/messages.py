@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from onepass.cli.options import ALGORITHMS
-from onepass.report.portrait import counted
+from onepass.report.portrait import counted, listed
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from onepass.sources.files.source import FileSource
 
-_MOST_NAMES = 6  # of columns that are listed
 _MOST_COMPONENTS = 20  # that are listed one by one
 
 
@@ -65,11 +64,9 @@ def describe_source(source: FileSource, rows: int | None) -> None:
         count = f"about {float(f'{rows:.2g}'):,.0f} rows"
     columns = counted(source.n_features, "column")
     if source.named:
-        shown = names if is_verbose() else names[:_MOST_NAMES]
-        columns += f" with the names {', '.join(shown)}{', ...' * (len(names) > len(shown))}"
+        columns += f" with the names {', '.join(names) if is_verbose() else listed(names)}"
     else:
-        numbers = f", numbers {', '.join(names[:_MOST_NAMES])}" if names else ""
-        columns += f" without names{numbers}{', ...' * (len(names) > _MOST_NAMES)}"
+        columns += " without names" + (f", numbers {listed(names)}" if names else "")
     click.echo(f"reading {files}: {count} of {columns}")
     if is_verbose() and len(paths) > 1:
         for path, known in source.files:

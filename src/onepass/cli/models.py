@@ -19,7 +19,7 @@ from onepass.cli.data import check_output, open_for, progress_over
 from onepass.cli.errors import Failure
 from onepass.cli.memory import shown
 from onepass.cli.writers import check_format, writing
-from onepass.report.portrait import counted
+from onepass.report.portrait import counted, listed
 
 ROW_COLUMNS = ["reconstruction_error", "log_likelihood"]
 
@@ -101,7 +101,7 @@ def _errors(fitted: Any, block: Any) -> NDArray[np.floating]:
     errors = fitted.reconstruction_error([block])
     try:
         likelihoods = fitted.score_samples([block])
-    except ValueError:  # there are directions without variance, and no density
+    except ValueError:  # no density: some directions have no variance
         likelihoods = np.full(len(errors), np.nan)
     return np.column_stack([errors, likelihoods])
 
@@ -112,25 +112,19 @@ def info(model: str, as_json: bool) -> None:
     found = messages.facts(fitted, model)
     found["params"] = fitted.get_params()
     names = getattr(fitted, "feature_names_in_", None)
-    found["feature_names"] = None if names is None else [str(name) for name in names]
+    found["feature_names"] = None if names is None else list(names)
     found["bytes"] = os.path.getsize(model)
     if as_json:
         messages.print_json(found)
-    else:
-        _show(fitted, found)
-
-
-def _show(fitted: Any, found: dict[str, Any]) -> None:
-    """Print it as tables."""
-    names = found["feature_names"]
-    listed = "" if names is None else f": {', '.join(names[:6])}{', ...' * (len(names) > 6)}"
+        return
+    columns = "" if names is None else f": {listed(names)}"
     params = {name: value for name, value in found["params"].items() if name != "n_components"}
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold")
     table.add_row("model", f"{found['model']} ({shown(found['bytes'])})")
     table.add_row("algorithm", found["algorithm"])
     table.add_row("rows", f"{found['rows']:,}")
-    table.add_row("columns", f"{found['n_features']:,}{listed}")
+    table.add_row("columns", f"{found['n_features']:,}{columns}")
     table.add_row("parameters", "  ".join(f"{name}={value}" for name, value in params.items()))
     table.add_row("captures", messages.expectation(found) or "not known: too few rows were scored")
     if hasattr(fitted, "chosen_"):

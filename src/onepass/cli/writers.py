@@ -49,7 +49,7 @@ def _npy(file: BinaryIO, names: list[str]) -> Iterator[Write]:
 
 @contextmanager
 def _csv(file: BinaryIO, names: list[str]) -> Iterator[Write]:
-    """Text with a header; numbers have as many digits as reading them back exactly takes."""
+    """Text with a header; numbers have enough digits to be read back exactly."""
     file.write((",".join(names) + "\n").encode())
 
     def write(block: NDArray[np.floating]) -> None:

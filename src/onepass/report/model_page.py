@@ -18,7 +18,7 @@ import numpy as np
 from onepass.learning.row_errors import WARM_UP_ROWS
 from onepass.model_file import replacing
 from onepass.report import charts
-from onepass.report.portrait import Portrait, describe
+from onepass.report.portrait import Portrait, describe, listed
 from onepass.report.style import require
 
 MOST_COLUMNS, MOST_COMPONENTS, MOST_IMAGES = 60, 12, 24
@@ -69,7 +69,7 @@ def model_page(
 
     shown = Portrait(model, grid)
     names, weights = shown.leading(MOST_COLUMNS, MOST_COMPONENTS)
-    files = f" ({', '.join(data[:5])}{', ...' * (len(data) > 5)})" if data else ""
+    files = f" ({listed(data)})" if data else ""
     template = resources.files("onepass.report").joinpath("model_page.html").read_text("utf-8")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     html = environment.from_string(template).render(

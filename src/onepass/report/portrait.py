@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -65,13 +66,18 @@ def describe(model: Any) -> str:
     """Return the size of a fitted model in words."""
     return (
         f"{counted(model.n_components_, 'component')} of "
-        f"{counted(model.n_features_in_, 'column')}, {counted(model.n_samples_seen_, 'row')}"
+        f"{counted(model.n_features_in_, 'column')} from {counted(model.n_samples_seen_, 'row')}"
     )
 
 
 def counted(number: int, noun: str) -> str:
     """Return a number of things: 1 row, 2,000 rows."""
     return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def listed(names: Sequence[str], most: int = 6) -> str:
+    """Return the first names as text."""
+    return ", ".join(names[:most]) + ", ..." * (len(names) > most)
 
 
 def find_grid(components: NDArray[np.floating]) -> tuple[int, int] | None:
@@ -101,7 +107,7 @@ def _captured(model: Any) -> str:
     """Return the progressive estimate as a sentence."""
     captured = model.captured_
     if not math.isfinite(captured.mean):
-        return "There were too few rows to score any before it was learned from."
+        return "There were too few rows to score one before learning from it."
     bounded = getattr(model, "chosen_", None) is not None and model.chosen_.name == "bounded"
     return (
         f"Each row was scored before it was learned from, as if it were held out. Of new rows like "
