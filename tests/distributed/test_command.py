@@ -50,10 +50,10 @@ def test_as_many_workers_as_asked_for(tmp_path, monkeypatch):
     counts, imported = [], []
     run = fitting.run_branches
 
-    def counting(branches, client, progress):
+    def counting(branches, leaves, client, progress):
         counts.append(len(client.scheduler_info()["workers"]))
         imported.extend(client.run(eval, HAS_IMPORTED).values())
-        return run(branches, client, progress)
+        return run(branches, leaves, client, progress)
 
     monkeypatch.setattr(fitting, "run_branches", counting)
     onepass("fit", *parts(tmp_path), "-k", 2, "-o", tmp_path / "m.onepass", "--workers", 1)

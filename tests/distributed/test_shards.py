@@ -73,6 +73,18 @@ def test_shards_without_rows_are_passed_over(model):
         fit(PCA(3), [dask.delayed(X[:0])] * 2)
 
 
+def test_progress_comes_with_each_shard():
+    told = []
+
+    def read(part):
+        told.append("read")
+        return part
+
+    fit(PCA(3), [dask.delayed(read)(part) for part in PARTS], progress=told.append)
+    assert told[::2] == ["read"] * 4
+    assert sorted(told[1::2]) == [1, 200, 250, 449]
+
+
 def test_errors_say_which_shard_and_where(tmp_path):
     bad = X.copy()
     bad[705, 4] = np.nan

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from onepass.distributed import checkpoint as checkpoints
 from onepass.distributed.learning import add_round, join, learn
-from onepass.distributed.running import Branch, require, run_branches
+from onepass.distributed.running import require, run_branches
 from onepass.distributed.shards import SHARD_ROWS, Shard, shards_of
 
 T = TypeVar("T")
@@ -141,10 +141,10 @@ def _run_round(
     """Run the branches of a round that are not done yet."""
     groups = branches(shards, 1 if state.path is None else BRANCHES)
     left = [number for number in range(len(groups)) if number not in state.branches]
-    tasks = _tasks(template, state.model, [groups[number] for number in left])
+    tasks, leaves = _tasks(template, state.model, [groups[number] for number in left])
     saved = len(state.branches)
     try:
-        for index, learned in run_branches(tasks, client, progress):
+        for index, learned in run_branches(tasks, leaves, client, progress):
             state.branches[left[index]] = learned
             if len(state.branches) < len(groups):
                 state.keep()
@@ -188,8 +188,10 @@ def branches(leaves: Sequence[T], most: int) -> list[Sequence[T]]:
     return [leaves[first : first + size] for first in range(0, len(leaves), size)]
 
 
-def _tasks(template: Any, start: Any, groups: list[Sequence[Shard]]) -> list[Branch]:
-    """Return the tasks of groups of shards."""
+def _tasks(
+    template: Any, start: Any, groups: list[Sequence[Shard]]
+) -> tuple[list[Any], dict[str, Any]]:
+    """Return a task for each group of shards, and the tasks that learn from shards, by labels."""
     from dask import delayed
 
     run = uuid.uuid4().hex
@@ -197,19 +199,17 @@ def _tasks(template: Any, start: Any, groups: list[Sequence[Shard]]) -> list[Bra
         delayed(value, name=f"{name}-{run}", traverse=False)
         for name, value in (("onepass-estimator", template), ("onepass-start", start))
     ]
-    found = []
-    for group, shards in enumerate(groups):
-        leaves = [
-            delayed(learn, pure=False)(
-                *kept,
-                shard.content,
-                shard.label,
-                shard.extent,
-                dask_key_name=f"onepass-learn-{run}-{group}-{number}",
-            )
-            for number, shard in enumerate(shards)
-        ]
-        counts = [leaf.rows for leaf in leaves]
-        labels = {leaf.key: shard.label for leaf, shard in zip(leaves, shards, strict=True)}
-        found.append(Branch(fold(leaves, delayed(join, pure=False)), counts, labels))
-    return found
+    leaves = {
+        shard.label: delayed(learn, pure=False)(
+            *kept,
+            shard.content,
+            shard.label,
+            shard.extent,
+            dask_key_name=f"onepass-learn-{run}-{shard.label}",
+        )
+        for shards in groups
+        for shard in shards
+    }
+    merge = delayed(join, pure=False)
+    tasks = [fold([leaves[shard.label] for shard in shards], merge) for shards in groups]
+    return tasks, leaves

@@ -5,7 +5,6 @@ from __future__ import annotations
 import queue
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
@@ -15,15 +14,6 @@ LOOK_EVERY = 10.0  # seconds without a result, after which the scheduler is aske
 PATIENCE = 6  # times in a row: a scheduler may need a while to read a large graph
 
 
-@dataclass(frozen=True)
-class Branch:
-    """The tasks of neighbouring shards."""
-
-    root: Any  # the task that returns their model
-    counts: list[Any]  # tasks that return the numbers of rows of the shards
-    labels: dict[str, str]  # of shards, by the keys of the tasks that learn from them
-
-
 def require() -> None:
     """Raise ImportError if Dask is not installed."""
     if not (find_spec("dask") and find_spec("distributed")):
@@ -31,27 +21,34 @@ def require() -> None:
 
 
 def run_branches(
-    branches: list[Branch], client: Any, progress: Callable[[int], None] | None
+    branches: list[Any],
+    leaves: dict[str, Any],
+    client: Any,
+    progress: Callable[[int], None] | None,
 ) -> Iterator[tuple[int, Learned]]:
-    """Yield number and model of each branch when it is done, in any order.
+    """Yield number and result of each branch, a task, when it is done, in any order.
 
-    Nothing stays on the cluster in the end, errors included.
+    `leaves` are the tasks that learn from shards, by their labels. Nothing stays on the cluster in
+    the end, errors included.
     """
-    import dask
+    from dask.callbacks import Callback
 
+    labels = {leaf.key: label for label, leaf in leaves.items()}
     client = _running(client)
     if client is None:
+
+        def count(key: str, result: Any, *state: Any) -> None:
+            if progress is not None and key in labels:
+                progress(result.rows)
+
         for number, branch in enumerate(branches):
-            tasks = (branch.root, *([] if progress is None else branch.counts))
-            result, *rows = dask.compute(*tasks, scheduler="synchronous")
-            for count in rows:
-                progress(count)  # type: ignore[misc]
+            with Callback(posttask=count):
+                result = branch.compute(scheduler="synchronous")
             yield number, result
         return
     # The models of single shards are not asked for, so that a worker drops them once merged.
-    counts = [] if progress is None else [count for branch in branches for count in branch.counts]
-    labels = {key: label for branch in branches for key, label in branch.labels.items()}
-    futures = client.compute([*(branch.root for branch in branches), *counts])
+    counts = [] if progress is None else [leaf.rows for leaf in leaves.values()]
+    futures = client.compute([*branches, *counts])
     numbers = {future.key: number for number, future in enumerate(futures[: len(branches)])}
     with closing(_results(client, futures, labels)) as results:
         for key, result in results:
