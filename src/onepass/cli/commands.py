@@ -247,12 +247,11 @@ Examples:
     metavar="FOLDER",
     help="Write the files there and keep them.",
 )
-@click.pass_context
-def demo(ctx: click.Context, keep: str | None) -> None:
+def demo(keep: str | None) -> None:
     """Try fit, transform and score on scikit-learn's digits, and compare all algorithms."""
     from onepass.cli.demo import demo
 
-    demo(ctx, keep)
+    demo(keep)
 
 
 @main.command(

@@ -16,22 +16,23 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA as BatchPCA
 
 from onepass import open_source
+from onepass.cli.commands import main
 from onepass.cli.options import ALGORITHMS, estimator
 
 COMPONENTS = 8
 TRAIN, HELD_OUT = "digits.csv", "held-out.csv"
 
 
-def demo(ctx: click.Context, keep: str | None) -> None:
+def demo(keep: str | None) -> None:
     """Run every command, in a folder to keep or in a temporary one."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = keep or temporary
         os.makedirs(folder, exist_ok=True)
         with contextlib.chdir(folder):  # for commands that are short to read
             _write_digits()
-            _run(ctx, "fit", TRAIN, "-k", str(COMPONENTS), "-o", "model.onepass")
-            _run(ctx, "transform", "model.onepass", HELD_OUT, "-o", "coordinates.npy")
-            _run(ctx, "score", "model.onepass", HELD_OUT)
+            _run("fit", TRAIN, "-k", str(COMPONENTS), "-o", "model.onepass")
+            _run("transform", "model.onepass", HELD_OUT, "-o", "coordinates.npy")
+            _run("score", "model.onepass", HELD_OUT)
             click.echo(f"\nEvery algorithm, in one pass over {TRAIN} in pieces of 100 rows:\n")
             Console().print(_comparison())
 
@@ -46,14 +47,11 @@ def _write_digits() -> None:
         click.echo(f"wrote {path}: {len(part)} rows of {part.shape[1]} columns")
 
 
-def _run(ctx: click.Context, *words: str) -> None:
+def _run(*words: str) -> None:
     """Show a command and run it."""
     click.secho(f"\n$ {shlex.join(['onepass', *words])}", bold=True)
-    group = ctx.find_root().command
-    assert isinstance(group, click.Group)
-    command = group.commands[words[0]]
-    with command.make_context(words[0], list(words[1:]), parent=ctx) as inner:
-        command.invoke(inner)
+    if code := main(words, prog_name="onepass", standalone_mode=False):
+        raise click.exceptions.Exit(code)
 
 
 def _comparison() -> Table:
