@@ -16,7 +16,7 @@ from onepass.cli.options import (
     json_option,
     model_argument,
     number_option,
-    output_option,
+    path_option,
     reading_options,
     verbosity_options,
 )
@@ -83,7 +83,7 @@ Memory does not grow with the number of rows. The model file works with `onepass
     required=True,
     help="How many components; or, for pca, a share of the variance such as 0.95.",
 )
-@output_option("The model file.", default="model.onepass")
+@path_option("-o", "--output", default="model.onepass", help="The model file.")
 @click.option(
     "--algorithm",
     type=click.Choice(list(ALGORITHMS), case_sensitive=False),
@@ -120,9 +120,7 @@ Memory does not grow with the number of rows. The model file works with `onepass
 )
 @number_option("--workers", 1, help="Learn in this many processes on this machine.")
 @click.option("--resume", is_flag=True, help="Continue from the checkpoint, if there is one.")
-@click.option(
-    "--report", type=click.Path(dir_okay=False), help="Write a page of HTML about the model."
-)
+@path_option("--report", help="Write a page of HTML about the model.")
 @verbosity_options
 @json_option
 @click.pass_context
@@ -145,7 +143,7 @@ names are taken in their order. The output appears when it is complete, or not a
 )
 @model_argument
 @data_argument
-@output_option("A file ending in .npy, .csv or .parquet.")
+@path_option("-o", "--output", required=True, help="A file ending in .npy, .csv or .parquet.")
 @reading_options("those of MODEL")
 @verbosity_options
 def transform(**given: Any) -> None:
@@ -169,11 +167,9 @@ log-likelihood. It also counts the outliers.""",
 )
 @model_argument
 @data_argument
-@click.option(
+@path_option(
     "--rows",
     "rows_file",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
     help="Write the error of each row to a file ending in .csv, .npy or .parquet.",
 )
 @click.option(
@@ -226,7 +222,7 @@ Their columns, their algorithm and its parameters must be the same.""",
     type=click.Path(exists=True, dir_okay=False),
     metavar="MODEL...",
 )
-@output_option("The model file.")
+@path_option("-o", "--output", required=True, help="The model file.")
 def merge(**given: Any) -> None:
     """Combine models that were fitted on different rows into one."""
     from onepass.cli.models import merge
@@ -241,12 +237,7 @@ Examples:
   onepass demo                                   in a folder that is removed
   onepass demo --keep digits                     in ./digits, to look at""",
 )
-@click.option(
-    "--keep",
-    type=click.Path(file_okay=False),
-    metavar="FOLDER",
-    help="Write the files there and keep them.",
-)
+@path_option("--keep", folder=True, help="Write the files there and keep them.")
 def demo(keep: str | None) -> None:
     """Try fit, transform and score on scikit-learn's digits, and compare all algorithms."""
     from onepass.cli.demo import demo
@@ -272,15 +263,11 @@ folder: after an interruption, the same command continues with the others.""",
     multiple=True,
     help="Only this figure; may be given several times. All by default.",
 )
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False),
-    default="paper",
-    help="The folder for pictures, tables and the page.",
-)
+@path_option("--out", folder=True, default="paper", help="For pictures, tables and the page.")
 @click.option(
     "--mnist",
     type=click.Path(exists=True, file_okay=False),
+    metavar="FOLDER",
     help="A folder with the idx files of MNIST, compressed or not.",
 )
 @click.option("--quick", is_flag=True, help="Run with fewer rows, runs and splits.")
@@ -294,9 +281,8 @@ folder: after an interruption, the same command continues with the others.""",
 @click.option(
     "--so-far", is_flag=True, help="Run nothing; make the page from the runs that are finished."
 )
-@click.option(
+@path_option(
     "--markdown",
-    type=click.Path(dir_okay=False),
     help="Write the page as Markdown to this file, not to index.md in the output folder.",
 )
 def paper(**given: Any) -> None:

@@ -66,9 +66,10 @@ class GuardedGroup(click.Group):
                 raise Failure(str(error)) from error
             except MemoryError as error:
                 raise MachineFailure(f"not enough memory: {error}") from error
+            except _WRONG_PATHS as error:
+                raise Failure(reason(error)) from error
             except OSError as error:
-                kind = Failure if isinstance(error, _WRONG_PATHS) else MachineFailure
-                raise kind(reason(error)) from error
+                raise MachineFailure(reason(error)) from error
             except Exception as error:
                 if os.environ.get("ONEPASS_TRACEBACK"):
                     raise

@@ -81,11 +81,10 @@ json_option = click.option(
 )
 
 
-def output_option(what: str, default: str | None = None) -> Callable[[F], F]:
-    """Return the option for the file that a command writes, required without a default."""
-    file = click.Path(dir_okay=False)
-    given: Any = {"required": True} if default is None else {"default": default}
-    return click.option("-o", "--output", type=file, help=what, **given)
+def path_option(*names: str, folder: bool = False, **given: Any) -> Callable[[F], F]:
+    """Return an option for a file or a folder that a command writes."""
+    kind = click.Path(file_okay=not folder, dir_okay=folder)
+    return click.option(*names, type=kind, metavar="FOLDER" if folder else "FILE", **given)
 
 
 def number_option(name: str, least: int, most: int | None = None, **given: Any) -> Callable[[F], F]:
