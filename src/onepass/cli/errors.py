@@ -8,7 +8,6 @@ import signal
 import threading
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -127,31 +126,22 @@ def hiding_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
-@dataclass
-class Interruption:
-    """Which signal came, if any; see `noting_signals`."""
+@contextlib.contextmanager
+def noting_signals(*, active: bool = True, patience: int = 1) -> Iterator[list[int]]:
+    """Give a list of the signals that come, so that work can stop where nothing is lost.
 
-    patience: int  # how many signals are only noted; the next raises KeyboardInterrupt
-    signal: int | None = None  # the first one that came
+    The first `patience` signals do nothing else; each later one raises KeyboardInterrupt. Signals
+    that were ignored, as SIGHUP is under nohup, stay ignored. If not `active`, nothing changes.
+    """
+    came: list[int] = []
 
-    def note(self, number: int, frame: FrameType | None) -> None:
-        """Note the first signal; raise when patience is used up."""
-        self.signal = self.signal or number
-        self.patience -= 1
-        if self.patience < 0:
+    def note(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+        if len(came) > patience:
             raise KeyboardInterrupt
 
-
-@contextlib.contextmanager
-def noting_signals(*, active: bool = True, patience: int = 1) -> Iterator[Interruption]:
-    """Note signals instead of stopping, so that work can stop where nothing is lost.
-
-    Signals that were ignored, as SIGHUP is under nohup, stay ignored. If not `active`, nothing
-    changes.
-    """
-    interruption = Interruption(patience)
     names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if active and hasattr(signal, name)]
     numbers = [getattr(signal, name) for name in names]
     heard = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
-    with _handling(dict.fromkeys(heard, interruption.note)):
-        yield interruption
+    with _handling(dict.fromkeys(heard, note)):
+        yield came

@@ -254,12 +254,12 @@ class LocalFit(Fit):
         due = time.monotonic() + self.checkpoint_every
         blocks: Any = self.source.blocks(self._position)
         # Without a checkpoint a signal ends the work at once: the next row may never come.
-        with noting_signals(active=self._is_kept) as noted, closing(blocks):
+        with noting_signals(active=self._is_kept) as signals, closing(blocks):
 
             def pause(rows: int) -> bool:
                 progress.advance(rows)
                 is_due = self._is_kept and time.monotonic() >= due
-                return is_due or noted.signal is not None or progress.wants_captured()
+                return is_due or bool(signals) or progress.wants_captured()
 
             stretch = None
             while stretch is None or not stretch.exhausted:
@@ -267,9 +267,9 @@ class LocalFit(Fit):
                 self.model.partial_fit(stretch)
                 self._position = stretch.position or self._position
                 self.seconds = time.monotonic() - begin
-                if noted.signal is not None:
+                if signals:
                     self._save_checkpoint()
-                    return noted.signal
+                    return signals[0]
                 if time.monotonic() >= due and not stretch.exhausted:
                     self._save_checkpoint()
                     due = time.monotonic() + self.checkpoint_every
@@ -317,13 +317,13 @@ class ClusterFit(Fit):
         # The first signal ends the waiting at once; what the cluster was working on is lost.
         with (
             _connected(self.address, self.workers, self.model) as client,
-            noting_signals(patience=0) as noted,
+            noting_signals(patience=0) as signals,
         ):
             begin = time.monotonic()
 
             def advance(rows: int) -> None:
                 progress.advance(rows)
-                if noted.signal is not None:  # its exception may have been swallowed
+                if signals:  # its exception may have been swallowed
                     raise KeyboardInterrupt
 
             try:
@@ -340,7 +340,7 @@ class ClusterFit(Fit):
                 self._save()
             except KeyboardInterrupt:
                 self._save_checkpoint()
-                return noted.signal or int(signal.SIGINT)
+                return signals[0] if signals else int(signal.SIGINT)
             except (ValueError, ConnectionError) as error:
                 self._save_checkpoint()
                 kind = MachineFailure if isinstance(error, ConnectionError) else Failure

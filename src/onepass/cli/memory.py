@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 
+from onepass.learning.candidates import EXACT_COLUMNS
+
 PROGRAM = 250 << 20  # Python with NumPy, SciPy, scikit-learn and pyarrow
 READING = 48 << 20  # blocks that are read ahead, and buffers
 _COLUMN = 256 << 10  # of a parquet file with long pages, which are read in parts
 _COLUMNS = 192 << 20  # at most: files of very many columns have short pages
 _CHUNK = 4 << 20
 _ROWS_AT_ONCE = 48
-EXACT_COLUMNS = 2048  # up to which PCA keeps matrices of second moments
 
 
 def estimate(algorithm: str, n_components: int | float, n_features: int) -> int:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import math
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+from rich.console import Console
+from rich.table import Table
 
 from onepass.cli.options import ALGORITHMS
 from onepass.report.portrait import counted, listed
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from onepass.sources.files.source import FileSource
+from onepass.sources.files.source import FileSource
 
 _MOST_COMPONENTS = 20  # that are listed one by one
 
@@ -48,8 +46,6 @@ def print_json(found: dict[str, Any]) -> None:
 
 def print_tables(*tables: Table | str) -> None:
     """Print tables, and lines between them; names of columns are not taken for markup."""
-    from rich.console import Console
-
     Console(highlight=False, markup=False).print(*tables, sep="\n")
 
 
@@ -105,9 +101,6 @@ def expectation(found: dict[str, Any]) -> str | None:
 
 def component_table(model: Any) -> Table:
     """Return the components: variance, share, share so far, and the columns that matter most."""
-    from rich.console import Console
-    from rich.table import Table
-
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("component", "variance", "share", "together"):
         table.add_column(heading, justify="right", no_wrap=True, min_width=max(8, len(heading)))

@@ -46,16 +46,12 @@ class State:
     def __post_init__(self) -> None:
         self._due = time.monotonic() + self.every
 
-    def so_far(self) -> Any:
-        """Return the model of all rows so far, None if there are none."""
-        parts = [self.branches[number] for number in sorted(self.branches)]
-        return add_round(self.model, join(*parts).model if parts else None)
-
     def keep(self, *, now: bool = False) -> None:
         """Write a checkpoint if it is due, or `now`; if the disk fails, warn and continue."""
         if self.path is None or not (now or time.monotonic() >= self._due):
             return
-        shown = self.so_far()
+        parts = [self.branches[number] for number in sorted(self.branches)]
+        shown = add_round(self.model, join(*parts).model if parts else None)  # of all rows so far
         if shown is not None:
             try:
                 _write(self.path, self, shown)
