@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import logging
 import os
 import shlex
@@ -203,7 +204,7 @@ class Fit(ABC):
 
 
 class Stretch(Source):
-    """The next blocks of a source: at least one, and more until it is time to pause.
+    """The next blocks of a source, until it is time to pause.
 
     Learning from a source is all or nothing. Between two stretches, what was learned and how far
     the source was read belong together, and a checkpoint can be written. `pause` is called after
@@ -220,7 +221,6 @@ class Stretch(Source):
         self.n_rows = None
         self._blocks, self._pause = blocks, pause
         self.position: Position | None = None  # after the last block that was learned from
-        self.exhausted = False
 
     def blocks(self, start: Position | None = None) -> Iterator[tuple[Position, Block]]:
         """Yield (position after the block, block) from where the last stretch ended."""
@@ -229,7 +229,6 @@ class Stretch(Source):
             self.position = position
             if self._pause(block.shape[0]):
                 return
-        self.exhausted = True
 
 
 @dataclass
@@ -261,16 +260,15 @@ class LocalFit(Fit):
                 is_due = self._is_kept and time.monotonic() >= due
                 return is_due or bool(signals) or progress.wants_captured()
 
-            stretch = None
-            while stretch is None or not stretch.exhausted:
-                stretch = Stretch(self.source, blocks, pause)
+            for first in blocks:
+                stretch = Stretch(self.source, itertools.chain([first], blocks), pause)
                 self.model.partial_fit(stretch)
-                self._position = stretch.position or self._position
+                self._position = stretch.position
                 self.seconds = time.monotonic() - begin
                 if signals:
                     self._save_checkpoint()
                     return signals[0]
-                if time.monotonic() >= due and not stretch.exhausted:
+                if time.monotonic() >= due:
                     self._save_checkpoint()
                     due = time.monotonic() + self.checkpoint_every
                 if progress.wants_captured():
