@@ -352,15 +352,11 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """
         k, d = self._result().components.shape
         variances, noise = self._positive_variances("log-likelihood")
-        constant = float(np.log(variances).sum()) + d * float(np.log(2.0 * np.pi))
-        if k < d:
-            constant += (d - k) * float(np.log(noise))
+        constant = np.log(variances).sum() + d * np.log(2.0 * np.pi) + (d - k) * np.log(noise)
         parts = []
         for rows in self._checked(X):
             inside, outside = self._split(rows)
-            distance = (inside**2 / variances).sum(axis=1)
-            if k < d:
-                distance += outside / noise
+            distance = (inside**2 / variances).sum(axis=1) + outside / noise
             parts.append(-0.5 * (distance + constant))
         return np.concatenate(parts)
 
@@ -382,9 +378,9 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return precision.astype(result.explained_variance.dtype)
 
     def _positive_variances(self, what: str) -> tuple[NDArray[np.float64], float]:
-        """Return the variances (k,) along the components, and the noise outside of them.
+        """Return the variances (k,) along the components, and the noise outside, one if k = d.
 
-        Where one of them is zero to rounding, `what` is asked for is not defined.
+        They are for `what`, which is not defined where one of them is zero to rounding.
         """
         result = self._result()
         k, d, noise = *result.components.shape, result.noise_variance
@@ -394,7 +390,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             raise ValueError(
                 f"the {what} is not defined: there are directions without any variance"
             )
-        return variances, noise
+        return variances, noise if k < d else 1.0
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the whole state to a model file, which `onepass.load` reads.

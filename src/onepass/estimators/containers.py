@@ -120,7 +120,7 @@ def _is_array(X: Any) -> bool:
 
 
 def _is_block(part: Any) -> bool:
-    """Return whether the first entry makes a list one of blocks, not a matrix as a list of rows."""
+    """Return whether a list that begins with `part` is one of blocks, and not one of rows."""
     if isinstance(part, list | tuple):  # a pair (x, y)
         return bool(part) and (isinstance(part[0], Mapping) or np.ndim(part[0]) >= 2)
     return isinstance(part, Mapping) or _is_lazy(part) or len(getattr(part, "shape", ())) >= 2
@@ -180,7 +180,7 @@ def _to_array(X: Any, name: str) -> NDArray[Any]:
 
 
 def _from_sequence(given: Sequence[Any]) -> Any:
-    """Return the rows of a list or tuple: one of numbers, one of rows, or the x of (x, y)."""
+    """Return the rows of a list or tuple, which holds numbers, rows, or a pair (x, y)."""
     first = given[0] if given else None
     if given and all(isinstance(part, Mapping) for part in given):
         return _stacked([_block(part, "A row") for part in given])

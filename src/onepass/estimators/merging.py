@@ -43,14 +43,13 @@ def merge(*estimators: Any) -> Any:
         raise ValueError("There is nothing to merge")
     first = estimators[0]
     check_is_fitted(first)
-    for number, other in enumerate(estimators, start=1):
-        same = next(i for i, model in enumerate(estimators, start=1) if model is other)
+    learner = first._learner.settled().copy()
+    for number, other in enumerate(estimators[1:], start=2):
+        same = 1 + [model is other for model in estimators].index(True)
         if same < number:
             raise ValueError(
                 f"model {number} is the same object as model {same}: its rows would count twice"
             )
-    learner = first._learner.settled().copy()
-    for number, other in enumerate(estimators[1:], start=2):
         _check_alike(first, other, f"model {number}")
         learner.merge(other._learner.settled())
     merged = clone(first).set_params(**first._learned_with)

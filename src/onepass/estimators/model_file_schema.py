@@ -31,7 +31,7 @@ MOST_ENTRY, MOST_WEIGHT, MOST_SUM = 1e101, 1e70, 1e280
 
 @dataclass(frozen=True)
 class Scalar:
-    """A number between two limits, or a bool; a limit may be infinite, and then the number too."""
+    """A number between two limits, or a bool; where a limit is infinite, the number may be, too."""
 
     kind: type[Any] = float
     least: float = 0.0

@@ -15,7 +15,7 @@ from onepass.estimators.model_file_schema import MOST_COLUMNS, Scalar, check_sta
 from onepass.learning.stream import Stream
 from onepass.model_file import ModelFileError
 
-OF_PARTS = "of-"  # what names of arrays begin with that belong to other models in the same file
+OF_PARTS = "of-"  # how names of arrays begin that belong to other models in the same file
 SCHEDULES = ("AdaGradNorm", "Constant", "InverseSqrt")
 
 

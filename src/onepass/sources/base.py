@@ -144,7 +144,7 @@ def rows_per_block(n_features: int) -> int:
 
 
 def check_size(what: str, size: int, file: str, row: int | None = None) -> None:
-    """Refuse what takes so many bytes, before they are taken; `what` ends with a verb."""
+    """Refuse to take memory beyond the limit; the message begins with `what`, up to a verb."""
     if size > LIMIT_BYTES:
         message = f"{what} {size >> 20:,} MB, the limit is {LIMIT_BYTES >> 20} MB"
         raise SourceError(message, file=file, row=row)

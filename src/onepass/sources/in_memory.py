@@ -105,11 +105,8 @@ def _checked(given: Any, width: int | None, row: int) -> Block:
     if masked := base.first_masked(given):
         raise SourceError("a masked value", row=row + masked[0] + 1, column=masked[1])
     is_sparse = scipy.sparse.issparse(given)
-    block = given if is_sparse else np.asarray(given)
+    block = scipy.sparse.csr_array(given) if is_sparse else np.asarray(given)
     if block.ndim != 2 or block.shape[1] != (width or block.shape[1]) or block.shape[1] == 0:
         expected = "(rows, columns)" if width is None else f"(rows, {width})"
         raise SourceError(f"a block of shape {block.shape}, not {expected}", row=row + 1)
-    dtype = base.float_type(block.dtype)
-    if is_sparse:
-        return base.canonical(scipy.sparse.csr_array(block, dtype=dtype))
-    return np.ascontiguousarray(block, dtype=dtype)
+    return base.take(block, None, base.float_type(block.dtype))

@@ -82,7 +82,7 @@ def _pandas_index(metadata: dict[bytes, bytes]) -> list[str]:
     try:
         index = json.loads(metadata.get(b"pandas", b"{}")).get("index_columns", [])
         return [name for name in index if isinstance(name, str)]
-    except (ValueError, AttributeError, TypeError):  # what is no text of pandas says nothing
+    except (ValueError, AttributeError, TypeError):  # it was not written by pandas
         return []
 
 

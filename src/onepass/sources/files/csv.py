@@ -293,7 +293,7 @@ def _sniff(text: str, whole: bool, expected: str) -> str:
     for delimiter in (expected, *_DELIMITERS.replace(expected, "")):
         rows, _ = _rows(text, delimiter, whole)
         cut = bool(rows) and len(rows[0]) > 1
-        if rows and (cut or delimiter == expected):  # which separates nothing is none
+        if rows and (cut or delimiter == expected):  # others have to separate something
             # Without a delimiter 1,5 may as well be two numbers.
             value = _value if cut else _number
             cells = [value(cell) is not None for row in rows[1:] or rows for cell in row]
@@ -305,7 +305,7 @@ def _sniff(text: str, whole: bool, expected: str) -> str:
 
 
 def _value(text: str) -> float | None:
-    """Return the number that a text is to a reader, to whom 1,5 is one, though it is not read."""
+    """Return the number that people read in a text: 1,5 is one, although it is refused later."""
     return _number(text.replace(",", ".", 1)) if text else None
 
 
