@@ -120,7 +120,10 @@ def _read(file: BinaryIO) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         arrays = {}
         for info in members:
             with archive.open(info) as member:
-                arrays[info.filename.removesuffix(".npy")] = _read_array(member, info.file_size)
+                _check_array(member, info.file_size)
+            with archive.open(info) as member:  # reading to its end checks the zip's CRC
+                array = np.lib.format.read_array(member, allow_pickle=False)
+            arrays[info.filename.removesuffix(".npy")] = array
     return _read_header(arrays.pop("header")), arrays
 
 
@@ -151,22 +154,14 @@ def _check_members(members: list[zipfile.ZipInfo], size: int) -> None:
         raise ModelFileError("its arrays are larger than the file")
 
 
-def _read_array(member: IO[bytes], size: int) -> NDArray[Any]:
-    """Read one npy member of `size` bytes; reading to its end checks the zip's CRC."""
+def _check_array(member: IO[bytes], size: int) -> None:
+    """Refuse an npy member of `size` bytes that holds anything else than the array it claims."""
     version = np.lib.format.read_magic(member)
     shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(member)
     if version != (1, 0) or is_fortran or dtype.str not in DTYPES or min(shape, default=0) < 0:
         raise ModelFileError("an array is not of a known type")
     if math.prod(shape) * dtype.itemsize != size - member.tell():
         raise ModelFileError("an array is not of the size that it claims")
-    array = np.empty(shape, dtype=dtype)
-    content = array.reshape(-1).view(np.uint8)
-    for begin in range(0, len(content), PIECE_BYTES):
-        part = content[begin : begin + PIECE_BYTES]
-        part[:] = np.frombuffer(member.read(len(part)), dtype=np.uint8)
-    if member.read(1):
-        raise ModelFileError("an array is longer than it claims")
-    return array
 
 
 def _read_header(stored: NDArray[Any]) -> dict[str, Any]:
