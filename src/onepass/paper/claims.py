@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from importlib.resources import files
 from math import inf
 from typing import Any
@@ -62,7 +62,7 @@ class Part:
     name: str  # of its section in ``claims.toml``
     measured: Mapping[str, Measured]  # for each reading, by claim
     facts: Mapping[str, Any]  # how much was run
-    tables: Sequence[Table] = ()
+    tables: list[Table] = field(default_factory=list)
 
 
 def exact(value: float, what: str = "") -> Quantity:

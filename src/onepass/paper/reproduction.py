@@ -82,6 +82,8 @@ def run(
     list of dict
         The claims as they are in ``claims.json``.
     """
+    from markdown_it import MarkdownIt
+
     wanted = {str(figure) for figure in figures} if figures else set(FIGURES)
     if unknown := wanted - set(FIGURES):
         raise ValueError(f"figures must be among {', '.join(FIGURES)}, not {sorted(unknown)}")
@@ -113,25 +115,17 @@ def run(
         "claims": claims,
         "parts": {part.name: {"facts": part.facts, "tables": part.tables} for part in parts},
     }
-    with replacing(folder / "claims.json") as file:
-        file.write(json.dumps(document, indent=1).encode())
-    write_page(folder, Path(markdown) if markdown else folder / "index.md")
-    return claims
-
-
-def write_page(folder: Path, markdown: Path) -> None:
-    """Write ``index.html`` beside ``claims.json``, and the same page as Markdown."""
-    from markdown_it import MarkdownIt
-
-    document = json.loads((folder / "claims.json").read_text("utf-8"))
+    page_path = Path(markdown) if markdown else folder / "index.md"
     to_html = MarkdownIt("commonmark", {"html": False}).enable("table").render
-    pages = {
+    written = {
+        folder / "claims.json": json.dumps(document, indent=1),
         folder / "index.html": HTML.replace("CONTENT", to_html(page(document, "."))),
-        markdown: page(document, os.path.relpath(folder, markdown.parent)),
+        page_path: page(document, os.path.relpath(folder, page_path.parent)),
     }
-    for path, text in pages.items():
+    for path, text in written.items():
         with replacing(path) as file:
             file.write(text.encode())
+    return claims
 
 
 def page(document: dict[str, Any], pictures: str) -> str:
