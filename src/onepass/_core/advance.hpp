@@ -59,118 +59,37 @@ private:
     Buffer<double> spare;
 };
 
-// Rows in memory. Numbers of the basis and of what is combined are of the type of the rows.
+// An iterate on its way through rows. `columns` is the width of the basis and of sums.
 template <class T>
-class DenseRows {
-public:
-    using Number = T;
-
-    explicit DenseRows(const onepass::Task<T>& task) : columns(task.d), data(task.rows) {}
-
-    const T* row(Index t) const { return data + t * columns; }
-
-    // The last rows of the Gram matrix of the basis and of those from `start` on.
-    void products(const T* basis, Index start, const Coordinates& c) const {
-        gram_rows(Stack<T>{basis, c.m, row(start), c.b, columns}, c.data, c.stride);
-        for (Index t = 0; t < c.b; t++) {
-            double& energy = c.data[t * c.stride + c.m + t];
-            if (energy == 0.0 && any(row(start + t))) energy = NAN;  // underflow
-        }
-    }
-
-    // out (count, columns) = V (count, m + b) [basis; rows from `start` on]
-    void combine(const double* V, Index count, const Coordinates& c, const T* basis, Index start,
-                 T* out) {
-        combine(V, count, c.stride, Stack<T>{basis, c.m, row(start), c.b, columns}, out);
-    }
-
-    void combine(const double* V, Index count, Index stride, const Stack<T>& stack, T* out) {
-        const Index n = stack.m + stack.b;
-        T* narrow = coefficients.reserve(count * n);
-        for (Index i = 0; i < count; i++)
-            for (Index j = 0; j < n; j++) narrow[i * n + j] = T(V[i * stride + j]);
-        ::combine(narrow, count, stack, out);
-    }
-
-    const Index columns;
-
-private:
-    bool any(const T* row) const {
-        for (Index c = 0; c < columns; c++)
-            if (row[c] != T(0)) return true;
-        return false;
-    }
-
-    const T* data;
-    Buffer<T> coefficients;
-};
-
-// Rows of which only the Gram matrix is known. Sparse rows are cheap, and a basis of d dense columns
-// is not: it is left as it is, and what becomes of it is kept as a combination of the old basis and
-// the rows, in which row t is the unit vector m + t.
-class GramRows {
-public:
-    using Number = double;
-
-    explicit GramRows(const onepass::Task<double>& task)
-        : columns(task.m + task.r), first(task.m), gram(task.rows) {}
-
-    void products(const double* basis, Index start, const Coordinates& c) const {
-        const Index reached = first + start;
-        const double* rows = gram + reached * columns;
-        const Matrix<const double> known{basis, c.m, reached, columns};
-        multiply<double>({rows, c.b, reached, columns}, known.turned(),
-                         {c.data, c.b, c.m, c.stride});
-        for (Index i = 0; i < c.b; i++)
-            for (Index j = 0; j <= i; j++)
-                c.data[i * c.stride + c.m + j] = rows[i * columns + reached + j];
-    }
-
-    void combine(const double* V, Index count, const Coordinates& c, const double* basis,
-                 Index start, double* out) const {
-        const Index reached = first + start;
-        multiply<double>({V, count, c.m, c.stride}, {basis, c.m, reached, columns},
-                         {out, count, reached, columns});
-        for (Index i = 0; i < count; i++)
-            for (Index j = 0; j < columns - reached; j++)
-                out[i * columns + reached + j] = j < c.b ? V[i * c.stride + c.m + j] : 0.0;
-    }
-
-    const Index columns;
-
-private:
-    const Index first;
-    const double* gram;
-};
-
-// An iterate on its way through rows of either kind.
-template <class Rows>
 class Advance {
-public:
-    using T = typename Rows::Number;
-
-    explicit Advance(onepass::Task<T>& task)
-        : task(task), rows(task), basis(task.basis), rank(task.m), rest(task.rest), motion(task.m) {
+protected:
+    Advance(onepass::Task<T>& task, Index columns)
+        : task(task), columns(columns), basis(task.basis), rank(task.m), rest(task.rest),
+          motion(task.m) {
         double* w = weights.reserve(rank + 1);
         for (Index i = 0; i < rank; i++) w[i] = task.weights[i];
     }
 
-protected:
+    // The last rows of the Gram matrix of the basis and of the rows from `start` on.
+    virtual void products(Index start, const Coordinates& c) = 0;
+
+    // out (count, columns) = V (count, m + b) [basis; rows from `start` on]
+    virtual void combine(const double* V, Index count, const Coordinates& c, Index start,
+                         T* out) = 0;
+
     // Takes rows through the Gram matrix of [U; rows], as far as they are well behaved. The basis has
     // the factor L (m, m), or is orthonormal if that is null.
     Factored take_block(Index count, const double* L, const Limits& limits) {
         const Index stride = padded(rank + count), start = task.taken;
         Coordinates c{block.reserve(count * stride), rank, count, stride, diagonal.reserve(count),
                       task.energy + start, scratch.reserve(count * count)};
-        rows.products(basis, start, c);
+        products(start, c);
         const Factored found = c.factor(L, limits);
         c.b = found.count;
         if (c.b > 0)
             take_in_frame(
                 c.data, c.b, stride, [&](double* V, Index n) { c.solve(V, n, stride, L); },
-                [&](const double* V, Index n, T* out) {
-                    rows.combine(V, n, c, basis, start, out);
-                });
+                [&](const double* V, Index n, T* out) { combine(V, n, c, start, out); });
         return found;
     }
 
@@ -191,7 +110,7 @@ protected:
             combine(sum.matrix, found, room_for_sums(found));
         }
         solve(V, rank);
-        combine(V, rank, back.reserve(rank * rows.columns));
+        combine(V, rank, back.reserve(rank * columns));
         use_new_basis();
     }
 
@@ -241,11 +160,11 @@ protected:
     T* room_for_sums(Index count) {
         if (!task.sum_rows) {  // as if all blocks were like this
             const Index blocks = task.r / block_rows(task.d, task.rule.k) + 1;
-            sums.reserve(blocks * dimension * rows.columns);
+            sums.reserve(blocks * dimension * columns);
         }
-        const Index before = task.sum_rows * rows.columns;
+        const Index before = task.sum_rows * columns;
         task.sum_rows += count;
-        return sums.extend(task.sum_rows * rows.columns, before) + before;
+        return sums.extend(task.sum_rows * columns, before) + before;
     }
 
     // The new basis has been written to `back`.
@@ -261,7 +180,7 @@ protected:
     }
 
     onepass::Task<T>& task;
-    Rows rows;
+    const Index columns;
     const T* basis;  // (rank, columns): given, or in `front`
     Index rank, dimension = 0, V_stride = 0;
     double rest;
@@ -294,14 +213,15 @@ private:
     Buffer<Index> pivots;
 };
 
+// Rows in memory. Numbers of the basis and of what is combined are of the type of the rows.
 template <class T>
-class DenseAdvance : Advance<DenseRows<T>> {
-    using Base = Advance<DenseRows<T>>;
-    using Base::task, Base::rows, Base::basis, Base::rank, Base::V, Base::front, Base::back;
+class DenseAdvance : Advance<T> {
+    using Base = Advance<T>;
+    using Base::task, Base::basis, Base::rank, Base::V, Base::front, Base::back;
 
 public:
     explicit DenseAdvance(onepass::Task<T>& task)
-        : Base(task), d(task.d), trusted_blocks(task.trusted ? 1 : 0) {}
+        : Base(task, task.d), d(task.d), trusted_blocks(task.trusted ? 1 : 0) {}
 
     void run() {
         const Index size = block_rows(d, task.rule.k);
@@ -324,6 +244,30 @@ public:
     }
 
 private:
+    const T* row(Index t) const { return task.rows + t * d; }
+
+    void products(Index start, const Coordinates& c) override {
+        gram_rows(Stack<T>{basis, c.m, row(start), c.b, d}, c.data, c.stride);
+        for (Index t = 0; t < c.b; t++) {
+            double& energy = c.data[t * c.stride + c.m + t];
+            for (Index i = 0; energy == 0.0 && i < d; i++)
+                if (row(start + t)[i] != T(0)) energy = NAN;  // underflow
+        }
+    }
+
+    void combine(const double* V, Index count, const Coordinates& c, Index start,
+                 T* out) override {
+        combine(V, count, c.stride, Stack<T>{basis, c.m, row(start), c.b, d}, out);
+    }
+
+    void combine(const double* V, Index count, Index stride, const Stack<T>& stack, T* out) {
+        const Index n = stack.m + stack.b;
+        T* narrow = coefficients.reserve(count * n);
+        for (Index i = 0; i < count; i++)
+            for (Index j = 0; j < n; j++) narrow[i * n + j] = T(V[i * stride + j]);
+        ::combine(narrow, count, stack, out);
+    }
+
     // Returns whether a row was taken.
     bool take_block(Index count) {
         const double* L = trusted_blocks ? nullptr : factor_of_basis();
@@ -348,7 +292,7 @@ private:
         const Stack<T> stack{basis, m, direction, 1, d};
         Base::take_in_frame(
             coordinates, 1, stride, [](double*, Index) {},
-            [&](const double* V, Index n, T* out) { rows.combine(V, n, stride, stack, out); });
+            [&](const double* V, Index n, T* out) { combine(V, n, stride, stack, out); });
         sound = true;
         trusted_blocks = (trusted_blocks + 1) % TRUSTED_BLOCKS;
     }
@@ -400,7 +344,7 @@ private:
         const double* L = factor_of_basis();
         Base::begin_block(m, stride, 0);
         solve_triangle(Solve::right, L, m, {V, m, m, stride});
-        rows.combine(V, m, stride, Stack<T>{basis, m, nullptr, 0, d}, back.reserve(m * d));
+        combine(V, m, stride, Stack<T>{basis, m, nullptr, 0, d}, back.reserve(m * d));
         Base::use_new_basis();
         sound = true, trusted_blocks = 1;
     }
@@ -415,7 +359,7 @@ private:
 
     // Writes the next rows in double precision, and notes their energies.
     void widen_rows(Index count, double* out) {
-        widen(rows.row(task.taken), count, out);
+        widen(row(task.taken), count, out);
         for (Index t = task.taken; t < task.taken + count; t++, out += padded(d)) {
             const double length = norm(out, d);
             task.energy[t] = length * length;
@@ -441,21 +385,23 @@ private:
     Index trusted_blocks;  // since the basis was checked; 0 asks for a check
     bool sound = true;
     IterateSum column_sum;
-    Buffer<T> residual, basis_gram;
+    Buffer<T> coefficients, residual, basis_gram;
     Buffer<double> basis_factor, wide_basis, wide_rows, wide_turn, alone, column_matrix;
 };
 
-// Stops at a row that is not well behaved.
-class GramAdvance : Advance<GramRows> {
+// Rows of which only the Gram matrix is known. Sparse rows are cheap, and a basis of d dense columns
+// is not: it is left as it is, and what becomes of it is kept as a combination of the old basis and
+// the rows, in which row t is the unit vector m + t. Stops at a row that is not well behaved.
+class GramAdvance : Advance<double> {
 public:
-    explicit GramAdvance(onepass::Task<double>& task) : Advance(task) {
-        double *start = front.zeros(rank * rows.columns), *L = factor.reserve(rank * rank);
+    explicit GramAdvance(onepass::Task<double>& task) : Advance(task, task.m + task.r) {
+        double *start = front.zeros(rank * columns), *L = factor.reserve(rank * rank);
         for (Index i = 0; i < rank; i++) {
-            start[i * (rows.columns + 1)] = 1.0;
-            for (Index j = 0; j < rank; j++) L[i * rank + j] = task.rows[i * rows.columns + j];
+            start[i * (columns + 1)] = 1.0;
+            for (Index j = 0; j < rank; j++) L[i * rank + j] = task.rows[i * columns + j];
         }
         factor_basis(L, rank);
-        solve_triangle(Solve::right, L, rank, {start, rank, rank, rows.columns});
+        solve_triangle(Solve::right, L, rank, {start, rank, rank, columns});
         basis = start;
     }
 
@@ -470,6 +416,27 @@ public:
     }
 
 private:
+    void products(Index start, const Coordinates& c) override {
+        const Index reached = task.m + start;
+        const double* rows = task.rows + reached * columns;
+        const Matrix<const double> known{basis, c.m, reached, columns};
+        multiply<double>({rows, c.b, reached, columns}, known.turned(),
+                         {c.data, c.b, c.m, c.stride});
+        for (Index i = 0; i < c.b; i++)
+            for (Index j = 0; j <= i; j++)
+                c.data[i * c.stride + c.m + j] = rows[i * columns + reached + j];
+    }
+
+    void combine(const double* V, Index count, const Coordinates& c, Index start,
+                 double* out) override {
+        const Index reached = task.m + start;
+        multiply<double>({V, count, c.m, c.stride}, {basis, c.m, reached, columns},
+                         {out, count, reached, columns});
+        for (Index i = 0; i < count; i++)
+            for (Index j = 0; j < columns - reached; j++)
+                out[i * columns + reached + j] = j < c.b ? V[i * c.stride + c.m + j] : 0.0;
+    }
+
     Buffer<double> factor;
 };
 
