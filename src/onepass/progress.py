@@ -46,7 +46,8 @@ class Progress:
     ) -> None:
         is_terminal = sys.stderr.isatty()
         self.visible = is_terminal if visible is None else visible
-        self._label, self._total, self._rows, self._new = label, total, done, 0
+        self.rows = done
+        self._label, self._total, self._before = label, total, done
         self._of = "" if total is None else f" of {'' if exact else '~'}{total:,}"
         self._share = ""
         self._look_at, self._looked_at = time.monotonic(), 0.0
@@ -70,7 +71,7 @@ class Progress:
         columns = [BarColumn(_BAR_WIDTH)] if room > _BAR_WIDTH else []
         line = TextColumn("{task.fields[line]}")
         bar = Progress(*columns, line, console=console, transient=True, refresh_per_second=4)
-        self._task = bar.add_task("", total=self._total, completed=self._rows, line=self)
+        self._task = bar.add_task("", total=self._total, completed=self.rows, line=self)
         return bar
 
     def __enter__(self) -> Self:
@@ -88,20 +89,20 @@ class Progress:
 
     def __str__(self) -> str:
         seconds = time.monotonic() - self._begin
-        speed = self._new / max(seconds, 1e-9)
-        rows = f"{self._rows:,}{self._of} rows"
+        speed = (self.rows - self._before) / max(seconds, 1e-9)
+        rows = f"{self.rows:,}{self._of} rows"
         clock = _clock(seconds)
-        if self._total is not None and self._rows < self._total:
-            left = _clock((self._total - self._rows) / speed) if speed > 0.0 else "-:--:--"
+        if self._total is not None and self.rows < self._total:
+            left = _clock((self._total - self.rows) / speed) if speed > 0.0 else "-:--:--"
             clock = f"{left} left"
         if self._is_narrow and self._total:
-            rows = f"{'~' * ('~' in self._of)}{self._rows / self._total:.1%}"
+            rows = f"{'~' * ('~' in self._of)}{self.rows / self._total:.1%}"
         parts = [f"{self._label} {rows}", f"{speed:,.0f} rows/s", self._share, clock]
         return "  ".join(part for part in parts if part)
 
     def advance(self, rows: int) -> None:
         """Count rows that are done."""
-        self._rows, self._new = self._rows + rows, self._new + rows
+        self.rows += rows
         if self._bar:
             self._bar.advance(self._task, rows)
         elif self.visible and time.monotonic() >= self._due:

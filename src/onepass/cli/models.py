@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import nullcontext
 from typing import Any
 
 import click
@@ -31,14 +31,13 @@ def transform(model: str, data: tuple[str, ...], output: str, **reading: Any) ->
     source = open_for(fitted, model, data, reading)
     check_output(output, [*source.paths, model])
     names = [str(name) for name in fitted.get_feature_names_out()]
-    rows = 0
     with progress_over("transform", source) as progress, writing(output, names) as write:
         for block in source:
             write(fitted.transform([block]))
-            rows += block.shape[0]
             progress.advance(block.shape[0])
     if not messages.is_quiet():
-        click.echo(f"{output}: {counted(rows, 'row')} of {counted(len(names), 'coordinate')}")
+        rows = counted(progress.rows, "row")
+        click.echo(f"{output}: {rows} of {counted(len(names), 'coordinate')}")
 
 
 def score(
@@ -58,15 +57,13 @@ def score(
     fitted = onepass.load(model)
     source = open_for(fitted, model, data, reading)
     found: dict[str, Any] = {"model": model, "rows": 0}
-    with ExitStack() as stack:
-        write, threshold = None, float("inf")
-        if rows_file is not None:
-            check_output(rows_file, [*source.paths, model])
-            threshold = fitted.error_threshold(quantile)
-            found |= {"rows_file": rows_file, "quantile": quantile}
-            found |= {"threshold": messages.finite(threshold), "above_threshold": 0}
-            write = stack.enter_context(writing(rows_file, ROW_COLUMNS))
-        progress = stack.enter_context(progress_over("score", source))
+    writer: Any = nullcontext()
+    if rows_file is not None:
+        check_output(rows_file, [*source.paths, model])
+        writer, threshold = writing(rows_file, ROW_COLUMNS), fitted.error_threshold(quantile)
+        found |= {"rows_file": rows_file, "quantile": quantile}
+        found |= {"threshold": messages.finite(threshold), "above_threshold": 0}
+    with writer as write, progress_over("score", source) as progress:
 
         def blocks() -> Iterator[Any]:
             for block in source:
@@ -75,10 +72,10 @@ def score(
                     write(errors)
                     found["above_threshold"] += int((errors[:, 0] > threshold).sum())
                 yield block
-                found["rows"] += block.shape[0]
                 progress.advance(block.shape[0])
 
         found["score"] = messages.finite(fitted.score(blocks()))
+        found["rows"] = progress.rows
     if as_json:
         messages.print_json(found)
         return

@@ -161,9 +161,6 @@ def _run_round(
 def fold(leaves: Sequence[T], join: Callable[..., T]) -> T:
     """Join neighbours, `FAN_IN` at a time, until one is left; return it.
 
-    Examples
-    --------
-    >>> from onepass.distributed.fitting import fold
     >>> fold("abcdefghi", lambda *parts: f"({''.join(parts)})")
     '((abcd)(efgh)i)'
     """
@@ -176,9 +173,6 @@ def fold(leaves: Sequence[T], join: Callable[..., T]) -> T:
 def branches(leaves: Sequence[T], most: int) -> list[Sequence[T]]:
     """Return at most so many groups of leaves; folding these, then the results, equals `fold`.
 
-    Examples
-    --------
-    >>> from onepass.distributed.fitting import branches
     >>> branches("abcdefghi", 3)
     ['abcd', 'efgh', 'i']
     """

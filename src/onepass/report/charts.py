@@ -101,8 +101,8 @@ def scatter(axis: Any, shown: Portrait) -> None:
     if not shown.has_points:
         axis.text(0.5, 0.5, "fewer than two components", ha="center", transform=axis.transAxes)
         return
-    views = [view(shown.points[:, number]) for number in range(2)]
-    points = np.column_stack([shown.points[:, i].clip(*views[i]) for i in range(2)])
+    views = [view(coordinates) for coordinates in shown.points[:, :2].T]
+    points = shown.points[:, :2].clip(*np.transpose(views))
     far = points[shown.largest]
     axis.plot(*points.T, "o", ms=5, mew=0, color=BLUE, alpha=0.6, gid="points", clip_on=False)
     axis.plot(*far.T, "o", ms=9, mfc="none", mec=RED, mew=2, gid="far", clip_on=False)
@@ -168,9 +168,6 @@ def loadings(axis: Any, shown: Portrait) -> None:
 def view(values: NDArray[np.float64]) -> tuple[float, float]:
     """Return limits that hold most values, so that a few far ones do not hide the others.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> bool(view(np.append(np.arange(100.0), 1e6))[1] < 150)
     True
     """

@@ -83,9 +83,6 @@ def listed(names: Sequence[str], most: int = 6) -> str:
 def find_grid(components: NDArray[np.floating]) -> tuple[int, int] | None:
     """Return height and width if columns look like the pixels of square images.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> wave = np.sin(np.arange(16) / 3)
     >>> find_grid(np.outer(wave, wave).reshape(1, 256))
     (16, 16)
