@@ -119,6 +119,8 @@ def test_data_are_not_overwritten(tmp_path):
     words = ["fit", data, "-k", 1, "--algorithm", "erm"]
     assert "must not be overwritten" in run(*words, "-o", data, code=2).stderr
     assert "must not be overwritten" in run(*words, "--report", data, code=2).stderr
+    said = run(*words, "-o", tmp_path / "m", "--report", tmp_path / "m", code=2).stderr
+    assert "m is an input or another output: it must not be overwritten" in said
     run(*words, "-o", tmp_path / "m")
     words = ["transform", tmp_path / "m", data, "-o"]
     assert "must not be overwritten" in run(*words, data, code=2).stderr

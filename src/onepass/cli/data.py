@@ -107,8 +107,8 @@ def _lines(path: str, has_header: bool) -> int | None:
     return round(lines * os.path.getsize(path) / taken) - has_header if lines else None
 
 
-def check_output(path: str, inputs: Iterable[str]) -> None:
-    """Refuse a path that cannot be written, or that is one of the files that are read."""
+def check_output(path: str, others: Iterable[str]) -> None:
+    """Refuse a path that cannot be written, or that is one of the other files of a command."""
     if os.path.exists(path or ".") and not os.path.isfile(path):
         raise Failure(f"{path or repr(path)} is not a file that can be written")
     folder = os.path.dirname(os.path.realpath(path))
@@ -116,7 +116,7 @@ def check_output(path: str, inputs: Iterable[str]) -> None:
         raise Failure(f"{path}: there is no folder {folder}")
     if not os.access(folder, os.W_OK):
         raise Failure(f"{path}: no permission to write in {folder}")
-    for read in inputs:
-        local = split(read)[0].removeprefix("file://")
+    for other in others:
+        local = split(other)[0].removeprefix("file://")
         if os.path.realpath(local) == os.path.realpath(path):
-            raise Failure(f"{path} is among the files that are read: it must not be overwritten")
+            raise Failure(f"{path} is an input or another output: it must not be overwritten")

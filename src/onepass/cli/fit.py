@@ -284,7 +284,9 @@ class LocalFit(Fit):
         try:
             checkpoint.save(self.path, self.model, self._run, self._position, self.seconds)
         except OSError as error:
-            kept = f"the one of {self.saved_rows:,} rows is kept" if self.saved_rows else "none yet"
+            kept = "there is none yet"
+            if self.saved_rows:
+                kept = f"the one of {self.saved_rows:,} rows is kept"
             messages.warn(f"the checkpoint could not be written ({reason(error)}); {kept}")
         else:
             self.saved_rows = self.model.n_samples_seen_

@@ -135,7 +135,7 @@ def _warnings(model: Any, names: list[str]) -> list[str]:
     n, k = model.n_samples_seen_, model.n_components_
     if n < FEW_ROWS * k:
         found.append(
-            f"Few rows: {n:,} for {k} components. Other rows may give other components; have at "
+            f"Few rows: {n:,} for {k} components. Other rows may give other components; use at "
             f"least {FEW_ROWS * k:,}."
         )
     variances = getattr(model, "var_", None)
