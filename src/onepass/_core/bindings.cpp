@@ -201,7 +201,7 @@ void make_rule(Rule* rule, const std::string& name, Index k, Index max_rank, boo
     const Index number = find(name, names, "rule", "known");
     check(k >= 1, "k is ", k, "; it must be at least 1");
     check(max_rank >= 1, "max_rank is ", max_rank, "; it must be at least 1");
-    check(step >= 0 && next_test >= 1, "step and next_test must be positive");
+    check(step >= 0 && next_test >= 1, "step must be at least 0, and next_test at least 1");
     new (rule) Rule{number, k, max_rank, exact_trace, grow, deficient, step, next_test};
 }
 
@@ -222,7 +222,8 @@ void check_task(const onepass::Task<T>& task, const Numbers& weights, const Numb
     check_size(d, "the number of columns");
     check(m <= d, "the basis has ", m, " rows, more than its ", d, " columns");
     check(k <= d, "k is ", k, ", but there are only ", d, " columns");
-    check(!algorithm(rule.algorithm).fixed_rank || m == k, name_of(rule), " needs a basis of k = ", k, " rows, not ", m);
+    check(!algorithm(rule.algorithm).fixed_rank || m == k, name_of(rule), " needs a basis of k = ",
+          k, " rows, not ", m);
     check_numbers(weights, m, ANY, "weights");
     const bool constant = name_of(rule) == "meg" && k == d;  // rest is infinite
     check(constant || std::isfinite(task.rest), "rest is not finite");
