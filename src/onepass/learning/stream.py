@@ -11,6 +11,7 @@ from scipy import sparse
 
 from onepass import _core
 from onepass.moments.accumulator import Mean
+from onepass.moments.chunk import sparse_gram
 
 # Tests set this to force chunks of a few rows, so that a short stream crosses many of them.
 FORCED_CHUNK_ROWS: int | None = None
@@ -233,13 +234,10 @@ class SparseRows:
 
     def gram(self) -> NDArray[np.float64]:
         """Return the products (r, r) of the rows with each other."""
-        rows = self._rows.astype(np.float64, copy=False)
-        columns = rows.tocsc()
-        indices, starts = columns.indices.astype(np.int64), columns.indptr.astype(np.int64)
-        products = _core.sparse_gram(columns.data, indices, starts, rows.shape[0])
+        products = sparse_gram(self._rows)
         if self._mixing is None:
             return products
-        across = rows @ self._mean
+        across = self._rows.astype(np.float64, copy=False) @ self._mean
         whole = np.block([[np.array([[self._mean @ self._mean]]), across[None]],
                           [across[:, None], products]])  # fmt: skip
         return self._mixing @ whole @ self._mixing.T

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from onepass import _core
 from onepass.threads import run_all
 
 PANELS = 4  # into which the columns of wide products are split; a fixed number, so fixed bits
@@ -123,7 +124,7 @@ class Chunk:
         """The products (r, r) of the rows with each other."""
         if not sparse.issparse(self.near):
             return _sum(lambda c: self.near[:, c] @ self.near[:, c].T, self._panels())
-        products = (self.near @ self.near.T).toarray()
+        products = sparse_gram(self.near)
         if self.offset is not None:
             across = self.near @ self.offset
             products -= across[:, None] + across - self.offset @ self.offset
@@ -166,6 +167,13 @@ class Chunk:
             return [slice(0, self.d)]
         edges = np.linspace(0, self.d, PANELS + 1).astype(int)
         return [slice(start, stop) for start, stop in itertools.pairwise(edges)]
+
+
+def sparse_gram(rows: Any) -> NDArray[np.float64]:
+    """Return the products (r, r) of rows of a csr_array (r, d) with each other."""
+    columns = rows.astype(np.float64, copy=False).tocsc()
+    indices, starts = columns.indices.astype(np.int64), columns.indptr.astype(np.int64)
+    return _core.sparse_gram(columns.data, indices, starts, rows.shape[0])
 
 
 def _sum(product: Callable[[Any], NDArray[np.float64]], pieces: list[Any]) -> NDArray[np.float64]:
