@@ -103,11 +103,14 @@ def test_weights_are_rows_that_come_again():
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("constant", [0.0, 7.0, 1e6 / 3])
-def test_constant_columns_stay_constant(constant, kind):
+@pytest.mark.parametrize("constant", [0.0, 7.0, 1e6 / 3, 0.1])
+@pytest.mark.parametrize("robust", ["auto", True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_constant_columns_stay_constant(constant, kind, robust, weighted):
     X = make(400, 6)
     X[:, 2] = constant
-    model = PCA(3, scale=True).fit(kind(X))
+    weights = np.random.default_rng(1).random(400) if weighted else None
+    model = PCA(3, scale=True, robust=robust).fit(kind(X), sample_weight=weights)
     assert model.scale_[2] == 1.0
     assert np.abs(model.components_[:, 2]).max() < 1e-6
     np.testing.assert_allclose(

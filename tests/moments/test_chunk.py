@@ -47,8 +47,9 @@ def test_products(made):
     close(chunk.inner(DIRECTIONS), plain @ DIRECTIONS.T)
     close(chunk.combine(COEFFICIENTS), COEFFICIENTS @ plain)
     close(chunk.gram, plain @ plain.T)
-    close(chunk.second(WEIGHTS), plain.T @ (WEIGHTS[:, None] * plain))
-    close(chunk.second(np.ones(R)), plain.T @ plain)
+    close(chunk.sums(WEIGHTS)[1], plain.T @ (WEIGHTS[:, None] * plain))
+    close(chunk.sums(np.ones(R))[1], plain.T @ plain)
+    close(chunk.sums(WEIGHTS)[0], WEIGHTS @ plain)
     close(chunk.column_squares(WEIGHTS), WEIGHTS @ plain**2)
 
 
@@ -80,7 +81,7 @@ def test_a_chunk_knows_what_it_was_divided_by():
 def test_rows_that_are_given_stay_as_they_are(rows):
     given = rows[0].copy()
     chunk = Chunk(rows[0], WEIGHTS, ORIGIN).divided(SCALE)
-    _ = chunk.gram, chunk.second(WEIGHTS), chunk.energies
+    _ = chunk.gram, chunk.sums(WEIGHTS), chunk.energies
     kept, before = (x.toarray() if sparse.issparse(x) else x for x in (rows[0], given))
     np.testing.assert_array_equal(kept, before)
 
@@ -98,14 +99,16 @@ def test_wide_rows_are_the_same_in_panels(monkeypatch, made):
 def test_second_moments_are_the_same_in_halves(monkeypatch, made):
     chunk, plain = made
     monkeypatch.setattr(chunk_module, "HALVED_COLUMNS", D)
-    close(chunk.second(WEIGHTS), plain.T @ (WEIGHTS[:, None] * plain))
-    close(chunk.part(0, 1).second(np.ones(1)), plain[:1].T @ plain[:1])
+    close(chunk.sums(WEIGHTS)[1], plain.T @ (WEIGHTS[:, None] * plain))
+    close(chunk.part(0, 1).sums(np.ones(1))[1], plain[:1].T @ plain[:1])
 
 
 def test_long_sparse_chunks_are_made_dense_piece_by_piece(monkeypatch, made):
     chunk, plain = made
     monkeypatch.setattr(chunk_module, "DENSE_PIECE_BYTES", 2 * 8 * D)
-    close(chunk.second(WEIGHTS), plain.T @ (WEIGHTS[:, None] * plain))
+    total, second = chunk.sums(WEIGHTS)
+    close(total, WEIGHTS @ plain)
+    close(second, plain.T @ (WEIGHTS[:, None] * plain))
 
 
 def test_rows_are_copied_only_where_they_have_to_be():
@@ -150,7 +153,7 @@ def test_constant_columns_have_no_negative_squares():
 @pytest.mark.parametrize("weight", [2.0, 0.25])
 def test_rows_of_one_weight(made, weight):
     chunk, plain = made
-    close(chunk.second(np.full(R, weight)), weight * plain.T @ plain)
+    close(chunk.sums(np.full(R, weight))[1], weight * plain.T @ plain)
 
 
 @pytest.mark.parametrize("wide", [False, True])
@@ -168,7 +171,7 @@ def test_products_are_split_into_as_many_pieces_everywhere(monkeypatch, wide):
     chunk = Chunk(ROWS, WEIGHTS, np.zeros(D))
     chunk.inner(DIRECTIONS)
     chunk.combine(COEFFICIENTS)
-    chunk.second(WEIGHTS)
+    chunk.sums(WEIGHTS)
     assert pieces == ([chunk_module.PANELS, chunk_module.PANELS, 2] if wide else [])
     _ = chunk.gram
     assert pieces[-1] == (chunk_module.PANELS if wide else 1)

@@ -130,26 +130,32 @@ class Chunk:
             products -= across[:, None] + across - self.offset @ self.offset
         return products
 
-    def second(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the sum (d, d) of w x x' over the rows, for weights (r,)."""
+    def sums(self, weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the sums (d,) of w x and (d, d) of w x x' over the rows, for weights (r,)."""
         if sparse.issparse(self.near):
-            return self._sparse_second(weights)
+            return self._sparse_sums(weights)
         rows = self.near if (weights == 1.0).all() else np.sqrt(weights)[:, None] * self.near
         if self.d < HALVED_COLUMNS:
-            return rows.T @ rows
-        return _sum(lambda half: half.T @ half, np.array_split(rows, 2))
+            return weights @ self.near, rows.T @ rows
+        return weights @ self.near, _sum(lambda half: half.T @ half, np.array_split(rows, 2))
 
-    def _sparse_second(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return that of sparse rows, a few of which are made dense at a time."""
-        total = np.zeros((self.d, self.d))
+    def _sparse_sums(
+        self, weights: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return those of sparse rows, a few of which are made dense at a time.
+
+        The offset is subtracted from these rows, so that columns that are constant stay so.
+        """
+        total, second = np.zeros(self.d), np.zeros((self.d, self.d))
         length = max(1, DENSE_PIECE_BYTES // (8 * self.d))
         for start in range(0, len(self), length):
             piece = self.near[start : start + length].toarray()
             if self.offset is not None:
                 piece -= self.offset
+            total += weights[start : start + length] @ piece
             piece *= np.sqrt(weights[start : start + length])[:, None]
-            total += piece.T @ piece
-        return total
+            second += piece.T @ piece
+        return total, second
 
     def column_squares(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the sums over the rows of the squares of each column, (d,), for weights (r,)."""

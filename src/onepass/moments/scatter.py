@@ -91,9 +91,10 @@ class ExactScatter(Accumulator):
         stop = 0
         for number, piece in enumerate(pieces):
             start, stop = stop, stop + len(piece)
-            self.parts[number] += piece.second(weights[start:stop])
+            total, squares = piece.sums(weights[start:stop])
+            self.parts[number] += squares
             if self.center:
-                self.totals[number] += piece.combine(weights[None, start:stop])[0]
+                self.totals[number] += total
             self.weights[number] += weights[start:stop].sum()
 
     def split(self, count: int) -> None:
