@@ -179,6 +179,13 @@ def test_robust_true_does_not_wait_for_evidence():
         assert lost(PCA(K, robust=False).fit(rows).components_, SPECTRUM) > 0.05
 
 
+def test_large_numbers_and_a_row_at_the_centre():
+    """Its weight is one, without a division by zero."""
+    X = 1e6 * np.random.default_rng(0).normal(size=(300, 5))
+    X[7] = 0.0
+    assert np.isfinite(PCA(2, center=False, robust=True).fit(X).components_).all()
+
+
 # -- streams that change ---------------------------------------------------------------------------
 
 

@@ -195,7 +195,8 @@ class Candidates(Accumulator):
         learned = chunk if self.is_exact else scaled
         self.plain.add(learned, chunk.weights)
         if self.has_begun and bounding:
-            bounds = np.minimum(1.0, self.squared_length / np.maximum(energies, 1e-300))
+            length = self.squared_length
+            bounds = length / np.maximum(energies, max(length, 1e-300))
             self.bounded.add(learned, chunk.weights * bounds)
 
     def _add_to_centre(self, chunk: Chunk, energies: NDArray[np.float64]) -> None:
