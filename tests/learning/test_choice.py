@@ -28,11 +28,14 @@ ROBUST = [CONSENSUS, BOUNDED]
 
 
 def evidence_for(pair, share=9.0, energy=9.0, large=9.0, huge=9.0, period=CURRENT):
-    """Return a validation with so many standard errors for the first of a pair."""
+    """Return a validation with so many standard errors for the first of a pair.
+
+    The evidence is of one period, but for the share, which is of the current one.
+    """
     validation = ProgressiveValidation(2)
-    validation.evidence[period, PAIRS.index(pair), :, 0] = share, energy, large, huge
-    validation.evidence[period, PAIRS.index(pair), :, 1] = 1.0
-    validation.scored[period] = 4.0
+    validation.evidence[period, PAIRS.index(pair), 1:] = [[energy, 1], [large, 1], [huge, 1]]
+    validation.evidence[CURRENT, PAIRS.index(pair), SHARE] = share, 1.0
+    validation.scored[CURRENT] = 4.0
     return validation
 
 
@@ -140,6 +143,17 @@ def test_asking_ends_a_period():
     assert not validation.evidence[2].any()
 
 
+def test_a_period_has_a_tenth_of_the_rows():
+    captured, energies, weights = scored()
+    validation, directions = ProgressiveValidation(2), {PLAIN: np.eye(2), BOUNDED: np.eye(2)}
+    validation.scored[EARLIER] = 15 * weights.sum()
+    for periods in (1, 2):
+        validation.add(captured, energies, weights, 0.25)
+        validation.ask(directions)
+        ended = validation.scored[CURRENT] == 0.0
+        assert ended == (periods == 2)
+
+
 def test_a_candidate_alone_ends_no_period():
     validation = evidence_for((BOUNDED, PLAIN))
     validation.ask({PLAIN: np.eye(2)})
@@ -220,10 +234,27 @@ def test_the_latest_rows_have_a_veto_of_their_own(kind, period):
     validation.evidence[period, PAIRS.index(pair), kind] = 1.2 * VETO, 1.0
     assert validation.standard_errors(pair)[kind] > 0
     assert not validation.prefers(*pair)
-    # The latest share alone is no objection.
-    other = evidence_for(pair, share=100.0, energy=100.0, large=100.0, period=EARLIER)
-    other.evidence[period, PAIRS.index(pair), SHARE] = -5.0, 1.0
-    assert other.prefers(*pair)
+
+
+@pytest.mark.parametrize("name", ROBUST)
+@pytest.mark.parametrize("period", [PREVIOUS, CURRENT])
+def test_the_latest_rows_have_to_speak_for_it_too(name, period):
+    """What a huge row did to the plain candidate early in the stream may have passed."""
+    pair = (name, PLAIN)
+    validation = evidence_for(pair)
+    validation.evidence[EARLIER, PAIRS.index(pair), SHARE] = 100.0, 1.0
+    for latest in (PREFERRED + 0.1, PREFERRED - 0.1, -1.0):
+        validation.evidence[1:, PAIRS.index(pair), SHARE] = 0.0
+        validation.evidence[period, PAIRS.index(pair), SHARE] = latest, 1.0
+        assert validation.prefers(*pair) == (latest > PREFERRED)
+        assert validation.choose(0.0).name == (name if latest > PREFERRED else PLAIN)
+
+
+def test_to_be_better_than_the_consensus_is_not_enough():
+    validation = evidence_for((CONSENSUS, PLAIN))
+    validation.evidence += evidence_for((BOUNDED, CONSENSUS)).evidence
+    validation.evidence += evidence_for((BOUNDED, PLAIN), share=SURE - 0.1).evidence
+    assert validation.choose(0.0).name == CONSENSUS
 
 
 def test_the_better_of_two_robust_candidates_answers():
@@ -253,10 +284,9 @@ def test_the_choice_says_why():
     assert (choice.name, choice.share, choice.energy, choice.large) == (BOUNDED, 8.0, 4.0, -1.0)
     assert choice.drift == 1.5
     assert choice.lost_by_plain == 8.0 / 4.0  # of each row on average, in the latest periods
-    earlier = evidence_for((BOUNDED, PLAIN), share=100.0, period=EARLIER)
-    earlier.evidence += validation.evidence
-    earlier.scored += validation.scored
-    assert earlier.choose(0.0).lost_by_plain == 8.0 / 4.0
+    validation.evidence[EARLIER, PAIRS.index((BOUNDED, PLAIN)), SHARE] = 100.0, 1.0
+    validation.scored[EARLIER] = 4.0
+    assert validation.choose(0.0).lost_by_plain == 8.0 / 4.0
     plain = evidence_for((BOUNDED, PLAIN), share=1.0, energy=2.0, large=3.0).choose(0.0)
     assert (plain.share, plain.energy, plain.large) == (1.0, 2.0, 3.0)
     assert plain.lost_by_plain == 0.0

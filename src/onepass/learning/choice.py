@@ -12,8 +12,9 @@ large, huge
     The share again, of the rows that are larger or much larger than typical: these decide, but not
     by their size. Energy alone may be that of a single row, which proves nothing.
 
-A robust candidate answers if the share is clearly in its favour, and neither energy nor large nor
-huge rows are clearly against it, in all periods together or in the latest ones. Where large rows
+A robust candidate answers if the share is clearly in its favour, in all periods together and also
+in the latest ones, and neither energy nor large nor huge rows are clearly against it in either.
+What a huge row did to the plain candidate early in the stream may have passed. Where large rows
 are signal, they say so: directions that a few rows have in common are captured by the plain
 candidate in every further row of their kind. Rows that are large in directions of their own are
 captured by nobody.
@@ -45,11 +46,13 @@ from onepass.moments.accumulator import Accumulator
 from onepass.moments.chunk import Chunk
 
 PAIRS = ((CONSENSUS, PLAIN), (BOUNDED, PLAIN), (BOUNDED, CONSENSUS))
+LEAST_PERIOD = 0.1  # of all rows scored so far
 SEGMENTS = 16  # of a chunk: their spread says how sure a difference is
 LARGE, HUGE = 4.0, 64.0  # times the typical energy
 SURE = 3.0  # standard errors by which a robust candidate has to be better than the plain one
 PREFERRED = 1.5  # standard errors by which one robust candidate has to be better than the other,
-# and by which the largest rows have to speak for the consensus
+# either of them better than the plain one on the latest rows alone, and by which the largest rows
+# have to speak for the consensus
 VETO = -2.0  # standard errors by which energy, large or huge rows may be against one
 DRIFTING = 4.5  # standard errors by which neighbouring pieces of the stream may resemble each other
 DRIFT_ROWS, DRIFT_PIECES = 512, 8  # of a chunk: the first rows, and what they are cut into
@@ -67,8 +70,8 @@ class Choice:
         The candidate.
     share, energy, large : float
         Evidence for the best robust candidate against the plain one, in standard errors; 0 where
-        there is none. Above 3, and not below -2, it answers. `large` is the least of that of large
-        and of huge rows.
+        there is none. If `share` is above 3, that of the latest rows above 1.5, and none below -2,
+        it answers. `large` is the least of that of large and of huge rows.
     drift : float
         How much neighbouring pieces of the stream resemble each other, in standard errors. Above
         4.5 the next rows say little about all rows, and the plain candidate answers.
@@ -134,9 +137,12 @@ class ProgressiveValidation(Accumulator):
         return float(self.sums[0] / np.sqrt(self.sums[1])) if self.sums[1] > 0.0 else 0.0
 
     def ask(self, directions: Directions) -> None:
-        """Score the rows that follow by these directions."""
+        """Score the rows that follow by these directions, in a new period if the last one is over.
+
+        Streams that are merged one by one ask more often than periods should begin.
+        """
         self.asked = directions
-        if len(directions) > 1:
+        if len(directions) > 1 and self.scored[2] >= LEAST_PERIOD * self.scored.sum():
             for sums in (self.evidence, self.scored):
                 sums[0] += sums[1]
                 sums[1], sums[2] = sums[2], 0.0
@@ -209,10 +215,13 @@ class ProgressiveValidation(Accumulator):
 
     def prefers(self, ours: str, theirs: str) -> bool:
         """Return whether a candidate is clearly better than another one."""
-        share, energy, large, huge = self.standard_errors((ours, theirs))
-        _, energy_now, large_now, huge_now = self.standard_errors((ours, theirs), latest=True)
-        needed = SURE if theirs == PLAIN else PREFERRED
-        if share <= needed or min(large, energy_now, large_now) <= VETO:
+        pair = (ours, theirs)
+        share, energy, large, huge = self.standard_errors(pair)
+        share_now, energy_now, large_now, huge_now = self.standard_errors(pair, latest=True)
+        is_clear = share > PREFERRED
+        if theirs == PLAIN:
+            is_clear = share > SURE and share_now > PREFERRED
+        if not is_clear or min(large, energy_now, large_now) <= VETO:
             return False
         if ours == CONSENSUS:  # it is mild: where it is right, the largest rows speak for it
             return bool(energy > PREFERRED)
@@ -224,12 +233,12 @@ class ProgressiveValidation(Accumulator):
 
     def choose(self, drift: float) -> Choice:
         """Return which candidate to believe; `drift` is in standard errors."""
-        name = PLAIN
-        for candidate in (CONSENSUS, BOUNDED):
-            if self.prefers(candidate, name):
-                name = candidate
+        better = [ours for ours in (CONSENSUS, BOUNDED) if self.prefers(ours, PLAIN)]
+        if len(better) == 2:
+            better = [BOUNDED if self.prefers(BOUNDED, CONSENSUS) else CONSENSUS]
         if drift > DRIFTING:
-            name = PLAIN
+            better = []
+        name = better[0] if better else PLAIN
         pair = (name if name != PLAIN else BOUNDED, PLAIN)
         share, energy, *large = (float(value) for value in self.standard_errors(pair))
         gains = self.evidence[1:, PAIRS.index(pair), 0, 0].sum() / max(
