@@ -217,24 +217,23 @@ class Table(ABC):
 
     def choose_like(self, first: Table, chosen: list[int] | None, *, exact: bool) -> None:
         """Choose the columns that are those of the first file; `exact` allows no others."""
-        found = chosen
         if first.names != self.names or first.width != self.width:
-            if first.names is None and exact and first.width != self.width:
-                message = f"there are {self.width} columns, and {first.width} in {first.path}"
-                raise self.error(message)
+            wanted = [first.column(j) for j in (range(first.width) if chosen is None else chosen)]
             if first.names is not None:
-                self._compare(first, chosen, exact)
-            indices = range(first.width) if chosen is None else chosen
-            found = [self.find(first.column(j)) for j in indices]
-        self.columns = None if found is None else np.array(found, dtype=np.intp)
+                self._compare(first, wanted, exact)
+            elif exact and first.width != self.width:
+                raise self.error(
+                    f"there are {self.width} columns, and {first.width} in {first.path}"
+                )
+            chosen = [self.find(column) for column in wanted]
+        self.columns = None if chosen is None else np.array(chosen, dtype=np.intp)
         self._check_columns()
 
-    def _compare(self, first: Table, chosen: list[int] | None, exact: bool) -> None:
+    def _compare(self, first: Table, wanted: list[str | int], exact: bool) -> None:
         """Refuse columns whose names are not those of the first file."""
         if self.names is None or first.names is None:
             raise self.error(f"its columns have no names, and those of {first.path} have")
-        names = first.names if chosen is None else [first.names[j] for j in chosen]
-        missing = [name for name in names if name not in self._places]
+        missing = [name for name in wanted if name not in self._places]
         extra = set(self.names) - set(first.names) - {self.names[j] for j in self.index}
         differences = [f"is missing {_listed(missing)}"] if missing else []
         if exact and extra:
