@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from onepass.estimators.parameters import is_same
@@ -52,11 +52,8 @@ def merge(*estimators: Any) -> Any:
             )
         _check_alike(first, other, f"model {number}")
         learner.merge(other._learner.settled())
-    merged = clone(first).set_params(**first._learned_with)
+    merged = copy(first).set_params(**first._learned_with)
     merged._learner, merged._learned_with = learner, dict(first._learned_with)
-    merged.n_features_in_ = first.n_features_in_
-    if hasattr(first, "feature_names_in_"):
-        merged.feature_names_in_ = first.feature_names_in_
     return merged
 
 
