@@ -85,14 +85,14 @@ def opened(X: Any) -> Any:
     if hasattr(X, "collect_batches"):  # polars' LazyFrame
         return Blocks(lambda: X.collect_batches(chunk_size=BATCH_ROWS))
     if isinstance(X, list | tuple):
-        if X:
-            _refuse_words(X[0])
-        if X and isinstance(X[0], str | os.PathLike):
+        first = X[0] if X else None
+        _refuse_words(first)
+        if isinstance(first, str | os.PathLike):
             raise ValueError(
                 f"X is a {type(X).__name__} of text, not of rows: if these are paths, write "
-                f"fit(onepass.open_source([{os.fspath(X[0])!r}, ...]))"
+                f"fit(onepass.open_source([{os.fspath(first)!r}, ...]))"
             )
-        if not X or not _is_block(X[0]):
+        if not _is_block(first):
             return X
         known = all(hasattr(part, "shape") for part in X)
         return Blocks(lambda: X, sum(part.shape[0] for part in X) if known else None)
@@ -152,12 +152,9 @@ def _block(given: Any, name: str) -> Any:
 
 def _refuse_words(part: Any) -> None:
     """Refuse a document of gensim, which would be taken for rows of two columns."""
-    if (
-        isinstance(part, list)
-        and part
-        and all(
-            isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], int) for pair in part
-        )
+    pairs = part if isinstance(part, list) else []
+    if pairs and all(
+        isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], int) for pair in pairs
     ):
         raise ValueError(
             "X holds pairs (column, number), as documents of gensim do: write "

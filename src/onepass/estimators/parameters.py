@@ -103,15 +103,13 @@ def check_positive(name: str, value: Any, *, or_none: bool = False) -> None:
 
 def check_bool(name: str, value: Any) -> None:
     """Refuse a value that is neither True nor False."""
-    if not isinstance(value, bool) and type(value).__name__ != "bool":
+    if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be True or False, got {value!r}")
 
 
 def check_option(name: str, value: Any, options: Collection[Any]) -> None:
     """Refuse a value that is not one of the options."""
-    if not any(
-        value is option or (isinstance(value, str) and value == option) for option in options
-    ):
+    if not isinstance(value, str | bool) or value not in options:
         listed = ", ".join(map(repr, options))
         raise ValueError(f"{name} must be one of {listed}, got {value!r}")
 
