@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import Any
 
 from onepass.cli.errors import Failure
@@ -12,7 +11,7 @@ from onepass.cli.messages import is_quiet, note
 from onepass.progress import Progress
 from onepass.report.portrait import listed
 from onepass.sources import SourceError
-from onepass.sources.files.source import FileSource, Table, open_tables
+from onepass.sources.files.source import FileSource, open_tables
 from onepass.sources.files.storage import open_content, split
 
 _SAMPLE_BYTES = 1 << 20
@@ -25,18 +24,28 @@ def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, An
     have other columns as well, and another order. If the model or the files have no names, columns
     are taken in their order. Messages name the model's file, `path`.
     """
-    names = getattr(model, "feature_names_in_", None) if reading["columns"] is None else None
+    names = list(getattr(model, "feature_names_in_", ())) if reading["columns"] is None else []
     reading = dict(reading)
     tables = open_tables(data, reading.pop("header"), reading.pop("delimiter"))
-    said, file = [], tables[0].path
-    if names is None:
+    said, file, by_name = [], tables[0].path, {**reading, "columns": names}
+    if not names:
         source = FileSource(tables, **reading)
         if reading["columns"] is None and source.feature_names is not None:
             said = [f"{path} has no names of columns; those of {file} are taken in their order"]
     elif tables[0].names is not None:
-        source = _by_name(path, tables, list(names), reading)
+        fitted_on = f"({path} was fitted on {listed(names, 8)})"
+        try:
+            source = FileSource(tables, **by_name)
+        except SourceError as error:
+            raise Failure(f"{error} {fitted_on}") from error
+        for name in set(names) - set(source.feature_names or ()):  # it was taken for a number
+            raise Failure(f"{file}: there is no column {name!r} {fitted_on}")
     else:
-        source, taken = _by_number(tables, list(names), reading)
+        try:  # a model of some columns of files without names has their numbers as names
+            source = FileSource(tables, **by_name)
+            taken = f"by their numbers, {listed(names, 8)}, as in"
+        except SourceError:
+            source, taken = FileSource(tables, **reading), "in the order of"
         said = [f"{file} has no names of columns; they are taken {taken} {path}"]
     if source.n_features != model.n_features_in_:
         raise Failure(
@@ -46,34 +55,6 @@ def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, An
     for message in (*source.notes, *said):
         note(message)
     return source
-
-
-def _by_name(
-    path: str, tables: list[Table], names: list[str], reading: dict[str, Any]
-) -> FileSource:
-    """Return the rows of the columns that have the names of a model."""
-    fitted_on = f"({path} was fitted on {listed(names, 8)})"
-    try:
-        source = FileSource(tables, **{**reading, "columns": names})
-    except SourceError as error:
-        raise Failure(f"{error} {fitted_on}") from error
-    for name in set(names) - set(source.feature_names or ()):  # taken for the number of a column
-        raise Failure(f"{tables[0].path}: there is no column {name!r} {fitted_on}")
-    return source
-
-
-def _by_number(
-    tables: list[Table], names: list[str], reading: dict[str, Any]
-) -> tuple[FileSource, str]:
-    """Return the rows of files without names, and how their columns were chosen.
-
-    Names of a model that was fitted on some columns of such files are numbers.
-    """
-    if all(name.isascii() and name.isdigit() for name in names):
-        with suppress(SourceError):
-            source = FileSource(tables, **{**reading, "columns": names})
-            return source, f"by their numbers, {listed(names, 8)}, as in"
-    return FileSource(tables, **reading), "in the order of"
 
 
 def progress_over(label: str, source: FileSource, done: int = 0) -> Progress:
