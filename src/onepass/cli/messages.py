@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from typing import Any
 
 import click
@@ -74,22 +73,21 @@ def finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def facts(model: Any, path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what a model is, ready for JSON."""
-    kind = type(model).__name__
-    # A single row was not scored before it was learned from.
-    captured = model.captured_ if int(model.n_samples_seen_) > 1 else None
+def facts(model: Any, path: str) -> dict[str, Any]:
+    """Return what a model is, for `print_json`."""
+    names = {kind: name for name, kind in ALGORITHMS.items()}
+    captured = model.captured_
     return {
-        "algorithm": next((name for name, known in ALGORITHMS.items() if known == kind), kind),
-        "n_components": int(model.n_components_),
-        "n_features": int(model.n_features_in_),
-        "rows": int(model.n_samples_seen_),
-        "explained_variance_ratio": [float(share) for share in model.explained_variance_ratio_],
+        "algorithm": names[type(model).__name__],
+        "n_components": model.n_components_,
+        "n_features": model.n_features_in_,
+        "rows": model.n_samples_seen_,
+        "explained_variance_ratio": model.explained_variance_ratio_,
         "captured": {
-            "mean": finite(captured.mean) if captured else None,
-            "standard_error": finite(captured.standard_error) if captured else None,
+            "mean": finite(captured.mean),
+            "standard_error": finite(captured.standard_error),
         },
-        "model": os.fspath(path),
+        "model": path,
     }
 
 

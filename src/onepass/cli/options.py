@@ -55,12 +55,6 @@ def _delimiter(value: str) -> str:
     return character
 
 
-def _verbosity(ctx: click.Context, param: click.Parameter, given: bool) -> None:
-    """Leave a note for `onepass.cli.messages`."""
-    if given:
-        ctx.meta[f"onepass.{param.name}"] = True
-
-
 def _together(*options: Callable[[F], F]) -> Callable[[F], F]:
     """Return one decorator for several options, which the help lists in this order."""
 
@@ -131,10 +125,13 @@ def reading_options(columns: str = "all") -> Callable[[F], F]:
 
 
 def _verbosity_option(letter: str, name: str, what: str) -> Callable[[F], F]:
-    """Return a flag that messages ask for, and that commands need not take."""
-    return click.option(
-        letter, name, is_flag=True, expose_value=False, callback=_verbosity, help=what
-    )
+    """Return a flag that `onepass.cli.messages` asks for, and that commands need not take."""
+
+    def keep(ctx: click.Context, param: click.Parameter, given: bool) -> None:
+        if given:
+            ctx.meta[f"onepass.{param.name}"] = True
+
+    return click.option(letter, name, is_flag=True, expose_value=False, callback=keep, help=what)
 
 
 verbosity_options = _together(
