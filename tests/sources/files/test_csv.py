@@ -11,6 +11,7 @@ import pytest
 
 from onepass.sources import SourceError, open_source
 from onepass.sources.files import csv
+from onepass.sources.files.source import FileSource
 from onepass.warning import OnepassWarning
 
 
@@ -270,6 +271,24 @@ def test_columns_without_names_keep_their_numbers(tmp_path):
     assert rows_of(path, content, columns=[3, 0]) == (["3", "0"], [[1, 0.5], [3, 1.5]])
     with pytest.raises(SourceError, match=r"column \[3\]: contains text \('x' in row 3\)"):
         rows_of(path, content + "1,c,2,x\n" * 9, columns=["2", "3"])
+
+
+def test_what_is_left_out_is_not_collected_for_every_column(tmp_path):
+    """Files of tens of thousands of columns took many seconds to open."""
+
+    class Counted(dict):
+        times = 0
+
+        def __iter__(self):
+            Counted.times += 1
+            return super().__iter__()
+
+    path = tmp_path / "a.csv"
+    path.write_text(",".join(f"c{j}" for j in range(50)) + "\n" + ",".join(["1", "t"] * 25) + "\n")
+    table = csv.CsvTable(str(path), "auto", None)
+    table.not_numeric = Counted(table.not_numeric)
+    assert FileSource([table], skip_non_numeric=True).n_features == 25
+    assert 0 < Counted.times < 10
 
 
 def test_columns_by_number_where_there_are_names(tmp_path):

@@ -247,7 +247,8 @@ class Table(ABC):
             name, count = Counter(self.column(j) for j in self.chosen()).most_common(1)[0]
             if count > 1:
                 raise self.error("there are two columns of this name", column=name)
-        bad = [j for j in self.not_numeric if self.columns is None or j in self.columns]
+        chosen = range(self.width) if self.columns is None else set(self.columns.tolist())
+        bad = [j for j in self.not_numeric if j in chosen]
         if bad:
             message = f"contains {self.not_numeric[bad[0]]}"
             if len(bad) > 1:
@@ -304,11 +305,11 @@ class FileSource(Source):
             chosen = [first.find(column) for column in columns]
             if len(set(chosen)) < len(chosen):
                 raise SourceError(f"a column is chosen twice: {', '.join(map(str, columns))}")
-        elif index or not_numeric:
-            chosen = [j for j in range(first.width) if j not in {*index, *not_numeric}]
+        elif left_out := {*index, *not_numeric}:
+            chosen = [j for j in range(first.width) if j not in left_out]
         if not_numeric:
-            left_out = _listed([first.column(j) for j in sorted(not_numeric)])
-            self.notes.append(f"{first.path}: left out what is not numeric: {left_out}")
+            listed = _listed([first.column(j) for j in sorted(not_numeric)])
+            self.notes.append(f"{first.path}: left out what is not numeric: {listed}")
         self.n_features = first.width if chosen is None else len(chosen)
         if self.n_features == 0:
             raise first.error("no column is chosen, or none is numeric")
