@@ -80,7 +80,10 @@ class Subspace:
         return float(self.compress(directions).trace())
 
     def leading(self, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-        """Return eigenvalues, eigenvectors (j, d) above the k-th eigenvalue, and that one."""
+        """Return the largest eigenvalues, their eigenvectors (j, d), and the k-th eigenvalue.
+
+        These are the k largest or, where the k-th is one of the complement, those above it.
+        """
         above = int((self.weights > self.rest).sum())
         if above < k <= above + self.n_features - self.rank:
             values = np.sort(self.weights)[::-1][:above]
