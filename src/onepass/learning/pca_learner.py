@@ -27,7 +27,7 @@ from onepass.moments.chunk import Chunk
 FIRST_ROWS = 128  # of a stream; chunks stay short while they are not a part of what came before
 SHORT_ROWS, NARROW_COLUMNS = 64, 256  # of chunks of few columns, which cost little
 MOST_ROWS, WIDE_ROWS, SPARSE_ROWS = 8192, 512, 8192  # of chunks for a matrix, and for a sketch
-MOST_BYTES = 3 * 2**23  # of a chunk of dense rows
+MOST_BYTES, WIDE_BYTES = 3 * 2**23, 2**25  # of a chunk of dense rows, for either
 SAMPLED = 4  # of so many chunks, a candidate that is clearly behind learns from one
 RANK_ROUNDING = 4 * np.finfo(np.float64).eps  # of the largest variance: below, there is none
 
@@ -90,9 +90,10 @@ class PCALearner(Learner):
         elif self.stream.is_sparse:
             least, most, share = 8 * FIRST_ROWS, SPARSE_ROWS, 1
         else:
-            least, most, share = 2 * FIRST_ROWS, WIDE_ROWS, 4
+            least, most, share = 2 * FIRST_ROWS, WIDE_ROWS, 1
         if not self.stream.is_sparse:
-            most = min(most, max(FIRST_ROWS, MOST_BYTES // (8 * d)))
+            size = MOST_BYTES if d <= EXACT_COLUMNS else WIDE_BYTES
+            most = min(most, max(FIRST_ROWS, size // (8 * d)))
         doubled = 2 ** max(before // share, 1).bit_length() // 2
         return max(min(doubled, most), min(least, most))
 
