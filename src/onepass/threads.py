@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +23,7 @@ _lock = threading.Lock()
 _users = 0
 _limit: Any = None
 _allowed = 1  # the number of threads of BLAS without the limit
+_pool: ThreadPoolExecutor | None = None  # its threads stay: new ones would touch new memory
 Job = TypeVar("Job")
 Outcome = TypeVar("Outcome")
 
@@ -33,7 +35,7 @@ def one_thread() -> Iterator[None]:
     The limit is that of the process. The first thread that enters sets it and the last one that
     leaves lifts it, so that fits in several threads do not undo each other's limit.
     """
-    global _users, _limit, _allowed
+    global _users, _limit, _allowed, _pool
     with _lock:
         _users += 1
         if _users == 1:
@@ -47,7 +49,9 @@ def one_thread() -> Iterator[None]:
             _users -= 1
             if _users == 0:
                 _limit.restore_original_limits()
-                _limit, _allowed = None, 1
+                if _pool is not None:
+                    _pool.shutdown()
+                _limit, _allowed, _pool = None, 1, None
 
 
 def run_all(work: Callable[[Job], Outcome], jobs: Iterable[Job]) -> list[Outcome]:
@@ -56,9 +60,20 @@ def run_all(work: Callable[[Job], Outcome], jobs: Iterable[Job]) -> list[Outcome
     Inside `one_thread` every product runs on one thread, so that the result of a job does not
     depend on the number of threads.
     """
+    global _pool
     jobs = list(jobs)
-    threads = min(_allowed, len(jobs))
-    if threads <= 1:
+    if min(_allowed, len(jobs)) <= 1:
         return [work(job) for job in jobs]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(work, jobs))
+    with _lock:
+        _pool = _pool or ThreadPoolExecutor(_allowed)
+    return list(_pool.map(work, jobs))
+
+
+def _forget_threads() -> None:
+    """Begin again in a process that was forked while others were learning."""
+    global _lock, _users, _limit, _allowed, _pool
+    _lock, _users, _limit, _allowed, _pool = threading.Lock(), 0, None, 1, None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)

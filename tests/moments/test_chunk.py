@@ -96,9 +96,10 @@ def test_wide_rows_are_the_same_in_panels(monkeypatch, made):
     close(turned.combine(COEFFICIENTS), COEFFICIENTS @ plain)
 
 
-def test_second_moments_are_the_same_in_halves(monkeypatch, made):
+def test_products_are_the_same_in_halves(monkeypatch, made):
     chunk, plain = made
     monkeypatch.setattr(chunk_module, "HALVED_COLUMNS", D)
+    close(chunk.inner(DIRECTIONS), plain @ DIRECTIONS.T)
     close(chunk.sums(WEIGHTS)[1], plain.T @ (WEIGHTS[:, None] * plain))
     close(chunk.part(0, 1).sums(np.ones(1))[1], plain[:1].T @ plain[:1])
 
@@ -172,6 +173,8 @@ def test_products_are_split_into_as_many_pieces_everywhere(monkeypatch, wide):
     chunk.inner(DIRECTIONS)
     chunk.combine(COEFFICIENTS)
     chunk.sums(WEIGHTS)
-    assert pieces == ([chunk_module.PANELS, chunk_module.PANELS, 2] if wide else [])
+    assert pieces == ([chunk_module.PANELS, chunk_module.PANELS, 2] if wide else [1, 1])
+    _ = Chunk(ROWS, WEIGHTS, np.ones(D))
+    assert pieces[-1] == (2 if wide else 1)
     _ = chunk.gram
     assert pieces[-1] == (chunk_module.PANELS if wide else 1)

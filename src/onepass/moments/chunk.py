@@ -16,7 +16,7 @@ from onepass.threads import run_all
 
 PANELS = 4  # into which the columns of wide products are split; a fixed number, so fixed bits
 PANEL_COLUMNS = 2048  # from which on a product is split
-HALVED_COLUMNS = 512  # from which on the rows of a second moment are split in two
+HALVED_COLUMNS = 512  # from which on rows are split in two
 DENSE_PIECE_BYTES = 2**20  # of sparse rows that are made dense at a time
 
 
@@ -42,7 +42,8 @@ class Chunk:
         self.near: Any = rows.astype(np.float64, copy=False)
         self.offset: NDArray[np.float64] | None = origin if origin.any() else None
         if self.offset is not None and not sparse.issparse(rows):
-            self.near, self.offset = self.near - origin, None
+            far, self.near, self.offset = self.near, np.empty_like(self.near), None
+            run_all(lambda half: np.subtract(far[half], origin, self.near[half]), self._halves())
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -93,7 +94,8 @@ class Chunk:
         if sparse.issparse(self.near):
             products = self.near @ np.ascontiguousarray(directions.T)
         elif self.d < PANEL_COLUMNS:  # few directions by many rows is faster than many by few
-            products = (directions @ self.near.T).T
+            halves = run_all(lambda half: directions @ self.near[half].T, self._halves())
+            products = np.hstack(halves).T
         else:
             products = _sum(lambda c: directions[:, c] @ self.near[:, c].T, self._panels()).T
         return products if self.offset is None else products - directions @ self.offset
@@ -135,9 +137,8 @@ class Chunk:
         if sparse.issparse(self.near):
             return self._sparse_sums(weights)
         rows = self.near if (weights == 1.0).all() else np.sqrt(weights)[:, None] * self.near
-        if self.d < HALVED_COLUMNS:
-            return weights @ self.near, rows.T @ rows
-        return weights @ self.near, _sum(lambda half: half.T @ half, np.array_split(rows, 2))
+        second = _sum(lambda half: rows[half].T @ rows[half], self._halves())
+        return weights @ self.near, second
 
     def _sparse_sums(
         self, weights: NDArray[np.float64]
@@ -166,6 +167,11 @@ class Chunk:
             twice = 2.0 * (self.near.T @ weights)
             squares += self.offset * (weights.sum() * self.offset - twice)
         return squares.clip(min=0.0)
+
+    def _halves(self) -> list[slice]:
+        """Return the rows that are worked on at a time; all of them where columns are few."""
+        middle = (len(self) + 1) // 2
+        return [slice(middle), slice(middle, None)] if self.d >= HALVED_COLUMNS else [slice(None)]
 
     def _panels(self) -> list[slice]:
         """Return the columns that are worked on at a time; all of them where they are few."""

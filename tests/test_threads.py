@@ -1,0 +1,63 @@
+"""How many threads products use: as many as BLAS may, only while something is learned."""
+
+import os
+import signal
+import threading
+import warnings
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+from onepass import PCA
+from onepass.threads import one_thread, run_all
+
+
+def names_of_two_jobs():
+    """Return the threads that two jobs ran in, each of which waits for the other."""
+    both = threading.Barrier(2, timeout=60)
+
+    def job(_):
+        both.wait()
+        return threading.current_thread()
+
+    return run_all(job, range(2))
+
+
+def test_jobs_run_side_by_side_in_threads_that_stay_until_the_end():
+    with threadpool_limits(2), one_thread():
+        first, again = names_of_two_jobs(), names_of_two_jobs()
+        assert set(first) == set(again)
+        assert len(set(first)) == 2
+    assert not any(thread.is_alive() for thread in first)
+
+
+def test_with_one_thread_jobs_run_one_after_the_other():
+    here = threading.current_thread()
+    with threadpool_limits(1), one_thread():
+        assert run_all(lambda _: threading.current_thread(), range(3)) == [here] * 3
+    with threadpool_limits(2):  # nothing is learned
+        assert run_all(lambda _: threading.current_thread(), range(3)) == [here] * 3
+
+
+def test_an_error_in_a_job_is_raised():
+    with threadpool_limits(2), one_thread(), pytest.raises(ZeroDivisionError):
+        run_all(lambda job: 1 / job, range(2))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+def test_a_process_forked_while_another_thread_learns_can_learn():
+    rows = np.random.default_rng(0).normal(size=(600, 520))
+    with threadpool_limits(2), one_thread():
+        names_of_two_jobs()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # that a thread may hold a lock
+            child = os.fork()
+        if not child:
+            signal.alarm(100)  # it would wait for threads that it does not have
+            code = 1
+            try:
+                code = 0 if PCA(2).fit(rows).components_.shape == (2, 520) else 1
+            finally:
+                os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
