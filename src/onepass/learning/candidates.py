@@ -37,7 +37,7 @@ EXACT_COLUMNS = 2048  # up to which the second moment is a matrix
 PARTED_COLUMNS = 1024  # up to which four matrices are kept, for the consensus
 PARTS = 4
 MOST_COMPONENTS = 64  # of a sketch, where their number is to be found
-LEAST_RANK, MOST_WIDE_RANK = 160, 176  # of a sketch of dense rows
+LEAST_RANK = 176  # of a sketch of dense rows
 UNEVEN = 1.25  # mean squared energy over squared mean energy: 1 for rows of one length
 ROBUST_STEPS = 30  # of Weiszfeld's iteration for the centre of the first rows
 LEAST_LENGTH = 0.1  # of the typical one: closer to the centre, rows do not count more
@@ -54,7 +54,7 @@ def rank_for(stream: Stream, n_components: int | float | None) -> int:
     d, k = stream.d, n_components if isinstance(n_components, int) else MOST_COMPONENTS
     if stream.is_sparse:
         return min(d, 2 * k + 24)
-    return min(d, max(3 * k + 24, LEAST_RANK, min(d // 45, MOST_WIDE_RANK)))
+    return min(d, max(3 * k + 24, LEAST_RANK))
 
 
 class Answer(NamedTuple):
