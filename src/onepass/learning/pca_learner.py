@@ -90,7 +90,7 @@ class PCALearner(Learner):
         elif self.stream.is_sparse:
             least, most, share = 8 * FIRST_ROWS, SPARSE_ROWS, 1
         else:
-            least, most, share = 2 * FIRST_ROWS, WIDE_ROWS, 1
+            least, most, share = 2 * FIRST_ROWS, WIDE_ROWS, 4
         if not self.stream.is_sparse:
             size = MOST_BYTES if d <= EXACT_COLUMNS else WIDE_BYTES
             most = min(most, max(FIRST_ROWS, size // (8 * d)))
