@@ -24,7 +24,7 @@ POWER_STEPS, FIRST_POWER_STEPS = 1, 2
 ROUNDING = 8 * np.finfo(np.float64).eps
 NEGLIGIBLE, SKEW = 1e-13, 1e-6  # ratios of eigenvalues: left out; no longer orthonormal enough
 # Pivots of the Gram matrix of unit rows, from which on it makes them orthonormal: well, and at all
-WELL_APART, APART = 1e-2, 1e-6
+WELL_APART, APART = 1e-2, 1e-7
 
 
 class SketchedScatter(Accumulator):
@@ -232,18 +232,19 @@ def _leading(stack: _Stack, k: int) -> tuple[NDArray[np.float64], NDArray[np.flo
 
 
 def _whitened(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return unit rows (m, d) of the same span, and W (m, m) with ``W @ rows`` orthonormal.
+    """Return rows (m, d) of the same span, and W (m, m) with ``W @ rows`` orthonormal.
 
-    W comes from a Cholesky factor of their Gram matrix. Rows that are close to each other are made
-    orthonormal by another one first, or by QR. Deviations are at most 1e-11.
+    W comes from a Cholesky factor of the Gram matrix of unit rows. Rows that are close to each
+    other are made orthonormal by another one first, or by QR. Deviations are at most 1e-11.
     """
     for _ in range(2):
-        rows = _unit(rows)
+        gram = rows @ rows.T
+        norms = np.sqrt(gram.diagonal()).clip(min=1e-300)
         try:
-            factor = np.linalg.cholesky(rows @ rows.T)
+            factor = np.linalg.cholesky(gram / norms / norms[:, None])
         except np.linalg.LinAlgError:
             break
-        least, whitening = factor.diagonal().min(), np.linalg.inv(factor)
+        least, whitening = factor.diagonal().min(), np.linalg.inv(factor) / norms
         if least > WELL_APART:
             return rows, whitening
         if not least > APART:
