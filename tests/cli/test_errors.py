@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
+from onepass import load
 from tests.cli.commands import onepass as run
 from tests.cli.commands import rows
 from tests.sources.files.written import arrow_table, csv_text, write_csv_gz
@@ -150,3 +151,31 @@ def test_an_interrupt_while_modules_are_imported_stops(tmp_path, monkeypatch):
     np.save(tmp_path / "a.npy", rows())
     said = run("fit", tmp_path / "a.npy", "-k", 1, "-o", tmp_path / "m", code=130).stderr
     assert said == "onepass: stopped\n"
+
+
+def test_the_report_does_not_overwrite_the_checkpoint(tmp_path):
+    np.save(tmp_path / "a.npy", rows())
+    words = ("fit", tmp_path / "a.npy", "-k", 1, "-o", tmp_path / "m")
+    said = run(*words, "--report", tmp_path / "m.checkpoint", code=2).stderr
+    assert "m.checkpoint is an input or another output: it must not be overwritten" in said
+
+
+def test_a_file_that_is_given_twice_is_warned_of(tmp_path):
+    np.save(tmp_path / "a.npy", rows())
+    words = ("-k", 1, "-o", tmp_path / "m")
+    result = run("fit", tmp_path / "a.npy", tmp_path / "*.npy", *words)
+    assert f"warning: {tmp_path / 'a.npy'} is given more than once" in result.stderr
+    assert "from 600 rows" in result.stdout
+    assert "more than once" not in run("fit", tmp_path / "a.npy", *words).stderr
+
+
+def test_an_interrupted_report_leaves_a_model(tmp_path, monkeypatch):
+    def interrupted(*args, **keywords):
+        raise KeyboardInterrupt
+
+    np.save(tmp_path / "a.npy", rows())
+    monkeypatch.setattr("onepass.cli.fit.model_page", interrupted)
+    words = ("-k", 1, "-o", tmp_path / "m", "--report", tmp_path / "r.html")
+    said = run("fit", tmp_path / "a.npy", *words, code=130).stderr
+    assert f"{tmp_path / 'm'} is complete, {tmp_path / 'r.html'} is missing" in said
+    assert load(tmp_path / "m").n_samples_seen_ == 300

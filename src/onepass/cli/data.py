@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
 from onepass.cli.errors import Failure
-from onepass.cli.messages import is_quiet, note
+from onepass.cli.messages import is_quiet, note, warn
 from onepass.progress import Progress
 from onepass.report.portrait import listed
 from onepass.sources import SourceError
@@ -86,6 +87,13 @@ def _lines(path: str, has_header: bool) -> int | None:
         return None
     lines = max(sample.count(b"\n"), sample.count(b"\r"))
     return round(lines * os.path.getsize(path) / taken) - has_header if lines else None
+
+
+def warn_of_repeats(paths: Iterable[str]) -> None:
+    """Warn of files that are given more than once."""
+    for path, count in Counter(map(os.path.realpath, paths)).items():
+        if count > 1:
+            warn(f"{path} is given more than once, and its rows count more than once")
 
 
 def check_output(path: str, others: Iterable[str]) -> None:

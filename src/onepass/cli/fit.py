@@ -19,7 +19,7 @@ import click
 
 from onepass import model_file, open_source
 from onepass.cli import checkpoint, memory, messages, options
-from onepass.cli.data import check_output, expected_rows, progress_over
+from onepass.cli.data import check_output, expected_rows, progress_over, warn_of_repeats
 from onepass.cli.errors import Failure, MachineFailure, hiding_interrupts, noting_signals, reason
 from onepass.distributed import fit as fit_on_shards
 from onepass.distributed.running import require as require_dask
@@ -64,9 +64,10 @@ def fit(
     source = open_source(data, **reading)
     for message in source.notes:
         messages.note(message)
+    warn_of_repeats(source.paths)
     check_output(output, source.paths)
     if report is not None:
-        check_output(report, [*source.paths, output])
+        check_output(report, [*source.paths, output, f"{output}.checkpoint"])
     if n_components > source.n_features:
         raise Failure(
             f"-k {n_components} is more than the {counted(source.n_features, 'column')} of "
@@ -95,7 +96,11 @@ def fit(
         ctx.exit(128 + stopped_by)
     model, seconds = work.model, work.seconds
     if report is not None:
-        model_page(model, report, title=output, data=source.paths, command=shlex.join(words))
+        try:
+            model_page(model, report, title=output, data=source.paths, command=shlex.join(words))
+        except KeyboardInterrupt:
+            click.echo(f"onepass: stopped; {output} is complete, {report} is missing", err=True)
+            ctx.exit(128 + signal.SIGINT)
     found = messages.facts(model, output)
     if doubt := _doubt(model):
         messages.warn(doubt)

@@ -15,7 +15,7 @@ from rich.table import Table
 
 import onepass
 from onepass.cli import messages
-from onepass.cli.data import check_output, open_for, progress_over
+from onepass.cli.data import check_output, open_for, progress_over, warn_of_repeats
 from onepass.cli.errors import Failure
 from onepass.cli.memory import shown
 from onepass.cli.writers import check_format, writing
@@ -132,9 +132,7 @@ def info(model: str, as_json: bool) -> None:
 def merge(models: tuple[str, ...], output: str) -> None:
     """Combine models into one."""
     check_output(output, models)
-    paths = [os.path.realpath(path) for path in models]
-    for path in {path for path in paths if paths.count(path) > 1}:
-        messages.warn(f"{path} is given more than once, and its rows count more than once")
+    warn_of_repeats(models)
     loaded = [onepass.load(path) for path in models]
     try:
         merged = onepass.merge(*loaded)
