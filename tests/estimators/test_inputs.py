@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.dataset
 import pytest
+from scipy import sparse
 
 from onepass import ERM, PCA, CappedMSG, open_source
 from onepass.sources import base as sources_base
@@ -358,3 +359,15 @@ def test_rows_that_can_be_read_once_are_refused_before_the_pass(given):
     np.testing.assert_array_equal(
         CappedMSG(1).fit_transform(blocks()), CappedMSG(1).fit(blocks()).transform(blocks())
     )
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("empty", [0, 1, 2])
+def test_blocks_without_rows_are_passed_over(kind, empty):
+    X = np.random.default_rng(0).normal(size=(90, 4))
+    blocks = [kind(block) for block in np.array_split(X, 2)]
+    blocks.insert(empty, kind(X[:0]))
+    found = PCA(2).fit(iter(blocks))
+    np.testing.assert_array_equal(found.components_, PCA(2).fit(kind(X)).components_)
+    with pytest.raises(ValueError, match="The source has no rows"):
+        PCA(2).fit(iter([kind(X[:0])]))

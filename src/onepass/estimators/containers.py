@@ -46,15 +46,19 @@ class Blocks:
     def __iter__(self) -> Iterator[Any]:
         """Yield arrays (b, d), sparse matrices, tables and `Columns`."""
         single: list[Any] = []  # rows that came one by one
-        for number, given in enumerate(self.make()):
+        began = False
+        for given in self.make():
             block = _block(given, "A block")
             held = block.rows if isinstance(block, Columns) else block
             is_row = isinstance(held, np.ndarray) and held.ndim == 1
-            if number > 0 and is_row != bool(single):
+            if not is_row and getattr(held, "shape", (1,))[:1] == (0,):
+                continue
+            if began and is_row != bool(single):
                 raise ValueError(
                     "X gives both blocks of rows and single rows; if one of them is a target, "
                     "write fit(x, y)"
                 )
+            began = True
             if not is_row:
                 yield block
             elif len(single) < rows_per_block(max(len(held), 1)):
