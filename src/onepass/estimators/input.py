@@ -168,7 +168,9 @@ def check_finite(X: Any, columns: Any = None, name: str = "X") -> Any:
         return X
     if found := first_beyond(X, limit):
         row, column, value = found
-        what, remedy = f"{value:g}", "divide by a large number, or pass float64 rows"
+        what, remedy = f"{value:g}", "divide by a large number"
+        if X.dtype == np.float32:
+            remedy += ", or pass float64 rows"
         if not np.isfinite(value):
             what = "NaN" if np.isnan(value) else what
             remedy = "leave such rows out or fill in such entries"

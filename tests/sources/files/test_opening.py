@@ -210,7 +210,7 @@ def test_arrays_that_are_not_numbers(tmp_path):
 @pytest.mark.parametrize("form", ["csc", "coo", "bsr", "dia"])
 def test_other_sparse_formats_are_refused(tmp_path, form):
     scipy.sparse.save_npz(tmp_path / "a.npz", scipy.sparse.coo_array(ROWS).asformat(form))
-    with pytest.raises(SourceError, match=rf"format b?'{form}', not csr"):
+    with pytest.raises(SourceError, match=rf"a sparse matrix of format '{form}': save it as csr"):
         open_source(tmp_path / "a.npz")
 
 
@@ -336,3 +336,9 @@ def test_arrays_of_an_hdf5_file_are_found_through_links(tmp_path):
     for name in ("gone", "group"):
         with pytest.raises(SourceError, match=f"there is no 2-D array '{name}'"):
             open_source(f"{tmp_path / 'a.h5'}::{name}")
+
+
+def test_vectors_alone_are_no_rows(tmp_path):
+    np.savez(tmp_path / "a.npz", x=np.ones(3), y=np.ones(4))
+    with pytest.raises(SourceError, match="there is no array of two dimensions in it"):
+        open_source(tmp_path / "a.npz")

@@ -94,8 +94,9 @@ class _SparseArray:
     def __init__(self, path: str, members: dict[str, _NpyArray]) -> None:
         self._path = path
         form = members["format"].numbers(0, 1).item() if "format" in members else "csr"
-        if form not in (b"csr", "csr"):
-            raise ValueError(f"a sparse matrix of format {form!r}, not csr")
+        form = form.decode() if isinstance(form, bytes) else form
+        if form != "csr":
+            raise SourceError(f"a sparse matrix of format {form!r}: save it as csr", path)
         self._data, self._indices, self._indptr, shape = (members[name] for name in _SPARSE)
         kinds = [array.dtype.kind in "iu" for array in (self._indices, self._indptr, shape)]
         self._check(all(kinds) and shape.shape == (2,) and len(self._data.shape) == 1)
@@ -218,6 +219,8 @@ def _choose(path: str, name: str | None, arrays: dict[str, Any]) -> str:
     listed = ", ".join(map(repr, candidates)) or "none"
     if name is not None:
         raise SourceError(f"there is no 2-D array {name!r} in it, only {listed}", path)
+    if not candidates and not larger:
+        raise SourceError("there is no array of two dimensions in it", path)
     message = f"it is not clear which of its arrays is meant: two dimensions have {listed}"
     if larger:
         message += f", more dimensions have {', '.join(map(repr, larger))}"
