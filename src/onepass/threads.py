@@ -70,7 +70,7 @@ def run_all(work: Callable[[Job], Outcome], jobs: Iterable[Job]) -> list[Outcome
 
 
 def _forget_threads() -> None:
-    """Begin again in a process that was forked while others were learning."""
+    """Forget limit and threads in a forked process, which has none of these threads."""
     global _lock, _users, _limit, _allowed, _pool
     _lock, _users, _limit, _allowed, _pool = threading.Lock(), 0, None, 1, None
 

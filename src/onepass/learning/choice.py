@@ -14,10 +14,10 @@ large, huge
 
 A robust candidate answers if the share is clearly in its favour, in all periods together and also
 in the latest ones, and neither energy nor large nor huge rows are clearly against it in either.
-What a huge row did to the plain candidate early in the stream may have passed. Where large rows
-are signal, they say so: directions that a few rows have in common are captured by the plain
-candidate in every further row of their kind. Rows that are large in directions of their own are
-captured by nobody.
+Early in a stream a huge row can carry the plain candidate away, and later rows bring it back, so
+that old evidence is not enough. Where large rows are signal, they say so: directions that a few
+rows have in common are captured by the plain candidate in every further row of their kind. Rows
+that are large in directions of their own are captured by nobody.
 
 Where the stream drifts, the next rows say little about all rows, and the plain candidate answers.
 Drift is how much neighbouring pieces of the stream resemble each other: every row counts as a unit
@@ -50,9 +50,9 @@ LEAST_PERIOD = 0.1  # of all rows scored so far
 SEGMENTS = 16  # of a chunk: their spread says how sure a difference is
 LARGE, HUGE = 4.0, 64.0  # times the typical energy
 SURE = 3.0  # standard errors by which a robust candidate has to be better than the plain one
-PREFERRED = 1.5  # standard errors by which one robust candidate has to be better than the other,
-# either of them better than the plain one on the latest rows alone, and by which the largest rows
-# have to speak for the consensus
+# Standard errors by which a robust candidate has to be better than the plain one on the latest rows
+# alone, and than another robust one; and by which the largest rows have to speak for the consensus.
+PREFERRED = 1.5
 VETO = -2.0  # standard errors by which energy, large or huge rows may be against one
 DRIFTING = 4.5  # standard errors by which neighbouring pieces of the stream may resemble each other
 DRIFT_ROWS, DRIFT_PIECES = 512, 8  # of a chunk: the first rows, and what they are cut into

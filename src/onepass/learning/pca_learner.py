@@ -27,7 +27,9 @@ from onepass.moments.chunk import Chunk
 FIRST_ROWS = 128  # of a stream; chunks stay short while they are not a part of what came before
 SHORT_ROWS, NARROW_COLUMNS = 64, 256  # of chunks of few columns, which cost little
 MOST_ROWS, WIDE_ROWS, SPARSE_ROWS = 8192, 512, 8192  # of chunks for a matrix, and for a sketch
-MOST_BYTES, WIDE_BYTES = 3 * 2**23, 2**25  # of a chunk of dense rows, for either
+# Of a chunk of dense rows, for a matrix and for a sketch. From 32 MB on, glibc asks the system for
+# new memory each time, which costs time; with wide rows, longer chunks are worth more.
+MOST_BYTES, WIDE_BYTES = 3 * 2**23, 2**25
 SAMPLED = 4  # of so many chunks, a candidate that is clearly behind learns from one
 RANK_ROUNDING = 4 * np.finfo(np.float64).eps  # of the largest variance: below, there is none
 

@@ -23,8 +23,9 @@ BESIDE = 8  # beyond: directions beside those wanted, and steps of the iteration
 POWER_STEPS, FIRST_POWER_STEPS = 1, 2
 ROUNDING = 8 * np.finfo(np.float64).eps
 NEGLIGIBLE, SKEW = 1e-13, 1e-6  # ratios of eigenvalues: left out; no longer orthonormal enough
-# Pivots of the Gram matrix of unit rows, from which on it makes them orthonormal: well, and at all
-WELL_APART, APART = 1e-2, 1e-7
+# Smallest pivot of the Gram matrix of unit rows, above which one Cholesky factor makes them
+# orthonormal, and above which two do; below, QR does.
+ONE_FACTOR, TWO_FACTORS = 1e-2, 1e-7
 
 
 class SketchedScatter(Accumulator):
@@ -245,9 +246,9 @@ def _whitened(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[n
         except np.linalg.LinAlgError:
             break
         least, whitening = factor.diagonal().min(), np.linalg.inv(factor) / norms
-        if least > WELL_APART:
+        if least > ONE_FACTOR:
             return rows, whitening
-        if not least > APART:
+        if not least > TWO_FACTORS:
             break
         rows = _turned(whitening, rows)
     return np.linalg.qr(rows.T)[0].T, np.eye(len(rows))
