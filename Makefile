@@ -34,7 +34,7 @@ demo: .venv/ready  ## fit from a file in pieces, transform, score; under a minut
 .PHONY: test
 test: .venv/ready  ## tests and doctests
 	$(BIN)/python -m pytest -n 2 -q
-	$(BIN)/python -m pytest -q --doctest-modules src/onepass
+	$(BIN)/python -m pytest -q --doctest-modules src/onepass reproduction
 
 .PHONY: lint
 lint: .venv/ready  ## format, lint, types, layers; changes nothing
@@ -77,11 +77,15 @@ bench: .venv/ready  ## speed against other libraries
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
 	$(BIN)/python -m benchmarks
 
+.PHONY: paper
+paper: .venv/ready  ## the paper's figures and claims, into build/paper: an hour; ARGS="--quick --mnist DIR"
+	$(BIN)/python -m reproduction $(ARGS)
+
 .PHONY: docs
 docs: .venv/ready  ## build the site into build/docs: snippets, doctests, gallery, pages; warnings are errors
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
 	$(BIN)/python -m pytest -q tests/docs
-	$(BIN)/python -m pytest -q --doctest-modules src/onepass
+	$(BIN)/python -m pytest -q --doctest-modules src/onepass reproduction
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 
 .PHONY: docs-serve

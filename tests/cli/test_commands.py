@@ -15,7 +15,7 @@ from onepass.cli.options import ALGORITHMS, estimator
 from tests.cli.commands import SEPARATE, rows
 from tests.cli.commands import onepass as run
 
-COMMANDS = ["completion", "demo", "fit", "info", "merge", "paper", "score", "transform"]
+COMMANDS = ["completion", "demo", "fit", "info", "merge", "score", "transform"]
 
 
 def test_what_there_is():
@@ -111,26 +111,6 @@ def test_demo(tmp_path):
     assert len(shares) == 1 + len(ALGORITHMS)
     assert min(shares) > 95.0
     assert np.load(tmp_path / "digits" / "coordinates.npy").shape == (597, 8)
-
-
-def test_paper_passes_its_options_on(tmp_path, monkeypatch):
-    import onepass.paper
-
-    given = {}
-    monkeypatch.setattr(onepass.paper, "run", lambda **options: given.update(options))
-    words = ["--figure", 1, "--figure", 3, "--out", tmp_path, "--quick", "--jobs", 2]
-    assert f"{tmp_path}/index.html" in run("paper", *words).stdout
-    assert given == {
-        "out": str(tmp_path),
-        "figures": ("1", "3"),
-        "mnist": None,
-        "quick": True,
-        "splits": None,
-        "jobs": 2,
-        "seed": 0,
-        "so_far": False,
-        "markdown": None,
-    }
 
 
 def test_a_bug_is_told_without_a_traceback(tmp_path, monkeypatch):

@@ -246,54 +246,6 @@ def demo(keep: str | None) -> None:
 
 
 @main.command(
-    short_help="Reproduce the paper's figures and claims.",
-    epilog="""\b
-Examples:
-  onepass paper --quick --out paper-quick        in under a minute
-  onepass paper --figure 2                       one figure, with 100 runs
-  onepass paper --mnist ~/data/mnist --jobs 4    with idx files of MNIST
-
-Everything takes about an hour on one core. Finished runs are kept in the output
-folder: after an interruption, the same command continues with the others.""",
-)
-@click.option(
-    "--figure",
-    "figures",
-    type=click.Choice(["1", "2", "3"]),
-    multiple=True,
-    help="Only this figure; may be given several times. All by default.",
-)
-@path_option("--out", folder=True, default="paper", help="For pictures, tables and the page.")
-@click.option(
-    "--mnist",
-    type=click.Path(exists=True, file_okay=False),
-    metavar="FOLDER",
-    help="A folder with the idx files of MNIST, compressed or not.",
-)
-@click.option("--quick", is_flag=True, help="Run with fewer rows, runs and splits.")
-@number_option(
-    "--splits", 2, help="How many random splits of MNIST to run for each reading.  [default: 10]"
-)
-@number_option(
-    "--jobs", 1, default=1, help="How many runs to do at the same time, each in a process."
-)
-@number_option("--seed", 0, default=0, help="The same seed gives the same numbers.")
-@click.option(
-    "--so-far", is_flag=True, help="Run nothing; make the page from the runs that are finished."
-)
-@path_option(
-    "--markdown",
-    help="Write the page as Markdown to this file, not to index.md in the output folder.",
-)
-def paper(**given: Any) -> None:
-    """Reproduce the figures of the Capped MSG paper, and judge its claims under each reading."""
-    from onepass.paper import run
-
-    run(**given)
-    click.echo(f"{given['out']}/index.html: the figures, and each claim with its verdict")
-
-
-@main.command(
     epilog="""\b
 Examples:
   eval "$(onepass completion bash)"                          in ~/.bashrc

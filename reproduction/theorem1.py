@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass import _core
-from onepass.paper.claims import Part, expectation
-from onepass.paper.figure1 import FLAT, STEEP, orthogonal
-from onepass.paper.runs import Arrays, Run, Scope, seed_of
 from onepass.report import style
+from reproduction.claims import Part, expectation
+from reproduction.figure1 import FLAT, STEEP, orthogonal
+from reproduction.runs import Arrays, Run, Scope, seed_of
 
 EXHIBIT, EXHIBIT_T = "exhibit", 36
 EXHIBIT_HORIZONS = (4, 9, 16, 25, 36, 64, 100, 400, 1600)

@@ -11,8 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.paper.algorithms import RULES, WIDER, checkpoints, run_weights, trajectory
-from onepass.paper.claims import (
+from onepass.report import style
+from onepass.schedules import AdaGradNorm
+from onepass.sources.synthetic import Toy
+from reproduction.algorithms import RULES, WIDER, checkpoints, run_weights, trajectory
+from reproduction.claims import (
     Measured,
     Part,
     Quantity,
@@ -22,11 +25,8 @@ from onepass.paper.claims import (
     ratio_of_means,
     share,
 )
-from onepass.paper.figure1 import ORTHOGONAL, TAU, D, orthogonal
-from onepass.paper.runs import Arrays, Run, Scope, gather, repetitions, seed_of
-from onepass.report import style
-from onepass.schedules import AdaGradNorm
-from onepass.sources.synthetic import Toy
+from reproduction.figure1 import ORTHOGONAL, TAU, D, orthogonal
+from reproduction.runs import Arrays, Run, Scope, gather, repetitions, seed_of
 
 KS = (1, 2, 4)
 CONVEX = ("MSG", "Warmuth-Kuzmin")

@@ -9,8 +9,8 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from importlib.resources import files
 from math import inf
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -139,7 +139,7 @@ class Claim:
 
 def claims_of(part: str) -> dict[str, Claim]:
     """Return the claims about a figure or theorem by name, from ``claims.toml``."""
-    table = tomllib.loads((files("onepass.paper") / "claims.toml").read_text("utf-8"))[part]
+    table = tomllib.loads(Path(__file__).with_name("claims.toml").read_text("utf-8"))[part]
     return {name: Claim(*line) for name, line in table.items()}
 
 

@@ -1,5 +1,1 @@
 """Every figure and every claim of Arora, Cotter and Srebro (2013), measured again."""
-
-from onepass.paper.reproduction import run
-
-__all__ = ["run"]

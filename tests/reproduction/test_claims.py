@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from onepass.paper import figure1, figure2, figure3
-from onepass.paper.claims import (
+from reproduction import figure1, figure2, figure3
+from reproduction.claims import (
     Claim,
     Quantity,
     across,
@@ -15,7 +15,7 @@ from onepass.paper.claims import (
     ratio_of_means,
     share,
 )
-from onepass.paper.runs import gather
+from reproduction.runs import gather
 
 MARKS = np.array([10, 50, 100])
 

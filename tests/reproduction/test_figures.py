@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from onepass.paper import figure1, figure2, theorem1
-from onepass.paper.figure1 import orthogonal
 from onepass.sources.synthetic import Toy
+from reproduction import figure1, figure2, theorem1
+from reproduction.figure1 import orthogonal
 from tests import reference
 
 

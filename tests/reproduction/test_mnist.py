@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from onepass.paper.figure3 import Scaling, load_images, split
-from tests.paper.idx import make_images, write_folder, write_images
+from reproduction.figure3 import Scaling, load_images, split
+from tests.reproduction.idx import make_images, write_folder, write_images
 
 
 @pytest.mark.parametrize("packed", [True, False])

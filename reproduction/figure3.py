@@ -13,7 +13,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.paper.algorithms import (
+from onepass.schedules import Constant
+from onepass.threads import one_thread
+from reproduction.algorithms import (
     RANK_LIMIT,
     WIDER,
     HeldOut,
@@ -22,11 +24,9 @@ from onepass.paper.algorithms import (
     run_weights,
     weighted_pca,
 )
-from onepass.paper.claims import Measured, Part, Quantity, Reading, Table, across, exact, ratio
-from onepass.paper.figure2 import Curves, Measure, Panels, draw_panels
-from onepass.paper.runs import Arrays, Run, Scope, gather, repetitions, seed_of
-from onepass.schedules import Constant
-from onepass.threads import one_thread
+from reproduction.claims import Measured, Part, Quantity, Reading, Table, across, exact, ratio
+from reproduction.figure2 import Curves, Measure, Panels, draw_panels
+from reproduction.runs import Arrays, Run, Scope, gather, repetitions, seed_of
 
 KS, HIGH_KS = (1, 4, 8), (4, 8)  # some claims are about the high ones only
 GRASSMANN = "Grassmannian SGD"

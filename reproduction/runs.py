@@ -123,7 +123,7 @@ def complete(runs: Sequence[Run], folder: Path, jobs: int) -> dict[str, Arrays]:
 
         expected = {run.name: run.expected_seconds for run in runs}
         with progress_bar() as bar:
-            task = bar.add_task("onepass paper", total=sum(expected.values()))
+            task = bar.add_task("the paper", total=sum(expected.values()))
             bar.advance(task, sum(expected[name] for name in results))  # also starts the clock
             work = Parallel(n_jobs=min(jobs, len(missing)), return_as="generator_unordered")
             for name, arrays in work(delayed(run.execute)(folder) for run in missing):

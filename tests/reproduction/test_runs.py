@@ -7,7 +7,7 @@ import pytest
 from rich.progress import Progress
 
 import onepass
-from onepass.paper.runs import Run, complete, seed_of
+from reproduction.runs import Run, complete, seed_of
 
 CALLS = []
 
@@ -85,7 +85,7 @@ def test_the_bar_knows_the_time_left_after_the_first_run(tmp_path, monkeypatch):
         now[0] += 30 * number
         return {"square": np.array(number**2)}
 
-    monkeypatch.setattr("onepass.paper.runs.progress_bar", bar)
+    monkeypatch.setattr("reproduction.runs.progress_bar", bar)
     work = [Run(f"run-{i}", timed, {"number": i}, expected_seconds=10 * i) for i in (1, 2, 3)]
     with pytest.raises(StopError):
         complete(work, tmp_path, 1)

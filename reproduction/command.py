@@ -1,4 +1,4 @@
-"""The whole reproduction: run, draw, judge the claims, and write the page."""
+"""The whole reproduction and its command: run, draw, judge the claims, and write the page."""
 
 from __future__ import annotations
 
@@ -6,37 +6,19 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import click
+
 from onepass.model_file import replacing
-from onepass.paper import figure1, figure2, figure3, theorem1
-from onepass.paper.claims import Part, Table, judge
-from onepass.paper.runs import QUICK, Scope, complete, finished
 from onepass.report import require
+from reproduction import figure1, figure2, figure3, theorem1
+from reproduction.claims import Part, judge
+from reproduction.page import html_page, page
+from reproduction.runs import QUICK, Scope, complete, finished
 
 FIGURES: dict[str, list[Any]] = {"1": [figure1], "2": [figure2, theorem1], "3": [figure3]}
-HTML = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>The paper, measured again</title>
-<style>
-  body { font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff;
-         max-width: 68rem; margin: 2rem auto; padding: 0 1rem; }
-  h1, h2 { line-height: 1.2; } h2 { margin-top: 2.5rem; }
-  img { width: 100%; height: auto; }
-  table { border-collapse: collapse; width: 100%; margin: 1rem 0; }
-  th, td { text-align: left; vertical-align: top; padding: .4rem .8rem .4rem 0;
-           border-bottom: 1px solid #ddd; font-variant-numeric: tabular-nums; }
-</style>
-</head>
-<body>
-CONTENT</body>
-</html>
-"""
 
 
 def run(
@@ -82,8 +64,6 @@ def run(
     list of dict
         The claims as they are in ``claims.json``.
     """
-    from markdown_it import MarkdownIt
-
     wanted = {str(figure) for figure in figures} if figures else set(FIGURES)
     if unknown := wanted - set(FIGURES):
         raise ValueError(f"figures must be among {', '.join(FIGURES)}, not {sorted(unknown)}")
@@ -107,7 +87,7 @@ def run(
     options += [f"--splits {splits}"] * bool(splits) + [f"--seed {seed}"] * bool(seed)
     claims = [claim for part in parts for claim in judge(part)]
     document = {
-        "command": " ".join(["onepass paper", *options]),
+        "command": " ".join(["python -m reproduction", *options]),
         "version": ", ".join(sorted({str(result["version"]) for result in results.values()})),
         "cpu_minutes": sum(float(result["cpu_seconds"]) for result in results.values()) / 60,
         "quick": quick,
@@ -116,10 +96,9 @@ def run(
         "parts": {part.name: {"facts": part.facts, "tables": part.tables} for part in parts},
     }
     page_path = Path(markdown) if markdown else folder / "index.md"
-    to_html = MarkdownIt("commonmark", {"html": False}).enable("table").render
     written = {
         folder / "claims.json": json.dumps(document, indent=1),
-        folder / "index.html": HTML.replace("CONTENT", to_html(page(document, "."))),
+        folder / "index.html": html_page(document),
         page_path: page(document, os.path.relpath(folder, page_path.parent)),
     }
     for path, text in written.items():
@@ -128,62 +107,59 @@ def run(
     return claims
 
 
-def page(document: dict[str, Any], pictures: str) -> str:
-    """Return the page as Markdown, with pictures in a folder, from the content of ``claims.json``.
+@click.command(
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
+    epilog="""\b
+Examples:
+  python -m reproduction --quick                       in under a minute
+  python -m reproduction --figure 2                    one figure, with 100 runs
+  python -m reproduction --mnist ~/data/mnist --jobs 4 with idx files of MNIST
 
-    The text is in ``page.md``. There, `holds` and `fails` say whether claims have that verdict
-    under all their readings, or under the reading after an @; `nowhere` says whether they hold
-    under no reading, and `numbers` gives what was measured.
-    """
-    import jinja2
-
-    entries: dict[str, list[dict[str, Any]]] = {}
-    for entry in document["claims"]:
-        for name in (entry["name"], f"{entry['name']} @ {entry['reading']}"):
-            entries.setdefault(name, []).append(entry)
-
-    def always(names: Sequence[str], *verdicts: str) -> bool:
-        return all(
-            name in entries and all(entry["verdict"] in verdicts for entry in entries[name])
-            for name in names
-        )
-
-    def numbers(name: str) -> str:
-        return ", ".join(each["text"].split(" [")[0] for each in entries[name][0]["measured"])
-
-    environment = jinja2.Environment(
-        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["count"] = lambda number: f"{number:,}"
-    environment.filters["cell"] = lambda text: text.replace("|", "\\|")
-    return environment.from_string((files("onepass.paper") / "page.md").read_text("utf-8")).render(
-        **document,
-        pictures=pictures,
-        holds=lambda *names: always(names, "holds"),
-        fails=lambda *names: always(names, "fails"),
-        nowhere=lambda *names: always(names, "fails", "undecided"),
-        numbers=numbers,
-        claim_tables=lambda part: claim_tables(document["claims"], part),
-    )
-
-
-def claim_tables(claims: Sequence[dict[str, Any]], part: str) -> list[Table]:
-    """Return tables with a line per claim and a column per reading."""
-    by_name: dict[str, dict[str, dict[str, Any]]] = {}
-    for entry in claims:
-        if entry["part"] == part:
-            by_name.setdefault(entry["name"], {})[entry["reading"]] = entry
-    tables: dict[tuple[str, ...], list[list[str]]] = {}
-    for found in by_name.values():
-        first, cells = next(iter(found.values())), []
-        for entry in found.values():
-            parts: dict[str, list[str]] = {}
-            for each in entry["measured"]:
-                number = f"{each['what']}: {each['text']}" if each["what"] else each["text"]
-                parts.setdefault(each["verdict"], []).append(number)
-            cells.append(". ".join(f"**{word}** {', '.join(n)}" for word, n in parts.items()))
-        tables.setdefault(tuple(found), []).append([first["claim"], first["condition"], *cells])
-    return [
-        {"columns": ["Claim", "Condition", *readings], "lines": lines}
-        for readings, lines in tables.items()
-    ]
+Everything takes about an hour on one core. Finished runs are kept in the output folder: after an
+interruption, the same command continues with the others.""",
+)
+@click.option(
+    "--figure",
+    "figures",
+    type=click.Choice(list(FIGURES)),
+    multiple=True,
+    help="Only this figure; may be given several times. All by default.",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False),
+    default="build/paper",
+    help="The folder for pictures, tables and the page.",
+)
+@click.option(
+    "--mnist",
+    type=click.Path(exists=True, file_okay=False),
+    help="A folder with the idx files of MNIST, compressed or not.",
+)
+@click.option("--quick", is_flag=True, help="Run with fewer rows, runs and splits.")
+@click.option(
+    "--splits",
+    type=click.IntRange(2),
+    help="How many random splits of MNIST to run for each reading.  [default: 10]",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    default=1,
+    help="How many runs to do at the same time, each in a process.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, help="The same seed gives the same numbers."
+)
+@click.option(
+    "--so-far", is_flag=True, help="Run nothing; make the page from the runs that are finished."
+)
+@click.option(
+    "--markdown",
+    type=click.Path(dir_okay=False),
+    help="Write the page as Markdown to this file, not to index.md in the output folder.",
+)
+def main(**given: Any) -> None:
+    """Reproduce the figures of the Capped MSG paper, and judge its claims under each reading."""
+    run(**given)
+    click.echo(f"{given['out']}/index.html: the figures, and each claim with its verdict")

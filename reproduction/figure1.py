@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-from onepass.paper.algorithms import RULES, checkpoints, trajectory
-from onepass.paper.claims import Measured, Part, Reading, across, exact
-from onepass.paper.runs import Arrays, Run, Scope, repetitions, seed_of
 from onepass.report import style
 from onepass.schedules import AdaGradNorm
 from onepass.sources.synthetic import Orthogonal
+from reproduction.algorithms import RULES, checkpoints, trajectory
+from reproduction.claims import Measured, Part, Reading, across, exact
+from reproduction.runs import Arrays, Run, Scope, repetitions, seed_of
 
 D, TAU, K = 32, 1.1, 4
 SMALL = 0.05  # a "very small" eigenvalue

@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
-from onepass.paper.algorithms import (
+from onepass.schedules import InverseSqrt
+from onepass.sources.synthetic import Gaussian, Orthogonal, random_directions
+from onepass.subspace import Subspace
+from reproduction.algorithms import (
     EXPONENTS,
     RULES,
     WIDER,
@@ -15,9 +18,6 @@ from onepass.paper.algorithms import (
     trajectory,
     weighted_pca,
 )
-from onepass.schedules import InverseSqrt
-from onepass.sources.synthetic import Gaussian, Orthogonal, random_directions
-from onepass.subspace import Subspace
 from tests import reference
 
 ROWS, C = 150, 0.7

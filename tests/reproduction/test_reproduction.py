@@ -7,11 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
-from onepass.paper import figure1, figure2, figure3, reproduction, run, theorem1
-from onepass.paper.claims import claims_of
-from onepass.paper.runs import QUICK, Run
-from tests.paper.idx import write_folder
+from reproduction import command, figure1, figure2, figure3, theorem1
+from reproduction.claims import claims_of
+from reproduction.command import main, run
+from reproduction.page import page as render
+from reproduction.runs import QUICK, Run
+from tests.reproduction.idx import write_folder
 
 TINY = replace(
     QUICK,
@@ -33,7 +36,7 @@ PICTURES = ["figure1", "figure2", "figure2-mean", "theorem1", "figure3", "figure
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
     patch = pytest.MonkeyPatch()
-    patch.setattr(reproduction, "QUICK", TINY)
+    patch.setattr(command, "QUICK", TINY)
     patch.setattr(figure2, "SEQUENCES_PER_RUN", 2)
     folder = tmp_path_factory.mktemp("paper")
     write_folder(folder / "mnist")
@@ -53,13 +56,13 @@ def test_everything_is_written(tiny, first):
         assert (out / f"{stem}.svg").stat().st_size > 1000
     document = json.loads((out / "claims.json").read_text())
     assert document["claims"] == first
-    assert document["command"] == "onepass paper --quick --mnist DIR"
+    assert document["command"] == "python -m reproduction --quick --mnist DIR"
     assert document["cpu_minutes"] > 0
     html, markdown = (out / "index.html").read_text(), (tiny / "page.md").read_text()
     assert not (out / "index.md").exists()
     for page, folder in ((html, ""), (markdown, "first/")):
         assert "quick version" in page
-        assert "onepass paper --quick --mnist DIR" in page
+        assert "python -m reproduction --quick --mnist DIR" in page
         assert all(f"{folder}{stem}.png" in page for stem in PICTURES)
         assert "{" not in page.split("</style>")[-1].replace("{1,4}", "").replace("{4,8}", "")
 
@@ -126,6 +129,25 @@ def test_other_images_are_other_runs(tiny, first):
     assert results != [entry for entry in first if entry["part"] == "figure3"]
 
 
+def test_the_command_passes_its_options_on(tmp_path, monkeypatch):
+    given = {}
+    monkeypatch.setattr(command, "run", lambda **options: given.update(options))
+    words = f"--figure 1 --figure 3 --out {tmp_path} --quick --jobs 2".split()
+    result = CliRunner().invoke(main, words)
+    assert f"{tmp_path}/index.html" in result.output
+    assert given == {
+        "out": str(tmp_path),
+        "figures": ("1", "3"),
+        "mnist": None,
+        "quick": True,
+        "splits": None,
+        "jobs": 2,
+        "seed": 0,
+        "so_far": False,
+        "markdown": None,
+    }
+
+
 def test_unknown_figures_and_single_splits_are_refused(tmp_path):
     with pytest.raises(ValueError, match="among 1, 2, 3"):
         run(tmp_path, figures=["4"])
@@ -152,7 +174,7 @@ def test_a_page_can_be_made_from_the_runs_that_are_finished(tiny, first):
 def test_the_page_of_the_docs_is_made_from_its_claims():
     docs = Path(__file__).parents[2] / "docs"
     document = json.loads((docs / "paper" / "claims.json").read_text("utf-8"))
-    assert (docs / "paper.md").read_text("utf-8") == reproduction.page(document, "paper")
+    assert (docs / "paper.md").read_text("utf-8") == render(document, "paper")
     assert not document["quick"]
 
 
@@ -168,14 +190,14 @@ def test_findings_are_shown_only_where_the_claims_have_the_verdict():
     }
     other = {**entry, "reading": "p ~ tau^(-i/2)", "verdict": "fails"}
     document = {
-        "command": "onepass paper",
+        "command": "python -m reproduction",
         "version": "1",
         "cpu_minutes": 1.0,
         "quick": False,
         "finished": "all",
         "parts": {},
     }
-    page = reproduction.page({**document, "claims": [entry, other]}, "")
+    page = render({**document, "claims": [entry, other]}, "")
     assert "MSG's rank is\n  14.0," in page
-    both = reproduction.page({**document, "claims": [entry, {**other, "verdict": "holds"}]}, "")
+    both = render({**document, "claims": [entry, {**other, "verdict": "holds"}]}, "")
     assert "MSG's rank is" not in both
