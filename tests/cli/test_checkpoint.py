@@ -64,9 +64,9 @@ def test_the_printed_command_goes_on(tmp_path, interrupt, algorithm):
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_every_format_goes_on_in_the_middle_of_a_file(tmp_path, interrupt, monkeypatch, name):
-    from onepass.sources.files import source
+    from onepass.sources import files
 
-    monkeypatch.setattr(source, "rows_per_block", lambda d: 7)
+    monkeypatch.setattr(files, "rows_per_block", lambda d: 7)
     WRITERS[name](tmp_path / name, rows(50))
     data = [tmp_path / name]
     run(*command(tmp_path, data, output="whole"))

@@ -47,7 +47,7 @@ def finish(process, code=0):
 FORK = """
 import os, sys
 import onepass.cli.fit, onepass.progress, onepass.estimators.algorithms
-import onepass.sources.files.arrays, onepass.sources.files.arrow, onepass.sources.files.csv
+import onepass.sources.arrays, onepass.sources.arrow, onepass.sources.csv
 from onepass.cli import main
 for line in sys.stdin:
     child = os.fork()

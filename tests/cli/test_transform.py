@@ -13,7 +13,7 @@ import pytest
 
 import onepass
 from onepass.progress import Progress
-from onepass.sources.files import source
+from onepass.sources import files
 from tests.cli.commands import onepass as run
 from tests.cli.commands import rows
 from tests.cli.test_failing_disk import failing_disk
@@ -25,7 +25,7 @@ NAMES = ["a", "b", "c", "d", "e", "f"]
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(source, "rows_per_block", lambda d: 7)
+    monkeypatch.setattr(files, "rows_per_block", lambda d: 7)
 
 
 @pytest.fixture

@@ -489,7 +489,7 @@ FILES = [
         f"{SOURCE}/sources/base.py",
         "row > self.n_rows",
         "row > self.n_rows + 1",
-        "tests/sources/test_in_memory.py",
+        "tests/sources/test_memory.py",
     ),
     Mutant(
         "a run goes on one block too late",

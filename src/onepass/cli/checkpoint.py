@@ -16,8 +16,8 @@ from onepass import model_file
 from onepass.estimators.persistence import pack, unpack
 from onepass.model_file import ModelFileError
 from onepass.sources import Position
-from onepass.sources.files.source import FileSource
-from onepass.sources.files.storage import fingerprint
+from onepass.sources.files import FileSource
+from onepass.sources.paths import fingerprint
 
 
 def describe(options: dict[str, Any], source: FileSource) -> dict[str, Any]:

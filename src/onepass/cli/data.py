@@ -12,8 +12,8 @@ from onepass.cli.messages import is_quiet, note, warn
 from onepass.progress import Progress
 from onepass.report.portrait import listed
 from onepass.sources import SourceError
-from onepass.sources.files.source import FileSource, open_tables
-from onepass.sources.files.storage import open_content, split
+from onepass.sources.files import FileSource, open_tables
+from onepass.sources.paths import open_content, split
 
 _SAMPLE_BYTES = 1 << 20
 

@@ -28,7 +28,7 @@ from onepass.report import model_page
 from onepass.report import require as require_report
 from onepass.report.portrait import counted, describe
 from onepass.sources import Block, Position, Source
-from onepass.sources.files.source import FileSource
+from onepass.sources.files import FileSource
 
 
 def fit(

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from onepass.cli.options import ALGORITHMS
 from onepass.report.portrait import counted, listed
-from onepass.sources.files.source import FileSource
+from onepass.sources.files import FileSource
 
 _MOST_COMPONENTS = 20  # that are listed one by one
 

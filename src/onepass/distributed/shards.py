@@ -13,7 +13,7 @@ import numpy as np
 from onepass.distributed.learning import Extent
 from onepass.distributed.running import compute
 from onepass.sources import Source, open_source
-from onepass.sources.files.source import FileSource
+from onepass.sources.files import FileSource
 
 SHARD_ROWS = 1 << 17  # seconds of learning: thousands of times the overhead of a task
 

@@ -1,8 +1,8 @@
 """Anything that holds rows -> blocks of rows."""
 
 from onepass.sources.base import Block, Position, Source, SourceError
-from onepass.sources.files.source import open_source
-from onepass.sources.in_memory import ArraySource, BlockSource, SparseSource
+from onepass.sources.files import open_source
+from onepass.sources.memory import ArraySource, BlockSource, SparseSource
 
 __all__ = [
     "ArraySource",

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from onepass.sources.files.source import read_ahead
+from onepass.sources.files import read_ahead
 
 
 def nothing():

@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from onepass.sources import SourceError, open_source
-from onepass.sources.files import csv
-from onepass.sources.files.source import FileSource
+from onepass.sources import SourceError, csv, open_source
+from onepass.sources.files import FileSource
 from onepass.warning import OnepassWarning
 
 

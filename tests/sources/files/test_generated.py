@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from onepass.sources import SourceError, open_source
-from onepass.sources.files import csv
+from onepass.sources import SourceError, csv, open_source
 
 WORDS = [
     "Oslo",

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from onepass.sources import SourceError, open_source
-from onepass.sources.files.storage import fingerprint
+from onepass.sources.paths import fingerprint
 from tests.sources.files.test_formats import HAVE_NO_NAMES, dense
 from tests.sources.files.written import WRITERS
 

@@ -26,8 +26,8 @@ import pyarrow as pa
 import pyarrow.csv
 
 from onepass.sources.base import Block, SourceError
-from onepass.sources.files.source import Table
-from onepass.sources.files.storage import open_content, suffix_of
+from onepass.sources.files import Table
+from onepass.sources.paths import open_content, suffix_of
 
 _BLOCK_BYTES = 1 << 20  # of text that pyarrow takes at once; more is slower
 _SAMPLE_BYTES = 1 << 16

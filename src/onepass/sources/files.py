@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from onepass.sources import base
 from onepass.sources.base import Block, Position, Source, SourceError, rows_per_block
-from onepass.sources.files.storage import FORMATS, TEXT, check_file, expand, split, suffix_of
+from onepass.sources.paths import FORMATS, TEXT, check_file, expand, split, suffix_of
 from onepass.warning import OnepassWarning
 
 T = TypeVar("T")
@@ -133,7 +133,7 @@ def _open(path: str, header: bool | Literal["auto"], delimiter: str | None) -> T
     module, kind = FORMATS[suffix]
     try:
         check_file(split(path)[0])
-        make = getattr(importlib.import_module(f"onepass.sources.files.{module}"), kind)
+        make = getattr(importlib.import_module(f"onepass.sources.{module}"), kind)
         return make(path, header, delimiter) if suffix in TEXT else make(path)
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]

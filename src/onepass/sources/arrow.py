@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from onepass.sources.base import Block
-from onepass.sources.files.source import Table
-from onepass.sources.files.storage import is_remote, open_file
+from onepass.sources.files import Table
+from onepass.sources.paths import is_remote, open_file
 
 _COLUMN_BUFFER_BYTES = 1 << 18  # without buffers, all of a row group is read at once
 _FILE_MAGIC = b"ARROW1"

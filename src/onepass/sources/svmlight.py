@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse
 
 from onepass.sources.base import Block, take
-from onepass.sources.files.source import Table
-from onepass.sources.files.storage import open_content
+from onepass.sources.files import Table
+from onepass.sources.paths import open_content
 
 _PIECE_CHARACTERS = 1 << 20
 _ROW_LIMIT_CHARACTERS = 1 << 26

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from onepass.sources import base
 from onepass.sources.base import Block, SourceError, check_size
-from onepass.sources.files.source import Table
-from onepass.sources.files.storage import open_file, split, suffix_of
+from onepass.sources.files import Table
+from onepass.sources.paths import open_file, split, suffix_of
 
 _SPARSE = ("data", "indices", "indptr", "shape")
 _SPARSE_BLOCK_ROWS = 4096

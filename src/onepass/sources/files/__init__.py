@@ -1,1 +1,0 @@
-"""Files as sources: one module per format."""
