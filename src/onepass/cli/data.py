@@ -12,7 +12,7 @@ from onepass.cli.messages import is_quiet, note, warn
 from onepass.progress import Progress
 from onepass.report.portrait import listed
 from onepass.sources import SourceError
-from onepass.sources.files import FileSource, open_tables
+from onepass.sources.files import FileSource, ReadOptions, open_tables
 from onepass.sources.paths import open_content, split
 
 _SAMPLE_BYTES = 1 << 20
@@ -26,8 +26,8 @@ def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, An
     are taken in their order. Messages name the model's file, `path`.
     """
     names = list(getattr(model, "feature_names_in_", ())) if reading["columns"] is None else []
-    reading = dict(reading)
-    tables = open_tables(data, reading.pop("header"), reading.pop("delimiter"))
+    options, reading = ReadOptions.split(reading)
+    tables = open_tables(data, options)
     said, file, by_name = [], tables[0].path, {**reading, "columns": names}
     if not names:
         source = FileSource(tables, **reading)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from onepass.sources import base
 from onepass.sources.base import Block, SourceError, check_size
-from onepass.sources.files import Table
+from onepass.sources.files import ReadOptions, Table
 from onepass.sources.paths import open_file, split, suffix_of
 
 _SPARSE = ("data", "indices", "indptr", "shape")
@@ -25,7 +25,7 @@ _SPARSE_BLOCK_ROWS = 4096
 class ArrayTable(Table):
     """A file that holds one two-dimensional array of one type, maybe stored in chunks."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, options: ReadOptions) -> None:
         self.path = path
         self._open = _OPENED_BY[str(suffix_of(path))]
         with self._open(path) as array:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from onepass.sources.base import Block
-from onepass.sources.files import Table
+from onepass.sources.files import ReadOptions, Table
 from onepass.sources.paths import is_remote, open_file
 
 _COLUMN_BUFFER_BYTES = 1 << 18  # without buffers, all of a row group is read at once
@@ -94,7 +94,7 @@ def _opened(path: str) -> Any:
 class ParquetTable(ColumnTable):
     """A parquet file, of which pyarrow holds a page or two of each column at a time."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, options: ReadOptions) -> None:
         with _opened(path) as content, pa.parquet.ParquetFile(content) as file:
             super().__init__(path, file.schema_arrow, file.metadata.num_rows)
 
@@ -117,7 +117,7 @@ class ParquetTable(ColumnTable):
 class ArrowTable(ColumnTable):
     """An Arrow file or stream, read record batch by record batch."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, options: ReadOptions) -> None:
         with _opened(path) as content:
             start = content.read(len(_FILE_MAGIC))
             content.seek(0)

@@ -19,14 +19,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
 from onepass.sources.base import Block, SourceError
-from onepass.sources.files import Table
+from onepass.sources.files import ReadOptions, Table
 from onepass.sources.paths import open_content, suffix_of
 
 _BLOCK_BYTES = 1 << 20  # of text that pyarrow takes at once; more is slower
@@ -56,7 +56,10 @@ class CsvTable(Table):
     error. An empty value is a missing one, which is an error, too.
     """
 
-    def __init__(self, path: str, header: bool | Literal["auto"], delimiter: str | None) -> None:
+    takes = ("header", "delimiter")
+
+    def __init__(self, path: str, options: ReadOptions) -> None:
+        header, delimiter = options.header, options.delimiter
         self.path = "standard input" if path == "-" else path
         self._input = _StandardInput() if path == "-" else None
         self._input_text = None if self._input is None else _Text(self._input)

@@ -9,16 +9,17 @@ from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onepass.sources import base
 from onepass.sources.base import Block, Position, Source, SourceError, rows_per_block
-from onepass.sources.paths import FORMATS, TEXT, check_file, expand, split, suffix_of
+from onepass.sources.paths import FORMATS, check_file, expand, split, suffix_of
 from onepass.warning import OnepassWarning
 
 T = TypeVar("T")
@@ -34,6 +35,8 @@ def open_source(
     delimiter: str | None = None,
     skip_non_numeric: bool = False,
     keep_index: bool = False,
+    layer: str | None = None,
+    mask_var: str | Sequence[str] | None = None,
     batch_rows: int | None = None,
 ) -> FileSource:
     r"""Return a source: the rows of one file or of many.
@@ -63,6 +66,11 @@ def open_source(
     keep_index : bool
         Keep the columns in which pandas has written the index of a table (parquet and arrow files
         say which they are; in a csv file it is a first column without name).
+    layer : str, optional
+        The layer of an AnnData file that is read instead of its ``X``.
+    mask_var : str or sequence of str, optional
+        The columns of an AnnData file that are read: the name of a column of booleans in its
+        ``var``, or a list of names. All by default.
     batch_rows : int, optional
         The most rows in a block. Speed and memory depend on it, results do not.
 
@@ -95,8 +103,9 @@ def open_source(
     for column in columns or ():
         if not isinstance(column, str | int | np.integer) or isinstance(column, bool):
             raise ValueError(f"columns has {column!r}, neither a name nor a whole number")
+    options = ReadOptions(header=header, delimiter=delimiter, layer=layer, mask_var=mask_var)
     return FileSource(
-        open_tables(path, header, delimiter),
+        open_tables(path, options),
         columns,
         batch_rows=batch_rows,
         skip_non_numeric=skip_non_numeric,
@@ -104,28 +113,57 @@ def open_source(
     )
 
 
+@dataclass(frozen=True)
+class ReadOptions:
+    """The parameters of `open_source` that tell a format how to read its files.
+
+    `Table.takes` says which of them a format knows.
+    """
+
+    header: bool | Literal["auto"] = "auto"
+    delimiter: str | None = None
+    layer: str | None = None
+    mask_var: str | Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse values that no file could be read with."""
+        if self.header not in (True, False, "auto"):
+            raise ValueError(f"header={self.header!r} must be True, False or 'auto'")
+        if self.delimiter is not None and (
+            len(self.delimiter) != 1 or not self.delimiter.isascii()
+        ):
+            raise ValueError(f"delimiter={self.delimiter!r} must be one ASCII character")
+
+    @classmethod
+    def split(cls, given: Mapping[str, Any]) -> tuple[ReadOptions, dict[str, Any]]:
+        """Return the options among parameters of `open_source`, and the other parameters."""
+        names = {field.name for field in fields(cls)}
+        options = cls(**{name: value for name, value in given.items() if name in names})
+        return options, {name: value for name, value in given.items() if name not in names}
+
+    def given(self) -> list[str]:
+        """Return the names of the options that differ from their defaults."""
+        return [field.name for field in fields(self) if getattr(self, field.name) != field.default]
+
+
 def open_tables(
-    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-    header: bool | Literal["auto"],
-    delimiter: str | None,
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], options: ReadOptions
 ) -> list[Table]:
     """Return what is in the files that `open_source` reads."""
-    if header not in (True, False, "auto"):
-        raise ValueError(f"header={header!r} must be True, False or 'auto'")
-    if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii()):
-        raise ValueError(f"delimiter={delimiter!r} must be one ASCII character")
     paths = [path] if isinstance(path, str | os.PathLike) else list(path)
     files = [file for given in paths for file in expand(os.fspath(given))]
     if not files:
         raise SourceError("no file is given")
     if files.count("-") > 1:
         raise SourceError("standard input is given twice, and can be read only once")
-    if (header != "auto" or delimiter) and not any(suffix_of(file) in TEXT for file in files):
-        raise ValueError(f"header and delimiter are for csv files, and {files[0]} is none")
-    return [_open(file, header, delimiter) for file in files]
+    tables = [_open(file, options) for file in files]
+    for name in options.given():
+        if not any(name in table.takes for table in tables):
+            raise ValueError(f"{name} does not apply to {suffix_of(files[0])} files ({files[0]})")
+    return tables
 
 
-def _open(path: str, header: bool | Literal["auto"], delimiter: str | None) -> Table:
+def _open(path: str, options: ReadOptions) -> Table:
     """Return what is in one file, every error turned into a SourceError."""
     suffix = suffix_of(path)
     if suffix is None:
@@ -134,7 +172,8 @@ def _open(path: str, header: bool | Literal["auto"], delimiter: str | None) -> T
     try:
         check_file(split(path)[0])
         make = getattr(importlib.import_module(f"onepass.sources.{module}"), kind)
-        return make(path, header, delimiter) if suffix in TEXT else make(path)
+        table: Table = make(path, options)
+        return table
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         message = f"reading {suffix} files needs {package}: pip install 'onepass[files]'"
@@ -149,8 +188,12 @@ def _open(path: str, header: bool | Literal["auto"], delimiter: str | None) -> T
 
 
 class Table(ABC):
-    """One file of rows and columns: what it holds is known, and it is not kept open."""
+    """One file of rows and columns: what it holds is known, and it is not kept open.
 
+    It is made of the path of a file and of `ReadOptions`.
+    """
+
+    takes: ClassVar[tuple[str, ...]] = ()  # the options that the format knows
     path: str
     width: int  # the number of columns
     names: list[str] | None = None  # of all columns, if the format has names

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from onepass.sources.base import Block, take
-from onepass.sources.files import Table
+from onepass.sources.files import ReadOptions, Table
 from onepass.sources.paths import open_content
 
 _PIECE_CHARACTERS = 1 << 20
@@ -28,7 +28,7 @@ class SvmlightTable(Table):
     occurs in any of the files.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, options: ReadOptions) -> None:
         self.path = path
         self.n_rows = 0
         self.smallest, self.largest = _INDEX_LIMIT, -1

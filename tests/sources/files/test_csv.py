@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from onepass.sources import SourceError, csv, open_source
-from onepass.sources.files import FileSource
+from onepass.sources.files import FileSource, ReadOptions
 from onepass.warning import OnepassWarning
 
 
@@ -284,7 +284,7 @@ def test_what_is_left_out_is_not_collected_for_every_column(tmp_path):
 
     path = tmp_path / "a.csv"
     path.write_text(",".join(f"c{j}" for j in range(50)) + "\n" + ",".join(["1", "t"] * 25) + "\n")
-    table = csv.CsvTable(str(path), "auto", None)
+    table = csv.CsvTable(str(path), ReadOptions())
     table.not_numeric = Counted(table.not_numeric)
     assert FileSource([table], skip_non_numeric=True).n_features == 25
     assert 0 < Counted.times < 10
