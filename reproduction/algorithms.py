@@ -21,8 +21,8 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from onepass.learning.rules import MEG, MSG, Grouse, Incremental, Rule
-from onepass.learning.solver import Solver
+from onepass.algorithms import MEG, MSG, CappedMSG, Grouse, Incremental, Rule
+from onepass.algorithms.solver import Solver
 from onepass.schedules import InverseSqrt, Schedule
 from onepass.sources.synthetic import random_directions
 from onepass.subspace import Subspace
@@ -39,9 +39,9 @@ REHEARSAL = 2  # the first checkpoints, one in so many of all, decide which run 
 # "Capped MSG" has K = k + 1, as in the paper's experiments, and the traces are at most k. The seed
 # is that of the random start of Grassmannian SGD.
 RULES: dict[str, Callable[[int, int, int], Rule]] = {
-    "MSG": lambda k, d, seed: MSG(k, d, max_rank=d),
-    "Capped MSG": lambda k, d, seed: MSG(k, d, max_rank=k + 1),
-    WIDER: lambda k, d, seed: MSG(k, d, max_rank=2 * k + 2),
+    "MSG": lambda k, d, seed: MSG(k, d),
+    "Capped MSG": lambda k, d, seed: CappedMSG(k, d, max_rank=k + 1),
+    WIDER: lambda k, d, seed: CappedMSG(k, d, max_rank=2 * k + 2),
     "Incremental": lambda k, d, seed: Incremental(k, d, max_rank=k),
     "Warmuth-Kuzmin": lambda k, d, seed: MEG(k, d),
     "Grassmannian SGD": lambda k, d, seed: Grouse(k, d, init=random_directions(k, d, seed)),

@@ -106,6 +106,13 @@ class Subspace:
         return root[:, None] * self.basis
 
 
+def orthonormal(rows: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Return rows (k, d) that span the same nested spaces, orthonormal to rounding."""
+    basis, triangle = np.linalg.qr(rows.T)
+    signs = np.where(np.diagonal(triangle) < 0.0, -1, 1).astype(rows.dtype)
+    return np.ascontiguousarray((basis * signs).T)
+
+
 def truncate(
     factor: NDArray[np.floating], max_rank: int
 ) -> tuple[NDArray[np.floating], NDArray[np.float64]]:

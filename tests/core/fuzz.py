@@ -154,6 +154,12 @@ def rank_one(a):
     return [a.array(n), a.array(n)], {}
 
 
+def map_spectrum(a):
+    d = max(a.size(40), 1)
+    values = np.sort(a.array(int(a.rng.integers(0, d + 1))))[::-1].copy()
+    return [a.rule(d), values, float(a.rng.choice([0.0, 0.3, -1e300])), d], {}
+
+
 def project(a):
     n = a.size(40)
     values, times = a.array(n), np.abs(a.array(n))
@@ -200,7 +206,7 @@ def use_isa(a):
 
 
 CALLED = (
-    *(advance, advance_gram, sparse_gram, centre, rank_one, project, cap),
+    *(advance, advance_gram, sparse_gram, centre, rank_one, map_spectrum, project, cap),
     *(cholesky, gram, combine, split),
 )
 BINDINGS = {f.__name__: f for f in CALLED} | {"Rule": rule, "use_isa": use_isa}

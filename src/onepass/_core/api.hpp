@@ -26,6 +26,15 @@ struct Rule {
     int64_t step, next_test;
 };
 
+// Eigenvalues of a matrix in d dimensions that a rule maps: descending values[:size], with room for
+// one more, and that of the complement. Afterwards those that stay.
+struct Eigenvalues {
+    ptrdiff_t size;
+    double* values;
+    double rest;
+    ptrdiff_t d;
+};
+
 // Rows to take one by one, the iterate before them, and what comes out. Rows are dense, or known by
 // their Gram matrix with the basis: then `basis` is null, `rows` is the matrix (m + r, m + r), and
 // results are in terms of [basis; rows]: they have m + r columns in place of d.
@@ -91,6 +100,7 @@ struct Kernels : TypedKernels<double>, TypedKernels<float> {
     void (*sparse_gram)(const SparseColumns&, double* out);
     void (*rank_one)(ptrdiff_t n, const double* values, const double* z, double* new_values,
                      double* vectors);
+    void (*map_spectrum)(Rule&, Eigenvalues&);
     void (*project)(ptrdiff_t n, double* values, const double* multiplicities, double k, bool exact);
     void (*cap)(ptrdiff_t n, double* logs, const double* multiplicities, double total);
     ptrdiff_t (*cholesky)(ptrdiff_t n, const double* gram, double* factor);

@@ -333,6 +333,25 @@ std::tuple<nb::object, nb::object> rank_one(Numbers values, Numbers z) {
     return {new_values.array, vectors.array};
 }
 
+// Returns the rule after this, the eigenvalues that stay, and that of the complement.
+std::tuple<Rule, nb::object, double> map_spectrum(const Rule& rule, Numbers values, double rest,
+                                                  Index d) {
+    const Index n = length(values);
+    check_size(d, "the number of columns");
+    check(n <= d, "there are ", n, " eigenvalues in ", d, " dimensions");
+    check(rule.k <= d, "k is ", rule.k, ", but there are only ", d, " columns");
+    check_numbers(values, n, ANY, "values");
+    check_number(rest, ANY, "rest");
+    for (Index i = 1; i < n; i++)
+        check(values.data()[i] <= values.data()[i - 1], "values are not descending");
+    const NewArray<double> out{std::size_t(n) + 1};
+    std::copy(values.data(), values.data() + n, out.data);
+    Rule after = rule;
+    onepass::Eigenvalues mapped{n, out.data, rest, d};
+    chosen.kernels->map_spectrum(after, mapped);
+    return {after, out.first(mapped.size), mapped.rest};
+}
+
 nb::object project(Numbers values, Numbers multiplicities, double k, bool exact) {
     check_numbers(values, length(values), ANY, "values");
     check_numbers(multiplicities, length(values), 0.0, "multiplicities");
@@ -463,6 +482,7 @@ NB_MODULE(_core, m) {
           "sums"_a = false);
     m.def("sparse_gram", &sparse_gram, array("data"), array("indices"), array("starts"), "rows"_a);
     m.def("rank_one", &rank_one, array("values"), array("z"));
+    m.def("map_spectrum", &map_spectrum, "rule"_a, array("values"), "rest"_a, "d"_a);
     m.def("project", &project, array("values"), array("multiplicities"), "k"_a, "exact"_a);
     m.def("cap", &cap, array("logs"), array("multiplicities"), "total"_a);
     m.def("cholesky", &cholesky, array("gram"));

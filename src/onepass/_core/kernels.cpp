@@ -47,7 +47,14 @@ void centre(onepass::CentreTask<T>& task) {
     for (Index c = 0; c < d; c++) task.mean[c] += moved[c];
 }
 
-// -- parts of the above, for the tests and for steps with batches -------------------------------
+// What a rule makes of eigenvalues, for steps with batches.
+void map_values(onepass::Rule& rule, Eigenvalues& values) {
+    Buffer<double> multiplicities(values.size + 1);
+    Buffer<Index> order(values.size + 1);
+    Algorithms::maps[rule.algorithm](rule, values, {multiplicities.get(), order.get()});
+}
+
+// -- parts of the above, for the tests -----------------------------------------------------------
 
 void rank_one(Index n, const double* values, const double* z, double* new_values,
               double* vectors) {
@@ -102,7 +109,7 @@ namespace onepass {
 namespace ONEPASS_ISA {
 extern const Kernels kernels;
 const Kernels kernels{typed<double>, typed<float>, advance_gram, sparse_gram, rank_one,
-                      project_values, cap_logs, cholesky, split_row, Algorithms::names,
+                      map_values, project_values, cap_logs, cholesky, split_row, Algorithms::names,
                       Algorithms::count};
 }  // namespace ONEPASS_ISA
 }  // namespace onepass

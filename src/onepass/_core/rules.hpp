@@ -1,6 +1,8 @@
 // The algorithms. A rule says in `step` what one row does to an iterate M that is written in the
 // coordinates of a block: the row is already split into z = U x and a residual r along the unit
-// vector after the basis. To add an algorithm: a struct here, and its name in `Algorithms` below.
+// vector after the basis. Rules that add the row to M and then change eigenvalues only say in `map`
+// what becomes of these, for steps with batches as well. To add an algorithm: a struct here, and its
+// name in `Algorithms` below.
 #pragma once
 #include "api.hpp"
 #include "rank_one.hpp"
@@ -22,12 +24,19 @@ struct SplitRow {
     double step;      // eta
 };
 
+using onepass::Eigenvalues;
+
+// Room for the multiplicities and the order of one eigenvalue more than there are.
+struct MapScratch {
+    double* multiplicities = nullptr;
+    Index* order = nullptr;
+};
+
 // What a step needs besides its arguments.
 class Workspace {
 public:
-    double *z = nullptr, *values = nullptr, *multiplicities = nullptr;
-    double *vectors = nullptr, *scratch = nullptr;
-    Index* order = nullptr;
+    double *z = nullptr, *values = nullptr, *vectors = nullptr, *scratch = nullptr;
+    MapScratch map;
     Index stride = 0;
     RankOne rank_one;
 
@@ -36,8 +45,8 @@ public:
         const Index n = padded(directions + 2);
         if (n > stride) {
             double* d = doubles.reserve(3 * n);
-            z = d, values = d + n, multiplicities = d + 2 * n;
-            order = indices.reserve(n);
+            z = d, values = d + n;
+            map = {d + 2 * n, indices.reserve(n)};
             vectors = matrix.reserve(n * n);
             rank_one.reserve(n);
             stride = n;
@@ -50,19 +59,19 @@ private:
     Buffer<Index> indices;
 };
 
-// Moves M to the eigenvectors of M + eta x x' (Algorithm 1, line 3); then `map` changes the
-// eigenvalues (size, values, rest) and says how many stay.
-template <class Map>
-void rank_one_step(Iterate& M, const SplitRow& row, Workspace& w, const Map& map) {
+// Moves M to the eigenvectors of M + eta x x' (Algorithm 1, line 3) that stay in the rule's map.
+template <class Rule>
+void rank_one_step(const Rule& rule, Iterate& M, const SplitRow& row, Workspace& w) {
     Index size = M.basis.rank;
     if (row.residual > 0.0) M.weights[size] = M.rest, w.z[size] = row.residual, size++;
     const double root = sqrt(row.step);
     for (Index i = 0; i < size; i++) w.z[i] *= root;
     w.rank_one.solve(size, M.weights, w.z, w.values, w.vectors, w.stride);
-    const Index kept = map(size, w.values, M.rest);
-    rotate({w.vectors, kept, size, w.stride}, M.basis, w.scratch);
-    for (Index i = 0; i < kept; i++) M.weights[i] = w.values[i];
-    M.basis.rank = kept;
+    Eigenvalues mapped{size, w.values, M.rest, M.d};
+    rule.map(mapped, w.map);
+    rotate({w.vectors, mapped.size, size, w.stride}, M.basis, w.scratch);
+    for (Index i = 0; i < mapped.size; i++) M.weights[i] = mapped.values[i];
+    M.basis.rank = mapped.size, M.rest = mapped.rest;
 }
 
 // What rules have in common: their parameters, and the weights of M for those of the state.
@@ -70,7 +79,13 @@ struct AnyRule {
     onepass::Rule& rule;
 
     static double primal(double weight) { return weight; }
+    void map(Eigenvalues&, const MapScratch&) const {}  // eigenvalues stay
 };
+
+// Drops directions whose eigenvalue is that of the complement.
+inline void drop_complement(Eigenvalues& e) {
+    while (e.size > 0 && e.values[e.size - 1] <= e.rest) e.size--;
+}
 
 // Matrix stochastic gradient and Capped MSG: Arora, Cotter and Srebro (2013), Sections 3.1 and 5.
 //
@@ -83,28 +98,25 @@ struct Msg : AnyRule {
     static constexpr onepass::Algorithm algorithm{"msg"};
 
     void step(Iterate& M, const SplitRow& row, Workspace& w) const {
-        rank_one_step(M, row, w, [&](Index size, double* sigma, double& rest) {
-            return project_all(size, sigma, rest, M.d, w);
-        });
-        test_rank(M.basis.rank, M.d);
+        rank_one_step(*this, M, row, w);
     }
 
-    // Projects descending sigma[:size]; returns the new rank.
-    Index project_all(Index size, double* sigma, double& rest, Index d, Workspace& w) const {
-        size = min(size, rule.max_rank);
-        for (Index i = 0; i < size; i++) w.multiplicities[i] = 1.0;
-        Spectrum spectrum{size, sigma, w.multiplicities, w.order};
-        if (rule.exact_trace && rule.max_rank >= d && size < d) {
+    void map(Eigenvalues& sigma, const MapScratch& s) const {
+        const Index size = sigma.size = min(sigma.size, rule.max_rank);
+        for (Index i = 0; i < size; i++) s.multiplicities[i] = 1.0;
+        Spectrum spectrum{size, sigma.values, s.multiplicities, s.order};
+        if (rule.exact_trace && rule.max_rank >= sigma.d && size < sigma.d) {
             // The complement takes part, with its multiplicity.
-            sigma[size] = rest, w.multiplicities[size] = double(d - size), spectrum.n++;
+            sigma.values[size] = sigma.rest, s.multiplicities[size] = double(sigma.d - size);
+            spectrum.n++;
             project(spectrum, double(rule.k), true);
-            rest = sigma[size];
+            sigma.rest = sigma.values[size];
         } else {  // a capped iterate of fewer than k directions cannot have trace k yet
             project(spectrum, double(min(rule.k, size)), rule.exact_trace);
-            rest = 0.0;
+            sigma.rest = 0.0;
         }
-        while (size > 0 && sigma[size - 1] <= rest) size--;
-        return size;
+        drop_complement(sigma);
+        test_rank(sigma.size, sigma.d);
     }
 
     // Section 5: an iterate that stays at rank K asks for a larger K; tests become ever rarer.
@@ -129,10 +141,12 @@ struct Incremental : AnyRule {
     static constexpr onepass::Algorithm algorithm{"incremental"};
 
     void step(Iterate& M, const SplitRow& row, Workspace& w) const {
-        rank_one_step(M, {row.residual, row.inside, 1.0}, w, [&](Index size, double*, double& rest) {
-            rest = 0.0;
-            return min(size, rule.max_rank);
-        });
+        rank_one_step(*this, M, {row.residual, row.inside, 1.0}, w);
+    }
+
+    void map(Eigenvalues& sigma, const MapScratch&) const {
+        sigma.size = min(sigma.size, rule.max_rank);
+        sigma.rest = 0.0;
     }
 };
 
@@ -153,17 +167,20 @@ struct Meg : AnyRule {
 
     void step(Iterate& M, const SplitRow& row, Workspace& w) const {
         if (rule.k == M.d) return;  // W = 0 and M = I, whatever the rows are
-        rank_one_step(M, row, w, [&](Index size, double* a, double& rest) {
-            for (Index i = 0; i < size; i++) a[i] = -a[i], w.multiplicities[i] = 1.0;
-            Spectrum spectrum{size, a, w.multiplicities, w.order};
-            if (size < M.d)  // the complement takes part, with its multiplicity
-                a[size] = -rest, w.multiplicities[size] = double(M.d - size), spectrum.n++;
-            cap(spectrum, double(M.d - rule.k));
-            rest = size < M.d ? -a[size] : 0.0;
-            for (Index i = 0; i < size; i++) a[i] = -a[i];
-            while (size > 0 && a[size - 1] <= rest) size--;
-            return size;
-        });
+        rank_one_step(*this, M, row, w);
+    }
+
+    void map(Eigenvalues& dual, const MapScratch& s) const {
+        const Index size = dual.size, d = dual.d;
+        double* a = dual.values;
+        for (Index i = 0; i < size; i++) a[i] = -a[i], s.multiplicities[i] = 1.0;
+        Spectrum spectrum{size, a, s.multiplicities, s.order};
+        if (size < d)  // the complement takes part, with its multiplicity
+            a[size] = -dual.rest, s.multiplicities[size] = double(d - size), spectrum.n++;
+        cap(spectrum, double(d - rule.k));
+        dual.rest = size < d ? -a[size] : 0.0;
+        for (Index i = 0; i < size; i++) a[i] = -a[i];
+        drop_complement(dual);
     }
 };
 
@@ -249,11 +266,17 @@ void take_rows(onepass::Rule& given, Iterate& M, const BlockRows& rows, IterateS
     }
 }
 
+template <class Rule>
+void map_spectrum(onepass::Rule& given, Eigenvalues& values, const MapScratch& scratch) {
+    Rule{{given}}.map(values, scratch);
+}
+
 template <class... Rules>
 struct RuleList {
     static constexpr Index count = sizeof...(Rules);
     static constexpr onepass::Algorithm names[] = {Rules::algorithm...};
     static constexpr decltype(&take_rows<Msg>) loops[] = {take_rows<Rules>...};
+    static constexpr decltype(&map_spectrum<Msg>) maps[] = {map_spectrum<Rules>...};
 };
 
 using Algorithms = RuleList<Msg, Meg, Incremental, Oja, Grouse>;

@@ -11,18 +11,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
+from onepass import algorithms as rules
+from onepass.algorithms.averaging import Average
+from onepass.algorithms.solver import Solver
 from onepass.estimators import model_file_schema
 from onepass.estimators.base import Estimator
 from onepass.estimators.parameters import check_option, check_whole, estimator
-from onepass.learning import rules
-from onepass.learning.averaging import Average
 from onepass.learning.learner import Learner, MomentLearner, SolverLearner
-from onepass.learning.result import orthonormal
-from onepass.learning.solver import Solver
 from onepass.learning.stream import Stream
 from onepass.moments.directional import DirectionalMoment
 from onepass.schedules import AdaGradNorm, Constant, InverseSqrt, Schedule
-from onepass.subspace import Subspace
+from onepass.subspace import Subspace, orthonormal
 from onepass.warning import OnepassWarning
 
 UNSETTLED = 0.05  # of what newer rows have along the components, more or less than older ones
@@ -137,7 +136,7 @@ class MSG(SteppingEstimator):
     random_state: Any = None
 
     def _rule(self, d: int, rng: np.random.Generator) -> rules.Rule:
-        return rules.MSG(self.n_components, d, max_rank=d, exact_trace=self.trace == "exact")
+        return rules.MSG(self.n_components, d, exact_trace=self.trace == "exact")
 
 
 @estimator
@@ -181,7 +180,7 @@ class CappedMSG(MSG):
         k, grow = self.n_components, self._grows()
         max_rank = k + 1 if self.max_rank is None or grow else self.max_rank
         exact = self.trace == "exact"
-        return rules.MSG(k, d, max_rank=max_rank, exact_trace=exact, grow=grow)
+        return rules.CappedMSG(k, d, max_rank=max_rank, exact_trace=exact, grow=grow)
 
     @property
     def rank_(self) -> int:

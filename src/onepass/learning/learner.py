@@ -15,17 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass import rounding
+from onepass.algorithms.incremental import Incremental
+from onepass.algorithms.solver import Solver
 from onepass.learning import stream as stream_module
 from onepass.learning.captured_share import CapturedScore
-from onepass.learning.result import Result, orthonormal, publish
+from onepass.learning.result import Result, publish
 from onepass.learning.row_errors import ErrorHistogram, RowSample
-from onepass.learning.rules import Incremental
-from onepass.learning.solver import Solver
 from onepass.learning.stream import RowBuffer, Stream, weigh
 from onepass.moments.accumulator import Mean
 from onepass.moments.directional import DirectionalMoment
 from onepass.moments.eigen import leading_pairs
 from onepass.moments.exact import ExactMoment
+from onepass.subspace import orthonormal
 from onepass.threads import one_thread
 
 LONG_CALL_CHUNKS = 4

@@ -19,10 +19,11 @@ from onepass.learning.candidates import (
 from onepass.learning.captured_share import Captured, Foresight
 from onepass.learning.choice import Choice, ProgressiveValidation
 from onepass.learning.learner import Learner
-from onepass.learning.result import Result, orthonormal, publish
+from onepass.learning.result import Result, publish
 from onepass.learning.row_errors import MOST_DIRECTIONS
 from onepass.learning.stream import Stream
 from onepass.moments.chunk import Chunk
+from onepass.subspace import orthonormal
 
 FIRST_ROWS = 128  # of a stream; chunks stay short while they are not a part of what came before
 SHORT_ROWS, NARROW_COLUMNS = 64, 256  # of chunks of few columns, which cost little

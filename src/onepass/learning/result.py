@@ -41,13 +41,6 @@ class Result:
     captured: Captured
 
 
-def orthonormal(rows: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Return rows (k, d) that span the same nested spaces, orthonormal to rounding."""
-    basis, triangle = np.linalg.qr(rows.T)
-    signs = np.where(np.diagonal(triangle) < 0.0, -1, 1).astype(rows.dtype)
-    return np.ascontiguousarray((basis * signs).T)
-
-
 def signed(components: NDArray[np.floating]) -> NDArray[np.floating]:
     """Return components (k, d) with the signs for which each row's largest entry is positive."""
     largest = np.abs(components).argmax(axis=1)[:, None]

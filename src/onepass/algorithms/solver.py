@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onepass import _core
-from onepass.learning.averaging import Average
-from onepass.learning.rules import Rule
-from onepass.learning.stream import SparseRows
+from onepass.algorithms.averaging import Average
+from onepass.algorithms.rule import Rule
 from onepass.schedules import AdaGradNorm, Schedule
 from onepass.subspace import Subspace
 
@@ -20,6 +19,27 @@ SPARSE_ROWS = 256  # that the core takes in one call: few enough for a cheap Gra
 DENSE_ROWS = 16  # sparse rows that are made dense at a time where products lose digits
 COUNTS = ("steps_taken", "gradients", "trusted_rows")
 TRUSTED_ROWS = 1024  # after which the core makes the basis orthonormal again
+
+
+class SparseRows(Protocol):
+    """Rows (r, d) that are multiplied with arrays, and not made dense unless that is asked for."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, part: slice) -> SparseRows: ...
+
+    def __matmul__(self, columns: NDArray[np.floating]) -> NDArray[np.float64]: ...
+
+    def __rmatmul__(self, left: NDArray[np.floating]) -> NDArray[np.float64]: ...
+
+    def gram(self) -> NDArray[np.float64]:
+        """Return the products (r, r) of the rows with each other."""
+
+    def count_accurate(self, energies: NDArray[np.float64]) -> int:
+        """Return how many rows there are before one whose products lose digits to the mean."""
+
+    def toarray(self) -> NDArray[np.floating]:
+        """Return the rows (r, d) as a dense array."""
 
 
 class Progress(NamedTuple):
@@ -84,12 +104,12 @@ class Solver:
         return self.rule.primal(self.state)
 
     def advance(self, rows: Any) -> Progress:
-        """Learn from rows (r, d) or SparseRows, weighted and centred."""
+        """Learn from rows (r, d) or `SparseRows`, weighted and centred."""
         advance: Callable[[Any], Progress] = self._advance_rows
         length, m = max(len(rows), 1), len(self.state.weights)
         if self.batch_size > 1:
             advance, length = self._advance_batch, self.batch_size
-        elif isinstance(rows, SparseRows):
+        elif not isinstance(rows, np.ndarray):
             advance, length = self._advance_sparse, SPARSE_ROWS
         captured, energy = [np.zeros(0)], [np.zeros(0)]
         turn, inner = np.eye(m), np.zeros((m, m))
@@ -109,7 +129,7 @@ class Solver:
         """Learn from dense rows one by one."""
         state, rule = self.state, self.rule
         done = _core.advance(
-            _core.Rule(rule.name, rule.k, **rule.options),
+            rule.for_core(),
             state.basis,
             state.weights,
             state.rest,
@@ -133,7 +153,7 @@ class Solver:
         gram[:m, :m] = np.eye(m) if self._is_trusted() else state.basis @ state.basis.T
         gram[m:, :m], gram[m:, m:] = rows @ state.basis.T, products
         done = _core.advance_gram(
-            _core.Rule(rule.name, rule.k, **rule.options),
+            rule.for_core(),
             gram,
             m,
             rule.d,
@@ -156,7 +176,7 @@ class Solver:
         """Take over what the core has computed; `sums` are rows for an average."""
         taken = len(done.energy)
         self.state = Subspace(basis, done.weights, done.rest)
-        self.rule.options = {name: getattr(done.rule, name) for name in self.rule.options}
+        self.rule.remember(done.rule)
         self.steps_taken += taken
         self.gradients = done.seen
         self.trusted_rows = (self.trusted_rows if self._is_trusted() else 0) + taken
@@ -167,7 +187,7 @@ class Solver:
     def _advance_batch(self, rows: Any) -> Progress:
         """Take one step with the mean gradient of the rows."""
         state, count = self.state, len(rows)
-        dense = rows.toarray() if isinstance(rows, SparseRows) else rows
+        dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
         batch = dense.astype(np.float64, copy=False)
         basis = state.basis.astype(np.float64, copy=False)
         gram = batch @ batch.T if count < batch.shape[1] else batch.T @ batch
@@ -198,7 +218,7 @@ class Solver:
         """Return the step sizes of rows, by a schedule that the core does not know."""
         if not self.schedule.needs_norms:
             return self._schedule(np.zeros(len(rows)))[0]
-        if isinstance(rows, SparseRows):
+        if not isinstance(rows, np.ndarray):
             return self._schedule(rows.gram().diagonal())[0]
         return self._schedule(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))[0]
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from onepass.learning.averaging import FIRST_PASSES, PENDING, Average
+from onepass.algorithms.averaging import FIRST_PASSES, PENDING, Average
 from onepass.subspace import Subspace
 
 D = 12

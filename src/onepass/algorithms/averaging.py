@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.learning.result import orthonormal
 from onepass.moments.accumulator import Accumulator
-from onepass.subspace import Subspace, truncate
+from onepass.subspace import Subspace, orthonormal, truncate
 
 PENDING = 4  # rows for each direction kept, after which they are added to the sum together
 OVERSAMPLED = 8  # further directions that a truncation looks at

@@ -1,0 +1,28 @@
+"""Grassmannian SGD, GROUSE: L. Balzano, R. Nowak, B. Recht (2010); the paper's Section 6.
+
+    U(t+1) = U + [(cos theta - 1) p/|p| + sin theta r/|r|] w'/|w|
+
+with w = U' x, p = U w, r = x - p and theta = eta |r| |p|: a step along a geodesic of the
+Grassmannian. U' is the `basis` of the state (its k rows are the columns of U). The core takes the
+steps, by single rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onepass.algorithms.oja import Oja
+from onepass.subspace import Subspace
+
+
+@dataclass
+class Grouse(Oja):
+    """Turn k directions towards every row, without missing entries."""
+
+    name = "grouse"
+
+    def step(self, state: Subspace, rows: NDArray[np.float64], size: float) -> Subspace:
+        raise NotImplementedError("Grassmannian SGD steps by single rows")

@@ -1,0 +1,118 @@
+"""What every rule can do, and the step that most of them share.
+
+A rule says where it starts, which iterate its state stands for, how far iterates can be apart, and
+how to take one step with the gradient of a batch. Steps with single rows, which are the paper's
+algorithms, are taken by `onepass._core`, which knows a rule by its name and options. What both ways
+have in common, the map of the eigenvalues, is there too, and exists once.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onepass import _core
+from onepass.subspace import Subspace, add_up, orthonormal
+
+GRAM_ACCURATE = 1e-4  # of the largest eigenvalue: eigenvectors lose four of sixteen digits
+ROUNDING = 1e-14  # an eigenvalue smaller than this part of the largest one is rounding
+
+
+@dataclass
+class Rule(ABC):
+    """An algorithm for k directions in d dimensions.
+
+    Attributes
+    ----------
+    name : str
+        How the core calls it.
+    options : dict
+        What the core has to know besides. It is replaced, never changed in place.
+    """
+
+    k: int
+    d: int
+    name: ClassVar[str]
+    options: dict[str, Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.options = {"max_rank": self.d}
+
+    def start(self, dtype: np.dtype) -> Subspace:
+        """Return the state before the first row: the paper starts at 0."""
+        return Subspace.empty(self.d, dtype=dtype)
+
+    def primal(self, state: Subspace) -> Subspace:
+        """Return the iterate M that a state stands for."""
+        return state
+
+    @abstractmethod
+    def diameter(self) -> float:
+        """Return the diameter of the feasible set in the Frobenius norm, for scale-free steps."""
+
+    @property
+    def rank_bound(self) -> int:
+        """The largest rank of an iterate."""
+        return self.options["max_rank"]
+
+    @property
+    def memory(self) -> dict[str, Any]:
+        """What the rule remembers from step to step, for a model file."""
+        return {}
+
+    def for_core(self) -> _core.Rule:
+        """Return the rule as the core knows it."""
+        return _core.Rule(self.name, self.k, **self.options)
+
+    def remember(self, rule: _core.Rule) -> None:
+        """Take over what the core's rule remembers after its steps."""
+        self.options = {name: getattr(rule, name) for name in self.options}
+
+    @abstractmethod
+    def step(self, state: Subspace, rows: NDArray[np.float64], size: float) -> Subspace:
+        """Take one step of some size with the gradient ``rows.T @ rows``, rows of shape (b, d)."""
+
+    def merged(self, states: list[Subspace], shares: list[float]) -> Subspace:
+        """Return one state for several streams: the average of the iterates is feasible."""
+        parts = [self.primal(s).scaled(share) for s, share in zip(states, shares, strict=True)]
+        M = add_up(parts, self.rank_bound)
+        return Subspace(orthonormal(M.basis), M.weights, M.rest)
+
+
+class SpectralRule(Rule):
+    """A rule that adds the gradient to its state and then changes eigenvalues only."""
+
+    def step(self, state: Subspace, rows: NDArray[np.float64], size: float) -> Subspace:
+        values, vectors = eigen(state, rows, size, self.rank_bound)
+        rule, moved = self.mapped(Subspace(vectors, values + state.rest, state.rest))
+        self.remember(rule)
+        return moved
+
+    def mapped(self, M: Subspace) -> tuple[_core.Rule, Subspace]:
+        """Return what becomes of a matrix with descending weights, and the rule after that."""
+        rule, weights, rest = _core.map_spectrum(self.for_core(), M.weights, M.rest, self.d)
+        return rule, Subspace(M.basis[: len(weights)], weights, rest)
+
+
+def eigen(
+    state: Subspace, rows: NDArray[np.float64], size: float, most: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return eigenvalues, descending, and eigenvectors (n, d) of M - rest I + size rows' rows.
+
+    At most `most` are returned, and none that is zero to rounding, which belongs to the complement.
+    For few rows they come from the Gram matrix, at a fifth of the cost of singular vectors, unless
+    an eigenvalue is so small that its eigenvector would lose digits.
+    """
+    factor = np.vstack([state.factor(), np.sqrt(size) * rows])
+    if 0 < len(factor) < factor.shape[1]:
+        values, turns = np.linalg.eigh(factor @ factor.T)
+        values, turns = values[::-1][:most], turns.T[::-1][:most]
+        if values[-1] > GRAM_ACCURATE * values[0]:
+            return values, (turns / np.sqrt(values)[:, None]) @ factor
+    _, singular, vectors = np.linalg.svd(factor, full_matrices=False)
+    kept = singular[:most] ** 2 > ROUNDING * singular.max(initial=0.0) ** 2
+    return singular[:most][kept] ** 2, vectors[:most][kept]
