@@ -35,6 +35,9 @@ COSTED = ("MSG", "Capped MSG", "Incremental", "Warmuth-Kuzmin")  # whose runtime
 PAPER = (*COSTED, GRASSMANN)
 ALGORITHMS = (*PAPER, WIDER, "ERM")
 ROW_SECONDS = 3e-3  # for all algorithms, k and steps
+LONGEST = 0.01  # share of the training rows that are "the longest"
+WHOLE_ROWS = ("Incremental", "Capped MSG")  # run again without these, under the reading "unit"
+WHOLE_ROW_SECONDS = 4e-4  # for these algorithms, all k and steps
 
 CHUNK_ROWS = 4000  # images that are scaled together
 FILES = ("train-images-idx3-ubyte", "t10k-images-idx3-ubyte")
@@ -129,23 +132,31 @@ def one_split(
     reading: str,
     train_rows: int,
     marks_count: int,
+    names: Sequence[str] = ALGORITHMS,
+    without_longest: bool = False,
 ) -> Arrays:
-    """Run all algorithms on one random split of the images, which `data` identifies.
+    """Run algorithms on one random split of the images, which `data` identifies.
 
-    Return `marks` (s,) and, under "algorithm/k/what": `suboptimality` on the test rows, relative to
-    the optimum, and `cost`, each (s,), `limited`, and where there is a step `c`.
+    Return `longest`, the share of the longest training rows in the sum of |x|^4, `marks` (s,) and,
+    under "algorithm/k/what": `suboptimality` on the test rows, relative to the optimum, and
+    `cost`, each (s,), `limited`, and where there is a step `c`.
     """
     train, *held_out = split(images, seed)
     scaled = Scaling(images, reading)
     result: Arrays = {}
     with one_thread():
         rows = scaled(train[:train_rows])
+        fourth = (rows**2).sum(axis=1) ** 2
+        longest = np.argsort(fourth)[-max(1, round(LONGEST * len(rows))) :]
+        result["longest"] = fourth[longest].sum() / fourth.sum()
+        if without_longest:
+            rows = np.delete(rows, longest, axis=0)
         result["marks"] = marks = checkpoints(10, len(rows), marks_count)
         validation, test = (HeldOut(scaled.second_moment(part)) for part in held_out)
         small_steps = weighted_pca(rows, marks, np.arange(1.0, len(rows) + 1) ** -0.5, max(KS))
         training = Training(rows, marks, validation, small_steps, seed)
-        erm = weighted_pca(rows, marks, np.ones(len(rows)), max(KS))
-        for k, name in itertools.product(KS, ALGORITHMS):
+        erm = weighted_pca(rows, marks, np.ones(len(rows)), max(KS)) if "ERM" in names else []
+        for k, name in itertools.product(KS, names):
             key = f"{name}/{k}"
             if name == "ERM":
                 run = erm
@@ -161,19 +172,22 @@ def one_split(
 
 
 def make_runs(scope: Scope) -> Iterator[Run]:
-    """Give a run per split and reading; the splits are the same for all readings."""
+    """Give a run per split and reading, and one without the longest rows, on the same splits."""
     assert scope.images is not None
-    data = hashlib.sha256(scope.images.tobytes()).hexdigest()
-    for i, reading in itertools.product(range(scope.splits), MNIST):
-        settings = {
+    data, rows = {"images": scope.images}, scope.train_rows
+    for i in range(scope.splits):
+        common = {
             "seed": seed_of(scope.seed, "figure 3", i),
-            "reading": reading.key,
-            "train_rows": scope.train_rows,
+            "train_rows": rows,
             "marks_count": scope.marks,
-            "data": data,
+            "data": hashlib.sha256(scope.images.tobytes()).hexdigest(),
         }
-        name, seconds = f"figure3-{reading.key}-{i}", scope.train_rows * ROW_SECONDS
-        yield Run(name, one_split, settings, seconds, {"images": scope.images})
+        for reading in MNIST:
+            settings = {**common, "reading": reading.key}
+            name = f"figure3-{reading.key}-{i}"
+            yield Run(name, one_split, settings, rows * ROW_SECONDS, data)
+        settings = {**common, "reading": UNIT.key, "names": WHOLE_ROWS, "without_longest": True}
+        yield Run(f"figure3-shorter-{i}", one_split, settings, rows * WHOLE_ROW_SECONDS, data)
 
 
 def average(run: Arrays, name: str, k: int) -> NDArray[np.float64]:
@@ -202,7 +216,8 @@ def report(results: Mapping[str, Arrays], scope: Scope, out: Path) -> Part:
     """Draw the figure and measure what Section 6 says about it."""
     assert scope.images is not None
     runs = {reading: repetitions(results, f"figure3-{reading.key}") for reading in MNIST}
-    count = min(map(len, runs.values()))
+    shorter = repetitions(results, "figure3-shorter")
+    count = min(len(shorter), *map(len, runs.values()))
     curves: Curves = {reading: gather(found[:count]) for reading, found in runs.items()}
     draw(curves, out)
     measured = {}
@@ -210,8 +225,19 @@ def report(results: Mapping[str, Arrays], scope: Scope, out: Path) -> Part:
         second, fourth = Scaling(scope.images, reading.key).norm_moments(scope.images)
         norms = {"unit norm": [exact(second)], "fourth moment": [exact(fourth)]}
         measured[reading.name] = {**norms, **measure(run)}
+    without = gather(shorter[:count])
+    measured[UNIT.name]["long rows"] = [
+        ratio(average(curves[UNIT], name, k), average(without, name, k), f"{name}, k={k}")
+        for name, k in itertools.product(WHOLE_ROWS, KS)
+    ]
     rows = int(curves[PRINTED]["marks"][-1])
-    facts = {"rows": rows, "count": count, "rank_limit": RANK_LIMIT}
+    facts = {
+        "rows": rows,
+        "count": count,
+        "rank_limit": RANK_LIMIT,
+        "longest": f"{LONGEST:.0%}",
+        "longest_share": across([run["longest"] for run in runs[UNIT][:count]]).text(".0%"),
+    }
     return Part("figure3", measured, facts, [tabulate(curves)])
 
 

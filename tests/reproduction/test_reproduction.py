@@ -1,6 +1,7 @@
 """The whole reproduction on a small scale: files, claims, continuing, the same numbers again."""
 
 import json
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from click.testing import CliRunner
 from reproduction import command, figure1, figure2, figure3, theorem1
 from reproduction.claims import claims_of
 from reproduction.command import main, run
+from reproduction.page import TEMPLATE
 from reproduction.page import page as render
 from reproduction.runs import QUICK, Run
 from tests.reproduction.idx import write_folder
@@ -30,6 +32,12 @@ TINY = replace(
     marks=6,
     every_image=1,
 )
+# Claims that are about one reading.
+ONLY_READING = {
+    "toy incremental": {"toy"},
+    "toy capped": {"toy"},
+    "long rows": {"s_j sqrt(d)"},
+}
 PICTURES = ["figure1", "figure2", "figure2-mean", "theorem1", "figure3", "figure3-runtime"]
 
 
@@ -81,7 +89,7 @@ def test_every_claim_is_judged_under_every_reading_that_applies(first):
         assert entry["measured"]
         assert all(m["low"] <= m["value"] <= m["high"] for m in entry["measured"])
     expected = {
-        (part, name): {"toy"} if name.startswith("toy") else names
+        (part, name): ONLY_READING.get(name, names)
         for part, names in readings.items()
         for name in claims_of(part)
     }
@@ -148,6 +156,40 @@ def test_the_command_passes_its_options_on(tmp_path, monkeypatch):
     }
 
 
+@pytest.fixture
+def no_mnist(monkeypatch):
+    def offline(*args, **kwargs):
+        raise OSError("no route")
+
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", offline)
+
+
+@pytest.mark.usefixtures("undrawn", "no_mnist")
+def test_without_mnist_the_rest_is_made_and_the_page_says_what_is_left_out(tiny, first, capsys):
+    claims = run(tiny / "without", quick=True)
+    assert claims == [entry for entry in first if entry["part"] != "figure3"]
+    said = "Figure 3 is left out. MNIST is not here and could not be downloaded (no route)"
+    assert said in capsys.readouterr().err
+    for name in ("index.md", "index.html", "claims.json"):
+        assert said in (tiny / "without" / name).read_text()
+    assert "## Figure 3" not in (tiny / "without" / "index.md").read_text()
+
+
+@pytest.mark.usefixtures("no_mnist")
+def test_figure_3_without_mnist_is_refused_if_it_was_asked_for(tiny):
+    with pytest.raises(OSError, match="--mnist DIR"):
+        run(tiny / "refused", figures=["3"], quick=True)
+    with pytest.raises(FileNotFoundError, match="neither train-images"):
+        run(tiny / "refused", mnist=tiny, quick=True)
+
+
+def test_the_template_has_no_measured_numbers():
+    """A decimal number that is not filled in would be printed whatever the run has measured."""
+    text = re.sub(r"{[{%].*?[%}]}", "", TEMPLATE.read_text("utf-8"), flags=re.DOTALL)
+    settings, paper = {"0.6", "0.4", "40%", "20%", "95%"}, {"5.2", "0.556", "0.5"}
+    assert set(re.findall(r"\d+\.\d+|\d+%", text)) == settings | paper
+
+
 def test_unknown_figures_and_single_splits_are_refused(tmp_path):
     with pytest.raises(ValueError, match="among 1, 2, 3"):
         run(tmp_path, figures=["4"])
@@ -194,6 +236,7 @@ def test_findings_are_shown_only_where_the_claims_have_the_verdict():
         "version": "1",
         "cpu_minutes": 1.0,
         "quick": False,
+        "left_out": "",
         "finished": "all",
         "parts": {},
     }
