@@ -236,7 +236,7 @@ def report(results: Mapping[str, Arrays], scope: Scope, out: Path) -> Part:
         "count": count,
         "rank_limit": RANK_LIMIT,
         "longest": f"{LONGEST:.0%}",
-        "longest_share": across([run["longest"] for run in runs[UNIT][:count]]).text(".0%"),
+        "longest_share": across([float(run["longest"]) for run in runs[UNIT][:count]]).text(".0%"),
     }
     return Part("figure3", measured, facts, [tabulate(curves)])
 
