@@ -81,6 +81,10 @@ bench: .venv/ready  ## speed against other libraries
 paper: .venv/ready  ## the paper's figures and claims, into build/paper: an hour; ARGS="--quick --mnist DIR"
 	$(BIN)/python -m reproduction $(ARGS)
 
+.PHONY: tables
+tables: .venv/ready  ## render the measured tables of README and docs from benchmarks/results
+	$(BIN)/python -m benchmarks.tables
+
 .PHONY: docs
 docs: .venv/ready  ## build the site into build/docs: snippets, doctests, gallery, pages; warnings are errors
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"

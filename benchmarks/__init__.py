@@ -1,6 +1,12 @@
-"""How fast and how accurate: onepass against its peers, on the same rows, in the same process.
+"""How accurate and how fast onepass is, beside what others offer.
 
-``python -m benchmarks --help`` is the speed benchmark, ``python -m benchmarks.accuracy --help`` the
-accuracy study. A solver is a file in `benchmarks.solvers`, a data set a file in
-`benchmarks.datasets`; being there is all that registers it.
+Each command measures one thing and writes ``results/NAME.json``:
+
+- ``python -m benchmarks.accuracy``: what `PCA` loses beside batch PCA, against what is promised.
+- ``python -m benchmarks.captured``: how often the interval of `captured_` holds the truth.
+- ``python -m benchmarks.floor``: how long a fit takes beside a single product.
+- ``python -m benchmarks.gaps``: rows with missing values.
+- ``python -m benchmarks.rivals``: other libraries, each in an environment of its own.
+
+``python -m benchmarks.tables`` writes the results into the tables of README and docs.
 """

@@ -5,17 +5,20 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import benchmarks.datasets
 import benchmarks.solvers
-from benchmarks import growth, machine, memory, pictures, tables, targets
+from benchmarks import growth, machine, memory, pictures, targets
 from benchmarks.dataset import Dataset, Problem, Size
 from benchmarks.registry import choose, discover
 from benchmarks.runner import BUDGET, Measurement, measure
+from benchmarks.tables import number, table
 
 GROWING = (
     "capped-msg",
@@ -76,7 +79,7 @@ def run_problems(args: argparse.Namespace, solvers: Any, datasets: Any) -> list[
         found = measure(problem, chosen, **how)
         if args.memory:
             memory.add(found, problem, args.data)
-        print(f"\n### {problem}\n\n{tables.of_measurements(found)}", flush=True)
+        print(f"\n### {problem}\n\n{of_measurements(found)}", flush=True)
         results += found
     if args.plot:
         pictures.speed_and_loss(results, args.plot)
@@ -134,3 +137,30 @@ def main(arguments: list[str] | None = None) -> None:
     if args.json:
         content = {"machine": described, "results": [asdict(result) for result in results]}
         args.json.write_text(json.dumps(content, indent=1) + "\n")
+
+
+def microseconds(times: Sequence[float]) -> str:
+    """Return the median of seconds, and their range."""
+    low, median, high = (number(1e6 * q) for q in np.quantile(times, [0.0, 0.5, 1.0]))
+    return f"{median} ({low}..{high})"
+
+
+def of_measurements(measurements: Sequence[Measurement]) -> str:
+    """Return the table of one problem, fastest first."""
+    ordered = sorted(measurements, key=lambda m: m.seconds)
+    header = [
+        "solver",
+        "CPU us per row (range)",
+        "wall us per row (range)",
+        "rows",
+        "variance lost",
+    ]
+    with_memory = any(m.memory is not None for m in ordered)
+    rows = []
+    for m in ordered:
+        lost = "-" if np.isnan(m.lost) else f"{100 * m.lost:.3f}%"
+        row = [m.solver, microseconds(m.cpu), microseconds(m.wall), str(m.n), lost]
+        if with_memory:
+            row.append("-" if m.memory is None else f"{m.memory / 1e6:.1f} MB")
+        rows.append(row)
+    return table([*header, "peak memory"] if with_memory else header, rows)

@@ -1,12 +1,33 @@
-"""Measurements as Markdown tables, which read well in a terminal too."""
+"""The tables of README and docs, rendered from `benchmarks/results`.
+
+A page has a block for each table, whose content is written here and never by hand::
+
+    <!-- table: accuracy -->
+    <!-- end -->
+
+``<!-- table: accuracy t3 t5 -->`` has the rows with these names or patterns alone.
+``python -m benchmarks.tables`` (``make tables``) renders all blocks again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
 
-import numpy as np
+from benchmarks.results import FOLDER, Row
 
-from benchmarks.runner import Measurement
+ROOT = Path(__file__).parents[1]
+BLOCK = re.compile(
+    r"(?P<start><!-- table: (?P<name>[\w-]+)(?P<only>(?: [^\s>]+)*?) -->\n)"
+    r"(?P<content>.*?)(?P<end><!-- end -->)",
+    re.DOTALL,
+)
+
+Renderer = Callable[[list[Row]], str]
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -18,33 +39,128 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in [head, rule, *lines])
 
 
-def microseconds(times: Sequence[float]) -> str:
-    """Return the median of seconds, and their range."""
-    low, median, high = (number(1e6 * q) for q in np.quantile(times, [0.0, 0.5, 1.0]))
-    return f"{median} ({low}..{high})"
-
-
 def number(value: float) -> str:
     """Return three digits, without an exponent."""
     return f"{float(f'{value:.3g}'):,.10g}"
 
 
-def of_measurements(measurements: Sequence[Measurement]) -> str:
-    """Return the table of one problem, fastest first."""
-    ordered = sorted(measurements, key=lambda m: m.seconds)
-    header = [
-        "solver",
-        "CPU us per row (range)",
-        "wall us per row (range)",
-        "rows",
-        "variance lost",
-    ]
-    with_memory = any(m.memory is not None for m in ordered)
-    rows = []
-    for m in ordered:
-        lost = "-" if np.isnan(m.lost) else f"{100 * m.lost:.3f}%"
-        row = [m.solver, microseconds(m.cpu), microseconds(m.wall), str(m.n), lost]
-        if with_memory:
-            row.append("-" if m.memory is None else f"{m.memory / 1e6:.1f} MB")
-        rows.append(row)
-    return table([*header, "peak memory"] if with_memory else header, rows)
+def decimals(value: float | None) -> str:
+    """Return a ratio: two decimals, more where it is small, and none where it is large.
+
+    Examples
+    --------
+    >>> decimals(1.0), decimals(0.0384), decimals(1234.5), decimals(None)
+    ('1.00', '0.038', '1,234', '')
+    """
+    if value is None:
+        return ""
+    return f"{value:,.{0 if value >= 100 else 2 if value >= 0.1 else 3}f}"
+
+
+def percent(value: float | None) -> str:
+    """Return a share as a percentage."""
+    return "" if value is None else f"{100 * value:.2g}%"
+
+
+def verdict(met: bool | None) -> str:
+    """Return whether a promise is kept; nothing where there is none."""
+    return "" if met is None else "yes" if met else "**no**"
+
+
+def accuracy(rows: list[Row]) -> str:
+    """Return the table of the accuracy study: geometric mean and worst run."""
+
+    def cell(statistics: dict[str, float | None]) -> str:
+        if "in 95%" in statistics:
+            return percent(statistics["in 95%"])
+        return " / ".join(filter(None, (decimals(value) for value in statistics.values())))
+
+    return table(
+        ["rows", "promised", "measured", "runs", "met"],
+        [
+            [
+                row["title"],
+                cell(row["promised"]),
+                cell(row["measured"]),
+                str(row["runs"]),
+                verdict(row["met"]),
+            ]
+            for row in rows
+        ],
+    )
+
+
+def captured(rows: list[Row]) -> str:
+    """Return the table of the coverage of `captured_`."""
+    return table(
+        ["rows", "promised", "coverage", "width", "without a number", "runs", "met"],
+        [
+            [
+                row["title"],
+                " to ".join(f"{100 * limit:.0f}%" for limit in row["promised"]),
+                "" if row["coverage"] is None else f"{100 * row['coverage']:.1f}%",
+                "" if row["width"] is None else number(row["width"]),
+                f"{100 * row['without']:.1f}%",
+                str(row["runs"]),
+                verdict(row["met"]),
+            ]
+            for row in rows
+        ],
+    )
+
+
+RENDERERS: dict[str, Renderer] = {"accuracy": accuracy, "captured": captured}
+
+
+def provenance(results: dict[str, Any]) -> str:
+    """Return the sentence on where the numbers of a table come from."""
+    versions = ", ".join(f"{name} {number}" for name, number in results["versions"].items())
+    return (
+        f"*`{results['command']}`, {results['date']}, commit {results['commit'][:10]}; "
+        f"{results['machine']}; {versions}.*"
+    )
+
+
+def block(name: str, only: Sequence[str], folder: Path = FOLDER) -> str:
+    """Return the content of a block: the table, and where its numbers come from."""
+    if name not in RENDERERS:
+        raise ValueError(f"there is no table {name!r}; there are {', '.join(RENDERERS)}")
+    path = folder / f"{name}.json"
+    if not path.exists():
+        return f"\n*Not measured yet: `python -m benchmarks.{name}` does it.*\n\n"
+    results = json.loads(path.read_text())
+    rows = results["rows"]
+    for pattern in only:
+        if not any(fnmatchcase(row["name"], pattern) for row in rows):
+            raise ValueError(f"{path.name} has no row {pattern!r}")
+    if only:
+        rows = [row for row in rows if any(fnmatchcase(row["name"], p) for p in only)]
+    return f"\n{RENDERERS[name](rows)}\n\n{provenance(results)}\n\n"
+
+
+def rendered(text: str, folder: Path = FOLDER) -> str:
+    """Return the text of a page with all of its blocks rendered."""
+    return BLOCK.sub(
+        lambda found: (
+            found["start"] + block(found["name"], found["only"].split(), folder) + found["end"]
+        ),
+        text,
+    )
+
+
+def pages() -> list[Path]:
+    """Return the pages that may have blocks."""
+    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def main() -> None:
+    """Render the blocks of all pages, and say which pages changed."""
+    for page in pages():
+        text = page.read_text()
+        if (new := rendered(text)) != text:
+            page.write_text(new)
+            print(page.relative_to(ROOT))
+
+
+if __name__ == "__main__":
+    main()

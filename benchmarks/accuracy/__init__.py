@@ -1,5 +1,6 @@
-"""How accurate: losses of `PCA` and its peers beside those of batch PCA on the same rows.
+"""What `PCA` loses, over what batch PCA loses on the same rows, against what is promised.
 
-``python -m benchmarks.accuracy --help``. A study is an entry of a list `STUDIES` in a file in
-`studies`; being there is all that registers it. The seeds of the studies are for measuring only.
+*Excess* is by how much k directions capture less than the best k, divided by the same of batch PCA:
+1 is as good as batch PCA, and less is better. It is measured on the distribution where that is
+known, otherwise on rows that were not learned from. A study is a row of the table.
 """

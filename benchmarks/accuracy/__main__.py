@@ -1,6 +1,38 @@
-"""The accuracy study: ``python -m benchmarks.accuracy``."""
+"""``python -m benchmarks.accuracy``: the accuracy of `PCA` against what is promised."""
 
-from benchmarks.accuracy.command import main
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+
+from threadpoolctl import threadpool_limits
+
+from benchmarks import accuracy
+from benchmarks.accuracy import generated, real, unseen
+from benchmarks.results import Results, chosen, parser
+from onepass import OnepassWarning
+
+STUDIES = [*generated.STUDIES, *real.STUDIES, *unseen.STUDIES]
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Measure the studies one by one; those whose files are missing are left out with a note."""
+    args = parser("accuracy", accuracy.__doc__).parse_args(arguments)
+    studies = chosen(STUDIES, args)
+    results = Results("accuracy", args)
+    warnings.simplefilter("ignore", OnepassWarning)  # which say that a robust candidate answered
+    with threadpool_limits(limits=1):
+        for study in studies:
+            start = time.perf_counter()
+            try:
+                row = study.measure(results.seed, args.data, quick=args.quick)
+            except FileNotFoundError as error:
+                print(f"note: {error}", file=sys.stderr)
+                continue
+            results.add(row)
+            print(f"  {time.perf_counter() - start:.0f} s", file=sys.stderr)
+
 
 if __name__ == "__main__":
     main()

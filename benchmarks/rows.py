@@ -1,6 +1,6 @@
 """Spectra of d variances, largest first, and rows (n, d) that have them along their columns.
 
-No method knows the columns from any other directions, so rows need not be rotated.
+No method tells the columns from any other directions, so rows need not be rotated.
 """
 
 from __future__ import annotations
@@ -60,3 +60,40 @@ def rare_directions(
 def one_hot(n: int, probabilities: Numbers, rng: np.random.Generator) -> Numbers:
     """Return rows with a single one."""
     return np.eye(len(probabilities))[rng.choice(len(probabilities), size=n, p=probabilities)]
+
+
+def two_groups(
+    n: int, spectrum: Numbers, share: float, size: float, rng: np.random.Generator
+) -> tuple[Numbers, Numbers]:
+    """Return normal rows of two groups about zero, and their covariance (d, d).
+
+    The second group has a share of the rows, directions of its own, and `size` times the variances.
+    """
+    d = len(spectrum)
+    turn = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    rows = gaussian(n, spectrum, rng)
+    second = rng.random(n) < share
+    rows[second] = np.sqrt(size) * rows[second] @ turn
+    own = (turn.T * spectrum) @ turn
+    return rows, (1.0 - share) * np.diag(spectrum) + share * size * own
+
+
+def contaminated(
+    n: int,
+    spectrum: Numbers,
+    count: int,
+    size: float,
+    when: tuple[float, float],
+    rng: np.random.Generator,
+) -> Numbers:
+    """Return normal rows, of which `count` are `size` typical lengths long, in all directions.
+
+    These come between two shares of the stream.
+    """
+    rows = gaussian(n, spectrum, rng)
+    start, stop = (int(share * n) for share in when)
+    bad = start + rng.choice(stop - start, size=count, replace=False)
+    directions = rng.normal(size=(count, len(spectrum)))
+    directions /= np.linalg.norm(directions, axis=1)[:, None]
+    rows[bad] = size * np.sqrt(spectrum.sum()) * directions
+    return rows

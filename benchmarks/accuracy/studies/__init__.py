@@ -1,1 +1,0 @@
-"""Studies: every module here has a list `STUDIES`."""

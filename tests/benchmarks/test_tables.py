@@ -1,0 +1,104 @@
+"""Tables of README and docs are those of the results."""
+
+import json
+
+import pytest
+
+from benchmarks import tables
+
+ABOUT = {
+    "command": "python -m benchmarks.accuracy --first-seed 3",
+    "date": "2026-01-02",
+    "commit": "0123456789abcdef",
+    "machine": "a machine",
+    "versions": {"numpy": "2.0"},
+}
+ROWS = {
+    "accuracy": [
+        {
+            "name": "t3",
+            "title": "Student t3",
+            "promised": {"mean": 0.09, "worst": None},
+            "measured": {"mean": 0.0384, "worst": 12.0},
+            "runs": 60,
+            "met": True,
+        },
+        {
+            "name": "outliers",
+            "title": "outliers",
+            "promised": {"in 95%": 0.005},
+            "measured": {"in 95%": 0.31},
+            "runs": 9,
+            "met": False,
+        },
+    ],
+    "captured": [
+        {
+            "name": "decay",
+            "title": "i^-1",
+            "promised": [0.9, 0.99],
+            "coverage": 0.953,
+            "width": 0.01442,
+            "without": 0.01,
+            "runs": 300,
+            "met": True,
+        }
+    ],
+}
+
+
+@pytest.fixture
+def results(tmp_path):
+    for name, rows in ROWS.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps({**ABOUT, "rows": rows}))
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", tables.pages(), ids=lambda page: page.name)
+def test_the_pages_of_the_project_are_rendered(page):
+    text = page.read_text()
+    assert tables.rendered(text) == text, "the results have changed: run `make tables`"
+
+
+def test_a_block_has_the_rows_and_where_they_come_from(results):
+    page = "before\n\n<!-- table: accuracy -->\nold\n<!-- end -->\n\nafter\n"
+    text = tables.rendered(page, results)
+    lines = [[cell.strip() for cell in line.split("|")] for line in text.splitlines()]
+    assert ["", "Student t3", "0.090", "0.038 / 12.00", "60", "yes", ""] in lines
+    assert ["", "outliers", "0.5%", "31%", "9", "**no**", ""] in lines
+    assert "commit 0123456789;" in text
+    assert "old" not in text
+    assert text.startswith("before\n\n<!-- table: accuracy -->\n\n| rows")
+    assert text.endswith("<!-- end -->\n\nafter\n")
+    assert tables.rendered(text, results) == text
+
+
+def test_a_block_may_have_some_rows_alone(results):
+    page = "<!-- table: accuracy out* -->\n<!-- end -->\n<!-- table: captured -->\n<!-- end -->\n"
+    text = tables.rendered(page, results)
+    assert "Student" not in text
+    assert "outliers" in text
+    assert "| 95.3%" in text
+    with pytest.raises(ValueError, match="no row 'nothing'"):
+        tables.rendered("<!-- table: accuracy nothing -->\n<!-- end -->", results)
+
+
+def test_a_changed_result_changes_the_page(results):
+    page = tables.rendered("<!-- table: captured -->\n<!-- end -->", results)
+    changed = [{**ROWS["captured"][0], "runs": 299}]
+    (results / "captured.json").write_text(json.dumps({**ABOUT, "rows": changed}))
+    assert tables.rendered(page, results) != page
+
+
+def test_what_was_not_measured_says_so(tmp_path):
+    text = tables.rendered("<!-- table: accuracy -->\n<!-- end -->", tmp_path)
+    assert "Not measured yet" in text
+
+
+def test_unknown_tables_are_refused(results):
+    with pytest.raises(ValueError, match="no table 'nothing'"):
+        tables.rendered("<!-- table: nothing -->\n<!-- end -->", results)
+
+
+def test_every_renderer_has_an_example():
+    assert set(ROWS) == set(tables.RENDERERS)
