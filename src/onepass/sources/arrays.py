@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,10 +17,13 @@ from numpy.typing import NDArray
 from onepass.sources import base
 from onepass.sources.base import Block, SourceError, check_size
 from onepass.sources.files import ReadOptions, Table
-from onepass.sources.paths import open_file, split, suffix_of
+from onepass.sources.paths import is_remote, open_file, remote, split, suffix_of
+from onepass.warning import OnepassWarning
 
 _SPARSE = ("data", "indices", "indptr", "shape")
 _SPARSE_BLOCK_ROWS = 4096
+# No compressor shrinks numbers by more: four bytes are 128 kB of one value in Zstandard.
+_LARGEST_RATIO = 1 << 15
 
 
 class ArrayTable(Table):
@@ -33,6 +37,7 @@ class ArrayTable(Table):
             # The parts in which it is stored, if there are any.
             chunk = getattr(array, "shards", None) or getattr(array, "chunks", None) or (1, 1)
             is_sparse = isinstance(array, _SparseArray)
+            stored = _stored_parts(path, array)
         if len(shape) != 2 or shape[1] == 0:
             raise self.error(f"an array of shape {shape} has no rows and columns")
         self.n_rows, self.width = shape
@@ -42,9 +47,29 @@ class ArrayTable(Table):
             base.check_width(self.width, path)
             chunk_bytes = math.prod(chunk) * dtype.itemsize
             check_size(f"its chunks of shape {chunk} are too large: each takes", chunk_bytes, path)
+            if stored is not None:
+                self._check_stored(chunk, dtype.itemsize, *stored)
             # Chunks are best read whole, if not too many columns are beside them.
             most = max(1, (base.LIMIT_BYTES >> 3) // (self.width * dtype.itemsize))
             self._rows = max(base.rows_per_block(self.width), min(chunk[0], most))
+
+    def _check_stored(
+        self, chunk: tuple[int, ...], itemsize: int, n_parts: int, n_bytes: int
+    ) -> None:
+        """Refuse far more rows than can be stored, and warn of chunks that are not there."""
+        shape = (self.n_rows or 0, self.width)
+        declared = math.prod(shape) * itemsize
+        if declared > base.LIMIT_BYTES and declared > _LARGEST_RATIO * n_bytes:
+            message = f"{shape[0]:,} rows are declared, {declared >> 20:,} MB in all, and only "
+            raise self.error(f"{message}{n_bytes:,} bytes are stored")
+        total = math.prod(-(-length // part) for length, part in zip(shape, chunk, strict=True))
+        if n_parts < total:
+            warnings.warn(
+                f"{self.path}: {total - n_parts:,} of {total:,} chunks are not stored, and "
+                "are read as the array's fill value; they may never have been written, or be lost",
+                OnepassWarning,
+                stacklevel=6,  # the line that calls open_source
+            )
 
     def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
         """Yield the rows from number `start` on."""
@@ -103,6 +128,7 @@ class _SparseArray:
         self.shape, self.dtype = tuple(shape.numbers(0, 2).tolist()), self._data.dtype
         self._check(self._indptr.shape == (self.shape[0] + 1,) and self.shape[1] < 2**31)
         self._check(self._data.shape == self._indices.shape)
+        self._ended = (0, self._indptr.numbers(0, 1))  # the row after the last one read, its bound
 
     def _check(self, is_sound: bool) -> None:
         """Refuse arrays that do not belong together."""
@@ -112,7 +138,14 @@ class _SparseArray:
     def __getitem__(self, rows: slice) -> Any:
         """Return some rows as CSR."""
         begin, end, (n_entries,) = rows.start, rows.stop, self._data.shape
-        bounds = self._indptr.numbers(begin, end + 1).astype(np.int64)
+        # Going back, by a single number, would start a compressed file from its beginning.
+        row, bound = self._ended
+        if begin == row:
+            bounds = np.concatenate([bound, self._indptr.numbers(begin + 1, end + 1)])
+        else:
+            bounds = self._indptr.numbers(begin, end + 1)
+        self._ended = (end, bounds[-1:])
+        bounds = bounds.astype(np.int64)
         first, last = bounds[[0, -1]].tolist()
         self._check(0 <= first <= last <= n_entries and (begin > 0 or first == 0))
         self._check(end < self.shape[0] or last == n_entries)
@@ -184,14 +217,18 @@ def _open_zarr(path: str) -> Iterator[Any]:
     """Open a Zarr array, or one of a group."""
     import zarr
 
+    from onepass.sources.zarr_store import open_store
+
     path, name = split(path)
-    node: Any = zarr.open(path, mode="r")
+    store = open_store(path)
+    node: Any = zarr.open(store, mode="r")
     if not hasattr(node, "shape"):
         arrays = dict(sorted(node.arrays()))
         # A name may lead deeper than the arrays that are listed.
         if name is not None and "/" in name and hasattr(node[name], "shape"):
             arrays[name] = node[name]
         node = arrays[_choose(path, name, arrays)]
+    store.check(node)
     yield node
 
 
@@ -202,6 +239,29 @@ _OPENED_BY = {
     ".hdf5": _open_hdf5,
     ".zarr": _open_zarr,
 }
+
+
+def _stored_parts(path: str, array: Any) -> tuple[int, int] | None:
+    """Return how many chunks of an array are stored, and in how many bytes; None if all are."""
+    suffix = suffix_of(path)
+    if suffix in (".h5", ".hdf5"):
+        n_bytes = array.id.get_storage_size()
+        # Without chunks, which the caller takes for chunks of one number, there is all or nothing.
+        n_parts = array.id.get_num_chunks() if array.chunks else array.size * (n_bytes > 0)
+        return n_parts, n_bytes
+    if suffix != ".zarr":
+        return None
+    from onepass.sources.zarr_store import METADATA
+
+    folder = "/".join([split(path)[0].rstrip("/"), *filter(None, [array.path])])
+    if is_remote(folder):
+        system, place = remote(folder)
+        sizes = {name: info["size"] for name, info in system.find(place, detail=True).items()}
+    else:
+        found = [os.path.join(at, name) for at, _, names in os.walk(folder) for name in names]
+        sizes = {name: os.path.getsize(name) for name in found}
+    n_parts = sum(os.path.basename(name) not in METADATA for name in sizes)
+    return (n_parts, sum(sizes.values())) if sizes else None  # not all servers list what they have
 
 
 def _choose(path: str, name: str | None, arrays: dict[str, Any]) -> str:

@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
+from onepass.sources.arrow_messages import MAGIC, check_message, check_next_batch, message_places
 from onepass.sources.base import Block
 from onepass.sources.files import ReadOptions, Table
 from onepass.sources.paths import is_remote, open_file
 
 _COLUMN_BUFFER_BYTES = 1 << 18  # without buffers, all of a row group is read at once
-_FILE_MAGIC = b"ARROW1"
 
 
 class ColumnTable(Table):
@@ -119,11 +119,11 @@ class ArrowTable(ColumnTable):
 
     def __init__(self, path: str, options: ReadOptions) -> None:
         with _opened(path) as content:
-            start = content.read(len(_FILE_MAGIC))
+            start = content.read(len(MAGIC))
             content.seek(0)
             if start.startswith(b"FEA1"):
                 raise ValueError("Feather files of version 1 are not read")
-            self._is_stream = start != _FILE_MAGIC
+            self._is_stream = start != MAGIC
             if self._is_stream:
                 super().__init__(path, pa.ipc.open_stream(content).schema, None)
             else:
@@ -137,10 +137,29 @@ class ArrowTable(ColumnTable):
     def batches(self, start: int, most: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Yield batches from the first row on."""
         options = pa.ipc.IpcReadOptions(included_fields=sorted(self.chosen()))
-        opened = pa.ipc.open_stream if self._is_stream else pa.ipc.open_file
         row = 0
-        with _opened(self.path) as content, opened(content, options=options) as reader:
-            numbers = () if self._is_stream else range(reader.num_record_batches)
-            for batch in reader if self._is_stream else map(reader.get_batch, numbers):
+        with _opened(self.path) as content:
+            read = self._stream if self._is_stream else self._file
+            for batch in read(content, options):
                 yield row, batch
                 row += batch.num_rows
+
+    def _stream(self, content: Any, options: pa.ipc.IpcReadOptions) -> Iterator[pa.RecordBatch]:
+        """Yield the record batches of a stream, each checked before it is expanded."""
+        with pa.ipc.open_stream(content, options=options) as reader:
+            while True:
+                check_next_batch(content, self.path)
+                try:
+                    yield reader.read_next_batch()
+                except StopIteration:
+                    return
+
+    def _file(self, content: Any, options: pa.ipc.IpcReadOptions) -> Iterator[pa.RecordBatch]:
+        """Yield the record batches of a file, each checked before it is expanded."""
+        dictionaries, batches = message_places(content)
+        for at in dictionaries:
+            check_message(content, at, self.path)
+        with pa.ipc.open_file(content, options=options) as reader:
+            for number in range(reader.num_record_batches):
+                check_message(content, batches[number], self.path)
+                yield reader.get_batch(number)

@@ -1,15 +1,21 @@
 """A few bytes must not cost gigabytes, nor read other files."""
 
+import gzip
+import io
 import subprocess
 import sys
+import zipfile
 
 import h5py
+import numcodecs
 import numpy as np
+import pyarrow as pa
 import pytest
 import scipy.sparse
 import zarr
 
 from onepass.sources import SourceError, base, open_source
+from onepass.warning import OnepassWarning
 
 MANY = 1 << 28
 
@@ -47,7 +53,7 @@ WIDE = {
 }
 OPEN = """
 import resource, sys
-import scipy.sparse, h5py, zarr
+import scipy.sparse, h5py, zarr, pyarrow.dataset
 from onepass.sources import open_source
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:
@@ -59,15 +65,21 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 
 
+def opened(path):
+    """What is said of a file, and how much memory it took to find it out, in kB."""
+    command = [sys.executable, "-c", OPEN, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    message, kilobytes = done.stdout.splitlines()
+    return message, int(kilobytes)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="the unit of ru_maxrss differs")
 @pytest.mark.parametrize("name", WIDE)
 def test_many_columns_in_a_small_file(tmp_path, name):
     WIDE[name](tmp_path)
-    command = [sys.executable, "-c", OPEN, str(tmp_path / name)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    message, kilobytes = done.stdout.splitlines()
+    message, kilobytes = opened(tmp_path / name)
     assert "268,435,456 columns are too many: one row takes 2,048 MB, the limit is 256" in message
-    assert int(kilobytes) < 60_000
+    assert kilobytes < 60_000
 
 
 @pytest.mark.parametrize("name", ["a.npz", "a.svmlight"])
@@ -117,3 +129,136 @@ def test_hdf5_reads_no_other_files(tmp_path):
         open_source(tmp_path / "c.h5")
     with pytest.raises(SourceError, match="there is no 2-D array 'a' in it, only none"):
         open_source(f"{tmp_path / 'c.h5'}::a")
+
+
+def write_bomb(path, kind, opened, n_rows=25_000_000, dictionary=False):
+    """A compressed batch of zeros that is a thousand times smaller than what it expands to."""
+    zeros = pa.array(np.zeros(n_rows))
+    columns = {"a": zeros, "b": zeros}
+    if dictionary:  # the numbers are in a dictionary, which is read although nobody asks for it
+        index = pa.array([0, 1], pa.int32())
+        columns = {"a": pa.array([1.0, 2.0]), "b": pa.DictionaryArray.from_arrays(index, zeros)}
+    batch = pa.record_batch(columns)
+    options = pa.ipc.IpcWriteOptions(compression=kind)
+    with pa.OSFile(str(path), "wb") as file, opened(file, batch.schema, options=options) as writer:
+        writer.write_batch(pa.record_batch([column[:10] for column in batch], batch.schema.names))
+        writer.write_batch(batch)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the unit of ru_maxrss differs")
+@pytest.mark.parametrize("make", [pa.ipc.new_file, pa.ipc.new_stream])
+@pytest.mark.parametrize("kind", ["zstd", "lz4"])
+def test_arrow_batches_that_expand(tmp_path, make, kind):
+    write_bomb(tmp_path / "a.arrow", kind, make)
+    message, kilobytes = opened(tmp_path / "a.arrow")
+    assert "bytes expands to 381 MB, the limit is 256 MB; write smaller batches" in message
+    assert kilobytes < 60_000
+
+
+@pytest.mark.parametrize("make", [pa.ipc.new_file, pa.ipc.new_stream])
+def test_arrow_dictionaries_that_expand(tmp_path, make, monkeypatch):
+    monkeypatch.setattr(base, "LIMIT_BYTES", 1 << 16)
+    write_bomb(tmp_path / "a.arrow", "zstd", make, 1 << 17, dictionary=True)
+    with pytest.raises(SourceError, match="expands to 1 MB, the limit is 0 MB"):
+        list(open_source(tmp_path / "a.arrow", columns=["a"]))
+
+
+@pytest.mark.parametrize("make", [pa.ipc.new_file, pa.ipc.new_stream])
+def test_arrow_batches_that_are_large_on_disk(tmp_path, make, monkeypatch):
+    monkeypatch.setattr(base, "LIMIT_BYTES", 1 << 12)
+    batch = pa.record_batch({"a": np.random.default_rng(0).standard_normal(5000)})
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    path = str(tmp_path / "a.arrow")
+    with pa.OSFile(path, "wb") as file, make(file, batch.schema, options=options) as writer:
+        writer.write_batch(batch)
+    assert sum(map(len, open_source(path))) == 5000
+
+
+def streamed(content):
+    """A zstd frame that does not say how long its content is."""
+    sink = io.BytesIO()
+    with pa.CompressedOutputStream(pa.PythonFile(sink, "w"), "zstd") as stream:
+        stream.write(content)
+        stream.flush()
+        return sink.getvalue()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the unit of ru_maxrss differs")
+@pytest.mark.parametrize(
+    "kind", ["zstd", "unsized-zstd", "gzip", "blosc", "sharded", "v2", "v2-lz4"]
+)
+def test_zarr_chunks_that_expand(tmp_path, kind):
+    path, zeros = tmp_path / "a.zarr", bytes(480 << 20)
+    blosc, lz4 = numcodecs.Blosc("zstd"), numcodecs.LZ4()
+    options, encode = {
+        "zstd": ({}, lambda data: pa.Codec("zstd").compress(data, asbytes=True)),
+        "unsized-zstd": ({}, streamed),
+        "gzip": ({"compressors": zarr.codecs.GzipCodec()}, gzip.compress),
+        "blosc": ({"compressors": zarr.codecs.BloscCodec()}, blosc.encode),
+        "sharded": (
+            {"shards": (128, 64)},
+            lambda data: pa.Codec("zstd").compress(data, asbytes=True),
+        ),
+        "v2": ({"zarr_format": 2, "compressors": blosc}, blosc.encode),
+        "v2-lz4": ({"zarr_format": 2, "compressors": lz4}, lz4.encode),
+    }[kind]
+    array = zarr.create_array(path, shape=(128, 64), dtype="f8", chunks=(64, 64), **options)
+    array[:] = 1
+    file = next(file for file in sorted(path.rglob("*0")) if file.is_file())
+    bomb = encode(zeros)
+    if kind == "sharded":
+        index = np.array([0, len(bomb), 2**64 - 1, 2**64 - 1], "<u8").tobytes()
+        bomb += index + bytes(numcodecs.CRC32C(location="end").encode(index)[-4:])
+    file.write_bytes(bomb)
+    message, kilobytes = opened(path)
+    assert "expands to" in message
+    assert r"chunks of shape (64, 64) are declared" in message
+    assert kilobytes < 60_000
+
+
+def write_declared(path, shape, chunks):
+    if path.suffix == ".h5":
+        with h5py.File(path, "w") as file:
+            file.create_dataset("a", shape=shape, dtype="f8", chunks=chunks)
+    else:
+        zarr.create_array(path, shape=shape, dtype="f8", chunks=chunks or (1024, 4))
+
+
+@pytest.mark.parametrize("chunks", [(1024, 4), None])
+@pytest.mark.parametrize("name", ["a.h5", "a.zarr"])
+def test_rows_that_are_declared_and_not_stored(tmp_path, name, chunks):
+    write_declared(tmp_path / name, (1 << 40, 4), chunks)
+    message = (
+        r"1,099,511,627,776 rows are declared, 33,554,432 MB in all, and only [\d,]+ bytes are"
+    )
+    with pytest.raises(SourceError, match=message):
+        open_source(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["a.h5", "a.zarr"])
+def test_chunks_that_are_missing(tmp_path, name):
+    write_declared(tmp_path / name, (20, 4), (5, 2))
+    opened = h5py.File(tmp_path / name, "a") if name == "a.h5" else zarr.open(tmp_path / name)
+    array = opened["a"] if name == "a.h5" else opened
+    array[:10] = 1
+    if name == "a.h5":
+        opened.close()
+    with pytest.warns(OnepassWarning, match=r"4 of 8 chunks are not stored, and are read as the"):
+        source = open_source(tmp_path / name)
+    assert sum(block.sum() for block in source) == 40
+
+
+def test_compressed_sparse_files_are_read_forward_only(tmp_path, monkeypatch):
+    matrix = scipy.sparse.random_array((20_000, 5), density=0.5, format="csr", rng=0)
+    scipy.sparse.save_npz(tmp_path / "a.npz", matrix)
+    source = open_source(tmp_path / "a.npz")
+    seek, back = zipfile.ZipExtFile.seek, []
+
+    def noted(self, offset, whence=0):
+        if whence == 0 and offset < self.tell():
+            back.append((self.name, offset))
+        return seek(self, offset, whence)
+
+    monkeypatch.setattr(zipfile.ZipExtFile, "seek", noted)
+    assert (scipy.sparse.vstack(list(source)) != matrix).nnz == 0
+    assert back == []

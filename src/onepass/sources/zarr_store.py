@@ -1,0 +1,147 @@
+"""A Zarr store whose chunks are looked at before they are expanded.
+
+Zarr expands a chunk to whatever size its compressor has written into it, and compares it with the
+declared size of chunks only then.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from zarr.abc.store import RangeByteRequest
+from zarr.storage import FsspecStore, LocalStore, WrapperStore
+
+from onepass.sources.paths import is_remote
+
+# Filters may make an array larger before it is compressed, float32 to float64 and the like.
+_FILTER_RATIO = 8
+_LEAST_BYTES = 1 << 20  # that a chunk may take without having to be explained
+_DEFLATE_RATIO = 1032  # a match of 258 bytes takes at least two bits
+_PIECE_BYTES = 1 << 20  # of an expanded chunk that are held while counting them
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_NOT_STORED = 2**64 - 1  # as offset in the index of a shard
+_CHECKSUM_BYTES = 4  # of the index of a shard, at its end
+METADATA = ("zarr.json", ".zarray", ".zattrs", ".zgroup", ".zmetadata")  # keys that are no chunks
+
+
+def open_store(path: str) -> CheckedStore:
+    """Return the store of a path, local or with a scheme."""
+    if is_remote(path):
+        return CheckedStore(FsspecStore.from_url(path, read_only=True))
+    return CheckedStore(LocalStore(path, read_only=True))
+
+
+class CheckedStore(WrapperStore):
+    """A store that refuses chunks which expand to much more than is declared."""
+
+    _array: Any = None
+
+    def check(self, array: Any) -> None:
+        """Check the chunks of this array of the store from now on."""
+        declared = math.prod(array.chunks) * array.dtype.itemsize
+        self._limit = max(_LEAST_BYTES, _FILTER_RATIO * declared)
+        names = [_name(codec) for codec in array.compressors]
+        known = [name for name in names if name in _EXPANDED]
+        if len(known) > 1:
+            raise ValueError(f"its chunks are compressed more than once: {', '.join(known)}")
+        self._expanded = _EXPANDED[known[0]] if known else None
+        self._index: tuple[str, int] | None = None
+        if array.shards is not None:
+            (shard,) = array.metadata.to_dict()["codecs"]
+            settings = shard["configuration"]
+            kinds = [codec["name"] for codec in settings["index_codecs"]]
+            if kinds != ["bytes", "crc32c"] or array.shards[0] % array.chunks[0]:
+                raise ValueError("its shards are indexed in a way that is not read")
+            n_chunks = math.prod(array.shards) // math.prod(array.chunks)
+            self._index = (settings.get("index_location", "end"), n_chunks)
+        self._prefix = f"{array.path}/" if array.path else ""
+        self._array = array
+
+    async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
+        """Return what is stored under a key, or a part of it, as `zarr.abc.store.Store` says."""
+        data = await super().get(key, prototype, byte_range)
+        is_chunk = self._array is not None and key.startswith(self._prefix)
+        if data is None or not is_chunk or key.rpartition("/")[2] in METADATA:
+            return data
+        if self._expanded is not None:
+            for chunk in self._chunks(data.to_bytes(), byte_range):
+                size = self._expanded(chunk, self._limit)
+                if size > self._limit:
+                    chunks = f"chunks of shape {self._array.chunks} are declared"
+                    raise ValueError(f"the chunk {key} expands to {size >> 20:,} MB, and {chunks}")
+        return data
+
+    def _chunks(self, data: bytes, byte_range: Any) -> Iterator[bytes]:
+        """Yield the chunks in a part of the store: one, or those of a shard."""
+        if self._index is None:
+            yield data
+            return
+        location, count = self._index
+        length = 16 * count + _CHECKSUM_BYTES  # an offset and a length of 64 bits for each chunk
+        if byte_range is None:
+            index = data[:length] if location == "start" else data[-length:]
+            for offset, size in struct.iter_unpack("<QQ", index[:-_CHECKSUM_BYTES]):
+                if offset != _NOT_STORED:
+                    yield data[offset : offset + size]
+        elif isinstance(byte_range, RangeByteRequest) and (location == "end" or byte_range.start):
+            yield data
+
+
+def _name(codec: Any) -> str:
+    """Return what a codec is called, one of Zarr or, in stores of version 2, of numcodecs."""
+    if hasattr(codec, "codec_id"):
+        return str(codec.codec_id)
+    return str(codec.to_dict()["name"]).removeprefix("numcodecs.")
+
+
+def _by_zstd(data: bytes, limit: int) -> int:
+    """Return the size that is written in the header of a frame (RFC 8878); without one, count."""
+    if data[:4] != _ZSTD_MAGIC or len(data) < 5:
+        return 0
+    flags = data[4]
+    has_window, width = not flags & 32, (0 if not flags & 32 else 1, 2, 4, 8)[flags >> 6]
+    if width == 0:
+        return _by_reading(data, limit)
+    at = 5 + has_window + (0, 1, 2, 4)[flags & 3]
+    return int.from_bytes(data[at : at + width], "little") + (256 if width == 2 else 0)
+
+
+def _by_reading(data: bytes, limit: int) -> int:
+    """Return how many bytes a zstd frame expands to, counted up to a limit."""
+    import pyarrow as pa
+
+    size = 0
+    with pa.CompressedInputStream(pa.BufferReader(data), "zstd") as stream:
+        while size <= limit and (piece := stream.read(_PIECE_BYTES)):
+            size += len(piece)
+    return size
+
+
+def _by_inflating(data: bytes, limit: int) -> int:
+    """Return how many bytes a gzip or zlib stream expands to, counted up to a limit."""
+    if len(data) * _DEFLATE_RATIO <= limit:
+        return 0
+    size = 0
+    while data and size <= limit:  # there may be several streams, one after the other
+        stream = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)  # of either format
+        piece = b"begin"
+        while piece and size <= limit:
+            piece = stream.decompress(data, _PIECE_BYTES)
+            data = stream.unconsumed_tail
+            size += len(piece)
+        data = stream.unused_data
+    return size
+
+
+# What a chunk expands to, by compressor: those that Zarr's implementations write by default.
+_EXPANDED: dict[str, Callable[[bytes, int], int]] = {
+    "zstd": _by_zstd,
+    "gzip": _by_inflating,
+    "zlib": _by_inflating,
+    "blosc": lambda data, limit: int.from_bytes(data[4:8], "little"),
+    "lz4": lambda data, limit: int.from_bytes(data[:4], "little"),
+}
