@@ -109,7 +109,29 @@ def captured(rows: list[Row]) -> str:
     )
 
 
-RENDERERS: dict[str, Renderer] = {"accuracy": accuracy, "captured": captured}
+def floor(rows: list[Row]) -> str:
+    """Return the table of times and losses against their targets."""
+
+    def cell(value: float | None, unit: str) -> str:
+        if value is None or unit == "times":
+            return decimals(value)
+        return percent(value) if value >= 1e-3 else f"{value:.0e}" if value else "0"
+
+    return table(
+        ["what", "target", "measured", "met"],
+        [
+            [
+                row["title"],
+                ("at least " if row["at_least"] else "") + cell(row["target"], row["unit"]),
+                cell(row["measured"], row["unit"]),
+                verdict(row["met"]),
+            ]
+            for row in rows
+        ],
+    )
+
+
+RENDERERS: dict[str, Renderer] = {"accuracy": accuracy, "captured": captured, "floor": floor}
 
 
 def provenance(results: dict[str, Any]) -> str:

@@ -44,6 +44,26 @@ ROWS = {
             "met": True,
         }
     ],
+    "floor": [
+        {
+            "name": "threads",
+            "title": "two threads",
+            "target": 1.7,
+            "at_least": True,
+            "measured": 1.62,
+            "unit": "times",
+            "met": False,
+        },
+        {
+            "name": "lost",
+            "title": "lost",
+            "target": 1e-6,
+            "at_least": False,
+            "measured": 2.5e-9,
+            "unit": "share",
+            "met": True,
+        },
+    ],
 }
 
 
@@ -81,6 +101,13 @@ def test_a_block_may_have_some_rows_alone(results):
     assert "| 95.3%" in text
     with pytest.raises(ValueError, match="no row 'nothing'"):
         tables.rendered("<!-- table: accuracy nothing -->\n<!-- end -->", results)
+
+
+def test_shares_and_ratios_are_written_as_such(results):
+    text = tables.rendered("<!-- table: floor -->\n<!-- end -->", results)
+    lines = [[cell.strip() for cell in line.split("|")] for line in text.splitlines()]
+    assert ["", "two threads", "at least 1.70", "1.62", "**no**", ""] in lines
+    assert ["", "lost", "1e-06", "3e-09", "yes", ""] in lines
 
 
 def test_a_changed_result_changes_the_page(results):

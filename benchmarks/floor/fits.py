@@ -1,0 +1,172 @@
+"""Dense rows: a fit over a single product, two threads over one, short streams, files, memory."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.decomposition import PCA as BatchPCA
+from threadpoolctl import threadpool_limits
+
+from benchmarks.floor.target import Effort, Target
+from benchmarks.rows import gaussian, power, spiked
+from benchmarks.timing import medians, ratio
+from onepass import PCA, open_source
+
+K = 8
+ROWS = {784: 60_000, 384: 100_000, 2000: 20_000, 100: 200_000, 50: 200_000, 3072: 20_000}
+# Columns, type, whether lengths are even, and the target.
+FLOORS = (
+    (784, "float64", True, 1.4),
+    (784, "float64", False, 2.4),
+    (784, "float32", True, 1.7),
+    (784, "float32", False, 3.0),
+    (384, "float32", True, 1.8),
+    (2000, "float64", True, 1.6),
+    (2000, "float32", True, 2.0),
+    (100, "float64", True, 2.0),
+    (50, "float64", True, 3.0),
+    (50, "float64", False, 5.5),
+    (3072, "float32", True, 2.5),
+)
+
+
+def rows_of(
+    n: int, d: int, type_: str, even: bool, seed: int
+) -> NDArray[np.float64] | NDArray[np.float32]:
+    """Return normal rows: eight spikes over noise, or standard deviations of 1/i."""
+    spectrum = spiked(d, K, 5.0, 2.5) if even else power(d, 2.0)
+    return gaussian(n, spectrum, np.random.default_rng(seed)).astype(type_)
+
+
+def over_product(d: int, type_: str, even: bool) -> Callable[[Effort], float]:
+    """Return the measure of a whole fit over X.T @ X."""
+
+    def measure(effort: Effort) -> float:
+        X = rows_of(effort.rows(ROWS[d]), d, type_, even, effort.seed)
+        return ratio(lambda: PCA(K).fit(X).components_, lambda: X.T @ X, turns=effort.turns)
+
+    return measure
+
+
+def two_threads(d: int) -> Callable[[Effort], float]:
+    """Return the measure of how many times faster two threads are; 0 where a bit differs."""
+
+    def measure(effort: Effort) -> float:
+        X = rows_of(effort.rows(ROWS[d]), d, "float64", True, effort.seed)
+        components = {}
+
+        def fit(threads: int) -> None:
+            with threadpool_limits(limits=threads):
+                components[threads] = PCA(K).fit(X).components_
+
+        one, two = medians(
+            lambda: fit(1), lambda: fit(2), turns=effort.turns, clock=time.perf_counter
+        )
+        return one / two if (components[1] == components[2]).all() else 0.0
+
+    return measure
+
+
+def short_stream(robust: str | bool) -> Callable[[Effort], float]:
+    """Return the measure of 2,000 x 100 over scikit-learn's covariance_eigh."""
+
+    def measure(effort: Effort) -> float:
+        X = rows_of(2000, 100, "float64", True, effort.seed)
+        return ratio(
+            lambda: PCA(K, robust=robust).fit(X).components_,
+            lambda: BatchPCA(K, svd_solver="covariance_eigh").fit(X),
+            turns=10 * effort.turns,
+        )
+
+    return measure
+
+
+def over_reading(suffix: str) -> Callable[[Effort], float]:
+    """Return the measure of a fit from a file of 50 columns over only reading it."""
+
+    def measure(effort: Effort) -> float:
+        import pyarrow as pa
+        import pyarrow.csv
+        import pyarrow.parquet
+
+        X = rows_of(effort.rows(400_000), 50, "float64", True, effort.seed)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"rows.{suffix}"
+            table = pa.table(list(X.round(6).T.copy()), names=[f"c{j}" for j in range(X.shape[1])])
+            if suffix == "csv":
+                pyarrow.csv.write_csv(table, path)
+            else:
+                pyarrow.parquet.write_table(table, path, row_group_size=100_000)
+            return ratio(
+                lambda: PCA(K).fit(open_source(path)).components_,
+                lambda: [None for _ in open_source(path)],
+                turns=effort.turns,
+            )
+
+    return measure
+
+
+def far_mean(type_: str, mean: float) -> Callable[[Effort], float]:
+    """Return the measure of the error of the first variance where the mean is far from zero."""
+
+    def measure(effort: Effort) -> float:
+        rng = np.random.default_rng(effort.seed)
+        X = (mean + rng.normal(size=(effort.rows(10_000), 20))).astype(type_)
+        exact = np.linalg.eigvalsh(np.cov(X.astype(np.float64) - mean, rowvar=False))[-1]
+        return float(abs(PCA(2).fit(X).explained_variance_[0] / exact - 1.0))
+
+    return measure
+
+
+TARGETS = [
+    *(
+        Target(
+            f"floor-{d}-{type_}-{'even' if even else 'uneven'}",
+            f"fit over X.T @ X: {ROWS[d]:,} x {d:,} {type_}, {'even' if even else 'uneven'}",
+            over_product(d, type_, even),
+            target,
+        )
+        for d, type_, even, target in FLOORS
+    ),
+    *(
+        Target(
+            f"threads-{d}",
+            f"two threads against one, wall time, the same bits: {ROWS[d]:,} x {d:,}",
+            two_threads(d),
+            target,
+            at_least=True,
+        )
+        for d, target in ((784, 1.7), (2000, 1.7), (100, 1.4))
+    ),
+    Target(
+        "short-plain",
+        "2,000 x 100, `robust=False`, over `covariance_eigh`",
+        short_stream(False),
+        3.0,
+    ),
+    Target("short", "2,000 x 100, even, over `covariance_eigh`", short_stream("auto"), 10.0),
+    *(
+        Target(
+            f"files-{suffix}",
+            f"fit over only reading: 400,000 x 50, {suffix}",
+            over_reading(suffix),
+            target,
+        )
+        for suffix, target in (("csv", 1.5), ("parquet", 2.5))
+    ),
+    *(
+        Target(
+            f"mean-{type_}",
+            f"error of the first variance, {type_}, mean {mean:.0e}, variance 1",
+            far_mean(type_, mean),
+            0.01,
+            "share",
+        )
+        for type_, mean in (("float64", 1e8), ("float32", 1e4))
+    ),
+]
