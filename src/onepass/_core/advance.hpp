@@ -344,7 +344,7 @@ private:
         const double* L = factor_of_basis();
         Base::begin_block(m, stride, 0);
         solve_triangle(Solve::right, L, m, {V, m, m, stride});
-        combine(V, m, stride, Stack<T>{basis, m, nullptr, 0, d}, back.reserve(m * d));
+        combine(V, m, stride, Stack<T>{basis, m, basis, 0, d}, back.reserve(m * d));
         Base::use_new_basis();
         sound = true, trusted_blocks = 1;
     }

@@ -53,7 +53,7 @@ struct Task {
     double *captured = nullptr, *energy = nullptr;  // (r,) each, receive results
     ptrdiff_t taken = 0, rank = 0, sum_rows = 0;
     double rests = 0.0;
-    // Allocated: these belong to the receiver.
+    // Allocated by the kernel; the caller owns them as soon as it returns.
     double* new_weights = nullptr;                // (rank,)
     double *turn = nullptr, *inner = nullptr;     // (rank, m), (rank, rank)
     T *new_basis = nullptr, *sums = nullptr;      // (rank, d), (sum_rows, d)

@@ -13,11 +13,13 @@
 #include <cfloat>
 #include <cmath>
 #include <cstdlib>
+#include <memory>
 #include <new>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "api.hpp"
@@ -49,7 +51,6 @@ Blas blas;
 #ifdef ONEPASS_X86
 namespace v2 { extern const Kernels kernels; }
 namespace v3 { extern const Kernels kernels; }
-namespace v4 { extern const Kernels kernels; }
 #else
 namespace plain { extern const Kernels kernels; }
 #endif
@@ -59,16 +60,14 @@ namespace plain { extern const Kernels kernels; }
 namespace {
 
 #ifdef ONEPASS_X86
-// Which of x86-64-v2, v3 and v4 this machine has. __builtin_cpu_supports does not link with zig.
-int x86_level() {
+// Whether this machine has x86-64-v3. __builtin_cpu_supports does not link with zig.
+bool has_v3() {
     unsigned a, b, c, d, low, high;
     if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) || !(c & bit_AVX) || !(c & bit_FMA))
-        return 2;
+        return false;
     __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));  // the registers that the system saves
-    if ((low & 6) != 6 || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 2;
-    if (!(b & bit_AVX2) || !(b & bit_BMI) || !(b & bit_BMI2)) return 2;
-    const unsigned wide = bit_AVX512F | bit_AVX512VL | bit_AVX512DQ | bit_AVX512BW | bit_AVX512CD;
-    return (low & 0xe0) == 0xe0 && (b & wide) == wide ? 4 : 3;
+    if ((low & 6) != 6 || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;
+    return (b & bit_AVX2) && (b & bit_BMI) && (b & bit_BMI2);
 }
 #endif
 
@@ -80,10 +79,8 @@ struct InstructionSet {
 // Those that this machine has, best last.
 std::vector<InstructionSet> supported() {
 #ifdef ONEPASS_X86
-    std::vector<InstructionSet> sets{{"x86-64-v2", &onepass::v2::kernels},
-                                     {"x86-64-v3", &onepass::v3::kernels},
-                                     {"x86-64-v4", &onepass::v4::kernels}};
-    sets.resize(x86_level() - 1);
+    std::vector<InstructionSet> sets{{"x86-64-v2", &onepass::v2::kernels}};
+    if (has_v3()) sets.push_back({"x86-64-v3", &onepass::v3::kernels});
     return sets;
 #else
     return {{"plain", &onepass::plain::kernels}};
@@ -161,12 +158,26 @@ void check_numbers(const Numbers& array, Index wanted, double least, const char*
 
 // -- new arrays ----------------------------------------------------------------------------------
 
+struct Release {
+    void operator()(void* memory) const noexcept { onepass::release(memory); }
+};
+
+template <class T>
+using Memory = std::unique_ptr<T, Release>;
+
+template <class T>
+Memory<T> allocate(Index count) {
+    return Memory<T>(static_cast<T*>(onepass::allocate(count, sizeof(T))));
+}
+
 // An array that owns its memory.
 template <class T>
-nb::object owned(T* memory, std::initializer_list<std::size_t> shape) {
-    if (!memory) memory = static_cast<T*>(onepass::allocate(0, sizeof(T)));
-    nb::capsule owner(memory, [](void* p) noexcept { onepass::release(p); });
-    return nb::cast(nb::ndarray<nb::numpy, T>(memory, shape.size(), shape.begin(), owner));
+nb::object owned(Memory<T> memory, std::initializer_list<std::size_t> shape) {
+    if (!memory) memory = allocate<T>(0);
+    T* data = memory.get();
+    nb::capsule owner(data, [](void* p) noexcept { onepass::release(p); });
+    memory.release();  // it is the capsule's now
+    return nb::cast(nb::ndarray<nb::numpy, T>(data, shape.size(), shape.begin(), owner));
 }
 
 template <class T>
@@ -178,8 +189,9 @@ struct NewArray {
         Index count = 1;
         for (std::size_t n : shape)
             if (__builtin_mul_overflow(count, Index(n), &count)) throw std::bad_alloc();
-        data = static_cast<T*>(onepass::allocate(count, sizeof(T)));
-        array = owned(data, shape);
+        Memory<T> memory = allocate<T>(count);
+        data = memory.get();
+        array = owned(std::move(memory), shape);
     }
 
     // A copy of numbers.
@@ -241,9 +253,13 @@ Advanced run(onepass::Task<T> task, const Numbers& weights, const Numbers& steps
     const NewArray<double> captured{std::size_t(task.r)}, energy{std::size_t(task.r)};
     task.captured = captured.data, task.energy = energy.data;
     task.weights = weights.data(), task.steps = steps.is_valid() ? steps.data() : nullptr;
+    Memory<T> basis, sums;
+    Memory<double> new_weights, turn, inner;
     try {
         nb::gil_scoped_release unlocked;
         kernel(task);
+        basis.reset(task.new_basis), sums.reset(task.sums), new_weights.reset(task.new_weights);
+        turn.reset(task.turn), inner.reset(task.inner);
     } catch (const onepass::BasisError&) {
         check(false, "the rows of the basis are far from orthonormal");
     } catch (const onepass::RowError& error) {
@@ -253,13 +269,19 @@ Advanced run(onepass::Task<T> task, const Numbers& weights, const Numbers& steps
                                   "are too large");
     }
     const std::size_t rank = task.rank, m = task.m, width = columns;
-    nb::object basis = owned(task.new_basis, {rank, width});
-    nb::object new_weights = owned(task.new_weights, {rank});
-    nb::object turn = owned(task.turn, {rank, m}), inner = owned(task.inner, {rank, rank});
-    nb::object sums = owned(task.sums, {std::size_t(task.sum_rows), width});
-    return {task.rule, task.taken, task.rest, task.seen, task.rests, basis, new_weights,
-            captured.first(task.taken), energy.first(task.taken), turn, inner,
-            task.wants_sums ? sums : nb::none()};
+    return {task.rule,
+            task.taken,
+            task.rest,
+            task.seen,
+            task.rests,
+            owned(std::move(basis), {rank, width}),
+            owned(std::move(new_weights), {rank}),
+            captured.first(task.taken),
+            energy.first(task.taken),
+            owned(std::move(turn), {rank, m}),
+            owned(std::move(inner), {rank, rank}),
+            task.wants_sums ? owned(std::move(sums), {std::size_t(task.sum_rows), width})
+                            : nb::none()};
 }
 
 template <class T>
@@ -414,12 +436,34 @@ std::tuple<nb::object, nb::object, double> split(Squares basis, Numbers row) {
 
 // -- the module ----------------------------------------------------------------------------------
 
+// Types in the signatures of SciPy's functions, in Cython's spelling. A SciPy with 64-bit integers in
+// BLAS has another name than int, and calling it with 32-bit ones would overwrite memory.
+constexpr const char* spelled(char) { return "char *"; }
+constexpr const char* spelled(int) { return "int *"; }
+constexpr const char* spelled(double) { return "__pyx_t_5scipy_6linalg_11cython_blas_d *"; }
+constexpr const char* spelled(float) { return "__pyx_t_5scipy_6linalg_11cython_blas_s *"; }
+
+template <class First, class... Others>
+std::string signature(void (*)(First*, Others*...)) {
+    std::string text = std::string("void (") + spelled(First{});
+    ((text = text + ", " + spelled(Others{})), ...);
+    return text + ")";
+}
+
+// Sets a pointer to a function of SciPy's BLAS, after a comparison of signatures.
 template <class F>
-F* blas_pointer(nb::handle table, const char* name) {
+void find_blas(nb::handle table, const char* name, F*& pointer) {
     nb::object entry = table[name];
-    void* pointer = PyCapsule_GetPointer(entry.ptr(), PyCapsule_GetName(entry.ptr()));
-    if (!pointer) throw nb::python_error();
-    return reinterpret_cast<F*>(pointer);
+    const char* found = PyCapsule_GetName(entry.ptr());
+    if (!found) throw nb::python_error();
+    const std::string wanted = signature(pointer);
+    if (found != wanted) {
+        const std::string message = std::string("onepass cannot use the BLAS of this SciPy: ") + name +
+                                    " is '" + found + "', not '" + wanted +
+                                    "'; install a SciPy whose cython_blas has 32-bit integers";
+        throw nb::import_error(message.c_str());
+    }
+    pointer = reinterpret_cast<F*>(PyCapsule_GetPointer(entry.ptr(), found));
 }
 
 // An array that is taken as it is: never copied, never converted.
@@ -442,9 +486,9 @@ NB_MODULE(_core, m) {
     // Objects that a traceback or a test keeps until the interpreter ends are no leak of ours.
     nb::set_leak_warnings(false);
     nb::object table = nb::module_::import_("scipy.linalg.cython_blas").attr("__pyx_capi__");
-    onepass::blas = {blas_pointer<onepass::Gemm<double>>(table, "dgemm"),
-                     blas_pointer<onepass::Gemm<float>>(table, "sgemm"),
-                     blas_pointer<onepass::Dtrsm>(table, "dtrsm")};
+    find_blas(table, "dgemm", onepass::blas.dgemm);
+    find_blas(table, "sgemm", onepass::blas.sgemm);
+    find_blas(table, "dtrsm", onepass::blas.dtrsm);
     const char* wanted = std::getenv("ONEPASS_ISA");
     use_isa(wanted && *wanted ? wanted : supported().back().name);
 

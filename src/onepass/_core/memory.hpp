@@ -24,12 +24,12 @@ public:
 
     // Makes room for `count` numbers; what was there is lost if there was not enough.
     T* reserve(Index count) {
-        if (count > capacity) replace(count, 0);
+        if (!memory || count > capacity) replace(count, 0);  // never null, even for no numbers
         return memory;
     }
     // Makes room for `count` numbers and keeps the first `kept`.
     T* extend(Index count, Index kept) {
-        if (count > capacity) replace(count + count / 2, kept);
+        if (!memory || count > capacity) replace(count + count / 2, kept);
         return memory;
     }
     T* zeros(Index count) {

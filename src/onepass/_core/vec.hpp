@@ -10,7 +10,7 @@ namespace {
 
 using Index = std::ptrdiff_t;
 
-// 32 bytes with AVX-512 as well: x86-64-v3 and v4 then give the same bits, at almost no cost.
+// A register of AVX, or of SSE2 and NEON.
 #ifdef __AVX__
 constexpr int REGISTER_BYTES = 32;
 #else
@@ -54,8 +54,7 @@ inline vec square_root(vec v) {
 }
 
 // a b + c, rounded once where the machine can. The compiler does that by itself, but not in sums
-// over a loop, which it may take apart for one instruction set and not for another: said like this,
-// all that can round once give the same bits.
+// over a loop, which it may take apart: said like this, all compilers give the same bits.
 inline double fused(double a, double b, double c) {
 #ifdef __FMA__
     return __builtin_fma(a, b, c);
