@@ -39,6 +39,7 @@ test: .venv/ready  ## tests and doctests
 .PHONY: lint
 lint: .venv/ready  ## format, lint, types, layers; changes nothing
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $(filter-out CMakeLists.txt,$(CORE))
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
@@ -49,6 +50,7 @@ check: lint test  ## everything that must pass
 .PHONY: format
 format: .venv/ready  ## format, and fix what can be fixed
 	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(filter-out CMakeLists.txt,$(CORE))
 	$(BIN)/ruff check --fix .
 
 .PHONY: long

@@ -20,8 +20,8 @@ constexpr double MAX_ENERGY = 1e306;  // of a row: sums of a few of these are fi
 
 // Gram matrices of floats are sums of floats.
 template <class T>
-constexpr Limits LIMITS = sizeof(T) == 8 ? Limits{1e-280, 1e290, 1e-5, 1e-3}
-                                         : Limits{1e-24, 1e34, 1e-2, 0.1};
+constexpr Limits LIMITS =
+    sizeof(T) == 8 ? Limits{1e-280, 1e290, 1e-5, 1e-3} : Limits{1e-24, 1e34, 1e-2, 0.1};
 // For combinations of many blocks, whose coefficients must stay small.
 constexpr Limits GRAM_LIMITS{1e-280, 1e290, 1e-2, 1e-2};
 
@@ -64,7 +64,11 @@ template <class T>
 class Advance {
 protected:
     Advance(onepass::Task<T>& task, Index columns)
-        : task(task), columns(columns), basis(task.basis), rank(task.m), rest(task.rest),
+        : task(task),
+          columns(columns),
+          basis(task.basis),
+          rank(task.m),
+          rest(task.rest),
           motion(task.m) {
         double* w = weights.reserve(rank + 1);
         for (Index i = 0; i < rank; i++) w[i] = task.weights[i];
@@ -81,8 +85,13 @@ protected:
     // the factor L (m, m), or is orthonormal if that is null.
     Factored take_block(Index count, const double* L, const Limits& limits) {
         const Index stride = padded(rank + count), start = task.taken;
-        Coordinates c{block.reserve(count * stride), rank, count, stride, diagonal.reserve(count),
-                      task.energy + start, scratch.reserve(count * count)};
+        Coordinates c{block.reserve(count * stride),
+                      rank,
+                      count,
+                      stride,
+                      diagonal.reserve(count),
+                      task.energy + start,
+                      scratch.reserve(count * count)};
         products(start, c);
         const Factored found = c.factor(L, limits);
         c.b = found.count;
@@ -144,7 +153,8 @@ protected:
     }
 
     // Counts rows in coordinates; the new basis is `block_turn` in terms of that before them.
-    void count_rows(const double* coordinates, Index count, const Matrix<const double>& block_turn) {
+    void count_rows(const double* coordinates, Index count,
+                    const Matrix<const double>& block_turn) {
         const Matrix<double> products{inner_products.reserve(count * rank), count, rank, rank};
         const Matrix<const double> new_basis{V, rank, dimension, V_stride};
         multiply<double>({coordinates, count, dimension, V_stride}, new_basis.turned(), products);
@@ -255,8 +265,7 @@ private:
         }
     }
 
-    void combine(const double* V, Index count, const Coordinates& c, Index start,
-                 T* out) override {
+    void combine(const double* V, Index count, const Coordinates& c, Index start, T* out) override {
         combine(V, count, c.stride, Stack<T>{basis, c.m, row(start), c.b, d}, out);
     }
 

@@ -8,9 +8,11 @@ namespace onepass {
 using std::ptrdiff_t;
 
 // What a kernel throws besides std::bad_alloc.
-struct BasisError {};                // the rows of the basis are far from orthonormal
-struct RowError { ptrdiff_t row; };  // a row is not finite, or its squared norm is not
-struct IterateError {};              // the iterate is not finite
+struct BasisError {};  // the rows of the basis are far from orthonormal
+struct RowError {      // a row is not finite, or its squared norm is not
+    ptrdiff_t row;
+};
+struct IterateError {};  // the iterate is not finite
 
 // How Python knows an algorithm, and whether its basis always has k rows.
 struct Algorithm {
@@ -54,9 +56,9 @@ struct Task {
     ptrdiff_t taken = 0, rank = 0, sum_rows = 0;
     double rests = 0.0;
     // Allocated by the kernel; the caller owns them as soon as it returns.
-    double* new_weights = nullptr;                // (rank,)
-    double *turn = nullptr, *inner = nullptr;     // (rank, m), (rank, rank)
-    T *new_basis = nullptr, *sums = nullptr;      // (rank, d), (sum_rows, d)
+    double* new_weights = nullptr;             // (rank,)
+    double *turn = nullptr, *inner = nullptr;  // (rank, m), (rank, rank)
+    T *new_basis = nullptr, *sums = nullptr;   // (rank, d), (sum_rows, d)
 };
 
 // A running mean, the weight of the rows in it, and rows that are to be centred.
@@ -101,7 +103,8 @@ struct Kernels : TypedKernels<double>, TypedKernels<float> {
     void (*rank_one)(ptrdiff_t n, const double* values, const double* z, double* new_values,
                      double* vectors);
     void (*map_spectrum)(Rule&, Eigenvalues&);
-    void (*project)(ptrdiff_t n, double* values, const double* multiplicities, double k, bool exact);
+    void (*project)(ptrdiff_t n, double* values, const double* multiplicities, double k,
+                    bool exact);
     void (*cap)(ptrdiff_t n, double* logs, const double* multiplicities, double total);
     ptrdiff_t (*cholesky)(ptrdiff_t n, const double* gram, double* factor);
     double (*split)(ptrdiff_t m, ptrdiff_t n, const double* basis, const double* row,

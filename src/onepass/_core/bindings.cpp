@@ -49,10 +49,16 @@ Blas blas;
 // -- instruction sets ----------------------------------------------------------------------------
 
 #ifdef ONEPASS_X86
-namespace v2 { extern const Kernels kernels; }
-namespace v3 { extern const Kernels kernels; }
+namespace v2 {
+extern const Kernels kernels;
+}
+namespace v3 {
+extern const Kernels kernels;
+}
 #else
-namespace plain { extern const Kernels kernels; }
+namespace plain {
+extern const Kernels kernels;
+}
 #endif
 
 }  // namespace onepass
@@ -123,7 +129,9 @@ void use_isa(const std::string& name) {
 }
 
 template <class T>
-const onepass::TypedKernels<T>& typed_kernels() { return *chosen.kernels; }
+const onepass::TypedKernels<T>& typed_kernels() {
+    return *chosen.kernels;
+}
 
 template <class T>
 using Array2 = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -132,7 +140,9 @@ using Integers = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::devic
 using Squares = Array2<double>;
 
 template <class A>
-Index length(const A& array, int axis = 0) { return Index(array.shape(axis)); }
+Index length(const A& array, int axis = 0) {
+    return Index(array.shape(axis));
+}
 
 constexpr Index MAX_SIZE = INT32_MAX - 64;  // sizes that BLAS can take
 
@@ -234,8 +244,8 @@ void check_task(const onepass::Task<T>& task, const Numbers& weights, const Numb
     check_size(d, "the number of columns");
     check(m <= d, "the basis has ", m, " rows, more than its ", d, " columns");
     check(k <= d, "k is ", k, ", but there are only ", d, " columns");
-    check(!algorithm(rule.algorithm).fixed_rank || m == k, name_of(rule), " needs a basis of k = ",
-          k, " rows, not ", m);
+    check(!algorithm(rule.algorithm).fixed_rank || m == k, name_of(rule),
+          " needs a basis of k = ", k, " rows, not ", m);
     check_numbers(weights, m, ANY, "weights");
     const bool constant = name_of(rule) == "meg" && k == d;  // rest is infinite
     check(constant || std::isfinite(task.rest), "rest is not finite");
@@ -265,23 +275,23 @@ Advanced run(onepass::Task<T> task, const Numbers& weights, const Numbers& steps
     } catch (const onepass::RowError& error) {
         check(false, "row ", error.row, " is not finite, or so large that its square is not");
     } catch (const onepass::IterateError&) {
-        throw std::overflow_error("the iterate is no longer finite: the rows or the step sizes "
-                                  "are too large");
+        throw std::overflow_error(
+            "the iterate is no longer finite: the rows or the step sizes are too large");
     }
     const std::size_t rank = task.rank, m = task.m, width = columns;
-    return {task.rule,
-            task.taken,
-            task.rest,
-            task.seen,
-            task.rests,
-            owned(std::move(basis), {rank, width}),
-            owned(std::move(new_weights), {rank}),
-            captured.first(task.taken),
-            energy.first(task.taken),
-            owned(std::move(turn), {rank, m}),
-            owned(std::move(inner), {rank, rank}),
-            task.wants_sums ? owned(std::move(sums), {std::size_t(task.sum_rows), width})
-                            : nb::none()};
+    return {
+        task.rule,
+        task.taken,
+        task.rest,
+        task.seen,
+        task.rests,
+        owned(std::move(basis), {rank, width}),
+        owned(std::move(new_weights), {rank}),
+        captured.first(task.taken),
+        energy.first(task.taken),
+        owned(std::move(turn), {rank, m}),
+        owned(std::move(inner), {rank, rank}),
+        task.wants_sums ? owned(std::move(sums), {std::size_t(task.sum_rows), width}) : nb::none()};
 }
 
 template <class T>
@@ -290,7 +300,8 @@ Advanced advance(const Rule& rule, Array2<T> basis, Numbers weights, double rest
     const Index m = length(basis), d = length(basis, 1), r = length(rows);
     check(length(rows, 1) == d, "the rows have ", length(rows, 1), " columns and the basis ", d);
     return run({rule, m, d, r, basis.data(), rows.data(), nullptr, rest, nullptr, scale, seen,
-                trusted, sums}, weights, steps, typed_kernels<T>().advance, d);
+                trusted, sums},
+               weights, steps, typed_kernels<T>().advance, d);
 }
 
 Advanced advance_gram(const Rule& rule, Squares gram, Index m, Index d, Numbers weights,
@@ -299,8 +310,9 @@ Advanced advance_gram(const Rule& rule, Squares gram, Index m, Index d, Numbers 
     check(length(gram, 1) == n, "the Gram matrix is not square");
     check(m >= 0 && m <= n, "the Gram matrix has ", n, " rows, fewer than m = ", m);
     check_size(n, "the number of rows");
-    return run<double>({rule, m, d, n - m, nullptr, gram.data(), nullptr, rest, nullptr, scale,
-                        seen, true, sums}, weights, steps, chosen.kernels->advance_gram, n);
+    return run<double>(
+        {rule, m, d, n - m, nullptr, gram.data(), nullptr, rest, nullptr, scale, seen, true, sums},
+        weights, steps, chosen.kernels->advance_gram, n);
 }
 
 nb::object sparse_gram(Numbers data, Integers indices, Integers starts, Index rows) {
@@ -314,8 +326,8 @@ nb::object sparse_gram(Numbers data, Integers indices, Integers starts, Index ro
         const int64_t start = starts.data()[c], stop = starts.data()[c + 1];
         check(start <= stop && stop <= count, "starts are not ascending");
         for (int64_t e = start, last = -1; e < stop; last = indices.data()[e++])
-            check(last < indices.data()[e] && indices.data()[e] < rows,
-                  "the indices of column ", c, " are not ascending, or not below ", rows);
+            check(last < indices.data()[e] && indices.data()[e] < rows, "the indices of column ", c,
+                  " are not ascending, or not below ", rows);
     }
     const NewArray<double> out{std::size_t(rows), std::size_t(rows)};
     {
@@ -329,16 +341,16 @@ nb::object sparse_gram(Numbers data, Integers indices, Integers starts, Index ro
 // -- the other kernels ---------------------------------------------------------------------------
 
 template <class T>
-std::tuple<nb::object, nb::object, double> centre(Array2<T> rows, Numbers row_weights,
-                                                  Numbers mean, double weight) {
+std::tuple<nb::object, nb::object, double> centre(Array2<T> rows, Numbers row_weights, Numbers mean,
+                                                  double weight) {
     const Index r = length(rows), d = length(rows, 1);
     check_numbers(row_weights, r, DBL_TRUE_MIN, "row_weights");
     check_numbers(mean, d, ANY, "mean");
     check_number(weight, 0.0, "weight");
     const NewArray<T> centred{rows.shape(0), rows.shape(1)};
     const NewArray<double> new_mean(mean);
-    onepass::CentreTask<T> task{rows.data(), r, d, row_weights.data(), centred.data, new_mean.data,
-                                weight};
+    onepass::CentreTask<T> task{rows.data(),   r,     d, row_weights.data(), centred.data,
+                                new_mean.data, weight};
     {
         nb::gil_scoped_release unlocked;
         typed_kernels<T>().centre(task);
@@ -458,8 +470,8 @@ void find_blas(nb::handle table, const char* name, F*& pointer) {
     if (!found) throw nb::python_error();
     const std::string wanted = signature(pointer);
     if (found != wanted) {
-        const std::string message = std::string("onepass cannot use the BLAS of this SciPy: ") + name +
-                                    " is '" + found + "', not '" + wanted +
+        const std::string message = std::string("onepass cannot use the BLAS of this SciPy: ") +
+                                    name + " is '" + found + "', not '" + wanted +
                                     "'; install a SciPy whose cython_blas has 32-bit integers";
         throw nb::import_error(message.c_str());
     }

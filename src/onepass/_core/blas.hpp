@@ -73,7 +73,8 @@ inline void solve_triangle(Solve what, const double* L, Index n, const Matrix<do
     if (n == 0 || rows.rows == 0) return;
     char side = what == Solve::left ? 'R' : 'L', triangle = 'U', diagonal = 'N';
     char transposed = what == Solve::right_transposed ? 'T' : 'N';
-    int height = int(rows.columns), width = int(rows.rows), size = int(n), stride = int(rows.stride);
+    int height = int(rows.columns), width = int(rows.rows), size = int(n),
+        stride = int(rows.stride);
     double one = 1.0;
     onepass::blas.dtrsm(&side, &triangle, &transposed, &diagonal, &height, &width, &one,
                         const_cast<double*>(L), &size, rows.data, &stride);

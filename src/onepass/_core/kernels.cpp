@@ -5,7 +5,9 @@
 namespace {
 
 template <class T>
-void advance(onepass::Task<T>& task) { DenseAdvance<T>(task).run(); }
+void advance(onepass::Task<T>& task) {
+    DenseAdvance<T>(task).run();
+}
 
 void advance_gram(onepass::Task<double>& task) { GramAdvance(task).run(); }
 
@@ -56,8 +58,7 @@ void map_values(onepass::Rule& rule, Eigenvalues& values) {
 
 // -- parts of the above, for the tests -----------------------------------------------------------
 
-void rank_one(Index n, const double* values, const double* z, double* new_values,
-              double* vectors) {
+void rank_one(Index n, const double* values, const double* z, double* new_values, double* vectors) {
     RankOne solver;
     solver.reserve(n);
     solver.solve(n, values, z, new_values, vectors, n);
@@ -108,8 +109,8 @@ constexpr onepass::TypedKernels<T> typed{advance<T>, centre<T>, gram_rows<T>, co
 namespace onepass {
 namespace ONEPASS_ISA {
 extern const Kernels kernels;
-const Kernels kernels{typed<double>, typed<float>, advance_gram, sparse_gram, rank_one,
-                      map_values, project_values, cap_logs, cholesky, split_row, Algorithms::names,
-                      Algorithms::count};
+const Kernels kernels{typed<double>, typed<float>, advance_gram,      sparse_gram,
+                      rank_one,      map_values,   project_values,    cap_logs,
+                      cholesky,      split_row,    Algorithms::names, Algorithms::count};
 }  // namespace ONEPASS_ISA
 }  // namespace onepass

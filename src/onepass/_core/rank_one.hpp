@@ -14,8 +14,8 @@
 #include <initializer_list>
 
 #include "memory.hpp"
-#include "secular.hpp"
 #include "projection.hpp"
+#include "secular.hpp"
 
 namespace {
 
@@ -30,9 +30,9 @@ public:
         const Index width = padded(n);
         if (width <= room) return;
         double* d = doubles.reserve(14 * width);
-        for (double** array : {&q.pole, &q.weight, &q.base, &q.offset, &q.pole_above,
-                               &q.weight_above, &q.gap, &q.value, &q.change, &diagonal, &z, &cosine,
-                               &sine, &entries})
+        for (double** array :
+             {&q.pole, &q.weight, &q.base, &q.offset, &q.pole_above, &q.weight_above, &q.gap,
+              &q.value, &q.change, &diagonal, &z, &cosine, &sine, &entries})
             *array = d, d += width;
         Index* i = indices.reserve(6 * width);
         for (Index** array : {&q.active, &sorted, &kept, &first, &second, &place})
@@ -42,8 +42,8 @@ public:
 
     // Writes the eigenpairs of diag(given) + given_z given_z', eigenvalues descending; row i of
     // `vectors` (n, stride) is eigenvector i.
-    void solve(Index n, const double* given, const double* given_z, double* values,
-               double* vectors, Index stride) {
+    void solve(Index n, const double* given, const double* given_z, double* values, double* vectors,
+               Index stride) {
         double largest = 0.0, largest_z = 0.0;
         for (Index i = 0; i < n; i++) {
             largest = max(largest, fabs(given[i]));

@@ -14,7 +14,7 @@
 
 namespace {
 
-constexpr int MAX_SWEEPS = 100;      // a dozen is the most that was ever seen
+constexpr int MAX_SWEEPS = 100;  // a dozen is the most that was ever seen
 constexpr double EPSILON = 0x1p-52;
 constexpr double SMALL_STEP = 1e-6;  // a cubic step of this relative size leaves only rounding
 

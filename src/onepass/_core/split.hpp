@@ -105,9 +105,11 @@ inline void rotate(const Matrix<const double>& turn, const Basis& U, double* scr
     for (Index c = 0; c < width; c += LANES) {
         Index i = 0;
         for (; i + 4 <= kept; i += 4)
-            rotate_tile<4>(turn.data + i * turn.stride, turn.stride, U, size, c, scratch + i * LANES);
+            rotate_tile<4>(turn.data + i * turn.stride, turn.stride, U, size, c,
+                           scratch + i * LANES);
         for (; i < kept; i++)
-            rotate_tile<1>(turn.data + i * turn.stride, turn.stride, U, size, c, scratch + i * LANES);
+            rotate_tile<1>(turn.data + i * turn.stride, turn.stride, U, size, c,
+                           scratch + i * LANES);
         for (i = 0; i < kept; i++) store(U.row(i) + c, load(scratch + i * LANES));
     }
 }

@@ -8,9 +8,9 @@
 
 namespace {
 
-constexpr int TILE = 4;             // rows and columns of a tile of products
-constexpr int TILE_REGISTERS = 2;   // registers per row of a tile of combinations
-constexpr Index GRAM_PANEL = 512;   // columns of all rows that stay in the cache
+constexpr int TILE = 4;            // rows and columns of a tile of products
+constexpr int TILE_REGISTERS = 2;  // registers per row of a tile of combinations
+constexpr Index GRAM_PANEL = 512;  // columns of all rows that stay in the cache
 constexpr Index PREFETCH_COLUMNS = 256;
 
 using onepass::Stack;
@@ -46,9 +46,12 @@ void add_strip(const T* left, const Matrix<const T>& right, Index count, double*
         add_products<H, TILE>(left, right.data + j * d, d, count, out + j, stride);
     const T* rest = right.data + j * d;
     switch (number - j) {
-        case 1: return add_products<H, 1>(left, rest, d, count, out + j, stride);
-        case 2: return add_products<H, 2>(left, rest, d, count, out + j, stride);
-        case 3: return add_products<H, 3>(left, rest, d, count, out + j, stride);
+        case 1:
+            return add_products<H, 1>(left, rest, d, count, out + j, stride);
+        case 2:
+            return add_products<H, 2>(left, rest, d, count, out + j, stride);
+        case 3:
+            return add_products<H, 3>(left, rest, d, count, out + j, stride);
     }
 }
 
@@ -112,12 +115,14 @@ template <int W, class T>
 inline void combine_columns(const T* coefficients, Index k, const Stack<T>& s, T* out) {
     const Index n = s.m + s.b;
     Index i = 0;
-    for (; i + TILE <= k; i += TILE)
-        combine_tile<TILE, W>(coefficients + i * n, s, out + i * s.d);
+    for (; i + TILE <= k; i += TILE) combine_tile<TILE, W>(coefficients + i * n, s, out + i * s.d);
     switch (k - i) {
-        case 1: return combine_tile<1, W>(coefficients + i * n, s, out + i * s.d);
-        case 2: return combine_tile<2, W>(coefficients + i * n, s, out + i * s.d);
-        case 3: return combine_tile<3, W>(coefficients + i * n, s, out + i * s.d);
+        case 1:
+            return combine_tile<1, W>(coefficients + i * n, s, out + i * s.d);
+        case 2:
+            return combine_tile<2, W>(coefficients + i * n, s, out + i * s.d);
+        case 3:
+            return combine_tile<3, W>(coefficients + i * n, s, out + i * s.d);
     }
 }
 
