@@ -35,7 +35,9 @@ def import_with(name, integer):
 
 
 @pytest.mark.parametrize("name", ["dgemm", "sgemm", "dtrsm"])
-@pytest.mark.parametrize("integer", ["int64_t *", "__pyx_t_5scipy_6linalg_11cython_blas_blas_int *"])
+@pytest.mark.parametrize(
+    "integer", ["int64_t *", "__pyx_t_5scipy_6linalg_11cython_blas_blas_int *"]
+)
 def test_64_bit_integers_are_refused(name, integer):
     ran = import_with(name, integer)
     assert ran.returncode != 0

@@ -497,8 +497,8 @@ CORE = [
     Mutant(
         "the iterate keeps a direction too many",
         f"{SOURCE}/_core/rules.hpp",
-        "        size = min(size, rule.max_rank);",
-        "        size = min(size, rule.max_rank + 1);",
+        "const Index size = sigma.size = min(sigma.size, rule.max_rank);",
+        "const Index size = sigma.size = min(sigma.size, rule.max_rank + 1);",
         CHUNKS,
     ),
     Mutant(
@@ -518,15 +518,15 @@ CORE = [
     Mutant(
         "the incremental algorithm keeps a direction too many",
         f"{SOURCE}/_core/rules.hpp",
-        "            return min(size, rule.max_rank);",
-        "            return min(size, rule.max_rank + 1);",
+        "        sigma.size = min(sigma.size, rule.max_rank);\n        sigma.rest",
+        "        sigma.size = min(sigma.size, rule.max_rank + 1);\n        sigma.rest",
         CHUNKS,
     ),
     Mutant(
         "the trace of MEG is one too small",
         f"{SOURCE}/_core/rules.hpp",
-        "            cap(spectrum, double(M.d - rule.k));",
-        "            cap(spectrum, double(M.d - rule.k + 1));",
+        "        cap(spectrum, double(d - rule.k));",
+        "        cap(spectrum, double(d - rule.k + 1));",
         CHUNKS,
     ),
     Mutant(
