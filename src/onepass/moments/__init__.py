@@ -1,1 +1,1 @@
-"""Means and second moments of the rows."""
+"""Means and second moments of the rows: exact, sketched, and along directions that move."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.moments.accumulator import Accumulator
+from onepass.persistence.fields import Array, Field, Number, Size, State, weight
 
 LOST = 0.5  # cosine with its past below which a direction counts as a new one
 
 
-class DirectionalMoment(Accumulator):
+class DirectionalMoment(State):
     """Shares of variance along the directions that an algorithm holds, from recent rows.
 
     Each row is measured along the directions held before it was learned from, since directions
@@ -29,12 +29,23 @@ class DirectionalMoment(Accumulator):
         Of all rows, and that at which the windows move on.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, d: int) -> None:
+        self.d = d
         self.energy = 0.0
         self.weight = 0.0
         self.sums: NDArray[np.float64] = np.zeros((2, 0, 0))
         self.energies: NDArray[np.float64] = np.zeros(2)
         self.next_window = 0.0
+
+    def fields(self) -> dict[str, Field]:
+        held = Size("measured directions", self.d)
+        return {
+            "energy": Number(fades=1),
+            "weight": weight(),
+            "next_window": weight(),
+            "sums": Array((2, held, held), fades=1),
+            "energies": Array((2,), least=0.0, fades=1),
+        }
 
     def add(
         self,

@@ -1,45 +1,148 @@
-"""The second moment of the rows as a matrix."""
+"""Mean and second moment of weighted rows, exact: sums about a point near all rows."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.blas import dsymm, dsyr2
 
-from onepass.moments.accumulator import Accumulator
+from onepass.moments.eigen import leading_pairs
+from onepass.persistence.fields import Array, Field, State, point, triangle, weight
+from onepass.rows.rows import Rows
+
+ROUNDING = 8 * np.finfo(np.float64).eps  # relative size of what differences of sums leave over
+Scale = NDArray[np.float64] | None
 
 
-class ExactMoment(Accumulator):
-    """The sum (d, d) of x x' over rows that are weighted and centred already, as by `weigh`."""
+class SecondMoment(State):
+    """Sums over rows x of weight w about a point o: N = sum w (x-o)(x-o)', t = sum w (x-o), W.
 
-    changed = ("matrix",)
+    The mean is o + t / W and the scatter about it N - t t' / W. Sums about the same point add up,
+    whatever rows they are from; about another point they are moved exactly.
 
-    def __init__(self, d: int) -> None:
-        self.matrix: NDArray[np.float64] = np.zeros((d, d))
+    Parameters
+    ----------
+    d : int
+        The number of columns.
+    center : bool
+        Whether the second moment is about the mean or about zero, which then is the point.
+
+    Attributes
+    ----------
+    origin : ndarray of shape (d,)
+        The point o.
+    weight : float
+    total : ndarray of shape (d,)
+    squares : ndarray of shape (d, d)
+        N, of which only the upper triangle is kept.
+    """
+
+    is_additive = True  # the sum of two of them is the second moment of the rows of both
+
+    def __init__(self, d: int, center: bool = True) -> None:
+        self.d, self.center = d, center
+        self.origin: NDArray[np.float64] = np.zeros(d)
+        self.weight = 0.0
+        self.total: NDArray[np.float64] = np.zeros(d)
+        self.squares: NDArray[np.float64] = np.zeros((d, d), order="F")
+
+    def fields(self) -> dict[str, Field]:
+        return {
+            "origin": point(self.d),
+            "weight": weight(),
+            "total": Array((self.d,), fades=1),
+            "squares": triangle(self.d),
+        }
 
     @property
-    def energy(self) -> float:
-        """The sum of the squared norms of the rows."""
-        return float(self.matrix.trace())
+    def mean(self) -> NDArray[np.float64]:
+        """The mean of the rows, shape (d,); zeros where the moment is about zero."""
+        if not (self.center and self.weight > 0.0):
+            return self.origin
+        return self.origin + self.total / self.weight
 
-    def add(self, rows: NDArray[np.floating]) -> None:
-        """Include rows (r, d)."""
-        wide = rows.astype(np.float64, copy=False)
-        self.matrix += wide.T @ wide
+    @property
+    def column_squares(self) -> NDArray[np.float64]:
+        """The sums of the squares of the columns about the point, shape (d,)."""
+        return self.squares.diagonal()
 
-    def merge(self, other: ExactMoment, between: NDArray[np.float64]) -> None:
-        """Include another one, and the row (d,) that accounts for the difference of the means."""
-        self.matrix += other.matrix
-        self.add(between[None])
+    def add(self, rows: Rows, weights: NDArray[np.float64]) -> None:
+        """Include rows with weights (r,); their origin becomes the point."""
+        self.move(rows.origin)
+        if not weights.any():
+            return
+        rows.add_outer(weights, self.squares)
+        if self.center:
+            self.total = self.total + rows.combine(weights[None])[0]
+        self.weight += float(weights.sum())
 
-    def compress(self, directions: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return ``directions @ matrix @ directions.T`` for directions (j, d)."""
-        return directions @ self.matrix @ directions.T
+    def move(self, origin: NDArray[np.float64]) -> None:
+        """Take another point (d,)."""
+        step = self.origin - origin
+        if self.center and step.any() and self.weight > 0.0:
+            half = self.total + 0.5 * self.weight * step
+            dsyr2(1.0, step, half, a=self.squares, overwrite_a=1)
+            self.total = self.total + self.weight * step
+        self.origin = origin
 
-    def saved(self) -> dict[str, Any]:
-        return {"triangle": self.matrix[np.triu_indices(len(self.matrix))]}
+    def merge(self, other: Self) -> None:
+        """Include the rows of another one."""
+        theirs = other
+        if not np.array_equal(other.origin, self.origin):
+            if self.weight > 0.0:
+                theirs = other.copy()
+                theirs.move(self.origin)
+            self.origin = theirs.origin
+        self.squares += theirs.squares
+        self.total = self.total + theirs.total
+        self.weight += theirs.weight
 
-    def restore(self, state: dict[str, Any]) -> None:
-        rows, columns = np.triu_indices(len(self.matrix))
-        self.matrix[rows, columns] = self.matrix[columns, rows] = state["triangle"]
+    def column_sums(self) -> NDArray[np.float64]:
+        """Return the weighted sums of squares of the columns about their means, shape (d,)."""
+        total = self.total if self.center else np.zeros(self.d)
+        return sums_about_mean(self.column_squares, total, self.weight)
+
+    def energy(self, scale: Scale = None) -> float:
+        """Return the trace of the scatter, of columns divided by a scale (d,) if there is one."""
+        sums = self.column_sums()
+        return float(sums.sum() if scale is None else (sums / scale**2).sum())
+
+    def scatter(self, scale: Scale = None) -> NDArray[np.float64]:
+        """Return the scatter (d, d), whole, of columns divided by a scale (d,) if there is one."""
+        matrix = np.triu(self.squares)
+        matrix += np.triu(matrix, 1).T
+        if self.center and self.weight > 0.0:
+            matrix -= np.outer(self.total, self.total / self.weight)
+        if scale is not None:
+            matrix /= scale
+            matrix /= scale[:, None]
+        return matrix
+
+    def leading(
+        self, k: int, scale: Scale = None, *, prove: bool = True
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the k leading directions (k, d) of the scatter and the sums along them (k,)."""
+        return leading_pairs(self.scatter(scale), k, prove=prove)
+
+    def spectrum(self, scale: Scale = None) -> NDArray[np.float64]:
+        """Return the sums along all principal directions, shape (d,), largest first."""
+        return np.linalg.eigvalsh(self.scatter(scale))[::-1].clip(min=0.0)
+
+    def compress(self, directions: NDArray[np.float64], scale: Scale = None) -> NDArray[np.float64]:
+        """Return ``directions @ scatter @ directions.T`` for directions (k, d)."""
+        raw = directions if scale is None else directions / scale
+        inner = raw @ dsymm(1.0, self.squares, raw.T)
+        if not (self.center and self.weight > 0.0):
+            return inner
+        along = raw @ self.total
+        return inner - np.outer(along, along) / self.weight
+
+
+def sums_about_mean(
+    squares: NDArray[np.float64], total: NDArray[np.float64], weight: float
+) -> NDArray[np.float64]:
+    """Return sums of squares about the mean from those about a point; 0 where all is rounding."""
+    sums = squares - total**2 / weight if weight > 0.0 else squares
+    return np.where(sums > ROUNDING * squares, sums, 0.0)

@@ -2,12 +2,13 @@
 
 The file is a zip archive of ``.npy`` members, which ``numpy.load(path, allow_pickle=False)`` reads.
 The member ``header`` is JSON as an array of bytes; the archive's comment is the SHA-256 of all
-bytes before it. `onepass.estimators.model_file_schema` lists the arrays of every estimator.
+bytes before it. `onepass.persistence.fields` says how the arrays of an estimator are declared.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import math
 import os
@@ -19,12 +20,12 @@ from typing import IO, Any, BinaryIO, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onepass.model_file.atomic import replacing
+from onepass.persistence.atomic import replacing
 
-__all__ = ["ModelFileError", "read", "replacing", "write"]
+__all__ = ["ModelFileError", "from_bytes", "read", "replacing", "to_bytes", "write"]
 
 FORMAT = "onepass model"
-VERSION = 2
+VERSION = 3
 
 # Numbers only, little-endian: nothing that needs to be interpreted.
 DTYPES = frozenset({"|b1", "|i1", "|u1"} | {f"<{kind}{n}" for kind in "iuf" for n in (2, 4, 8)})
@@ -60,6 +61,22 @@ def write(
     The same content always gives the same bytes. `ValueError` and `TypeError` say that something
     cannot be stored. After any error the old file is untouched, and no other is left.
     """
+    members = _members(header, arrays)
+    with replacing(path) as file:
+        _write(file, members)
+
+
+def to_bytes(header: Mapping[str, Any], arrays: Mapping[str, ArrayLike]) -> bytes:
+    """Return the file that `write` would write."""
+    file = io.BytesIO()
+    _write(file, _members(header, arrays))
+    return file.getvalue()
+
+
+def _members(
+    header: Mapping[str, Any], arrays: Mapping[str, ArrayLike]
+) -> dict[str, NDArray[Any]]:
+    """Return the arrays of the archive, the header among them."""
     whole = {"format": FORMAT, "version": VERSION, "header": dict(header)}
     text = json.dumps(whole, allow_nan=False).encode()
     members = {"header": np.frombuffer(text, dtype=np.uint8)}
@@ -67,12 +84,16 @@ def write(
         if name in members or not NAME.fullmatch(name):
             raise ValueError(f"{name!r} cannot be the name of an array in a model file")
         members[name] = _storable(name, array)
-    with replacing(path) as file:
-        _archive(file, members)
-        end = file.seek(0, os.SEEK_END) - SEAL_LENGTH
-        mark = seal(file, end)
-        file.seek(end)
-        file.write(mark)
+    return members
+
+
+def _write(file: BinaryIO, members: Mapping[str, NDArray[Any]]) -> None:
+    """Write the archive and its seal."""
+    _archive(file, members)
+    end = file.seek(0, os.SEEK_END) - SEAL_LENGTH
+    mark = seal(file, end)
+    file.seek(end)
+    file.write(mark)
 
 
 def _storable(name: str, array: ArrayLike) -> NDArray[Any]:
@@ -103,11 +124,21 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArra
     damaged in any bit, or of another version.
     """
     with open(path, "rb") as file:
-        try:
-            return _read(file)
-        except Exception as error:  # whatever a hostile file does to zipfile, json or NumPy
-            reason = str(error) or type(error).__name__
-            raise ModelFileError(f"{os.fspath(path)}: not a sound model file: {reason}") from error
+        return _checked(file, os.fspath(path))
+
+
+def from_bytes(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the header and the arrays that `to_bytes` was given, checked as by `read`."""
+    return _checked(io.BytesIO(data), "the bytes")
+
+
+def _checked(file: BinaryIO, name: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the content of a file that may be hostile; `name` stands in errors."""
+    try:
+        return _read(file)
+    except Exception as error:  # whatever a hostile file does to zipfile, json or NumPy
+        reason = str(error) or type(error).__name__
+        raise ModelFileError(f"{name}: not a sound model file: {reason}") from error
 
 
 def _read(file: BinaryIO) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

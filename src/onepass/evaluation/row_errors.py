@@ -11,7 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from onepass.moments.accumulator import Accumulator
+from onepass.persistence.fields import (
+    MOST_ROWS,
+    Array,
+    Field,
+    Number,
+    Size,
+    State,
+    directions,
+    point,
+    weight,
+    whole,
+)
 
 # A bin is named by the leading bits of its numbers: the exponent and five bits of the fraction.
 # Bins are the same for all streams, so that histograms add up, and at most 1/32 wide.
@@ -26,10 +37,9 @@ SAME_SPAN = 1e-6  # relative size of what is taken for rounding
 FEW_ROWS = 16  # BLAS copies both factors of a product; with so few rows that is most of the work
 GROWTH = 1.5  # of the number of rows between two turns of the frame
 TURNS_IN_HALF_LIFE = 8
-WARM_UP_ROWS = 128  # whose errors say more about the model than about the rows
 
 
-class ErrorHistogram(Accumulator):
+class ErrorHistogram(State):
     """Squared distances of rows from the subspace, in fixed logarithmic bins.
 
     Only the rows of the last half to three quarters of the stream count: earlier models were
@@ -45,13 +55,19 @@ class ErrorHistogram(Accumulator):
         Of all rows so far, and that at which the windows move on.
     """
 
-    fading = ("counts", "weight", "next_window")
-
     def __init__(self) -> None:
         self.low = LEAST_BIN
         self.counts: NDArray[np.float64] = np.zeros((2, 1))
         self.weight = 0.0
         self.next_window = 0.0
+
+    def fields(self) -> dict[str, Field]:
+        return {
+            "low": Number(int, 0, INFINITE_BIN),
+            "counts": Array((2, Size("bins", INFINITE_BIN)), least=0.0, fades=1),
+            "weight": weight(),
+            "next_window": weight(),
+        }
 
     def add(self, errors: NDArray[np.float64], weights: NDArray[np.float64]) -> None:
         """Include rows with these squared distances (r,) and weights (r,)."""
@@ -105,7 +121,7 @@ class ErrorHistogram(Accumulator):
             self.low -= before
 
 
-class RowSample(Accumulator):
+class RowSample(State):
     """Coordinates of some rows along the directions that would have answered when they came.
 
     A row is in the sample if its priority, a number that depends on nothing but its position in the
@@ -135,8 +151,6 @@ class RowSample(Accumulator):
     coordinates : ndarray of shape (s, m)
     """
 
-    given = ("half_life", "room", "size")
-
     def __init__(self, d: int, half_life: float | None = None) -> None:
         self.half_life, self.rows = half_life, 0
         self.size = min(SAMPLE_ROWS, max(LEAST_SAMPLE_ROWS, SAMPLED_VALUES // d))
@@ -148,6 +162,20 @@ class RowSample(Accumulator):
         self.priorities: NDArray[np.float64] = np.zeros(0)
         self.errors: NDArray[np.float64] = np.zeros(0)
         self.coordinates: NDArray[np.float64] = np.zeros((0, 0))
+
+    def fields(self) -> dict[str, Field]:
+        d = len(self.point)
+        sampled = Size("sampled", SAMPLE_ROWS + LARGEST_ROWS)
+        frame = Size("sample directions", MOST_DIRECTIONS)
+        return {
+            "rows": whole(),
+            "directions": directions(frame, d),
+            "point": point(d),
+            "numbers": Array((sampled,), ("int64",), 0, MOST_ROWS),
+            "priorities": Array((sampled,)),
+            "errors": Array((sampled,), least=0.0),
+            "coordinates": Array((sampled, frame)),
+        }
 
     def add(
         self,
@@ -162,7 +190,7 @@ class RowSample(Accumulator):
             return
         numbers = np.arange(before, self.rows)
         priorities = self._priorities(numbers)
-        errors = np.where((numbers < WARM_UP_ROWS) | ~np.isfinite(errors), 0.0, errors)
+        errors = np.where(np.isfinite(errors), errors, 0.0)
         offered = np.flatnonzero(
             (priorities < _nth_smallest(self.priorities, self.size, np.inf))
             | (errors > -_nth_smallest(-self.errors, LARGEST_ROWS, 0.0))

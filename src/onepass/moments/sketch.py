@@ -12,10 +12,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.moments.accumulator import Accumulator
-from onepass.moments.chunk import Chunk
 from onepass.moments.eigen import leading_pairs
-from onepass.moments.scatter import Scale
+from onepass.moments.exact import Scale
+from onepass.persistence.fields import Array, Field, Number, Size, State, point, weight
+from onepass.rows.rows import DenseRows, Rows
 
 TAKEN_OFF = 1.25  # times what a discarded direction received; measured, see docs/benchmarks.md
 GRAM_ROWS = 768  # up to which [sketch; chunk] is decomposed by its Gram matrix, exactly
@@ -28,11 +28,11 @@ NEGLIGIBLE, SKEW = 1e-13, 1e-6  # ratios of eigenvalues: left out; no longer ort
 ONE_FACTOR, TWO_FACTORS = 1e-2, 1e-7
 
 
-class SketchedScatter(Accumulator):
+class Sketch(State):
     """``basis' diag(values) basis + level I``, of a fixed rank.
 
-    It is read as an `ExactScatter` is. Columns were divided by their scale before they came, so
-    that the `scale` of these methods has no effect.
+    It is read as a `SecondMoment` is. Columns were divided by a scale before they came, so that the
+    `scale` of these methods has no effect.
 
     Parameters
     ----------
@@ -40,39 +40,70 @@ class SketchedScatter(Accumulator):
         The numbers of columns and of directions kept.
     center : bool
         Whether the second moment is about the mean or about zero.
+
+    Attributes
+    ----------
+    weight : float
+    level : float
+        What was taken off all values, and is added again where variances are read.
+    trace : float
+        The sum of all squares, of scaled columns.
+    mean, columns : ndarray of shape (d,)
+        The mean, and the sums of squares about it, of columns as they came.
+    basis, values : ndarray of shape (m, d) and (m,)
     """
 
-    fading = ("weight", "level", "sum_of_squares", "values", "columns")
-    given = ("d", "rank", "center")
+    is_additive = False  # a sketch of the rows of two of them is not their sum
 
-    def __init__(self, d: int, rank: int, center: bool) -> None:
+    def __init__(self, d: int, rank: int, center: bool = True) -> None:
         self.d, self.rank, self.center = d, rank, center
-        self.weight, self.level, self.sum_of_squares = 0.0, 0.0, 0.0
+        self.weight, self.level, self.trace = 0.0, 0.0, 0.0
         self.mean: NDArray[np.float64] = np.zeros(d)
-        self.columns: NDArray[np.float64] = np.zeros(d)  # sums of squares, of unscaled columns
+        self.columns: NDArray[np.float64] = np.zeros(d)
         self.basis: NDArray[np.float64] = np.zeros((0, d))
         self.values: NDArray[np.float64] = np.zeros(0)
 
-    def add(self, chunk: Chunk, weights: NDArray[np.float64]) -> None:
-        """Include the rows of a chunk, with weights (r,)."""
+    def fields(self) -> dict[str, Field]:
+        kept = Size("rank of a sketch", self.rank)
+        return {
+            "weight": weight(),
+            "level": Number(fades=1),
+            "trace": Number(fades=1),
+            "mean": point(self.d),
+            "columns": Array((self.d,), least=0.0, fades=1),
+            "basis": Array((kept, self.d), least=-2.0, most=2.0, orthonormal=True),
+            "values": Array((kept,), least=0.0, descending=True, fades=1),
+        }
+
+    def nearer_origin(self) -> NDArray[np.float64]:
+        """Return the point (d,) that the next rows should be taken about.
+
+        It is zero, but for columns that have most of their squares from the mean.
+        """
+        far = self.weight * self.mean**2 > self.columns
+        return np.where(far & self.center, self.mean, 0.0)
+
+    def add(self, rows: Rows, weights: NDArray[np.float64]) -> None:
+        """Include rows with weights (r,)."""
         added = float(weights.sum())
+        scale = np.ones(self.d) if rows.scale is None else rows.scale
         shares, extra = np.zeros(len(weights)), np.zeros((0, self.d))
-        squares = chunk.column_squares(weights) * chunk.scale**2
+        squares = rows.column_squares(weights) * scale**2
         if self.center:
             shares = weights / added
-            centre = chunk.combine(shares[None])[0] * chunk.scale
-            step = chunk.origin + centre - self.mean
+            centre = rows.combine(shares[None])[0] * scale
+            step = rows.origin + centre - self.mean
             between = self.weight / (self.weight + added) * added
             inside = squares - added * centre**2
             squares = np.where(inside > ROUNDING * squares, inside, 0.0) + between * step**2
             if self.weight > 0.0:
-                extra = np.sqrt(between) * (step / chunk.scale)[None]
+                extra = np.sqrt(between) * (step / scale)[None]
             self.mean = self.mean + added / (self.weight + added) * step
         self.weight += added
         self.columns = self.columns + squares
-        self._truncate(_Stack(self._factor(), chunk, np.sqrt(weights), shares, extra))
+        self._truncate(_Stack(self._factor(), rows, np.sqrt(weights), shares, extra))
 
-    def merge(self, other: SketchedScatter, scale: Scale = None) -> None:
+    def merge(self, other: Sketch, scale: Scale = None) -> None:
         """Include the rows of another one; `scale` (d,) is what their columns were divided by."""
         together = self.weight + other.weight
         rows = other._factor()
@@ -84,10 +115,10 @@ class SketchedScatter(Accumulator):
             self.mean = self.mean + other.weight / together * step
         self.weight, self.level = together, self.level + other.level
         self.columns = self.columns + other.columns
-        self.sum_of_squares += other.sum_of_squares - float(other.values.sum())
+        self.trace += other.trace - float(other.values.sum())
         ones, zeros = np.ones(len(rows)), np.zeros(len(rows))
-        chunk = Chunk(rows, ones, np.zeros(self.d))
-        self._truncate(_Stack(self._factor(), chunk, ones, zeros, np.zeros((0, self.d))))
+        added = DenseRows(rows, ones, np.zeros(self.d))
+        self._truncate(_Stack(self._factor(), added, ones, zeros, np.zeros((0, self.d))))
 
     def _factor(self) -> NDArray[np.float64]:
         """Return the rows (m, d) whose second moment the sketch is."""
@@ -96,23 +127,19 @@ class SketchedScatter(Accumulator):
     def _truncate(self, stack: _Stack) -> None:
         """Keep the leading directions of [sketch; rows]; take off what the others received."""
         basis, values, energy = _leading(stack, min(self.rank, len(stack)))
-        self.sum_of_squares += energy - float(self.values.sum())
+        self.trace = max(self.trace + energy - float(self.values.sum()), 0.0)
         discarded = max(energy - float(values.sum()), 0.0)
         taken = TAKEN_OFF * discarded / max(self.d - len(values), 1)
         self.basis, self.values = basis, np.maximum(values - taken, 0.0)
         self.level += taken
 
-    def near(self) -> NDArray[np.float64]:
-        """Return the point (d,) that the next rows should be taken about."""
-        return self.mean
-
-    def variances(self) -> NDArray[np.float64]:
+    def column_sums(self) -> NDArray[np.float64]:
         """Return the sums of squares of the columns about their means, shape (d,)."""
         return self.columns
 
     def energy(self, scale: Scale = None) -> float:
         """Return the trace of the scatter."""
-        return self.sum_of_squares
+        return self.trace
 
     def leading(
         self, k: int, scale: Scale = None, *, prove: bool = True
@@ -129,10 +156,6 @@ class SketchedScatter(Accumulator):
         inner = directions @ self.basis.T
         return (inner * self.values) @ inner.T + self.level * np.eye(len(directions))
 
-    def joined(self) -> SketchedScatter:
-        """Return a copy: there is one part only."""
-        return self.copy()
-
 
 class _Stack:
     """The rows [factor; extra; roots * (chunk - its mean)], of which nothing is formed.
@@ -140,7 +163,7 @@ class _Stack:
     Parameters
     ----------
     factor : ndarray of shape (m, d)
-    chunk : Chunk
+    chunk : Rows
         Of r rows.
     roots : ndarray of shape (r,)
         Roots of the weights of its rows.
@@ -152,13 +175,13 @@ class _Stack:
     def __init__(
         self,
         factor: NDArray[np.float64],
-        chunk: Chunk,
+        chunk: Rows,
         roots: NDArray[np.float64],
         shares: NDArray[np.float64],
         extra: NDArray[np.float64],
     ) -> None:
         rows = np.vstack([factor, extra]) if len(extra) else factor
-        self.dense = Chunk(rows, np.ones(len(rows)), np.zeros(chunk.d))
+        self.dense = DenseRows(rows, np.ones(len(rows)), np.zeros(chunk.d))
         self.chunk, self.roots, self.shares = chunk, roots, shares
 
     def __len__(self) -> int:
@@ -187,7 +210,7 @@ class _Stack:
         gram = self.roots[:, None] * gram * self.roots
         if not len(self.dense):
             return gram
-        corner = self.inner(self.dense.near)
+        corner = self.inner(self.dense.values)
         m = len(self.dense)
         return np.block([[corner[:m], corner[m:].T], [corner[m:], gram]])
 
@@ -195,7 +218,8 @@ class _Stack:
         """Return the sum of the squared norms of the rows."""
         rows = self.chunk.energies
         if self.shares.any():
-            rows = self.chunk.distances(self.chunk.combine(self.shares[None]))[:, 0]
+            mean = self.chunk.combine(self.shares[None])
+            rows = self.chunk.distances(mean, self.chunk.inner(mean))[:, 0]
         return float(self.dense.energies.sum() + self.roots**2 @ rows)
 
 
@@ -217,7 +241,7 @@ def _leading(stack: _Stack, k: int) -> tuple[NDArray[np.float64], NDArray[np.flo
             rows, whitening = _whitened(basis)
             basis = whitening @ rows
         return basis, values, float(gram.trace())
-    known = _unit(stack.dense.near[:k])
+    known = _unit(stack.dense.values[:k])
     mixing = np.random.default_rng(0).normal(size=(k + BESIDE - len(known), len(stack)))
     mixed = stack.combine(mixing)
     basis = np.hstack([known.T, _unit(mixed - (mixed @ known.T) @ known).T]).T

@@ -1,0 +1,73 @@
+"""Sums over rows, kept by segments of the stream, so that its latest part can be told apart."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onepass.persistence.fields import Array, Field, Number, Size, State
+
+# Segments that are kept: a sixty-fourth of the stream tells "the last half" apart within 2%.
+SEGMENTS = 64
+
+
+class Segments(State):
+    """Sums over the rows of each segment of a stream, in the order of the stream.
+
+    Neighbouring segments are added up when there are more than 64, so that a segment is at most
+    about a thirty-second of the stream.
+
+    Parameters
+    ----------
+    powers : tuple of int
+        How each column of the table fades; the first column is the number of rows.
+
+    Attributes
+    ----------
+    table : ndarray of shape (segments, columns)
+    full : float
+        The number of rows from which on a segment is full.
+    """
+
+    def __init__(self, powers: tuple[int, ...]) -> None:
+        self.powers = powers
+        self.table: NDArray[np.float64] = np.zeros((0, len(powers)))
+        self.full = 1.0
+
+    def fields(self) -> dict[str, Field]:
+        shape = (Size(f"segments of {len(self.powers)}", SEGMENTS), len(self.powers))
+        return {"table": Array(shape, fades=self.powers), "full": Number(float, 1.0, 1e300)}
+
+    def add(self, sums: NDArray[np.float64]) -> None:
+        """Include the sums (columns,) of further rows."""
+        if len(self.table) and self.table[-1, 0] < self.full:
+            self.table = np.vstack([self.table[:-1], self.table[-1] + sums])
+        else:
+            self.table = np.vstack([self.table, sums])
+        self._shorten()
+
+    def _shorten(self) -> None:
+        """Add up neighbours until there are few enough."""
+        while len(self.table) > SEGMENTS:
+            pairs = len(self.table) // 2
+            head = self.table[: 2 * pairs].reshape(pairs, 2, -1).sum(axis=1)
+            self.table = np.vstack([head, self.table[2 * pairs :]])
+            self.full = 2.0 * max(self.full, float(head[:, 0].min()))
+
+    def latest(self, rows: float, share: float) -> NDArray[np.float64]:
+        """Return the segments (s, columns) that hold the last share of so many rows.
+
+        The first of them may begin before. Rows that are in no segment came first.
+        """
+        held = np.cumsum(self.table[::-1, 0])
+        return self.table[::-1][: 1 + int(np.searchsorted(held, share * rows * (1.0 - 1e-12)))]
+
+    def merge(self, other: Self) -> None:
+        """Include the segments of another stream, as if both had come alternately."""
+        both = np.vstack([self.table, other.table])
+        place = [(np.arange(len(table)) + 1) / len(table) for table in (self.table, other.table)]
+        self.table = both[np.argsort(np.concatenate(place), kind="stable")]
+        self.full = max(self.full, other.full)
+        self._shorten()

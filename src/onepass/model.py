@@ -1,0 +1,175 @@
+"""What is read after fitting: an immutable model that transforms, scores and is saved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onepass.evaluation.held_out import Captured
+from onepass.evaluation.row_errors import ErrorHistogram, RowSample
+from onepass.rows.rows import Rows, rows_about
+
+ROUNDING = 8 * np.finfo(np.float64).eps  # of the total variance: a smaller one is none
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Components and their variances, in the meanings of scikit-learn's PCA.
+
+    Rows x become coordinates ``components @ ((x - mean) / scale)``.
+
+    Attributes
+    ----------
+    components : ndarray of shape (k, d)
+        Orthonormal and ordered; the largest entry of each is positive.
+    explained_variance : ndarray of shape (k,)
+        Of all rows, along the components.
+    total_variance, noise_variance : float
+        The sum of the variances of all columns, scaled, and their mean over the directions left
+        out.
+    degrees : float
+        What sums over rows are divided by: n - 1 about the mean, n about zero.
+    mean, column_variances : ndarray of shape (d,)
+        Of the columns as they came; variances divide by n. The mean is zero if rows are not
+        centred.
+    scale : ndarray of shape (d,) or None
+        What columns are divided by.
+    captured : Captured
+        The share of variance that the components capture of new rows.
+    rows : int
+        The number of rows learned from.
+    center, whiten : bool
+        Whether the mean is subtracted; whether coordinates are divided by their deviations.
+    errors, sample, curve
+        Squared distances of rows from the subspace before they were learned from, coordinates of
+        some of them, and the learning curve (p, 3): rows, share captured, standard error.
+    chosen : Choice or None
+        Which candidate of `PCA` answers, and why.
+    """
+
+    components: NDArray[np.floating]
+    explained_variance: NDArray[np.floating]
+    total_variance: float
+    noise_variance: float
+    degrees: float
+    mean: NDArray[np.floating]
+    column_variances: NDArray[np.float64]
+    scale: NDArray[np.float64] | None
+    captured: Captured
+    rows: int
+    center: bool
+    errors: ErrorHistogram
+    sample: RowSample
+    curve: NDArray[np.float64]
+    chosen: Any = None
+    whiten: bool = field(default=False)
+
+    @property
+    def k(self) -> int:
+        """The number of components."""
+        return len(self.components)
+
+    @property
+    def d(self) -> int:
+        """The number of columns."""
+        return self.components.shape[1]
+
+    def deviations(self) -> NDArray[np.floating]:
+        """Return the standard deviations (k,) along the components, one where there is none."""
+        deviation = np.sqrt(self.explained_variance)
+        return np.where(deviation > 0.0, deviation, 1.0).astype(deviation.dtype)
+
+    def _about_mean(self, values: Any) -> Rows:
+        """Return checked rows (n, d) about the mean, in the units of the components."""
+        mean = self.mean.astype(np.float64)
+        return rows_about(values, np.ones(values.shape[0]), mean, self.scale)
+
+    def transform(self, values: Any) -> NDArray[np.floating]:
+        """Return the coordinates (n, k) of checked rows (n, d)."""
+        coordinates = self._about_mean(values).inner(self.components)
+        if self.whiten:
+            coordinates = coordinates / self.deviations()
+        return np.ascontiguousarray(coordinates, np.result_type(values.dtype, self.mean.dtype))
+
+    def inverse_transform(self, coordinates: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Return the rows (n, d) of coordinates (n, k), in the original columns."""
+        axes = self.components
+        if self.whiten:
+            axes = self.deviations()[:, None] * axes
+        rows = np.asarray(coordinates @ axes)
+        if self.scale is not None:
+            rows *= self.scale.astype(rows.dtype)
+        return rows + self.mean
+
+    def captured_energy(self, values: Any) -> tuple[float, float]:
+        """Return the energy of checked rows (n, d) along the components, and all of it."""
+        rows = self._about_mean(values)
+        inner = rows.inner(self.components)
+        return float(np.vdot(inner, inner)), float(rows.energies.sum())
+
+    def reconstruction_error(self, values: Any) -> NDArray[np.float64]:
+        """Return the squared distances (n,) of checked rows (n, d) from the subspace."""
+        return self._about_mean(values).outside(self.components.astype(np.float64))[1]
+
+    def error_threshold(self, quantile: float) -> float:
+        """Return the reconstruction error that a share of the rows seen stayed below."""
+        return self.errors.quantile(quantile) if self.k < self.d else 0.0
+
+    def score_samples(self, values: Any) -> NDArray[np.float64]:
+        """Return the log-density (n,) of checked rows under the Gaussian of `covariance`."""
+        variances, noise = self._positive_variances("log-likelihood")
+        constant = np.log(variances).sum() + self.d * np.log(2.0 * np.pi)
+        constant += (self.d - self.k) * np.log(noise)
+        if self.scale is not None:
+            constant += 2.0 * np.log(self.scale).sum()
+        inside, outside = self._about_mean(values).outside(self.components.astype(np.float64))
+        return -0.5 * ((inside**2 / variances).sum(axis=1) + outside / noise + constant)
+
+    def covariance(self) -> NDArray[np.floating]:
+        """Return the covariance (d, d): components, and noise everywhere else."""
+        excess = np.maximum(self.explained_variance - self.noise_variance, 0.0)
+        covariance = (self.components.T * excess) @ self.components
+        covariance.flat[:: self.d + 1] += self.noise_variance
+        if self.scale is not None:
+            covariance = self.scale[:, None] * covariance * self.scale
+        return covariance.astype(self.components.dtype, copy=False)
+
+    def precision(self) -> NDArray[np.floating]:
+        """Return the inverse (d, d) of the covariance."""
+        variances, noise = self._positive_variances("precision")
+        outside = 1.0 / noise if self.k < self.d else 0.0
+        precision = (self.components.T * (1.0 / variances - outside)) @ self.components
+        precision.flat[:: self.d + 1] += outside
+        if self.scale is not None:
+            precision = precision / self.scale[:, None] / self.scale
+        return precision.astype(self.explained_variance.dtype)
+
+    def _positive_variances(self, what: str) -> tuple[NDArray[np.float64], float]:
+        """Return the variances (k,) along the components, and the noise outside, one if k = d.
+
+        They are for `what`, which is not defined where one of them is zero to rounding.
+        """
+        noise, least = self.noise_variance, ROUNDING * self.total_variance
+        variances = np.maximum(self.explained_variance.astype(np.float64), noise)
+        if (self.k < self.d and not noise > least) or not variances.min() > least:
+            raise ValueError(
+                f"the {what} is not defined: there are directions without any variance"
+            )
+        return variances, noise if self.k < self.d else 1.0
+
+
+def signed(components: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Return components (k, d) with the signs for which each row's largest entry is positive."""
+    largest = np.abs(components).argmax(axis=1)[:, None]
+    negative = np.take_along_axis(components, largest, axis=1) < 0.0
+    return np.where(negative, -components, components)
+
+
+def in_type(variances: NDArray[np.float64], dtype: np.dtype) -> NDArray[np.floating]:
+    """Return variances (k,) in the type of the rows, unless their squares are out of its range."""
+    limits, largest = np.finfo(dtype), float(variances.max(initial=0.0))
+    fits = largest == 0.0 or limits.tiny < largest < limits.max
+    return variances.astype(dtype) if fits else variances

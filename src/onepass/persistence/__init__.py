@@ -1,0 +1,1 @@
+"""State and files: declared fields, the archive that holds them, and atomic writes."""

@@ -1,0 +1,340 @@
+"""State that is declared once.
+
+An object that learns from rows lists what it holds in `State.fields`: for each name the type, the
+shape, the limits, and whether it fades. Copying, fading, saving, restoring and the check of a model
+file are derived from that table.
+
+In a file, entries have dotted names, such as ``solver.basis``: arrays are members of the archive,
+numbers and texts are in the JSON header. Each is compared with its field before it is used.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from math import inf
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Entries of rows are at most 1e100 and weights 1e50, so that sums over all rows stay below these
+# limits; larger ones would overflow when the model goes on.
+MOST_ENTRY, MOST_WEIGHT, MOST_SUM = 1e101, 1e70, 1e280
+MOST_ROWS = 2**62  # of a stream: sums of two such numbers still fit 64 bits
+ORTHONORMAL = 1e-3  # deviation from orthonormal rows that no saved model has
+
+
+@dataclass(frozen=True)
+class Size:
+    """A length that the file chooses: the same wherever its name stands, and limited."""
+
+    name: str
+    most: int
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number between two limits, or a bool; where a limit is infinite, the number may be, too.
+
+    `fades` is the power of the factor by which earlier rows count less: 0 for what does not fade.
+    """
+
+    kind: type[Any] = float
+    least: float = 0.0
+    most: float = MOST_SUM
+    fades: int = 0
+
+    def check(self, value: Any) -> Any:
+        """Return the number, or refuse it."""
+        number = float(value) if self.kind is float else value
+        if type(number) is not self.kind:
+            raise ValueError(f"is {number!r}, not of type {self.kind.__name__}")
+        if not self.least <= number <= self.most:
+            raise ValueError(f"is {number:g}, outside of {self.least:g} to {self.most:g}")
+        return number
+
+    def stored(self, value: Any) -> Any:
+        """Return the number for the file, or the limit that it is beyond; JSON has no infinity."""
+        limited = min(max(value, self.least), self.most)  # NaN stays, and is refused
+        return "inf" if limited == inf else self.kind(limited)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text: one of some options, or any of limited length."""
+
+    options: tuple[str, ...] = ()
+    most: int = 1000
+
+    def check(self, value: Any) -> str:
+        """Return the text, or refuse it."""
+        if not isinstance(value, str) or len(value) > self.most:
+            raise ValueError(f"is {value!r:.40}, not a text of at most {self.most} letters")
+        if self.options and value not in self.options:
+            raise ValueError(f"is {value!r:.40}, not one of {', '.join(self.options)}")
+        return value
+
+    def stored(self, value: Any) -> Any:
+        """Return the text for the file."""
+        return value
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array whose entries are between two limits; NaN is never allowed.
+
+    Attributes
+    ----------
+    shape : tuple of int or Size
+    types : tuple of str
+        That are allowed, by NumPy's names.
+    least, most : float
+    fades : int, or a tuple of int for the last axis
+        Powers of the factor by which earlier rows count less; 0 for what does not fade.
+    in_place : bool
+        Whether it is changed in place, so that a copy needs its own; others are replaced.
+    descending, orthonormal : bool
+        Whether entries must not increase; whether rows must be orthonormal, to a thousandth.
+    """
+
+    shape: tuple[int | Size, ...]
+    types: tuple[str, ...] = ("float64",)
+    least: float = -MOST_SUM
+    most: float = MOST_SUM
+    fades: int | tuple[int, ...] = 0
+    in_place: bool = False
+    descending: bool = False
+    orthonormal: bool = False
+
+    def check(self, array: NDArray[Any], sizes: dict[str, int]) -> NDArray[Any]:
+        """Return the array, or refuse it; `sizes` remembers the lengths that the file chose."""
+        if array.dtype.name not in self.types:
+            raise ValueError(f"is of type {array.dtype}, not {' or '.join(self.types)}")
+        if array.ndim != len(self.shape):
+            raise ValueError(f"has {array.ndim} dimensions, not {len(self.shape)}")
+        for length, wanted in zip(array.shape, self.shape, strict=True):
+            if isinstance(wanted, Size):
+                if length > wanted.most:
+                    raise ValueError(f"has a length of {length}, more than {wanted.most}")
+                wanted = sizes.setdefault(wanted.name, length)
+            if length != wanted:
+                raise ValueError(f"has a length of {length}, not {wanted}")
+        if not self._is_within(array):
+            raise ValueError(f"has entries outside of {self.least:g} to {self.most:g}")
+        if self.descending and (np.diff(array) > 0.0).any():
+            raise ValueError("is not in descending order")
+        if self.orthonormal and len(array):
+            gram = array.astype(np.float64) @ array.T
+            if not np.abs(gram - np.eye(len(array))).max() < ORTHONORMAL:
+                raise ValueError("has rows that are not orthonormal")
+        return array
+
+    def stored(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return the array for the file, with entries beyond a limit replaced by it."""
+        array = np.ascontiguousarray(array)
+        with np.errstate(over="ignore"):  # limits of float64 are infinite in float32
+            return array if self._is_within(array) else array.clip(self.least, self.most)
+
+    def loaded(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return the array of a checked one from a file."""
+        return array
+
+    def _is_within(self, array: NDArray[Any]) -> bool:
+        """Return whether all entries are within the limits, and none is NaN."""
+        if not array.size:
+            return True
+        return float(array.min()) >= self.least and float(array.max()) <= self.most
+
+
+@dataclass(frozen=True)
+class Triangle(Array):
+    """A symmetric matrix (d, d) of which the upper triangle is kept, in Fortran order.
+
+    The file holds the columns of that triangle, one after the other.
+    """
+
+    d: int = 0
+
+    def stored(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return the columns of the triangle of a matrix (d, d)."""
+        columns = [array[: column + 1, column] for column in range(self.d)]
+        return super().stored(np.concatenate(columns) if columns else np.zeros(0))
+
+    def loaded(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return the matrix (d, d) of a stored triangle; its lower part is zero."""
+        matrix = np.zeros((self.d, self.d), order="F")
+        start = 0
+        for column in range(self.d):
+            matrix[: column + 1, column] = array[start : start + column + 1]
+            start += column + 1
+        return matrix
+
+
+@dataclass(frozen=True)
+class Part:
+    """Another `State`, which learns with this one."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A list of states, of a length that the file chooses between two limits."""
+
+    make: Callable[[], State]
+    least: int
+    most: int
+
+
+Field = Number | Text | Array | Part | Parts
+Sizes = dict[str, dict[str, int]]  # lengths that a file has chosen, by scope and name
+
+
+def whole(least: int = 0, most: int = MOST_ROWS) -> Number:
+    """Return the field of a whole number."""
+    return Number(int, least, most)
+
+
+def weight(fades: int = 1) -> Number:
+    """Return the field of a sum of weights."""
+    return Number(float, 0.0, MOST_WEIGHT, fades)
+
+
+def point(d: int) -> Array:
+    """Return the field of a point (d,) in the space of the rows."""
+    return Array((d,), least=-MOST_ENTRY, most=MOST_ENTRY)
+
+
+def triangle(d: int, fades: int = 1) -> Triangle:
+    """Return the field of a symmetric matrix (d, d) that is a sum over rows."""
+    return Triangle((d * (d + 1) // 2,), fades=fades, in_place=True, d=d)
+
+
+def directions(count: int | Size, d: int, types: tuple[str, ...] = ("float64",)) -> Array:
+    """Return the field of unit rows (count, d)."""
+    return Array((count, d), types, -2.0, 2.0)
+
+
+class State(ABC):
+    """What has been learned from rows: copied, faded, saved and restored by its fields.
+
+    Arrays are replaced, never changed in place, unless their field says so: copies share them.
+    """
+
+    @abstractmethod
+    def fields(self) -> dict[str, Field]:
+        """Return the field of each attribute that is learned."""
+
+    def copy(self) -> Self:
+        """Return a copy that goes on by itself."""
+        twin = copy.copy(self)
+        for name, field in self.fields().items():
+            value = getattr(self, name)
+            if isinstance(field, Part) or (isinstance(field, Array) and field.in_place):
+                setattr(twin, name, value.copy("K") if isinstance(field, Array) else value.copy())
+            elif isinstance(field, Parts):
+                setattr(twin, name, [part.copy() for part in value])
+        return twin
+
+    def fade(self, factor: float) -> None:
+        """Let everything so far count less."""
+        for name, field in self.fields().items():
+            value = getattr(self, name)
+            if isinstance(field, Part):
+                value.fade(factor)
+            elif isinstance(field, Parts):
+                for part in value:
+                    part.fade(factor)
+            elif isinstance(field, Number | Array) and field.fades:
+                setattr(self, name, value * factor ** np.asarray(field.fades, dtype=np.float64))
+
+    def flat(self, prefix: str = "") -> Iterator[tuple[str, Field, Any]]:
+        """Yield dotted name, field and value of everything that a file holds."""
+        for name, field in self.fields().items():
+            value = getattr(self, name)
+            if isinstance(field, Part):
+                yield from value.flat(f"{prefix}{name}.")
+            elif isinstance(field, Parts):
+                count = Number(int, field.least, field.most)
+                yield f"{prefix}{name}.count", count, len(value)
+                for number, part in enumerate(value):
+                    yield from part.flat(f"{prefix}{name}.{number}.")
+            else:
+                yield prefix + name, field, value
+
+    def saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return numbers and arrays by their dotted names.
+
+        What is beyond a limit is stored as the limit, and what a file cannot hold is refused: what
+        is saved can be loaded.
+        """
+        numbers: dict[str, Any] = {}
+        arrays: dict[str, NDArray[Any]] = {}
+        sizes: Sizes = {}
+        for path, field, value in self.flat():
+            assert not isinstance(field, Part | Parts)
+            stored = field.stored(value)
+            _checked(path, field, stored, sizes)
+            (arrays if isinstance(field, Array) else numbers)[path] = stored
+        return numbers, arrays
+
+    def restore(self, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take over what a file holds, or say what is wrong with it."""
+        used: set[str] = set()
+        self._restore(numbers, arrays, "", {}, used)
+        unknown = {*numbers, *arrays} - used
+        if unknown:
+            raise ValueError(f"{min(unknown)} does not belong to it")
+
+    def _restore(
+        self,
+        numbers: Mapping[str, Any],
+        arrays: Mapping[str, NDArray[Any]],
+        prefix: str,
+        sizes: Sizes,
+        used: set[str],
+    ) -> None:
+        """Take over the entries below a prefix; add their names to those used."""
+
+        def entry(path: str, field: Number | Text | Array) -> Any:
+            held: Mapping[str, Any] = arrays if isinstance(field, Array) else numbers
+            if path not in held:
+                raise ValueError(f"{path} is missing")
+            used.add(path)
+            value = _checked(path, field, held[path], sizes)
+            return field.loaded(value) if isinstance(field, Array) else value
+
+        content: dict[str, Any] = {}
+        for name, field in self.fields().items():
+            path = prefix + name
+            if isinstance(field, Part):
+                getattr(self, name)._restore(numbers, arrays, f"{path}.", sizes, used)
+            elif isinstance(field, Parts):
+                count = entry(f"{path}.count", Number(int, field.least, field.most))
+                parts = [field.make() for _ in range(count)]
+                for number, part in enumerate(parts):
+                    part._restore(numbers, arrays, f"{path}.{number}.", sizes, used)
+                content[name] = parts
+            else:
+                content[name] = entry(path, field)
+        self.take(content)
+
+    def take(self, content: dict[str, Any]) -> None:
+        """Take over checked values, by the names of their fields."""
+        vars(self).update(content)
+
+
+def _checked(path: str, field: Number | Text | Array, value: Any, sizes: Sizes) -> Any:
+    """Return the value of a field, or say what is wrong with it.
+
+    Sizes are shared by all fields, but for those in lists of states: each of these has its own.
+    """
+    scope = path[: max((found.end() for found in re.finditer(r"\.\d+\.", path)), default=0)]
+    try:
+        if isinstance(field, Array):
+            return field.check(value, sizes.setdefault(scope, {}))
+        return field.check(value)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path} {error}") from None

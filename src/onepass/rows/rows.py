@@ -1,0 +1,364 @@
+"""Rows as everything below sees them: dense or sparse, about a point, in units of a scale.
+
+Products with rows are methods of `Rows`. Whether rows are sparse is asked in `rows_about` alone.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.linalg.blas import dsyr2, dsyrk, ssyrk
+
+from onepass import _core
+from onepass.threads import run_all
+
+TILE_BYTES = 2**21  # of dense rows that are centred and multiplied while they are in a core's cache
+# Sums over tiles are taken in so many accumulators and then added: a fixed number, so that the bits
+# do not depend on the number of threads. It is also the number of threads that narrow rows can use.
+ACCUMULATORS = 4
+# From so many columns on a second moment is split by blocks of its columns instead: accumulators of
+# this size would take more memory than the matrix is worth, and blocks are large enough for BLAS.
+SPLIT_COLUMNS = 1024
+SPLIT_BLOCKS = 8  # of columns of the output; a fixed number, so fixed bits
+FEW_ROWS = 16  # of which a product is taken at once: one tile of a few wide rows
+
+
+class Rows(ABC):
+    """Rows x of weights w as ``(x - origin) / scale``, shape (r, d).
+
+    Parameters
+    ----------
+    values : ndarray or csr_array of shape (r, d)
+        float64 or float32.
+    weights : ndarray of shape (r,)
+    origin : ndarray of shape (d,)
+        A point near the rows, so that sums of squares lose no digits to their mean.
+    scale : ndarray of shape (d,), optional
+        What the columns are divided by.
+    """
+
+    def __init__(
+        self,
+        values: Any,
+        weights: NDArray[np.float64],
+        origin: NDArray[np.float64],
+        scale: NDArray[np.float64] | None = None,
+    ) -> None:
+        self.values, self.weights, self.origin, self.scale = values, weights, origin, scale
+        self.d = int(values.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def scaled(self, scale: NDArray[np.float64]) -> Self:
+        """Return the rows with their columns divided by a scale (d,)."""
+        return type(self)(self.values, self.weights, self.origin, scale)
+
+    def at(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return a point (d,) of the space of x in the coordinates of these rows."""
+        moved = point - self.origin
+        return moved if self.scale is None else moved / self.scale
+
+    def distances(
+        self, points: NDArray[np.float64], inner: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the squared distances (r, m) from points (m, d), with products (r, m) with them.
+
+        The points are in the coordinates of these rows.
+        """
+        squares = np.einsum("ij,ij->i", points, points)
+        return np.maximum(self.energies[:, None] - 2.0 * inner + squares, 0.0)
+
+    @cached_property
+    @abstractmethod
+    def energies(self) -> NDArray[np.float64]:
+        """The squared norms of the rows, shape (r,)."""
+
+    @abstractmethod
+    def inner(self, directions: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Return the products (r, m) with directions (m, d)."""
+
+    @abstractmethod
+    def combine(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ``coefficients @ rows`` (m, d), from coefficients (m, r)."""
+
+    def outside(
+        self, directions: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return coordinates (r, m) along orthonormal directions, and squared distances (r,).
+
+        The distances from the span are those of explicit residuals: small ones are accurate too.
+        """
+        inner = np.empty((len(self), len(directions)))
+        distances = np.zeros(len(self))
+        for part, tile in self.dense():
+            inner[part] = tile @ directions.T
+            if len(directions) < self.d:
+                rest = tile - inner[part] @ directions
+                distances[part] = np.einsum("ij,ij->i", rest, rest)
+        return inner, distances
+
+    @cached_property
+    @abstractmethod
+    def gram(self) -> NDArray[np.float64]:
+        """The products (r, r) of the rows with each other."""
+
+    @abstractmethod
+    def column_squares(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weighted sums of the squares of the columns, shape (d,)."""
+
+    @abstractmethod
+    def dense(self) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        """Yield the rows a few at a time, as float64 arrays, and which ones they are."""
+
+    @abstractmethod
+    def add_outer(self, weights: NDArray[np.float64], matrix: NDArray[np.float64]) -> None:
+        """Add the sum of w x x' over the rows to the upper triangle of a matrix (d, d), in place.
+
+        The matrix is in Fortran order.
+        """
+
+
+def rows_about(
+    values: Any,
+    weights: NDArray[np.float64],
+    origin: NDArray[np.float64],
+    scale: NDArray[np.float64] | None = None,
+) -> Rows:
+    """Return rows (r, d) about a point, dense or sparse as they are."""
+    kind = SparseRows if sparse.issparse(values) else DenseRows
+    return kind(values, weights, origin, scale)
+
+
+class DenseRows(Rows):
+    """Rows of a dense array, centred tile by tile."""
+
+    @cached_property
+    def _tiles(self) -> list[slice]:
+        """Rows that are worked on at a time."""
+        length = max(FEW_ROWS, TILE_BYTES // (self.d * self.values.itemsize))
+        return [slice(start, start + length) for start in range(0, len(self), length)]
+
+    def _tile(self, part: slice) -> NDArray[np.floating]:
+        """Return some of the rows, centred and scaled."""
+        if len(self._tiles) == 1:
+            return self._whole
+        return self._centred(part)
+
+    @cached_property
+    def _whole(self) -> NDArray[np.floating]:
+        """All rows, where they are one tile."""
+        return self._centred(slice(None))
+
+    def _centred(self, part: slice) -> NDArray[np.floating]:
+        values = self.values[part]
+        if self.origin.any():
+            values = values - self.origin.astype(values.dtype)
+        if self.scale is not None:
+            values = values / self.scale.astype(values.dtype)
+        return values
+
+    @cached_property
+    def energies(self) -> NDArray[np.float64]:
+        """The squared norms of the rows, shape (r,)."""
+
+        def of_tile(part: slice) -> NDArray[np.float64]:
+            tile = self._tile(part)
+            return np.einsum("ij,ij->i", tile, tile).astype(np.float64, copy=False)
+
+        return np.concatenate(run_all(of_tile, self._tiles))
+
+    def inner(self, directions: NDArray[np.floating]) -> NDArray[np.float64]:
+        typed = directions.astype(self.values.dtype, copy=False)
+
+        def of_tile(part: slice) -> NDArray[np.floating]:
+            return typed @ self._tile(part).T  # few by many is faster than many by few
+
+        return np.hstack(run_all(of_tile, self._tiles)).T.astype(np.float64, copy=False)
+
+    def combine(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+        typed = coefficients.astype(self.values.dtype, copy=False)
+
+        def of_tile(part: slice) -> NDArray[np.float64]:
+            return (typed[:, part] @ self._tile(part)).astype(np.float64, copy=False)
+
+        first, *others = run_all(of_tile, self._tiles)
+        for other in others:
+            first += other
+        return first
+
+    @cached_property
+    def gram(self) -> NDArray[np.float64]:
+        near = self._centred(slice(None))
+        return (near @ near.T).astype(np.float64, copy=False)
+
+    def column_squares(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        def of_tile(part: slice) -> NDArray[np.float64]:
+            tile = self._tile(part)
+            return np.einsum("ij,ij,i->j", tile, tile, weights[part].astype(tile.dtype))
+
+        return np.sum(run_all(of_tile, self._tiles), axis=0, dtype=np.float64)
+
+    def dense(self) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        for part in self._tiles:
+            values = self.values[part].astype(np.float64) - self.origin
+            yield part, values if self.scale is None else values / self.scale
+
+    def add_outer(self, weights: NDArray[np.float64], matrix: NDArray[np.float64]) -> None:
+        counted = weights > 0.0
+        if not counted.any():
+            return
+        rows = self
+        if not counted.all():
+            rows = DenseRows(self.values[counted], weights[counted], self.origin, self.scale)
+        if self.d < SPLIT_COLUMNS:
+            rows._add_by_tiles(weights[counted], matrix)
+        else:
+            rows._add_by_columns(weights[counted], matrix)
+
+    def _weighted(self, part: slice, weights: NDArray[np.float64]) -> NDArray[np.floating]:
+        """Return a tile with its rows multiplied by the roots of weights (r,)."""
+        tile, share = self._tile(part), weights[part]
+        if (share == 1.0).all():
+            return np.ascontiguousarray(tile)
+        return np.sqrt(share).astype(tile.dtype)[:, None] * tile
+
+    def _add_by_tiles(self, weights: NDArray[np.float64], matrix: NDArray[np.float64]) -> None:
+        """Add outer products: tile t to accumulator t modulo their number."""
+        dtype = self.values.dtype
+        syrk = dsyrk if dtype == np.float64 else ssyrk
+        if len(self._tiles) == 1 and dtype == np.float64:
+            tile = self._weighted(self._tiles[0], weights)
+            dsyrk(1.0, tile.T, beta=1.0, c=matrix, overwrite_c=1)
+            return
+
+        def accumulate(tiles: list[slice]) -> NDArray[np.floating]:
+            total = np.zeros((self.d, self.d), dtype, order="F")
+            for part in tiles:
+                tile = self._weighted(part, weights)
+                syrk(1.0, tile.T, beta=1.0, c=total, overwrite_c=1)
+            return total
+
+        groups = [self._tiles[start::ACCUMULATORS] for start in range(ACCUMULATORS)]
+        for total in run_all(accumulate, [group for group in groups if group]):
+            matrix += total
+
+    def _add_by_columns(self, weights: NDArray[np.float64], matrix: NDArray[np.float64]) -> None:
+        """Add outer products: each block of columns of the upper triangle by itself."""
+        edges = np.linspace(0, self.d, SPLIT_BLOCKS + 1).astype(int)
+        blocks = [slice(edges[i], edges[i + 1]) for i in range(SPLIT_BLOCKS)]
+        for part in self._tiles:
+            tile = self._weighted(part, weights)
+
+            def add(block: slice, tile: NDArray[np.floating] = tile) -> None:
+                product = tile[:, : block.stop].T @ tile[:, block]
+                matrix[: block.stop, block] += product
+
+            run_all(add, blocks)
+
+
+class SparseRows(Rows):
+    """Rows of a CSR array.
+
+    The origin is subtracted from the entries of columns that most rows store. Elsewhere it is
+    subtracted from products, so that rows stay sparse; no digits are lost there, since a column
+    that few rows store has a mean that is small beside its deviation.
+    """
+
+    @cached_property
+    def _near(self) -> tuple[Any, NDArray[np.float64] | None]:
+        """A CSR array and an offset (d,), or None: the rows are their difference."""
+        near, offset = self.values, self.origin.copy()
+        stored = np.bincount(near.indices, minlength=self.d)
+        moved = np.flatnonzero((offset != 0.0) & (2 * stored > len(self)))
+        if len(moved):
+            count = len(self)
+            parts = (
+                np.tile(offset[moved], count),
+                np.tile(moved, count),
+                np.arange(count + 1) * len(moved),
+            )
+            near = sparse.csr_array(near - sparse.csr_array(parts, shape=near.shape))
+            offset[moved] = 0.0
+        if self.scale is not None:
+            data = near.data / self.scale[near.indices]
+            near = sparse.csr_array((data, near.indices, near.indptr), shape=near.shape)
+            offset /= self.scale
+        return near, offset if offset.any() else None
+
+    @cached_property
+    def _squares(self) -> Any:
+        """The squares of the stored entries, as a CSR array."""
+        near, _ = self._near
+        data = near.data.astype(np.float64) ** 2
+        return sparse.csr_array((data, near.indices, near.indptr), shape=near.shape)
+
+    @cached_property
+    def energies(self) -> NDArray[np.float64]:
+        """The squared norms of the rows, shape (r,)."""
+        near, offset = self._near
+        squares = np.asarray(self._squares @ np.ones(self.d))
+        if offset is not None:
+            squares = (squares - 2.0 * (near @ offset) + offset @ offset).clip(min=0.0)
+        return squares
+
+    def inner(self, directions: NDArray[np.floating]) -> NDArray[np.float64]:
+        near, offset = self._near
+        products = np.asarray(near @ np.ascontiguousarray(directions.T), np.float64)
+        return products if offset is None else products - directions @ offset
+
+    def combine(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ``coefficients @ rows`` (m, d), in Fortran order, in which products are fast."""
+        near, offset = self._near
+        combined = np.asarray(near.T @ np.ascontiguousarray(coefficients.T), np.float64)
+        if offset is not None:
+            combined -= np.outer(offset, coefficients.sum(axis=1))
+        return combined.T
+
+    @cached_property
+    def gram(self) -> NDArray[np.float64]:
+        near, offset = self._near
+        products = sparse_gram(near)
+        if offset is not None:
+            across = near @ offset
+            products -= across[:, None] + across - offset @ offset
+        return products
+
+    def column_squares(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        near, offset = self._near
+        squares = np.asarray(self._squares.T @ weights)
+        if offset is not None:
+            squares += offset * (weights.sum() * offset - 2.0 * (near.T @ weights))
+        return squares.clip(min=0.0)
+
+    def add_outer(self, weights: NDArray[np.float64], matrix: NDArray[np.float64]) -> None:
+        near, offset = self._near
+        length = max(1, TILE_BYTES // (8 * self.d))
+        for start in range(0, len(self), length):
+            part = slice(start, start + length)
+            tile = near[part].toarray() * np.sqrt(weights[part])[:, None]
+            dsyrk(1.0, tile.astype(np.float64).T, beta=1.0, c=matrix, overwrite_c=1)
+        if offset is not None:
+            half = 0.5 * float(weights.sum()) * offset - near.T @ weights
+            dsyr2(1.0, offset, half, a=matrix, overwrite_a=1)
+
+    def dense(self) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        near, offset = self._near
+        length = max(1, TILE_BYTES // (8 * self.d))
+        for start in range(0, len(self), length):
+            part = slice(start, start + length)
+            tile = near[part].toarray().astype(np.float64, copy=False)
+            yield part, tile if offset is None else tile - offset
+
+
+def sparse_gram(rows: Any) -> NDArray[np.float64]:
+    """Return the products (r, r) of rows of a csr_array (r, d) with each other."""
+    columns = rows.astype(np.float64, copy=False).tocsc()
+    indices, starts = columns.indices.astype(np.int64), columns.indptr.astype(np.int64)
+    return _core.sparse_gram(columns.data, indices, starts, rows.shape[0])

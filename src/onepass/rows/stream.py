@@ -1,0 +1,172 @@
+"""What all rows of a stream have in common, and the buffer in which rows wait for a chunk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from onepass.persistence.fields import MOST_ENTRY, Array, Field, Size, State
+
+
+MOST_WAITING = 2**24  # rows in a model file: no chunk is nearly as long
+
+
+@dataclass(frozen=True)
+class Stream:
+    """What all rows of a stream have in common.
+
+    Attributes
+    ----------
+    d : int
+        The number of columns.
+    dtype : dtype
+        float64 or float32.
+    is_sparse : bool
+        Whether rows are kept as CSR arrays.
+    center : bool
+        Whether the mean is subtracted.
+    half_life : float or None
+        The number of rows after which what was seen counts half.
+    """
+
+    d: int
+    dtype: np.dtype
+    is_sparse: bool
+    center: bool
+    half_life: float | None = None
+
+    def convert(self, rows: Any) -> Any:
+        """Return rows in the type and kind of the stream."""
+        if self.is_sparse and not sparse.issparse(rows):
+            rows = sparse.csr_array(rows)
+        elif not self.is_sparse and sparse.issparse(rows):
+            rows = rows.toarray()
+        with np.errstate(over="ignore"):  # the check that follows refuses what overflows
+            return rows.astype(self.dtype, copy=False)
+
+
+class RowBuffer(State):
+    """Rows that wait for a chunk to fill, with their weights, in the order in which they came.
+
+    Rows that wait do not change while others are added behind them, so that a copy can be made in
+    one thread while another one adds rows.
+
+    Parameters
+    ----------
+    stream : Stream
+        The rows' dimension, type and kind.
+    """
+
+    def __init__(self, stream: Stream) -> None:
+        self.stream, self.count = stream, 0
+        self._room = np.empty((0, stream.d), stream.dtype)  # of dense rows, for chunk after chunk
+        self._pieces: tuple[Any, ...] = ()  # of sparse rows
+        self._weights: NDArray[np.float64] = np.empty(0)
+
+    def fields(self) -> dict[str, Field]:
+        d, dtype = self.stream.d, (self.stream.dtype.name,)
+        waiting, stored = Size("waiting", MOST_WAITING), Size("stored", 2**40)
+        table: dict[str, Field] = {"weights": Array((waiting,), least=1e-300)}
+        if not self.stream.is_sparse:
+            return table | {"rows": Array((waiting, d), dtype, -MOST_ENTRY, MOST_ENTRY)}
+        integers = ("int32", "int64")
+        return table | {
+            "data": Array((stored,), dtype, -MOST_ENTRY, MOST_ENTRY),
+            "indices": Array((stored,), integers, 0, d - 1),
+            "indptr": Array((Size("waiting + 1", MOST_WAITING),), integers, 0, 2**40),
+        }
+
+    def add(self, rows: Any, weights: NDArray[np.float64] | None, room: int) -> None:
+        """Append a copy of rows (r, d), and their weights (r,); None where all are one.
+
+        `room` is how many rows the chunk is going to have.
+        """
+        start, stop = self.count, self.count + rows.shape[0]
+        if len(self._weights) < stop:
+            length = max(stop, min(room, 2 * stop))
+            self._weights = _lengthened(self._weights, start, length)
+            if not self.stream.is_sparse:
+                self._room = _lengthened(self._room, start, length)
+        if self.stream.is_sparse:
+            self._pieces = (*self._pieces, rows.copy())
+        else:
+            self._room[start:stop] = rows
+        self._weights[start:stop] = 1.0 if weights is None else weights
+        self.count = stop  # last: from now on the rows are there for other threads
+
+    def content(self) -> tuple[Any, NDArray[np.float64]]:
+        """Return all rows (count, d) and their weights (count,), until the buffer is cleared."""
+        count = self.count
+        weights = self._weights[:count]
+        if not self.stream.is_sparse:
+            return self._room[:count], weights
+        pieces = self._pieces
+        if len(pieces) != 1:
+            empty = self.stream.convert(np.empty((0, self.stream.d)))
+            self._pieces = pieces = (
+                sparse.csr_array(sparse.vstack([empty, *pieces], format="csr")),
+            )
+        return pieces[0][:count], weights
+
+    def clear(self) -> None:
+        """Let no row wait any more; further rows take their place in memory."""
+        self.count, self._pieces = 0, ()
+
+    def copy(self) -> Self:
+        """Return a copy that goes on by itself."""
+        twin = type(self)(self.stream)
+        rows, weights = self.content()
+        twin._weights, twin.count = weights.copy(), len(weights)
+        if self.stream.is_sparse:
+            twin._pieces = (rows,)
+        else:
+            twin._room = rows.copy()
+        return twin
+
+    @property
+    def rows(self) -> NDArray[np.floating]:
+        """The dense rows that wait, shape (count, d)."""
+        return self.content()[0]
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """Their weights, shape (count,)."""
+        return self.content()[1]
+
+    @property
+    def data(self) -> NDArray[np.floating]:
+        """The stored entries of the sparse rows that wait."""
+        return self.content()[0].data
+
+    @property
+    def indices(self) -> NDArray[np.integer]:
+        """The columns of these entries."""
+        return self.content()[0].indices
+
+    @property
+    def indptr(self) -> NDArray[np.integer]:
+        """Where the entries of each row begin, shape (count + 1,)."""
+        return self.content()[0].indptr
+
+    def take(self, content: dict[str, Any]) -> None:
+        """Take over rows from a file."""
+        weights = content["weights"]
+        if self.stream.is_sparse:
+            parts = (content["data"], content["indices"], content["indptr"])
+            rows = sparse.csr_array(parts, shape=(len(weights), self.stream.d))
+            rows.check_format(full_check=True)
+            self._pieces = (rows,)
+        else:
+            self._room = content["rows"]
+        self._weights, self.count = weights, len(weights)
+
+
+def _lengthened(array: NDArray[Any], used: int, length: int) -> NDArray[Any]:
+    """Return an array of another length that begins with the used part of this one."""
+    longer = np.empty((length, *array.shape[1:]), array.dtype)
+    longer[:used] = array[:used]
+    return longer
