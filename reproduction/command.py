@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from onepass.model_file import replacing
+from onepass.persistence.atomic import replacing
 from onepass.report import require
 from reproduction import figure1, figure2, figure3, theorem1
 from reproduction.claims import Part, judge

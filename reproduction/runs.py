@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import onepass
-from onepass.model_file import replacing
+from onepass.persistence.atomic import replacing
 
 if TYPE_CHECKING:
     from rich.progress import Progress

@@ -11,6 +11,7 @@ __version__ = "0.2.0"
 # in lower case: capped-msg is CappedMSG.
 ESTIMATORS = {
     "PCA": "pca",
+    "IncrementalPCA": "incremental_pca",
     "CappedMSG": "algorithms",
     "MSG": "algorithms",
     "MEG": "algorithms",
@@ -23,9 +24,10 @@ ESTIMATORS = {
 _HOMES = {
     **{name: f"onepass.estimators.{module}" for name, module in ESTIMATORS.items()},
     "merge": "onepass.estimators.merging",
-    "load": "onepass.estimators.persistence",
+    "load": "onepass.estimators.saving",
+    "from_bytes": "onepass.estimators.saving",
     "open_source": "onepass.sources",
-    "ModelFileError": "onepass.model_file",
+    "ModelFileError": "onepass.persistence.archive",
     "ShardError": "onepass.distributed",
     "SourceError": "onepass.sources",
     "OnepassWarning": "onepass.warning",

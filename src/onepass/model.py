@@ -32,7 +32,7 @@ class Model:
         out.
     degrees : float
         What sums over rows are divided by: n - 1 about the mean, n about zero.
-    mean, column_variances : ndarray of shape (d,)
+    mean, column_variances : ndarray of shape (d,), the second one or None
         Of the columns as they came; variances divide by n. The mean is zero if rows are not
         centred.
     scale : ndarray of shape (d,) or None
@@ -56,7 +56,7 @@ class Model:
     noise_variance: float
     degrees: float
     mean: NDArray[np.floating]
-    column_variances: NDArray[np.float64]
+    column_variances: NDArray[np.float64] | None
     scale: NDArray[np.float64] | None
     captured: Captured
     rows: int

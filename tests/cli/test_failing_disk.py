@@ -6,7 +6,7 @@ import os
 import numpy as np
 import pytest
 
-from onepass import model_file
+from onepass.persistence import archive
 from onepass.model_file import atomic
 from tests.cli.commands import onepass as run
 from tests.cli.commands import parts

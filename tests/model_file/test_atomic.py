@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 
-from onepass import model_file
+from onepass.persistence import archive
 from onepass.model_file import atomic
 
 OLD = ({"generation": 1}, {"a": np.arange(1000.0)})
@@ -73,14 +73,14 @@ def write_with_fault(monkeypatch, path, *fault):
         for name in ("fsync", "replace", "stat", "chmod"):
             patch.setattr(os, name, faults.wrap(name, getattr(os, name)))
         try:
-            model_file.write(path, *NEW)
+            archive.write(path, *NEW)
         except (OSError, KeyboardInterrupt):
             return faults, False
     return faults, True
 
 
 def generation(path):
-    header, arrays = model_file.read(path)
+    header, arrays = archive.read(path)
     expected = {1: OLD, 2: NEW}[header["generation"]][1]
     for name in expected:
         np.testing.assert_array_equal(arrays[name], expected[name])
@@ -100,7 +100,7 @@ def test_every_step_may_fail(tmp_path, monkeypatch, error, lasting):
     path = tmp_path / "model.onepass"
     seen = []
     for fatal in range(1000):
-        model_file.write(path, *OLD)
+        archive.write(path, *OLD)
         faults, well = write_with_fault(monkeypatch, path, fatal, error, lasting)
         assert os.listdir(tmp_path) == ["model.onepass"]
         if faults.failed is None:
@@ -120,13 +120,13 @@ def test_real_lack_of_space(tmp_path):
     import signal
 
     path = tmp_path / "model.onepass"
-    model_file.write(path, *OLD)
+    archive.write(path, *OLD)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, limits[1]))
         with pytest.raises(OSError, match="too large"):
-            model_file.write(path, *NEW)
+            archive.write(path, *NEW)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, handler)
@@ -143,10 +143,10 @@ def test_the_first_write_that_fails_leaves_nothing(tmp_path, monkeypatch):
 def test_links_are_followed_and_permissions_kept(tmp_path):
     real = tmp_path / "real"
     link = tmp_path / "link"
-    model_file.write(real, *OLD)
+    archive.write(real, *OLD)
     os.chmod(real, 0o640)
     link.symlink_to(real)
-    model_file.write(link, *NEW)
+    archive.write(link, *NEW)
     assert link.is_symlink()
     assert generation(real) == 2
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
@@ -156,7 +156,7 @@ def test_links_are_followed_and_permissions_kept(tmp_path):
 def test_what_is_no_regular_file_is_not_replaced(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OSError, match="not a regular file"):
-        model_file.write(tmp_path / "pipe", *NEW)
+        archive.write(tmp_path / "pipe", *NEW)
     assert stat.S_ISFIFO(os.stat(tmp_path / "pipe").st_mode)
     assert os.listdir(tmp_path) == ["pipe"]
 
@@ -164,18 +164,18 @@ def test_what_is_no_regular_file_is_not_replaced(tmp_path):
 def test_a_folder_is_refused(tmp_path):
     (tmp_path / "folder").mkdir()
     with pytest.raises(OSError):
-        model_file.write(tmp_path / "folder", *NEW)
+        archive.write(tmp_path / "folder", *NEW)
     assert os.listdir(tmp_path) == ["folder"]
 
 
 def test_a_missing_folder_is_named_and_no_temporary_file(tmp_path):
     path = tmp_path / "missing" / "m.onepass"
     with pytest.raises(FileNotFoundError, match=f"there is no such folder: '{path.parent}'$"):
-        model_file.write(path, *NEW)
+        archive.write(path, *NEW)
 
 
 def test_other_errors_name_the_file_and_no_temporary_file(tmp_path):
     (tmp_path / "m").mkdir()
     with pytest.raises(OSError, match=f": '{tmp_path / 'm'}'$"):
-        model_file.write(tmp_path / "m", *NEW)
+        archive.write(tmp_path / "m", *NEW)
     assert os.listdir(tmp_path) == ["m"]

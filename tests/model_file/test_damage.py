@@ -10,7 +10,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from onepass import model_file
+from onepass.persistence import archive
 from onepass.model_file import SEAL_LENGTH, VERSION, seal
 
 HEADER = {"kind": "pca", "names": ["a", "b"], "n": 12}
@@ -19,7 +19,7 @@ ARRAYS = {"basis": np.arange(12.0).reshape(3, 4), "mask": np.array([True, False]
 
 @pytest.fixture
 def path(tmp_path):
-    model_file.write(tmp_path / "m.onepass", HEADER, ARRAYS)
+    archive.write(tmp_path / "m.onepass", HEADER, ARRAYS)
     return tmp_path / "m.onepass"
 
 
@@ -65,11 +65,11 @@ def mutate(path, n, seed):
             continue
         path.write_bytes(changed)
         with pytest.raises(model_file.ModelFileError, match=r"m\.onepass: not a sound"):
-            model_file.read(path)
+            archive.read(path)
         # With a checksum that fits, the other lines of defence are on their own.
         path.write_bytes(sealed(changed))
         try:
-            _, arrays = model_file.read(path)
+            _, arrays = archive.read(path)
         except model_file.ModelFileError:
             continue
         forged_and_read += 1
@@ -93,7 +93,7 @@ def test_every_bit_counts(path):
     for at in range(len(content)):
         path.write_bytes(content[:at] + bytes([content[at] ^ 16]) + content[at + 1 :])
         with pytest.raises(model_file.ModelFileError):
-            model_file.read(path)
+            archive.read(path)
 
 
 def npy(array, **keywords):
@@ -163,7 +163,7 @@ def test_hostile(tmp_path, members):
     tracemalloc.start()
     try:
         with pytest.raises(model_file.ModelFileError):
-            model_file.read(tmp_path / "h")
+            archive.read(tmp_path / "h")
         assert tracemalloc.get_traced_memory()[1] < 20e6
     finally:
         tracemalloc.stop()
@@ -171,21 +171,21 @@ def test_hostile(tmp_path, members):
 
 def test_the_forger_can_write_good_files(tmp_path):
     forge(tmp_path / "h", [GOOD, ("a.npy", claims("(3,)", body=bytes(24)))])
-    assert model_file.read(tmp_path / "h")[0] == {}
+    assert archive.read(tmp_path / "h")[0] == {}
 
 
 def test_compressed_is_refused(tmp_path):
     bomb = claims("(10000000,)", body=bytes(80_000_000))
     forge(tmp_path / "h", [GOOD, ("a.npy", bomb)], zipfile.ZIP_DEFLATED)
     with pytest.raises(model_file.ModelFileError, match="compressed"):
-        model_file.read(tmp_path / "h")
+        archive.read(tmp_path / "h")
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_duplicates_are_refused(tmp_path):
     forge(tmp_path / "h", [GOOD, ("a.npy", npy(np.ones(2))), ("a.npy", npy(np.ones(2)))])
     with pytest.raises(model_file.ModelFileError, match="contents"):
-        model_file.read(tmp_path / "h")
+        archive.read(tmp_path / "h")
 
 
 def test_encrypted_is_refused(path):
@@ -194,7 +194,7 @@ def test_encrypted_is_refused(path):
         content[content.index(signature) + flags] |= 1
     path.write_bytes(sealed(bytes(content)))
     with pytest.raises(model_file.ModelFileError, match="encrypted"):
-        model_file.read(path)
+        archive.read(path)
 
 
 def test_overlapping_members_are_refused(tmp_path):
@@ -207,17 +207,17 @@ def test_overlapping_members_are_refused(tmp_path):
         content = content[:at] + entry + content[at + 46 :]
     (tmp_path / "h").write_bytes(sealed(content))
     with pytest.raises(model_file.ModelFileError, match="larger"):
-        model_file.read(tmp_path / "h")
+        archive.read(tmp_path / "h")
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"x" * 500, b"PK\x05\x06" + bytes(500)])
 def test_other_files(tmp_path, content):
     (tmp_path / "x").write_bytes(content)
     with pytest.raises(model_file.ModelFileError):
-        model_file.read(tmp_path / "x")
+        archive.read(tmp_path / "x")
 
 
 def test_plain_npz_is_refused(tmp_path):
     np.savez(tmp_path / "x.npz", a=np.ones(3))
     with pytest.raises(model_file.ModelFileError, match="checksum"):
-        model_file.read(tmp_path / "x.npz")
+        archive.read(tmp_path / "x.npz")

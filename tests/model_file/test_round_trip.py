@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from onepass import model_file
+from onepass.persistence import archive
 from onepass.model_file import DTYPES
 
 JSON = st.recursive(
@@ -37,23 +37,23 @@ def assert_same(arrays, expected):
 @given(st.dictionaries(st.text(), JSON), st.dictionaries(NAMES, ARRAYS, max_size=4))
 def test_round_trip(tmp_path_factory, header, arrays):
     path = tmp_path_factory.mktemp("model") / "a.onepass"
-    model_file.write(path, header, arrays)
-    read_header, read_arrays = model_file.read(path)
+    archive.write(path, header, arrays)
+    read_header, read_arrays = archive.read(path)
     assert read_header == header
     assert_same(read_arrays, arrays)
     with np.load(path, allow_pickle=False) as loaded:
         assert_same({name: loaded[name] for name in loaded.files if name != "header"}, arrays)
         assert json.loads(loaded["header"].tobytes())["header"] == header
     again = path.with_suffix(".again")
-    model_file.write(again, read_header, read_arrays)
+    archive.write(again, read_header, read_arrays)
     assert again.read_bytes() == path.read_bytes()
 
 
 def test_order_of_memory_and_of_bytes_do_not_matter(tmp_path):
     values = np.arange(6.0).reshape(2, 3)
     arrays = {"f": np.asfortranarray(values), "s": values[:, ::-1], "b": values.astype(">f8")}
-    model_file.write(tmp_path / "a", {}, arrays)
-    _, read = model_file.read(tmp_path / "a")
+    archive.write(tmp_path / "a", {}, arrays)
+    _, read = archive.read(tmp_path / "a")
     for name, array in arrays.items():
         np.testing.assert_array_equal(read[name], array)
         assert read[name].dtype == np.dtype("<f8")
@@ -63,8 +63,8 @@ def test_order_of_memory_and_of_bytes_do_not_matter(tmp_path):
 
 def test_arrays_of_several_pieces(tmp_path):
     big = np.random.default_rng(0).standard_normal((700, 701))
-    model_file.write(tmp_path / "a", {}, {"big": big, "small": np.ones(3)})
-    _, read = model_file.read(tmp_path / "a")
+    archive.write(tmp_path / "a", {}, {"big": big, "small": np.ones(3)})
+    _, read = archive.read(tmp_path / "a")
     np.testing.assert_array_equal(read["big"], big)
     np.testing.assert_array_equal(read["small"], np.ones(3))
 
@@ -85,12 +85,12 @@ def test_arrays_of_several_pieces(tmp_path):
 )
 def test_what_cannot_be_stored_is_refused_before_writing(tmp_path, header, arrays):
     with pytest.raises((ValueError, TypeError)):
-        model_file.write(tmp_path / "a", header, arrays)
+        archive.write(tmp_path / "a", header, arrays)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_missing_file_is_an_os_error(tmp_path):
     with pytest.raises(FileNotFoundError):
-        model_file.read(tmp_path / "none")
+        archive.read(tmp_path / "none")
     with pytest.raises(FileNotFoundError):
-        model_file.write(tmp_path / "none" / "a", {}, {})
+        archive.write(tmp_path / "none" / "a", {}, {})

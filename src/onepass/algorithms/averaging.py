@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.moments.accumulator import Accumulator
+from onepass.persistence.fields import MOST_WEIGHT, Array, Field, Number, Size, State
 from onepass.subspace import Subspace, orthonormal, truncate
 
 PENDING = 4  # rows for each direction kept, after which they are added to the sum together
@@ -16,7 +16,7 @@ OVERSAMPLED = 8  # further directions that a truncation looks at
 FIRST_PASSES, LARGE_PART = 3, 1 / 8
 
 
-class Average(Accumulator):
+class Average(State):
     """The average of all iterates added.
 
     It is kept as rows F with ``F.T @ F`` the sum of the iterates, without their rests. Further rows
@@ -32,14 +32,22 @@ class Average(Accumulator):
         Of the rows F.
     """
 
-    given = ("max_rank",)
-
     def __init__(self, d: int, max_rank: int, dtype: np.dtype) -> None:
         self.max_rank = max_rank
         self.count = 0.0  # iterates
         self.rest = 0.0  # the sum of their rests
         self.factor: NDArray[np.floating] = np.zeros((0, d), dtype)  # orthogonal, largest first
         self.pending: NDArray[np.floating] = np.zeros((0, d), dtype)  # rows not truncated yet
+
+    def fields(self) -> dict[str, Field]:
+        d, dtype = self.factor.shape[1], (self.factor.dtype.name,)
+        waiting = PENDING * self.max_rank + 2 * d  # and the rows of one more call of the core
+        return {
+            "count": Number(float, 0.0, MOST_WEIGHT),
+            "rest": Number(),
+            "factor": Array((Size("rank of the average", self.max_rank), d), dtype),
+            "pending": Array((Size("rows of the average", waiting), d), dtype),
+        }
 
     def add(self, rows: Any, rests: float, count: float) -> None:
         """Add `count` iterates: rows (s, d) whose ``rows.T @ rows`` is their sum less `rests` I.

@@ -23,6 +23,7 @@ class Grouse(Oja):
     """Turn k directions towards every row, without missing entries."""
 
     name = "grouse"
+    fixed_rank = True
 
     def step(self, state: Subspace, rows: NDArray[np.float64], size: float) -> Subspace:
         raise NotImplementedError("Grassmannian SGD steps by single rows")

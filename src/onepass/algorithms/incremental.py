@@ -22,6 +22,7 @@ class Incremental(SpectralRule):
 
     max_rank: int = 0
     name = "incremental"
+    largest_weight = 1e308  # sums over the rows
 
     def __post_init__(self) -> None:
         self.options = {"max_rank": min(self.max_rank, self.d)}

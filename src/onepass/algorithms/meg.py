@@ -29,6 +29,7 @@ class MEG(SpectralRule):
     """Multiplicative updates where MSG has additive ones; the rank is not bounded."""
 
     name = "meg"
+    largest_weight = 1e308  # the state holds the dual of the weights
 
     def start(self, dtype: np.dtype) -> Subspace:
         rest = -np.log1p(-self.k / self.d) if self.k < self.d else np.inf

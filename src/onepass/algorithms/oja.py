@@ -25,6 +25,7 @@ class Oja(Rule):
 
     init: NDArray[np.floating] = field(kw_only=True)
     name = "oja"
+    fixed_rank = True
 
     def __post_init__(self) -> None:
         self.options = {"max_rank": self.k}

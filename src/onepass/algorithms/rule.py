@@ -37,6 +37,8 @@ class Rule(ABC):
     k: int
     d: int
     name: ClassVar[str]
+    largest_weight: ClassVar[float] = 1.0  # of an iterate or its dual
+    fixed_rank: ClassVar[bool] = False  # whether the rank of the state is always k
     options: dict[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from math import inf
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +13,12 @@ from numpy.typing import NDArray
 from onepass import _core
 from onepass.algorithms.averaging import Average
 from onepass.algorithms.rule import Rule
+from onepass.persistence.fields import MOST_ROWS, Array, Field, Number, Part, Size, State, whole
 from onepass.schedules import AdaGradNorm, Schedule
 from onepass.subspace import Subspace
 
 SPARSE_ROWS = 256  # that the core takes in one call: few enough for a cheap Gram matrix
 DENSE_ROWS = 16  # sparse rows that are made dense at a time where products lose digits
-COUNTS = ("steps_taken", "gradients", "trusted_rows")
 TRUSTED_ROWS = 1024  # after which the core makes the basis orthonormal again
 
 
@@ -63,7 +64,7 @@ class Progress(NamedTuple):
     inner: NDArray[np.float64]
 
 
-class Solver:
+class Solver(State):
     """The iterate of a rule, the steps that led to it, and the average of the iterates.
 
     Parameters
@@ -98,6 +99,22 @@ class Solver:
         self.steps_taken = 0
         self.gradients = 0.0  # root of the sum of the squared norms of all gradients
         self.trusted_rows = 0  # learned from since the basis was made orthonormal
+
+    def fields(self) -> dict[str, Field]:
+        rule, d = self.rule, self.rule.d
+        rank: int | Size = rule.k if rule.fixed_rank else Size("rank", d)
+        dtype = (self.state.basis.dtype.name,)
+        largest = rule.largest_weight * (1.0 + 1e-6)  # with room for rounding
+        table: dict[str, Field] = {
+            "basis": Array((rank, d), dtype, -2.0, 2.0, orthonormal=True),
+            "weights": Array((rank,), least=0.0, most=largest, descending=True),
+            "rest": Number(float, 0.0, inf),
+            "steps_taken": whole(),
+            "gradients": Number(),
+            "trusted_rows": whole(),
+            "memory": Array((len(rule.memory),), ("int64",), 0, MOST_ROWS),
+        }
+        return table if self.average is None else table | {"average": Part()}
 
     def iterate(self) -> Subspace:
         """Return the current iterate M."""
@@ -244,42 +261,42 @@ class Solver:
         if self.average is not None and other.average is not None:
             self.average.merge(other.average)
 
-    def continue_from(self, other: Solver) -> None:
-        """Take over iterate and steps of another solver, but not its average."""
-        self.rule.options = other.rule.options
-        self.state, self.trusted_rows = other.state, other.trusted_rows
-        self.steps_taken, self.gradients = other.steps_taken, other.gradients
-
-    def replace_iterate(self, latest: Solver) -> None:
-        """Take over the iterate of a solver that began from this one's."""
-        self.rule.options, self.state = latest.rule.options, latest.state
-
-    def leave_out(self, given: Solver) -> None:
-        """Take back the steps of the solver that this one continued from."""
-        self.steps_taken -= given.steps_taken
-        share = min(given.gradients / self.gradients, 1.0) if self.gradients else 0.0
-        self.gradients *= float(np.sqrt((1.0 - share) * (1.0 + share)))
-
-    def copy(self) -> Solver:
+    def copy(self, shared: tuple[str, ...] = ()) -> Self:
         """Return a solver that goes on by itself; no array is changed in place."""
-        twin = copy.copy(self)
+        twin = super().copy(shared)
         twin.rule = copy.copy(self.rule)
-        twin.average = None if self.average is None else self.average.copy()
         return twin
 
-    def saved(self) -> dict[str, Any]:
-        """Return what a model file keeps."""
-        counts = {name: getattr(self, name) for name in COUNTS}
-        state = {**vars(self.state), **counts, "memory": self.rule.memory}
-        return state if self.average is None else {**state, "average": self.average.saved()}
+    @property
+    def basis(self) -> NDArray[np.floating]:
+        """The directions (m, d) of the state."""
+        return self.state.basis
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take over a checked state."""
-        self.state = Subspace(state["basis"], state["weights"], state["rest"])
-        vars(self).update({name: state[name] for name in COUNTS})
-        self.rule.options = self.rule.options | state.get("memory", {})
-        if self.average is not None:
-            self.average.restore(state["average"])
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """Their weights, shape (m,)."""
+        return self.state.weights
+
+    @property
+    def rest(self) -> float:
+        """The weight of all other directions."""
+        return self.state.rest
+
+    @property
+    def memory(self) -> NDArray[np.int64]:
+        """What the rule remembers, as whole numbers."""
+        return np.array([*self.rule.memory.values()], np.int64)
+
+    def take(self, content: dict[str, Any]) -> None:
+        """Take over checked values, by the names of their fields."""
+        self.state = Subspace(*(content.pop(name) for name in ("basis", "weights", "rest")))
+        kept = self.rule.memory
+        memory = zip(kept.items(), content.pop("memory").tolist(), strict=True)
+        remembered = {name: type(old)(value) for (name, old), value in memory}
+        self.rule.options = self.rule.options | remembered
+        if not 1 <= self.rule.rank_bound <= self.rule.d:
+            raise ValueError(f"memory has a rank of {self.rule.rank_bound}")
+        super().take(content)
 
 
 class _Combined:

@@ -12,9 +12,9 @@ from contextlib import suppress
 from typing import Any
 
 import onepass
-from onepass import model_file
+from onepass.persistence import archive
 from onepass.estimators.persistence import pack, unpack
-from onepass.model_file import ModelFileError
+from onepass.persistence.archive import ModelFileError
 from onepass.sources import Position
 from onepass.sources.files import FileSource
 from onepass.sources.paths import fingerprint
@@ -34,12 +34,12 @@ def save(path: str, model: Any, run: dict[str, Any], position: Position, seconds
     """Write a model, its run, the position in the data and the time it took: all or nothing."""
     header, arrays = pack(model)
     entry = {**run, "position": position, "seconds": seconds}
-    model_file.write(path, {**header, "checkpoint": entry}, arrays)
+    archive.write(path, {**header, "checkpoint": entry}, arrays)
 
 
 def load(path: str, run: dict[str, Any]) -> tuple[Any, Position, float]:
     """Return the model, position and seconds of a checkpoint; refuse that of another run."""
-    header, arrays = model_file.read(path)
+    header, arrays = archive.read(path)
     if "distributed" in header:
         raise ModelFileError(
             f"{path}: of a run with --dask or --workers; resume it with one of these options"

@@ -17,7 +17,8 @@ from typing import Any
 
 import click
 
-from onepass import model_file, open_source
+from onepass import open_source
+from onepass.persistence import archive
 from onepass.cli import checkpoint, memory, messages, options
 from onepass.cli.data import check_output, expected_rows, progress_over, warn_of_repeats
 from onepass.cli.errors import Failure, MachineFailure, hiding_interrupts, noting_signals, reason
@@ -315,7 +316,7 @@ class ClusterFit(Fit):
     def _save_checkpoint(self) -> None:
         """Count the rows in the checkpoint that was written last."""
         if _written(self.path) not in (0, self._replaced):
-            self.saved_rows = int(model_file.read(self.path)[0]["n_samples_seen"])
+            self.saved_rows = int(archive.read(self.path)[0]["n_samples_seen"])
 
     def run(self, progress: Progress) -> int | None:
         """Learn from all rows and write the model; return the signal that stopped it, if any."""

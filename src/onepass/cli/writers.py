@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.cli.errors import Failure
-from onepass.model_file import replacing
+from onepass.persistence.atomic import replacing
 
 # Adds a block of shape (b, k); the type of the first one is that of the file.
 Write: TypeAlias = Callable[[NDArray[np.floating]], None]

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from onepass import model_file
+from onepass.persistence import archive
 from onepass.distributed.learning import Learned, add_round, join
 from onepass.distributed.shards import Shard
 from onepass.estimators.persistence import OF_PARTS, pack, unpack
-from onepass.model_file import ModelFileError
+from onepass.persistence.archive import ModelFileError
 from onepass.warning import OnepassWarning
 
 
@@ -78,12 +78,12 @@ def _write(path: str | os.PathLike[str], state: State, shown: Any) -> None:
             arrays.update({f"{OF_PARTS}{name}-{key}": array for key, array in more.items()})
         kept[name] = {"label": part.label, "content": content}
     entry = {"run": state.run, "seed": state.seed, "done": state.done, "parts": kept}
-    model_file.write(path, {**header, "distributed": entry}, arrays)
+    archive.write(path, {**header, "distributed": entry}, arrays)
 
 
 def load(path: str | os.PathLike[str], run: dict[str, Any], every: float) -> State:
     """Return the state in a checkpoint; refuse that of another run."""
-    header, arrays = model_file.read(path)
+    header, arrays = archive.read(path)
     try:
         entry = header["distributed"]
         changed = [name for name, value in run.items() if entry["run"][name] != value]

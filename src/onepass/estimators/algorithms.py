@@ -13,13 +13,14 @@ from sklearn.utils import check_random_state
 
 from onepass import algorithms as rules
 from onepass.algorithms.averaging import Average
+from onepass.algorithms.learner import SolverLearner
 from onepass.algorithms.solver import Solver
-from onepass.estimators import model_file_schema
-from onepass.estimators.base import Estimator
+from onepass.estimators.base import Estimator, component_count
 from onepass.estimators.parameters import check_option, check_whole, estimator
-from onepass.learning.learner import Learner, MomentLearner, SolverLearner
-from onepass.learning.stream import Stream
-from onepass.moments.directional import DirectionalMoment
+from onepass.learner import Learner
+from onepass.model import Model
+from onepass.pca.learner import PCALearner
+from onepass.rows.stream import Stream
 from onepass.schedules import AdaGradNorm, Constant, InverseSqrt, Schedule
 from onepass.subspace import Subspace, orthonormal
 from onepass.warning import OnepassWarning
@@ -37,9 +38,6 @@ FAR_SHARE, LEAST_ROWS, MOST_ROWS = 0.5, 32, 512
 class IterativeEstimator(Estimator):
     """An estimator whose state is an iterate of one of the paper's algorithms."""
 
-    largest_weight: ClassVar[float] = 1.0  # of the iterate
-    fixed_rank: ClassVar[bool] = False  # whether the rank of the iterate is always k
-
     @abstractmethod
     def _rule(self, d: int, rng: np.random.Generator) -> rules.Rule:
         """Return the algorithm for rows of d columns."""
@@ -49,7 +47,7 @@ class IterativeEstimator(Estimator):
         return Constant(1.0)
 
     def _learner_for(self, stream: Stream) -> SolverLearner:
-        d, k = stream.d, self._component_count(stream)
+        d, k = stream.d, component_count(self.n_components, stream)
         # Always the same where nothing is random.
         seed = int(check_random_state(getattr(self, "random_state", 0)).randint(2**31))
         averaging = getattr(self, "average", False)
@@ -59,13 +57,9 @@ class IterativeEstimator(Estimator):
         solver = Solver(rule, self._schedule(), stream.dtype, batch_size, average)
         return SolverLearner(stream, solver, getattr(self, "rounding", "top"), seed)
 
-    def _schema(self, stream: Stream) -> model_file_schema.Record:
-        return model_file_schema.iterative(stream, self)
-
-    def _warning_message(self) -> str:
-        moment = self._settled().moment
-        unsettled = isinstance(moment, DirectionalMoment) and abs(moment.gain()) > UNSETTLED
-        return super()._warning_message() or (STILL_TURNING if unsettled else "")
+    def _warning_message(self, model: Model) -> str:
+        unsettled = self._finished().variances.unsettled() > UNSETTLED
+        return super()._warning_message(model) or (STILL_TURNING if unsettled else "")
 
     def _check_rank(self, max_rank: Any, others: str) -> None:
         """Refuse a rank that is neither None nor at least k; `others` says what else it may be."""
@@ -78,7 +72,7 @@ class IterativeEstimator(Estimator):
     @property
     def subspace_(self) -> Subspace:
         """The current iterate M."""
-        return self._settled().solver.iterate()
+        return self._finished().solver.iterate()
 
 
 @estimator
@@ -101,7 +95,7 @@ class SteppingEstimator(IterativeEstimator):
                     "the mean of the rows is far from zero, and with center=False "
                     f"{type(self).__name__} learns little but the mean: pass center=True",
                     OnepassWarning,
-                    stacklevel=4,
+                    stacklevel=5,
                 )
         return super()._start(rows)
 
@@ -115,7 +109,7 @@ class SteppingEstimator(IterativeEstimator):
     @property
     def average_(self) -> Subspace:
         """The average of the iterates held before each step; only with ``average=True``."""
-        average = self._settled().solver.average
+        average = self._finished().solver.average
         if average is None:
             raise AttributeError("average_ is kept only with average=True")
         return average.value()
@@ -185,12 +179,12 @@ class CappedMSG(MSG):
     @property
     def rank_(self) -> int:
         """The rank of the current iterate."""
-        return self._settled().solver.state.rank
+        return self._finished().solver.state.rank
 
     @property
     def max_rank_(self) -> int:
         """The bound K on the rank now."""
-        return self._settled().solver.rule.rank_bound
+        return self._finished().solver.rule.rank_bound
 
     @property
     def rank_deficient_(self) -> bool:
@@ -219,7 +213,6 @@ class MEG(SteppingEstimator):
 
     batch_size: int = 1
     average: bool = False
-    largest_weight: ClassVar[float] = 1e308  # the state holds the dual of the weights
 
     def _rule(self, d: int, rng: np.random.Generator) -> rules.Rule:
         return rules.MEG(self.n_components, d)
@@ -252,7 +245,6 @@ class Incremental(IterativeEstimator):
 
     batch_size: int = 1
     max_rank: Any = None
-    largest_weight: ClassVar[float] = 1e308  # sums over the rows
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -280,7 +272,6 @@ class Oja(SteppingEstimator):
     init: Any = "random"
     random_state: Any = None
     fears_mean: ClassVar[bool] = True
-    fixed_rank: ClassVar[bool] = True
 
     def _rule(self, d: int, rng: np.random.Generator) -> rules.Rule:
         k = self.n_components
@@ -304,7 +295,6 @@ class Grouse(SteppingEstimator):
     random_state: Any = None
     averaged_scale: ClassVar[float] = 4.0  # larger ones turn by over a right angle at the start
     fears_mean: ClassVar[bool] = True
-    fixed_rank: ClassVar[bool] = True
 
     def _rule(self, d: int, rng: np.random.Generator) -> rules.Rule:
         k = self.n_components
@@ -340,15 +330,12 @@ class ERM(Estimator):
 
     max_memory: float = 1.0
 
-    def _learner_for(self, stream: Stream) -> MomentLearner:
-        d, k = stream.d, self._component_count(stream)
+    def _learner_for(self, stream: Stream) -> PCALearner:
+        d, k = stream.d, component_count(self.n_components, stream)
         size = 8.0 * d * d / 2**30
         if size > self.max_memory:
             raise ValueError(
                 f"The second moment of {d} columns takes {size:.3g} GiB, more than max_memory="
                 f"{self.max_memory:g} GiB; CappedMSG needs memory for {k + 1} rows only"
             )
-        return MomentLearner(stream, k)
-
-    def _schema(self, stream: Stream) -> model_file_schema.Record:
-        return model_file_schema.erm(stream, self.n_components)
+        return PCALearner(stream, k, keep_all=True, always_exact=True)

@@ -59,8 +59,8 @@ mean_ : ndarray of shape (d,)
     Mean of the rows seen; zeros unless `center` is set.
 captured_ : Captured
     The share of the variance of new rows that these components capture: `mean` and
-    `standard_error`, from rows that were scored before the model learned from them. NaN for very
-    few rows. The standard error assumes independent rows; if neighbouring rows resemble each
+    `standard_error`, from rows that were held out before the model learned from them. Where it is
+    not known, both are NaN, and `reason` says why. The standard error assumes independent rows; if neighbouring rows resemble each
     other, the true error is larger.
 n_components_, n_samples_seen_, n_features_in_ : int
 feature_names_in_ : ndarray of shape (d,)
@@ -101,7 +101,7 @@ def complete(docstring: str, cls: Any) -> str:
     names = [each.name for each in fields(cls) if each.init]
     listed = [name for name in attributes if name not in ITERATES or hasattr(cls, name)]
     sections = {
-        "Parameters": "\n".join(parameters[name] for name in names),
+        "Parameters": "\n".join(dict.fromkeys(_entry(parameters, name) for name in names)),
         "Attributes": "\n".join(attributes[name] for name in listed),
         **own,
     }
@@ -115,6 +115,11 @@ def complete(docstring: str, cls: Any) -> str:
     return text
 
 
+def _entry(entries: dict[str, str], name: str) -> str:
+    """Return the entry that describes a parameter, alone or with others."""
+    return next(text for key, text in entries.items() if name in key.split(", "))
+
+
 def _sections(docstring: str) -> tuple[str, dict[str, str]]:
     """Return the text before the first section, and the sections by their titles."""
     text, *parts = re.split(r"^(\w+)\n-+\n", inspect.cleandoc(docstring), flags=re.MULTILINE)
@@ -123,4 +128,4 @@ def _sections(docstring: str) -> tuple[str, dict[str, str]]:
 
 def _entries(section: str) -> dict[str, str]:
     """Return the entries of a section by what they describe."""
-    return {entry.partition(" : ")[0]: entry for entry in re.split(r"\n(?=\S)", section) if entry}
+    return {re.split(r" : |\n", entry)[0]: entry for entry in re.split(r"\n(?=\S)", section) if entry}

@@ -9,6 +9,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from onepass.estimators.parameters import is_same
+from onepass.estimators.saving import NO_LEARNER
+from onepass.learner import Learner
 
 MAY_DIFFER = {"random_state", "verbose"}
 
@@ -42,8 +44,7 @@ def merge(*estimators: Any) -> Any:
     if not estimators:
         raise ValueError("There is nothing to merge")
     first = estimators[0]
-    check_is_fitted(first)
-    learner = first._learner.settled().copy()
+    learner = _learner(first).finished().copy()
     for number, other in enumerate(estimators[1:], start=2):
         same = 1 + [model is other for model in estimators].index(True)
         if same < number:
@@ -51,10 +52,19 @@ def merge(*estimators: Any) -> Any:
                 f"model {number} is the same object as model {same}: its rows would count twice"
             )
         _check_alike(first, other, f"model {number}")
-        learner.merge(other._learner.settled())
+        learner.merge(_learner(other).finished())
     merged = copy(first).set_params(**first._learned_with)
-    merged._learner, merged._learned_with = learner, dict(first._learned_with)
+    merged._learner, merged._published = learner, None
+    merged._learned_with = dict(first._learned_with)
     return merged
+
+
+def _learner(estimator: Any) -> Learner:
+    """Return the learner of a fitted estimator."""
+    check_is_fitted(estimator)
+    if estimator._learner is None:
+        raise ValueError(NO_LEARNER.format("be merged"))
+    return estimator._learner
 
 
 def _check_alike(first: Any, other: Any, which: str) -> None:
@@ -78,7 +88,7 @@ def _check_alike(first: Any, other: Any, which: str) -> None:
             raise ValueError(f"{which} has {name}={theirs!r}, the first {name}={value!r}")
     ours, theirs = (
         f"{'sparse' if stream.is_sparse else 'dense'} {stream.dtype} rows"
-        for stream in (first._learner.stream, other._learner.stream)
+        for stream in (_learner(first).stream, _learner(other).stream)
     )
     if theirs != ours:
         raise ValueError(f"{which} has learned from {theirs}, the first from {ours}")

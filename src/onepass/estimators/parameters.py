@@ -20,7 +20,6 @@ from onepass.schedules import Schedule
 _RANDOMISED = "nothing is randomised; leave it out"
 FOREIGN = {
     "svd_solver": "the way is chosen for the data; leave it out",
-    "copy": "X is never changed; leave it out",
     "batch_size": "how rows are split changes no result; leave it out",
     "iterated_power": _RANDOMISED,
     "n_oversamples": _RANDOMISED,
@@ -77,14 +76,22 @@ def check_whole(name: str, value: Any, least: int = 1) -> None:
         raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
 
 
-def check_component_count(value: Any, *, shares: bool) -> None:
-    """Refuse what is no number of components; `shares` allows shares of the variance and None."""
-    if is_whole(value) and value >= 1:
+def check_batch_size(name: str, value: Any) -> None:
+    """Refuse a value that is neither None nor a whole number of at least one."""
+    if value is not None:
+        check_whole(name, value)
+
+
+def check_component_count(value: Any, *, shares: bool, none: bool) -> None:
+    """Refuse what is no number of components, share of the variance or None, where these may be."""
+    if (is_whole(value) and value >= 1) or (none and value is None):
         return
     is_share = is_positive(value) and float(value) < 1.0
-    if shares and (value is None or is_share):
+    if shares and is_share:
         return
     wanted = "a whole number of at least 1"
+    if none and not shares:
+        wanted += ", or None for as many as there are"
     if shares:
         wanted += ", a share of the variance between 0 and 1, or None for as many as there are"
     if isinstance(value, str) and value == "mle":
@@ -124,7 +131,7 @@ def _check_step_size(name: str, value: Any) -> None:
 # What is known of a parameter by its name alone; estimators check the others.
 CHECKS: dict[str, Callable[[str, Any], None]] = {
     "average": check_bool,
-    "batch_size": check_whole,
+    "batch_size": check_batch_size,
     "center": check_bool,
     "half_life": partial(check_positive, or_none=True),
     "max_memory": check_positive,

@@ -70,27 +70,30 @@ class HeldOut(State):
 
     def __init__(self) -> None:
         self.unit = 0.0  # energies are kept relative to this one
-        self.segments = Segments(POWERS)
+        self.segments = Segments("held-out rows", POWERS)
 
     def fields(self) -> dict[str, Field]:
         return {"unit": Number(), "segments": Part()}
 
     def add(
-        self, captured: NDArray[np.float64], energies: NDArray[np.float64], learned: float
+        self,
+        captured: NDArray[np.float64],
+        energies: NDArray[np.float64],
+        learned: float | NDArray[np.float64],
     ) -> None:
         """Include rows with these captured and whole energies, both of shape (r,).
 
-        `learned` is the number of rows that the directions are from.
+        `learned` is the number of rows that the directions of each row are from.
         """
         self.unit = self.unit or float(energies.max(initial=0.0))
-        if not self.unit or not learned > 0.0:
+        if not self.unit or not len(energies):
             return
         with np.errstate(over="ignore"):
             c = np.clip(captured / self.unit, -LARGEST_RATIO, LARGEST_RATIO)
             e = np.clip(energies / self.unit, 0.0, LARGEST_RATIO)
-        rows = len(e)
+        inverse = float(np.broadcast_to(1.0 / np.asarray(learned), len(e)).sum())
         self.segments.add(
-            np.array([rows, rows / learned, c.sum(), e.sum(), c @ c, c @ e, e @ e], np.float64)
+            np.array([len(e), inverse, c.sum(), e.sum(), c @ c, c @ e, e @ e], np.float64)
         )
 
     def estimate(self, rows: float, seen: float) -> Captured:

@@ -21,6 +21,8 @@ class Segments(State):
 
     Parameters
     ----------
+    name : str
+        Of what the sums are about.
     powers : tuple of int
         How each column of the table fades; the first column is the number of rows.
 
@@ -31,13 +33,13 @@ class Segments(State):
         The number of rows from which on a segment is full.
     """
 
-    def __init__(self, powers: tuple[int, ...]) -> None:
-        self.powers = powers
+    def __init__(self, name: str, powers: tuple[int, ...]) -> None:
+        self.name, self.powers = name, powers
         self.table: NDArray[np.float64] = np.zeros((0, len(powers)))
         self.full = 1.0
 
     def fields(self) -> dict[str, Field]:
-        shape = (Size(f"segments of {len(self.powers)}", SEGMENTS), len(self.powers))
+        shape = (Size(f"segments of {self.name}", SEGMENTS), len(self.powers))
         return {"table": Array(shape, fades=self.powers), "full": Number(float, 1.0, 1e300)}
 
     def add(self, sums: NDArray[np.float64]) -> None:

@@ -103,7 +103,7 @@ class Evidence(State):
     """
 
     def __init__(self) -> None:
-        self.segments = Segments(POWERS)
+        self.segments = Segments("evidence", POWERS)
         self.tails: NDArray[np.float64] = np.zeros((len(ROBUST), len(LEVELS), 3))
 
     def fields(self) -> dict[str, Field]:

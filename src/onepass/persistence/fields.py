@@ -227,10 +227,12 @@ class State(ABC):
     def fields(self) -> dict[str, Field]:
         """Return the field of each attribute that is learned."""
 
-    def copy(self) -> Self:
-        """Return a copy that goes on by itself."""
+    def copy(self, shared: tuple[str, ...] = ()) -> Self:
+        """Return a copy that goes on by itself, but for attributes that it shares with this one."""
         twin = copy.copy(self)
         for name, field in self.fields().items():
+            if name in shared:
+                continue
             value = getattr(self, name)
             if isinstance(field, Part) or (isinstance(field, Array) and field.in_place):
                 setattr(twin, name, value.copy("K") if isinstance(field, Array) else value.copy())

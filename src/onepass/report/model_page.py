@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from onepass.learning.row_errors import WARM_UP_ROWS
-from onepass.model_file import replacing
+from onepass.persistence.atomic import replacing
 from onepass.report import charts
 from onepass.report.portrait import Portrait, describe, listed
 from onepass.report.style import require

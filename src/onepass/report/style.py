@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from math import inf
 from typing import Any
 
-from onepass.model_file import replacing
+from onepass.persistence.atomic import replacing
 
 # Okabe and Ito's palette for colour-blind readers, without its yellow, which is faint on white.
 BLACK, ORANGE, SKY, GREEN, BLUE, RED, PINK, GREY = (

@@ -52,8 +52,9 @@ class Stream:
 class RowBuffer(State):
     """Rows that wait for a chunk to fill, with their weights, in the order in which they came.
 
-    Rows that wait do not change while others are added behind them, so that a copy can be made in
-    one thread while another one adds rows.
+    Rows that wait do not change while others are added behind them, nor when the buffer is cleared
+    once: then further rows go to other memory. So a copy can be made in one thread while another
+    one adds rows, and a copy that shares the memory can be cleared without harm to this one.
 
     Parameters
     ----------
@@ -63,7 +64,9 @@ class RowBuffer(State):
 
     def __init__(self, stream: Stream) -> None:
         self.stream, self.count = stream, 0
-        self._room = np.empty((0, stream.d), stream.dtype)  # of dense rows, for chunk after chunk
+        # Of dense rows, for chunk after chunk: new memory each time would cost page faults.
+        self._room = np.empty((0, stream.d), stream.dtype)
+        self._spare = self._room
         self._pieces: tuple[Any, ...] = ()  # of sparse rows
         self._weights: NDArray[np.float64] = np.empty(0)
 
@@ -89,11 +92,11 @@ class RowBuffer(State):
         if len(self._weights) < stop:
             length = max(stop, min(room, 2 * stop))
             self._weights = _lengthened(self._weights, start, length)
-            if not self.stream.is_sparse:
-                self._room = _lengthened(self._room, start, length)
         if self.stream.is_sparse:
             self._pieces = (*self._pieces, rows.copy())
         else:
+            if len(self._room) < stop:
+                self._room = _lengthened(self._room, start, max(stop, min(room, 2 * stop)))
             self._room[start:stop] = rows
         self._weights[start:stop] = 1.0 if weights is None else weights
         self.count = stop  # last: from now on the rows are there for other threads
@@ -113,10 +116,12 @@ class RowBuffer(State):
         return pieces[0][:count], weights
 
     def clear(self) -> None:
-        """Let no row wait any more; further rows take their place in memory."""
-        self.count, self._pieces = 0, ()
+        """Let no row wait any more."""
+        if self.count:
+            self._room, self._spare = self._spare, self._room
+            self.count, self._pieces, self._weights = 0, (), np.empty(0)
 
-    def copy(self) -> Self:
+    def copy(self, shared: tuple[str, ...] = ()) -> Self:
         """Return a copy that goes on by itself."""
         twin = type(self)(self.stream)
         rows, weights = self.content()

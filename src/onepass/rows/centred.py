@@ -1,8 +1,7 @@
-"""Rows before they are learned from: what they have in common, where they wait, how they count."""
+"""Rows for algorithms that take them one by one: each weighted, and about the mean before it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,126 +9,46 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from onepass import _core
-from onepass.moments.accumulator import Mean
-from onepass.moments.chunk import sparse_gram
-
-# Tests set this to force chunks of a few rows, so that a short stream crosses many of them.
-FORCED_CHUNK_ROWS: int | None = None
+from onepass.persistence.fields import Field, State, point, weight
+from onepass.rows.rows import sparse_gram
 
 # A centred row is the difference of a row and the mean, and its products come from theirs. They
 # lose too many digits where the difference has less than this share of the energy of both.
 ENERGY_LEFT = 1e-4
 
 
-@dataclass(frozen=True)
-class Stream:
-    """What all rows of a stream have in common.
+class Mean(State):
+    """The weighted mean of the rows so far.
 
     Attributes
     ----------
-    d : int
-        The number of columns.
-    dtype : dtype
-        float64 or float32.
-    is_sparse : bool
-        Whether rows are kept as CSR arrays.
-    center : bool
-        Whether the mean is subtracted.
-    half_life : float or None
-        The number of rows after which what was seen counts half.
+    weight : float
+        The sum of the weights; the number of rows where these have none.
+    vector : ndarray of shape (d,)
     """
 
-    d: int
-    dtype: np.dtype
-    is_sparse: bool
-    center: bool
-    half_life: float | None = None
+    def __init__(self, d: int) -> None:
+        self.weight = 0.0
+        self.vector: NDArray[np.float64] = np.zeros(d)
 
-    def convert(self, rows: Any) -> Any:
-        """Return rows in the type and kind of the stream."""
-        if self.is_sparse and not sparse.issparse(rows):
-            rows = sparse.csr_array(rows)
-        elif not self.is_sparse and sparse.issparse(rows):
-            rows = rows.toarray()
-        with np.errstate(over="ignore"):  # the check that follows refuses what overflows
-            return rows.astype(self.dtype, copy=False)
+    def fields(self) -> dict[str, Field]:
+        return {"weight": weight(), "vector": point(len(self.vector))}
 
+    def between(self, other: Mean) -> NDArray[np.float64]:
+        """Return the row (d,) whose square is the scatter of two groups' means about the joint."""
+        together = self.weight + other.weight
+        share = np.sqrt(self.weight) * np.sqrt(other.weight / together) if together > 0.0 else 0.0
+        return share * (other.vector - self.vector)
 
-class RowBuffer:
-    """Rows that wait for a chunk to fill, with their weights, in the order in which they came.
-
-    Parameters
-    ----------
-    stream : Stream
-        The rows' dimension, type and kind.
-    """
-
-    def __init__(self, stream: Stream) -> None:
-        self.stream, self.count = stream, 0
-        self._room = np.empty((0, stream.d), stream.dtype)  # of dense rows, for chunk after chunk
-        self._pieces: list[Any] = []  # of sparse rows; none is changed in place
-        self._weights: list[float] = []
-
-    def add(self, rows: Any, weights: NDArray[np.float64] | None, room: int) -> None:
-        """Append a copy of rows (r, d), and their weights (r,); None where all are one.
-
-        `room` is how many rows the chunk is going to have.
-        """
-        stop = self.count + rows.shape[0]
-        if self.stream.is_sparse:
-            self._pieces.append(rows.copy())
-        else:
-            if len(self._room) < stop:
-                length = max(stop, min(room, 2 * stop))
-                larger = np.empty((length, self.stream.d), self.stream.dtype)
-                larger[: self.count] = self._room[: self.count]
-                self._room = larger
-            self._room[self.count : stop] = rows
-        self._weights += [1.0] * rows.shape[0] if weights is None else weights.tolist()
-        self.count = stop
-
-    def content(self) -> tuple[Any, NDArray[np.float64]]:
-        """Return all rows (count, d) and their weights (count,); adding rows may overwrite them."""
-        if not self.stream.is_sparse:
-            return self._room[: self.count], np.array(self._weights)
-        if len(self._pieces) != 1:
-            pieces = [self.stream.convert(np.empty((0, self.stream.d))), *self._pieces]
-            self._pieces = [sparse.csr_array(sparse.vstack(pieces, format="csr"))]
-        return self._pieces[0], np.array(self._weights)
-
-    def clear(self) -> None:
-        """Let no row wait any more."""
-        self.count, self._pieces, self._weights = 0, [], []
-
-    def copy(self) -> RowBuffer:
-        """Return a copy that goes on by itself."""
-        twin = RowBuffer(self.stream)
-        twin._room = self._room[: self.count].copy()
-        twin.count, twin._pieces, twin._weights = self.count, [*self._pieces], [*self._weights]
-        return twin
-
-    def saved(self) -> dict[str, Any]:
-        """Return what a model file keeps."""
-        rows, weights = self.content()
-        if self.stream.is_sparse:
-            held = {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr}
-            return {**held, "weights": weights}
-        return {"rows": rows.copy(), "weights": weights}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take over a checked state."""
-        weights = state["weights"]
-        if self.stream.is_sparse:
-            parts = (state["data"], state["indices"], state["indptr"])
-            rows = sparse.csr_array(parts, shape=(len(weights), self.stream.d))
-            rows.check_format(full_check=True)
-            self._pieces = [rows]
-        else:
-            self._room = state["rows"]
-        self.count, self._weights = len(weights), weights.tolist()
+    def merge(self, other: Mean) -> None:
+        """Include the rows of another mean."""
+        together = self.weight + other.weight
+        if together > 0.0:
+            self.vector = self.vector + other.weight / together * (other.vector - self.vector)
+        self.weight = together
 
 
-def weigh(rows: Any, weights: NDArray[np.float64], mean: Mean, center: bool) -> Any:
+def centred(rows: Any, weights: NDArray[np.float64], mean: Mean, center: bool) -> Any:
     """Return the rows that algorithms learn from, and move the mean past them.
 
     A row of weight w counts as sqrt(w) x. Centred, it counts as sqrt(w W / (W + w)) (x - mean),
@@ -146,7 +65,7 @@ def weigh(rows: Any, weights: NDArray[np.float64], mean: Mean, center: bool) -> 
 
     Returns
     -------
-    ndarray of shape (r, d), or SparseRows
+    ndarray of shape (r, d), or MixedRows
     """
     if center and not sparse.issparse(rows):
         # At first the first row stands for the mean: then identical rows have it to the last bit.
@@ -158,14 +77,14 @@ def weigh(rows: Any, weights: NDArray[np.float64], mean: Mean, center: bool) -> 
         return _centred_sparse(rows, weights, mean)
     mean.weight += float(weights.sum())
     if (weights == 1.0).all():
-        return SparseRows(rows) if sparse.issparse(rows) else np.ascontiguousarray(rows)
+        return MixedRows(rows) if sparse.issparse(rows) else np.ascontiguousarray(rows)
     root = np.sqrt(weights).astype(rows.dtype)
     if sparse.issparse(rows):
-        return SparseRows(sparse.csr_array(sparse.diags_array(root) @ rows))
+        return MixedRows(sparse.csr_array(sparse.diags_array(root) @ rows))
     return root[:, None] * rows
 
 
-def _centred_sparse(rows: Any, weights: NDArray[np.float64], mean: Mean) -> SparseRows:
+def _centred_sparse(rows: Any, weights: NDArray[np.float64], mean: Mean) -> MixedRows:
     """Return centred sparse rows without making them dense: as mixtures of mean and rows."""
     after = mean.weight + np.cumsum(weights)
     before = after - weights
@@ -181,10 +100,10 @@ def _centred_sparse(rows: Any, weights: NDArray[np.float64], mean: Mean) -> Spar
     old, added = mean.vector, float(weights.sum())
     mean.weight += added
     mean.vector = old + (weights @ rows - added * old) / mean.weight
-    return SparseRows(rows, mixing, old)
+    return MixedRows(rows, mixing, old)
 
 
-class SparseRows:
+class MixedRows:
     """The rows ``mixing @ [mean; rows]``, or ``rows`` themselves, without a dense copy.
 
     They are multiplied with arrays as an array (r, d) is.
@@ -210,13 +129,13 @@ class SparseRows:
     def __len__(self) -> int:
         return self._rows.shape[0] if self._mixing is None else len(self._mixing)
 
-    def __getitem__(self, part: slice) -> SparseRows:
+    def __getitem__(self, part: slice) -> MixedRows:
         """Return some of the rows."""
         if self._mixing is None:
-            return SparseRows(self._rows[part])
+            return MixedRows(self._rows[part])
         # A row is mixed from those up to it; there may be others before the first one.
         last = self._rows.shape[0] - len(self) + range(len(self))[part].stop
-        return SparseRows(self._rows[:last], self._mixing[part, : last + 1], self._mean)
+        return MixedRows(self._rows[:last], self._mixing[part, : last + 1], self._mean)
 
     def __matmul__(self, columns: NDArray[np.floating]) -> NDArray[np.float64]:
         """Return the products (r, m) with columns (d, m)."""

@@ -1,0 +1,257 @@
+"""The public attributes and methods of a fitted estimator: all of them are read from its model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from onepass.estimators import onnx_export
+from onepass.estimators.calls import Calls
+from onepass.estimators.containers import opened
+from onepass.estimators.input import check_block
+from onepass.estimators.parameters import is_positive
+from onepass.evaluation.held_out import Captured
+
+
+class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Calls):
+    """A transformer whose results come from an immutable model."""
+
+    def _checked(self, X: Any) -> Iterator[Any]:
+        """Yield the checked rows of X, for a model that is fitted."""
+        check_is_fitted(self)
+        yield from self._rows_of(opened(X))
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Learn from X alone, and return the coordinates of its rows, shape (n, k).
+
+        X is read twice: an iterator, which can be read only once, is refused.
+        """
+        if isinstance(X, Iterator):
+            raise ValueError(
+                f"fit_transform reads X twice, and a {type(X).__name__} can be read only once: "
+                "write fit(X), and then transform with the rows read again"
+            )
+        return super().fit_transform(X, y, **fit_params)
+
+    def transform(self, X: Any) -> NDArray[np.floating]:
+        """Return the coordinates of the rows of X in the components, shape (n, k)."""
+        check_is_fitted(self)
+        model = self._model()
+        return np.vstack([model.transform(rows) for rows in self._checked(X)])
+
+    def inverse_transform(self, X: Any) -> NDArray[np.floating]:
+        """Return rows (n, d) in the original columns from coordinates X of shape (n, k)."""
+        check_is_fitted(self)
+        model = self._model()
+        X = check_block(X, None, "X")
+        if X.shape[1] != model.k:
+            raise ValueError(
+                f"X has shape {X.shape}, and there are {model.k} components: pass coordinates of "
+                f"shape (n, {model.k}), as transform returns them"
+            )
+        return model.inverse_transform(X)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the fraction of the variance of X, about `mean_`, that the components capture."""
+        check_is_fitted(self)
+        model, inside, total = self._model(), 0.0, 0.0
+        for rows in self._checked(X):
+            captured, energy = model.captured_energy(rows)
+            inside, total = inside + captured, total + energy
+        return inside / total if total > 0.0 else float("nan")
+
+    def reconstruction_error(self, X: Any) -> NDArray[np.float64]:
+        """Return the squared distance of each row of X from the subspace, shape (n,).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from onepass import PCA
+        >>> X = np.random.default_rng(0).normal(size=(500, 4)) * [9, 5, 0.1, 0.1]
+        >>> model = PCA(2).fit(X)
+        >>> bool(model.reconstruction_error([[0, 0, 3, 0]])[0] > 8)
+        True
+        """
+        check_is_fitted(self)
+        model = self._model()
+        return np.concatenate([model.reconstruction_error(rows) for rows in self._checked(X)])
+
+    def error_threshold(self, quantile: float = 0.99) -> float:
+        """Return the reconstruction error that a share of the rows seen stayed below.
+
+        A row whose `reconstruction_error` is above it does not fit the model. Errors were measured
+        on each row before the model learned from it, over at least the last half of the stream.
+        The model has learned more since then: its errors on the same rows have a quantile that
+        differs from this one by up to about a tenth, or more with ``scale=True`` and outliers.
+
+        Parameters
+        ----------
+        quantile : float, default=0.99
+            The share, above 0 and at most 1.
+
+        Returns
+        -------
+        float
+            Within 3% of the quantile; NaN where no row was measured. Where the components span
+            all columns it is 0, as all errors are.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from onepass import CappedMSG
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(4000, 4)) * [9, 5, 0.1, 0.1]
+        >>> model = CappedMSG(2, average=True).fit(X)
+        >>> new = np.array([[1, 2, 0, 0.1], [1, 2, 0, 3]])
+        >>> (model.reconstruction_error(new) > model.error_threshold(0.99)).tolist()
+        [False, True]
+        """
+        if not (is_positive(quantile) and quantile <= 1.0):
+            raise ValueError(f"quantile must be above 0 and at most 1, got {quantile!r}")
+        return self._model().error_threshold(float(quantile))
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """Return the log-likelihood of each row of X, shape (n,), as scikit-learn's PCA does.
+
+        The model is probabilistic PCA: a Gaussian with the covariance of `get_covariance`.
+        """
+        check_is_fitted(self)
+        model = self._model()
+        return np.concatenate([model.score_samples(rows) for rows in self._checked(X)])
+
+    def get_covariance(self) -> NDArray[np.floating]:
+        """Return the covariance (d, d) of the model: components, and noise everywhere else.
+
+        A variance along a component that is below the noise counts as the noise.
+        """
+        return self._model().covariance()
+
+    def get_precision(self) -> NDArray[np.floating]:
+        """Return the inverse (d, d) of the covariance of the model."""
+        return self._model().precision()
+
+    def to_onnx(self, path: str | os.PathLike[str]) -> None:
+        """Write what `transform` does to an ONNX file, for programs without Python.
+
+        Its input is ``X``, any number of dense rows of shape (n, d), of the type that the estimator
+        was fitted on; its output is ``coordinates``, of shape (n, k). Names of columns, where there
+        are any, are in its metadata as ``feature_names``. Needs the extra ``onnx``.
+
+        Parameters
+        ----------
+        path : str or path
+            Usually ending in ``.onnx``. What was there before is replaced in one move, or left
+            untouched if anything goes wrong.
+
+        Examples
+        --------
+        >>> import numpy as np, onnxruntime, os, tempfile
+        >>> from onepass import PCA
+        >>> X = np.random.default_rng(0).normal(size=(500, 5)) + 100
+        >>> model, path = PCA(2).fit(X), os.path.join(tempfile.mkdtemp(), "model.onnx")
+        >>> model.to_onnx(path)
+        >>> (coordinates,) = onnxruntime.InferenceSession(path).run(None, {"X": X})
+        >>> np.allclose(coordinates, model.transform(X))
+        True
+        """
+        names = getattr(self, "feature_names_in_", None)
+        onnx_export.export(self._model(), type(self).__name__, names, path)
+
+    def plot(self, *, grid: tuple[int, int] | None = None) -> Any:
+        """Draw variances, learning curve, a sample of rows and the loadings.
+
+        Needs the extra ``report``.
+
+        Parameters
+        ----------
+        grid : tuple of int, optional
+            Height and width, where columns are the pixels of images. Square images are recognised.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from onepass import PCA
+        >>> len(PCA(5).fit(load_digits().data).plot().axes)
+        4
+        """
+        check_is_fitted(self)
+        from onepass import report
+
+        return report.plot(self, grid=grid)
+
+    def _repr_html_(self) -> str:
+        from onepass import report
+
+        return report.summary_html(self)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    @property
+    def components_(self) -> NDArray[np.floating]:
+        """Orthonormal rows (k, d), ordered by variance."""
+        return self._model().components.copy()
+
+    @property
+    def explained_variance_(self) -> NDArray[np.floating]:
+        """Variance of all rows along each component, shape (k,)."""
+        return self._model().explained_variance.copy()
+
+    @property
+    def explained_variance_ratio_(self) -> NDArray[np.floating]:
+        """Share of the total variance along each component, shape (k,)."""
+        model = self._model()
+        return model.explained_variance / (model.total_variance or 1.0)
+
+    @property
+    def singular_values_(self) -> NDArray[np.floating]:
+        """Singular values (k,) of the matrix of all rows seen, along the components."""
+        model = self._model()
+        return np.sqrt(model.explained_variance * model.degrees)
+
+    @property
+    def noise_variance_(self) -> float:
+        """Mean variance of the directions that are left out."""
+        return self._model().noise_variance
+
+    @property
+    def n_components_(self) -> int:
+        """The number k of components."""
+        return self._model().k
+
+    @property
+    def mean_(self) -> NDArray[np.floating]:
+        """Mean of the rows seen (d,); zeros where `center` is False."""
+        return self._model().mean.copy()
+
+    @property
+    def n_samples_seen_(self) -> int:
+        """How many rows have been seen, those of weight 0 left out."""
+        check_is_fitted(self)
+        learner = self._learner
+        return self._model().rows if learner is None else learner.rows_seen
+
+    @property
+    def captured_(self) -> Captured:
+        """The share of the variance of new rows that the components capture."""
+        return self._model().captured
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_

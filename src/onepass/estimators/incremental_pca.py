@@ -1,0 +1,100 @@
+"""scikit-learn's IncrementalPCA, exact and from any number of rows at a time."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onepass.estimators.attributes import Attributes
+from onepass.estimators.base import component_count
+from onepass.estimators.parameters import estimator
+from onepass.pca.learner import PCALearner
+from onepass.rows.stream import Stream
+
+ROWS_PER_COLUMN = 5  # of `batch_size_` where none is given, as in scikit-learn
+
+
+@estimator
+class IncrementalPCA(Attributes):
+    """Ordinary PCA with the parameters and attributes of scikit-learn's IncrementalPCA.
+
+    Change the import, and keep the rest of your code. The result is that of batch PCA on all rows:
+    exact as long as `PCA` is, whatever the batches were. A call takes any number of rows, one
+    included, sparse ones too.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        The number k of components; None is the smaller one of the numbers of rows and columns.
+    whiten : bool, default=False
+        Whether `transform` gives every component unit variance.
+    copy : bool, default=True
+        Accepted and without effect: X is never changed.
+    batch_size : int or None, default=None
+        How many rows scikit-learn's `fit` would take at a time. It changes no result.
+
+    Attributes
+    ----------
+    var_ : ndarray of shape (d,)
+        Variances of the columns, sums over n rows divided by n.
+    batch_size_ : int
+        The batch size, or five times the number of columns.
+
+    See Also
+    --------
+    PCA : Shares of the variance, scaling, robustness and streams that drift.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from onepass import IncrementalPCA
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> transformer = IncrementalPCA(n_components=7, batch_size=200)
+    >>> transformer.partial_fit(X[:100, :]).fit_transform(X).shape
+    (1797, 7)
+    """
+
+    n_components: Any = field(default=None, kw_only=False)
+    whiten: bool = False
+    copy: bool = True
+    batch_size: int | None = None
+    takes_none: ClassVar[bool] = True
+
+    def _learner_for(self, stream: Stream) -> PCALearner:
+        k = self.n_components
+        if k is not None:
+            k = component_count(k, stream)
+        return PCALearner(stream, k, keep_all=True)
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from X alone, forgetting what was learned before.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, table or source of n rows and d columns
+            Or an iterable of blocks of rows.
+        y : None
+            Ignored.
+        sample_weight : array of shape (n,), optional
+            As for `PCA`.
+
+        Returns
+        -------
+        self
+        """
+        return super().fit(X, y, sample_weight)
+
+    @property
+    def batch_size_(self) -> int:
+        """How many rows scikit-learn's `fit` would have taken at a time."""
+        return self.batch_size or ROWS_PER_COLUMN * self._model().d
+
+    @property
+    def var_(self) -> NDArray[np.floating]:
+        """Variances of the columns, shape (d,)."""
+        model = self._model()
+        assert model.column_variances is not None
+        return model.column_variances.astype(model.components.dtype)

@@ -1,0 +1,268 @@
+"""Estimators <-> model files.
+
+A file holds the fields of the learner, or, for an estimator that cannot learn any more, those of
+its model. Either way they are declared where they are used: see `onepass.persistence.fields`.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, astuple
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+import onepass
+from onepass import ESTIMATORS, schedules
+from onepass.evaluation.held_out import Captured
+from onepass.evaluation.row_errors import ErrorHistogram, RowSample
+from onepass.model import Model
+from onepass.pca.bounds import BOUNDED, MILD, PLAIN
+from onepass.pca.evidence import Choice
+from onepass.persistence import archive
+from onepass.persistence.archive import ModelFileError
+from onepass.persistence.fields import Array, Field, Number, Part, Size, State, Text, point, whole
+from onepass.rows.stream import Stream
+
+OF_PARTS = "of-"  # how names of arrays begin that belong to other models in the same file
+SCHEDULES = ("AdaGradNorm", "Constant", "InverseSqrt")
+MOST_COLUMNS = 2**31 - 1  # that 32-bit indices of sparse rows can count
+NO_LEARNER = (
+    "this model was made for transforming only, by for_transform or `onepass export`, and cannot "
+    "{}: go back to the model that it was made from"
+)
+
+
+class ModelRecord(State):
+    """A model as fields, for a file without a learner."""
+
+    def __init__(self, d: int, dtype: np.dtype) -> None:
+        self.d, self.dtype = d, dtype
+        self.errors, self.sample = ErrorHistogram(), RowSample(d)
+
+    def fields(self) -> dict[str, Field]:
+        k, d = Size("components", self.d), self.d
+        real = ("float32", "float64")
+        return {
+            "components": Array((k, d), (self.dtype.name,), -2.0, 2.0, orthonormal=True),
+            "explained_variance": Array((k,), real, least=0.0),
+            "total_variance": Number(),
+            "noise_variance": Number(),
+            "degrees": Number(float, 1e-300),
+            "mean": Array((d,), (self.dtype.name,), point(d).least, point(d).most),
+            "column_variances": Array((Size("columns with variances", d),), least=0.0),
+            "scale": Array((Size("scaled columns", d),), least=1e-150),
+            "rows": whole(1),
+            "curve": Array((Size("points of the curve", 4096), 3), least=-1e150, most=1e150),
+            "captured": Array((2,), least=0.0, most=1.0),
+            "captured_reason": Text(),
+            "chosen": Text(("", PLAIN, MILD, BOUNDED)),
+            "chosen_numbers": Array((5,)),
+            "errors": Part(),
+            "sample": Part(),
+        }
+
+    @classmethod
+    def of(cls, model: Model) -> ModelRecord:
+        """Return the record of a model."""
+        record = cls(model.d, model.components.dtype)
+        same = {name for name in record.fields() if hasattr(model, name)}
+        vars(record).update({name: getattr(model, name) for name in same})
+        none = np.zeros(0)
+        columns, scale = model.column_variances, model.scale
+        record.column_variances = none if columns is None else columns
+        record.scale = none if scale is None else scale
+        captured, chosen = model.captured, model.chosen
+        known = (captured.mean, captured.standard_error) if captured.is_known else (0.0, 0.0)
+        record.captured, record.captured_reason = np.array(known), captured.reason
+        record.chosen = "" if chosen is None else chosen.name
+        numbers = (0.0,) * 5 if chosen is None else astuple(chosen)[1:]
+        record.chosen_numbers = np.array(numbers)
+        return record
+
+    def model(self, center: bool) -> Model:
+        """Return the model of a restored record."""
+        held = {name: getattr(self, name) for name in self.fields()}
+        for name in ("column_variances", "scale"):
+            if len(held[name]) not in (0, self.d):
+                raise ValueError(f"{name} has {len(held[name])} entries for {self.d} columns")
+            held[name] = held[name] if len(held[name]) else None
+        if not len(self.components):
+            raise ValueError("it has no components")
+        reason, numbers = held.pop("captured_reason"), held.pop("chosen_numbers")
+        share, error = held["captured"].tolist()
+        held["captured"] = Captured(*((np.nan, np.nan) if reason else (share, error)), reason)
+        name = held["chosen"]
+        held["chosen"] = Choice(name, *numbers.tolist()) if name else None
+        return Model(**held, center=center)
+
+
+def pack(
+    estimator: Any, *, waiting: bool = False
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the header and the arrays that a model file of a fitted estimator consists of.
+
+    Rows that wait for a chunk are learned from first, unless the file is to hold the `waiting`
+    rows: so that a run that was interrupted goes on to the same bits.
+    """
+    check_is_fitted(estimator)
+    if estimator._learner is None:
+        model = estimator._model()
+        state: State = ModelRecord.of(model)
+        dtype, is_sparse, seen = model.components.dtype, False, model.rows
+    else:
+        learner = estimator._learner.copy() if waiting else estimator._finished()
+        state, seen = learner, learner.rows_seen
+        dtype, is_sparse = learner.stream.dtype, learner.stream.is_sparse
+    numbers, arrays = state.saved()
+    params = dict(estimator._learned_with)
+    if not isinstance(params.get("random_state"), int | None):
+        params["random_state"] = None  # its seed is part of the state
+    header = {
+        "estimator": type(estimator).__name__,
+        "learns": estimator._learner is not None,
+        "n_features": estimator.n_features_in_,
+        "n_samples_seen": seen,
+        "feature_names": [str(name) for name in getattr(estimator, "feature_names_in_", [])],
+        "dtype": dtype.name,
+        "sparse": is_sparse,
+        "params": {name: _encode(name, value, arrays) for name, value in params.items()},
+        "state": numbers,
+    }
+    return header, arrays
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Return the estimator of a model file, which can learn on.
+
+    Parameters
+    ----------
+    path : str or path
+        A file that an estimator's `save` has written.
+
+    Returns
+    -------
+    estimator
+
+    Raises
+    ------
+    ModelFileError
+        If it is not a model file, or damaged, or written by another version of the format.
+
+    Examples
+    --------
+    >>> import numpy as np, onepass, os, tempfile
+    >>> X = np.random.default_rng(0).normal(size=(500, 5))
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.onepass")
+    >>> onepass.CappedMSG(2).fit(X[:300]).save(path)
+    >>> model = onepass.load(path).partial_fit(X[300:])
+    >>> model.n_samples_seen_
+    500
+    """
+    return unpack(*archive.read(path), os.fspath(path))
+
+
+def from_bytes(data: bytes) -> Any:
+    """Return the estimator of the bytes that `to_bytes` has returned, checked as files are.
+
+    Parameters
+    ----------
+    data : bytes
+
+    Returns
+    -------
+    estimator
+
+    Raises
+    ------
+    ModelFileError
+        If it is not a model, or damaged, or written by another version of the format.
+
+    Examples
+    --------
+    >>> import numpy as np, onepass
+    >>> X = np.random.default_rng(0).normal(size=(500, 5))
+    >>> halves = [onepass.PCA(2).fit(part).to_bytes() for part in (X[:200], X[200:])]
+    >>> onepass.merge(*map(onepass.from_bytes, halves)).n_samples_seen_
+    500
+    """
+    return unpack(*archive.from_bytes(data), "the bytes")
+
+
+def unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str) -> Any:
+    """Return the estimator of the content of a model file; `name` stands in errors."""
+    try:
+        own = {key: array for key, array in arrays.items() if not key.startswith(OF_PARTS)}
+        estimator = _unpack(header, own)
+        with np.errstate(all="ignore"):  # numbers that make no sense are refused below
+            components = estimator.components_
+        if not np.isfinite(components).all():
+            raise ValueError("its components are not finite")
+    except Exception as error:
+        raise ModelFileError(f"{name}: not a valid model: {error}") from error
+    return estimator
+
+
+def _unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
+    """Return an estimator; raise any exception if something is wrong."""
+    name, d = header["estimator"], Number(int, 1, MOST_COLUMNS).check(header["n_features"])
+    if name not in ESTIMATORS:
+        raise ValueError(f"it is of an unknown estimator, {name!r}")
+    cls = getattr(onepass, name)
+    params = {key: _decode(key, value, arrays) for key, value in header["params"].items()}
+    estimator = cls(**params)
+    estimator._check_parameters()
+    names = header["feature_names"]
+    if names and (len(names) != d or not all(isinstance(name, str) for name in names)):
+        raise ValueError(f"it has {len(names)} names for {d} columns")
+    flags = (header["sparse"], header["learns"])
+    if header["dtype"] not in ("float64", "float32") or {*map(type, flags)} != {bool}:
+        raise ValueError(f"rows of type {header['dtype']!r}, sparse: {header['sparse']!r}")
+    dtype, center = np.dtype(header["dtype"]), bool(estimator.center)
+    estimator.n_features_in_, estimator._learned_with = d, params
+    if names:
+        estimator.feature_names_in_ = np.asarray(names, dtype=object)
+    if header["learns"]:
+        stream = Stream(d, dtype, header["sparse"], center, estimator.half_life)
+        learner = estimator._learner_for(stream)
+        learner.restore(header["state"], arrays)
+        if learner.buffer.count and not learner.fits_buffer(0):
+            raise ValueError("more rows wait than a chunk has")
+        estimator._learner, seen = learner, learner.rows_seen
+    else:
+        record = ModelRecord(d, dtype)
+        record.restore(header["state"], arrays)
+        estimator._set_model(record.model(center))
+        seen = record.rows
+    if seen != header["n_samples_seen"]:
+        raise ValueError("its numbers of rows contradict each other")
+    return estimator
+
+
+def _encode(name: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
+    """Return a parameter as JSON; an array goes to the arrays."""
+    if isinstance(value, np.ndarray | list | tuple):
+        arrays[f"params.{name}"] = np.asarray(value, dtype=np.float64)
+        return {"array": f"params.{name}"}
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    kind = type(value).__name__
+    if isinstance(value, schedules.Schedule) and kind in SCHEDULES:
+        return {"schedule": kind, **asdict(value)}  # type: ignore[call-overload]
+    raise TypeError(f"{name}={value!r} cannot be saved in a model file")
+
+
+def _decode(name: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
+    """Return the parameter that `_encode` was given."""
+    if not isinstance(value, dict):
+        return value
+    if "array" in value:
+        return arrays.pop(f"params.{name}")
+    numbers = {key: float(number) for key, number in value.items() if key != "schedule"}
+    if value["schedule"] not in SCHEDULES:
+        raise ValueError(f"{name} is an unknown schedule, {value['schedule']!r}")
+    return getattr(schedules, value["schedule"])(**numbers)

@@ -1,0 +1,168 @@
+"""Everything learned from a stream, and how chunks of rows are added to it.
+
+The length of a chunk depends only on how many rows came before, and a model is read from a copy
+that has learned from the waiting rows. So neither the split of rows into calls nor reading results
+in between changes a bit.
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onepass.evaluation.held_out import HeldOut
+from onepass.evaluation.row_errors import ErrorHistogram, RowSample
+from onepass.model import Model
+from onepass.persistence.fields import Field, Part, State, whole
+from onepass.rows.stream import RowBuffer, Stream
+from onepass.threads import one_thread
+
+# Tests set this to force chunks of a few rows, so that a short stream crosses many of them.
+FORCED_CHUNK_ROWS: int | None = None
+# With a half-life the rows of a chunk count the same: in a quarter of it, weights differ by 16%.
+CHUNKS_IN_HALF_LIFE = 4
+
+
+class Learner(State):
+    """Takes rows in chunks.
+
+    Subclasses say how long the next chunk is, how to learn from it, and what the model is.
+
+    Parameters
+    ----------
+    stream : Stream
+        What all rows have in common.
+    batch_size : int
+        Rows of one gradient step: chunks are a whole number of batches.
+
+    Attributes
+    ----------
+    rows_learned : int
+        The number of rows of positive weight that were learned from.
+    errors : ErrorHistogram
+        Squared distances of rows from the subspace, measured before learning from them.
+    sample : RowSample
+        Coordinates of some rows, and the rows with the largest errors.
+    held_out : HeldOut
+        How much of the rows was captured, measured before learning from them.
+    buffer : RowBuffer
+        The rows that wait for a chunk to fill.
+    """
+
+    def __init__(self, stream: Stream, batch_size: int = 1) -> None:
+        self.stream, self.batch_size = stream, batch_size
+        self.rows_learned = 0
+        self.errors = ErrorHistogram()
+        self.sample = RowSample(stream.d, stream.half_life)
+        self.held_out = HeldOut()
+        self.buffer = RowBuffer(stream)
+
+    def fields(self) -> dict[str, Field]:
+        parts = ("errors", "sample", "held_out", "buffer")
+        return {"rows_learned": whole(), **{name: Part() for name in parts}}
+
+    @abstractmethod
+    def chunk_rows(self) -> int:
+        """Return the length of the next chunk, which depends on `rows_learned` alone."""
+
+    @abstractmethod
+    def learn(self, values: Any, weights: NDArray[np.float64]) -> None:
+        """Learn from a chunk: rows (r, d), dense or CSR, and their weights (r,), all positive."""
+
+    @abstractmethod
+    def model(self) -> Model:
+        """Return the model of a learner in which no row waits."""
+
+    @abstractmethod
+    def include(self, other: Self) -> None:
+        """Include what another learner has learned; no row waits in either."""
+
+    @property
+    def rows_seen(self) -> int:
+        """The number of rows of positive weight, including those that wait."""
+        return self.rows_learned + self.buffer.count
+
+    def fits_buffer(self, rows: int) -> bool:
+        """Return whether so many rows can wait: then they only have to be put into the buffer."""
+        return self.buffer.count + rows < self.next_chunk_rows()
+
+    def next_chunk_rows(self) -> int:
+        """Return the length of the next chunk, in whole batches."""
+        length = FORCED_CHUNK_ROWS or self.chunk_rows()
+        if self.stream.half_life is not None:
+            length = min(length, int(self.stream.half_life / CHUNKS_IN_HALF_LIFE))
+        return max(1, length // self.batch_size) * self.batch_size
+
+    def push(self, rows: Any, weights: NDArray[np.float64] | None = None) -> None:
+        """Add checked rows (r, d) of the stream's type and kind, and their weights (r,)."""
+        if weights is not None and not weights.all():
+            rows, weights = rows[weights > 0.0], weights[weights > 0.0]
+        if self.fits_buffer(rows.shape[0]):
+            self.buffer.add(rows, weights, self.next_chunk_rows())
+            return
+        weights = np.ones(rows.shape[0]) if weights is None else weights
+        with one_thread():
+            self._take_chunks(rows, weights)
+
+    def _take_chunks(self, rows: Any, weights: NDArray[np.float64]) -> None:
+        """Learn from all full chunks; let the rest wait."""
+        start, total = 0, rows.shape[0]
+        while start < total:
+            full = self.next_chunk_rows()
+            stop = min(total, start + full - self.buffer.count)
+            chunk, chunk_weights = rows[start:stop], weights[start:stop]
+            start = stop
+            if chunk.shape[0] < full:
+                self.buffer.add(chunk, chunk_weights, full)
+                if self.buffer.count < full:
+                    return
+                chunk, chunk_weights = self.buffer.content()
+            self._learn(chunk, chunk_weights)
+            self.buffer.clear()
+
+    def _learn(self, values: Any, weights: NDArray[np.float64]) -> None:
+        """Learn from a chunk, before which everything fades if there is a half-life."""
+        if self.stream.half_life is not None:
+            self.fade(0.5 ** (values.shape[0] / self.stream.half_life))
+        self.learn(values, weights)
+        self.rows_learned += values.shape[0]
+
+    def finished(self) -> Self:
+        """Return a learner in which no row waits: itself, or a copy that has learned from them."""
+        if not self.buffer.count:
+            return self
+        twin = self.copy()
+        with one_thread():
+            twin._learn(*twin.buffer.content())
+        twin.buffer = RowBuffer(self.stream)
+        return twin
+
+    def successor(self) -> Self:
+        """Return a copy for one more array of rows, which shares the memory of the buffer.
+
+        It does not harm this one, but this one must not go on once the other has.
+        """
+        twin = self.copy(shared=("buffer",))
+        twin.buffer = copy.copy(self.buffer)
+        return twin
+
+    def merge(self, other: Self) -> None:
+        """Include the rows of another learner of the same kind; no row waits in either."""
+        with one_thread():
+            self.include(other)
+        self.errors.merge(other.errors)
+        self.sample.merge(other.sample)
+        self.held_out.merge(other.held_out)
+        self.rows_learned += other.rows_learned
+
+    def degrees(self, weight: float) -> float:
+        """Return what sums over rows are divided by: n - 1 about the mean, n about zero.
+
+        With weights, the sum of the weights takes the place of n, less one row of mean weight.
+        """
+        lost = 1.0 / max(self.rows_learned, 2) if self.stream.center else 0.0
+        return weight * (1.0 - lost) or 1.0

@@ -1,1 +1,0 @@
-"""How rows become components: chunks, rules, solvers, candidates."""

@@ -1,0 +1,324 @@
+"""The learner behind `PCA`, `IncrementalPCA` and `ERM`: second moments, and the choice of a bound.
+
+A chunk is evaluated with the directions that were found before it, and then it is learned from.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onepass.evaluation.held_out import Captured
+from onepass.evaluation.row_errors import MOST_DIRECTIONS
+from onepass.learner import Learner
+from onepass.model import Model, in_type, signed
+from onepass.pca.bounds import (
+    BOUNDED,
+    LADDER_COLUMNS,
+    MILD,
+    PLAIN,
+    TINY,
+    Bounds,
+    exact_columns,
+)
+from onepass.pca.evidence import Choice, Evidence
+from onepass.persistence.fields import Array, Field, Part, Size, Text, weight
+from onepass.rows.rows import Rows
+from onepass.rows.stream import Stream
+from onepass.subspace import orthonormal
+
+FIRST_ROWS = 128  # of the first chunk: enough for a centre, a typical length and first directions
+# A chunk is at most this part of the rows before it, so that the directions that it is evaluated
+# with are from not much fewer rows than those that are read.
+CHUNK_SHARE = 0.5
+MOST_CHUNK_ROWS = 8192  # of a chunk: sums of so many products keep seven digits in float32
+MOST_CHUNK_BYTES = 3 * 2**23  # of dense rows; from 32 MB on, glibc asks for new memory each time
+# Of a sketch: the length of a chunk of dense and of sparse rows. The longer, the fewer truncations.
+SKETCH_ROWS, SPARSE_SKETCH_ROWS = 512, 8192
+FIRST_SPARSE_ROWS = 1024
+# Growth of the stream after which directions for evaluation are found again, while candidates are
+# compared, and where only `captured_` needs them.
+COMPARED_GROWTH, GROWTH = 0.25, 1.0
+# Columns for which finding directions costs as much as learning from one row each.
+COSTLY_ROWS = 2.0
+RANK_ROUNDING = 4 * np.finfo(np.float64).eps  # of the largest variance: below, there is none
+# Components of a sketch, where their number is to be found.
+MOST_FOUND = 64
+DENSE_RANK = 176  # directions that a sketch of dense rows holds at least: they average its noise
+
+
+def sketch_rank(stream: Stream, n_components: int | float | None) -> int:
+    """Return the rank of the sketches of a stream of many columns.
+
+    Dense rows have noise everywhere, of which the sketch has to hold much to average it. Sparse
+    rows have little, and their sketch is costlier than they are.
+    """
+    d, k = stream.d, n_components if isinstance(n_components, int) else MOST_FOUND
+    if stream.is_sparse:
+        return min(d, 2 * k + 24)
+    return min(d, max(3 * k + 24, DENSE_RANK))
+
+
+class PCALearner(Learner):
+    """Bounds on the energy of a row, what held-out rows say about them, and the choice.
+
+    Parameters
+    ----------
+    stream : Stream
+        What all rows have in common.
+    n_components : int, float or None
+        Their number, the share of the variance to capture, or None for all there are.
+    robust : "auto", True or False
+        Whether a robust candidate may answer, must, or must not.
+    scale : bool
+        Whether columns are divided by their deviations.
+    keep_all : bool
+        Whether components along which rows do not vary are kept, too.
+    always_exact : bool
+        Whether the second moment is a matrix at any number of columns.
+
+    Attributes
+    ----------
+    bounds : Bounds
+    evidence : Evidence
+    directions : ndarray of shape (m, k, d)
+        That rows are evaluated with, of each candidate by now; m = 0 where there are none yet.
+    rows : float
+        That were learned from, with a half-life in units of rows that count fully.
+    rows_found, rows_since : float
+        Of these, when the directions were found, and since then.
+    answering : str
+        The candidate whose directions answered then.
+    """
+
+    def __init__(
+        self,
+        stream: Stream,
+        n_components: int | float | None,
+        robust: Any = False,
+        scale: bool = False,
+        *,
+        keep_all: bool = False,
+        always_exact: bool = False,
+    ) -> None:
+        super().__init__(stream)
+        self.n_components, self.robust = n_components, robust
+        self.keep_all = keep_all or n_components is None
+        is_exact = always_exact or stream.d <= exact_columns(stream.is_sparse)
+        names: tuple[str, ...] = (PLAIN,)
+        if robust is True or (robust == "auto" and n_components is not None):
+            has_mild = robust == "auto" and is_exact and stream.d <= LADDER_COLUMNS
+            names = (BOUNDED, MILD, PLAIN) if has_mild else (BOUNDED, PLAIN)
+        rank = None if is_exact else sketch_rank(stream, n_components)
+        self.bounds = Bounds(stream, names, rank=rank, scale=scale, at_once=robust is True)
+        self.evidence = Evidence()
+        self.directions: NDArray[np.float64] = np.zeros((0, 0, stream.d))
+        self.rows = self.rows_found = self.rows_since = 0.0
+        self.answering = PLAIN
+
+    def fields(self) -> dict[str, Field]:
+        d, candidates = self.stream.d, len(self.bounds.names)
+        shape = (Size("evaluated candidates", candidates), Size("evaluated components", d), d)
+        return {
+            **super().fields(),
+            "bounds": Part(),
+            "evidence": Part(),
+            "directions": Array(shape, least=-2.0, most=2.0),
+            "rows": weight(),
+            "rows_found": weight(),
+            "rows_since": weight(0),
+            "answering": Text((PLAIN, MILD, BOUNDED)),
+        }
+
+    def chunk_rows(self) -> int:
+        d, before = self.stream.d, self.rows_learned
+        least, most = FIRST_ROWS, MOST_CHUNK_ROWS
+        if not self.bounds.is_exact:
+            least = FIRST_SPARSE_ROWS if self.stream.is_sparse else 2 * FIRST_ROWS
+            most = SPARSE_SKETCH_ROWS if self.stream.is_sparse else SKETCH_ROWS
+        if not self.stream.is_sparse:
+            most = min(most, max(FIRST_ROWS, MOST_CHUNK_BYTES // (8 * d)))
+        power_of_two = 2 ** (max(int(CHUNK_SHARE * before), 1).bit_length() - 1)
+        return max(min(power_of_two, most), min(least, most))
+
+    def learn(self, values: Any, weights: NDArray[np.float64]) -> None:
+        bounds, compared = self.bounds, len(self.bounds.names) > 1
+        rows, scaled = bounds.about(values, weights, measured=compared)
+        errors, energies = self._evaluate(scaled, compared)
+        began = bounds.compares
+        bounds.add(rows, scaled, energies)
+        self.rows += len(rows)
+        self.rows_since += len(rows)
+        if bounds.compares > began or self.rows_since >= self._patience():
+            self._find_directions()
+        self._remember(values, scaled, errors)
+
+    def _evaluate(
+        self, rows: Rows, compared: bool
+    ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+        """Evaluate rows that none of the candidates has learned from.
+
+        Returns their errors (r,), squared distances from the subspace, None where there are no
+        directions yet; and their energies (r,) about the robust centre, None if nothing is
+        compared.
+        """
+        bounds, (found, k, d) = self.bounds, self.directions.shape
+        points = np.stack([rows.at(bounds.mean), rows.at(bounds.typical.centre)][: 1 + compared])
+        flat = self.directions.reshape(found * k, d)
+        inner = rows.inner(np.vstack([points, flat]))
+        energies = rows.distances(points, inner[:, : len(points)])
+        along = inner[:, len(points) :]
+        errors = None
+        if found:
+            about_mean = (along - flat @ points[0]) ** 2
+            captured = about_mean.reshape(len(rows), found, k).sum(axis=2)
+            answered = captured[:, self._names(found).index(self.answering)]
+            # About a mean of n rows, energies are larger by a factor of 1 + 1 / n on average.
+            share = rows.weights * bounds.weight / (bounds.weight + 1.0)
+            self.held_out.add(share * answered, share * energies[:, 0], self.rows_found)
+            errors = energies[:, 0] - answered
+            self.errors.add(errors, rows.weights)
+        if not compared:
+            return errors, None
+        if found > 1:
+            about_centre = (along - flat @ points[1]) ** 2
+            captured = about_centre.reshape(len(rows), found, k).sum(axis=2)
+            shares = np.clip(captured / np.maximum(energies[:, 1:], TINY), 0.0, 1.0)
+            ratios = np.minimum(energies[:, 1] / max(bounds.typical.energy, TINY), 1e100)
+            self.evidence.add(
+                dict(zip(self._names(found), shares.T, strict=True)), ratios, rows.weights
+            )
+        return errors, energies[:, 1]
+
+    def _names(self, found: int) -> tuple[str, ...]:
+        """Return the candidates whose directions are kept: one before there are others."""
+        return self.bounds.names if found > 1 else (self.answering,)
+
+    def _remember(self, values: Any, rows: Rows, errors: NDArray[np.float64] | None) -> None:
+        """Offer rows to the sample; the first ones with errors along the first directions."""
+        found, k, d = self.directions.shape
+        directions = np.zeros((0, d))
+        if found:
+            directions = self.directions[self._names(found).index(self.answering)]
+        elif self.n_components == d <= MOST_DIRECTIONS:
+            directions = np.eye(d)  # as good as any, and nothing was evaluated
+        if errors is None:
+            errors = np.zeros(len(rows))
+            if found:
+                point = rows.at(self.bounds.mean)[None]
+                inner = rows.inner(np.vstack([point, directions]))
+                along = inner[:, 1:] - directions @ point[0]
+                errors = rows.distances(point, inner[:, :1])[:, 0] - (along**2).sum(axis=1)
+        raw = directions if rows.scale is None else directions / rows.scale
+        self.sample.add(values, errors, raw, self.bounds.mean)
+
+    def _patience(self) -> float:
+        """Return after how many rows directions for evaluation are found again."""
+        costly = COSTLY_ROWS * self.stream.d if self.bounds.is_exact else 0.0
+        compares = self.bounds.compares and isinstance(self.n_components, int)
+        growth = COMPARED_GROWTH if compares and self.robust == "auto" else GROWTH
+        return max(growth * self.rows_found, min(costly, self.rows_found))
+
+    def _find_directions(self) -> None:
+        """Find the directions that further rows are evaluated with, of each candidate."""
+        bounds, k = self.bounds, self._count(PLAIN)
+        if not 0 < k < min(self.rows, self.stream.d):  # all directions capture the same
+            return
+        scale = bounds.scale_now()
+        names = bounds.names if bounds.compares else (PLAIN,)
+        found = [bounds.of(name).leading(k, scale, prove=False)[0] for name in names]
+        if min(len(directions) for directions in found) < k:
+            return
+        self.directions = np.stack(found)
+        self.answering = self._choose().name
+        self.rows_found, self.rows_since = self.rows, 0.0
+
+    def _choose(self) -> Choice:
+        """Return which candidate answers."""
+        if not self.bounds.compares:
+            return Choice(PLAIN)
+        if self.robust is True:
+            return Choice(BOUNDED)
+        return self.evidence.choose(self.rows, drifts_count=self.stream.half_life is None)
+
+    def _count(self, name: str) -> int:
+        """Return how many components a candidate has."""
+        if isinstance(self.n_components, int):
+            return self.n_components
+        moment, scale = self.bounds.of(name), self.bounds.scale_now()
+        sums = moment.spectrum(scale)
+        sums = sums[sums > RANK_ROUNDING * sums.max(initial=0.0)]
+        if self.n_components is None:
+            return len(sums)
+        enough = np.cumsum(sums) >= self.n_components * moment.energy(scale) * (1.0 - RANK_ROUNDING)
+        return int(np.argmax(enough)) + 1 if enough.any() else len(sums)
+
+    def model(self) -> Model:
+        chosen, bounds, dtype = self._choose(), self.bounds, self.stream.dtype
+        scale, d = bounds.scale_now(), self.stream.d
+        plain = bounds.plain()
+        robust = plain if chosen.name == PLAIN else bounds.of(chosen.name)
+        k = max(self._count(chosen.name), 1)
+        if self.n_components is None and bounds.is_exact:
+            k = max(min(self.rows_learned, d), 1)  # those without variance as well
+        found = robust.leading(k, scale)[0]
+        found = orthonormal(found) if len(found) else np.eye(1, d)
+        directions = _rotated(found, robust.compress(found, scale), self.keep_all)
+        degrees = self.degrees(bounds.weight)
+        second = plain.compress(directions, scale)
+        explained = (second.diagonal() / degrees).clip(min=0.0)
+        inside, k = float(explained.sum()), len(directions)
+        total = max(plain.energy(scale) / degrees, inside)
+        return Model(
+            components=np.ascontiguousarray(signed(directions).astype(dtype)),
+            explained_variance=in_type(explained, dtype),
+            total_variance=total,
+            noise_variance=(total - inside) / (d - k) if k < d else 0.0,
+            degrees=degrees,
+            mean=bounds.mean.astype(dtype) if self.stream.center else np.zeros(d, dtype),
+            column_variances=bounds.column_sums() / (bounds.weight or 1.0),
+            scale=scale,
+            captured=self._captured(k, inside / total if total > 0.0 else 1.0),
+            rows=self.rows_learned,
+            center=self.stream.center,
+            errors=self.errors,
+            sample=self.sample,
+            curve=self.held_out.curve(),
+            chosen=chosen,
+        )
+
+    def _captured(self, k: int, seen: float) -> Captured:
+        """Return what k components will capture of new rows."""
+        if k == self.stream.d:
+            return Captured(1.0, 0.0)
+        return self.held_out.estimate(self.rows, seen)
+
+    def include(self, other: Self) -> None:
+        """Include another stream: all sums add up, and directions are found again from them."""
+        self.bounds.merge(other.bounds)
+        self.evidence.merge(other.evidence)
+        self.rows += other.rows
+        self._find_directions()
+
+
+def _rotated(
+    directions: NDArray[np.float64], second: NDArray[np.float64], keep_all: bool
+) -> NDArray[np.float64]:
+    """Return directions (k, d) along the eigenvectors of a second moment (k, k) along them.
+
+    Those along which rows do not vary are left out, unless all are to be kept. Where rows do not
+    vary at all, there is one.
+    """
+    values, vectors = np.linalg.eigh(second)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    k, d = directions.shape
+    varies = values > RANK_ROUNDING * np.sqrt(d) * max(values.max(initial=0.0), 0.0)
+    if keep_all:
+        varies[:] = True
+    if not varies.any():
+        return np.eye(1, d)
+    return vectors[:, varies].T @ directions
+
+
