@@ -5,12 +5,11 @@ import os
 
 import numpy as np
 import pytest
+from onepass.persistence import atomic
 
-from onepass.persistence import archive
-from onepass.model_file import atomic
 from tests.cli.commands import onepass as run
 from tests.cli.commands import parts
-from tests.model_file.test_atomic import Faults, FaultyFile
+from tests.persistence.test_atomic import Faults, FaultyFile
 
 
 def failing_disk(patch, faults):
@@ -22,7 +21,7 @@ def failing_disk(patch, faults):
 
 
 def assert_same_content(path, expected):
-    (header, arrays), (right_header, right_arrays) = map(model_file.read, (path, expected))
+    (header, arrays), (right_header, right_arrays) = map(archive.read, (path, expected))
     assert header == right_header
     assert arrays.keys() == right_arrays.keys()
     for name, array in arrays.items():

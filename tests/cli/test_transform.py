@@ -17,7 +17,7 @@ from onepass.sources import files
 from tests.cli.commands import onepass as run
 from tests.cli.commands import rows
 from tests.cli.test_failing_disk import failing_disk
-from tests.model_file.test_atomic import Faults
+from tests.persistence.test_atomic import Faults
 from tests.sources.files.written import WRITERS, arrow_table, csv_text
 
 NAMES = ["a", "b", "c", "d", "e", "f"]

@@ -1,7 +1,6 @@
 """Models compared bit by bit, and rows to learn from."""
 
 import numpy as np
-
 from onepass.estimators.persistence import pack
 
 

@@ -7,11 +7,11 @@ import time
 
 import numpy as np
 import pytest
+from onepass.learning.candidates import EXACT_COLUMNS
 
 from onepass import PCA, CappedMSG
 from onepass.distributed import ShardError, fit
 from onepass.distributed.learning import join, learn
-from onepass.learning.candidates import EXACT_COLUMNS
 from tests.distributed.models import made_rows, same_bits
 
 dask = pytest.importorskip("dask")

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from onepass.moments.chunk import Chunk
+from onepass.moments.sketched import SketchedScatter
 from scipy import sparse
 
 from onepass.moments import sketched
-from onepass.moments.chunk import Chunk
-from onepass.moments.sketched import SketchedScatter
 from tests import reference
 
 N, D = 60, 40

@@ -12,8 +12,8 @@ from contextlib import suppress
 from typing import Any
 
 import onepass
+from onepass.estimators.saving import pack, unpack
 from onepass.persistence import archive
-from onepass.estimators.persistence import pack, unpack
 from onepass.persistence.archive import ModelFileError
 from onepass.sources import Position
 from onepass.sources.files import FileSource
@@ -32,7 +32,7 @@ def describe(options: dict[str, Any], source: FileSource) -> dict[str, Any]:
 
 def save(path: str, model: Any, run: dict[str, Any], position: Position, seconds: float) -> None:
     """Write a model, its run, the position in the data and the time it took: all or nothing."""
-    header, arrays = pack(model)
+    header, arrays = pack(model, waiting=True)
     entry = {**run, "position": position, "seconds": seconds}
     archive.write(path, {**header, "checkpoint": entry}, arrays)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from onepass.learning.candidates import EXACT_COLUMNS
+from onepass.pca.bounds import exact_columns
 
 PROGRAM = 250 << 20  # Python with NumPy, SciPy, scikit-learn and pyarrow
 READING = 48 << 20  # blocks that are read ahead, and buffers
@@ -36,7 +36,9 @@ def learning(algorithm: str, k: int, d: int) -> int:
     waiting = max(_CHUNK, _ROWS_AT_ONCE * row)
     if algorithm == "erm":
         return 3 * waiting + 4 * d * row
-    if algorithm == "pca" and d <= EXACT_COLUMNS:  # a few matrices, and copies of them
+    if algorithm == "pca" and d <= exact_columns(
+        is_sparse=False
+    ):  # a few matrices, and copies of them
         return 6 * waiting + 10 * d * row
     rank = min(d, {"msg": 300, "meg": 300, "pca": 8 * k + 50}.get(algorithm, 2 * k + 10))
     # The state, its copy while rows are learned from, the sketch, and products with a block.

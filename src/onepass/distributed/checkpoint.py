@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from onepass.persistence import archive
 from onepass.distributed.learning import Learned, add_round, join
 from onepass.distributed.shards import Shard
-from onepass.estimators.persistence import OF_PARTS, pack, unpack
+from onepass.estimators.saving import OF_PARTS, pack, unpack
+from onepass.persistence import archive
 from onepass.persistence.archive import ModelFileError
 from onepass.warning import OnepassWarning
 
@@ -98,11 +98,11 @@ def load(path: str | os.PathLike[str], run: dict[str, Any], every: float) -> Sta
         if content is not None:
             start = f"{OF_PARTS}{name}-"
             own = {key.removeprefix(start): a for key, a in arrays.items() if key.startswith(start)}
-            model = unpack(content, own, path)
+            model = unpack(content, own, os.fspath(path))
         if name == "model":
             state.model = model
         else:
             state.branches[int(name)] = Learned(model, part["label"])
     if state.done and not state.branches:
-        state.model = unpack(header, arrays, path)
+        state.model = unpack(header, arrays, os.fspath(path))
     return state

@@ -76,34 +76,11 @@ class Excerpt(Source):
             )
 
 
-def begin(estimator: Any, model: Any) -> Any:
-    """Return an estimator without rows that begins from the iterate of a model, if it has one."""
-    fresh = clone(estimator)
-    if model is None or not model._learner.carries:
-        return fresh
-    fresh._learner = fresh._learner_for(model._learner.stream)
-    fresh._learner.solver.continue_from(model._learner.solver)
-    fresh._learned_with = fresh.get_params(deep=False)
-    fresh.n_features_in_ = model.n_features_in_
-    if hasattr(model, "feature_names_in_"):
-        fresh.feature_names_in_ = model.feature_names_in_
-    return fresh
-
-
-def leave(model: Any, start: Any) -> None:
-    """Subtract the steps that a model has taken over from the one that it began from."""
-    if start is not None and start._learner.carries:
-        model._learner.solver.leave_out(start._learner.solver)
-
-
 def add_round(model: Any, latest: Any) -> Any:
-    """Return the model of earlier rounds and of the latest together, with its iterate."""
+    """Return the model of earlier rounds and of the latest together."""
     if model is None or latest is None:
         return model or latest
-    total = merge(model, latest)
-    if total._learner.carries:
-        total._learner.solver.replace_iterate(latest._learner.solver)
-    return total
+    return merge(model, latest)
 
 
 def learn(
@@ -117,9 +94,8 @@ def learn(
                 rows = Excerpt(rows, extent)
             elif not isinstance(rows, Source) and _is_empty(rows):
                 return Learned(None, label)
-            model = begin(estimator, start).partial_fit(rows)
-            model._learner = model._learner.settled()
-            leave(model, start)
+            model = clone(estimator).partial_fit(rows)
+            model._learner = model._learner.finished()
     except Exception as error:
         raise ShardError(f"{label}: {error or type(error).__name__}") from error
     return Learned(model, label)

@@ -1,4 +1,4 @@
-"""What happens in a call: one at a time, all or nothing, and a model that readers need not wait for.
+"""What happens in a call: one at a time, all or nothing, and reading never waits.
 
 Learning works on a copy, which takes the place of what was learned before in one assignment. So a
 call that fails or is interrupted changes nothing, and other threads see either the old model or the
@@ -14,7 +14,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -68,8 +68,12 @@ class Calls(BaseEstimator):
     _learner: Learner | None = None
     _published: Published | None = None
     _learned_with: dict[str, Any]  # the parameters when learning began
-    takes_shares = takes_none = False  # of the variance as `n_components`; None for all
-    center, verbose, half_life = True, 0, None  # of estimators without such a parameter
+    takes_shares: ClassVar[bool] = False  # of the variance, as `n_components`
+    takes_none: ClassVar[bool] = False  # as `n_components`, for all there are
+    # Of estimators without such a parameter.
+    center: bool = True
+    verbose: int = 0
+    half_life: float | None = None
 
     @abstractmethod
     def _learner_for(self, stream: Stream) -> Learner:
@@ -81,9 +85,7 @@ class Calls(BaseEstimator):
 
     def _check_parameters(self) -> None:
         """Refuse parameters that make no sense."""
-        check_component_count(
-            self.n_components, shares=self.takes_shares, none=self.takes_none
-        )
+        check_component_count(self.n_components, shares=self.takes_shares, none=self.takes_none)
         for name, value in self.get_params(deep=False).items():
             if name in CHECKS:
                 CHECKS[name](name, value)

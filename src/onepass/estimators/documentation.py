@@ -60,8 +60,8 @@ mean_ : ndarray of shape (d,)
 captured_ : Captured
     The share of the variance of new rows that these components capture: `mean` and
     `standard_error`, from rows that were held out before the model learned from them. Where it is
-    not known, both are NaN, and `reason` says why. The standard error assumes independent rows; if neighbouring rows resemble each
-    other, the true error is larger.
+    not known, both are NaN, and `reason` says why. The standard error assumes independent rows; if
+    neighbouring rows resemble each other, the true error is larger.
 n_components_, n_samples_seen_, n_features_in_ : int
 feature_names_in_ : ndarray of shape (d,)
     The names of the columns, if the rows had any.
@@ -128,4 +128,6 @@ def _sections(docstring: str) -> tuple[str, dict[str, str]]:
 
 def _entries(section: str) -> dict[str, str]:
     """Return the entries of a section by what they describe."""
-    return {re.split(r" : |\n", entry)[0]: entry for entry in re.split(r"\n(?=\S)", section) if entry}
+    return {
+        re.split(r" : |\n", entry)[0]: entry for entry in re.split(r"\n(?=\S)", section) if entry
+    }

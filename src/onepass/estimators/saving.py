@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import onepass
 from onepass import ESTIMATORS, schedules
-from onepass.evaluation.held_out import Captured
+from onepass.evaluation.held_out import Captured, unknown
 from onepass.evaluation.row_errors import ErrorHistogram, RowSample
 from onepass.model import Model
 from onepass.pca.bounds import BOUNDED, MILD, PLAIN
@@ -40,7 +40,14 @@ class ModelRecord(State):
 
     def __init__(self, d: int, dtype: np.dtype) -> None:
         self.d, self.dtype = d, dtype
+        self.values: dict[str, Any] = {}  # of all fields but the parts
         self.errors, self.sample = ErrorHistogram(), RowSample(d)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["values"][name]
+        except KeyError:
+            raise AttributeError(name) from None
 
     def fields(self) -> dict[str, Field]:
         k, d = Size("components", self.d), self.d
@@ -68,19 +75,23 @@ class ModelRecord(State):
     def of(cls, model: Model) -> ModelRecord:
         """Return the record of a model."""
         record = cls(model.d, model.components.dtype)
-        same = {name for name in record.fields() if hasattr(model, name)}
-        vars(record).update({name: getattr(model, name) for name in same})
-        none = np.zeros(0)
-        columns, scale = model.column_variances, model.scale
-        record.column_variances = none if columns is None else columns
-        record.scale = none if scale is None else scale
+        record.errors, record.sample = model.errors, model.sample
         captured, chosen = model.captured, model.chosen
         known = (captured.mean, captured.standard_error) if captured.is_known else (0.0, 0.0)
-        record.captured, record.captured_reason = np.array(known), captured.reason
-        record.chosen = "" if chosen is None else chosen.name
-        numbers = (0.0,) * 5 if chosen is None else astuple(chosen)[1:]
-        record.chosen_numbers = np.array(numbers)
+        record.values = {name: getattr(model, name, None) for name in record.fields()} | {
+            "captured": np.array(known),
+            "captured_reason": captured.reason,
+            "chosen": "" if chosen is None else chosen.name,
+            "chosen_numbers": np.array((0.0,) * 5 if chosen is None else astuple(chosen)[1:]),
+        }
+        for name in ("column_variances", "scale"):
+            if record.values[name] is None:
+                record.values[name] = np.zeros(0)
         return record
+
+    def take(self, content: dict[str, Any]) -> None:
+        """Take over checked values, by the names of their fields."""
+        self.values = content
 
     def model(self, center: bool) -> Model:
         """Return the model of a restored record."""
@@ -89,11 +100,11 @@ class ModelRecord(State):
             if len(held[name]) not in (0, self.d):
                 raise ValueError(f"{name} has {len(held[name])} entries for {self.d} columns")
             held[name] = held[name] if len(held[name]) else None
-        if not len(self.components):
+        if not len(held["components"]):
             raise ValueError("it has no components")
         reason, numbers = held.pop("captured_reason"), held.pop("chosen_numbers")
         share, error = held["captured"].tolist()
-        held["captured"] = Captured(*((np.nan, np.nan) if reason else (share, error)), reason)
+        held["captured"] = unknown(reason) if reason else Captured(share, error)
         name = held["chosen"]
         held["chosen"] = Choice(name, *numbers.tolist()) if name else None
         return Model(**held, center=center)
@@ -235,7 +246,7 @@ def _unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
         record = ModelRecord(d, dtype)
         record.restore(header["state"], arrays)
         estimator._set_model(record.model(center))
-        seen = record.rows
+        seen = record.values["rows"]
     if seen != header["n_samples_seen"]:
         raise ValueError("its numbers of rows contradict each other")
     return estimator

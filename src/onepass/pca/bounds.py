@@ -317,10 +317,11 @@ class Bounds(State):
         if self.compares:
             return
         for _ in self.names[1:]:
-            copy = self._moment() if self.is_exact else self.moments[0].copy()
+            first = self.moments[0]
+            twin: Any = self._moment() if self.is_exact else first.copy()
             if self.is_exact:
-                copy.origin = self.moments[0].origin
-            self.moments.append(copy)
+                twin.origin = first.origin
+            self.moments.append(twin)
 
     def of(self, name: str) -> Any:
         """Return the second moment of a candidate, to be read."""

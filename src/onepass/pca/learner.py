@@ -198,7 +198,7 @@ class PCALearner(Learner):
 
     def _remember(self, values: Any, rows: Rows, errors: NDArray[np.float64] | None) -> None:
         """Offer rows to the sample; the first ones with errors along the first directions."""
-        found, k, d = self.directions.shape
+        found, _, d = self.directions.shape
         directions = np.zeros((0, d))
         if found:
             directions = self.directions[self._names(found).index(self.answering)]
@@ -264,7 +264,7 @@ class PCALearner(Learner):
         if self.n_components is None and bounds.is_exact:
             k = max(min(self.rows_learned, d), 1)  # those without variance as well
         found = robust.leading(k, scale)[0]
-        found = orthonormal(found) if len(found) else np.eye(1, d)
+        found = np.asarray(orthonormal(found) if len(found) else np.eye(1, d), np.float64)
         directions = _rotated(found, robust.compress(found, scale), self.keep_all)
         degrees = self.degrees(bounds.weight)
         second = plain.compress(directions, scale)
@@ -313,12 +313,10 @@ def _rotated(
     """
     values, vectors = np.linalg.eigh(second)
     values, vectors = values[::-1], vectors[:, ::-1]
-    k, d = directions.shape
+    d = directions.shape[1]
     varies = values > RANK_ROUNDING * np.sqrt(d) * max(values.max(initial=0.0), 0.0)
     if keep_all:
         varies[:] = True
     if not varies.any():
         return np.eye(1, d)
     return vectors[:, varies].T @ directions
-
-

@@ -73,9 +73,7 @@ def to_bytes(header: Mapping[str, Any], arrays: Mapping[str, ArrayLike]) -> byte
     return file.getvalue()
 
 
-def _members(
-    header: Mapping[str, Any], arrays: Mapping[str, ArrayLike]
-) -> dict[str, NDArray[Any]]:
+def _members(header: Mapping[str, Any], arrays: Mapping[str, ArrayLike]) -> dict[str, NDArray[Any]]:
     """Return the arrays of the archive, the header among them."""
     whole = {"format": FORMAT, "version": VERSION, "header": dict(header)}
     text = json.dumps(whole, allow_nan=False).encode()

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from onepass.learning.row_errors import WARM_UP_ROWS
 from onepass.persistence.atomic import replacing
 from onepass.report import charts
 from onepass.report.portrait import Portrait, describe, listed
@@ -78,7 +77,6 @@ def model_page(
         shown=shown,
         picture=lambda name, text: Markup(charts.svg(getattr(charts, name), shown, text)),
         median=float(np.median(shown.errors[shown.errors > 0])) if len(shown.largest) else None,
-        first_rows=WARM_UP_ROWS,
         images=_images(shown),
         loadings=list(zip(names, weights.T.tolist(), strict=True)),
         limit=float(np.abs(shown.components).max()) or 1.0,

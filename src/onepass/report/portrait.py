@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onepass.pca.bounds import PLAIN
+from onepass.pca.evidence import DRIFT
+
 FEW_ROWS = 10  # per component: with fewer, the components are uncertain
 DOMINANT = 0.8  # of all variance in one column
-DRIFT = 4.5  # standard errors
 BIPLOT_COLUMNS = 12
 SMOOTH = 0.3  # correlation of neighbouring columns above which they count as pixels
 
@@ -32,14 +34,14 @@ class Portrait:
         self.grid = grid
         self.ratio: NDArray[np.floating] = model.explained_variance_ratio_  # (k,)
         self.variance: NDArray[np.floating] = model.explained_variance_  # (k,)
-        learner = model._settled()
-        self.curve = learner.curve()  # (p, 3): rows, share captured of new rows, standard error
+        fitted = model._model()
+        self.curve = fitted.curve  # (p, 3): rows, share captured of new rows, standard error
         # A sample of rows along the first components, (s, m), their numbers, their squared
         # distances from the subspace, (s,), and which of them have the largest.
         scale = getattr(model, "scale_", 1.0)
-        self.points = learner.sample.along(self.components / scale, model.mean_)
-        self.numbers, self.errors = learner.sample.numbers, learner.sample.errors
-        self.largest = learner.sample.largest()
+        self.points = fitted.sample.along(self.components / scale, model.mean_)
+        self.numbers, self.errors = fitted.sample.numbers, fitted.sample.errors
+        self.largest = fitted.sample.largest()
         self.captured, self.chosen = _captured(model), _chosen(model)
         self.warnings = _warnings(model, self.names)
 
@@ -103,15 +105,12 @@ def find_grid(components: NDArray[np.floating]) -> tuple[int, int] | None:
 def _captured(model: Any) -> str:
     """Return the progressive estimate as a sentence."""
     captured = model.captured_
-    if not math.isfinite(captured.mean):
-        return "There were too few rows to score one before learning from it."
-    bounded = getattr(model, "chosen_", None) is not None and model.chosen_.name == "bounded"
+    if not captured.is_known:
+        return f"How much the components capture of new rows is not known: {captured.reason}."
     return (
-        f"Each row was scored before it was learned from, as if it were held out. Of new rows like "
-        f"these, the components capture {captured.mean:.2%} ± {captured.standard_error:.2%} of the "
-        "variance."
-        + bounded
-        * " Here large rows count in full, unlike in the picture of variances."
+        f"Each row was evaluated before it was learned from, as if it were held out. Of new rows "
+        f"like these, the components capture {captured.mean:.2%} ± {captured.standard_error:.2%} "
+        "of the variance."
     )
 
 
@@ -120,12 +119,11 @@ def _chosen(model: Any) -> str:
     chosen = getattr(model, "chosen_", None)
     if chosen is None:
         return f"{type(model).__name__} has learned the components row by row."
-    if chosen.lost_by_plain <= 0.0:
+    if chosen.name == PLAIN or not chosen.gain > 0.0:
         return str(chosen)
     return (
-        f"{chosen} On rows not yet learned from, ordinary PCA would have captured "
-        f"{chosen.lost_by_plain:.2%} less of a row on average (evidence: {chosen.share:.1f} "
-        "standard errors)."
+        f"{chosen} On rows not yet learned from, ordinary PCA would have captured less "
+        f"(evidence: {chosen.gain:.1f} standard errors)."
     )
 
 
@@ -150,7 +148,7 @@ def _warnings(model: Any, names: list[str]) -> list[str]:
     chosen = getattr(model, "chosen_", None)
     if chosen is not None and chosen.drift > DRIFT and getattr(model, "half_life", None) is None:
         found.append(
-            f"The stream drifts: neighbouring rows resemble each other ({chosen.drift:.1f} "
-            "standard errors). If the latest rows matter most, fit with half_life."
+            f"The stream drifts: what is captured differs between its parts (F = "
+            f"{chosen.drift:.1f}, and about 1 for rows in random order). If the latest rows matter most, fit with half_life."
         )
     return found

@@ -11,7 +11,6 @@ from scipy import sparse
 
 from onepass.persistence.fields import MOST_ENTRY, Array, Field, Size, State
 
-
 MOST_WAITING = 2**24  # rows in a model file: no chunk is nearly as long
 
 

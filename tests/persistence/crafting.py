@@ -1,7 +1,7 @@
 """Model files that were changed and sealed with a fitting checksum, and what comes of loading them.
 
 Run as a program, so that a crash, a hang or a lack of memory ends a process of its own:
-``python -m tests.model_file.crafting FOLDER SEED FIRST STOP`` prints the number of each file
+``python -m tests.persistence.crafting FOLDER SEED FIRST STOP`` prints the number of each file
 before it is loaded, and a line on what came of it.
 """
 

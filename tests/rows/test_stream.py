@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
-
 from onepass.learning.stream import RowBuffer, SparseRows, Stream, weigh
 from onepass.moments.accumulator import Mean
+from scipy import sparse
 
 RNG = np.random.default_rng(0)
 ROWS, WEIGHTS = RNG.normal(size=(30, 4)) + 5, RNG.uniform(0.5, 2, 30)

@@ -9,9 +9,9 @@ import zipfile
 
 import numpy as np
 import pytest
+from onepass.persistence.archive import SEAL_LENGTH, VERSION, seal
 
 from onepass.persistence import archive
-from onepass.model_file import SEAL_LENGTH, VERSION, seal
 
 HEADER = {"kind": "pca", "names": ["a", "b"], "n": 12}
 ARRAYS = {"basis": np.arange(12.0).reshape(3, 4), "mask": np.array([True, False]), "n": np.array(7)}
@@ -64,13 +64,13 @@ def mutate(path, n, seed):
         if changed == content:
             continue
         path.write_bytes(changed)
-        with pytest.raises(model_file.ModelFileError, match=r"m\.onepass: not a sound"):
+        with pytest.raises(archive.ModelFileError, match=r"m\.onepass: not a sound"):
             archive.read(path)
         # With a checksum that fits, the other lines of defence are on their own.
         path.write_bytes(sealed(changed))
         try:
             _, arrays = archive.read(path)
-        except model_file.ModelFileError:
+        except archive.ModelFileError:
             continue
         forged_and_read += 1
         for name in arrays.keys() & ARRAYS.keys():
@@ -92,7 +92,7 @@ def test_every_bit_counts(path):
     content = path.read_bytes()
     for at in range(len(content)):
         path.write_bytes(content[:at] + bytes([content[at] ^ 16]) + content[at + 1 :])
-        with pytest.raises(model_file.ModelFileError):
+        with pytest.raises(archive.ModelFileError):
             archive.read(path)
 
 
@@ -162,7 +162,7 @@ def test_hostile(tmp_path, members):
     forge(tmp_path / "h", members)
     tracemalloc.start()
     try:
-        with pytest.raises(model_file.ModelFileError):
+        with pytest.raises(archive.ModelFileError):
             archive.read(tmp_path / "h")
         assert tracemalloc.get_traced_memory()[1] < 20e6
     finally:
@@ -177,14 +177,14 @@ def test_the_forger_can_write_good_files(tmp_path):
 def test_compressed_is_refused(tmp_path):
     bomb = claims("(10000000,)", body=bytes(80_000_000))
     forge(tmp_path / "h", [GOOD, ("a.npy", bomb)], zipfile.ZIP_DEFLATED)
-    with pytest.raises(model_file.ModelFileError, match="compressed"):
+    with pytest.raises(archive.ModelFileError, match="compressed"):
         archive.read(tmp_path / "h")
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_duplicates_are_refused(tmp_path):
     forge(tmp_path / "h", [GOOD, ("a.npy", npy(np.ones(2))), ("a.npy", npy(np.ones(2)))])
-    with pytest.raises(model_file.ModelFileError, match="contents"):
+    with pytest.raises(archive.ModelFileError, match="contents"):
         archive.read(tmp_path / "h")
 
 
@@ -193,7 +193,7 @@ def test_encrypted_is_refused(path):
     for signature, flags in ((b"PK\x01\x02", 8), (b"PK\x03\x04", 6)):
         content[content.index(signature) + flags] |= 1
     path.write_bytes(sealed(bytes(content)))
-    with pytest.raises(model_file.ModelFileError, match="encrypted"):
+    with pytest.raises(archive.ModelFileError, match="encrypted"):
         archive.read(path)
 
 
@@ -206,18 +206,18 @@ def test_overlapping_members_are_refused(tmp_path):
         at = content.rindex(name) - 46
         content = content[:at] + entry + content[at + 46 :]
     (tmp_path / "h").write_bytes(sealed(content))
-    with pytest.raises(model_file.ModelFileError, match="larger"):
+    with pytest.raises(archive.ModelFileError, match="larger"):
         archive.read(tmp_path / "h")
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"x" * 500, b"PK\x05\x06" + bytes(500)])
 def test_other_files(tmp_path, content):
     (tmp_path / "x").write_bytes(content)
-    with pytest.raises(model_file.ModelFileError):
+    with pytest.raises(archive.ModelFileError):
         archive.read(tmp_path / "x")
 
 
 def test_plain_npz_is_refused(tmp_path):
     np.savez(tmp_path / "x.npz", a=np.ones(3))
-    with pytest.raises(model_file.ModelFileError, match="checksum"):
+    with pytest.raises(archive.ModelFileError, match="checksum"):
         archive.read(tmp_path / "x.npz")

@@ -10,7 +10,7 @@ from threading import Thread
 import pytest
 
 import onepass
-from tests.model_file.crafting import REFUSED, WORKS, reseal, unpacked, write_templates
+from tests.persistence.crafting import REFUSED, WORKS, reseal, unpacked, write_templates
 
 PATIENCE = 60.0  # seconds without a line, on a busy machine, that count as a hang
 
@@ -18,7 +18,7 @@ PATIENCE = 60.0  # seconds without a line, on a busy machine, that count as a ha
 def results(folder, seed, first, stop):
     """Yield (number of the file, what came of it), beginning again after each end of a process."""
     while first < stop:
-        command = [sys.executable, "-m", "tests.model_file.crafting", folder, seed, first, stop]
+        command = [sys.executable, "-m", "tests.persistence.crafting", folder, seed, first, stop]
         process = subprocess.Popen(
             [*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )

@@ -4,11 +4,11 @@ import re
 
 import numpy as np
 import pytest
+from onepass.estimators.model_file_schema import MOST_SUM, Array, Scalar, check_state, flatten
 from scipy import sparse
 
 import onepass
-from onepass.estimators.model_file_schema import MOST_SUM, Array, Scalar, check_state, flatten
-from tests.model_file.crafting import reseal, unpacked
+from tests.persistence.crafting import reseal, unpacked
 
 
 def tiny_then_huge(rows):

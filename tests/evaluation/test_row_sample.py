@@ -2,9 +2,6 @@
 
 import numpy as np
 import pytest
-
-import onepass
-from onepass import ERM, PCA, CappedMSG
 from onepass.learning.row_errors import (
     GROWTH,
     LARGEST_ROWS,
@@ -12,6 +9,9 @@ from onepass.learning.row_errors import (
     WARM_UP_ROWS,
     RowSample,
 )
+
+import onepass
+from onepass import ERM, PCA, CappedMSG
 
 RNG = np.random.default_rng(0)
 TURN = np.linalg.qr(RNG.normal(size=(20, 20)))[0]
