@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
-from onepass.learning import stream
+from onepass import learner
 
 SHORT = (8, 24)  # rows; with 130 rows at least five chunks
 
@@ -19,7 +19,7 @@ SHORT = (8, 24)  # rows; with 130 rows at least five chunks
 @contextmanager
 def chunks_of(rows: int | None) -> Iterator[None]:
     """Make every chunk so many rows long; None leaves them as they are."""
-    with mock.patch.object(stream, "FORCED_CHUNK_ROWS", rows):
+    with mock.patch.object(learner, "FORCED_CHUNK_ROWS", rows):
         yield
 
 

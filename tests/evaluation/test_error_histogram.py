@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from onepass.learning.row_errors import ErrorHistogram
+from onepass.evaluation.row_errors import ErrorHistogram
 
 
 def filled(errors, weights=None, chunk=64):

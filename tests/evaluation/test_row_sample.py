@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from onepass.learning.row_errors import (
+from onepass.evaluation.row_errors import (
     GROWTH,
     LARGEST_ROWS,
     SAMPLE_ROWS,
