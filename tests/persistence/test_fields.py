@@ -1,0 +1,275 @@
+"""State that is declared once: copied, faded, saved and restored by its fields."""
+
+from math import inf, nan
+
+import numpy as np
+import pytest
+
+from onepass.persistence.fields import (
+    MOST_SUM,
+    Array,
+    Number,
+    Part,
+    Parts,
+    Size,
+    State,
+    Text,
+    triangle,
+    weight,
+    whole,
+)
+
+D = 4
+
+
+class Leaf(State):
+    """A state of each kind of array."""
+
+    def __init__(self):
+        self.count = 3
+        self.sum = 8.0
+        self.square = 8.0
+        self.name = "plain"
+        self.table = np.full((2, 3), 8.0)
+        self.matrix = np.asfortranarray(np.triu(np.arange(16.0).reshape(D, D)))
+
+    def fields(self):
+        return {
+            "count": whole(),
+            "sum": weight(),
+            "square": Number(fades=2),
+            "name": Text(("plain", "mild")),
+            "table": Array((Size("rows", 5), 3), least=0.0, fades=(0, 1, 2)),
+            "matrix": triangle(D),
+        }
+
+
+class Holder(State):
+    """A state with others inside."""
+
+    def __init__(self, leaves=1):
+        self.leaf = Leaf()
+        self.leaves = [Leaf() for _ in range(leaves)]
+
+    def fields(self):
+        return {"leaf": Part(), "leaves": Parts(Leaf, 1, 3)}
+
+
+class One(State):
+    """A state of a single field."""
+
+    def __init__(self, field, value=None):
+        self.field, self.value = field, value
+
+    def fields(self):
+        return {"value": self.field}
+
+
+def restored(field, value):
+    """Return what is restored from a file with one entry."""
+    state, is_array = One(field), isinstance(field, Array)
+    state.restore({} if is_array else {"value": value}, {"value": value} if is_array else {})
+    return state.value
+
+
+def content(state):
+    """Return everything that a state holds, by its dotted name."""
+    return {path: np.asarray(value).tolist() for path, _, value in state.flat()}
+
+
+def test_a_copy_goes_on_by_itself():
+    state = Holder(2)
+    before, twin = content(state), state.copy()
+    assert content(twin) == before
+    for leaf in (twin.leaf, *twin.leaves):
+        leaf.matrix += 1.0
+        leaf.table = leaf.table + 1.0
+        leaf.count += 1
+    twin.leaves.append(Leaf())
+    assert content(state) == before
+
+
+def test_a_copy_shares_what_is_never_changed_in_place():
+    leaf = Leaf()
+    twin = leaf.copy()
+    assert twin.table is leaf.table
+    assert not np.shares_memory(twin.matrix, leaf.matrix)
+    assert twin.matrix.flags.f_contiguous
+    shared = leaf.copy(shared=("matrix",))
+    assert shared.matrix is leaf.matrix
+
+
+def test_sums_fade_by_their_powers():
+    state = Holder(2)
+    kept = state.copy()
+    state.fade(0.5)
+    for leaf, old in zip((state.leaf, *state.leaves), (kept.leaf, *kept.leaves), strict=True):
+        assert (leaf.count, leaf.sum, leaf.square, leaf.name) == (3, 4.0, 2.0, "plain")
+        np.testing.assert_array_equal(leaf.table, [[8.0, 4.0, 2.0]] * 2)
+        np.testing.assert_array_equal(leaf.matrix, 0.5 * old.matrix)
+
+
+def test_what_is_saved_is_restored():
+    state = Holder(3)
+    state.leaf.name, state.leaf.count = "mild", 7
+    state.leaves[1].table = np.ones((4, 3))  # each in a list has its own sizes
+    numbers, arrays = state.saved()
+    assert numbers["leaves.count"] == 3
+    assert arrays["leaf.matrix"].shape == (D * (D + 1) // 2,)
+    again = Holder()
+    again.restore(numbers, arrays)
+    assert content(again) == content(state)
+    assert again.leaf.matrix.flags.f_contiguous
+
+
+def test_only_the_upper_triangle_is_saved():
+    state = Leaf()
+    wanted = state.matrix.copy()
+    state.matrix += np.tril(np.full((D, D), 9.0), -1)
+    again = Leaf()
+    again.restore(*state.saved())
+    np.testing.assert_array_equal(again.matrix, wanted)
+
+
+@pytest.mark.parametrize("entry", ["leaf.sum", "leaf.table", "leaves.count", "leaves.0.matrix"])
+def test_a_missing_entry_is_named(entry):
+    numbers, arrays = Holder().saved()
+    numbers.pop(entry, None)
+    arrays.pop(entry, None)
+    with pytest.raises(ValueError, match=f"{entry} is missing"):
+        Holder().restore(numbers, arrays)
+
+
+@pytest.mark.parametrize("entry", ["leaf.other", "leaves.1.sum", "sum"])
+def test_an_entry_that_no_field_has_is_named(entry):
+    numbers, arrays = Holder().saved()
+    with pytest.raises(ValueError, match=f"{entry} does not belong to it"):
+        Holder().restore({**numbers, entry: 1.0}, arrays)
+    with pytest.raises(ValueError, match=f"{entry} does not belong to it"):
+        Holder().restore(numbers, {**arrays, entry: np.zeros(2)})
+
+
+@pytest.mark.parametrize("count", [0, 4, 1.0, True, "1", None])
+def test_lists_have_a_limited_length(count):
+    numbers, arrays = Holder().saved()
+    with pytest.raises(ValueError, match=r"leaves\.count is"):
+        Holder().restore({**numbers, "leaves.count": count}, arrays)
+
+
+def test_sizes_of_one_name_agree_but_for_lists():
+    class Pair(One):
+        def fields(self):
+            return {
+                "one": Array((Size("length", 9),)),
+                "other": Array((Size("length", 9),)),
+            }
+
+    arrays = {"one": np.zeros(3), "other": np.zeros(4)}
+    with pytest.raises(ValueError, match="other has a length of 4, not 3"):
+        Pair(None).restore({}, arrays)
+
+
+NUMBERS = [
+    (whole(0, 5), 6, "outside of 0 to 5"),
+    (whole(0, 5), -1, "outside of 0 to 5"),
+    (whole(0, 5), 2.0, "not of type int"),
+    (whole(0, 5), True, "not of type int"),
+    (Number(bool, 0, 1), 1, "not of type bool"),
+    (Number(), -0.5, "outside of 0 to"),
+    (Number(), nan, "outside of 0 to"),
+    (Number(), inf, "outside of 0 to"),
+    (Number(), None, "float"),
+    (Number(), [1.0], "float"),
+    (Text(("a", "b")), "c", "not one of a, b"),
+    (Text(), 3, "not a text"),
+    (Text(most=4), "abcde", "at most 4 letters"),
+    (Text(), "x" * 1001, "at most 1000 letters"),
+]
+
+
+@pytest.mark.parametrize(("field", "value", "message"), NUMBERS)
+def test_numbers_and_texts_that_are_refused(field, value, message):
+    with pytest.raises(ValueError, match=f"^value .*{message}"):
+        restored(field, value)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [(whole(0, 5), 5), (Number(), 0.0), (Number(most=inf), inf), (Text(("a", "b")), "b")],
+)
+def test_numbers_and_texts_at_their_limits(field, value):
+    assert restored(field, value) == value
+
+
+MATRIX = Array((Size("rows", 3), 2), least=-1.0, most=1.0)
+ARRAYS = [
+    (MATRIX, np.zeros((2, 2), np.float32), "is of type float32, not float64"),
+    (MATRIX, np.zeros(2), "has 1 dimensions, not 2"),
+    (MATRIX, np.zeros((2, 3)), "has a length of 3, not 2"),
+    (MATRIX, np.zeros((4, 2)), "has a length of 4, more than 3"),
+    (MATRIX, np.full((1, 2), 1.5), "has entries outside of -1 to 1"),
+    (MATRIX, np.full((1, 2), nan), "has entries outside of -1 to 1"),
+    (MATRIX, np.full((1, 2), -inf), "has entries outside of -1 to 1"),
+    (Array((3,), descending=True), np.array([1.0, 2.0, 0.0]), "not in descending order"),
+    (Array((2, 3), orthonormal=True), np.ones((2, 3)), "not orthonormal"),
+    (Array((2, 3), orthonormal=True), 1.01 * np.eye(2, 3), "not orthonormal"),
+    (triangle(3), np.zeros(5), "has a length of 5, not 6"),
+]
+
+
+@pytest.mark.parametrize(("field", "value", "message"), ARRAYS)
+def test_arrays_that_are_refused(field, value, message):
+    with pytest.raises(ValueError, match=f"^value .*{message}"):
+        restored(field, value)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        (MATRIX, np.array([[1.0, -1.0]])),
+        (MATRIX, np.zeros((0, 2))),
+        (Array((3,), ("float32", "float64")), np.zeros(3, np.float32)),
+        (Array((3,), descending=True), np.array([2.0, 2.0, 0.0])),
+        (Array((2, 3), orthonormal=True), np.eye(2, 3) + 1e-5),
+        (Array((0, 3), orthonormal=True), np.zeros((0, 3))),
+    ],
+)
+def test_arrays_that_are_taken(field, value):
+    found = restored(field, value)
+    np.testing.assert_array_equal(found, value, strict=True)
+
+
+def test_what_is_beyond_a_limit_is_saved_as_the_limit():
+    """So that every model can be saved, and every file that was written can be read."""
+    numbers, _ = One(Number(), 1e300).saved()
+    assert numbers == {"value": MOST_SUM}
+    assert One(Number(most=inf), inf).saved()[0] == {"value": "inf"}
+    assert restored(Number(most=inf), "inf") == inf
+    _, arrays = One(Array((2,)), np.array([inf, -1e300])).saved()
+    np.testing.assert_array_equal(arrays["value"], [MOST_SUM, -MOST_SUM])
+    _, arrays = One(Array((1,), ("float32",), most=2.0), np.array([3.0], np.float32)).saved()
+    np.testing.assert_array_equal(arrays["value"], np.array([2.0], np.float32), strict=True)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        (Number(), nan),
+        (Array((2,)), np.array([0.0, nan])),
+        (Array((1,), ("float32",)), np.array([inf], np.float32)),
+        (Array((Size("rows", 1),)), np.zeros(2)),
+        (Text(("a",)), "b"),
+    ],
+)
+def test_what_a_file_cannot_hold_is_not_saved(field, value):
+    with pytest.raises(ValueError, match="^value "):
+        One(field, value).saved()
+
+
+def test_a_refused_file_is_refused_before_anything_is_taken_over():
+    state = Leaf()
+    before = content(state)
+    numbers, arrays = Leaf().saved()
+    with pytest.raises(ValueError, match="matrix"):
+        state.restore({**numbers, "count": 9}, {**arrays, "matrix": np.zeros(3)})
+    assert content(state) == before
