@@ -13,7 +13,7 @@ def rotation(m, seed):
 
 
 def started(inner=None, energy=10.0, weight=4.0):
-    moment = DirectionalMoment()
+    moment = DirectionalMoment(5)
     inner = np.diag([3.0, 2.0]) if inner is None else inner
     moment.add(np.zeros((2, 0)), inner, energy, weight)
     return moment
@@ -23,7 +23,7 @@ def test_the_first_rows_are_all_there_is():
     moment = started()
     np.testing.assert_allclose(moment.second(), np.diag([3.0, 2.0]))
     assert (moment.energy, moment.weight, moment.next_window) == (10.0, 4.0, 8.0)
-    np.testing.assert_array_equal(DirectionalMoment().second(), np.zeros((0, 0)))
+    np.testing.assert_array_equal(DirectionalMoment(5).second(), np.zeros((0, 0)))
 
 
 def test_what_was_measured_turns_with_the_directions():
@@ -103,8 +103,8 @@ def test_merged():
 
 
 def loaded(moment):
-    again = DirectionalMoment()
-    again.restore(moment.saved())
+    again = DirectionalMoment(5)
+    again.restore(*moment.saved())
     return again
 
 
@@ -123,7 +123,7 @@ def test_what_newer_rows_gain():
     """The share of their energy that newer rows have along the directions, over that of older."""
     moment = started(inner=np.diag([3.0, 2.0]), energy=10.0, weight=4.0)
     assert moment.gain() == 0.0  # there is one window only
-    assert DirectionalMoment().gain() == 0.0
+    assert DirectionalMoment(5).gain() == 0.0
     moment.add(np.eye(2), np.diag([4.0, 4.0]), 10.0, 5.0)
     assert moment.gain() == pytest.approx(1.0 - 0.5 / 0.8)
     moment.add(np.eye(2), np.diag([0.0, 2.0]), 10.0, 1.0)

@@ -232,3 +232,11 @@ def test_products_of_sparse_rows_with_each_other(dtype, index):
     rows.indices, rows.indptr = rows.indices.astype(index), rows.indptr.astype(index)
     wide = VALUES.astype(dtype).astype(np.float64)
     close(sparse_gram(rows), wide @ wide.T)
+
+
+def test_no_rows():
+    """As a sketch has before its first rows."""
+    rows = DenseRows(np.zeros((0, D)), np.zeros(0), np.zeros(D))
+    assert rows.energies.shape == (0,)
+    assert rows.inner(DIRECTIONS).shape == (0, len(DIRECTIONS))
+    np.testing.assert_array_equal(rows.combine(np.zeros((2, 0))), np.zeros((2, D)))

@@ -1,10 +1,13 @@
 """Rows on their way to an algorithm: the mean moves past them, and they wait for a chunk."""
 
+import copy
+
 import numpy as np
 import pytest
-from onepass.learning.stream import RowBuffer, SparseRows, Stream, weigh
-from onepass.moments.accumulator import Mean
 from scipy import sparse
+
+from onepass.rows.centred import Mean, MixedRows, centred
+from onepass.rows.stream import RowBuffer, Stream
 
 RNG = np.random.default_rng(0)
 ROWS, WEIGHTS = RNG.normal(size=(30, 4)) + 5, RNG.uniform(0.5, 2, 30)
@@ -15,7 +18,7 @@ def mean_of(rows, weights, kind=np.asarray):
     """Return the mean of rows that come in three parts."""
     mean = Mean(4)
     for part in np.array_split(np.arange(len(rows)), 3):
-        weigh(kind(rows[part]), weights[part], mean, center=True)
+        centred(kind(rows[part]), weights[part], mean, center=True)
     return mean
 
 
@@ -30,17 +33,17 @@ def test_the_mean_is_that_of_all_rows(kind):
 def test_the_second_moment_of_centred_rows_is_the_scatter(kind):
     mean, total = Mean(4), np.zeros((4, 4))
     for part in np.array_split(np.arange(30), 3):
-        learned = weigh(kind(ROWS[part]), WEIGHTS[part], mean, center=True)
+        learned = centred(kind(ROWS[part]), WEIGHTS[part], mean, center=True)
         dense = np.eye(len(learned)) @ learned
         np.testing.assert_allclose(learned @ np.eye(4), dense)
         total += dense.T @ dense
-    centred = ROWS - WEIGHTS @ ROWS / WEIGHTS.sum()
-    np.testing.assert_allclose(total, centred.T @ (WEIGHTS[:, None] * centred), rtol=1e-10)
+    apart = ROWS - WEIGHTS @ ROWS / WEIGHTS.sum()
+    np.testing.assert_allclose(total, apart.T @ (WEIGHTS[:, None] * apart), rtol=1e-10)
 
 
 def test_parts_of_sparse_rows_are_the_rows():
     mean = mean_of(ROWS, WEIGHTS)
-    rows = weigh(sparse.csr_array(ROWS), WEIGHTS, mean, center=True)
+    rows = centred(sparse.csr_array(ROWS), WEIGHTS, mean, center=True)
     whole = rows.toarray()
     for part in (slice(0, 7), slice(7, 19), slice(19, None), slice(5, 5)):
         assert len(rows[part]) == len(whole[part])
@@ -48,7 +51,7 @@ def test_parts_of_sparse_rows_are_the_rows():
         np.testing.assert_allclose(rows[part].gram(), whole[part] @ whole[part].T, atol=1e-11)
     again = rows[7:19][2:5]
     np.testing.assert_allclose(again.toarray(), whole[9:12], atol=1e-13)
-    plain = SparseRows(sparse.csr_array(ROWS))[3:9]
+    plain = MixedRows(sparse.csr_array(ROWS))[3:9]
     np.testing.assert_array_equal(plain.toarray(), ROWS[3:9])
 
 
@@ -69,7 +72,7 @@ def test_rows_wait_in_order_and_are_copied(kind, room):
     twin = buffer.copy()
     twin.add(kind(ROWS[:2]), WEIGHTS[:2], room)
     other = RowBuffer(buffer.stream)
-    other.restore(buffer.saved())
+    other.restore(*buffer.saved())
     for each in (buffer, other):
         rows, weights = each.content()
         assert each.count == 30
@@ -112,11 +115,24 @@ def test_means_of_nothing_merge():
 
 def test_copies_and_saved_means_are_the_same_and_independent():
     mean, loaded = mean_of(ROWS, WEIGHTS), Mean(4)
-    loaded.restore(mean.saved())
+    loaded.restore(*mean.saved())
     before = mean.vector.copy()
     for twin in (mean.copy(), loaded):
         np.testing.assert_array_equal(twin.vector, mean.vector)
         assert twin.weight == mean.weight
-        weigh(ROWS, WEIGHTS, twin, center=True)
+        centred(ROWS, WEIGHTS, twin, center=True)
         np.testing.assert_array_equal(mean.vector, before)
-    assert mean.saved().keys() == {"weight", "vector"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_copy_that_shares_the_memory_is_cleared_without_harm(kind):
+    buffer = RowBuffer(Stream(4, np.dtype(float), kind is not np.asarray, True))
+    buffer.add(kind(ROWS[:20]), WEIGHTS[:20], 64)
+    twin = copy.copy(buffer)
+    twin.add(kind(ROWS[20:]), WEIGHTS[20:], 64)
+    twin.clear()
+    twin.add(kind(-ROWS[:25]), None, 64)
+    rows, weights = buffer.content()
+    np.testing.assert_array_equal(rows @ np.eye(4), ROWS[:20])
+    np.testing.assert_array_equal(weights, WEIGHTS[:20])
+    np.testing.assert_array_equal(twin.content()[0] @ np.eye(4), -ROWS[:25])

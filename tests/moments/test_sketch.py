@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from onepass.moments.chunk import Chunk
-from onepass.moments.sketched import SketchedScatter
 from scipy import sparse
 
-from onepass.moments import sketched
+from onepass.moments import sketch as module
+from onepass.moments.sketch import Sketch
+from onepass.rows.rows import rows_about
 from tests import reference
 
 N, D = 60, 40
@@ -18,21 +18,21 @@ WEIGHTS = RNG.uniform(0.5, 2, N)
 
 def sketch_of(rows, weights, rank, center=True, kind=np.asarray, scale=None, parts=3):
     """Return the sketch of rows that are added in parts."""
-    scatter = SketchedScatter(D, rank, center)
+    sketch = Sketch(D, rank, center)
     for part in np.array_split(np.arange(len(rows)), parts):
-        origin = scatter.mean if scatter.weight else rows[part[0]] * center
-        chunk = Chunk(kind(rows[part]), weights[part], origin)
-        scatter.add(chunk if scale is None else chunk.divided(scale), weights[part])
-    return scatter
+        origin = sketch.mean if sketch.weight else rows[part[0]] * center
+        chunk = rows_about(kind(rows[part]), weights[part], origin)
+        sketch.add(chunk if scale is None else chunk.scaled(scale), weights[part])
+    return sketch
 
 
 @pytest.fixture(params=["gram", "iteration"])
 def way(request, monkeypatch):
     """Decompose through the Gram matrix of the rows, or by iteration."""
     if request.param == "iteration":
-        monkeypatch.setattr(sketched, "GRAM_ROWS", 0)
-        monkeypatch.setattr(sketched, "FIRST_POWER_STEPS", 12)
-        monkeypatch.setattr(sketched, "POWER_STEPS", 12)
+        monkeypatch.setattr(module, "GRAM_ROWS", 0)
+        monkeypatch.setattr(module, "FIRST_POWER_STEPS", 12)
+        monkeypatch.setattr(module, "POWER_STEPS", 12)
 
 
 @pytest.mark.usefixtures("way")
@@ -45,7 +45,7 @@ def test_it_is_exact_where_it_has_room(center, kind):
     np.testing.assert_allclose(found.mean, mean, atol=1e-12)
     np.testing.assert_allclose(found.compress(np.eye(D)) / total, S / total, atol=1e-8)
     np.testing.assert_allclose(found.columns, np.diag(S))
-    assert found.sum_of_squares == pytest.approx(total, rel=1e-8)
+    assert found.trace == pytest.approx(total, rel=1e-8)
     assert found.weight == pytest.approx(WEIGHTS.sum())
     directions, sums = found.leading(3)
     np.testing.assert_allclose(sums, np.linalg.eigvalsh(S)[::-1][:3], rtol=1e-8)
@@ -58,7 +58,7 @@ def test_no_energy_is_lost_beyond_that():
     mean, S = reference.scatter(FULL, WEIGHTS, center=True)
     np.testing.assert_allclose(found.mean, mean, atol=1e-12)
     np.testing.assert_allclose(found.columns, np.diag(S))
-    assert found.sum_of_squares == pytest.approx(np.trace(S))
+    assert found.trace == pytest.approx(np.trace(S))
     assert found.basis.shape == (8, D)
     np.testing.assert_allclose(found.basis @ found.basis.T, np.eye(8), atol=1e-9)
     sums = found.leading(4)[1]
@@ -70,7 +70,7 @@ def test_what_the_others_received_is_taken_off_and_given_back():
     found = sketch_of(FULL, WEIGHTS, 8, parts=1)
     _, S = reference.scatter(FULL, WEIGHTS, center=True)
     values = np.linalg.eigvalsh(S)[::-1]
-    level = sketched.TAKEN_OFF * values[8:].sum() / (D - 8)
+    level = module.TAKEN_OFF * values[8:].sum() / (D - 8)
     assert found.level == pytest.approx(level)
     np.testing.assert_allclose(found.values, values[:8] - level)
     np.testing.assert_allclose(found.leading(8)[1], values[:8])
@@ -103,7 +103,7 @@ def test_merged_they_are_that_of_all_rows(center, scale):
     np.testing.assert_allclose(one.mean, raw_mean, atol=1e-12)
     np.testing.assert_allclose(one.columns, np.diag(raw))
     assert one.weight == pytest.approx(WEIGHTS.sum())
-    assert one.sum_of_squares == pytest.approx(total, rel=1e-8)
+    assert one.trace == pytest.approx(total, rel=1e-8)
     np.testing.assert_array_equal(other.compress(np.eye(D)), before)
 
 
@@ -114,14 +114,14 @@ def test_levels_add_up_when_merged():
     assert one.level >= levels
     _, S = reference.scatter(FULL, WEIGHTS, center=True)
     np.testing.assert_allclose(one.leading(3)[1], np.linalg.eigvalsh(S)[::-1][:3], rtol=0.1)
-    assert one.sum_of_squares == pytest.approx(np.trace(S))
+    assert one.trace == pytest.approx(np.trace(S))
 
 
 def test_what_fades_counts_less():
     found = sketch_of(FULL, WEIGHTS, 8)
-    before = found.compress(np.eye(D)), found.columns, found.sum_of_squares, found.weight
+    before = found.compress(np.eye(D)), found.columns, found.trace, found.weight
     found.fade(0.25)
-    after = found.compress(np.eye(D)), found.columns, found.sum_of_squares, found.weight
+    after = found.compress(np.eye(D)), found.columns, found.trace, found.weight
     for one, other in zip(after, before, strict=True):
         np.testing.assert_allclose(one, 0.25 * np.asarray(other))
 
@@ -130,13 +130,11 @@ def test_copies_and_states():
     found = sketch_of(FULL, WEIGHTS, 8)
     before, twin = found.compress(np.eye(D)), found.copy()
     np.testing.assert_array_equal(twin.compress(np.eye(D)), before)
-    twin.add(Chunk(FULL, WEIGHTS, np.zeros(D)), WEIGHTS)
+    twin.add(rows_about(FULL, WEIGHTS, np.zeros(D)), WEIGHTS)
     twin.fade(0.5)
     np.testing.assert_array_equal(found.compress(np.eye(D)), before)
-    names = {"weight", "level", "sum_of_squares", "mean", "columns", "basis", "values"}
-    assert found.saved().keys() == names
-    other = SketchedScatter(D, 8, True)
-    other.__dict__.update(found.saved())
+    other = Sketch(D, 8, True)
+    other.restore(*found.saved())
     np.testing.assert_array_equal(other.compress(np.eye(D)), before)
 
 
@@ -144,10 +142,10 @@ def test_the_leading_directions_survive_a_long_stream():
     """Truncation without anything taken off would hold on to the directions of the first rows."""
     rng = np.random.default_rng(1)
     spread = np.r_[2.0, 1.7, 1.5, np.ones(D - 3)]
-    found = SketchedScatter(D, 12, True)
+    found = Sketch(D, 12, True)
     for _ in range(40):
         rows = rng.normal(size=(50, D)) * spread
-        found.add(Chunk(rows, np.ones(50), np.zeros(D)), np.ones(50))
+        found.add(rows_about(rows, np.ones(50), np.zeros(D)), np.ones(50))
     cosines = np.linalg.svd(found.leading(3)[0][:, :3], compute_uv=False)
     assert cosines.min() > 0.97
 
@@ -158,9 +156,9 @@ def test_the_leading_directions_survive_a_long_stream():
 def stack_of(rows, factor, center=True):
     """Return the stack [factor; rows about their mean], and the same as a matrix."""
     shares = np.full(len(rows), 1.0 / len(rows)) * center
-    chunk = Chunk(rows, np.ones(len(rows)), np.zeros(rows.shape[1]))
+    chunk = rows_about(rows, np.ones(len(rows)), np.zeros(rows.shape[1]))
     extra = np.zeros((0, rows.shape[1]))
-    stack = sketched._Stack(factor, chunk, np.ones(len(rows)), shares, extra)
+    stack = module._Stack(factor, chunk, np.ones(len(rows)), shares, extra)
     return stack, np.vstack([factor, rows - shares @ rows])
 
 
@@ -175,7 +173,7 @@ def subspace_error(found, wanted):
 def test_leading_directions_of_a_stack(held, center):
     factor = RNG.normal(size=(held, D)) * 5 * 0.7 ** np.arange(D)
     stack, matrix = stack_of(FULL, factor, center)
-    basis, values, energy = sketched._leading(stack, 4)
+    basis, values, energy = module._leading(stack, 4)
     _, singular, wanted = np.linalg.svd(matrix)
     np.testing.assert_allclose(values, singular[:4] ** 2, rtol=1e-6)
     np.testing.assert_allclose(basis @ basis.T, np.eye(4), atol=1e-12)
@@ -188,42 +186,42 @@ def test_directions_without_energy_are_left_out():
     factor = 100 * np.eye(3, D)
     factor[2] = 1e-7 * np.eye(D)[2]  # 1e-18 of the energy: rounding
     stack, _ = stack_of(np.tile(np.eye(D)[3], (9, 1)), factor, center=False)
-    basis, values, _ = sketched._leading(stack, 6)
+    basis, values, _ = module._leading(stack, 6)
     np.testing.assert_allclose(values, [1e4, 1e4, 9.0])
     np.testing.assert_allclose(np.abs(basis[2]), np.eye(D)[3], atol=1e-9)
 
 
 def test_one_step_of_the_iteration_goes_on_from_the_sketch(monkeypatch):
     """The directions held are nearly right: one step with them finds what a cold start cannot."""
-    monkeypatch.setattr(sketched, "GRAM_ROWS", 0)
+    monkeypatch.setattr(module, "GRAM_ROWS", 0)
     spectrum = np.r_[np.full(4, 1.0), np.full(D - 4, 0.9)]
     rows = np.random.default_rng(1).normal(size=(400, D)) * spectrum
     _, _, wanted = np.linalg.svd(rows)
     warm, _ = stack_of(rows, 1e-3 * wanted[:4], center=False)
     cold, _ = stack_of(rows, np.zeros((0, D)), center=False)
-    errors = [subspace_error(sketched._leading(stack, 4)[0], wanted[:4]) for stack in (warm, cold)]
+    errors = [subspace_error(module._leading(stack, 4)[0], wanted[:4]) for stack in (warm, cold)]
     assert errors[0] < 1e-3 < errors[1]
 
 
 def test_a_cold_start_takes_more_steps(monkeypatch):
-    monkeypatch.setattr(sketched, "GRAM_ROWS", 0)
+    monkeypatch.setattr(module, "GRAM_ROWS", 0)
     rows = np.random.default_rng(1).normal(size=(400, D)) * 0.9 ** np.arange(D)
     _, _, wanted = np.linalg.svd(rows)
     stack, _ = stack_of(rows, np.zeros((0, D)), center=False)
     errors = []
     for steps in (1, 2, 6):
-        monkeypatch.setattr(sketched, "FIRST_POWER_STEPS", steps)
-        errors.append(subspace_error(sketched._leading(stack, 4)[0], wanted[:4]))
+        monkeypatch.setattr(module, "FIRST_POWER_STEPS", steps)
+        errors.append(subspace_error(module._leading(stack, 4)[0], wanted[:4]))
     assert errors[0] > 2 * errors[1] > 8 * errors[2]
     monkeypatch.undo()
-    monkeypatch.setattr(sketched, "GRAM_ROWS", 0)
-    assert subspace_error(sketched._leading(stack, 4)[0], wanted[:4]) == errors[1]
+    monkeypatch.setattr(module, "GRAM_ROWS", 0)
+    assert subspace_error(module._leading(stack, 4)[0], wanted[:4]) == errors[1]
 
 
 def test_the_same_stack_gives_the_same_bits(monkeypatch):
-    monkeypatch.setattr(sketched, "GRAM_ROWS", 0)
+    monkeypatch.setattr(module, "GRAM_ROWS", 0)
     stack, _ = stack_of(FULL, np.zeros((0, D)))
-    np.testing.assert_array_equal(*(sketched._leading(stack, 4)[0] for _ in range(2)))
+    np.testing.assert_array_equal(*(module._leading(stack, 4)[0] for _ in range(2)))
 
 
 @pytest.mark.parametrize("size", [1e-200, 1e-6, 1.0, 1e6])
@@ -233,7 +231,7 @@ def test_whitened_rows_are_orthonormal_and_span_those_given(skew, size):
     rows = np.random.default_rng(2).normal(size=(5, D))
     rows[4] = rows[0] + skew * rows[4]
     kept = rows.copy()
-    spanning, whitening = sketched._whitened(size * rows)
+    spanning, whitening = module._whitened(size * rows)
     found = whitening @ spanning
     np.testing.assert_array_equal(rows, kept)
     np.testing.assert_allclose(found @ found.T, np.eye(5), atol=1e-13 if skew < 0.01 else 1e-11)
@@ -248,7 +246,7 @@ def test_directions_of_little_energy_are_orthonormal_too(sizes):
     rng, k = np.random.default_rng(4), len(sizes)
     left, right = (np.linalg.qr(rng.normal(size=(size, k)))[0] for size in (N, D))
     stack, _ = stack_of((left * sizes) @ right.T, np.zeros((0, D)), center=False)
-    basis, values, _ = sketched._leading(stack, k)
+    basis, values, _ = module._leading(stack, k)
     np.testing.assert_allclose(basis @ basis.T, np.eye(k), atol=1e-13)
     np.testing.assert_allclose(np.sqrt(values) / sizes, 1.0, rtol=1e-3)
 
@@ -260,7 +258,7 @@ def test_products_with_a_stack_are_those_with_its_rows(held, extra, center):
     rng = np.random.default_rng(5)
     factor, more, rows = (rng.normal(size=(n, D)) for n in (held, extra, 9))
     roots, shares = np.sqrt(WEIGHTS[:9]), center * WEIGHTS[:9] / WEIGHTS[:9].sum()
-    stack = sketched._Stack(factor, Chunk(rows, WEIGHTS[:9], np.zeros(D)), roots, shares, more)
+    stack = module._Stack(factor, rows_about(rows, WEIGHTS[:9], np.zeros(D)), roots, shares, more)
     matrix = np.vstack([factor, more, roots[:, None] * (rows - shares @ rows)])
     directions, coefficients = rng.normal(size=(4, D)), rng.normal(size=(5, len(matrix)))
     assert len(stack) == len(matrix)
@@ -274,7 +272,7 @@ def test_products_with_a_stack_are_those_with_its_rows(held, extra, center):
 @pytest.mark.parametrize("k", [1, 2])
 def test_few_directions_of_few_rows(k):
     stack, matrix = stack_of(FULL[:3], 0.1 * FULL[3:5])
-    basis, values, _ = sketched._leading(stack, k)
+    basis, values, _ = module._leading(stack, k)
     _, singular, wanted = np.linalg.svd(matrix)
     np.testing.assert_allclose(values, singular[:k] ** 2)
     assert subspace_error(basis, wanted[:k]) < 1e-6
@@ -283,30 +281,30 @@ def test_few_directions_of_few_rows(k):
 @pytest.mark.parametrize("held", [0, 3])
 def test_the_iteration_takes_as_many_steps_as_it_says(held, monkeypatch):
     """Each is two products with all rows, and the values are one more."""
-    monkeypatch.setattr(sketched, "GRAM_ROWS", 0)
+    monkeypatch.setattr(module, "GRAM_ROWS", 0)
     stack, _ = stack_of(FULL, FULL[:held])
     products, inner = [], stack.inner
     stack.inner = lambda directions: products.append(len(directions)) or inner(directions)
-    sketched._leading(stack, 4)
-    steps = sketched.POWER_STEPS if held else sketched.FIRST_POWER_STEPS
-    assert products == [4 + sketched.BESIDE] * (steps + 1)
+    module._leading(stack, 4)
+    steps = module.POWER_STEPS if held else module.FIRST_POWER_STEPS
+    assert products == [4 + module.BESIDE] * (steps + 1)
 
 
 @pytest.mark.parametrize("held", [0, 3])
 def test_one_step_is_orthonormal_too(held, monkeypatch):
     """Rows of uneven sizes, which a single Cholesky factor of them would leave skew."""
-    monkeypatch.setattr(sketched, "GRAM_ROWS", 0)
-    monkeypatch.setattr(sketched, "FIRST_POWER_STEPS", 1)
+    monkeypatch.setattr(module, "GRAM_ROWS", 0)
+    monkeypatch.setattr(module, "FIRST_POWER_STEPS", 1)
     sizes = np.geomspace(1, 0.03, D)
     stack, _ = stack_of(np.random.default_rng(1).normal(size=(400, D)) * sizes, np.eye(held, D))
-    basis, _, _ = sketched._leading(stack, 4)
+    basis, _, _ = module._leading(stack, 4)
     np.testing.assert_allclose(basis @ basis.T, np.eye(4), atol=1e-14)
 
 
 def test_directions_that_hold_nothing_are_no_start(monkeypatch):
-    monkeypatch.setattr(sketched, "GRAM_ROWS", 0)
+    monkeypatch.setattr(module, "GRAM_ROWS", 0)
     stack, _ = stack_of(FULL, np.zeros((2, D)))
-    basis, values, _ = sketched._leading(stack, 4)
+    basis, values, _ = module._leading(stack, 4)
     assert np.isfinite(basis).all()
     assert np.isfinite(values).all()
 
@@ -335,7 +333,7 @@ def test_constant_columns_have_no_squares():
 def test_every_reading_gives_back_what_was_taken_off(rank, unit):
     found = sketch_of(unit * FULL, WEIGHTS, rank, parts=1)
     values = unit**2 * np.linalg.eigvalsh(reference.scatter(FULL, WEIGHTS, center=True)[1])[::-1]
-    level = sketched.TAKEN_OFF * values[rank:].sum() / (D - rank)
+    level = module.TAKEN_OFF * values[rank:].sum() / (D - rank)
     assert found.level == pytest.approx(level)
     kept = np.maximum(values[:rank] - level, 0.0)
     np.testing.assert_allclose(found.values, kept, atol=1e-12 * values[0])
