@@ -143,7 +143,7 @@ class DenseRows(Rows):
     def _tiles(self) -> list[slice]:
         """Rows that are worked on at a time."""
         length = max(FEW_ROWS, TILE_BYTES // (self.d * self.values.itemsize))
-        return [slice(start, start + length) for start in range(0, len(self), length)]
+        return [slice(start, start + length) for start in range(0, max(len(self), 1), length)]
 
     def _tile(self, part: slice) -> NDArray[np.floating]:
         """Return some of the rows, centred and scaled."""
