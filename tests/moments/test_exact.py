@@ -63,7 +63,7 @@ def test_moved_to_another_point_it_is_the_same(step):
     near = ROWS - point
     np.testing.assert_allclose(moment.total, WEIGHTS @ near, rtol=1e-10)
     np.testing.assert_allclose(
-        np.triu(moment.squares), np.triu(near.T @ (WEIGHTS[:, None] * near)), rtol=1e-10
+        np.tril(moment.squares), np.tril(near.T @ (WEIGHTS[:, None] * near)), rtol=1e-10
     )
     assert_scatter(moment, ROWS, WEIGHTS, tolerance=1e-12 * max(1.0, step**2))
 

@@ -31,7 +31,7 @@ class Leaf(State):
         self.square = 8.0
         self.name = "plain"
         self.table = np.full((2, 3), 8.0)
-        self.matrix = np.asfortranarray(np.triu(np.arange(16.0).reshape(D, D)))
+        self.matrix = np.asfortranarray(np.tril(np.arange(16.0).reshape(D, D)))
 
     def fields(self):
         return {
@@ -122,10 +122,10 @@ def test_what_is_saved_is_restored():
     assert again.leaf.matrix.flags.f_contiguous
 
 
-def test_only_the_upper_triangle_is_saved():
+def test_only_the_lower_triangle_is_saved():
     state = Leaf()
     wanted = state.matrix.copy()
-    state.matrix += np.tril(np.full((D, D), 9.0), -1)
+    state.matrix += np.triu(np.full((D, D), 9.0), 1)
     again = Leaf()
     again.restore(*state.saved())
     np.testing.assert_array_equal(again.matrix, wanted)

@@ -69,7 +69,7 @@ def assert_products(rows, plain, tolerance=1e-12):
     for weights in (WEIGHTS, np.ones(R), np.full(R, 0.25)):
         close(rows.column_squares(weights), weights @ plain**2, tolerance)
         wanted = plain.T @ (weights[:, None] * plain)
-        close(np.triu(outer(rows, weights)), np.triu(wanted), tolerance)
+        close(np.tril(outer(rows, weights)), np.tril(wanted), tolerance)
 
 
 def test_products(made):
@@ -87,9 +87,9 @@ def test_products_of_single_precision(tiles, hold, scale):
 
 def test_outer_products_are_added(made):
     rows, plain = made
-    start = np.asfortranarray(np.triu(RNG.normal(size=(D, D))))
-    wanted = np.triu(start + plain.T @ (WEIGHTS[:, None] * plain))
-    close(np.triu(outer(rows, WEIGHTS, start)), wanted)
+    start = np.asfortranarray(np.tril(RNG.normal(size=(D, D))))
+    wanted = np.tril(start + plain.T @ (WEIGHTS[:, None] * plain))
+    close(np.tril(outer(rows, WEIGHTS, start)), wanted)
 
 
 def test_rows_of_no_weight_add_nothing(made):
@@ -171,7 +171,7 @@ def test_many_columns(d, kind):
     origin[:5] = [5.0, 5.0, 0.0, 1.0, -1.0]
     rows, plain = rows_about(kind(values), weights, origin), values - origin
     assert len(getattr(rows, "_tiles", [0, 1])) > 1
-    close(np.triu(outer(rows, weights)), np.triu(plain.T @ (weights[:, None] * plain)))
+    close(np.tril(outer(rows, weights)), np.tril(plain.T @ (weights[:, None] * plain)))
     close(rows.combine(weights[None]), weights[None] @ plain)
     close(rows.gram, plain @ plain.T)
 
@@ -205,7 +205,7 @@ def test_sparse_columns_far_from_zero_keep_their_digits():
     origin[0], origin[5] = 1e8, 1.0 / R
     rows, plain = rows_about(sparse.csr_array(values), np.ones(R), origin), values - origin
     np.testing.assert_allclose(rows.energies, (plain**2).sum(axis=1), rtol=1e-12)
-    close(np.triu(outer(rows, np.ones(R))), np.triu(plain.T @ plain))
+    close(np.tril(outer(rows, np.ones(R))), np.tril(plain.T @ plain))
 
 
 def test_constant_sparse_columns_have_no_negative_squares():

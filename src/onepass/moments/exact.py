@@ -36,7 +36,7 @@ class SecondMoment(State):
     weight : float
     total : ndarray of shape (d,)
     squares : ndarray of shape (d, d)
-        N, of which only the upper triangle is kept.
+        N, of which only the lower triangle is kept, in Fortran order.
     """
 
     is_additive = True  # the sum of two of them is the second moment of the rows of both
@@ -83,7 +83,7 @@ class SecondMoment(State):
         step = self.origin - origin
         if self.center and step.any() and self.weight > 0.0:
             half = self.total + 0.5 * self.weight * step
-            dsyr2(1.0, step, half, a=self.squares, overwrite_a=1)
+            dsyr2(1.0, step, half, lower=1, a=self.squares, overwrite_a=1)
             self.total = self.total + self.weight * step
         self.origin = origin
 
@@ -111,8 +111,8 @@ class SecondMoment(State):
 
     def scatter(self, scale: Scale = None) -> NDArray[np.float64]:
         """Return the scatter (d, d), whole, of columns divided by a scale (d,) if there is one."""
-        matrix = np.triu(self.squares)
-        matrix += np.triu(matrix, 1).T
+        matrix = np.tril(self.squares)
+        matrix += np.tril(matrix, -1).T
         if self.center and self.weight > 0.0:
             matrix -= np.outer(self.total, self.total / self.weight)
         if scale is not None:
@@ -133,7 +133,7 @@ class SecondMoment(State):
     def compress(self, directions: NDArray[np.float64], scale: Scale = None) -> NDArray[np.float64]:
         """Return ``directions @ scatter @ directions.T`` for directions (k, d)."""
         raw = directions if scale is None else directions / scale
-        inner = raw @ dsymm(1.0, self.squares, raw.T)
+        inner = raw @ dsymm(1.0, self.squares, raw.T, lower=1)
         if not (self.center and self.weight > 0.0):
             return inner
         along = raw @ self.total

@@ -152,7 +152,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Triangle(Array):
-    """A symmetric matrix (d, d) of which the upper triangle is kept, in Fortran order.
+    """A symmetric matrix (d, d) of which the lower triangle is kept, in Fortran order.
 
     The file holds the columns of that triangle, one after the other.
     """
@@ -161,16 +161,16 @@ class Triangle(Array):
 
     def stored(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return the columns of the triangle of a matrix (d, d)."""
-        columns = [array[: column + 1, column] for column in range(self.d)]
+        columns = [array[column:, column] for column in range(self.d)]
         return super().stored(np.concatenate(columns) if columns else np.zeros(0))
 
     def loaded(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Return the matrix (d, d) of a stored triangle; its lower part is zero."""
+        """Return the matrix (d, d) of a stored triangle; its upper part is zero."""
         matrix = np.zeros((self.d, self.d), order="F")
         start = 0
         for column in range(self.d):
-            matrix[: column + 1, column] = array[start : start + column + 1]
-            start += column + 1
+            matrix[column:, column] = array[start : start + self.d - column]
+            start += self.d - column
         return matrix
 
 

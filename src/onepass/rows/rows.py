@@ -119,7 +119,7 @@ class Rows(ABC):
 
     @abstractmethod
     def add_outer(self, weights: NDArray[np.float64], matrix: NDArray[np.float64]) -> None:
-        """Add the sum of w x x' over the rows to the upper triangle of a matrix (d, d), in place.
+        """Add the sum of w x x' over the rows to the lower triangle of a matrix (d, d), in place.
 
         The matrix is in Fortran order.
         """
@@ -235,14 +235,14 @@ class DenseRows(Rows):
         syrk = dsyrk if dtype == np.float64 else ssyrk
         if len(self._tiles) == 1 and dtype == np.float64:
             tile = self._weighted(self._tiles[0], weights)
-            dsyrk(1.0, tile.T, beta=1.0, c=matrix, overwrite_c=1)
+            dsyrk(1.0, tile.T, beta=1.0, c=matrix, lower=1, overwrite_c=1)
             return
 
         def accumulate(tiles: list[slice]) -> NDArray[np.floating]:
             total = np.zeros((self.d, self.d), dtype, order="F")
             for part in tiles:
                 tile = self._weighted(part, weights)
-                syrk(1.0, tile.T, beta=1.0, c=total, overwrite_c=1)
+                syrk(1.0, tile.T, beta=1.0, c=total, lower=1, overwrite_c=1)
             return total
 
         groups = [self._tiles[start::ACCUMULATORS] for start in range(ACCUMULATORS)]
@@ -250,15 +250,14 @@ class DenseRows(Rows):
             matrix += total
 
     def _add_by_columns(self, weights: NDArray[np.float64], matrix: NDArray[np.float64]) -> None:
-        """Add outer products: each block of columns of the upper triangle by itself."""
+        """Add outer products: each block of columns of the lower triangle by itself."""
         edges = np.linspace(0, self.d, SPLIT_BLOCKS + 1).astype(int)
         blocks = [slice(edges[i], edges[i + 1]) for i in range(SPLIT_BLOCKS)]
         for part in self._tiles:
             tile = self._weighted(part, weights)
 
             def add(block: slice, tile: NDArray[np.floating] = tile) -> None:
-                product = tile[:, : block.stop].T @ tile[:, block]
-                matrix[: block.stop, block] += product
+                matrix[block.start :, block] += tile[:, block.start :].T @ tile[:, block]
 
             run_all(add, blocks)
 
@@ -343,10 +342,10 @@ class SparseRows(Rows):
         for start in range(0, len(self), length):
             part = slice(start, start + length)
             tile = near[part].toarray() * np.sqrt(weights[part])[:, None]
-            dsyrk(1.0, tile.astype(np.float64).T, beta=1.0, c=matrix, overwrite_c=1)
+            dsyrk(1.0, tile.astype(np.float64).T, beta=1.0, c=matrix, lower=1, overwrite_c=1)
         if offset is not None:
             half = 0.5 * float(weights.sum()) * offset - near.T @ weights
-            dsyr2(1.0, offset, half, a=matrix, overwrite_a=1)
+            dsyr2(1.0, offset, half, lower=1, a=matrix, overwrite_a=1)
 
     def dense(self) -> Iterator[tuple[slice, NDArray[np.float64]]]:
         near, offset = self._near
