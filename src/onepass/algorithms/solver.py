@@ -244,22 +244,6 @@ class Solver:
         if self.average is not None and other.average is not None:
             self.average.merge(other.average)
 
-    def continue_from(self, other: Solver) -> None:
-        """Take over iterate and steps of another solver, but not its average."""
-        self.rule.options = other.rule.options
-        self.state, self.trusted_rows = other.state, other.trusted_rows
-        self.steps_taken, self.gradients = other.steps_taken, other.gradients
-
-    def replace_iterate(self, latest: Solver) -> None:
-        """Take over the iterate of a solver that began from this one's."""
-        self.rule.options, self.state = latest.rule.options, latest.state
-
-    def leave_out(self, given: Solver) -> None:
-        """Take back the steps of the solver that this one continued from."""
-        self.steps_taken -= given.steps_taken
-        share = min(given.gradients / self.gradients, 1.0) if self.gradients else 0.0
-        self.gradients *= float(np.sqrt((1.0 - share) * (1.0 + share)))
-
     def copy(self) -> Solver:
         """Return a solver that goes on by itself; no array is changed in place."""
         twin = copy.copy(self)

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass import rounding
-from onepass.algorithms.incremental import Incremental
 from onepass.algorithms.solver import Solver
 from onepass.learning import stream as stream_module
 from onepass.learning.captured_share import CapturedScore
@@ -60,8 +59,6 @@ class Learner(ABC):
         What learns from rows: copied and faded together.
     kept : tuple of str
         What a model file keeps: parts, or numbers and arrays.
-    carries : bool
-        Whether it has a solver whose iterate is not a sum over the rows.
     mean : Mean
         Of the rows learned from.
     errors : ErrorHistogram
@@ -79,7 +76,6 @@ class Learner(ABC):
     chunk_rows: Any
     parts: ClassVar[tuple[str, ...]] = ("mean", "errors", "sample")
     kept: ClassVar[tuple[str, ...]] = ("rows_seen", "mean", "errors", "sample", "buffer")
-    carries: bool = False
     score: CapturedScore
     _settled: Self | None = None
     _result: Result | None = None
@@ -265,7 +261,6 @@ class SolverLearner(Learner):
     ) -> None:
         super().__init__(stream, solver.batch_size)
         self.solver, self.rounding, self.seed = solver, rounding, seed
-        self.carries = not isinstance(solver.rule, Incremental)
         cached = CHUNK_BYTES // (stream.d * stream.dtype.itemsize)
         dense_rows = max(1, min(CHUNK_ROWS, cached))
         self.chunk_rows = SPARSE_CHUNK_ROWS if stream.is_sparse else dense_rows
