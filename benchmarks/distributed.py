@@ -1,6 +1,6 @@
 """Measure what distributed work costs, and work out what that means for 10 to 1,000 workers.
 
-    python -m benchmarks.distributed [--plot docs/distributed] [--speed] [--memory] [--rounds]
+    python -m benchmarks.distributed [--plot docs/distributed] [--speed] [--memory] [--accuracy]
 
 One shard's learning, one merge, one message and one task of Dask are measured; the rest is
 arithmetic, in `predicted`. Times are of the processor, so that a busy machine does little harm,
@@ -25,7 +25,7 @@ import numpy as np
 from onepass import ERM, PCA, CappedMSG
 from onepass.distributed import fit
 from onepass.distributed.fitting import FAN_IN
-from onepass.distributed.learning import join, learn
+from onepass.distributed.shards import join, learn
 
 BANDWIDTH = 1e9 / 8  # bytes a second between two machines: a slow network
 LEAST_ROWS, MOST_ROWS = 1 << 13, 1 << 16  # of the shards that are measured
@@ -77,8 +77,8 @@ def measured(d: int, k: int, task: float) -> Costs:
     """Return the costs of `PCA(k)`, the best of three."""
     count = max(LEAST_ROWS, min(MOST_ROWS, NUMBERS // d))
     rows = [shard(d, count, seed) for seed in range(2)]
-    models = [learn(PCA(k), None, part, "shard") for part in rows]
-    learning = best_of(3, lambda: learn(PCA(k), None, rows[0], "shard"))
+    models = [learn(PCA(k), part, "shard") for part in rows]
+    learning = best_of(3, lambda: learn(PCA(k), rows[0], "shard"))
     merging = best_of(3, lambda: join(*models))
     return Costs(d, k, learning / count, merging, len(pickle.dumps(models[0])), task)
 
@@ -92,25 +92,24 @@ def task_seconds(client: Any) -> float:
     return (time.process_time() - begin) / 3000
 
 
-def predicted(costs: Costs, workers: int, shards: int, rows: int, rounds: int = 1) -> float:
+def predicted(costs: Costs, workers: int, shards: int, rows: int) -> float:
     """Return the seconds for so many shards of so many rows each.
 
     The scheduler hands out tasks one after the other, while the workers learn; then the tree is
     climbed. On a level a worker fetches `FAN_IN` - 1 models and merges them.
     """
-    per_round = math.ceil(shards / rounds)
-    tasks = per_round * (1 + 1 / (FAN_IN - 1))
-    learning = math.ceil(per_round / workers) * rows * costs.row
-    levels = math.ceil(math.log(max(per_round, 2), FAN_IN))
+    tasks = shards * (1 + 1 / (FAN_IN - 1))
+    learning = math.ceil(shards / workers) * rows * costs.row
+    levels = math.ceil(math.log(max(shards, 2), FAN_IN))
     merging = tasks / 3 / workers * costs.merge * (FAN_IN - 1)
     climbing = levels * (FAN_IN - 1) * (costs.merge + costs.size / BANDWIDTH)
-    return rounds * (max(learning + merging, tasks * costs.task) + climbing)
+    return max(learning + merging, tasks * costs.task) + climbing
 
 
-def efficiency(costs: Costs, workers: int, rows: int, each: int, rounds: int = 1) -> float:
+def efficiency(costs: Costs, workers: int, rows: int, each: int) -> float:
     """Return the share of the time that is learning, with so many shards for each worker."""
     shards = workers * each
-    return each * rows * costs.row / predicted(costs, workers, shards, rows, rounds)
+    return each * rows * costs.row / predicted(costs, workers, shards, rows)
 
 
 def draw(costs: Costs, stem: str) -> None:
@@ -177,16 +176,16 @@ def show_sizes() -> None:
         for k in (2, 8, 32):
             cells = []
             for d in (80, 300, 1000, 5000):
-                parts = [learn(kind(k), None, shard(d, 1500, seed), "shard") for seed in range(2)]
+                parts = [learn(kind(k), shard(d, 1500, seed), "shard") for seed in range(2)]
                 most = max(len(pickle.dumps(each)) for each in (*parts, join(*parts)))
                 cells.append(f"{most / 8 / d:.0f}")
             print(f"| {kind.__name__} | {k} | {' | '.join(cells)} |", flush=True)
 
 
-def compare_rounds() -> None:
-    """Print the excess of rounds, of shard sizes, and of one pass, in units of batch PCA's."""
-    print("\n| tails | columns | rows a shard | one pass | 1 round | 2 rounds | 4 rounds |")
-    print("|---|---|---|---|---|---|---|")
+def compare_accuracy() -> None:
+    """Print the excess of one pass and of merged shards, in units of batch PCA's."""
+    print("\n| tails | columns | rows a shard | one pass | 16 shards, merged |")
+    print("|---|---|---|---|---|")
     for freedom, d, rows, apart in (
         (50.0, 40, 3000, 0.0), (50.0, 300, 3000, 0.0), (2.5, 40, 3000, 0.0), (2.5, 300, 3000, 0.0),
         (2.5, 40, 1000, 0.0), (2.5, 40, 3000, 3.0), (2.5, 300, 3000, 3.0),
@@ -198,7 +197,7 @@ def compare_rounds() -> None:
 
 
 def _excesses(freedom: float, d: int, rows: int, apart: float, seed: int) -> np.ndarray:
-    """Return what one pass and 1, 2 and 4 rounds lose on the population, against batch PCA."""
+    """Return what one pass and merged shards lose on the population, against batch PCA."""
     from dask import delayed
 
     k, rng = 3, np.random.default_rng(seed)
@@ -208,9 +207,8 @@ def _excesses(freedom: float, d: int, rows: int, apart: float, seed: int) -> np.
     means = apart * rng.normal(size=(16, 1, d))
     covariance = freedom / (freedom - 2) * np.diag(scale**2) + np.cov(means[:, 0].T, bias=True)
     X = np.concatenate(parts + means)
-    models = [ERM(k, center=True).fit(X), PCA(k).fit(X)]
     shards = [delayed(part) for part in np.split(X, 16)]
-    models += [fit(PCA(k), shards, rounds=rounds) for rounds in (1, 2, 4)]
+    models = [ERM(k, center=True).fit(X), PCA(k).fit(X), fit(PCA(k), shards)]
     best = np.linalg.eigvalsh(covariance)[-k:].sum()
     lost = [best - np.trace(m.components_ @ covariance @ m.components_.T) for m in models]
     return np.array(lost[1:]) / lost[0]
@@ -222,13 +220,15 @@ def main() -> None:
     parser.add_argument(
         "--speed", action="store_true", help="two workers against one, nothing else"
     )
-    parser.add_argument("--rounds", action="store_true", help="accuracy of rounds, nothing else")
+    parser.add_argument("--accuracy", action="store_true", help="against one pass, nothing else")
     parser.add_argument("--memory", action="store_true", help="of a worker, nothing else")
     args = parser.parse_args()
-    if args.speed or args.memory or args.rounds:
+    if args.speed or args.memory or args.accuracy:
         for wanted, show in (
-            (args.speed, compare_speed), (args.memory, show_memory), (args.rounds, compare_rounds)
-        ):  # fmt: skip
+            (args.speed, compare_speed),
+            (args.memory, show_memory),
+            (args.accuracy, compare_accuracy),
+        ):
             if wanted:
                 show()
         return
@@ -240,12 +240,11 @@ def main() -> None:
     for c in found:
         print(f"| {c.d} | {c.k} | {1e6 * c.row:.1f} | {1e3 * c.merge:.1f} | {c.size / 1e3:.0f} "
               f"| {c.size / 8 / c.d:.0f} | {1e6 * c.task:.0f} |")  # fmt: skip
-    print("\n| columns | k | rows a shard | 10 workers | 100 | 1,000 | 1,000, 4 rounds |")
-    print("|---|---|---|---|---|---|---|")
+    print("\n| columns | k | rows a shard | 10 workers | 100 | 1,000 |")
+    print("|---|---|---|---|---|---|")
     for c in found:
         for rows in (10_000, 100_000, 1_000_000):
             shares = [efficiency(c, count, rows, 4) for count in (10, 100, 1000)]
-            shares.append(efficiency(c, 1000, rows, 4, rounds=4))
             cells = " | ".join(f"{share:.0%}" for share in shares)
             print(f"| {c.d} | {c.k} | {rows:,} | {cells} |")
     if args.plot:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import onepass
-from onepass.cli.fit import Stretch
+from onepass.cli.fit import LocalFit
 from onepass.cli.options import ALGORITHMS
 from onepass.progress import Progress
 from tests.cli.commands import onepass as run
@@ -22,9 +22,9 @@ def interrupt(monkeypatch):
     """Return a function that sends a signal after a number of blocks."""
 
     def after(blocks, number=signal.SIGINT):
-        begin = Stretch.__init__
+        until = LocalFit._until
 
-        def counting(self, source, given, pause):
+        def counting(self, pause, given, start):
             def counted(rows):
                 nonlocal blocks
                 blocks -= 1
@@ -32,9 +32,9 @@ def interrupt(monkeypatch):
                     signal.raise_signal(number)
                 return pause(rows)
 
-            begin(self, source, given, counted)
+            return until(self, counted, given, start)
 
-        monkeypatch.setattr(Stretch, "__init__", counting)
+        monkeypatch.setattr(LocalFit, "_until", counting)
 
     return after
 

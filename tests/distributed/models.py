@@ -1,7 +1,7 @@
 """Models compared bit by bit, and rows to learn from."""
 
 import numpy as np
-from onepass.estimators.persistence import pack
+from onepass.estimators.saving import pack
 
 
 def same_bits(first, second):

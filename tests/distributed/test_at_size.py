@@ -70,14 +70,14 @@ def slow(number):
 
 def test_thirty_workers_killed_at_random_moments():
     parts = [dask.delayed(slow)(number) for number in range(40)]
-    expected = fit(PCA(3), parts, rounds=2)
+    expected = fit(PCA(3), parts)
     killed = 0
     while killed < 30:
         # A nanny whose worker dies again and again gives up, so every run has a new cluster.
         with dask.config.set({"distributed.scheduler.allowed-failures": 1000}):
             cluster = cluster_of(3)
         with cluster, distributed.Client(cluster) as client, Killer(cluster, killed) as killer:
-            found = fit(PCA(3), parts, client, rounds=2)
+            found = fit(PCA(3), parts, client)
         assert same_bits(found, expected)
         assert killer.kills > 0
         killed += killer.kills

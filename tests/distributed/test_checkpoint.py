@@ -34,12 +34,12 @@ def shards(given):
 @pytest.mark.parametrize("fails_at", [2, 3, 6])
 def test_resuming_ends_with_the_same_bits(estimator, fails_at, tmp_path):
     path = tmp_path / "run.onepass"
-    whole = fit(estimator, shards(Fails(0)), rounds=3)
+    whole = fit(estimator, shards(Fails(0)))
     with pytest.raises(OSError, match="the disk is gone"):
-        fit(estimator, shards(Fails(fails_at)), rounds=3, checkpoint=path)
+        fit(estimator, shards(Fails(fails_at)), checkpoint=path)
     assert load(path).n_samples_seen_ == 200 * (fails_at - 1)
     again = Fails(0)
-    found = fit(estimator, shards(again), rounds=3, checkpoint=path, resume=True)
+    found = fit(estimator, shards(again), checkpoint=path, resume=True)
     assert again.asked == 7 - fails_at
     assert same_bits(found, whole)
     assert same_bits(load(path), whole)
@@ -48,9 +48,9 @@ def test_resuming_ends_with_the_same_bits(estimator, fails_at, tmp_path):
 def test_a_seed_that_was_drawn_is_kept(tmp_path):
     path = tmp_path / "run.onepass"
     with pytest.raises(OSError):
-        fit(Oja(3), shards(Fails(5)), rounds=3, checkpoint=path)
+        fit(Oja(3), shards(Fails(5)), checkpoint=path)
     resumed = [
-        fit(Oja(3), shards(Fails(0)), rounds=3, checkpoint=copy, resume=True)
+        fit(Oja(3), shards(Fails(0)), checkpoint=copy, resume=True)
         for copy in (_copy(path, "a"), _copy(path, "b"))
     ]
     assert same_bits(*resumed)
@@ -73,12 +73,11 @@ def test_a_finished_run_is_not_done_again(tmp_path):
 
 def test_a_checkpoint_of_another_run_is_refused(tmp_path):
     path = tmp_path / "run.onepass"
-    fit(PCA(3), shards(Fails(0)), rounds=2, checkpoint=path)
-    for estimator, rounds, what in ((PCA(2), 2, "params"), (PCA(3), 3, "rounds")):
-        with pytest.raises(ValueError, match=f"another run: its {what}"):
-            fit(estimator, shards(Fails(0)), rounds=rounds, checkpoint=path, resume=True)
+    fit(PCA(3), shards(Fails(0)), checkpoint=path)
+    with pytest.raises(ValueError, match="another run: its params"):
+        fit(PCA(2), shards(Fails(0)), checkpoint=path, resume=True)
     with pytest.raises(ValueError, match="another run: its shards"):
-        fit(PCA(3), shards(Fails(0))[:5], rounds=2, checkpoint=path, resume=True)
+        fit(PCA(3), shards(Fails(0))[:5], checkpoint=path, resume=True)
     PCA(3).fit(X).save(path)
     with pytest.raises(ModelFileError, match="not a checkpoint"):
         fit(PCA(3), shards(Fails(0)), checkpoint=path, resume=True)
@@ -118,12 +117,12 @@ def test_losing_the_scheduler_costs_what_was_being_done(client, tmp_path):
 
 
 @pytest.mark.parametrize("every", [0.0, 1000.0])
-def test_checkpoints_in_a_round_come_as_often_as_asked_for(every, tmp_path, monkeypatch):
+def test_checkpoints_come_as_often_as_asked_for(every, tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr(checkpoints, "_write", lambda path, state, shown: seen.append(shown))
-    fit(PCA(3), shards(Fails(0)), rounds=2, checkpoint=tmp_path / "a", checkpoint_every=every)
+    fit(PCA(3), shards(Fails(0)), checkpoint=tmp_path / "a", checkpoint_every=every)
     rows = [model.n_samples_seen_ for model in seen]
-    assert rows == ([200, 400, 600, 800, 1000, 1200] if every == 0.0 else [600, 1200])
+    assert rows == ([200, 400, 600, 800, 1000, 1200] if every == 0.0 else [1200])
 
 
 def test_a_disk_that_is_full_is_no_reason_to_stop(tmp_path, monkeypatch):

@@ -7,11 +7,11 @@ import time
 
 import numpy as np
 import pytest
-from onepass.learning.candidates import EXACT_COLUMNS
 
 from onepass import PCA, CappedMSG
 from onepass.distributed import ShardError, fit
-from onepass.distributed.learning import join, learn
+from onepass.distributed.shards import join, learn
+from onepass.pca.bounds import exact_columns
 from tests.distributed.models import made_rows, same_bits
 
 dask = pytest.importorskip("dask")
@@ -38,13 +38,12 @@ def shards(**kwargs):
 
 
 @pytest.mark.parametrize("estimator", [PCA(3), CappedMSG(3, average=True)], ids=repr)
-@pytest.mark.parametrize("rounds", [1, 3])
-def test_the_same_bits_as_in_one_process(client, estimator, rounds):
+def test_the_same_bits_as_in_one_process(client, estimator):
     if isinstance(estimator, CappedMSG):
         estimator = estimator.set_params(random_state=0)
     counted = []
-    found = fit(estimator, shards(), client, rounds=rounds, progress=counted.append)
-    assert same_bits(found, fit(estimator, shards(), rounds=rounds))
+    found = fit(estimator, shards(), client, progress=counted.append)
+    assert same_bits(found, fit(estimator, shards()))
     assert counted == [400] * SHARDS
 
 
@@ -86,7 +85,7 @@ def test_nothing_is_left_on_the_cluster(client):
     assert not any(client.has_what().values())
 
 
-@pytest.mark.parametrize("d", [300, EXACT_COLUMNS + 100])
+@pytest.mark.parametrize("d", [300, exact_columns(is_sparse=False) + 100])
 @pytest.mark.parametrize("k", [2, 8])
 def test_what_a_shard_sends_is_a_few_k_rows(d, k):
     """Sketch, average, iterate, answers, anchors and a sample: a few times k and a constant.
@@ -94,9 +93,9 @@ def test_what_a_shard_sends_is_a_few_k_rows(d, k):
     Up to some number of columns it is the exact second moment instead of a sketch.
     """
     rng = np.random.default_rng(0)
-    most = 20 * k + 180 + (2 * d if d <= EXACT_COLUMNS else 0)
+    most = 20 * k + 180 + (2 * d if d <= exact_columns(is_sparse=False) else 0)
     for size in (300, 1500):
         rows = rng.normal(size=(3, size, d))
-        parts = [learn(PCA(k), None, rows[n], f"shard {n}") for n in range(3)]
+        parts = [learn(PCA(k), rows[n], f"shard {n}") for n in range(3)]
         for learned in (*parts, join(*parts)):
             assert len(pickle.dumps(learned)) < 8 * d * most + 10_000

@@ -48,14 +48,14 @@ def test_the_command_gives_the_model_of_all_files(words, tmp_path, expected):
 
 def test_as_many_workers_as_asked_for(tmp_path, monkeypatch):
     counts, imported = [], []
-    run = fitting.run_branches
+    find = fitting.executor_for
 
-    def counting(branches, leaves, client, progress):
+    def counting(client):
         counts.append(len(client.scheduler_info()["workers"]))
         imported.extend(client.run(eval, HAS_IMPORTED).values())
-        return run(branches, leaves, client, progress)
+        return find(client)
 
-    monkeypatch.setattr(fitting, "run_branches", counting)
+    monkeypatch.setattr(fitting, "executor_for", counting)
     onepass("fit", *parts(tmp_path), "-k", 2, "-o", tmp_path / "m.onepass", "--workers", 1)
     assert counts == [1]
     assert imported == [True]  # so that the time that is printed is that of learning

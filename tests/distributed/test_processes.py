@@ -66,10 +66,10 @@ def test_the_same_bits_as_in_one_process(address, files, estimator):
     with distributed.Client(address, set_as_default=False) as client:
         client.wait_for_workers(2, timeout=120)
         where = set(client.run(os.getpid).values())
-        found = fit(estimator, paths, client, rounds=2)
+        found = fit(estimator, paths, client)
     assert len(where) == 2
     assert os.getpid() not in where
-    assert same_bits(found, fit(estimator, paths, rounds=2))
+    assert same_bits(found, fit(estimator, paths))
     assert found.n_samples_seen_ == 4000
 
 

@@ -12,14 +12,14 @@ def test_every_leaf_is_joined_once_and_in_order(count):
         joins.append(len(parts))
         return [leaf for part in parts for leaf in part]
 
-    assert fold([[leaf] for leaf in range(count)], join) == list(range(count))
+    assert fold(range(count), lambda leaf: [leaf], join) == list(range(count))
     assert all(2 <= size <= FAN_IN for size in joins)
     assert sum(size - 1 for size in joins) == count - 1
 
 
 @given(st.integers(2, 2000))
 def test_the_tree_is_as_low_as_it_can_be(count):
-    height = fold([0] * count, lambda *parts: 1 + max(parts))
+    height = fold(range(count), lambda leaf: 0, lambda *parts: 1 + max(parts))
     assert FAN_IN ** (height - 1) < count <= FAN_IN**height
 
 
@@ -31,4 +31,5 @@ def test_branches_are_folded_into_the_same_tree(count, most):
     leaves = [str(leaf) for leaf in range(count)]
     found = branches(leaves, most)
     assert len(found) <= most
-    assert fold([fold(branch, join) for branch in found], join) == fold(leaves, join)
+    whole = fold(leaves, str, join)
+    assert fold([fold(branch, str, join) for branch in found], str, join) == whole

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from onepass import PCA
-from onepass.distributed import fit, running
+from onepass.distributed import executor, fit
 from tests.distributed.models import made_rows
 
 dask = pytest.importorskip("dask")
@@ -40,7 +40,7 @@ def test_a_client_that_is_closed(client):
 
 @pytest.mark.parametrize("progress", [None, [].append])
 def test_tasks_that_the_scheduler_has_forgotten(monkeypatch, progress):
-    monkeypatch.setattr(running, "LOOK_EVERY", 0.05)
+    monkeypatch.setattr(executor, "LOOK_EVERY", 0.05)
     with (
         distributed.LocalCluster(
             n_workers=0, processes=False, dashboard_address="127.0.0.1:0"

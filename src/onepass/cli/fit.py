@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import click
@@ -22,13 +23,18 @@ from onepass.cli import checkpoint, memory, messages, options
 from onepass.cli.data import check_output, expected_rows, progress_over, warn_of_repeats
 from onepass.cli.errors import Failure, MachineFailure, hiding_interrupts, noting_signals, reason
 from onepass.distributed import fit as fit_on_shards
+<<<<<<< HEAD
 from onepass.distributed.running import require as require_dask
 from onepass.persistence import archive
+=======
+from onepass.distributed.executor import require_dask
+>>>>>>> main
 from onepass.progress import Progress
 from onepass.report import model_page
 from onepass.report import require as require_report
 from onepass.report.portrait import counted, describe
-from onepass.sources import Block, Position, Source
+from onepass.sources import Block, Position
+from onepass.sources.excerpt import Excerpt
 from onepass.sources.files import FileSource
 
 
@@ -209,34 +215,6 @@ class Fit(ABC):
         return safe if self.saved_rows else ""
 
 
-class Stretch(Source):
-    """The next blocks of a source, until it is time to pause.
-
-    Learning from a source is all or nothing. Between two stretches, what was learned and how far
-    the source was read belong together, and a checkpoint can be written. `pause` is called after
-    each block, with its number of rows.
-    """
-
-    def __init__(
-        self,
-        source: Source,
-        blocks: Iterator[tuple[Position, Block]],
-        pause: Callable[[int], bool],
-    ) -> None:
-        self.n_features, self.feature_names = source.n_features, source.feature_names
-        self.n_rows = None
-        self._blocks, self._pause = blocks, pause
-        self.position: Position | None = None  # after the last block that was learned from
-
-    def blocks(self, start: Position | None = None) -> Iterator[tuple[Position, Block]]:
-        """Yield (position after the block, block) from where the last stretch ended."""
-        for position, block in self._blocks:
-            yield position, block
-            self.position = position
-            if self._pause(block.shape[0]):
-                return
-
-
 @dataclass
 class LocalFit(Fit):
     """A fit in this process. Of standard input, which can be read once, there is no checkpoint."""
@@ -267,9 +245,8 @@ class LocalFit(Fit):
                 return is_due or bool(signals) or progress.wants_captured()
 
             for first in blocks:
-                stretch = Stretch(self.source, itertools.chain([first], blocks), pause)
-                self.model.partial_fit(stretch)
-                self._position = stretch.position
+                read = partial(self._until, pause, itertools.chain([first], blocks))
+                self.model.partial_fit(Excerpt(self.source, read))
                 self.seconds = time.monotonic() - begin
                 if signals:
                     self._save_checkpoint()
@@ -281,6 +258,24 @@ class LocalFit(Fit):
                     progress.captured(self.model.captured_.mean)
             self._save()  # a signal that comes now is too late: there is nothing left to stop
         return None
+
+    def _until(
+        self,
+        pause: Callable[[int], bool],
+        blocks: Iterator[tuple[Position, Block]],
+        start: Position | None,
+    ) -> Iterator[tuple[Position, Block]]:
+        """Yield the next blocks until it is time to pause; note how far they were learned from.
+
+        Learning from a source is all or nothing. Between two calls, what was learned and how far
+        the source was read belong together, and a checkpoint can be written. `pause` is called
+        after each block, with its number of rows.
+        """
+        for position, block in blocks:
+            yield position, block
+            self._position = position
+            if pause(block.shape[0]):
+                return
 
     def _save_checkpoint(self) -> None:
         """Write the checkpoint; if that fails the old one stays, and learning continues."""

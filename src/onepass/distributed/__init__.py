@@ -1,6 +1,6 @@
-"""More than one machine: Dask learns from shards of the rows, and their models are merged."""
+"""More than one machine: workers learn from shards of the rows, and their models are merged."""
 
 from onepass.distributed.fitting import fit
-from onepass.distributed.learning import ShardError
+from onepass.distributed.shards import ShardError
 
 __all__ = ["ShardError", "fit"]

@@ -1,4 +1,4 @@
-"""The checkpoint of a distributed fit: finished rounds, and the finished branches of the next."""
+"""The checkpoint of a distributed fit: the finished branches of the tree, or the finished model."""
 
 from __future__ import annotations
 
@@ -9,22 +9,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from onepass.distributed.learning import Learned, add_round, join
-from onepass.distributed.shards import Shard
+from onepass.distributed.shards import Learned, Shard, join
 from onepass.estimators.saving import OF_PARTS, pack, unpack
 from onepass.persistence import archive
 from onepass.persistence.archive import ModelFileError
 from onepass.warning import OnepassWarning
 
 
-def describe(estimator: Any, shards: Sequence[Shard], rounds: int) -> dict[str, Any]:
+def describe(estimator: Any, shards: Sequence[Shard]) -> dict[str, Any]:
     """Return what identifies a run: runs that differ in it may end with different models."""
     params = {name: repr(value) for name, value in estimator.get_params(deep=False).items()}
     params.pop("random_state", None)
     paths = dict.fromkeys(shard.path for shard in shards if shard.path is not None)
     seen = {path: os.stat(path) for path in paths if os.path.isfile(path)}
     return {
-        "rounds": rounds,
         "shards": [shard.label for shard in shards],
         "params": params,
         "files": [[path, stat.st_size, stat.st_mtime_ns] for path, stat in seen.items()],
@@ -39,9 +37,8 @@ class State:
     seed: int  # of all tasks
     path: str | os.PathLike[str] | None  # where checkpoints go; None for none
     every: float  # seconds between two checkpoints
-    done: int = 0  # rounds that are finished
-    model: Any = None  # their model; None if they had no row
-    branches: dict[int, Learned] = field(default_factory=dict)  # finished ones of the next round
+    model: Any = None  # of all rows, when everything is done
+    branches: dict[int, Learned] = field(default_factory=dict)  # those that are done until then
 
     def __post_init__(self) -> None:
         self._due = time.monotonic() + self.every
@@ -51,7 +48,7 @@ class State:
         if self.path is None or not (now or time.monotonic() >= self._due):
             return
         parts = [self.branches[number] for number in sorted(self.branches)]
-        shown = add_round(self.model, join(*parts).model if parts else None)  # of all rows so far
+        shown = join(*parts).model if parts else self.model  # of all rows so far
         if shown is not None:
             try:
                 _write(self.path, self, shown)
@@ -67,17 +64,14 @@ class State:
 def _write(path: str | os.PathLike[str], state: State, shown: Any) -> None:
     """Write a model file of all rows so far, and in it what is needed to continue."""
     header, arrays = pack(shown)
-    parts: dict[str, Any] = {str(number): part for number, part in state.branches.items()}
-    if state.branches and state.model is not None:
-        parts["model"] = Learned(state.model, "")
     kept = {}
-    for name, part in parts.items():
+    for number, part in state.branches.items():
         content = None
         if part.model is not None:
             content, more = pack(part.model)
-            arrays.update({f"{OF_PARTS}{name}-{key}": array for key, array in more.items()})
-        kept[name] = {"label": part.label, "content": content}
-    entry = {"run": state.run, "seed": state.seed, "done": state.done, "parts": kept}
+            arrays.update({f"{OF_PARTS}{number}-{key}": array for key, array in more.items()})
+        kept[str(number)] = {"label": part.label, "content": content}
+    entry = {"run": state.run, "seed": state.seed, "branches": kept}
     archive.write(path, {**header, "distributed": entry}, arrays)
 
 
@@ -87,22 +81,19 @@ def load(path: str | os.PathLike[str], run: dict[str, Any], every: float) -> Sta
     try:
         entry = header["distributed"]
         changed = [name for name, value in run.items() if entry["run"][name] != value]
-        kept = dict(entry["parts"])
-        state = State(run, int(entry["seed"]), path, every, int(entry["done"]))
-    except (KeyError, TypeError, ValueError) as error:
+        kept = {int(number): part for number, part in entry["branches"].items()}
+        state = State(run, int(entry["seed"]), path, every)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ModelFileError(f"{os.fspath(path)}: not a checkpoint of a distributed run") from error
     if changed:
         raise ValueError(f"{os.fspath(path)} is of another run: its {changed[0]} are not the same")
-    for name, part in kept.items():
+    for number, part in kept.items():
         model, content = None, part["content"]
         if content is not None:
-            start = f"{OF_PARTS}{name}-"
+            start = f"{OF_PARTS}{number}-"
             own = {key.removeprefix(start): a for key, a in arrays.items() if key.startswith(start)}
             model = unpack(content, own, os.fspath(path))
-        if name == "model":
-            state.model = model
-        else:
-            state.branches[int(name)] = Learned(model, part["label"])
-    if state.done and not state.branches:
+        state.branches[number] = Learned(model, part["label"])
+    if not kept:
         state.model = unpack(header, arrays, os.fspath(path))
     return state

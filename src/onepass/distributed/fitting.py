@@ -1,19 +1,19 @@
-"""Fit on shards of the rows: plan the tasks, run them round by round, merge the models."""
+"""Fit on shards of the rows: plan the tasks, run them, merge the models."""
 
 from __future__ import annotations
 
 import os
-import uuid
 from collections.abc import Callable, Sequence
+from contextlib import closing
+from functools import partial
 from typing import Any, TypeVar
 
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from onepass.distributed import checkpoint as checkpoints
-from onepass.distributed.learning import add_round, join, learn
-from onepass.distributed.running import require, run_branches
-from onepass.distributed.shards import SHARD_ROWS, Shard, shards_of
+from onepass.distributed.executor import Executor, executor_for
+from onepass.distributed.shards import SHARD_ROWS, Learned, Shard, join, learn, shards_of
 
 T = TypeVar("T")
 
@@ -26,14 +26,13 @@ def fit(
     data: Any,
     client: Any = None,
     *,
-    rounds: int = 1,
     shard_rows: int | None = SHARD_ROWS,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: float = 30.0,
     resume: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Any:
-    """Return an estimator fitted on shards of the rows by the workers of a Dask cluster.
+    """Return an estimator fitted on shards of the rows, by workers on one or more machines.
 
     A worker learns from each shard, and the models of the shards are merged in a fixed tree. The
     result depends on the shards and their order, to the last bit, but not on the number of
@@ -49,24 +48,20 @@ def fit(
         dataframe, or an item of a list: a delayed block or table, a source, or a path that
         the workers can read. Large files become several shards: see `shard_rows`. Shards without
         rows are skipped.
-    client : distributed.Client, optional
+    client : distributed.Client or concurrent.futures.Executor, optional
         By default `distributed.default_client()`. If there is none, this process does all the
-        work, shard by shard.
-    rounds : int, default=1
-        With 1, all shards are learned from independently. With r > 1, a round takes every r-th
-        shard and begins from the iterate at the end of the round before. Each row is still seen
-        once. ERM and Incremental have no such iterate: their rounds only determine how often there
-        is a checkpoint.
+        work, shard by shard. An executor of `concurrent.futures` takes lists of paths and
+        sources; models are merged in this process, and a worker that dies ends the work.
     shard_rows : int or None, default=131072
         Files that store their number of rows (npy, npz, parquet, arrow, h5, zarr), and sources that
         know it, are split into shards of at most this many rows, of nearly equal length. A shard
         lies in one file, and a worker reads only the rows of its shard. The result depends on the
         split. Each text file is one shard. With None, each item is one shard.
     checkpoint : str or path, optional
-        A model file of all rows so far. The client writes it after every round, every
-        `checkpoint_every` seconds within a round, and when an error or a signal ends the work.
+        A model file of all rows so far. This process writes it every `checkpoint_every` seconds,
+        at the end, and when an error or a signal ends the work.
     checkpoint_every : float, default=30.0
-        Seconds between checkpoints within a round. They do not change the result.
+        Seconds between checkpoints. They do not change the result.
     resume : bool, default=False
         Whether to continue from the checkpoint, if the file exists.
     progress : callable, optional
@@ -96,7 +91,6 @@ def fit(
     >>> bool(np.allclose(model.mean_, X.mean(axis=0)))
     True
     """
-    require()
     if getattr(estimator, "half_life", None) is not None:
         raise ValueError(
             "half_life needs an order of the rows, but shards are learned from at the same time"
@@ -104,12 +98,9 @@ def fit(
     estimator._check_parameters()
     if shard_rows is not None and shard_rows < 1:
         raise ValueError(f"shard_rows={shard_rows} must be at least 1")
-    shards = shards_of(data, client, shard_rows)
-    if not 1 <= rounds <= len(shards):
-        raise ValueError(
-            f"rounds={rounds} must be between 1 and the number of shards, {len(shards)}"
-        )
-    run = checkpoints.describe(estimator, shards, rounds)
+    executor = executor_for(client)
+    shards = shards_of(data, executor, shard_rows)
+    run = checkpoints.describe(estimator, shards)
     if resume and checkpoint is not None and os.path.exists(checkpoint):
         state = checkpoints.load(checkpoint, run, checkpoint_every)
     else:
@@ -121,8 +112,8 @@ def fit(
     template, random = clone(estimator), hasattr(estimator, "random_state")
     if random:
         template.set_params(random_state=state.seed)
-    while state.done < rounds:
-        _run_round(template, shards[state.done :: rounds], state, client, progress)
+    if state.model is None:
+        _learn_from(shards, template, executor, state, progress)
     model = state.model
     if model is None:
         raise ValueError(f"There are no rows in any of the {len(shards)} shards")
@@ -131,79 +122,59 @@ def fit(
     return model
 
 
-def _run_round(
-    template: Any,
+def _learn_from(
     shards: list[Shard],
+    template: Any,
+    executor: Executor,
     state: checkpoints.State,
-    client: Any,
     progress: Callable[[int], None] | None,
 ) -> None:
-    """Run the branches of a round that are not done yet."""
+    """Run the branches of the tree that are not done yet, and set the model of the state."""
+
+    def submit(shard: Shard) -> Any:
+        task = (learn, template, shard.content, shard.label, shard.extent)
+        return executor.submit(*task, label=shard.label, progress=progress)
+
     groups = branches(shards, 1 if state.path is None else BRANCHES)
     left = [number for number in range(len(groups)) if number not in state.branches]
-    tasks, leaves = _tasks(template, state.model, [groups[number] for number in left])
     saved = len(state.branches)
+    merge = partial(executor.submit, join)
+    handles = (fold(groups[number], submit, merge) for number in left)
     try:
-        for index, learned in run_branches(tasks, leaves, client, progress):
-            state.branches[left[index]] = learned
-            if len(state.branches) < len(groups):
-                state.keep()
+        with closing(executor.results(handles)) as results:
+            for index, learned in results:
+                state.branches[left[index]] = learned
+                if len(state.branches) < len(groups):
+                    state.keep()
     except BaseException:
         if len(state.branches) > saved:
             state.keep(now=True)
         raise
-    whole = fold([state.branches[number] for number in range(len(groups))], join)
-    state.model = add_round(state.model, whole.model)
-    state.done, state.branches = state.done + 1, {}
+    parts: list[Learned] = [state.branches[number] for number in range(len(groups))]
+    state.model, state.branches = fold(parts, lambda part: part, join).model, {}
     state.keep(now=True)
 
 
-def fold(leaves: Sequence[T], join: Callable[..., T]) -> T:
-    """Join neighbours, `FAN_IN` at a time, until one is left; return it.
+def fold(items: Sequence[T], leaf: Callable[[T], Any], join: Callable[..., Any]) -> Any:
+    """Join the leaves of items in a tree, `FAN_IN` neighbours at a time; return its root.
 
-    >>> fold("abcdefghi", lambda *parts: f"({''.join(parts)})")
-    '((abcd)(efgh)i)'
+    A leaf is made just before it is needed.
+
+    >>> fold("abcdefghi", str.upper, lambda *parts: f"({''.join(parts)})")
+    '((ABCD)(EFGH)I)'
     """
-    while len(leaves) > 1:
-        groups = [leaves[first : first + FAN_IN] for first in range(0, len(leaves), FAN_IN)]
-        leaves = [join(*group) if len(group) > 1 else group[0] for group in groups]
-    return leaves[0]
+    if len(items) == 1:
+        return leaf(items[0])
+    return join(*(fold(group, leaf, join) for group in branches(items, FAN_IN)))
 
 
-def branches(leaves: Sequence[T], most: int) -> list[Sequence[T]]:
-    """Return at most so many groups of leaves; folding these, then the results, equals `fold`.
+def branches(items: Sequence[T], most: int) -> list[Sequence[T]]:
+    """Return at most so many groups of items; folding these, then the results, equals `fold`.
 
     >>> branches("abcdefghi", 3)
     ['abcd', 'efgh', 'i']
     """
     size = 1
-    while size * most < len(leaves):
+    while size * most < len(items):
         size *= FAN_IN
-    return [leaves[first : first + size] for first in range(0, len(leaves), size)]
-
-
-def _tasks(
-    template: Any, start: Any, groups: list[Sequence[Shard]]
-) -> tuple[list[Any], dict[str, Any]]:
-    """Return a task for each group of shards, and the tasks that learn from shards, by labels."""
-    from dask import delayed
-
-    run = uuid.uuid4().hex
-    kept = [
-        delayed(value, name=f"{name}-{run}", traverse=False)
-        for name, value in (("onepass-estimator", template), ("onepass-start", start))
-    ]
-    leaves = {
-        shard.label: delayed(learn, pure=False)(
-            *kept,
-            shard.content,
-            shard.label,
-            shard.extent,
-            dask_key_name=f"onepass-learn-{run}-{shard.label}",
-        )
-        for shards in groups
-        for shard in shards
-    }
-    merge = delayed(join, pure=False)
-    tasks = [fold([leaves[shard.label] for shard in shards], merge) for shards in groups]
-    return tasks, leaves
+    return [items[first : first + size] for first in range(0, len(items), size)]

@@ -1,21 +1,42 @@
-"""Split data into shards."""
+"""Shards: how data are split into them, and what workers do with them.
+
+Workers run pure functions, from a shard to a model, and from models to one model.
+"""
 
 from __future__ import annotations
 
 import os
-import uuid
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
+from sklearn.base import clone
 
-from onepass.distributed.learning import Extent
-from onepass.distributed.running import compute
-from onepass.sources import Source, open_source
+from onepass.estimators.merging import merge
+from onepass.sources import Block, Position, Source, SourceError, open_source
+from onepass.sources.excerpt import Excerpt
 from onepass.sources.files import FileSource
+from onepass.threads import one_thread
+
+if TYPE_CHECKING:
+    from onepass.distributed.executor import Executor
 
 SHARD_ROWS = 1 << 17  # seconds of learning: thousands of times the overhead of a task
+
+
+class ShardError(ValueError):
+    """A shard that cannot be learned from; the message names it, and the place in it."""
+
+
+class Extent(NamedTuple):
+    """Rows of one file of a source: from number `start` up to `stop`, None for its end."""
+
+    file: int
+    start: int
+    stop: int | None
 
 
 @dataclass(frozen=True)
@@ -28,12 +49,25 @@ class Shard:
     path: str | None = None  # the file that the rows are in, if it is known here
 
 
-def shards_of(data: Any, client: Any = None, shard_rows: int | None = SHARD_ROWS) -> list[Shard]:
+@dataclass(frozen=True)
+class Learned:
+    """A model, and the shards that it was fitted on."""
+
+    model: Any  # with no row waiting; None if there was no row
+    label: str  # the shards, in messages
+
+    @property
+    def rows(self) -> int:
+        """How many rows were learned from."""
+        return 0 if self.model is None else self.model.n_samples_seen_
+
+
+def shards_of(data: Any, executor: Executor, shard_rows: int | None = SHARD_ROWS) -> list[Shard]:
     """Return the shards of anything that `onepass.distributed.fit` accepts, in their order."""
     if isinstance(data, str | os.PathLike | Source):
         data = [data]
     if isinstance(data, list | tuple):
-        found = list(_of_items(list(data), client, shard_rows))
+        found = list(_of_items(list(data), executor, shard_rows))
     elif hasattr(data, "to_delayed") and hasattr(data, "chunks"):
         found = list(_of_array(data))
     elif hasattr(data, "to_delayed"):
@@ -49,28 +83,26 @@ def shards_of(data: Any, client: Any = None, shard_rows: int | None = SHARD_ROWS
     return found
 
 
-def _of_items(items: list[Any], client: Any, shard_rows: int | None) -> Iterator[Shard]:
+def _of_items(items: list[Any], executor: Executor, shard_rows: int | None) -> Iterator[Shard]:
     """Yield the items of a list; sources and files of many rows are split."""
-    from dask import delayed
-
     paths = [item for item in items if isinstance(item, str | os.PathLike)]
-    looked: Iterator[Any] = iter([])
-    if shard_rows is not None and paths:  # paths are paths on the workers
-        looks = [delayed(rows_in, pure=False)(path) for path in paths]
-        looked = iter(compute(delayed(list, pure=False)(looks), client))
+    looked: dict[int, Any] = {}
+    if shard_rows is not None:  # paths are paths on the workers
+        looked = dict(executor.results([executor.submit(rows_in, path) for path in paths]))
+    looks = (looked[number] for number in sorted(looked))
     number = 0
     for item in items:
         is_path, is_source = isinstance(item, str | os.PathLike), isinstance(item, Source)
         files: list[tuple[str, int | None]] = []
         if shard_rows is not None and (is_path or is_source):
-            files = next(looked) if is_path else rows_in(item)
+            files = next(looks) if is_path else rows_in(item)
         parts: list[Any] = extents([count for _, count in files], shard_rows or 1)
         content = item
         if len(parts) <= 1:
             parts = [None]
             files = files or [(os.fspath(item) if is_path else "", None)]
         elif is_source:  # sent once for all parts: it may be large
-            content = delayed(item, name=f"onepass-source-{uuid.uuid4().hex}", traverse=False)
+            content = executor.share(item)
         for extent in parts:
             path, count = files[extent.file if extent else 0]
             words = [path] if path else []
@@ -120,3 +152,66 @@ def extents(counts: list[int | None], most: int) -> list[Extent]:
         bounds = [count * part // parts for part in range(parts)] + [count]
         found += [Extent(file, bounds[part], bounds[part + 1]) for part in range(parts)]
     return found
+
+
+def learn(estimator: Any, content: Any, label: str, extent: Extent | None = None) -> Learned:
+    """Return a model of one shard."""
+    try:
+        with one_thread():
+            rows = open_source(content) if isinstance(content, str | os.PathLike) else content
+            if extent is not None:
+                rows = excerpt(rows, extent)
+            elif not isinstance(rows, Source) and _is_empty(rows):
+                return Learned(None, label)
+            model = clone(estimator).partial_fit(rows)
+            model._learner = model._learner.finished()
+    except Exception as error:
+        raise ShardError(f"{label}: {error or type(error).__name__}") from error
+    return Learned(model, label)
+
+
+def join(*parts: Learned) -> Learned:
+    """Merge the models of shards."""
+    some = [part for part in parts if part.model is not None]
+    label = f"{parts[0].label} to {parts[-1].label}"
+    if not some:
+        return Learned(None, label)
+    try:
+        with one_thread():
+            model = merge(*(part.model for part in some))
+    except ValueError as error:
+        raise ShardError(f"{', '.join(part.label for part in some)}: {error}") from error
+    return Learned(model, label)
+
+
+def excerpt(source: Source, extent: Extent) -> Excerpt:
+    """Return the rows of an extent of a source; no others are read."""
+    file, begin, stop = extent
+
+    def read(start: Position | None) -> Iterator[tuple[Position, Block]]:
+        row = begin + found.first_row(start)
+        if row == stop:
+            return
+        reading: Any = source.blocks(Position(file, row))
+        with closing(reading):
+            for position, block in reading:
+                if position.file != file:
+                    break
+                rows = block if stop is None else block[: stop - row]
+                row += rows.shape[0]
+                yield Position(0, row - begin), rows
+                if row == stop:
+                    return
+        if stop is not None:
+            message = f"there are {row} rows, but there were {stop} when the work was planned"
+            raise SourceError(message)
+
+    found = Excerpt(source, read, None if stop is None else stop - begin)
+    return found
+
+
+def _is_empty(rows: Any) -> bool:
+    """Return whether a block or table is known to have no rows."""
+    if sparse.issparse(rows):
+        return rows.shape[0] == 0
+    return hasattr(rows, "__len__") and not len(rows)

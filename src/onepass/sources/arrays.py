@@ -7,7 +7,7 @@ import os
 import warnings
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ from onepass.warning import OnepassWarning
 
 _SPARSE = ("data", "indices", "indptr", "shape")
 _SPARSE_BLOCK_ROWS = 4096
+_SPARSE_BLOCK_BYTES = 1 << 24  # four times as many as of dense rows, of which most are zeros
+_SPARSE_ENTRY_BYTES = 12  # an index and a number
 # No compressor shrinks numbers by more: four bytes are 128 kB of one value in Zstandard.
 _LARGEST_RATIO = 1 << 15
 
@@ -31,56 +33,106 @@ class ArrayTable(Table):
 
     def __init__(self, path: str, options: ReadOptions) -> None:
         self.path = path
-        self._open = _OPENED_BY[str(suffix_of(path))]
-        with self._open(path) as array:
-            shape, dtype = array.shape, array.dtype
-            # The parts in which it is stored, if there are any.
-            chunk = getattr(array, "shards", None) or getattr(array, "chunks", None) or (1, 1)
-            is_sparse = isinstance(array, _SparseArray)
-            stored = _stored_parts(path, array)
-        if len(shape) != 2 or shape[1] == 0:
-            raise self.error(f"an array of shape {shape} has no rows and columns")
-        self.n_rows, self.width = shape
-        self.dtype = base.float_type(dtype, path)
-        self._rows = _SPARSE_BLOCK_ROWS
-        if not is_sparse:
-            base.check_width(self.width, path)
-            chunk_bytes = math.prod(chunk) * dtype.itemsize
-            check_size(f"its chunks of shape {chunk} are too large: each takes", chunk_bytes, path)
-            if stored is not None:
-                self._check_stored(chunk, dtype.itemsize, *stored)
-            # Chunks are best read whole, if not too many columns are beside them.
-            most = max(1, (base.LIMIT_BYTES >> 3) // (self.width * dtype.itemsize))
-            self._rows = max(base.rows_per_block(self.width), min(chunk[0], most))
+        with self.opened() as array:
+            self.measure(array)
 
-    def _check_stored(
-        self, chunk: tuple[int, ...], itemsize: int, n_parts: int, n_bytes: int
-    ) -> None:
-        """Refuse far more rows than can be stored, and warn of chunks that are not there."""
-        shape = (self.n_rows or 0, self.width)
-        declared = math.prod(shape) * itemsize
-        if declared > base.LIMIT_BYTES and declared > _LARGEST_RATIO * n_bytes:
-            message = f"{shape[0]:,} rows are declared, {declared >> 20:,} MB in all, and only "
-            raise self.error(f"{message}{n_bytes:,} bytes are stored")
-        total = math.prod(-(-length // part) for length, part in zip(shape, chunk, strict=True))
-        if n_parts < total:
-            warnings.warn(
-                f"{self.path}: {total - n_parts:,} of {total:,} chunks are not stored, and "
-                "are read as the array's fill value; they may never have been written, or be lost",
-                OnepassWarning,
-                stacklevel=6,  # the line that calls open_source
-            )
+    def opened(self) -> AbstractContextManager[Any]:
+        """Open the array: it has a shape and a type, and gives rows as an array or as CSR."""
+        return _OPENED_BY[str(suffix_of(self.path))](self.path)
+
+    def measure(self, array: Any) -> None:
+        """Note size and type of an array, after checking that it can be read in parts."""
+        if len(array.shape) != 2 or array.shape[1] == 0:
+            raise self.error(f"an array of shape {array.shape} has no rows and columns")
+        self.n_rows, self.width = map(int, array.shape)
+        self.dtype = base.float_type(array.dtype, self.path)
+        if getattr(array, "format", "dense") == "csr":
+            for part in array.parts:
+                check_stored(part, self.path)
+            self._rows = array.rows_per_block
+            return
+        base.check_width(self.width, self.path)
+        check_stored(array, self.path)
+        # The parts in which it is stored, if there are any, are best read whole, if not too many
+        # columns are beside them.
+        chunk = stored_in(array)
+        most = max(1, (base.LIMIT_BYTES >> 3) // (self.width * array.dtype.itemsize))
+        self._rows = max(base.rows_per_block(self.width), min(chunk[0], most))
 
     def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
         """Yield the rows from number `start` on."""
+        for _, rows in self.rows(start):
+            yield base.take(rows, self.columns, dtype)
+
+    def rows(self, start: int) -> Iterator[tuple[int, Any]]:
+        """Yield the number of the first one of some rows, and all columns of these rows."""
         assert self.n_rows is not None
-        with self._open(self.path) as array:
+        with self.opened() as array:
             for begin in range(start, self.n_rows, self._rows):
-                rows = array[begin : min(begin + self._rows, self.n_rows)]
-                yield base.take(rows, self.columns, dtype)
+                yield begin, array[begin : min(begin + self._rows, self.n_rows)]
 
 
-class _NpyArray:
+def stored_in(array: Any) -> tuple[int, ...]:
+    """Return the shape of the parts in which an array is stored, single numbers if there are none.
+
+    Parts are shards or chunks of Zarr, or chunks of HDF5.
+    """
+    return (
+        getattr(array, "shards", None) or getattr(array, "chunks", None) or (1,) * len(array.shape)
+    )
+
+
+def check_stored(array: Any, path: str) -> None:
+    """Refuse chunks that are too large, and more numbers than can be stored; warn of lost chunks.
+
+    That of HDF5 and Zarr arrays; files of other kinds say how long they are.
+    """
+    if isinstance(array, np.ndarray | NpyArray):
+        return
+    shape, part, itemsize = array.shape, stored_in(array), array.dtype.itemsize
+    size = math.prod(part) * itemsize
+    check_size(f"its chunks of shape {part} are too large: each takes", size, path)
+    stored = _stored_hdf5(array) if hasattr(array, "id") else _stored_zarr(array, path)
+    if stored is None:
+        return
+    n_parts, n_bytes = stored
+    declared = math.prod(shape) * itemsize
+    if declared > base.LIMIT_BYTES and declared > _LARGEST_RATIO * n_bytes:
+        message = f"{shape[0]:,} rows are declared, {declared >> 20:,} MB in all, and only "
+        raise SourceError(f"{message}{n_bytes:,} bytes are stored", path)
+    total = math.prod(-(-length // part) for length, part in zip(shape, part, strict=True))
+    if n_parts < total:
+        warnings.warn(
+            f"{path}: {total - n_parts:,} of {total:,} chunks are not stored, and are read as the "
+            "array's fill value; they may never have been written, or be lost",
+            OnepassWarning,
+            stacklevel=7,  # the line that calls open_source
+        )
+
+
+def _stored_hdf5(array: Any) -> tuple[int, int]:
+    """Return how many parts of a data set are stored, and in how many bytes."""
+    n_bytes = array.id.get_storage_size()
+    # Without chunks, in parts of one number, there is all or nothing.
+    return (array.id.get_num_chunks() if array.chunks else array.size * (n_bytes > 0)), n_bytes
+
+
+def _stored_zarr(array: Any, path: str) -> tuple[int, int] | None:
+    """Return how many parts of an array are stored, and in how many bytes; None if unknown."""
+    from onepass.sources.zarr_store import METADATA
+
+    folder = "/".join([split(path)[0].rstrip("/"), *filter(None, [array.path])])
+    if is_remote(folder):
+        system, place = remote(folder)
+        sizes = {name: info["size"] for name, info in system.find(place, detail=True).items()}
+    else:
+        found = [os.path.join(at, name) for at, _, names in os.walk(folder) for name in names]
+        sizes = {name: os.path.getsize(name) for name in found}
+    n_parts = sum(os.path.basename(name) not in METADATA for name in sizes)
+    return (n_parts, sum(sizes.values())) if sizes else None  # not all servers list what they have
+
+
+class NpyArray:
     """An array in the npy format, in an open file; what is asked for is read, and no more."""
 
     def __init__(self, file: Any, size: int) -> None:
@@ -94,7 +146,7 @@ class _NpyArray:
         if size < self._offset + self.nbytes:
             raise ValueError("it is cut off: its array does not end in it")
 
-    def numbers(self, begin: int, end: int) -> NDArray[Any]:
+    def _numbers(self, begin: int, end: int) -> NDArray[Any]:
         """Return numbers in the order of the file, shape (end - begin,)."""
         if self.dtype.hasobject:
             raise ValueError(f"contains values of type {self.dtype}, not numbers")
@@ -104,36 +156,58 @@ class _NpyArray:
             raise EOFError("the file ends here")
         return array
 
+    def whole(self) -> NDArray[Any]:
+        """Return all of it."""
+        order: Any = "F" if self.in_fortran_order else "C"
+        return self._numbers(0, math.prod(self.shape)).reshape(self.shape, order=order)
+
     def __getitem__(self, rows: slice) -> NDArray[Any]:
-        """Return some rows of two dimensions, shape (end - begin, width)."""
-        begin, end, (n, width) = rows.start, rows.stop, self.shape
+        """Return some rows of two dimensions, shape (end - begin, width), or some of one."""
+        begin, end = rows.start, rows.stop
+        if len(self.shape) < 2:
+            return self._numbers(begin, end)
+        n, width = self.shape
         if self.in_fortran_order:
-            parts = [self.numbers(j * n + begin, j * n + end) for j in range(width)]
+            parts = [self._numbers(j * n + begin, j * n + end) for j in range(width)]
             return np.stack(parts, axis=1)
-        return self.numbers(begin * width, end * width).reshape(-1, width)
+        return self._numbers(begin * width, end * width).reshape(-1, width)
 
 
-class _SparseArray:
-    """A CSR matrix as ``scipy.sparse.save_npz`` writes it; what is asked for is read."""
+class SparseArray:
+    """A CSR matrix that is stored as three arrays; what is asked for is read.
 
-    def __init__(self, path: str, members: dict[str, _NpyArray]) -> None:
+    Parameters
+    ----------
+    path : str
+        The file.
+    data, indices, indptr
+        The arrays, of which slices are read.
+    shape : tuple of int
+        Rows and columns.
+    """
+
+    format = "csr"
+
+    def __init__(
+        self, path: str, data: Any, indices: Any, indptr: Any, shape: tuple[int, ...]
+    ) -> None:
         self._path = path
-        form = members["format"].numbers(0, 1).item() if "format" in members else "csr"
-        form = form.decode() if isinstance(form, bytes) else form
-        if form != "csr":
-            raise SourceError(f"a sparse matrix of format {form!r}: save it as csr", path)
-        self._data, self._indices, self._indptr, shape = (members[name] for name in _SPARSE)
-        kinds = [array.dtype.kind in "iu" for array in (self._indices, self._indptr, shape)]
-        self._check(all(kinds) and shape.shape == (2,) and len(self._data.shape) == 1)
-        self.shape, self.dtype = tuple(shape.numbers(0, 2).tolist()), self._data.dtype
-        self._check(self._indptr.shape == (self.shape[0] + 1,) and self.shape[1] < 2**31)
-        self._check(self._data.shape == self._indices.shape)
-        self._ended = (0, self._indptr.numbers(0, 1))  # the row after the last one read, its bound
+        self._data, self._indices, self._indptr = self.parts = (data, indices, indptr)
+        self._check(indices.dtype.kind in "iu" and indptr.dtype.kind in "iu" and len(shape) == 2)
+        self._check(len(data.shape) == 1 and data.shape == indices.shape and shape[1] < 2**31)
+        self._check(indptr.shape == (shape[0] + 1,))
+        self.shape, self.dtype = shape, data.dtype
+        self._ended = (0, indptr[0:1])  # the row after the last one read, and its bound
 
     def _check(self, is_sound: bool) -> None:
         """Refuse arrays that do not belong together."""
         if not is_sound:
             raise ValueError("its arrays do not make up a sparse matrix")
+
+    @property
+    def rows_per_block(self) -> int:
+        """How many rows have about as many bytes as a block is meant to have."""
+        return sparse_rows_per_block(self.shape[0], self._data.shape[0])
 
     def __getitem__(self, rows: slice) -> Any:
         """Return some rows as CSR."""
@@ -141,29 +215,39 @@ class _SparseArray:
         # Going back, by a single number, would start a compressed file from its beginning.
         row, bound = self._ended
         if begin == row:
-            bounds = np.concatenate([bound, self._indptr.numbers(begin + 1, end + 1)])
+            bounds = np.concatenate([bound, self._indptr[begin + 1 : end + 1]])
         else:
-            bounds = self._indptr.numbers(begin, end + 1)
+            bounds = self._indptr[begin : end + 1]
         self._ended = (end, bounds[-1:])
         bounds = bounds.astype(np.int64)
         first, last = bounds[[0, -1]].tolist()
         self._check(0 <= first <= last <= n_entries and (begin > 0 or first == 0))
         self._check(end < self.shape[0] or last == n_entries)
-        size = (last - first) * (4 + self.dtype.itemsize)
-        check_size(f"{end - begin} rows have entries of", size, self._path, begin + 1)
-        places = self._indices.numbers(first, last).astype(np.int64)
-        values = self._data.numbers(first, last)
-        parts = (values, places, bounds - first)
+        check_entries(last - first, self.dtype, self._path, rows)
+        places = self._indices[first:last].astype(np.int64)
+        parts = (self._data[first:last], places, bounds - first)
         return scipy.sparse.csr_array(parts, shape=(end - begin, self.shape[1]))
 
 
+def sparse_rows_per_block(n_rows: int, n_entries: int) -> int:
+    """Return the rows of a sparse block: a few thousand, fewer if they have very many entries."""
+    size = _SPARSE_ENTRY_BYTES * max(1, n_entries // max(1, n_rows))
+    return max(1, min(_SPARSE_BLOCK_ROWS, _SPARSE_BLOCK_BYTES // size))
+
+
+def check_entries(count: int, dtype: np.dtype, path: str, rows: slice) -> None:
+    """Refuse rows with so many entries that they take too much memory."""
+    what = f"{rows.stop - rows.start} rows have entries of"
+    check_size(what, count * (4 + dtype.itemsize), path, rows.start + 1)
+
+
 @contextmanager
-def _open_npy(path: str) -> Iterator[_NpyArray]:
+def _open_npy(path: str) -> Iterator[NpyArray]:
     """Open an npy file, which is read piece by piece and never as a whole."""
     with open_file(path) as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(0)
-        yield _NpyArray(file, size)
+        yield NpyArray(file, size)
 
 
 @contextmanager
@@ -172,21 +256,33 @@ def _open_npz(path: str) -> Iterator[Any]:
     path, name = split(path)
     with open_file(path) as file, zipfile.ZipFile(file) as archive:
         members = {
-            info.filename.removesuffix(".npy"): _NpyArray(archive.open(info), info.file_size)
+            info.filename.removesuffix(".npy"): NpyArray(archive.open(info), info.file_size)
             for info in archive.infolist()
         }
         # All sparse formats of scipy, so that none is taken for a dense array.
         is_sparse = {"data", "shape", "format"} <= members.keys() or set(_SPARSE) <= members.keys()
         if is_sparse and name is None:
-            yield _SparseArray(path, members)
+            yield _sparse_of(path, members)
             return
         array = members[_choose(path, name, members)]
         if array.in_fortran_order:  # going back in what is compressed takes too long
             what = "its array is in Fortran order and has to be read whole, which takes"
             check_size(what, array.nbytes, path)
-            yield array.numbers(0, math.prod(array.shape)).reshape(array.shape, order="F")
+            yield array.whole()
         else:
             yield array
+
+
+def _sparse_of(path: str, members: dict[str, NpyArray]) -> SparseArray:
+    """Return the matrix of a file that ``scipy.sparse.save_npz`` has written, if it is CSR."""
+    form = members["format"].whole().item() if "format" in members else "csr"
+    form = form.decode() if isinstance(form, bytes) else form
+    if form != "csr":
+        raise SourceError(f"a sparse matrix of format {form!r}: save it as csr", path)
+    data, indices, indptr, shape = (members[name] for name in _SPARSE)
+    if shape.dtype.kind not in "iu" or shape.shape != (2,):
+        raise ValueError("its arrays do not make up a sparse matrix")
+    return SparseArray(path, data, indices, indptr, tuple(shape.whole().tolist()))
 
 
 @contextmanager
@@ -239,29 +335,6 @@ _OPENED_BY = {
     ".hdf5": _open_hdf5,
     ".zarr": _open_zarr,
 }
-
-
-def _stored_parts(path: str, array: Any) -> tuple[int, int] | None:
-    """Return how many chunks of an array are stored, and in how many bytes; None if all are."""
-    suffix = suffix_of(path)
-    if suffix in (".h5", ".hdf5"):
-        n_bytes = array.id.get_storage_size()
-        # Without chunks, which the caller takes for chunks of one number, there is all or nothing.
-        n_parts = array.id.get_num_chunks() if array.chunks else array.size * (n_bytes > 0)
-        return n_parts, n_bytes
-    if suffix != ".zarr":
-        return None
-    from onepass.sources.zarr_store import METADATA
-
-    folder = "/".join([split(path)[0].rstrip("/"), *filter(None, [array.path])])
-    if is_remote(folder):
-        system, place = remote(folder)
-        sizes = {name: info["size"] for name, info in system.find(place, detail=True).items()}
-    else:
-        found = [os.path.join(at, name) for at, _, names in os.walk(folder) for name in names]
-        sizes = {name: os.path.getsize(name) for name in found}
-    n_parts = sum(os.path.basename(name) not in METADATA for name in sizes)
-    return (n_parts, sum(sizes.values())) if sizes else None  # not all servers list what they have
 
 
 def _choose(path: str, name: str | None, arrays: dict[str, Any]) -> str:

@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from onepass.sources.arrow_messages import MAGIC, check_message, check_next_batch, message_places
 from onepass.sources.base import Block
 from onepass.sources.files import ReadOptions, Table
+from onepass.sources.ipc_messages import MAGIC, check_message, check_next_batch, message_places
 from onepass.sources.paths import is_remote, open_file
 
 _COLUMN_BUFFER_BYTES = 1 << 18  # without buffers, all of a row group is read at once

@@ -47,6 +47,22 @@ def called(column: str | int) -> str:
     return f"[{column}]" if isinstance(column, int) else repr(column)
 
 
+class EntryError(ValueError):
+    """An entry of a block that cannot be used; `Source.error` says which entry of a file it is.
+
+    Attributes
+    ----------
+    what : str
+        What is wrong with it, and a remedy.
+    row, column : int
+        Its place in the block, counted from 0.
+    """
+
+    def __init__(self, message: str, what: str = "", row: int = 0, column: int = 0) -> None:
+        super().__init__(message)
+        self.what, self.row, self.column = what, row, column
+
+
 class Position(NamedTuple):
     """How far a source has been read: `row` rows of file number `file`, and all files before it.
 

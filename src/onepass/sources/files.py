@@ -15,11 +15,13 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
 from onepass.sources import base
-from onepass.sources.base import Block, Position, Source, SourceError, rows_per_block
+from onepass.sources.base import Block, EntryError, Position, Source, SourceError, rows_per_block
 from onepass.sources.paths import FORMATS, check_file, expand, split, suffix_of
+from onepass.sources.preparation import Preparation
 from onepass.warning import OnepassWarning
 
 T = TypeVar("T")
@@ -37,12 +39,15 @@ def open_source(
     keep_index: bool = False,
     layer: str | None = None,
     mask_var: str | Sequence[str] | None = None,
+    normalize: float | None = None,
+    log1p: bool = False,
     batch_rows: int | None = None,
 ) -> FileSource:
     r"""Return a source: the rows of one file or of many.
 
     The suffix says the format: npy, npz (one 2-D array, or a scipy sparse matrix), csv, tsv, txt,
-    svmlight (these four also with .gz, .bz2 or .zst), parquet, arrow and feather, h5, zarr.
+    svmlight (these four also with .gz, .bz2 or .zst), parquet, arrow and feather, h5 (10x files,
+    too), zarr, h5ad (AnnData, also in zarr stores).
     ``"-"`` is csv on standard input, which can be read only once.
 
     Parameters
@@ -70,7 +75,13 @@ def open_source(
         The layer of an AnnData file that is read instead of its ``X``.
     mask_var : str or sequence of str, optional
         The columns of an AnnData file that are read: the name of a column of booleans in its
-        ``var``, or a list of names. All by default.
+        ``var``, or a list of names. All by default. Of a 10x file it is a list of names.
+    normalize : float, optional
+        Divide each row by its sum, and multiply it by this number, such as 1e4. The sum is that of
+        the columns that are read; in AnnData and 10x files it is that of all genes, whichever are
+        read. For rows without negative entries.
+    log1p : bool
+        Replace each entry x by log(1 + x), after `normalize`.
     batch_rows : int, optional
         The most rows in a block. Speed and memory depend on it, results do not.
 
@@ -110,6 +121,7 @@ def open_source(
         batch_rows=batch_rows,
         skip_non_numeric=skip_non_numeric,
         keep_index=keep_index,
+        preparation=Preparation(normalize, log1p),
     )
 
 
@@ -176,7 +188,8 @@ def _open(path: str, options: ReadOptions) -> Table:
         return table
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
-        message = f"reading {suffix} files needs {package}: pip install 'onepass[files]'"
+        extra = "anndata" if package == "anndata" else "files"
+        message = f"reading {suffix} files needs {package}: pip install 'onepass[{extra}]'"
         raise ImportError(message) from error
     except (SourceError, ImportError):
         raise
@@ -203,6 +216,8 @@ class Table(ABC):
     n_rows: int | None = None  # if the format knows it
     notes: Sequence[str] = ()  # what was decided without having been asked for, one line each
     columns: NDArray[np.intp] | None = None  # that are read, in this order; None is all
+    preparation = Preparation()  # of the rows that are read
+    prepares: ClassVar[bool] = False  # whether `read` gives rows that are prepared already
 
     @abstractmethod
     def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
@@ -218,6 +233,13 @@ class Table(ABC):
     def settle(self, tables: Sequence[Table], wanted: Sequence[str | int] | None) -> None:
         """Learn what a file cannot know of itself, from the others and from the choice."""
         return
+
+    def prepared(self, block: Block, row: int, labels: Sequence[str | int]) -> Block:
+        """Return prepared rows, before which `row` rows came; errors use the labels of columns."""
+        try:
+            return self.preparation.apply(block)
+        except EntryError as error:
+            raise self.error(error.what, row + error.row + 1, labels[error.column]) from error
 
     def stop(self) -> None:
         """Stop waiting for rows that may never come."""
@@ -325,6 +347,8 @@ class FileSource(Source):
         The columns of pandas' index that are left out, by name or by number.
     named : bool
         Whether the columns have names in the files.
+    preparation : Preparation
+        What is done with each row: `normalize` and `log1p`.
     """
 
     def __init__(
@@ -335,8 +359,10 @@ class FileSource(Source):
         batch_rows: int | None = None,
         skip_non_numeric: bool = False,
         keep_index: bool = False,
+        preparation: Preparation = Preparation(),  # noqa: B008, nothing in it ever changes
     ) -> None:
         self._tables, first = tables, tables[0]
+        self.preparation = preparation
         for table in tables:
             table.settle(tables, columns)
         self.notes = list(dict.fromkeys(note for table in tables for note in table.notes))
@@ -359,6 +385,8 @@ class FileSource(Source):
         base.check_width(self.n_features, first.path)
         for table in tables:
             table.choose_like(first, chosen, exact=columns is None)
+            table.preparation = preparation
+        self._batch_rows = batch_rows
         self._block_rows = batch_rows or rows_per_block(self.n_features)
         self._dtype = np.result_type(*(table.float_type() for table in tables))
         self.named = first.names is not None
@@ -387,6 +415,12 @@ class FileSource(Source):
             raise SourceError(f"there is no position {tuple(begin)} in {len(self._tables)} files")
         yield from read_ahead(self._read(begin), self._stop)
 
+    def _most_rows(self, block: Block) -> int:
+        """Return how many rows of what was read make up a block; sparse ones are never large."""
+        if scipy.sparse.issparse(block) and self._batch_rows is None:
+            return block.shape[0]
+        return self._block_rows
+
     def _stop(self) -> None:
         """Stop waiting for rows."""
         for table in self._tables:
@@ -401,8 +435,11 @@ class FileSource(Source):
             labels = chosen if names is None else [names[j] for j in chosen]
             try:
                 for block in table.read(row, self._block_rows, self._dtype):
-                    for begin in range(0, block.shape[0], self._block_rows):
-                        piece = block[begin : begin + self._block_rows]
+                    most = self._most_rows(block)
+                    for begin in range(0, block.shape[0], most):
+                        piece = block[begin : begin + most]
+                        if not table.prepares:
+                            piece = table.prepared(piece, row, labels)
                         base.check_finite(piece, row, labels, table.path)
                         row += piece.shape[0]
                         empty = False

@@ -25,9 +25,10 @@ FORMATS = {
     ".parquet": ("arrow", "ParquetTable"),
     ".arrow": ("arrow", "ArrowTable"),
     ".feather": ("arrow", "ArrowTable"),
-    ".h5": ("arrays", "ArrayTable"),
-    ".hdf5": ("arrays", "ArrayTable"),
-    ".zarr": ("arrays", "ArrayTable"),
+    ".h5": ("cells", "open_hdf5"),
+    ".hdf5": ("cells", "open_hdf5"),
+    ".h5ad": ("cells", "AnnDataTable"),
+    ".zarr": ("cells", "open_zarr"),
 }
 TEXT = (".csv", ".tsv", ".txt")  # told apart by their content
 _COMPRESSED = (".gz", ".bz2", ".zst")  # of text and svmlight

@@ -15,6 +15,7 @@ from typing import Any
 from zarr.abc.store import RangeByteRequest
 from zarr.storage import FsspecStore, LocalStore, WrapperStore
 
+from onepass.sources import base
 from onepass.sources.paths import is_remote
 
 # Filters may make an array larger before it is compressed, float32 to float64 and the like.
@@ -38,50 +39,74 @@ def open_store(path: str) -> CheckedStore:
 class CheckedStore(WrapperStore):
     """A store that refuses chunks which expand to much more than is declared."""
 
-    _array: Any = None
+    def __init__(self, store: Any) -> None:
+        super().__init__(store)
+        self._arrays: list[_Chunks] = []
 
     def check(self, array: Any) -> None:
-        """Check the chunks of this array of the store from now on."""
+        """Check the chunks of an array of the store from now on."""
+        self._arrays.append(_Chunks(array))
+
+    def check_all(self, node: Any) -> None:
+        """Check the chunks of an array, or of all arrays in a group."""
+        if hasattr(node, "shape"):
+            self.check(node)
+            return
+        for _, array in node.arrays():
+            self.check(array)
+        for _, group in node.groups():
+            self.check_all(group)
+
+    async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
+        """Return what is stored under a key, or a part of it, as `zarr.abc.store.Store` says."""
+        data = await super().get(key, prototype, byte_range)
+        if data is not None and key.rpartition("/")[2] not in METADATA:
+            for array in self._arrays:
+                array.check(key, data, byte_range)
+        return data
+
+
+class _Chunks:
+    """How the chunks of an array are stored, and to how much they may expand."""
+
+    def __init__(self, array: Any) -> None:
+        self._prefix, self._shape = f"{array.path}/" if array.path else "", array.chunks
         declared = math.prod(array.chunks) * array.dtype.itemsize
         self._limit = max(_LEAST_BYTES, _FILTER_RATIO * declared)
+        if array.dtype.kind not in "biufc":  # text, of any length
+            self._limit = base.LIMIT_BYTES
         names = [_name(codec) for codec in array.compressors]
         known = [name for name in names if name in _EXPANDED]
         if len(known) > 1:
             raise ValueError(f"its chunks are compressed more than once: {', '.join(known)}")
         self._expanded = _EXPANDED[known[0]] if known else None
-        self._index: tuple[str, int] | None = None
+        self._index: tuple[str, int] | None = None  # where that of a shard is, and how long
         if array.shards is not None:
             (shard,) = array.metadata.to_dict()["codecs"]
             settings = shard["configuration"]
-            kinds = [codec["name"] for codec in settings["index_codecs"]]
-            if kinds != ["bytes", "crc32c"] or array.shards[0] % array.chunks[0]:
+            if [codec["name"] for codec in settings["index_codecs"]] != ["bytes", "crc32c"]:
                 raise ValueError("its shards are indexed in a way that is not read")
-            n_chunks = math.prod(array.shards) // math.prod(array.chunks)
-            self._index = (settings.get("index_location", "end"), n_chunks)
-        self._prefix = f"{array.path}/" if array.path else ""
-        self._array = array
+            count = math.prod(array.shards) // math.prod(array.chunks)
+            # An offset and a length of 64 bits for each chunk.
+            length = 16 * count + _CHECKSUM_BYTES
+            self._index = (settings.get("index_location", "end"), length)
 
-    async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
-        """Return what is stored under a key, or a part of it, as `zarr.abc.store.Store` says."""
-        data = await super().get(key, prototype, byte_range)
-        is_chunk = self._array is not None and key.startswith(self._prefix)
-        if data is None or not is_chunk or key.rpartition("/")[2] in METADATA:
-            return data
-        if self._expanded is not None:
-            for chunk in self._chunks(data.to_bytes(), byte_range):
-                size = self._expanded(chunk, self._limit)
-                if size > self._limit:
-                    chunks = f"chunks of shape {self._array.chunks} are declared"
-                    raise ValueError(f"the chunk {key} expands to {size >> 20:,} MB, and {chunks}")
-        return data
+    def check(self, key: str, data: Any, byte_range: Any) -> None:
+        """Refuse what is stored under a key of the array if it expands too much."""
+        if self._expanded is None or not key.startswith(self._prefix):
+            return
+        for chunk in self._chunks(data.to_bytes(), byte_range):
+            size = self._expanded(chunk, self._limit)
+            if size > self._limit:
+                chunks = f"chunks of shape {self._shape} are declared"
+                raise ValueError(f"the chunk {key} expands to {size >> 20:,} MB, and {chunks}")
 
     def _chunks(self, data: bytes, byte_range: Any) -> Iterator[bytes]:
         """Yield the chunks in a part of the store: one, or those of a shard."""
         if self._index is None:
             yield data
             return
-        location, count = self._index
-        length = 16 * count + _CHECKSUM_BYTES  # an offset and a length of 64 bits for each chunk
+        location, length = self._index
         if byte_range is None:
             index = data[:length] if location == "start" else data[-length:]
             for offset, size in struct.iter_unpack("<QQ", index[:-_CHECKSUM_BYTES]):

@@ -1,0 +1,297 @@
+"""Files of single cells: AnnData in HDF5 and Zarr, and the HDF5 files of 10x Genomics.
+
+anndata reads its own format. A file of 10x holds genes by cells in CSC, which is the same as cells
+by genes in CSR.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from onepass.sources import base
+from onepass.sources.arrays import (
+    ArrayTable,
+    SparseArray,
+    check_entries,
+    sparse_rows_per_block,
+)
+from onepass.sources.base import Block, SourceError
+from onepass.sources.files import ReadOptions
+from onepass.sources.paths import open_file, split, suffix_of
+
+_PARTS = ("data", "indices", "indptr")  # of a sparse matrix
+_MARK, _ANNDATA = "encoding-type", "anndata"  # what anndata writes at the root of its files
+
+
+def open_hdf5(path: str, options: ReadOptions) -> ArrayTable:
+    """Return what is in an HDF5 file: AnnData, a matrix of 10x, or an array."""
+    import h5py
+
+    file, name = split(path)
+    with open_file(file) as content, h5py.File(content, "r") as root:
+        is_anndata = root.attrs.get(_MARK) == _ANNDATA
+        is_cells = _find_10x(root) is not None
+    if name is not None or not (is_anndata or is_cells):
+        return ArrayTable(path, options)
+    return AnnDataTable(path, options) if is_anndata else TenxTable(path, options)
+
+
+def open_zarr(path: str, options: ReadOptions) -> ArrayTable:
+    """Return what is in a Zarr store: AnnData, or an array."""
+    import zarr
+
+    from onepass.sources.zarr_store import open_store
+
+    file, name = split(path)
+    is_anndata = zarr.open(open_store(file), mode="r").attrs.get(_MARK) == _ANNDATA
+    return (AnnDataTable if is_anndata and name is None else ArrayTable)(path, options)
+
+
+class CellTable(ArrayTable):
+    """Cells by genes. Cells are prepared as a whole, before genes are chosen."""
+
+    prepares = True
+
+    def _choose(self, names: Sequence[str], mask: NDArray[np.bool_] | None) -> None:
+        """Note the names of all genes, numbered where they come twice, and which are read."""
+        self._all_names = _numbered(names)
+        repeated = len(names) - len(set(names))
+        if repeated:
+            self.notes = [f"{self.path}: {repeated} names of genes come again, and are numbered"]
+        self._genes = None if mask is None else np.flatnonzero(mask)
+        if mask is not None and not mask.any():
+            raise self.error("mask_var chooses no gene")
+        self.names = [self._all_names[j] for j in self.genes().tolist()]
+        self.width = len(self.names)
+
+    def genes(self) -> NDArray[np.intp]:
+        """Return the indices of the genes that are read, among all."""
+        places = np.arange(len(self._all_names)) if self._genes is None else self._genes
+        return places if self.columns is None else places[self.columns]
+
+    def _named(self, names: Sequence[str], wanted: Sequence[str]) -> NDArray[np.bool_]:
+        """Return a mask of the genes with the names that are wanted."""
+        missing = sorted(set(wanted) - set(names))
+        if missing:
+            raise self.error(f"mask_var has {missing[0]!r}, and there is no gene of this name")
+        return np.isin(np.array(names, dtype=object), list(wanted))
+
+    def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
+        """Yield the rows from number `start` on."""
+        genes = self.genes()
+        columns = None if len(genes) == len(self._all_names) and self.columns is None else genes
+        for row, rows in self.rows(start):
+            if self.preparation:
+                rows = self.prepared(base.take(rows, None, dtype), row, self._all_names)
+            yield base.take(rows, columns, dtype)
+
+
+class TenxTable(CellTable):
+    """A file of 10x Genomics, of version 3 or with one genome in version 2."""
+
+    takes = ("mask_var",)
+
+    def __init__(self, path: str, options: ReadOptions) -> None:
+        super().__init__(path, options)
+        with _hdf5(path) as root:
+            matrix = _inside(root, str(_find_10x(root)), path)
+            features = matrix.get("features")
+            labels = matrix["gene_names"] if features is None else features["name"]
+            names = _texts(labels, path)
+            kinds = [] if features is None else _texts(features["feature_type"], path)
+        mask = None
+        if isinstance(options.mask_var, str):
+            raise self.error("mask_var must be a list of names: files of 10x have no masks")
+        if options.mask_var is not None:
+            mask = self._named(names, options.mask_var)
+        if len(names) != self.width:
+            raise self.error(f"there are {len(names)} names for {self.width} genes")
+        self._choose(names, mask)
+        if len(set(kinds)) > 1:
+            listed = ", ".join(f"{count:,} {kind}" for kind, count in Counter(kinds).items())
+            self.notes = [*self.notes, f"{path}: features of several types are read: {listed}"]
+
+    def opened(self) -> AbstractContextManager[Any]:
+        """Open the matrix, cells by genes."""
+        return self._opened()
+
+    @contextmanager
+    def _opened(self) -> Iterator[SparseArray]:
+        with _hdf5(self.path) as root:
+            matrix = _inside(root, str(_find_10x(root)), self.path)
+            data, indices, indptr = (matrix[name] for name in _PARTS)
+            n_genes, n_cells = matrix["shape"][:2].tolist()
+            yield SparseArray(self.path, data, indices, indptr, (n_cells, n_genes))
+
+
+def _find_10x(root: Any) -> str | None:
+    """Return the name of the only group at the root that holds a matrix of 10x, if there is one."""
+    import h5py
+
+    found = []
+    for name in root:
+        if not isinstance(root.get(name, getlink=True), h5py.HardLink):
+            continue
+        inside = set(root[name]) if isinstance(root[name], h5py.Group) else set()
+        if inside >= {*_PARTS, "shape"} and inside & {"features", "gene_names"}:
+            found.append(name)
+    return found[0] if len(found) == 1 else None
+
+
+def _texts(array: Any, path: str) -> list[str]:
+    """Return the text of an HDF5 data set."""
+    base.check_size("its names take", array.size * array.dtype.itemsize, path)
+    return [str(text) for text in array.asstr()[:]]
+
+
+@contextmanager
+def _hdf5(path: str) -> Iterator[Any]:
+    """Open an HDF5 file."""
+    import h5py
+
+    with open_file(split(path)[0]) as content, h5py.File(content, "r") as root:
+        yield root
+
+
+def _inside(root: Any, name: str, path: str) -> Any:
+    """Return a part of a file, in which nothing lies elsewhere and chunks do not expand."""
+    if suffix_of(path) == ".zarr":
+        root.store.check_all(root[name])
+        return root[name]
+    import h5py
+
+    parent, _, last = name.rpartition("/")
+    if parent:
+        root = _inside(root, parent, path)
+    if not isinstance(root.get(last, getlink=True), h5py.HardLink):
+        raise SourceError(f"{name} is a link, and links are not followed", path)
+    node = root[last]
+    if isinstance(node, h5py.Group):
+        for child in node:
+            _inside(node, child, path)
+    elif node.external or node.is_virtual:
+        raise SourceError(f"the numbers of {name} lie in other files, which are not read", path)
+    return node
+
+
+class AnnDataTable(CellTable):
+    """The cells of an AnnData object that was written to HDF5 or Zarr."""
+
+    takes = ("layer", "mask_var")
+
+    def __init__(self, path: str, options: ReadOptions) -> None:
+        from anndata.io import read_elem
+
+        if split(path)[1] is not None:
+            raise SourceError("choose a layer with layer= (--layer), not with '::'", path)
+        self._layer = options.layer
+        super().__init__(path, options)
+        with self._root() as root:
+            var = read_elem(_inside(root, "var", path))
+        if not hasattr(var, "columns"):
+            raise self.error("var is no table; write the file again with a newer anndata")
+        names = [str(name) for name in var.index]
+        if len(names) != self.width:
+            raise self.error(f"there are {len(names)} names for {self.width} genes")
+        mask = None
+        if isinstance(options.mask_var, str):
+            if options.mask_var not in var.columns:
+                listed = ", ".join(map(repr, var.columns[:8])) or "no columns"
+                raise self.error(f"mask_var={options.mask_var!r}: var has {listed}")
+            given = var[options.mask_var]
+            if given.dtype != bool:
+                raise self.error(
+                    f"mask_var={options.mask_var!r}: values of type {given.dtype}, not bool"
+                )
+            mask = given.to_numpy()
+        elif options.mask_var is not None:
+            mask = self._named(names, options.mask_var)
+        self._choose(names, mask)
+
+    def opened(self) -> AbstractContextManager[Any]:
+        """Open the matrix."""
+        return self._opened()
+
+    @contextmanager
+    def _opened(self) -> Iterator[Any]:
+        with self._root() as root:
+            layers = sorted(_inside(root, "layers", self.path)) if "layers" in set(root) else []
+            listed = ", ".join(map(repr, layers)) or "none"
+            if self._layer is None and "X" not in set(root):
+                raise self.error(f"there is no X in it; choose a layer, of {listed}")
+            if self._layer is not None and self._layer not in layers:
+                raise self.error(f"there is no layer {self._layer!r} in it, only {listed}")
+            name = "X" if self._layer is None else f"layers/{self._layer}"
+            node = _inside(root, name, self.path)
+            if node.attrs.get(_MARK) == "null":
+                raise self.error(f"there is no X in it; choose a layer, of {listed}")
+            yield self._matrix(name, node)
+
+    def _matrix(self, name: str, node: Any) -> Any:
+        """Return an array or CSR matrix, of which rows are read."""
+        from anndata.io import sparse_dataset
+
+        if hasattr(node, "shape"):
+            return node
+        rows = sparse_dataset(node)
+        if rows.format != "csr":
+            it = "X" if self._layer is None else f"layers[{self._layer!r}]"
+            kind = "zarr" if suffix_of(self.path) == ".zarr" else "h5ad"
+            raise self.error(
+                f"{name} is stored as CSC, by genes, and has to be read by cells; convert it once: "
+                f"adata = anndata.io.read_{kind}({self.path!r}); adata.{it} = adata.{it}.tocsr(); "
+                f"adata.write_{kind}('by-cells.{kind}')"
+            )
+        return _StoredRows(self.path, rows, [node[part] for part in _PARTS])
+
+    @contextmanager
+    def _root(self) -> Iterator[Any]:
+        """Open the file or store."""
+        if suffix_of(self.path) != ".zarr":
+            with _hdf5(self.path) as root:
+                yield root
+            return
+        import zarr
+
+        from onepass.sources.zarr_store import open_store
+
+        yield zarr.open_group(open_store(self.path), mode="r")
+
+
+class _StoredRows:
+    """A CSR matrix that anndata reads."""
+
+    format = "csr"
+
+    def __init__(self, path: str, rows: Any, parts: list[Any]) -> None:
+        self._path, self._stored, self.parts = path, rows, parts
+        self.shape, self.dtype = rows.shape, rows.dtype
+        self.rows_per_block = sparse_rows_per_block(self.shape[0], parts[0].shape[0])
+
+    def __getitem__(self, rows: slice) -> Any:
+        """Return some rows as CSR."""
+        first, last = (int(self.parts[2][at]) for at in (rows.start, rows.stop))
+        check_entries(last - first, self.dtype, self._path, rows)
+        return scipy.sparse.csr_array(self._stored[rows])
+
+
+def _numbered(names: Sequence[str]) -> list[str]:
+    """Return names of which none comes twice: ``TBCE``, ``TBCE-1``, as anndata makes them."""
+    taken, seen, result = set(names), Counter[str](), []
+    for name in names:
+        seen[name] += 1
+        new = name
+        if seen[name] > 1:
+            number = seen[name] - 1
+            while (new := f"{name}-{number}") in taken:
+                number += 1
+            taken.add(new)
+        result.append(new)
+    return result

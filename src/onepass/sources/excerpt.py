@@ -1,0 +1,35 @@
+"""Some of the rows of a source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from onepass.sources.base import Block, Position, Source
+
+
+class Excerpt(Source):
+    """A source with the columns of another, and some of its blocks.
+
+    Parameters
+    ----------
+    source : Source
+        Whose columns these are.
+    read : callable
+        Takes a position, or None for the first row, and yields (position after the block, block),
+        as `Source.blocks` does.
+    n_rows : int or None
+        The number of rows, where it is known without reading them.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        read: Callable[[Position | None], Iterator[tuple[Position, Block]]],
+        n_rows: int | None = None,
+    ) -> None:
+        self.n_features, self.feature_names = source.n_features, source.feature_names
+        self.n_rows, self._read = n_rows, read
+
+    def blocks(self, start: Position | None = None) -> Iterator[tuple[Position, Block]]:
+        """Yield (position after the block, block)."""
+        return self._read(start)

@@ -1,0 +1,98 @@
+"""Row-wise preparation of counts: each row divided by its sum, then logarithms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from onepass.sources.base import Block, EntryError
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What is done with each row, by itself, before it is learned from.
+
+    Parameters
+    ----------
+    normalize : float, optional
+        Divide each row by its sum, and multiply it by this number. A row of zeros stays as it is;
+        missing entries do not count.
+    log1p : bool
+        Then replace each entry x by log(1 + x).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onepass.sources.preparation import Preparation
+    >>> Preparation(normalize=100).apply(np.array([[1.0, 3.0], [0.0, 0.0]]))
+    array([[25., 75.],
+           [ 0.,  0.]])
+    """
+
+    normalize: float | None = None
+    log1p: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse a sum that rows cannot have."""
+        if self.normalize is not None and not 0 < self.normalize < np.inf:
+            raise ValueError(f"normalize={self.normalize!r} must be a number above 0")
+
+    def __bool__(self) -> bool:
+        """Return whether it changes anything."""
+        return self.normalize is not None or self.log1p
+
+    def apply(self, block: Any) -> Block:
+        """Return prepared rows of the same shape and type; sparse rows stay sparse.
+
+        Parameters
+        ----------
+        block : array of shape (b, d), or CSR
+            Entries that are not negative; NaN is a missing entry.
+
+        Returns
+        -------
+        array of shape (b, d), or CSR
+            A new block, unless there is nothing to do.
+
+        Raises
+        ------
+        EntryError
+            If an entry is negative; `row` and `column` are its place, from 0.
+        """
+        if not self:
+            return block
+        is_sparse = scipy.sparse.issparse(block)
+        _refuse_negative(block)
+        values = block.data if is_sparse else block
+        if self.normalize is not None:
+            present = np.where(np.isnan(values), 0, values)
+            if is_sparse:
+                rows = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
+                sums = np.bincount(rows, present, minlength=block.shape[0])[rows]
+            else:
+                sums = present.sum(axis=1, dtype=np.float64, keepdims=True)
+            factors = self.normalize / np.where(sums == 0, self.normalize, sums)
+            values = values * factors.astype(block.dtype)
+        if self.log1p:
+            values = np.log1p(values)
+        if not is_sparse:
+            return values
+        return scipy.sparse.csr_array((values, block.indices, block.indptr), shape=block.shape)
+
+
+def _refuse_negative(block: Any) -> None:
+    """Refuse a block that has an entry below zero."""
+    is_sparse = scipy.sparse.issparse(block)
+    values = (block.data if is_sparse else block).reshape(-1)
+    negative = values < 0
+    if not negative.any():
+        return
+    at = int(negative.argmax())
+    row, column = divmod(at, block.shape[1])
+    if is_sparse:
+        row, column = int(np.searchsorted(block.indptr, at, side="right")) - 1, block.indices[at]
+    what = f"{values[at]:g} is below zero, and normalize and log1p are for counts"
+    raise EntryError(f"row {row}, column [{column}]: {what}", what, row, int(column))

@@ -1,0 +1,235 @@
+"""AnnData and 10x files: rows, names, the choice of genes, and preparation in the stream."""
+
+import pickle
+import warnings
+
+import anndata
+import h5py
+import numcodecs
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+
+from onepass.sources import SourceError, open_source
+
+RNG = np.random.default_rng(0)
+COUNTS = RNG.poisson(0.7, size=(60, 8)).astype(np.float32)
+COUNTS[5] = 0  # a cell without counts
+GENES = [f"g{j}" for j in range(8)]
+VARIABLE = np.array([True, False, True, True, False, False, True, False])
+
+
+def cells(X=None, **layers):
+    var = pd.DataFrame({"highly_variable": VARIABLE, "length": np.arange(8)}, index=GENES)
+    obs = pd.DataFrame(index=[f"c{i}" for i in range(len(COUNTS))])
+    return anndata.AnnData(X=X, obs=obs, var=var, layers=layers)
+
+
+def write(folder, kind, adata):
+    suffix, version = (kind[:4], int(kind[4:] or 3)) if "zarr" in kind else (kind, 3)
+    path = folder / f"cells.{suffix}"
+    settings = {"zarr_write_format": version, "auto_shard_zarr_v3": version == 3}
+    with anndata.settings.override(**settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Writing zarr v2 data|Consolidated metadata")
+        getattr(adata, f"write_{suffix}")(path)
+    return path
+
+
+def stacked(source):
+    blocks = list(source)
+    dense = [block.toarray() if scipy.sparse.issparse(block) else block for block in blocks]
+    return np.vstack(dense), blocks[0]
+
+
+def prepared(counts, total):
+    sums = counts.sum(axis=1, keepdims=True)
+    return np.log1p(counts / np.where(sums == 0, 1, sums) * total)
+
+
+@pytest.fixture(params=["h5ad", "zarr2", "zarr3"])
+def kind(request):
+    return request.param
+
+
+@pytest.mark.parametrize("make", [scipy.sparse.csr_matrix, scipy.sparse.csr_array, np.array])
+def test_rows_and_names(tmp_path, kind, make):
+    source = open_source(write(tmp_path, kind, cells(make(COUNTS))))
+    assert source.feature_names == GENES
+    assert (source.n_rows, source.n_features) == COUNTS.shape
+    rows, block = stacked(pickle.loads(pickle.dumps(source)))
+    np.testing.assert_array_equal(rows, COUNTS)
+    assert block.dtype == np.float32
+    assert scipy.sparse.issparse(block) == (make is not np.array)
+
+
+@pytest.mark.parametrize("make", [scipy.sparse.csr_matrix, np.array])
+def test_layers_and_masks(tmp_path, kind, make):
+    path = write(tmp_path, kind, cells(make(COUNTS), counts=make(COUNTS + 1)))
+    source = open_source(path, layer="counts", mask_var="highly_variable")
+    assert source.feature_names == ["g0", "g2", "g3", "g6"]
+    np.testing.assert_array_equal(stacked(source)[0], COUNTS[:, VARIABLE] + 1)
+    source = open_source(path, mask_var=["g5", "g1"])  # in the order of the file, as masks are
+    assert source.feature_names == ["g1", "g5"]
+    source = open_source(path, columns=["g5", "g1"])
+    np.testing.assert_array_equal(stacked(source)[0], COUNTS[:, [5, 1]])
+    source = open_source(path, columns=["g6", "g0"], mask_var="highly_variable")
+    np.testing.assert_array_equal(stacked(source)[0], COUNTS[:, [6, 0]])
+
+
+@pytest.mark.parametrize("make", [scipy.sparse.csr_matrix, np.array])
+def test_cells_are_normalized_by_all_of_their_counts(tmp_path, kind, make):
+    path = write(tmp_path, kind, cells(make(COUNTS)))
+    source = open_source(path, mask_var="highly_variable", normalize=1e4, log1p=True)
+    rows, block = stacked(source)
+    np.testing.assert_allclose(rows, prepared(COUNTS, 1e4)[:, VARIABLE], rtol=1e-6)
+    assert block.dtype == np.float32
+    assert scipy.sparse.issparse(block) == (make is not np.array)
+
+
+def test_sparse_rows_come_by_the_thousand(tmp_path, kind):
+    many = scipy.sparse.random_array((9000, 3000), density=0.01, format="csr", rng=0)
+    adata = anndata.AnnData(many)
+    source = open_source(write(tmp_path, kind, adata))
+    blocks = list(source)
+    assert [block.shape[0] for block in blocks] == [4096, 4096, 808]
+    assert (scipy.sparse.vstack(blocks) != many).nnz == 0
+    (_, rest), *_ = source.blocks((0, 8999))
+    assert (rest != many[8999:]).nnz == 0
+    assert next(iter(open_source(source.paths, batch_rows=100))).shape == (100, 3000)
+
+
+def test_rows_with_many_entries_come_in_smaller_blocks(tmp_path):
+    dense = scipy.sparse.csr_array(np.ones((3000, 2000), dtype=np.float32))
+    path = write(tmp_path, "h5ad", anndata.AnnData(dense))
+    assert max(block.shape[0] for block in open_source(path)) == (1 << 24) // 24_000
+
+
+@pytest.mark.parametrize("layer", [None, "counts"])
+def test_columns_are_refused_with_the_line_that_converts_them(tmp_path, kind, layer, monkeypatch):
+    by_genes = scipy.sparse.csc_matrix(COUNTS)
+    adata = cells(by_genes) if layer is None else cells(None, counts=by_genes)
+    path = write(tmp_path, kind, adata)
+    with pytest.raises(SourceError, match="is stored as CSC, by genes") as raised:
+        open_source(path, layer=layer)
+    line = str(raised.value).partition("convert it once: ")[2]
+    monkeypatch.chdir(tmp_path)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Writing zarr v2 data|Consolidated metadata")
+        exec(line, {"anndata": anndata})
+    source = open_source(f"by-cells.{kind[:4]}", layer=layer)
+    np.testing.assert_array_equal(stacked(source)[0], COUNTS)
+
+
+def test_what_is_not_there_is_named(tmp_path, kind):
+    path = write(tmp_path, kind, cells(None, counts=COUNTS))
+    with pytest.raises(SourceError, match="there is no X in it; choose a layer, of 'counts'"):
+        open_source(path)
+    with pytest.raises(SourceError, match="there is no layer 'raw' in it, only 'counts'"):
+        open_source(path, layer="raw")
+    with pytest.raises(SourceError, match="mask_var='hvg': var has 'highly_variable', 'length'"):
+        open_source(path, layer="counts", mask_var="hvg")
+    with pytest.raises(SourceError, match="mask_var='length': values of type int64, not bool"):
+        open_source(path, layer="counts", mask_var="length")
+    with pytest.raises(SourceError, match="mask_var has 'g9', and there is no gene of this name"):
+        open_source(path, layer="counts", mask_var=["g1", "g9"])
+
+
+def test_names_that_come_twice_are_numbered(tmp_path, kind):
+    adata = cells(COUNTS)
+    adata.var.index = ["a", "b", "a", "a-1", "c", "a", "d", "e"]
+    with pytest.warns(UserWarning, match="not unique"):
+        path = write(tmp_path, kind, anndata.AnnData(COUNTS, var=adata.var))
+    source = open_source(path)
+    assert source.feature_names == ["a", "b", "a-2", "a-1", "c", "a-3", "d", "e"]
+    assert source.notes == [f"{path}: 2 names of genes come again, and are numbered"]
+
+
+def test_counts_below_zero_are_refused(tmp_path, kind):
+    rows = COUNTS.copy()
+    rows[41, 6] = -2
+    path = write(tmp_path, kind, cells(scipy.sparse.csr_array(rows)))
+    with pytest.raises(SourceError, match="row 42, column 'g6': -2 is below zero, and normalize"):
+        list(open_source(path, mask_var=["g1"], normalize=1e4))
+
+
+def test_options_of_other_formats(tmp_path):
+    np.save(tmp_path / "a.npy", COUNTS)
+    with pytest.raises(ValueError, match="layer does not apply"):
+        open_source(tmp_path / "a.npy", layer="counts")
+    path = write(tmp_path, "h5ad", cells(COUNTS))
+    with pytest.raises(SourceError, match="choose a layer with layer="):
+        open_source(f"{path}::X")
+
+
+def write_10x(path, version=3, kinds=("Gene Expression",)):
+    by_cells = scipy.sparse.csr_array(COUNTS.astype(np.int32))
+    with h5py.File(path, "w") as file:
+        group = file.create_group("matrix" if version == 3 else "GRCh38")
+        for name in ("data", "indices", "indptr"):
+            group.create_dataset(name, data=getattr(by_cells, name), chunks=(16,), compression=4)
+        group["shape"] = np.array(COUNTS.shape[::-1], dtype=np.int32)
+        group["barcodes"] = np.array([b"AAAC"] * len(COUNTS))
+        names, ids = np.array(GENES, dtype="S"), np.array([f"ENSG{j}" for j in range(8)], dtype="S")
+        if version == 3:
+            group["features/name"], group["features/id"] = names, ids
+            group["features/feature_type"] = np.array(
+                [kinds[j % len(kinds)] for j in range(8)], "S"
+            )
+        else:
+            group["gene_names"], group["genes"] = names, ids
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_10x(tmp_path, version):
+    write_10x(tmp_path / "a.h5", version)
+    source = open_source(tmp_path / "a.h5", normalize=1e4, log1p=True, mask_var=["g1", "g4"])
+    assert source.feature_names == ["g1", "g4"]
+    assert source.n_rows == 60
+    expected = prepared(COUNTS.astype(float), 1e4)[:, [1, 4]]
+    np.testing.assert_allclose(stacked(source)[0], expected, rtol=1e-12)
+    np.testing.assert_array_equal(stacked(open_source(tmp_path / "a.h5"))[0], COUNTS)
+    with pytest.raises(SourceError, match="mask_var must be a list of names"):
+        open_source(tmp_path / "a.h5", mask_var="highly_variable")
+
+
+def test_10x_with_proteins(tmp_path):
+    write_10x(tmp_path / "a.h5", kinds=("Gene Expression", "Antibody Capture"))
+    (note,) = open_source(tmp_path / "a.h5").notes
+    assert "features of several types are read: 4 Gene Expression, 4 Antibody Capture" in note
+
+
+def test_anndata_in_a_file_with_the_suffix_of_hdf5(tmp_path):
+    write(tmp_path, "h5ad", cells(COUNTS)).rename(tmp_path / "a.h5")
+    assert open_source(tmp_path / "a.h5").feature_names == GENES
+
+
+@pytest.mark.parametrize("part", ["X/data", "X", "var/length", "var"])
+def test_nothing_is_read_from_other_files(tmp_path, part):
+    path = write(tmp_path, "h5ad", cells(scipy.sparse.csr_array(COUNTS)))
+    write(tmp_path, "h5ad", cells(scipy.sparse.csr_array(COUNTS))).rename(tmp_path / "other.h5ad")
+    path = write(tmp_path, "h5ad", cells(scipy.sparse.csr_array(COUNTS)))
+    with h5py.File(path, "a") as file:
+        del file[part]
+        file[part] = h5py.ExternalLink(tmp_path / "other.h5ad", part)
+    with pytest.raises(SourceError, match="is a link, and links are not followed"):
+        open_source(path)
+
+
+def test_declared_entries_that_are_not_stored(tmp_path):
+    path = write(tmp_path, "h5ad", cells(scipy.sparse.csr_array(COUNTS)))
+    with h5py.File(path, "a") as file:
+        group = file["X"]
+        for name in ("data", "indices"):
+            dtype = group[name].dtype
+            del group[name]
+            group.create_dataset(name, shape=(1 << 40,), dtype=dtype, chunks=(1024,))
+    with pytest.raises(SourceError, match="rows are declared, 4,194,304 MB in all"):
+        open_source(path)
+
+
+def test_chunks_of_sparse_zarr_stores_that_expand(tmp_path):
+    path = write(tmp_path, "zarr2", cells(scipy.sparse.csr_array(COUNTS)))
+    (path / "X" / "data" / "0").write_bytes(numcodecs.Blosc("zstd").encode(bytes(100 << 20)))
+    with pytest.raises(SourceError, match="the chunk X/data/0 expands to 100 MB"):
+        list(open_source(path))
