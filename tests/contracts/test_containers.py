@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from tests.contracts.chunks import chunks_of
 from tests.contracts.rows import make
-from tests.contracts.variants import ESTIMATORS, build
+from tests.contracts.variants import CENTERINGS, ESTIMATORS, build
 
 D, K = 24, 3
 COLUMNS = [f"column {j}" for j in range(D)]
@@ -99,8 +99,7 @@ def test_sparse_holders_agree(algorithm, holder, rows):
     assert sparse.score(given) == pytest.approx(dense.score(rows))
 
 
-@pytest.mark.parametrize("center", [False, True])
-@pytest.mark.parametrize("algorithm", ESTIMATORS)
+@pytest.mark.parametrize(("algorithm", "center"), CENTERINGS)
 def test_single_precision_in_single_precision_out(algorithm, center, rows):
     single = rows.astype(np.float32)
     narrow = build(algorithm, K, center=center, random_state=0).fit(single)

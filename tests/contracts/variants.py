@@ -15,6 +15,7 @@ from tests import reference
 
 Array = NDArray[np.float64]
 
+BATCH = ("ERM", "PCA", "IncrementalPCA")  # whose result is that of batch PCA
 # How a step size is written for an estimator, and what it means to the reference.
 STEPS: dict[str, tuple[Any, reference.StepRule | None]] = {
     "sqrt": (0.7, reference.inverse_sqrt(0.7)),
@@ -26,13 +27,17 @@ STEPS: dict[str, tuple[Any, reference.StepRule | None]] = {
 
 
 def build(algorithm: str, k: int, **params: Any) -> Any:
-    """Return an estimator; a seed goes only to those that have something random about them."""
+    """Return an estimator; parameters that it does not need are left out.
+
+    These are a seed where nothing is random, and what it does anyway.
+    """
     kind = getattr(onepass, algorithm)
     known = inspect.signature(kind).parameters
     given = {
         name: value
         for name, value in params.items()
-        if name in known or name not in ("random_state", "robust")
+        if name in known
+        or (name not in ("random_state", "robust", "verbose") and (name, value) != ("center", True))
     }
     return kind(k, **given)
 
@@ -76,12 +81,12 @@ class Variant:
     @property
     def is_batch(self) -> bool:
         """Whether the result is that of batch PCA instead of an iterate."""
-        return self.algorithm in ("ERM", "PCA")
+        return self.algorithm in BATCH
 
     @property
     def center(self) -> bool:
         """Whether the mean is taken off."""
-        return self.params.get("center", self.algorithm == "PCA")
+        return self.params.get("center", self.algorithm in ("PCA", "IncrementalPCA"))
 
     @property
     def averages(self) -> bool:
@@ -184,6 +189,7 @@ BATCH_VARIANTS = [
     Variant("ERM", params={"center": True}),
     Variant("PCA", params={"robust": False}),
     Variant("PCA", params={"robust": False, "center": False}),
+    Variant("IncrementalPCA"),
 ]
 # These have no simple reference, but how rows are split must change nothing for them either.
 OTHER_VARIANTS = [
@@ -194,4 +200,11 @@ OTHER_VARIANTS = [
     Variant("PCA", params={"scale": True}),
 ]
 ESTIMATORS = tuple(onepass.ESTIMATORS)
-ALGORITHMS = tuple(name for name in ESTIMATORS if name not in ("ERM", "PCA"))
+ALGORITHMS = tuple(name for name in ESTIMATORS if name not in BATCH)
+# Every estimator about zero and about the mean, as far as it can do both.
+CENTERINGS = [
+    (name, center)
+    for name in ESTIMATORS
+    for center in (False, True)
+    if center or name != "IncrementalPCA"
+]
