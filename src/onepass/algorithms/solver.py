@@ -261,11 +261,7 @@ class Solver(State):
         if self.average is not None and other.average is not None:
             self.average.merge(other.average)
 
-<<<<<<< HEAD
     def copy(self, shared: tuple[str, ...] = ()) -> Self:
-=======
-    def copy(self) -> Solver:
->>>>>>> main
         """Return a solver that goes on by itself; no array is changed in place."""
         twin = super().copy(shared)
         twin.rule = copy.copy(self.rule)

@@ -23,12 +23,8 @@ from onepass.cli import checkpoint, memory, messages, options
 from onepass.cli.data import check_output, expected_rows, progress_over, warn_of_repeats
 from onepass.cli.errors import Failure, MachineFailure, hiding_interrupts, noting_signals, reason
 from onepass.distributed import fit as fit_on_shards
-<<<<<<< HEAD
-from onepass.distributed.running import require as require_dask
-from onepass.persistence import archive
-=======
 from onepass.distributed.executor import require_dask
->>>>>>> main
+from onepass.persistence import archive
 from onepass.progress import Progress
 from onepass.report import model_page
 from onepass.report import require as require_report

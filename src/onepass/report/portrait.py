@@ -149,6 +149,7 @@ def _warnings(model: Any, names: list[str]) -> list[str]:
     if chosen is not None and chosen.drift > DRIFT and getattr(model, "half_life", None) is None:
         found.append(
             f"The stream drifts: what is captured differs between its parts (F = "
-            f"{chosen.drift:.1f}, and about 1 for rows in random order). If the latest rows matter most, fit with half_life."
+            f"{chosen.drift:.1f}, and about 1 for rows in random order). If the latest rows "
+            "matter most, fit with half_life."
         )
     return found
