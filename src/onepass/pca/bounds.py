@@ -55,6 +55,7 @@ WEISZFELD_STEPS = 30  # for the centre of the first rows: each one halves the di
 # Of the typical length: rows that are nearer to the centre do not pull it more.
 LEAST_LENGTH = 0.1
 LARGEST_RATIO = 1e100  # of energies, so that their squares stay finite
+NONE: NDArray[np.float64] = np.zeros(0)  # energies or weights of no rows
 TINY = 1e-300  # in place of zero where something is divided by it
 
 
@@ -109,11 +110,18 @@ class Typical(State):
         mean = float(self.sums[1] / max(self.sums[0], TINY))
         return self.unit * mean ** (1.0 / TYPICAL_POWER)
 
-    @property
-    def is_uneven(self) -> bool:
-        """Whether rows are of uneven length."""
-        weight, _, energy, square = self.sums
+    def is_uneven(
+        self, energies: NDArray[np.float64] = NONE, weights: NDArray[np.float64] = NONE
+    ) -> bool:
+        """Return whether rows are of uneven length, with further ones of energies (r,) if given."""
+        added = self._powers(energies) @ weights if self.unit else np.zeros(4)
+        weight, _, energy, square = self.sums + added
         return bool(energy > 0.0 and weight * square > UNEVEN * energy**2)
+
+    def _powers(self, energies: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what rows of energies (r,) add to the sums, (4, r)."""
+        ratio = np.minimum(energies / self.unit, LARGEST_RATIO)
+        return np.stack([np.ones(len(ratio)), ratio**TYPICAL_POWER, ratio, ratio * ratio])
 
     def start(self, rows: Rows) -> None:
         """Find the centre of the first rows: their spatial median."""
@@ -138,9 +146,7 @@ class Typical(State):
         if not self.unit:
             self.sums = self.sums + [float(weights.sum()), 0.0, 0.0, 0.0]
             return
-        ratio = np.minimum(energies / self.unit, LARGEST_RATIO)
-        powers = np.stack([np.ones(len(ratio)), ratio**TYPICAL_POWER, ratio, ratio * ratio])
-        self.sums = self.sums + powers @ weights
+        self.sums = self.sums + self._powers(energies) @ weights
         if self.center:
             least = LEAST_LENGTH**2 * self.energy
             pull = weights / np.sqrt(np.maximum(energies, max(least, TINY)))
@@ -203,6 +209,12 @@ class Bounds(State):
     def fields(self) -> dict[str, Field]:
         moments = Parts(self._moment, 1, len(self.names))
         return {"typical": Part(), "moments": moments}
+
+    def take(self, content: dict[str, Any]) -> None:
+        """Take over second moments: of one candidate, or of all."""
+        if len(content["moments"]) not in (1, len(self.names)):
+            raise ValueError(f"moments are {len(content['moments'])}, for {len(self.names)} bounds")
+        super().take(content)
 
     def _moment(self) -> SecondMoment | Sketch:
         """Return an empty second moment."""
@@ -296,7 +308,7 @@ class Bounds(State):
         learned, weights = (rows if self.is_exact else scaled), rows.weights
         if energies is not None:
             self.typical.add(scaled, energies)
-            if self.at_once or self.typical.is_uneven:
+            if self.at_once or self.typical.is_uneven():
                 self.begin()
         if not self.compares:
             self.moments[0].add(learned, weights)

@@ -20,6 +20,7 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import fdtri
 
 from onepass.evaluation.segments import Segments
 from onepass.pca.bounds import BOUNDED, BOUNDS, MILD, PLAIN
@@ -33,9 +34,9 @@ CUT = BOUNDS[MILD]  # typical energies at which the energy of a row counts in th
 LEVELS = 4.0 ** np.arange(24)
 TERM_ROWS = 16  # whose gains make one term of a sum: neighbouring rows may be dependent
 LATEST = 0.5  # of the stream: earlier directions say little about those that are read
-# F above which captured shares differ between segments of the stream by more than rows within them
-# explain. Of 573 streams of independent rows none was above 2.2; 52 in natural order were above 5.
-DRIFT = 3.0
+# The risk that a stream of independent rows counts as one that drifts. It is small, because a false
+# alarm costs the robust answer, and streams in natural order are far beyond any limit.
+DRIFT_RISK = 1e-4
 ROBUST = (BOUNDED, MILD)
 # Columns of the table: rows, the sums of the tightest candidate's shares and of their squares, then
 # for each robust candidate the sum of its gains and of their squares, by terms.
@@ -49,7 +50,7 @@ class Choice:
 
     All numbers but `drift` are of the robust candidate that gains most over ordinary PCA on rows
     not yet learned from. It answers if ``gain > 2``, unless ``tail < -2`` and ``energy < 0``, or
-    the stream drifts: ``drift > 3``.
+    the stream drifts: ``drift > 1``.
 
     Attributes
     ----------
@@ -66,7 +67,8 @@ class Choice:
         typical energies per row.
     drift : float
         Variance of captured shares between segments of the stream over what rows within them
-        explain, an F statistic.
+        explain, an F statistic, in units of the value that one stream of independent rows in
+        10,000 exceeds.
     gained : float
         The energy that it captures more than ordinary PCA, with energies cut at 16 typical ones, in
         typical energies per row of the last half of the stream.
@@ -148,16 +150,20 @@ class Evidence(State):
     def drift(self, rows: float) -> float:
         """Return the F statistic of captured shares between segments of the latest rows.
 
-        One-way analysis of variance: the mean square between segments over that within them.
+        One-way analysis of variance: the mean square between segments over that within them, in
+        units of its critical value. The tightest candidate's shares are used, which no row can
+        dominate.
         """
         table = self.segments.latest(rows, LATEST)
         count, total, squares = table[table[:, 0] >= TERM_ROWS][:, :3].T
         groups = len(count)
-        if groups < 3:
+        if groups < 2:
             return 0.0
-        within = (squares - total**2 / count).sum() / max(count.sum() - groups, 1.0)
+        free = max(float(count.sum()) - groups, 1.0)
+        within = (squares - total**2 / count).sum() / free
         spread = count * (total / count - total.sum() / count.sum()) ** 2
-        return float(spread.sum() / (groups - 1) / max(within, TINY))
+        statistic = spread.sum() / (groups - 1) / max(within, TINY)
+        return float(statistic / fdtri(groups - 1, free, 1.0 - DRIFT_RISK))
 
     def choose(self, rows: float, *, drifts_count: bool = True) -> Choice:
         """Return which candidate answers for a stream of so many rows.
@@ -187,7 +193,7 @@ class Evidence(State):
             )
             is_against = choice.tail < -SURE and choice.energy < 0.0
             answers = choice.gain > SURE and not is_against
-            found.append((answers and not (drifts_count and drift > DRIFT), gain, choice))
+            found.append((answers and not (drifts_count and drift > 1.0), gain, choice))
         answers, _, best = max(found, key=lambda entry: entry[:2])
         return best if answers else replace(best, name=PLAIN)
 

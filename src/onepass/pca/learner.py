@@ -5,7 +5,7 @@ A chunk is evaluated with the directions that were found before it, and then it 
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from onepass.model import Model, in_type, signed
 from onepass.pca.bounds import (
     BOUNDED,
     LADDER_COLUMNS,
+    LARGEST_RATIO,
     MILD,
     PLAIN,
     TINY,
@@ -33,6 +34,8 @@ FIRST_ROWS = 128  # of the first chunk: enough for a centre, a typical length an
 # A chunk is at most this part of the rows before it, so that the directions that it is evaluated
 # with are from not much fewer rows than those that are read.
 CHUNK_SHARE = 0.5
+# The same where candidates are compared: evidence from many directions, on the latest rows too.
+COMPARED_SHARE = 0.125
 MOST_CHUNK_ROWS = 8192  # of a chunk: sums of so many products keep seven digits in float32
 MOST_CHUNK_BYTES = 3 * 2**23  # of dense rows; from 32 MB on, glibc asks for new memory each time
 # Of a sketch: the length of a chunk of dense and of sparse rows. The longer, the fewer truncations.
@@ -59,6 +62,32 @@ def sketch_rank(stream: Stream, n_components: int | float | None) -> int:
     if stream.is_sparse:
         return min(d, 2 * k + 24)
     return min(d, max(3 * k + 24, DENSE_RANK))
+
+
+class Measured(NamedTuple):
+    """Rows and what was measured of them before they were learned from.
+
+    Attributes
+    ----------
+    values : ndarray or csr_array of shape (r, d)
+        As they came.
+    rows, scaled : Rows
+        About a point, as they are and in units of the deviations.
+    from_mean : ndarray of shape (r,)
+        Energies about the mean.
+    captured : ndarray of shape (r, m)
+        Energies about the mean along the directions of m candidates.
+    from_centre, captured_robust : ndarray of shape (r,) and (r, m), or None
+        The same about the robust centre, where candidates are compared.
+    """
+
+    values: Any
+    rows: Rows
+    scaled: Rows
+    from_mean: NDArray[np.float64]
+    captured: NDArray[np.float64]
+    from_centre: NDArray[np.float64] | None = None
+    captured_robust: NDArray[np.float64] | None = None
 
 
 class PCALearner(Learner):
@@ -133,64 +162,89 @@ class PCALearner(Learner):
         }
 
     def chunk_rows(self) -> int:
-        d, before = self.stream.d, self.rows_learned
+        d = self.stream.d
+        share = COMPARED_SHARE if self.bounds.compares else CHUNK_SHARE
         least, most = FIRST_ROWS, MOST_CHUNK_ROWS
         if not self.bounds.is_exact:
             least = FIRST_SPARSE_ROWS if self.stream.is_sparse else 2 * FIRST_ROWS
             most = SPARSE_SKETCH_ROWS if self.stream.is_sparse else SKETCH_ROWS
         if not self.stream.is_sparse:
             most = min(most, max(FIRST_ROWS, MOST_CHUNK_BYTES // (8 * d)))
-        power_of_two = 2 ** (max(int(CHUNK_SHARE * before), 1).bit_length() - 1)
+        power_of_two = 2 ** (max(int(share * self.rows_learned), 1).bit_length() - 1)
         return max(min(power_of_two, most), min(least, most))
 
     def learn(self, values: Any, weights: NDArray[np.float64]) -> None:
-        bounds, compared = self.bounds, len(self.bounds.names) > 1
+        measured = self._measure(values, weights)
+        length = max(FIRST_ROWS, int(COMPARED_SHARE * self.rows))
+        if len(weights) <= length or not self._begins(measured):
+            self._learn_measured(measured)
+            return
+        # Candidates are compared from here on, and the rest of a long chunk is evidence, too.
+        self.bounds.begin()
+        for start in range(0, len(weights), length):
+            part = slice(start, start + length)
+            self._learn_measured(self._measure(values[part], weights[part]))
+
+    def _begins(self, measured: Measured) -> bool:
+        """Return whether rows turn out to be uneven with these."""
+        bounds = self.bounds
+        if bounds.compares or self.robust != "auto" or measured.from_centre is None:
+            return False
+        return bounds.typical.is_uneven(measured.from_centre, measured.rows.weights)
+
+    def _measure(self, values: Any, weights: NDArray[np.float64]) -> Measured:
+        """Measure rows (r, d) along the directions found before, about the mean and the centre."""
+        bounds, (found, k, d) = self.bounds, self.directions.shape
+        compared = len(bounds.names) > 1
         rows, scaled = bounds.about(values, weights, measured=compared)
-        errors, energies = self._evaluate(scaled, compared)
+        points = [scaled.at(bounds.mean), scaled.at(bounds.typical.centre)][: 1 + compared]
+        flat = self.directions.reshape(found * k, d)
+        inner = scaled.inner(np.vstack([*points, flat]))
+        energies = scaled.distances(np.stack(points), inner[:, : len(points)])
+        along = inner[:, len(points) :]
+        captured = [
+            ((along - flat @ point) ** 2).reshape(len(rows), found, k).sum(axis=2)
+            for point in points
+        ]
+        measured = Measured(values, rows, scaled, energies[:, 0], captured[0])
+        if not compared:
+            return measured
+        return measured._replace(from_centre=energies[:, 1], captured_robust=captured[1])
+
+    def _learn_measured(self, measured: Measured) -> None:
+        """Evaluate rows with the directions found before, and learn from them."""
+        bounds, rows = self.bounds, measured.rows
+        errors = self._evaluate(measured)
         began = bounds.compares
-        bounds.add(rows, scaled, energies)
+        bounds.add(rows, measured.scaled, measured.from_centre)
         self.rows += len(rows)
         self.rows_since += len(rows)
         if bounds.compares > began or self.rows_since >= self._patience():
             self._find_directions()
-        self._remember(values, scaled, errors)
+        self._remember(measured.values, measured.scaled, errors)
 
-    def _evaluate(
-        self, rows: Rows, compared: bool
-    ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
-        """Evaluate rows that none of the candidates has learned from.
+    def _evaluate(self, measured: Measured) -> NDArray[np.float64] | None:
+        """Include rows in the evidence; return their errors (r,), or None without directions.
 
-        Returns their errors (r,), squared distances from the subspace, None where there are no
-        directions yet; and their energies (r,) about the robust centre, None if nothing is
-        compared.
+        Errors are squared distances from the subspace.
         """
-        bounds, (found, k, d) = self.bounds, self.directions.shape
-        points = np.stack([rows.at(bounds.mean), rows.at(bounds.typical.centre)][: 1 + compared])
-        flat = self.directions.reshape(found * k, d)
-        inner = rows.inner(np.vstack([points, flat]))
-        energies = rows.distances(points, inner[:, : len(points)])
-        along = inner[:, len(points) :]
-        errors = None
-        if found:
-            about_mean = (along - flat @ points[0]) ** 2
-            captured = about_mean.reshape(len(rows), found, k).sum(axis=2)
-            answered = captured[:, self._names(found).index(self.answering)]
-            # About a mean of n rows, energies are larger by a factor of 1 + 1 / n on average.
-            share = rows.weights * bounds.weight / (bounds.weight + 1.0)
-            self.held_out.add(share * answered, share * energies[:, 0], self.rows_found)
-            errors = energies[:, 0] - answered
-            self.errors.add(errors, rows.weights)
-        if not compared:
-            return errors, None
+        bounds, weights, found = self.bounds, measured.rows.weights, len(self.directions)
+        if not found:
+            return None
+        answered = measured.captured[:, self._names(found).index(self.answering)]
+        # About a mean of n rows, energies are larger by a factor of 1 + 1 / n on average.
+        share = weights * bounds.weight / (bounds.weight + 1.0)
+        self.held_out.add(share * answered, share * measured.from_mean, self.rows_found)
+        errors = measured.from_mean - answered
+        self.errors.add(errors, weights)
         if found > 1:
-            about_centre = (along - flat @ points[1]) ** 2
-            captured = about_centre.reshape(len(rows), found, k).sum(axis=2)
-            shares = np.clip(captured / np.maximum(energies[:, 1:], TINY), 0.0, 1.0)
-            ratios = np.minimum(energies[:, 1] / max(bounds.typical.energy, TINY), 1e100)
-            self.evidence.add(
-                dict(zip(self._names(found), shares.T, strict=True)), ratios, rows.weights
-            )
-        return errors, energies[:, 1]
+            assert measured.from_centre is not None
+            assert measured.captured_robust is not None
+            energies = np.maximum(measured.from_centre, TINY)
+            shares = np.clip(measured.captured_robust / energies[:, None], 0.0, 1.0)
+            ratios = np.minimum(energies / max(bounds.typical.energy, TINY), LARGEST_RATIO)
+            self.evidence.add(dict(zip(self._names(found), shares.T, strict=True)), ratios, weights)
+        return errors
 
     def _names(self, found: int) -> tuple[str, ...]:
         """Return the candidates whose directions are kept: one before there are others."""

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.pca.bounds import PLAIN
-from onepass.pca.evidence import DRIFT
 
 FEW_ROWS = 10  # per component: with fewer, the components are uncertain
 DOMINANT = 0.8  # of all variance in one column
@@ -146,10 +145,10 @@ def _warnings(model: Any, names: list[str]) -> list[str]:
                 "variance. If columns have different units, fit with scale=True (--scale)."
             )
     chosen = getattr(model, "chosen_", None)
-    if chosen is not None and chosen.drift > DRIFT and getattr(model, "half_life", None) is None:
+    if chosen is not None and chosen.drift > 1.0 and getattr(model, "half_life", None) is None:
         found.append(
-            f"The stream drifts: what is captured differs between its parts (F = "
-            f"{chosen.drift:.1f}, and about 1 for rows in random order). If the latest rows "
-            "matter most, fit with half_life."
+            f"The stream drifts: what is captured differs between its parts, by {chosen.drift:.1f} "
+            "times what rows in random order would reach by chance. If the latest rows matter "
+            "most, fit with half_life."
         )
     return found
