@@ -21,6 +21,8 @@ import numpy as np
 from scipy import sparse
 
 import onepass
+from onepass.estimators.saving import pack
+from onepass.persistence import archive
 from tests.contracts.chunks import chunks_of
 from tests.contracts.results import published
 from tests.contracts.variants import build
@@ -186,9 +188,10 @@ def craft(
 
 
 def write_templates(folder: Path) -> list[Path]:
-    """Write a model file of every estimator: few rows, of which some wait for their chunk."""
+    """Write a model file of every estimator, checkpoints in which rows wait, and bare models."""
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(59, 9)) * np.linspace(3, 0.5, 9) + 1
+    heavy = rows * rng.standard_t(1.5, (59, 1))
     thin = sparse.csr_array(np.where(np.abs(rows) > 1, rows, 0))
     everything = {"average": True, "batch_size": 4, "center": True}
     wanted: list[tuple[str, dict[str, Any], Any]] = [
@@ -196,6 +199,9 @@ def write_templates(folder: Path) -> list[Path]:
         ("PCA", {"half_life": 100.0, "whiten": True}, rows),
         ("PCA", {"robust": False}, thin),
         ("PCA", {}, np.float32(rows)),
+        ("PCA", {}, heavy),
+        ("PCA", {"robust": True, "scale": True}, heavy),
+        ("IncrementalPCA", {}, rows),
         ("MSG", {"step_size": 0.5}, rows),
         ("MSG", {**everything, "trace": "exact"}, rows),
         ("CappedMSG", {}, rows),
@@ -213,12 +219,16 @@ def write_templates(folder: Path) -> list[Path]:
     models = []
     for length in (8, None):
         with chunks_of(length):
-            models += [build(name, 2, **params).fit(X) for name, params, X in wanted]
-    wide = rng.normal(size=(20, 3000))
-    models += [onepass.PCA(2).fit(wide), onepass.CappedMSG(2).fit(wide), onepass.PCA(0.5).fit(rows)]
-    paths = [folder / f"template{number}.onepass" for number in range(len(models))]
-    for model, path in zip(models, paths, strict=True):
-        model.save(path)
+            models += [build(name, 2, **params).partial_fit(X) for name, params, X in wanted]
+    wide = rng.normal(size=(20, 4200))  # beyond the exact matrix
+    models += [kind.partial_fit(wide) for kind in (onepass.PCA(2), onepass.CappedMSG(2))]
+    models.append(onepass.PCA(0.5).partial_fit(rows))
+    bare = [models[0], models[3], models[5], models[9]]
+    packed = [pack(model) for model in (*models, *(model.for_transform() for model in bare))]
+    packed += [pack(model, waiting=True) for model in models[: len(wanted)]]
+    paths = [folder / f"template{number}.onepass" for number in range(len(packed))]
+    for content, path in zip(packed, paths, strict=True):
+        archive.write(path, *content)
     return paths
 
 

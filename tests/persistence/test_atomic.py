@@ -7,9 +7,8 @@ import threading
 
 import numpy as np
 import pytest
-from onepass.persistence import atomic
 
-from onepass.persistence import archive
+from onepass.persistence import archive, atomic
 
 OLD = ({"generation": 1}, {"a": np.arange(1000.0)})
 NEW = ({"generation": 2}, {"a": np.arange(200_000.0), "b": np.ones((3, 4), dtype=np.float32)})

@@ -9,9 +9,9 @@ import zipfile
 
 import numpy as np
 import pytest
-from onepass.persistence.archive import SEAL_LENGTH, VERSION, seal
 
 from onepass.persistence import archive
+from onepass.persistence.archive import SEAL_LENGTH, VERSION, seal
 
 HEADER = {"kind": "pca", "names": ["a", "b"], "n": 12}
 ARRAYS = {"basis": np.arange(12.0).reshape(3, 4), "mask": np.array([True, False]), "n": np.array(7)}

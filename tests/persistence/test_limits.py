@@ -1,13 +1,16 @@
 """What is saved can be loaded, however wild the rows are; what no model can hold is not."""
 
 import re
+from math import nan
 
 import numpy as np
 import pytest
-from onepass.estimators.model_file_schema import MOST_SUM, Array, Scalar, check_state, flatten
 from scipy import sparse
 
 import onepass
+from onepass.estimators.saving import pack
+from onepass.persistence import archive
+from tests.contracts.variants import build
 from tests.persistence.crafting import reseal, unpacked
 
 
@@ -49,7 +52,7 @@ def test_a_model_of_wild_rows_is_loaded_again(tmp_path, name, is_sparse, change)
     change(rows)
     rows = sparse.csr_array(rows) if is_sparse else rows
     for weights in np.ones(1500), 10.0 ** rng.uniform(-50, 50, 1500):
-        model = getattr(onepass, name)(2)
+        model = build(name, 2)
         for part in np.split(np.arange(1500), 3):
             model.partial_fit(rows[part], sample_weight=weights[part])
             model.save(tmp_path / "model")
@@ -63,22 +66,6 @@ def test_captured_is_unknown_where_nothing_varies():
     assert np.isnan(onepass.PCA(2).partial_fit(rows).captured_.mean)
 
 
-def test_what_is_beyond_a_limit_is_stored_as_the_limit():
-    schema = {"sums": Array((3,)), "part": {"total": Scalar(), "rows": Scalar(int, 0, 7)}}
-    state = {"sums": np.array([-np.inf, 2.0, 1e300]), "part": {"total": np.inf, "rows": 8}}
-    read = check_state(schema, *flatten(schema, state))
-    np.testing.assert_array_equal(read["sums"], [-MOST_SUM, 2.0, MOST_SUM])
-    assert read["part"] == {"total": MOST_SUM, "rows": 7}
-
-
-@pytest.mark.parametrize(
-    "state", [{"sums": np.full(3, np.nan), "total": 1.0}, {"sums": np.ones(3), "total": np.nan}]
-)
-def test_what_no_file_can_hold_is_refused_when_it_is_saved(state):
-    with pytest.raises(ValueError, match=r"sums|total"):
-        flatten({"sums": Array((3,)), "total": Scalar()}, state)
-
-
 def number(name, value):
     return lambda header, arrays: header["header"]["state"].update({name: value})
 
@@ -87,31 +74,90 @@ def array(name, change):
     return lambda header, arrays: arrays.update({name: change(arrays[name])})
 
 
+def fewer_moments(header, arrays):
+    """Leave the last of three second moments out."""
+    header["header"]["state"]["bounds.moments.count"] = 2
+    for entries in (header["header"]["state"], arrays):
+        for name in [name for name in entries if name.startswith("bounds.moments.2.")]:
+            del entries[name]
+
+
 CRAFTED = {
-    "drift.rows is -1, outside of 0 to 1e+70": number("drift.rows", -1.0),
-    "scored is 3, outside of 0 to 2": number("scored", 3),
     "rows_since is 1e+300, outside of 0 to 1e+70": number("rows_since", 1e300),
-    "evidence_rows has entries outside of 0": array("evidence_rows", np.negative),
-    "drift.mean has entries outside of -2 to 2": array("drift.mean", lambda old: old + np.nan),
-    "evidence has entries outside": array("evidence", lambda old: old + 1e300),
-    "drift.mean has a length of 5, not 4": array("drift.mean", lambda old: np.ones(5)),
-    "drift.point has a length of 0, not 4": array("drift.point", lambda old: old[:0]),
-    "asked has a length of 3, not 4": array("asked", lambda old: old[..., :3].copy()),
-    "buffer.rows has a length of 8, not 7": array("buffer.weights", lambda old: old[1:]),
-    "its numbers of rows contradict each other": number("rows_seen", 199),
+    "rows is -1, outside of 0 to 1e+70": number("rows", -1.0),
+    "rows_learned is 1.0, not of type int": number("rows_learned", 1.0),
+    "answering is 'wild', not one of plain, mild, bounded": number("answering", "wild"),
+    "bounds.moments.count is 4, outside of 1 to 3": number("bounds.moments.count", 4),
+    "moments are 2, for 3 bounds": lambda header, arrays: fewer_moments(header, arrays),
+    "directions are of 2 candidates, for 3 bounds": array("directions", lambda old: old[:2]),
+    "other does not belong to it": number("other", 1.0),
+    "evidence.tails has entries outside": array("evidence.tails", lambda old: old + 1e300),
+    "bounds.typical.centre has entries outside": array("bounds.typical.centre", lambda x: x + nan),
+    "bounds.typical.centre has a length of 5, not 4": array(
+        "bounds.typical.centre", lambda old: np.ones(5)
+    ),
+    "directions has a length of 3, not 4": array("directions", lambda old: old[..., :3].copy()),
+    "bounds.moments.0.squares has a length of 9, not 10": array(
+        "bounds.moments.0.squares", lambda old: old[1:]
+    ),
+    "its numbers of rows contradict each other": number("rows_learned", 199),
+}
+
+
+def crafted(path, change):
+    """Change a model file, and seal it again."""
+    header, arrays = unpacked(path)
+    change(header, arrays)
+    reseal(path, header, arrays)
+
+
+@pytest.mark.parametrize("message", CRAFTED)
+def test_what_is_beyond_a_limit_is_not_loaded(tmp_path, message):
+    path = tmp_path / "a.onepass"
+    rows = np.random.default_rng(0).standard_t(1.5, (300, 4))
+    onepass.PCA(2).partial_fit(rows).save(path)
+    crafted(path, CRAFTED[message])
+    with pytest.raises(onepass.ModelFileError, match=re.escape(message)):
+        onepass.load(path)
+
+
+WAITING = {
+    "buffer.rows has a length of 44, not 43": array("buffer.weights", lambda old: old[1:]),
+    "buffer.weights has entries outside": array("buffer.weights", np.zeros_like),
     "more rows wait than a chunk has": lambda header, arrays: arrays.update(
         {name: np.repeat(arrays[name], 50, axis=0) for name in ("buffer.rows", "buffer.weights")}
     ),
 }
 
 
-@pytest.mark.parametrize("message", CRAFTED)
-def test_what_is_beyond_a_limit_is_not_loaded(tmp_path, message):
+@pytest.mark.parametrize("message", WAITING)
+def test_what_is_wrong_with_waiting_rows_is_not_loaded(tmp_path, message):
     path = tmp_path / "a.onepass"
-    rows = np.random.default_rng(0).normal(size=(200, 4))
-    onepass.PCA(2).partial_fit(rows).save(path)
-    header, arrays = unpacked(path)
-    CRAFTED[message](header, arrays)
-    reseal(path, header, arrays)
+    rows = np.random.default_rng(0).normal(size=(300, 4))
+    archive.write(path, *pack(onepass.PCA(2).partial_fit(rows), waiting=True))
+    onepass.load(path)
+    crafted(path, WAITING[message])
+    with pytest.raises(onepass.ModelFileError, match=re.escape(message)):
+        onepass.load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("components", lambda x: 1.1 * x, "components has rows that are not orthonormal"),
+        ("components", lambda x: x[:0], "explained_variance has a length of 2, not 0"),
+        ("explained_variance", np.negative, "explained_variance has entries outside of 0"),
+        ("mean", lambda x: x[1:], "mean has a length of 3, not 4"),
+        ("column_variances", lambda x: x[1:], "column_variances has 3 entries for 4 columns"),
+        ("scale", lambda x: np.zeros(4), "scale has entries outside"),
+        ("captured", lambda x: x + 1.0, "captured has entries outside of 0 to 1"),
+    ],
+)
+def test_what_is_wrong_with_a_model_without_a_learner(tmp_path, name, change, message):
+    path = tmp_path / "a.onepass"
+    rows = np.random.default_rng(0).normal(size=(300, 4))
+    onepass.PCA(2).fit(rows).for_transform().save(path)
+    onepass.load(path)
+    crafted(path, array(name, change))
     with pytest.raises(onepass.ModelFileError, match=re.escape(message)):
         onepass.load(path)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from onepass.model_file import DTYPES
 
 from onepass.persistence import archive
+from onepass.persistence.archive import DTYPES
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -44,6 +44,11 @@ def test_round_trip(tmp_path_factory, header, arrays):
     with np.load(path, allow_pickle=False) as loaded:
         assert_same({name: loaded[name] for name in loaded.files if name != "header"}, arrays)
         assert json.loads(loaded["header"].tobytes())["header"] == header
+    data = archive.to_bytes(header, arrays)
+    assert data == path.read_bytes()
+    from_bytes = archive.from_bytes(data)
+    assert from_bytes[0] == header
+    assert_same(from_bytes[1], arrays)
     again = path.with_suffix(".again")
     archive.write(again, read_header, read_arrays)
     assert again.read_bytes() == path.read_bytes()
