@@ -161,6 +161,15 @@ class PCALearner(Learner):
             "answering": Text((PLAIN, MILD, BOUNDED)),
         }
 
+    def take(self, content: dict[str, Any]) -> None:
+        """Take over directions: of one candidate, or of all, one of which has answered."""
+        found, names = len(content["directions"]), self.bounds.names
+        if found > 1 and (found != len(names) or not self.bounds.compares):
+            raise ValueError(f"directions are of {found} candidates, for {len(names)} bounds")
+        if content["answering"] not in names:
+            raise ValueError(f"answering is {content['answering']!r}, not one of {names}")
+        super().take(content)
+
     def chunk_rows(self) -> int:
         d = self.stream.d
         share = COMPARED_SHARE if self.bounds.compares else CHUNK_SHARE
