@@ -249,7 +249,9 @@ class State(ABC):
             elif isinstance(field, Parts):
                 for part in value:
                     part.fade(factor)
-            elif isinstance(field, Number | Array) and field.fades:
+            elif isinstance(field, Number) and field.fades:
+                setattr(self, name, value * factor**field.fades)
+            elif isinstance(field, Array) and field.fades:
                 setattr(self, name, value * factor ** np.asarray(field.fades, dtype=np.float64))
 
     def flat(self, prefix: str = "") -> Iterator[tuple[str, Field, Any]]:
