@@ -33,9 +33,6 @@ D, K = 20, 3
 CUTS = [50, 59]  # rows: six chunks, one, and five
 # `auto` needs an init to be one variant in all parts; these have one.
 ITERATES = [v for v in VARIANTS if not v.averages]
-# Oja and Grouse are tried on rows like those of the others.
-pytestmark = pytest.mark.filterwarnings("ignore:the mean of the rows is far from zero")
-
 # The rows of the contracts have a mean, and the paper does not take it off.
 pytestmark = pytest.mark.filterwarnings("ignore:the mean of the rows is far from zero")
 

@@ -8,8 +8,10 @@ import pytest
 from scipy import sparse
 
 import onepass
+from onepass.estimators.saving import pack, unpack
+from onepass.persistence import archive
 from onepass.schedules import Constant, Schedule
-from tests.contracts.chunks import SHORT, chunks_learned, chunks_of, next_chunk
+from tests.contracts.chunks import SHORT, chunks_learned, chunks_of, next_chunk, waiting
 from tests.contracts.results import assert_close, assert_identical, published
 from tests.contracts.rows import make
 from tests.contracts.splits import at_once, feed, one_by_one, ragged
@@ -67,33 +69,77 @@ def test_any_split_into_calls_of_a_long_stream_gives_the_same_bits(variant):
     assert_identical(whole, pieces)
 
 
+def checkpointed(estimator):
+    """Return the estimator of a checkpoint, which keeps the rows that wait."""
+    header, arrays = archive.from_bytes(archive.to_bytes(*pack(estimator, waiting=True)))
+    return unpack(header, arrays, "the checkpoint")
+
+
 @EVERY
 def test_reading_copying_and_saving_between_calls_changes_nothing(variant, rows, tmp_path):
     with chunks_of(8):
         whole = variant.build(D, K).fit(rows)
-        read, pickled, forked, saved = (variant.build(D, K) for _ in range(4))
+        read, pickled, forked, saved, kept = (variant.build(D, K) for _ in range(5))
         for piece in ragged(len(rows)):
             published(read.partial_fit(rows[piece]))
             read.transform(rows[:2])
             pickled = pickle.loads(pickle.dumps(pickled.partial_fit(rows[piece])))
             copy.deepcopy(forked.partial_fit(rows[piece])).partial_fit(10 * rows[:40])
             saved.partial_fit(rows[piece]).save(tmp_path / "m.onepass")
-            saved = onepass.load(tmp_path / "m.onepass")
-    for other in (read, pickled, forked, saved):
+            saved.to_bytes()
+            kept = checkpointed(kept.partial_fit(rows[piece]))
+    for other in (read, pickled, forked, saved, kept):
         assert_identical(whole, other)
 
 
 @EVERY
-def test_saving_in_the_middle_of_sparse_rows_changes_nothing(variant, rows, tmp_path):
+def test_a_checkpoint_in_the_middle_of_sparse_rows_changes_nothing(variant, rows):
     thin = sparse.csr_array(np.where(np.abs(rows) > 0.1, rows, 0).astype(np.float32))
     weights = np.linspace(0.5, 2, len(rows))
     with chunks_of(24):
         whole = variant.build(D, K).fit(thin, sample_weight=weights)
-        saved = variant.build(D, K).fit(thin[:61], sample_weight=weights[:61])
-        saved.save(tmp_path / "m.onepass")
-        saved = onepass.load(tmp_path / "m.onepass")
-        saved.partial_fit(thin[61:], sample_weight=weights[61:])
-    assert_identical(whole, saved)
+        kept = checkpointed(variant.build(D, K).fit(thin[:61], sample_weight=weights[:61]))
+        assert waiting(kept) > 0
+        kept.partial_fit(thin[61:], sample_weight=weights[61:])
+    assert_identical(whole, kept)
+
+
+@EVERY
+@pytest.mark.parametrize("kind", [np.asarray, np.float32, sparse.csr_array])
+def test_a_file_holds_the_model_and_no_row(variant, kind, rows, tmp_path):
+    with chunks_of(24):
+        model = variant.build(D, K).fit(kind(rows[:61]))
+        assert waiting(model) > 0
+        model.save(tmp_path / "m.onepass")
+        data = (tmp_path / "m.onepass").read_bytes()
+        assert data == model.to_bytes()
+        loaded = onepass.load(tmp_path / "m.onepass")
+        assert_identical(model, loaded)
+        assert_identical(onepass.from_bytes(data), loaded)
+        assert waiting(loaded) == 0
+        assert loaded.to_bytes() == data
+    given = kind(rows[:61])
+    for i in range(61):
+        row = given[[i]].data if sparse.issparse(given) else given[i]
+        assert row.tobytes() not in data
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [v for v in (*VARIANTS, *BATCH_VARIANTS, *OTHER_VARIANTS) if "batch_size" not in v.params],
+    ids=str,
+)
+def test_a_loaded_model_goes_on_as_if_the_stream_had_been_cut(variant, rows):
+    """Where it was saved, a chunk ends; then the stream goes on."""
+    with chunks_of(24):
+        loaded = onepass.from_bytes(variant.build(D, K).partial_fit(rows[:61]).to_bytes())
+        loaded.partial_fit(rows[61:])
+        cut = variant.build(D, K).partial_fit(rows[:48])
+    with chunks_of(13):
+        cut.partial_fit(rows[48:61])
+    with chunks_of(24):
+        cut.partial_fit(rows[61:])
+    assert_identical(loaded, cut)
 
 
 @EVERY

@@ -105,6 +105,7 @@ def test_sums_fade_by_their_powers():
     state.fade(0.5)
     for leaf, old in zip((state.leaf, *state.leaves), (kept.leaf, *kept.leaves), strict=True):
         assert (leaf.count, leaf.sum, leaf.square, leaf.name) == (3, 4.0, 2.0, "plain")
+        assert type(leaf.sum) is float  # a number of NumPy would decide the type of results
         np.testing.assert_array_equal(leaf.table, [[8.0, 4.0, 2.0]] * 2)
         np.testing.assert_array_equal(leaf.matrix, 0.5 * old.matrix)
 
