@@ -365,8 +365,14 @@ class Bounds(State):
         for ours, its in zip(self.moments, theirs.moments, strict=True):
             if isinstance(ours, Sketch):
                 ours.merge(its, scale)
-            else:
-                ours.merge(its)
+                continue
+            # Layers are about one point; an empty one would take that of what it is merged with.
+            origin = self.moments[0].origin
+            if ours is not self.moments[0] and not np.array_equal(its.origin, origin):
+                its = its.copy()
+                its.move(origin)
+            ours.move(origin)
+            ours.merge(its)
         self.typical.merge(other.typical)
 
 
