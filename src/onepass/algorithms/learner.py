@@ -13,6 +13,7 @@ from onepass.algorithms.variances import ExactVariances, Step, TrackedVariances
 from onepass.learner import Learner
 from onepass.model import Model, in_type, signed
 from onepass.persistence.fields import Field, Part, whole
+from onepass.rows.completion import Gaussian
 from onepass.rows.centred import Mean, centred
 from onepass.rows.stream import Stream
 from onepass.subspace import orthonormal
@@ -24,6 +25,7 @@ EXACT_VARIANCE_COLUMNS = 256
 DENSE_COLUMNS = 2048
 CHUNK_BYTES = 2**23  # of dense rows: they stay in the processor's cache
 CHUNK_ROWS = 512  # of dense rows: enough to make what is done once per chunk cheap
+TINY = 1e-300  # in place of a variance of zero
 SPARSE_CHUNK_ROWS = 1024  # of sparse rows, for which it is dearer
 
 
@@ -48,6 +50,7 @@ class SolverLearner(Learner):
         super().__init__(stream, solver.batch_size)
         self.solver, self.rounding, self.seed = solver, rounding, seed
         self.mean = Mean(stream.d)
+        self.empty = 0  # rows without any entry, which are left out
         self.is_dense = not stream.is_sparse or stream.d <= DENSE_COLUMNS
         self.variances: Any = (
             ExactVariances(stream.d, stream.center)
@@ -57,7 +60,7 @@ class SolverLearner(Learner):
 
     def fields(self) -> dict[str, Field]:
         own: dict[str, Field] = {"mean": Part(), "solver": Part(), "variances": Part()}
-        return {**super().fields(), **own, "seed": whole(0, 2**31)}
+        return {**super().fields(), **own, "seed": whole(0, 2**31), "empty": whole()}
 
     def chunk_rows(self) -> int:
         if not self.is_dense:
@@ -89,6 +92,37 @@ class SolverLearner(Learner):
         self.errors.add(errors[scored], weights[scored])
         self.sample.add(values, errors, held if len(held) else now, self.mean.vector)
         self.variances.add(Step(values, weights, turn, inner, float(energy.sum())))
+
+    def learn_with_gaps(self, values: Any, weights: NDArray[np.float64]) -> None:
+        """Learn from rows with gaps, which are completed by the mean and the directions so far.
+
+        The missing entries of a row become their conditional means under the Gaussian that has the
+        variances found so far along the directions, and their mean variance everywhere else.
+        """
+        dense = values.toarray() if self.stream.is_sparse else values
+        empty = np.isnan(dense).all(axis=1)
+        self.empty += int(empty.sum())
+        dense, weights = dense[~empty], weights[~empty]
+        completed = self._model_of_gaps(dense).filled(dense)
+        if len(weights):
+            self.learn(self.stream.convert(completed), weights)
+
+    def _model_of_gaps(self, values: NDArray[np.floating]) -> Gaussian:
+        """Return the Gaussian of the mean and the directions so far."""
+        d, held = self.stream.d, self._held().astype(np.float64)[: self.solver.rule.k]
+        if not self.mean.weight > 0.0 or not len(held):
+            seen = ~np.isnan(values)
+            mean = np.where(seen, values, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+            mean = mean.astype(np.float64) if self.stream.center else np.zeros(d)
+            return Gaussian(mean, np.zeros((d, 1)), np.ones(d))
+        wide = orthonormal(held).astype(np.float64)
+        second = self.variances.compress(wide, self._held().astype(np.float64))
+        values_along, turns = np.linalg.eigh(second / self.mean.weight)
+        energy = self.variances.energy / self.mean.weight
+        rest = max((energy - values_along.sum()) / max(d - len(wide), 1), 1e-9 * energy, TINY)
+        roots = np.sqrt(np.maximum(values_along - rest, 0.0))
+        mean = self.mean.vector if self.stream.center else np.zeros(d)
+        return Gaussian(mean, (roots[:, None] * (turns.T @ wide)).T.copy(), np.full(d, rest))
 
     def _held(self) -> NDArray[np.floating]:
         """Return the directions (m, d) that variances are measured along."""

@@ -98,7 +98,8 @@ class Calls(BaseEstimator):
         Parameters
         ----------
         X : array, sparse matrix, table or source of n rows and d columns
-            Or an iterable of blocks of rows.
+            Or an iterable of blocks of rows. Dask's arrays and dataframes are read chunk by chunk;
+            `onepass.distributed.fit` learns from the chunks where they are. NaN is a missing entry.
         y : None
             Ignored.
         sample_weight : array of shape (n,), optional

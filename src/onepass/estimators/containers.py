@@ -88,6 +88,8 @@ def opened(X: Any) -> Any:
         return Blocks(X.to_batches)
     if hasattr(X, "collect_batches"):  # polars' LazyFrame
         return Blocks(lambda: X.collect_batches(chunk_size=BATCH_ROWS))
+    if hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed") and X.ndim == 2:
+        return Blocks(lambda: _computed(X), _known_rows(X))
     if isinstance(X, list | tuple):
         first = X[0] if X else None
         _refuse_words(first)
@@ -109,6 +111,21 @@ def opened(X: Any) -> Any:
     if hasattr(X, "__getitem__") and hasattr(X, "__len__"):  # such as PyTorch's TensorDataset
         return Blocks(lambda: (X[number] for number in range(len(X))), len(X))
     return _block(X, "X")
+
+
+def _computed(X: Any) -> Iterator[Any]:
+    """Yield the chunks of rows of a Dask array, or the partitions of a dataframe, one by one."""
+    if hasattr(X, "rechunk"):  # an array, whose columns may be split, too
+        X = X.rechunk({1: -1})
+    parts: Any = X.to_delayed()
+    for part in getattr(parts, "flat", parts):
+        yield part.compute()
+
+
+def _known_rows(X: Any) -> int | None:
+    """Return the number of rows of a Dask array or dataframe, if nothing has to be computed."""
+    rows = X.shape[0]  # NaN where chunks have unknown lengths, lazy for dataframes
+    return int(rows) if isinstance(rows, int | np.integer) else None
 
 
 def is_table(X: Any) -> bool:

@@ -158,33 +158,33 @@ def _check_sparse(X: Any) -> Any:
     return X
 
 
-def check_finite(X: Any, columns: Any = None, name: str = "X") -> Any:
-    """Return X, or say at which row and column an entry is not finite or out of range."""
+def check_finite(X: Any, columns: Any = None, name: str = "X") -> bool:
+    """Return whether entries of X are missing; refuse those that are infinite or out of range."""
     flat = (X.data if sparse.issparse(X) else X).reshape(-1)
     limit = LARGEST if flat.dtype == np.float64 else LARGEST_SINGLE
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         energy = float(flat @ flat)  # the fastest way to read every entry
     if SMALLEST**2 <= energy <= limit**2:
-        return X
+        return False
     if found := first_beyond(X, limit):
         row, column, value = found
-        what, remedy = f"{value:g}", "divide by a large number"
+        remedy = "divide by a large number"
         if X.dtype == np.float32:
             remedy += ", or pass float64 rows"
         if not np.isfinite(value):
-            what = "NaN" if np.isnan(value) else what
-            remedy = "leave such rows out or fill in such entries"
+            remedy = "leave such rows out, or write NaN for entries that are missing"
         label = f" ({columns[column]!r})" if columns is not None else ""
         raise ValueError(
-            f"{name} contains {what} at row {row}, column {column}{label}; all entries must be "
+            f"{name} contains {value:g} at row {row}, column {column}{label}; all entries must be "
             f"finite and at most {limit:g}, so that their squares add up: {remedy}"
         )
-    if energy < SMALLEST**2 and flat.any() and np.abs(flat).max() < SMALLEST:
+    known = flat[~np.isnan(flat)]
+    if known.any() and np.abs(known).max() < SMALLEST:
         raise ValueError(
-            f"no entry of {name} is larger than {np.abs(flat).max():g}, and the squares of such "
+            f"no entry of {name} is larger than {np.abs(known).max():g}, and the squares of such "
             "numbers are out of range: multiply by a large number"
         )
-    return X
+    return len(known) < len(flat)
 
 
 def check_weights(sample_weight: Any, rows: Any, *, whole: bool) -> NDArray[np.float64] | None:
