@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onepass import rounding
-from onepass.algorithms.solver import Solver
+from onepass.algorithms.solver import Progress, Solver
 from onepass.algorithms.variances import ExactVariances, Step, TrackedVariances
 from onepass.learner import Learner
 from onepass.model import Model, in_type, signed
 from onepass.persistence.fields import Field, Part, whole
-from onepass.rows.completion import Gaussian
 from onepass.rows.centred import Mean, centred
+from onepass.rows.completion import Gaussian
 from onepass.rows.stream import Stream
 from onepass.subspace import orthonormal
 
@@ -69,12 +70,58 @@ class SolverLearner(Learner):
         return max(1, min(CHUNK_ROWS, cached))
 
     def learn(self, values: Any, weights: NDArray[np.float64]) -> None:
-        center, before = self.stream.center, self.mean.weight
+        before = self.mean.weight
         if self.stream.is_sparse and self.is_dense:
             values = values.toarray()
-        learned = centred(values, weights, self.mean, center)
-        held = self._held()
-        captured, energy, turn, inner = self.solver.advance(learned)
+        learned = centred(values, weights, self.mean, self.stream.center)
+        self._learn_from(values, weights, learned, lambda: self.solver.advance(learned), before)
+
+    def learn_with_gaps(self, values: Any, weights: NDArray[np.float64]) -> None:
+        """Learn from rows with gaps.
+
+        Each row is completed by the iterate before its step, by least squares on its observed
+        entries. For the mean and the variances, random draws take the place of gaps: of the
+        Gaussian that has the variances found so far along the directions, and their mean variance
+        everywhere else.
+        """
+        before = self.mean.weight
+        dense = values.toarray() if self.stream.is_sparse else values
+        empty = np.isnan(dense).all(axis=1)
+        self.empty += int(empty.sum())
+        dense, weights = dense[~empty], weights[~empty]
+        if not len(weights):
+            return
+        drawn = self._model_of_gaps(dense).drawn(dense, self.rows_learned)
+        measured = centred(drawn, weights, self.mean, self.stream.center)
+        given = measured.copy()
+        given[np.isnan(dense)] = np.nan
+        advance = self.solver.advance_incomplete
+        self._learn_from(drawn, weights, measured, lambda: advance(given), before)
+
+    def _learn_from(
+        self,
+        values: Any,
+        weights: NDArray[np.float64],
+        learned: Any,
+        advance: Callable[[], Progress],
+        before: float,
+    ) -> None:
+        """Let the solver advance, and measure what its directions capture.
+
+        Parameters
+        ----------
+        values : ndarray or csr_array of shape (r, d)
+            The rows as they came, with gaps filled.
+        weights : ndarray of shape (r,)
+        learned : ndarray or MixedRows of shape (r, d)
+            The rows weighted and centred.
+        advance : callable
+            Takes the solver's steps with them.
+        before : float
+            The weight of the rows before.
+        """
+        center, held = self.stream.center, self._held()
+        captured, energy, turn, inner = advance()
         now = self._held()
         learned_from = np.maximum(before + np.arange(len(weights)), 1.0)
         if not before > 0.0:  # no directions before: rows are measured along those learned
@@ -93,36 +140,26 @@ class SolverLearner(Learner):
         self.sample.add(values, errors, held if len(held) else now, self.mean.vector)
         self.variances.add(Step(values, weights, turn, inner, float(energy.sum())))
 
-    def learn_with_gaps(self, values: Any, weights: NDArray[np.float64]) -> None:
-        """Learn from rows with gaps, which are completed by the mean and the directions so far.
-
-        The missing entries of a row become their conditional means under the Gaussian that has the
-        variances found so far along the directions, and their mean variance everywhere else.
-        """
-        dense = values.toarray() if self.stream.is_sparse else values
-        empty = np.isnan(dense).all(axis=1)
-        self.empty += int(empty.sum())
-        dense, weights = dense[~empty], weights[~empty]
-        completed = self._model_of_gaps(dense).filled(dense)
-        if len(weights):
-            self.learn(self.stream.convert(completed), weights)
-
     def _model_of_gaps(self, values: NDArray[np.floating]) -> Gaussian:
-        """Return the Gaussian of the mean and the directions so far."""
+        """Return the Gaussian of the mean and the directions so far; of columns at the start."""
         d, held = self.stream.d, self._held().astype(np.float64)[: self.solver.rule.k]
-        if not self.mean.weight > 0.0 or not len(held):
+        weight, center = self.mean.weight, self.stream.center
+        if not weight > 0.0 or not len(held):
             seen = ~np.isnan(values)
-            mean = np.where(seen, values, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
-            mean = mean.astype(np.float64) if self.stream.center else np.zeros(d)
-            return Gaussian(mean, np.zeros((d, 1)), np.ones(d))
-        wide = orthonormal(held).astype(np.float64)
+            count = np.maximum(seen.sum(axis=0), 1)
+            known = np.where(seen, values, 0.0).astype(np.float64)
+            mean = known.sum(axis=0) / count * center
+            squares = (np.where(seen, known - mean, 0.0) ** 2).sum(axis=0) / count
+            return Gaussian(mean, np.zeros((d, 1)), np.maximum(squares, TINY))
+        wide = np.asarray(orthonormal(held), np.float64)
         second = self.variances.compress(wide, self._held().astype(np.float64))
-        values_along, turns = np.linalg.eigh(second / self.mean.weight)
-        energy = self.variances.energy / self.mean.weight
-        rest = max((energy - values_along.sum()) / max(d - len(wide), 1), 1e-9 * energy, TINY)
-        roots = np.sqrt(np.maximum(values_along - rest, 0.0))
-        mean = self.mean.vector if self.stream.center else np.zeros(d)
-        return Gaussian(mean, (roots[:, None] * (turns.T @ wide)).T.copy(), np.full(d, rest))
+        along, turns = np.linalg.eigh(second / weight)
+        energy = self.variances.energy / weight
+        rest = max((energy - float(along.sum())) / max(d - len(wide), 1), 1e-9 * energy, TINY)
+        roots = np.sqrt(np.maximum(along - rest, 0.0))
+        loadings = np.ascontiguousarray((roots[:, None] * (turns.T @ wide)).T)
+        mean = self.mean.vector if center else np.zeros(d)
+        return Gaussian(mean, loadings, np.full(d, rest))
 
     def _held(self) -> NDArray[np.floating]:
         """Return the directions (m, d) that variances are measured along."""

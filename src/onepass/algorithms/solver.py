@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import copy
-<<<<<<< HEAD
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from math import inf
 from typing import Any, NamedTuple, Protocol, Self
-=======
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple, Protocol
->>>>>>> core
 
 import numpy as np
 from numpy.typing import NDArray

@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
 from onepass.estimators.containers import Columns
+from onepass.rows.stream import Stream
 from onepass.sources.base import LARGEST, LARGEST_SINGLE, canonical, first_beyond, first_masked
 
 SMALLEST = 1e-100  # that the largest entry of non-zero rows may be: smaller squares vanish
@@ -37,19 +38,19 @@ def is_plain(X: Any) -> bool:
     )
 
 
-def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Return X as a finite float array or CSR array of shape (n, d).
+def check_rows(estimator: Any, X: Any, *, reset: bool) -> tuple[Any, bool]:
+    """Return X as a float array or CSR array of shape (n, d), and whether entries are missing.
 
     The estimator remembers the number and names of the columns where `reset` is set, and compares
     them where it is not.
     """
     if isinstance(X, Columns):
-        rows = check_block(X.rows, None if reset else estimator.n_features_in_, "X")
+        checked = check_block(X.rows, None if reset else estimator.n_features_in_, "X")
         check_names(estimator, X.names, reset=reset)
-        estimator.n_features_in_ = rows.shape[1]
-        return rows
+        estimator.n_features_in_ = checked[0].shape[1]
+        return checked
     rows = _converted(X, "X", partial(validate_data, estimator, reset=reset))
-    return check_finite(rows, getattr(estimator, "feature_names_in_", None))
+    return rows, check_finite(rows, getattr(estimator, "feature_names_in_", None))
 
 
 def check_names(estimator: Any, names: Any, *, reset: bool) -> None:
@@ -66,13 +67,21 @@ def check_names(estimator: Any, names: Any, *, reset: bool) -> None:
         )
 
 
-def check_block(X: Any, n_features: int | None, name: str = "A block") -> Any:
-    """Return a block of a source as a finite float array or CSR array."""
+def check_block(X: Any, n_features: int | None, name: str = "A block") -> tuple[Any, bool]:
+    """Return a block of a source as a float array or CSR array, and whether entries are missing."""
     if not is_plain(X):
         X = _converted(X, name, check_array)
     if n_features is not None and X.shape[1] != n_features:
         raise ValueError(f"{name} has {X.shape[1]} features, expected n_features={n_features}")
-    return check_finite(X, name=name)
+    return X, check_finite(X, name=name)
+
+
+def check_converted(rows: Any, stream: Stream) -> Any:
+    """Return checked rows in the type and kind of a stream, or say what is out of its range."""
+    converted = stream.convert(rows)
+    if converted.dtype != rows.dtype:
+        check_finite(converted)
+    return converted
 
 
 def _converted(X: Any, name: str, convert: Callable[..., Any]) -> Any:
