@@ -198,7 +198,7 @@ class PCALearner(Learner):
         values, weights = self._without_empty(values, weights)
         gaps = self.gap_models[0]
         if gaps.has_started:
-            self._forget(values.shape[0])
+            self._forget(weights)
             gaps.count(values)
             exact = self.bounds.is_exact
             completed = gaps.completed(values, is_exact=exact, seed=self.rows_learned)
@@ -232,11 +232,14 @@ class PCALearner(Learner):
         k = self.n_components if isinstance(self.n_components, int) else MOST_FOUND
         return GapModel(self.stream.d, k, self.stream.dtype, float(self.rows_learned))
 
-    def _forget(self, rows: int) -> None:
-        """Let sums count less before so many rows: a poorer model has completed their rows."""
-        gaps = self.gap_models[0]
-        missing = 1.0 / max(gaps.share, TINY) - 1.0
-        factor = max(1.0 - missing * rows / max(gaps.rows + rows, 1.0), 0.0)
+    def _forget(self, weights: NDArray[np.float64]) -> None:
+        """Let sums count less before rows of weights (r,): poorer models have completed theirs.
+
+        The share of the new rows in all sums becomes r / (q (n + r)), the step of online EM.
+        """
+        gaps, rows = self.gap_models[0], len(weights)
+        others = max(gaps.share * (gaps.rows + rows) - rows, 0.0) / rows  # times the new ones
+        factor = min(others * float(weights.sum()) / max(self.bounds.weight, TINY), 1.0)
         for moment in self.bounds.moments:
             moment.fade(factor)
 
