@@ -74,6 +74,10 @@ class Learner(State):
         """Learn from a chunk: rows (r, d), dense or CSR, and their weights (r,), all positive."""
 
     @abstractmethod
+    def learn_with_gaps(self, values: Any, weights: NDArray[np.float64]) -> None:
+        """Learn from a chunk of which rows may have gaps: entries that are NaN."""
+
+    @abstractmethod
     def model(self) -> Model:
         """Return the model of a learner in which no row waits."""
 
@@ -97,49 +101,67 @@ class Learner(State):
             length = min(length, int(self.stream.half_life / CHUNKS_IN_HALF_LIFE))
         return max(1, length // self.batch_size) * self.batch_size
 
-    def push(self, rows: Any, weights: NDArray[np.float64] | None = None) -> None:
-        """Add checked rows (r, d) of the stream's type and kind, and their weights (r,)."""
+    def push(
+        self, rows: Any, weights: NDArray[np.float64] | None = None, *, has_gaps: bool = False
+    ) -> None:
+        """Add checked rows (r, d) of the stream's type and kind, and their weights (r,).
+
+        `has_gaps` says whether entries of them are missing.
+        """
         if weights is not None and not weights.all():
             rows, weights = rows[weights > 0.0], weights[weights > 0.0]
         if self.fits_buffer(rows.shape[0]):
-            self.buffer.add(rows, weights, self.next_chunk_rows())
+            self.buffer.add(rows, weights, self.next_chunk_rows(), has_gaps)
             return
         weights = np.ones(rows.shape[0]) if weights is None else weights
         with one_thread():
-            self._take_chunks(rows, weights)
+            self._take_chunks(rows, weights, has_gaps)
 
-    def _take_chunks(self, rows: Any, weights: NDArray[np.float64]) -> None:
+    def _take_chunks(self, rows: Any, weights: NDArray[np.float64], has_gaps: bool) -> None:
         """Learn from all full chunks; let the rest wait."""
         start, total = 0, rows.shape[0]
         while start < total:
             full = self.next_chunk_rows()
             stop = min(total, start + full - self.buffer.count)
-            chunk, chunk_weights = rows[start:stop], weights[start:stop]
+            chunk, chunk_weights, may_have = rows[start:stop], weights[start:stop], has_gaps
             start = stop
             if chunk.shape[0] < full:
-                self.buffer.add(chunk, chunk_weights, full)
+                self.buffer.add(chunk, chunk_weights, full, has_gaps)
                 if self.buffer.count < full:
                     return
                 chunk, chunk_weights = self.buffer.content()
-            self._learn(chunk, chunk_weights)
+                may_have = self.buffer.has_gaps
+            self._learn(chunk, chunk_weights, may_have)
             self.buffer.clear()
 
-    def _learn(self, values: Any, weights: NDArray[np.float64]) -> None:
+    def _learn(self, values: Any, weights: NDArray[np.float64], has_gaps: bool) -> None:
         """Learn from a chunk, before which everything fades if there is a half-life."""
         if self.stream.half_life is not None:
             self.fade(0.5 ** (values.shape[0] / self.stream.half_life))
-        self.learn(values, weights)
+        if has_gaps:
+            self.learn_with_gaps(values, weights)
+        else:
+            self.learn(values, weights)
         self.rows_learned += values.shape[0]
 
     def finished(self) -> Self:
         """Return a learner in which no row waits: itself, or a copy that has learned from them."""
-        if not self.buffer.count:
+        if not self.buffer.count and not self.keeps_rows():
             return self
         twin = self.copy()
         with one_thread():
-            twin._learn(*twin.buffer.content())
-        twin.buffer = RowBuffer(self.stream)
+            if twin.buffer.count:
+                twin._learn(*twin.buffer.content(), twin.buffer.has_gaps)
+                twin.buffer = RowBuffer(self.stream)
+            twin.learn_kept()
         return twin
+
+    def keeps_rows(self) -> bool:
+        """Return whether rows wait for others outside of the buffer."""
+        return False
+
+    def learn_kept(self) -> None:
+        """Learn from such rows."""
 
     def successor(self) -> Self:
         """Return a copy for one more array of rows, which shares the memory of the buffer.

@@ -10,8 +10,11 @@ from numpy.typing import NDArray
 
 from onepass.evaluation.held_out import Captured
 from onepass.evaluation.row_errors import ErrorHistogram, RowSample
+from onepass.rows.completion import Gaps, Gaussian, has_gaps, rows_with_gaps
 from onepass.rows.rows import Rows, rows_about
 
+LEAST_NOISE = 1e-300  # variance of a column that has none, so that it can be divided by
+LEAST_SHARE = 0.05  # of the noise: the least that a column has of its own, as in learning
 ROUNDING = 8 * np.finfo(np.float64).eps  # of the total variance: a smaller one is none
 
 
@@ -48,6 +51,8 @@ class Model:
         some of them, and the learning curve (p, 3): rows, share captured, standard error.
     chosen : Choice or None
         Which candidate of `PCA` answers, and why.
+    gaps : Gaps or None
+        What is known of missing entries, and the model that fills them; None if there were none.
     """
 
     components: NDArray[np.floating]
@@ -65,6 +70,7 @@ class Model:
     sample: RowSample
     curve: NDArray[np.float64]
     chosen: Any = None
+    gaps: Gaps | None = None
     whiten: bool = field(default=False)
 
     @property
@@ -87,8 +93,41 @@ class Model:
         mean = self.mean.astype(np.float64)
         return rows_about(values, np.ones(values.shape[0]), mean, self.scale)
 
+    def density(self) -> Gaussian:
+        """Return the Gaussian of `covariance`: low-rank, and noise everywhere else."""
+        units = np.ones(self.d) if self.scale is None else self.scale
+        excess = np.sqrt(np.maximum(self.explained_variance - self.noise_variance, 0.0))
+        loadings = (self.components * excess[:, None]).T.astype(np.float64) * units[:, None]
+        noise = np.maximum(self.noise_variance * units**2, LEAST_NOISE)
+        return Gaussian(self.mean.astype(np.float64), np.ascontiguousarray(loadings), noise)
+
+    def filling(self) -> Gaussian:
+        """Return the Gaussian that fills gaps: that of the stream, if it had any.
+
+        Otherwise it is the density, with a noise for each column that makes its variance right.
+        """
+        if self.gaps is not None:
+            return self.gaps.model
+        density = self.density()
+        if self.column_variances is None:
+            return density
+        explained = np.einsum("ij,ij->i", density.loadings, density.loadings)
+        least = LEAST_SHARE * density.noise
+        noise = np.maximum(self.column_variances - explained, np.maximum(least, LEAST_NOISE))
+        return Gaussian(density.mean, density.loadings, noise)
+
+    def filled(self, values: Any) -> Any:
+        """Return checked rows (n, d) with conditional means in their gaps, if they have any."""
+        return self.filling().filled(values) if has_gaps(values) else values
+
+    def impute(self, values: NDArray[np.floating]) -> tuple[Any, NDArray[np.floating]]:
+        """Return completed rows (n, d), and the standard deviations (n, d) of filled entries."""
+        done = self.filling().complete(values, variances=True)
+        return done.rows, np.sqrt(done.variances)
+
     def transform(self, values: Any) -> NDArray[np.floating]:
         """Return the coordinates (n, k) of checked rows (n, d)."""
+        values = self.filled(values)
         coordinates = self._about_mean(values).inner(self.components)
         if self.whiten:
             coordinates = coordinates / self.deviations()
@@ -106,21 +145,42 @@ class Model:
 
     def captured_energy(self, values: Any) -> tuple[float, float]:
         """Return the energy of checked rows (n, d) along the components, and all of it."""
-        rows = self._about_mean(values)
+        rows = self._about_mean(self.filled(values))
         inner = rows.inner(self.components)
         return float(np.vdot(inner, inner)), float(rows.energies.sum())
 
     def reconstruction_error(self, values: Any) -> NDArray[np.float64]:
-        """Return the squared distances (n,) of checked rows (n, d) from the subspace."""
-        return self._about_mean(values).outside(self.components.astype(np.float64))[1]
+        """Return the squared distances (n,) of checked rows (n, d) from the subspace.
+
+        Of rows with gaps, observed entries count.
+        """
+        components, filled = self.components.astype(np.float64), self.filled(values)
+        errors = self._about_mean(filled).outside(components)[1]
+        if filled is not values and not hasattr(values, "indptr"):
+            holes = rows_with_gaps(values)
+            for (part, tile), given in zip(
+                self._about_mean(filled[holes]).dense(), [values[holes]], strict=False
+            ):
+                rest = tile - (tile @ components.T) @ components
+                rest[np.isnan(given[part])] = 0.0
+                errors[np.flatnonzero(holes)[part]] = np.einsum("ij,ij->i", rest, rest)
+        return errors
 
     def error_threshold(self, quantile: float) -> float:
         """Return the reconstruction error that a share of the rows seen stayed below."""
         return self.errors.quantile(quantile) if self.k < self.d else 0.0
 
     def score_samples(self, values: Any) -> NDArray[np.float64]:
-        """Return the log-density (n,) of checked rows under the Gaussian of `covariance`."""
+        """Return the log-density (n,) of checked rows under the Gaussian of `covariance`.
+
+        Of rows with gaps it is that of what is observed.
+        """
         variances, noise = self._positive_variances("log-likelihood")
+        if has_gaps(values):
+            dense = values.toarray() if hasattr(values, "toarray") else values
+            done = self.density().complete(dense, likelihood=True)
+            observed = (~np.isnan(dense)).sum(axis=1) * np.log(2.0 * np.pi)
+            return -0.5 * (done.distances + done.log_determinants + observed)
         constant = np.log(variances).sum() + self.d * np.log(2.0 * np.pi)
         constant += (self.d - self.k) * np.log(noise)
         if self.scale is not None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onepass import rounding
-from onepass.algorithms.solver import Solver
+from onepass.algorithms.solver import Progress, Solver
 from onepass.algorithms.variances import ExactVariances, Step, TrackedVariances
 from onepass.learner import Learner
 from onepass.model import Model, in_type, signed
 from onepass.persistence.fields import Field, Part, whole
 from onepass.rows.centred import Mean, centred
+from onepass.rows.completion import Gaussian
 from onepass.rows.stream import Stream
 from onepass.subspace import orthonormal
 
@@ -24,6 +26,7 @@ EXACT_VARIANCE_COLUMNS = 256
 DENSE_COLUMNS = 2048
 CHUNK_BYTES = 2**23  # of dense rows: they stay in the processor's cache
 CHUNK_ROWS = 512  # of dense rows: enough to make what is done once per chunk cheap
+TINY = 1e-300  # in place of a variance of zero
 SPARSE_CHUNK_ROWS = 1024  # of sparse rows, for which it is dearer
 
 
@@ -48,6 +51,7 @@ class SolverLearner(Learner):
         super().__init__(stream, solver.batch_size)
         self.solver, self.rounding, self.seed = solver, rounding, seed
         self.mean = Mean(stream.d)
+        self.empty = 0  # rows without any entry, which are left out
         self.is_dense = not stream.is_sparse or stream.d <= DENSE_COLUMNS
         self.variances: Any = (
             ExactVariances(stream.d, stream.center)
@@ -57,7 +61,7 @@ class SolverLearner(Learner):
 
     def fields(self) -> dict[str, Field]:
         own: dict[str, Field] = {"mean": Part(), "solver": Part(), "variances": Part()}
-        return {**super().fields(), **own, "seed": whole(0, 2**31)}
+        return {**super().fields(), **own, "seed": whole(0, 2**31), "empty": whole()}
 
     def chunk_rows(self) -> int:
         if not self.is_dense:
@@ -66,12 +70,58 @@ class SolverLearner(Learner):
         return max(1, min(CHUNK_ROWS, cached))
 
     def learn(self, values: Any, weights: NDArray[np.float64]) -> None:
-        center, before = self.stream.center, self.mean.weight
+        before = self.mean.weight
         if self.stream.is_sparse and self.is_dense:
             values = values.toarray()
-        learned = centred(values, weights, self.mean, center)
-        held = self._held()
-        captured, energy, turn, inner = self.solver.advance(learned)
+        learned = centred(values, weights, self.mean, self.stream.center)
+        self._learn_from(values, weights, learned, lambda: self.solver.advance(learned), before)
+
+    def learn_with_gaps(self, values: Any, weights: NDArray[np.float64]) -> None:
+        """Learn from rows with gaps.
+
+        Each row is completed by the iterate before its step, by least squares on its observed
+        entries. For the mean and the variances, random draws take the place of gaps: of the
+        Gaussian that has the variances found so far along the directions, and their mean variance
+        everywhere else.
+        """
+        before = self.mean.weight
+        dense = values.toarray() if self.stream.is_sparse else values
+        empty = np.isnan(dense).all(axis=1)
+        self.empty += int(empty.sum())
+        dense, weights = dense[~empty], weights[~empty]
+        if not len(weights):
+            return
+        drawn = self._model_of_gaps(dense).drawn(dense, self.rows_learned)
+        measured = centred(drawn, weights, self.mean, self.stream.center)
+        given = measured.copy()
+        given[np.isnan(dense)] = np.nan
+        advance = self.solver.advance_incomplete
+        self._learn_from(drawn, weights, measured, lambda: advance(given), before)
+
+    def _learn_from(
+        self,
+        values: Any,
+        weights: NDArray[np.float64],
+        learned: Any,
+        advance: Callable[[], Progress],
+        before: float,
+    ) -> None:
+        """Let the solver advance, and measure what its directions capture.
+
+        Parameters
+        ----------
+        values : ndarray or csr_array of shape (r, d)
+            The rows as they came, with gaps filled.
+        weights : ndarray of shape (r,)
+        learned : ndarray or MixedRows of shape (r, d)
+            The rows weighted and centred.
+        advance : callable
+            Takes the solver's steps with them.
+        before : float
+            The weight of the rows before.
+        """
+        center, held = self.stream.center, self._held()
+        captured, energy, turn, inner = advance()
         now = self._held()
         learned_from = np.maximum(before + np.arange(len(weights)), 1.0)
         if not before > 0.0:  # no directions before: rows are measured along those learned
@@ -89,6 +139,27 @@ class SolverLearner(Learner):
         self.errors.add(errors[scored], weights[scored])
         self.sample.add(values, errors, held if len(held) else now, self.mean.vector)
         self.variances.add(Step(values, weights, turn, inner, float(energy.sum())))
+
+    def _model_of_gaps(self, values: NDArray[np.floating]) -> Gaussian:
+        """Return the Gaussian of the mean and the directions so far; of columns at the start."""
+        d, held = self.stream.d, self._held().astype(np.float64)[: self.solver.rule.k]
+        weight, center = self.mean.weight, self.stream.center
+        if not weight > 0.0 or not len(held):
+            seen = ~np.isnan(values)
+            count = np.maximum(seen.sum(axis=0), 1)
+            known = np.where(seen, values, 0.0).astype(np.float64)
+            mean = known.sum(axis=0) / count * center
+            squares = (np.where(seen, known - mean, 0.0) ** 2).sum(axis=0) / count
+            return Gaussian(mean, np.zeros((d, 1)), np.maximum(squares, TINY))
+        wide = np.asarray(orthonormal(held), np.float64)
+        second = self.variances.compress(wide, self._held().astype(np.float64))
+        along, turns = np.linalg.eigh(second / weight)
+        energy = self.variances.energy / weight
+        rest = max((energy - float(along.sum())) / max(d - len(wide), 1), 1e-9 * energy, TINY)
+        roots = np.sqrt(np.maximum(along - rest, 0.0))
+        loadings = np.ascontiguousarray((roots[:, None] * (turns.T @ wide)).T)
+        mean = self.mean.vector if center else np.zeros(d)
+        return Gaussian(mean, loadings, np.full(d, rest))
 
     def _held(self) -> NDArray[np.floating]:
         """Return the directions (m, d) that variances are measured along."""

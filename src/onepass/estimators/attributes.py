@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -25,7 +26,8 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Calls):
     def _checked(self, X: Any) -> Iterator[Any]:
         """Yield the checked rows of X, for a model that is fitted."""
         check_is_fitted(self)
-        yield from self._rows_of(opened(X))
+        for rows, _ in self._rows_of(opened(X)):
+            yield rows
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Learn from X alone, and return the coordinates of its rows, shape (n, k).
@@ -49,13 +51,53 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Calls):
         """Return rows (n, d) in the original columns from coordinates X of shape (n, k)."""
         check_is_fitted(self)
         model = self._model()
-        X = check_block(X, None, "X")
+        X, has_gaps = check_block(X, None, "X")
+        if has_gaps:
+            raise ValueError("X has NaN among its coordinates: impute fills the gaps of rows")
         if X.shape[1] != model.k:
             raise ValueError(
                 f"X has shape {X.shape}, and there are {model.k} components: pass coordinates of "
                 f"shape (n, {model.k}), as transform returns them"
             )
         return model.inverse_transform(X)
+
+    def impute(self, X: Any, *, return_std: bool = False) -> Any:
+        """Return the rows of X with their gaps filled; observed entries stay as they are.
+
+        A gap becomes the conditional mean of its entry, given what is observed of its row, under
+        the Gaussian model of the rows that were learned from.
+
+        Parameters
+        ----------
+        X : array, table or source of n rows and d columns
+            NaN where entries are missing.
+        return_std : bool, default=False
+            Whether to return the conditional standard deviations, too: how sure each entry is.
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+            And another one, zero where entries were observed, if `return_std` is set.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from onepass import PCA
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(2000, 1)) * [1.0, 2.0, 3.0] + 0.01 * rng.normal(size=(2000, 3))
+        >>> model = PCA(1).fit(X)
+        >>> model.impute([[np.nan, 2.0, 3.0]]).round(1)
+        array([[1., 2., 3.]])
+        """
+        check_is_fitted(self)
+        model, rows, deviations = self._model(), [], []
+        for block in self._checked(X):
+            dense = block.toarray() if sparse.issparse(block) else block
+            filled, spread = model.impute(dense)
+            rows.append(filled)
+            deviations.append(spread)
+        completed = np.vstack(rows)
+        return (completed, np.vstack(deviations)) if return_std else completed
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the fraction of the variance of X, about `mean_`, that the components capture."""
@@ -246,9 +288,15 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Calls):
         """The share of the variance of new rows that the components capture."""
         return self._model().captured
 
+    @property
+    def missing_share_(self) -> NDArray[np.float64]:
+        """The share of the rows that lack an entry in each column, shape (d,)."""
+        model = self._model()
+        return np.zeros(model.d) if model.gaps is None else model.gaps.missing_share
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,6 +24,7 @@ from onepass.estimators import saving
 from onepass.estimators.containers import Blocks, Columns, is_table, opened
 from onepass.estimators.input import (
     check_block,
+    check_converted,
     check_finite,
     check_names,
     check_rows,
@@ -39,6 +41,8 @@ from onepass.rows.stream import Stream
 from onepass.sources import Source
 from onepass.threads import one_thread
 from onepass.warning import OnepassWarning
+
+MUCH_MISSING = 0.3  # of the entries, above which completing them makes errors several times larger
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,26 @@ class Calls(BaseEstimator):
         """Return why the components are not what was asked for; an empty string if they are."""
         return ""
 
+    def _gap_message(self, model: Model) -> str:
+        """Return why results depend on how gaps were filled; an empty string if they hardly do."""
+        if model.gaps is None:
+            return ""
+        names = getattr(self, "feature_names_in_", range(model.d))
+        if model.gaps.apart:
+            one, other = (repr(names[column]) for column in model.gaps.apart)
+            return (
+                f"columns {other} and {one} were never observed in the same row: how they vary "
+                "together is a guess"
+            )
+        shares = model.gaps.missing_share
+        if shares.mean() > MUCH_MISSING:
+            worst = int(shares.argmax())
+            return (
+                f"{shares.mean():.0%} of the entries are missing, most in column "
+                f"{names[worst]!r} ({shares[worst]:.0%}): components depend on how they are filled"
+            )
+        return ""
+
     def _check_parameters(self) -> None:
         """Refuse parameters that make no sense."""
         check_component_count(self.n_components, shares=self.takes_shares, none=self.takes_none)
@@ -98,7 +122,8 @@ class Calls(BaseEstimator):
         Parameters
         ----------
         X : array, sparse matrix, table or source of n rows and d columns
-            Or an iterable of blocks of rows.
+            Or an iterable of blocks of rows. Dask's arrays and dataframes are read chunk by chunk;
+            `onepass.distributed.fit` learns from the chunks where they are. NaN is a missing entry.
         y : None
             Ignored.
         sample_weight : array of shape (n,), optional
@@ -170,7 +195,7 @@ class Calls(BaseEstimator):
         if not fresh:
             self._check_unchanged()
             if sample_weight is None and self._is_plain(X):
-                self._push(check_finite(X))
+                self._push(X, None, check_finite(X))
                 return self
         twin = object.__new__(type(self))  # everything happens to a copy of the attributes
         twin.__dict__ = dict(self.__dict__)
@@ -187,14 +212,17 @@ class Calls(BaseEstimator):
                 )
             twin._learn_blocks(X, fresh=fresh)
         else:
-            (rows,) = twin._rows_of(X, fresh=fresh)
+            ((rows, has_gaps),) = twin._rows_of(X, fresh=fresh)
             weights = check_weights(sample_weight, rows, whole=whole)
             if twin._learner is None:
                 twin._learner = twin._start(rows)
-            twin._push(check_finite(twin._learner.stream.convert(rows)), weights)
-        message = twin._warning_message(twin._model()) if whole else ""
-        if message:
-            warnings.warn(message, OnepassWarning, stacklevel=4)
+            rows = check_converted(rows, twin._learner.stream)
+            twin._push(rows, weights, has_gaps)
+        if whole:
+            model = twin._model()
+            for message in (twin._warning_message(model), twin._gap_message(model)):
+                if message:
+                    warnings.warn(message, OnepassWarning, stacklevel=4)
         self.__dict__ = twin.__dict__
         return self
 
@@ -202,22 +230,22 @@ class Calls(BaseEstimator):
         """Learn from blocks, of which a later one may be refused."""
         learner = None if self._learner is None else self._learner.copy()
         with Progress("fit", X.n_rows, visible=self.verbose > 0) as progress:
-            for rows in self._rows_of(X, fresh=fresh):
+            for rows, has_gaps in self._rows_of(X, fresh=fresh):
                 learner = self._start(rows) if learner is None else learner
-                rows = check_finite(learner.stream.convert(rows))
-                learner.push(rows)
+                rows = check_converted(rows, learner.stream)
+                learner.push(rows, has_gaps=has_gaps)
                 progress.advance(rows.shape[0])
                 if progress.wants_captured():
                     progress.captured(learner.finished().model().captured.mean)
         self._learner = learner
 
-    def _push(self, rows: Any, weights: Any = None) -> None:
-        """Learn from checked rows (r, d), and their weights (r,)."""
+    def _push(self, rows: Any, weights: Any, has_gaps: bool) -> None:
+        """Learn from checked rows (r, d), which may have gaps, and their weights (r,)."""
         learner = self._learner
         assert learner is not None
         if not learner.fits_buffer(rows.shape[0]):
             learner = learner.successor()
-        learner.push(rows, weights)
+        learner.push(rows, weights, has_gaps=has_gaps)
         self._learner = learner
 
     def _start(self, rows: Any) -> Learner:
@@ -254,8 +282,10 @@ class Calls(BaseEstimator):
             and not hasattr(self, "feature_names_in_")
         )
 
-    def _rows_of(self, X: Any, *, fresh: bool = False) -> Iterator[Any]:
-        """Yield the checked rows of X: all at once, or block by block of a source.
+    def _rows_of(self, X: Any, *, fresh: bool = False) -> Iterator[tuple[Any, bool]]:
+        """Yield the checked rows of X, and whether entries of them are missing.
+
+        They come all at once, or block by block of a source.
 
         Where learning begins, `fresh`, the estimator remembers the columns, else it compares them.
         """
@@ -266,15 +296,15 @@ class Calls(BaseEstimator):
             self.__dict__.pop("n_features_in_", None)
         check_names(self, X.feature_names, reset=fresh)
         is_empty = True
-        for block in X:
+        for end, block in X.blocks():
             is_empty, known = False, getattr(self, "n_features_in_", None)
-            if isinstance(block, Columns) or is_table(block):
-                yield check_rows(self, block, reset=known is None)
-            else:
-                rows = check_block(block, known)
-                if known is None:
+            with X.naming_places(end, block):
+                if isinstance(block, Columns) or is_table(block):
+                    rows, has_gaps = check_rows(self, block, reset=known is None)
+                else:
+                    rows, has_gaps = check_block(block, known)
                     self.n_features_in_ = rows.shape[1]
-                yield rows
+            yield rows, has_gaps
         if is_empty:
             raise ValueError("The source has no rows; an iterator can be read only once")
 
@@ -306,9 +336,24 @@ class Calls(BaseEstimator):
                 break
         with one_thread():
             model = replace(finished.model(), whiten=whiten)
+        self._check_observed(model)
         published = Published(learner, rows, finished, model)
         self._published = published
         return published
+
+    def _check_observed(self, model: Model) -> None:
+        """Refuse a model of columns of which nothing, or a single entry, is known."""
+        if model.gaps is None:
+            return
+        unknown = np.flatnonzero(model.gaps.observed < 2)
+        if len(unknown):
+            names = getattr(self, "feature_names_in_", range(model.d))
+            listed = ", ".join(repr(names[column]) for column in unknown[:3])
+            more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
+            raise ValueError(
+                f"column {listed}{more}: fewer than two of {model.gaps.rows:,.0f} rows have an "
+                "entry, so that nothing is known of its variance; leave such columns out"
+            )
 
     def _model(self) -> Model:
         """Return what is read after fitting."""

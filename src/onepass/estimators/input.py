@@ -13,10 +13,21 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
 from onepass.estimators.containers import Columns
-from onepass.sources.base import LARGEST, LARGEST_SINGLE, canonical, first_beyond, first_masked
+from onepass.rows.stream import Stream
+from onepass.sources.base import (
+    LARGEST,
+    LARGEST_SINGLE,
+    EntryError,
+    canonical,
+    check_width,
+    first_beyond,
+    unmasked,
+)
 
 SMALLEST = 1e-100  # that the largest entry of non-zero rows may be: smaller squares vanish
 LEAST_WEIGHT = 1e-50
+# What NumPy and scikit-learn say of objects that are no numbers.
+NOT_A_NUMBER = re.compile(r"could not convert string|must be a string or a real number")
 # What is wrong with arrays whose kind, in NumPy's letters, is not one of numbers.
 OTHER_KINDS = {
     "V": "is a structured array: write fit(numpy.lib.recfunctions.structured_to_unstructured(X))",
@@ -37,19 +48,19 @@ def is_plain(X: Any) -> bool:
     )
 
 
-def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Return X as a finite float array or CSR array of shape (n, d).
+def check_rows(estimator: Any, X: Any, *, reset: bool) -> tuple[Any, bool]:
+    """Return X as a float array or CSR array of shape (n, d), and whether entries are missing.
 
     The estimator remembers the number and names of the columns where `reset` is set, and compares
     them where it is not.
     """
     if isinstance(X, Columns):
-        rows = check_block(X.rows, None if reset else estimator.n_features_in_, "X")
+        checked = check_block(X.rows, None if reset else estimator.n_features_in_, "X")
         check_names(estimator, X.names, reset=reset)
-        estimator.n_features_in_ = rows.shape[1]
-        return rows
+        estimator.n_features_in_ = checked[0].shape[1]
+        return checked
     rows = _converted(X, "X", partial(validate_data, estimator, reset=reset))
-    return check_finite(rows, getattr(estimator, "feature_names_in_", None))
+    return rows, check_finite(rows, getattr(estimator, "feature_names_in_", None))
 
 
 def check_names(estimator: Any, names: Any, *, reset: bool) -> None:
@@ -66,18 +77,27 @@ def check_names(estimator: Any, names: Any, *, reset: bool) -> None:
         )
 
 
-def check_block(X: Any, n_features: int | None, name: str = "A block") -> Any:
-    """Return a block of a source as a finite float array or CSR array."""
+def check_block(X: Any, n_features: int | None, name: str = "A block") -> tuple[Any, bool]:
+    """Return a block of a source as a float array or CSR array, and whether entries are missing."""
     if not is_plain(X):
         X = _converted(X, name, check_array)
     if n_features is not None and X.shape[1] != n_features:
         raise ValueError(f"{name} has {X.shape[1]} features, expected n_features={n_features}")
-    return check_finite(X, name=name)
+    return X, check_finite(X, name=name)
+
+
+def check_converted(rows: Any, stream: Stream) -> Any:
+    """Return checked rows in the type and kind of a stream, or say what is out of its range."""
+    converted = stream.convert(rows)
+    if converted.dtype != rows.dtype:
+        check_finite(converted)
+    return converted
 
 
 def _converted(X: Any, name: str, convert: Callable[..., Any]) -> Any:
     """Return X as a float array or canonical CSR array, by one of scikit-learn's checks."""
     _check_numbers(X, name)
+    X = unmasked(X)
     try:
         rows = convert(
             _check_sparse(X),
@@ -86,15 +106,16 @@ def _converted(X: Any, name: str, convert: Callable[..., Any]) -> Any:
             order="C",
             ensure_all_finite=False,
         )
-    except (ValueError, TypeError) as error:
-        if re.search(r"could not convert string|must be a string or a real number", str(error)):
+    except (ValueError, TypeError, OverflowError) as error:
+        if isinstance(error, OverflowError) or NOT_A_NUMBER.search(str(error)):
             _locate_text(X, name, error)
         raise
+    check_width(rows.shape[1])
     return canonical(rows) if sparse.issparse(rows) else rows
 
 
 def _check_numbers(X: Any, name: str) -> None:
-    """Refuse what holds no rows, an array of dates, times or text, and masked entries."""
+    """Refuse what holds no rows, and an array of dates, times or text."""
     if X is None or (isinstance(X, list | tuple) and not X):
         what = "None" if X is None else "empty"
         raise ValueError(f"{name} is {what}: pass rows, or an iterable of blocks of rows")
@@ -109,11 +130,6 @@ def _check_numbers(X: Any, name: str) -> None:
     for kinds, what in OTHER_KINDS.items():
         if kind in kinds:
             raise ValueError(f"{name} {what.format(X.dtype)}")
-    if where := first_masked(X):
-        raise ValueError(
-            f"{name} is masked at row {where[0]}, column {where[1]}: leave such rows out or fill "
-            "the gaps first"
-        )
 
 
 def _locate_text(X: Any, name: str, error: Exception) -> None:
@@ -121,6 +137,14 @@ def _locate_text(X: Any, name: str, error: Exception) -> None:
     for (row, column), value in np.ndenumerate(np.atleast_2d(np.asarray(X, dtype=object))):
         try:
             float(value)
+        except OverflowError:
+            raise EntryError(
+                f"{name} contains a number of more than 300 digits at row {row}, column {column}; "
+                f"entries must be at most {LARGEST:g}",
+                f"a number of more than 300 digits; entries must be at most {LARGEST:g}",
+                row,
+                column,
+            ) from None
         except (ValueError, TypeError):
             place = f"({str(value)[:20]!r}) at row {row}, column {column}"
             if hasattr(value, "year"):
@@ -158,33 +182,36 @@ def _check_sparse(X: Any) -> Any:
     return X
 
 
-def check_finite(X: Any, columns: Any = None, name: str = "X") -> Any:
-    """Return X, or say at which row and column an entry is not finite or out of range."""
+def check_finite(X: Any, columns: Any = None, name: str = "X") -> bool:
+    """Return whether entries of X are missing; refuse those that are infinite or out of range."""
     flat = (X.data if sparse.issparse(X) else X).reshape(-1)
     limit = LARGEST if flat.dtype == np.float64 else LARGEST_SINGLE
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         energy = float(flat @ flat)  # the fastest way to read every entry
     if SMALLEST**2 <= energy <= limit**2:
-        return X
+        return False
     if found := first_beyond(X, limit):
         row, column, value = found
-        what, remedy = f"{value:g}", "divide by a large number"
+        remedy = "divide by a large number"
         if X.dtype == np.float32:
             remedy += ", or pass float64 rows"
         if not np.isfinite(value):
-            what = "NaN" if np.isnan(value) else what
-            remedy = "leave such rows out or fill in such entries"
+            remedy = "leave such rows out, or write NaN for entries that are missing"
         label = f" ({columns[column]!r})" if columns is not None else ""
-        raise ValueError(
-            f"{name} contains {what} at row {row}, column {column}{label}; all entries must be "
-            f"finite and at most {limit:g}, so that their squares add up: {remedy}"
+        rule = f"all entries must be finite and at most {limit:g}, so that their squares add up"
+        raise EntryError(
+            f"{name} contains {value:g} at row {row}, column {column}{label}; {rule}: {remedy}",
+            f"{value:g}; {rule}: {remedy}",
+            row,
+            column,
         )
-    if energy < SMALLEST**2 and flat.any() and np.abs(flat).max() < SMALLEST:
+    known = flat[~np.isnan(flat)]
+    if known.any() and np.abs(known).max() < SMALLEST:
         raise ValueError(
-            f"no entry of {name} is larger than {np.abs(flat).max():g}, and the squares of such "
+            f"no entry of {name} is larger than {np.abs(known).max():g}, and the squares of such "
             "numbers are out of range: multiply by a large number"
         )
-    return X
+    return len(known) < len(flat)
 
 
 def check_weights(sample_weight: Any, rows: Any, *, whole: bool) -> NDArray[np.float64] | None:
@@ -194,6 +221,12 @@ def check_weights(sample_weight: Any, rows: Any, *, whole: bool) -> NDArray[np.f
     """
     if sample_weight is None:
         return None
+    if np.ma.is_masked(sample_weight):
+        row = int(np.flatnonzero(np.ma.getmaskarray(sample_weight).ravel())[0])
+        raise ValueError(
+            f"sample_weight is masked at row {row}: a weight cannot be missing; rows of weight 0 "
+            "are left out"
+        )
     n, weights = rows.shape[0], np.asarray(sample_weight)
     if weights.ndim == 0:
         weights = np.full(n, weights)

@@ -25,7 +25,8 @@ from onepass.pca.bounds import (
     exact_columns,
 )
 from onepass.pca.evidence import Choice, Evidence
-from onepass.persistence.fields import Array, Field, Part, Size, Text, weight
+from onepass.persistence.fields import Array, Field, Part, Parts, Size, Text, weight
+from onepass.rows.completion import GapModel, Gaps, entries, rows_with_gaps, sparse_rows
 from onepass.rows.rows import Rows
 from onepass.rows.stream import Stream
 from onepass.subspace import orthonormal
@@ -146,6 +147,7 @@ class PCALearner(Learner):
         self.directions: NDArray[np.float64] = np.zeros((0, 0, stream.d))
         self.rows = self.rows_found = self.rows_since = 0.0
         self.answering = PLAIN
+        self.gap_models: list[GapModel] = []  # one, from the first gap on
 
     def fields(self) -> dict[str, Field]:
         d, candidates = self.stream.d, len(self.bounds.names)
@@ -159,6 +161,7 @@ class PCALearner(Learner):
             "rows_found": weight(),
             "rows_since": weight(0),
             "answering": Text((PLAIN, MILD, BOUNDED)),
+            "gap_models": Parts(self._gap_model, 0, 1),
         }
 
     def take(self, content: dict[str, Any]) -> None:
@@ -171,6 +174,10 @@ class PCALearner(Learner):
         super().take(content)
 
     def chunk_rows(self) -> int:
+        return self._chunk_rows(self.rows_learned)
+
+    def _chunk_rows(self, before: float) -> int:
+        """Return the length of a chunk after so many rows."""
         d = self.stream.d
         share = COMPARED_SHARE if self.bounds.compares else CHUNK_SHARE
         least, most = FIRST_ROWS, MOST_CHUNK_ROWS
@@ -179,10 +186,88 @@ class PCALearner(Learner):
             most = SPARSE_SKETCH_ROWS if self.stream.is_sparse else SKETCH_ROWS
         if not self.stream.is_sparse:
             most = min(most, max(FIRST_ROWS, MOST_CHUNK_BYTES // (8 * d)))
-        power_of_two = 2 ** (max(int(share * self.rows_learned), 1).bit_length() - 1)
+        power_of_two = 2 ** (max(int(share * before), 1).bit_length() - 1)
         return max(min(power_of_two, most), min(least, most))
 
     def learn(self, values: Any, weights: NDArray[np.float64]) -> None:
+        for gaps in self.gap_models:
+            gaps.count(values)
+        self._learn_rows(values, weights)
+
+    def learn_with_gaps(self, values: Any, weights: NDArray[np.float64]) -> None:
+        values, weights = self._without_empty(values, weights)
+        gaps = self.gap_models[0]
+        if gaps.has_started:
+            self._forget(weights)
+            gaps.count(values)
+            exact = self.bounds.is_exact
+            completed = gaps.completed(values, is_exact=exact, seed=self.rows_learned)
+            self._learn_rows(completed, weights)
+            gaps.find(self.bounds.plain(), self.bounds.scale_now())
+            return
+        gaps.count(values)
+        holes = rows_with_gaps(values)
+        if not holes.all():
+            self._learn_rows(values[~holes], weights[~holes])
+        kept = values[holes]
+        if gaps.keep(kept.toarray() if self.stream.is_sparse else kept, weights[holes]):
+            self.learn_kept()
+
+    def _without_empty(
+        self, values: Any, weights: NDArray[np.float64]
+    ) -> tuple[Any, NDArray[np.float64]]:
+        """Return rows that have an entry, and their weights; count the others."""
+        if not self.gap_models:
+            self.gap_models = [self._gap_model()]
+        if self.stream.is_sparse:
+            return values, weights
+        empty = np.isnan(values).all(axis=1)
+        if not empty.any():
+            return values, weights
+        self.gap_models[0].empty += int(empty.sum())
+        return values[~empty], weights[~empty]
+
+    def _gap_model(self) -> GapModel:
+        """Return a model of gaps, after rows that had none."""
+        k = self.n_components if isinstance(self.n_components, int) else MOST_FOUND
+        return GapModel(self.stream.d, k, self.stream.dtype, float(self.rows_learned))
+
+    def _forget(self, weights: NDArray[np.float64]) -> None:
+        """Let sums count less before rows of weights (r,): poorer models have completed theirs.
+
+        The share of the new rows in all sums becomes r / (q (n + r)), the step of online EM.
+        """
+        gaps, rows = self.gap_models[0], len(weights)
+        others = max(gaps.share * (gaps.rows + rows) - rows, 0.0) / rows  # times the new ones
+        factor = min(others * float(weights.sum()) / max(self.bounds.weight, TINY), 1.0)
+        for moment in self.bounds.moments:
+            moment.fade(factor)
+
+    def keeps_rows(self) -> bool:
+        return any(len(gaps.kept) for gaps in self.gap_models)
+
+    def learn_kept(self) -> None:
+        """Find the model of gaps from the rows kept, and learn from them."""
+        if not self.keeps_rows():
+            return
+        gaps, bounds = self.gap_models[0], self.bounds
+        gaps.start(bounds.plain(), lambda moment: _deviations(moment) if bounds.scale else None)
+        values, weights = gaps.kept, gaps.kept_weights
+        gaps.kept, gaps.kept_weights = values[:0], weights[:0]
+        start = 0
+        while start < len(values):  # in chunks, as if they had come one by one
+            stop = start + self._chunk_rows(self.rows)
+            completed = gaps.completed(
+                values[start:stop], is_exact=bounds.is_exact, seed=self.rows_learned + start
+            )
+            if self.stream.is_sparse:
+                completed = sparse_rows(completed)
+            self._learn_rows(completed, weights[start:stop])
+            start = stop
+        gaps.find(bounds.plain(), bounds.scale_now())
+
+    def _learn_rows(self, values: Any, weights: NDArray[np.float64]) -> None:
+        """Learn from rows (r, d) without gaps, or completed."""
         measured = self._measure(values, weights)
         length = max(FIRST_ROWS, int(COMPARED_SHARE * self.rows))
         if len(weights) <= length or not self._begins(measured):
@@ -211,8 +296,9 @@ class PCALearner(Learner):
         inner = scaled.inner(np.vstack([*points, flat]))
         energies = scaled.distances(np.stack(points), inner[:, : len(points)])
         along = inner[:, len(points) :]
+        unseen = scaled.unseen(flat)
         captured = [
-            ((along - flat @ point) ** 2).reshape(len(rows), found, k).sum(axis=2)
+            ((along - flat @ point) ** 2 + unseen).reshape(len(rows), found, k).sum(axis=2)
             for point in points
         ]
         measured = Measured(values, rows, scaled, energies[:, 0], captured[0])
@@ -275,7 +361,7 @@ class PCALearner(Learner):
                 along = inner[:, 1:] - directions @ point[0]
                 errors = rows.distances(point, inner[:, :1])[:, 0] - (along**2).sum(axis=1)
         raw = directions if rows.scale is None else directions / rows.scale
-        self.sample.add(values, errors, raw, self.bounds.mean)
+        self.sample.add(entries(values), errors, raw, self.bounds.mean)
 
     def _patience(self) -> float:
         """Return after how many rows directions for evaluation are found again."""
@@ -350,7 +436,16 @@ class PCALearner(Learner):
             sample=self.sample,
             curve=self.held_out.curve(),
             chosen=chosen,
+            gaps=self._gaps(),
         )
+
+    def _gaps(self) -> Gaps | None:
+        """Return what is known of the gaps, and the model that fills them."""
+        if not self.gap_models:
+            return None
+        found = self.gap_models[0]
+        apart = np.argwhere(np.tril(~found.together, -1))[:1]
+        return Gaps(found.model, found.observed, found.rows, found.empty, tuple(*apart.tolist()))
 
     def _captured(self, k: int, seen: float) -> Captured:
         """Return what k components will capture of new rows."""
@@ -361,9 +456,19 @@ class PCALearner(Learner):
     def include(self, other: Self) -> None:
         """Include another stream: all sums add up, and directions are found again from them."""
         self.bounds.merge(other.bounds)
+        if self.gap_models or other.gap_models:
+            ours, theirs = (one.gap_models or [one._gap_model()] for one in (self, other))
+            ours[0].merge(theirs[0])
+            self.gap_models = ours
         self.evidence.merge(other.evidence)
         self.rows += other.rows
         self._find_directions()
+
+
+def _deviations(moment: Any) -> NDArray[np.float64]:
+    """Return the deviations (d,) of the columns of a second moment; one where there is none."""
+    deviations = np.sqrt(moment.column_sums() / max(moment.weight, TINY))
+    return np.where(deviations > 0.0, deviations, 1.0)
 
 
 def _rotated(

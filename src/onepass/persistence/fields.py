@@ -85,7 +85,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Array:
-    """An array whose entries are between two limits; NaN is never allowed.
+    """An array whose entries are between two limits; NaN only where there may be gaps.
 
     Attributes
     ----------
@@ -99,6 +99,8 @@ class Array:
         Whether it is changed in place, so that a copy needs its own; others are replaced.
     descending, orthonormal : bool
         Whether entries must not increase; whether rows must be orthonormal, to a thousandth.
+    gaps : bool
+        Whether entries may be missing.
     """
 
     shape: tuple[int | Size, ...]
@@ -109,6 +111,7 @@ class Array:
     in_place: bool = False
     descending: bool = False
     orthonormal: bool = False
+    gaps: bool = False
 
     def check(self, array: NDArray[Any], sizes: dict[str, int]) -> NDArray[Any]:
         """Return the array, or refuse it; `sizes` remembers the lengths that the file chose."""
@@ -145,6 +148,8 @@ class Array:
 
     def _is_within(self, array: NDArray[Any]) -> bool:
         """Return whether all entries are within the limits, and none is NaN."""
+        if self.gaps:
+            array = array[~np.isnan(array)]
         if not array.size:
             return True
         return float(array.min()) >= self.least and float(array.max()) <= self.most

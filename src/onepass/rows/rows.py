@@ -104,6 +104,10 @@ class Rows(ABC):
                 distances[part] = np.einsum("ij,ij->i", rest, rest)
         return inner, distances
 
+    def unseen(self, directions: NDArray[np.float64]) -> NDArray[np.float64] | float:
+        """Return the expected squares (r, m) along directions of what is not known of the rows."""
+        return 0.0
+
     @cached_property
     @abstractmethod
     def gram(self) -> NDArray[np.float64]:
@@ -132,6 +136,8 @@ def rows_about(
     scale: NDArray[np.float64] | None = None,
 ) -> Rows:
     """Return rows (r, d) about a point, dense or sparse as they are."""
+    if hasattr(values, "rows_about"):  # rows that know more than their entries
+        return values.rows_about(weights, origin, scale)
     kind = SparseRows if sparse.issparse(values) else DenseRows
     return kind(values, weights, origin, scale)
 

@@ -63,6 +63,7 @@ class RowBuffer(State):
 
     def __init__(self, stream: Stream) -> None:
         self.stream, self.count = stream, 0
+        self.has_gaps = False  # whether a row may have some
         # Of dense rows, for chunk after chunk: new memory each time would cost page faults.
         self._room = np.empty((0, stream.d), stream.dtype)
         self._spare = self._room
@@ -74,19 +75,23 @@ class RowBuffer(State):
         waiting, stored = Size("waiting", MOST_WAITING), Size("stored", 2**40)
         table: dict[str, Field] = {"weights": Array((waiting,), least=1e-300)}
         if not self.stream.is_sparse:
-            return table | {"rows": Array((waiting, d), dtype, -MOST_ENTRY, MOST_ENTRY)}
+            return table | {"rows": Array((waiting, d), dtype, -MOST_ENTRY, MOST_ENTRY, gaps=True)}
         integers = ("int32", "int64")
         return table | {
-            "data": Array((stored,), dtype, -MOST_ENTRY, MOST_ENTRY),
+            "data": Array((stored,), dtype, -MOST_ENTRY, MOST_ENTRY, gaps=True),
             "indices": Array((stored,), integers, 0, d - 1),
             "indptr": Array((Size("waiting + 1", MOST_WAITING),), integers, 0, 2**40),
         }
 
-    def add(self, rows: Any, weights: NDArray[np.float64] | None, room: int) -> None:
+    def add(
+        self, rows: Any, weights: NDArray[np.float64] | None, room: int, has_gaps: bool
+    ) -> None:
         """Append a copy of rows (r, d), and their weights (r,); None where all are one.
 
-        `room` is how many rows the chunk is going to have.
+        `room` is how many rows the chunk is going to have, and `has_gaps` whether one of these may
+        have some.
         """
+        self.has_gaps |= has_gaps
         start, stop = self.count, self.count + rows.shape[0]
         if len(self._weights) < stop:
             length = max(stop, min(room, 2 * stop))
@@ -119,12 +124,14 @@ class RowBuffer(State):
         if self.count:
             self._room, self._spare = self._spare, self._room
             self.count, self._pieces, self._weights = 0, (), np.empty(0)
+            self.has_gaps = False
 
     def copy(self, shared: tuple[str, ...] = ()) -> Self:
         """Return a copy that goes on by itself."""
         twin = type(self)(self.stream)
         rows, weights = self.content()
         twin._weights, twin.count = weights.copy(), len(weights)
+        twin.has_gaps = self.has_gaps
         if self.stream.is_sparse:
             twin._pieces = (rows,)
         else:
@@ -166,7 +173,9 @@ class RowBuffer(State):
             self._pieces = (rows,)
         else:
             self._room = content["rows"]
+        entries = content["data" if self.stream.is_sparse else "rows"]
         self._weights, self.count = weights, len(weights)
+        self.has_gaps = bool(np.isnan(entries).any())
 
 
 def _lengthened(array: NDArray[Any], used: int, length: int) -> NDArray[Any]:

@@ -1,0 +1,517 @@
+"""Rows with gaps, completed by a low-rank Gaussian model.
+
+The model of a row is
+
+    x = m + W z + e,   z ~ N(0, I_r),   e ~ N(0, diag(psi)),
+
+with m, W and psi from the second moment so far (probabilistic PCA, with a noise of its own for each
+column). Given the observed entries of a row, the missing ones are normal: their conditional means
+take the place of the gaps, and their conditional covariance is added to the second moment. That is
+the EM algorithm for missing values.
+
+- The first rows with gaps are kept, up to a budget, and completed again and again until the model
+  settles: batch EM (Dempster, Laird and Rubin 1977).
+- Later rows are completed by the model before them. Sums so far then count 1 - (1/q - 1) / n for
+  each new row, with q the observed share of n rows, which forgets what a poorer model has
+  completed: online EM with steps 1 / (q n) (Cappe and Moulines 2009).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from onepass import _core
+from onepass.persistence.fields import (
+    MOST_ENTRY,
+    Array,
+    Field,
+    Size,
+    State,
+    point,
+    weight,
+    whole,
+)
+from onepass.rows.rows import DenseRows, Rows, rows_about
+
+# Numbers in rows with gaps that are kept for batch EM, 8 MB. Beyond, online EM takes over, at the
+# cost of a few per cent in accuracy.
+KEPT_NUMBERS = 2**20
+RANK_FACTOR, RANK_MORE = 2, 8  # of the model: 2 k + 8 directions, twice what is asked for
+ROWS_PER_DIRECTION = 8  # observed rows that a direction of the model is based on at least
+# Of the mean variance of the directions left out: the least noise of a column. Without it a column
+# that the directions explain by chance would count as observed without error.
+LEAST_NOISE = 0.05
+# Steps of EM: an entry that is observed with probability q is learned at a rate of about q.
+LEAST_STEPS, STEPS_PER_SHARE, LEAST_SHARE = 12, 8.0, 0.2
+# Change of the model between two steps, of the sampling error 1 / sqrt(n), at which EM has settled.
+SETTLED = 0.02
+PAIRS_COLUMNS = 2048  # up to which it is known which columns were observed together
+MOST_KEPT_ROWS = 2**24  # in a model file
+TINY = 1e-300  # in place of zero where something is divided by it
+
+
+def has_gaps(values: Any) -> bool:
+    """Return whether an entry of rows (r, d), dense or CSR, is missing."""
+    entries = values.data if sparse.issparse(values) else values
+    return bool(np.isnan(entries).any())
+
+
+def rows_with_gaps(values: Any) -> NDArray[np.bool_]:
+    """Return which rows (r,) of rows (r, d), dense or CSR, have missing entries."""
+    if not sparse.issparse(values):
+        return np.isnan(values).any(axis=1)
+    found = np.zeros(values.shape[0], dtype=bool)
+    missing = np.flatnonzero(np.isnan(values.data))
+    found[np.searchsorted(values.indptr, missing, "right") - 1] = True
+    return found
+
+
+def sparse_rows(values: NDArray[np.floating]) -> Any:
+    """Return dense rows (r, d) as a CSR array."""
+    return sparse.csr_array(values)
+
+
+def entries(values: Any) -> Any:
+    """Return rows (r, d) as an array or a CSR array; completed ones with their gaps filled."""
+    return values.values if isinstance(values, Completed) else values
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """The model that completes rows: mean (d,), loadings W (d, r) and noise psi (d,)."""
+
+    mean: NDArray[np.float64]
+    loadings: NDArray[np.float64]
+    noise: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, moment: Any, rank: int, scale: NDArray[np.float64] | None) -> Gaussian:
+        """Return the model of a second moment, in units of a scale (d,) if there is one."""
+        d, total = moment.d, max(moment.weight, TINY)
+        found, sums = moment.leading(min(rank, d), scale, prove=False)
+        values = sums / total
+        rest = moment.energy(scale) / total - float(values.sum())
+        rest = max(rest / max(d - len(values), 1), 1e-9 * float(values.max(initial=0.0)), TINY)
+        units = np.ones(d) if scale is None else scale
+        loadings = (found * np.sqrt(np.maximum(values - rest, 0.0))[:, None]).T * units[:, None]
+        explained = np.einsum("ij,ij->i", loadings, loadings)
+        least = np.maximum(LEAST_NOISE * rest * units**2, TINY)
+        noise = np.maximum(moment.column_sums() / total - explained, least)
+        return cls(moment.mean.copy(), np.ascontiguousarray(loadings), noise)
+
+    def complete(self, rows: NDArray[np.floating], **options: Any) -> Any:
+        """Return what the core's `complete` does with rows (n, d) that have gaps."""
+        return _core.complete(
+            np.ascontiguousarray(rows), self.mean, self.loadings, self.noise, **options
+        )
+
+    def filled(self, values: Any) -> Any:
+        """Return rows (n, d), dense or CSR, with conditional means in their gaps."""
+        if not sparse.issparse(values):
+            holes = np.flatnonzero(np.isnan(values).any(axis=1))
+            completed = values.copy()
+            completed[holes] = self.complete(values[holes]).rows
+            return completed
+        return self._sparse(values, None)
+
+    def drawn(self, values: Any, seed: int) -> Any:
+        """Return rows (n, d) with random draws of their conditional distribution in their gaps.
+
+        The second moment of such rows is right on average, without a matrix of covariances.
+        """
+        rng = np.random.default_rng(seed)
+        if sparse.issparse(values):
+            return self._sparse(values, rng)
+        completed = values.copy()
+        precision = np.eye(self.loadings.shape[1]) + self.loadings.T @ self._scaled
+        for row in np.flatnonzero(np.isnan(values).any(axis=1)):
+            holes = np.isnan(values[row])
+            completed[row, holes] = self._entries(values[row], holes, precision, rng)
+        return completed
+
+    @property
+    def _scaled(self) -> NDArray[np.float64]:
+        """W / psi, shape (d, r)."""
+        return self.loadings / self.noise[:, None]
+
+    def _entries(
+        self,
+        row: NDArray[np.floating],
+        holes: NDArray[np.bool_],
+        precision: NDArray[np.float64],
+        rng: np.random.Generator | None,
+    ) -> NDArray[np.float64]:
+        """Return conditional means of the entries of a row (d,) at its holes, or draws of them."""
+        W = self.loadings[holes]
+        G = precision - W.T @ (W / self.noise[holes, None])
+        known = np.where(holes, 0.0, row - self.mean)
+        h = self._scaled.T @ known
+        z = np.linalg.solve(G, h)
+        if rng is None:
+            return self.mean[holes] + W @ z
+        root = np.linalg.inv(np.linalg.cholesky(G))
+        z = z + root.T @ rng.normal(size=len(z))
+        return self.mean[holes] + W @ z + np.sqrt(self.noise[holes]) * rng.normal(size=holes.sum())
+
+    def _sparse(self, values: Any, rng: np.random.Generator | None) -> Any:
+        """Return CSR rows with means or draws in the places of stored NaN; zeros are observed."""
+        completed = values.copy()
+        precision = np.eye(self.loadings.shape[1]) + self.loadings.T @ self._scaled
+        missing = np.isnan(values.data)
+        for row in np.unique(np.searchsorted(values.indptr, np.flatnonzero(missing), "right") - 1):
+            part = slice(values.indptr[row], values.indptr[row + 1])
+            dense, holes = np.zeros(values.shape[1]), np.zeros(values.shape[1], dtype=bool)
+            dense[values.indices[part]] = values.data[part]
+            holes[values.indices[part][missing[part]]] = True
+            entries = np.zeros(values.shape[1])
+            entries[holes] = self._entries(dense, holes, precision, rng)
+            completed.data[part][missing[part]] = entries[values.indices[part][missing[part]]]
+        return completed
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """What is known of the gaps of a stream, and the model that fills those of other rows.
+
+    Attributes
+    ----------
+    model : Gaussian
+    observed : ndarray of shape (d,)
+        How many rows have an entry in each column.
+    rows, empty : float and int
+        Rows with an entry, and those without any.
+    apart : tuple of int
+        Two columns that were never observed in the same row; empty if there are none.
+    """
+
+    model: Gaussian
+    observed: NDArray[np.float64]
+    rows: float
+    empty: int
+    apart: tuple[int, ...]
+
+    @property
+    def missing_share(self) -> NDArray[np.float64]:
+        """The share of the rows that lack an entry in each column, shape (d,)."""
+        return 1.0 - self.observed / max(self.rows, 1.0)
+
+
+@dataclass(frozen=True)
+class Completed:
+    """Rows (r, d) with conditional means in their gaps, and what is known of the gaps.
+
+    Attributes
+    ----------
+    values : ndarray of shape (r, d)
+        Completed.
+    holes : ndarray of shape (m,)
+        Which rows had gaps.
+    given : ndarray of shape (m, d)
+        These rows as they came, with NaN.
+    variances : ndarray of shape (m, d)
+        Conditional variances of their entries, zero where these were observed.
+    model : Gaussian
+        That they were completed by.
+    """
+
+    values: NDArray[np.floating]
+    holes: NDArray[np.intp]
+    given: NDArray[np.floating]
+    variances: NDArray[np.floating]
+    model: Gaussian
+
+    @classmethod
+    def by(cls, model: Gaussian, values: NDArray[np.floating]) -> Completed:
+        """Return rows (r, d) completed by a model."""
+        holes = np.flatnonzero(np.isnan(values).any(axis=1))
+        given = np.ascontiguousarray(values[holes])
+        done = model.complete(given, variances=True)
+        completed = values.copy()
+        completed[holes] = done.rows
+        return cls(completed, holes, given, done.variances, model)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The numbers of rows and columns."""
+        return self.values.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of the entries."""
+        return self.values.dtype
+
+    def rows_about(
+        self,
+        weights: NDArray[np.float64],
+        origin: NDArray[np.float64],
+        scale: NDArray[np.float64] | None,
+    ) -> Rows:
+        """Return the rows about a point, with weights (r,)."""
+        return CompletedRows(self, weights, origin, scale)
+
+    def __getitem__(self, part: slice) -> Completed:
+        start, stop, _ = part.indices(len(self.values))
+        inside = (self.holes >= start) & (self.holes < stop)
+        return Completed(
+            self.values[part],
+            self.holes[inside] - start,
+            self.given[inside],
+            self.variances[inside],
+            self.model,
+        )
+
+
+class CompletedRows(DenseRows):
+    """Completed rows about a point, whose squares include the conditional covariances."""
+
+    def __init__(
+        self,
+        values: Completed,
+        weights: NDArray[np.float64],
+        origin: NDArray[np.float64],
+        scale: NDArray[np.float64] | None = None,
+    ) -> None:
+        super().__init__(values.values, weights, origin, scale)
+        self.completed = values
+
+    def scaled(self, scale: NDArray[np.float64]) -> CompletedRows:
+        return CompletedRows(self.completed, self.weights, self.origin, scale)
+
+    def _units(self) -> NDArray[np.float64]:
+        """Return what variances of columns are divided by, shape (d,)."""
+        return np.ones(self.d) if self.scale is None else self.scale**2
+
+    @property
+    def energies(self) -> NDArray[np.float64]:
+        """The expected squared norms of the rows, shape (r,)."""
+        energies = super().energies.copy()
+        energies[self.completed.holes] += self.completed.variances @ (1.0 / self._units())
+        return energies
+
+    def column_squares(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        spread = weights[self.completed.holes] @ self.completed.variances
+        return super().column_squares(weights) + spread / self._units()
+
+    def add_outer(self, weights: NDArray[np.float64], matrix: NDArray[np.float64]) -> None:
+        super().add_outer(weights, matrix)
+        share = weights[self.completed.holes]
+        counted = share > 0.0
+        if counted.any():
+            self._add_covariances(self.completed.given[counted], share[counted], matrix)
+
+    def _add_covariances(
+        self,
+        given: NDArray[np.floating],
+        weights: NDArray[np.float64],
+        matrix: NDArray[np.float64],
+    ) -> None:
+        """Add weighted conditional covariances of rows to the lower triangle of a matrix (d, d)."""
+        self.completed.model.complete(given, weights=weights, covariance=matrix.T)
+
+    def unseen(self, directions: NDArray[np.float64]) -> NDArray[np.float64]:
+        holes = self.completed.holes
+        unseen = np.zeros((len(self), len(directions)))
+        if len(holes):
+            matrix = np.zeros((self.d, self.d), order="F")
+            self._add_covariances(self.completed.given, np.ones(len(holes)), matrix)
+            matrix += np.tril(matrix, -1).T
+            raw = directions if self.scale is None else directions / self.scale
+            along = np.einsum("ij,ij->i", raw @ matrix, raw)
+            unseen[holes] = along / len(holes)
+        return unseen
+
+
+class GapModel(State):
+    """The model that completes rows of a stream, and what is known of its gaps.
+
+    Parameters
+    ----------
+    d, k : int
+        The numbers of columns and of components.
+    rows : float
+        Complete rows that came before the first one with gaps.
+
+    Attributes
+    ----------
+    rows, empty : float and int
+        Rows so far with an entry, and those without any, which are left out.
+    observed : ndarray of shape (d,)
+        How many of the rows have an entry in each column.
+    together : ndarray of shape (d, d) or (0, 0)
+        Which columns were observed in the same row; not known beyond 2048 columns.
+    mean, loadings, noise : ndarray of shape (d,), (d, r) and (d,)
+        Of the model; r = 0 while rows are kept for batch EM.
+    kept, kept_weights : ndarray of shape (m, d) and (m,)
+        Rows with gaps that the model is going to be found from.
+    """
+
+    def __init__(self, d: int, k: int, dtype: np.dtype, rows: float = 0.0) -> None:
+        self.d, self.k = d, k
+        self.rows, self.empty = rows, 0
+        self.observed: NDArray[np.float64] = np.full(d, rows)
+        pairs = d if d <= PAIRS_COLUMNS else 0
+        self.together: NDArray[np.bool_] = np.full((pairs, pairs), rows > 0.0)
+        self.mean: NDArray[np.float64] = np.zeros(d)
+        self.loadings: NDArray[np.float64] = np.zeros((d, 0))
+        self.noise: NDArray[np.float64] = np.ones(d)
+        self.kept: NDArray[np.floating] = np.zeros((0, d), dtype)
+        self.kept_weights: NDArray[np.float64] = np.zeros(0)
+
+    def fields(self) -> dict[str, Field]:
+        d, kept = self.d, Size("kept rows", MOST_KEPT_ROWS)
+        dtype = (self.kept.dtype.name,)
+        return {
+            "rows": weight(0),
+            "empty": whole(),
+            "observed": Array((d,), least=0.0),
+            "together": Array(self.together.shape, ("bool",), 0, 1),
+            "mean": point(d),
+            "loadings": Array((d, Size("rank of the model", d)), least=-1e150, most=1e150),
+            "noise": Array((d,), least=TINY),
+            "kept": Array((kept, d), dtype, -MOST_ENTRY, MOST_ENTRY, gaps=True),
+            "kept_weights": Array((kept,), least=1e-300),
+        }
+
+    @property
+    def has_started(self) -> bool:
+        """Whether the model has been found."""
+        return self.loadings.shape[1] > 0
+
+    @property
+    def model(self) -> Gaussian:
+        """The model."""
+        return Gaussian(self.mean, self.loadings, self.noise)
+
+    @property
+    def share(self) -> float:
+        """The share of the entries that were observed."""
+        return float(self.observed.sum()) / max(self.rows * self.d, 1.0)
+
+    @property
+    def missing_share(self) -> NDArray[np.float64]:
+        """The share of the rows that lack an entry in each column, shape (d,)."""
+        return 1.0 - self.observed / max(self.rows, 1.0)
+
+    def count(self, values: Any) -> None:
+        """Include rows (r, d), none of which is empty, in what is known of the gaps."""
+        self.rows += values.shape[0]
+        if sparse.issparse(values):
+            missing = values.indices[np.isnan(values.data)]
+            self.observed = self.observed + values.shape[0] - np.bincount(missing, minlength=self.d)
+            self.together = np.ones_like(self.together)  # zeros are observed
+            return
+        seen = ~np.isnan(values)
+        self.observed = self.observed + seen.sum(axis=0)
+        if self.together.size and not self.together.all():
+            counts = seen.astype(np.float32)
+            self.together = self.together | (counts.T @ counts > 0.0)
+
+    def keep(self, values: NDArray[np.floating], weights: NDArray[np.float64]) -> bool:
+        """Keep rows (r, d) with gaps; return whether there are enough to find the model."""
+        self.kept = np.vstack([self.kept, values])
+        self.kept_weights = np.concatenate([self.kept_weights, weights])
+        return self.kept.size > KEPT_NUMBERS
+
+    def rank(self) -> int:
+        """Return the rank of the model."""
+        most = min(RANK_FACTOR * self.k + RANK_MORE, self.d - 1)
+        return int(max(1, min(most, self.rows * self.share / ROWS_PER_DIRECTION)))
+
+    def find(self, moment: Any, scale: NDArray[np.float64] | None) -> None:
+        """Find the model of a second moment, in units of a scale (d,) if there is one."""
+        self._take_model(Gaussian.of(moment, self.rank(), scale))
+
+    def _take_model(self, model: Gaussian) -> None:
+        self.mean, self.loadings, self.noise = model.mean, model.loadings, model.noise
+
+    def start(self, base: Any, scale_of: Callable[[Any], NDArray[np.float64] | None]) -> None:
+        """Find the model by batch EM on the rows kept, and on complete rows with moment `base`.
+
+        `scale_of` gives what columns are divided by for a second moment.
+        """
+        moment, model = self._first_moment(base), None
+        steps = LEAST_STEPS + ceil(STEPS_PER_SHARE / max(LEAST_SHARE, self._least_share()))
+        settled = SETTLED / np.sqrt(max(self.rows, 1.0))
+        for step in range(steps):
+            before, model = model, Gaussian.of(moment, self.rank(), scale_of(moment))
+            if before is not None and _change(before.loadings, model.loadings) < settled:
+                break
+            moment = base.copy()
+            done = self.completed(self.kept, model, is_exact=base.is_additive, seed=step)
+            moment.add(rows_about(done, self.kept_weights, self._origin(base)), self.kept_weights)
+        assert model is not None
+        self._take_model(model)
+
+    def completed(
+        self, values: Any, model: Gaussian | None = None, *, is_exact: bool, seed: int
+    ) -> Any:
+        """Return rows (r, d) completed by a model, by that of the stream if none is given.
+
+        Where second moments are exact, dense rows know their conditional covariances. Elsewhere
+        draws take the place of gaps.
+        """
+        model = self.model if model is None else model
+        if is_exact and not sparse.issparse(values):
+            return Completed.by(model, values)
+        return model.drawn(values, seed)
+
+    def _origin(self, moment: Any) -> NDArray[np.float64]:
+        """Return a point (d,) near the rows kept: that of a second moment, or their mean."""
+        if moment.is_additive and moment.weight > 0.0:
+            return moment.origin
+        with np.errstate(invalid="ignore"):
+            mean = np.nansum(self.kept, axis=0) / np.maximum((~np.isnan(self.kept)).sum(axis=0), 1)
+        return mean.astype(self.kept.dtype).astype(np.float64)
+
+    def _least_share(self) -> float:
+        """Return the share of the rows in which the column most often missing is observed."""
+        return float(self.observed.min()) / max(self.rows, 1.0)
+
+    def _first_moment(self, base: Any) -> Any:
+        """Return the second moment that EM begins with: of what is observed.
+
+        An exact one has for each pair of columns the mean over the rows that observe both; a sketch
+        has column means in the gaps.
+        """
+        seen = ~np.isnan(self.kept)
+        weights = self.kept_weights[:, None] * seen
+        counts = weights.sum(axis=0) + base.weight
+        known = np.where(seen, self.kept, 0.0).astype(np.float64)
+        total = (self.kept_weights[:, None] * known).sum(axis=0) + base.weight * base.mean
+        mean = total / np.maximum(counts, TINY)
+        moment = base.copy()
+        if not base.is_additive:
+            filled = np.where(seen, self.kept, mean).astype(self.kept.dtype)
+            moment.add(rows_about(filled, self.kept_weights, self._origin(base)), self.kept_weights)
+            return moment
+        moment.move(mean)
+        near = np.where(seen, known - mean, 0.0)
+        pairs = weights.T @ seen + base.weight
+        squares = (self.kept_weights[:, None] * near).T @ near + np.tril(moment.squares)
+        moment.squares = np.asfortranarray(np.tril(squares / np.maximum(pairs, 1.0)))
+        moment.weight, moment.total = 1.0, np.zeros(self.d)
+        return moment
+
+    def merge(self, other: GapModel) -> None:
+        """Include what is known of the gaps of another stream, from which no rows are kept."""
+        share = other.rows / max(self.rows + other.rows, 1.0)
+        self.rows, self.empty = self.rows + other.rows, self.empty + other.empty
+        self.observed = self.observed + other.observed
+        self.together = self.together | other.together
+        if share > 0.5 and other.has_started:
+            self._take_model(other.model)
+
+
+def _change(before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
+    """Return |A A' - B B'| / |B B'| in the Frobenius norm, for loadings A and B of (d, r)."""
+    squares = [float(np.sum((left.T @ right) ** 2)) for left, right in (
+        (before, before), (after, after), (before, after))]  # fmt: skip
+    difference = max(squares[0] + squares[1] - 2.0 * squares[2], 0.0)
+    return float(np.sqrt(difference / max(squares[1], TINY)))
