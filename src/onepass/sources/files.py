@@ -60,7 +60,9 @@ def open_source(
         ``"s3://bucket/a.parquet"``, are read through fsspec (the extra ``remote``). If a file holds
         several arrays (npz, h5, zarr), ``"file.h5::name"`` chooses one.
     columns : sequence of str or int, optional
-        Names of columns, or numbers counted from 0. All columns by default.
+        Names of columns, or numbers counted from 0. All columns by default. A column of lists of
+        numbers, all equally long, is as many columns: ``"embedding"`` stands for ``"embedding_0"``,
+        ``"embedding_1"`` and so on.
     header : bool or "auto"
         Whether the first row of a csv file has the names of the columns. "auto" looks at the first
         rows, and refuses a first row of numbers that may be names.
@@ -267,6 +269,18 @@ class Table(ABC):
             places[name] = -1 if name in places else j
         return places
 
+    def find_all(self, columns: Sequence[str | int]) -> list[int]:
+        """Return the indices of columns, each given by a name, an index, or a name for several."""
+        found: list[int] = []
+        for column in columns:
+            several = self._several(column)
+            found += [self.find(column)] if several is None else several
+        return found
+
+    def _several(self, column: str | int) -> Sequence[int] | None:
+        """Return the columns that a name stands for if it is not that of one column."""
+        return None
+
     def find(self, column: str | int) -> int:
         """Return the index of a column given by its name, or by its index."""
         if isinstance(column, str) and column in self._places:
@@ -371,7 +385,7 @@ class FileSource(Source):
         self.index = [first.column(j) for j in index]
         not_numeric = first.not_numeric if skip_non_numeric and columns is None else {}
         if columns is not None:
-            chosen = [first.find(column) for column in columns]
+            chosen = first.find_all(columns)
             if len(set(chosen)) < len(chosen):
                 raise SourceError(f"a column is chosen twice: {', '.join(map(str, columns))}")
         elif left_out := {*index, *not_numeric}:
