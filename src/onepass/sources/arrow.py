@@ -19,7 +19,8 @@ from onepass.sources.files import ReadOptions, Table
 from onepass.sources.ipc_messages import MAGIC, check_message, check_next_batch, message_places
 from onepass.sources.paths import is_remote, open_file
 
-_COLUMN_BUFFER_BYTES = 1 << 18  # without buffers, all of a row group is read at once
+# Of parquet files: without a buffer, in bytes for each column, all of a row group is read at once.
+_IN_PARTS: dict[str, Any] = {"pre_buffer": False, "buffer_size": 1 << 18}
 _FIRST_ROWS = 64  # in which to look for a list that is not missing, to see how long it is
 _LIST_LIMIT = 1 << 20  # numbers of a list: each becomes a column with a name
 
@@ -205,7 +206,7 @@ class ParquetTable(ColumnTable):
     """A parquet file, of which pyarrow holds a page or two of each column at a time."""
 
     def __init__(self, path: str, options: ReadOptions) -> None:
-        with _opened(path) as content, pa.parquet.ParquetFile(content) as file:
+        with _opened(path) as content, pa.parquet.ParquetFile(content, **_IN_PARTS) as file:
             schema = file.schema_arrow
 
             def first_rows(name: str) -> pa.Array:
@@ -216,8 +217,7 @@ class ParquetTable(ColumnTable):
 
     def batches(self, start: int, most: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Yield batches, beginning with the row group of the row `start`."""
-        options = {"pre_buffer": False, "buffer_size": _COLUMN_BUFFER_BYTES}
-        with _opened(self.path) as content, pa.parquet.ParquetFile(content, **options) as file:
+        with _opened(self.path) as content, pa.parquet.ParquetFile(content, **_IN_PARTS) as file:
             groups, row = list(range(file.metadata.num_row_groups)), 0
             while groups and start >= row + file.metadata.row_group(groups[0]).num_rows:
                 row += file.metadata.row_group(groups.pop(0)).num_rows
