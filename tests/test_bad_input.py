@@ -60,8 +60,8 @@ BAD = {
         None,
         r"(?i)string|text|float|numeric|\bg\b",
     ),
-    "a masked entry": (masked(), None, r"masked at row 877, column 5"),
-    "a masked entry in a block": ([good(), masked()], None, r"masked at row 877, column 5"),
+    "a masked entry": (masked(), None, r"contains NaN at row 877, column 5"),
+    "a masked entry in a block": ([good(), masked()], None, r"contains NaN at row 877, column 5"),
     "a list of lazy tables": ([pl.LazyFrame(good(4))], None, r"LazyFrame.*collect it first"),
     "complex numbers": (good(4) + 1j, None, r"(?i)complex"),
     "no rows": (good(0), None, r"(?i)0 sample|no rows|empty|minimum of 1"),
@@ -190,7 +190,7 @@ def test_lazy_tables_and_masked_entries_are_refused_when_reading(algorithm):
         for X in ([lazy], iter([lazy])):
             with pytest.raises(ValueError, match=r"LazyFrame.*collect it first"):
                 getattr(estimator, name)(X)
-        with pytest.raises(ValueError, match="masked at row 877, column 5"):
+        with pytest.raises(ValueError, match="contains NaN at row 877, column 5"):
             getattr(estimator, name)(masked())
 
 

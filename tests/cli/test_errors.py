@@ -42,14 +42,14 @@ def infinite_npy(folder):
 
 
 BAD = {
-    "NaN": (bad_csv("77.0", "nan"), "bad.csv", [], ["bad.csv, row 7, column 'b'"]),
-    "missing": (bad_csv("77.0", ""), "bad.csv", [], ["bad.csv, row 7, column 'b'"]),
-    "text": (bad_csv("77.0", "many"), "bad.csv", [], ["column 'b'", "('many' in row 7)"]),
-    "ragged": (bad_csv("77.0", "77,0"), "bad.csv", [], ["bad.csv, row 7", "4 values, not 3"]),
+    "infinity": (bad_csv("77.0", "-inf"), "bad.csv", [], ["bad.csv, line 8, column 'b'"]),
+    "too large": (bad_csv("77.0", "1e999"), "bad.csv", [], ["bad.csv, line 8, column 'b'"]),
+    "text": (bad_csv("77.0", "many"), "bad.csv", [], ["column 'b'", "('many' in line 8)"]),
+    "ragged": (bad_csv("77.0", "77,0"), "bad.csv", [], ["bad.csv, line 8", "4 values, not 3"]),
     "column": (bad_csv("77.0", "7"), "bad.csv", ["--columns", "a,z"], ["'z'", "'a', 'b', 'c'"]),
     "infinite": (infinite_npy, "bad.npy", [], ["bad.npy, row 124, column [4]", "inf"]),
     "truncated": (truncated_parquet, "bad.parquet", [], ["bad.parquet", "not a sound parquet"]),
-    "damaged": (damaged_gzip, "bad.csv.gz", [], ["bad.csv.gz, row"]),
+    "damaged": (damaged_gzip, "bad.csv.gz", [], ["bad.csv.gz, line"]),
     "empty": (lambda f: (f / "bad.csv").write_text(""), "bad.csv", [], ["bad.csv", "empty"]),
     "absent": (lambda f: None, "bad.csv", [], ["bad.csv", "there is no such file"]),
     "format": (lambda f: (f / "bad.doc").write_text("?"), "bad.doc", [], ["bad.doc", ".parquet"]),
@@ -86,14 +86,14 @@ def test_impossible_numbers_of_components(tmp_path, k):
 def test_no_header_where_there_is_one_suggests_header(tmp_path):
     bad_csv("77.0", "7")(tmp_path)
     said = run("fit", tmp_path / "bad.csv", "-k", 1, "--no-header", code=2).stderr
-    assert "contains text ('a' in row 1)" in said
+    assert "contains text ('a' in line 1)" in said
     assert "--header" in said.replace("--no-header", "")
 
 
 def test_text_below_the_first_row_does_not_suggest_a_header(tmp_path):
     (tmp_path / "a.csv").write_text("1,2\n3,many\n4,5\n")
     said = run("fit", tmp_path / "a.csv", "-k", 1, "--no-header", code=2).stderr
-    assert "contains text ('many' in row 2)" in said
+    assert "contains text ('many' in line 2)" in said
     assert "--header" not in said
 
 

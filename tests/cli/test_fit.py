@@ -152,7 +152,10 @@ def test_what_was_decided_is_said(tmp_path):
     assert "is not one ASCII character" in run(*words, "--delimiter", ";;", code=2).stderr
     pd.DataFrame(rows(50, 3), columns=["a", "b", "c"]).to_csv(tmp_path / "a.csv")
     said = run(*words).stderr
-    assert "left out pandas' index, column ''; keep_index=True (--keep-index) keeps it" in said
+    assert (
+        "left out the index of pandas or R, column ''; keep_index=True (--keep-index) keeps it"
+        in said
+    )
     assert len(said.splitlines()) == 1
     assert onepass.load(tmp_path / "m").n_features_in_ == 3
     run(*words, "--keep-index")

@@ -242,7 +242,6 @@ def bad_plain():
     yield [X.astype("M8[D]")], r"A block holds dates or times"
     yield [["1", "2"], ["x", "3"]], r"text \('x'\) at row 1, column 0"
     yield [[1.0, 2.0], [3.0, "x"]], r"text \('x'\) at row 1, column 1"
-    yield {"a": np.ma.masked_less(X[:, 0], 0)}, "column 'a' contains masked values"
     words = [[(0, 1.0), (3, 2.0)], [(1, 1.0)], [(0, 2), (2, 1), (3, 1)]]  # of gensim
     yield words, r"X holds pairs \(column, number\).* write fit\(gensim.matutils.corpus2csc\(X\).T"
     yield iter(words), r"gensim.matutils.corpus2csc\(X\).T"

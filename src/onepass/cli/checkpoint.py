@@ -87,7 +87,7 @@ def _differences(then: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
             yield f"{path} is new"
         elif before[path]["size"] != after[path]["size"]:
             yield f"{path} had {before[path]['size']:,} bytes and has {after[path]['size']:,}"
-        elif before[path]["ends"] != after[path]["ends"]:
+        elif before[path]["content"] != after[path]["content"]:
             yield f"{path} has another content"
         elif before[path] != after[path]:
             yield f"{path} was modified"

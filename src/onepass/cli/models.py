@@ -20,6 +20,8 @@ from onepass.cli.errors import Failure
 from onepass.cli.memory import shown
 from onepass.cli.writers import check_format, writing
 from onepass.report.portrait import counted, listed
+from onepass.sources import Position
+from onepass.sources.excerpt import Excerpt
 
 ROW_COLUMNS = ["reconstruction_error", "log_likelihood"]
 
@@ -32,8 +34,9 @@ def transform(model: str, data: tuple[str, ...], output: str, **reading: Any) ->
     check_output(output, [*source.paths, model])
     names = [str(name) for name in fitted.get_feature_names_out()]
     with progress_over("transform", source) as progress, writing(output, names) as write:
-        for block in source:
-            write(fitted.transform([block]))
+        for position, block in source.blocks():
+            with source.naming_places(position, block):
+                write(fitted.transform([block]))
             progress.advance(block.shape[0])
     if not messages.is_quiet():
         rows = counted(progress.rows, "row")
@@ -65,16 +68,19 @@ def score(
         found |= {"threshold": messages.finite(threshold), "above_threshold": 0}
     with writer as write, progress_over("score", source) as progress:
 
-        def blocks() -> Iterator[Any]:
-            for block in source:
+        def blocks(start: Position | None) -> Iterator[tuple[Position, Any]]:
+            for position, block in source.blocks(start):
                 if write is not None:
-                    errors = _errors(fitted, block)
+                    with source.naming_places(position, block):
+                        errors = _errors(fitted, block)
                     write(errors)
                     found["above_threshold"] += int((errors[:, 0] > threshold).sum())
-                yield block
+                yield position, block
                 progress.advance(block.shape[0])
 
-        found["score"] = messages.finite(fitted.score(blocks()))
+        part = Excerpt(source, blocks)
+        part.feature_names = None  # `open_for` has compared the names
+        found["score"] = messages.finite(fitted.score(part))
         found["rows"] = progress.rows
     if as_json:
         messages.print_json(found)

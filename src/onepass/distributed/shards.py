@@ -206,7 +206,8 @@ def excerpt(source: Source, extent: Extent) -> Excerpt:
             message = f"there are {row} rows, but there were {stop} when the work was planned"
             raise SourceError(message)
 
-    found = Excerpt(source, read, None if stop is None else stop - begin)
+    n_rows = None if stop is None else stop - begin
+    found = Excerpt(source, read, n_rows, Position(file, begin))
     return found
 
 

@@ -217,15 +217,15 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             self.__dict__.pop("n_features_in_", None)
         check_names(self, X.feature_names, reset=fresh)
         is_empty = True
-        for block in X:
+        for end, block in X.blocks():
             is_empty, known = False, getattr(self, "n_features_in_", None)
-            if isinstance(block, Columns) or is_table(block):
-                yield check_rows(self, block, reset=known is None)
-            else:
-                rows = check_block(block, known)
-                if known is None:
+            with X.naming_places(end, block):
+                if isinstance(block, Columns) or is_table(block):
+                    rows = check_rows(self, block, reset=known is None)
+                else:
+                    rows = check_block(block, known)
                     self.n_features_in_ = rows.shape[1]
-                yield rows
+            yield rows
         if is_empty:
             raise ValueError("The source has no rows; an iterator can be read only once")
 

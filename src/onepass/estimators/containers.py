@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from onepass.sources import Source
-from onepass.sources.base import rows_per_block
+from onepass.sources.base import rows_per_block, unmasked
 
 BATCH_ROWS = 4096  # of tables that are read in parts
 # How the names begin that libraries give to the types of columns.
@@ -42,6 +43,14 @@ class Blocks:
     make: Callable[[], Iterable[Any]]  # gives blocks, single rows, pairs (x, y), dicts
     n_rows: int | None = None  # where it is known
     feature_names: ClassVar[None] = None
+
+    def blocks(self) -> Iterator[tuple[Any, Any]]:
+        """Yield blocks in the way of a source, without positions."""
+        return ((None, block) for block in self)
+
+    def naming_places(self, end: Any, block: Any) -> AbstractContextManager[None]:
+        """Leave errors about entries of a block as they are: rows of blocks have no other place."""
+        return nullcontext()
 
     def __iter__(self) -> Iterator[Any]:
         """Yield arrays (b, d), sparse matrices, tables and `Columns`."""
@@ -103,7 +112,7 @@ def opened(X: Any) -> Any:
                 f"fit(onepass.open_source([{os.fspath(first)!r}, ...]))"
             )
         if not _is_block(first):
-            return X
+            return [unmasked(row) for row in X]
         known = all(hasattr(part, "shape") for part in X)
         return Blocks(lambda: X, sum(part.shape[0] for part in X) if known else None)
     if isinstance(X, Mapping) or is_table(X) or _is_array(X):
@@ -159,7 +168,7 @@ def _is_lazy(X: Any) -> bool:
 def _block(given: Any, name: str) -> Any:
     """Return what an iterable gave as an array, a sparse matrix, a table or `Columns`."""
     if isinstance(given, np.ndarray) or sparse.issparse(given):
-        return given
+        return unmasked(given)
     if _is_lazy(given):
         raise ValueError(
             f"{name} is a {type(given).__name__}, which holds no rows yet: collect it first, with "
@@ -192,7 +201,7 @@ def _to_array(X: Any, name: str) -> NDArray[Any]:
     try:
         if hasattr(X, "__dlpack__") and not hasattr(X, "__array__"):
             return np.from_dlpack(X)
-        return np.asanyarray(X)
+        return np.asarray(unmasked(X))
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise ValueError(
@@ -264,11 +273,14 @@ def _from_table(table: Any) -> Any:
     labels = {kind: str(kind) for kind in set(kinds)}
     for name, kind in zip(names, kinds, strict=False):
         _check_column(name, labels[kind], table[name])
+    if "object" in labels.values() and hasattr(table, "convert_dtypes"):
+        # NumPy makes no number of pandas' NA among objects.
+        return table.convert_dtypes(convert_floating=False)
     return table
 
 
 def _check_column(name: Any, kind: str, column: Any) -> None:
-    """Refuse a column of text, dates or masked numbers, by its name."""
+    """Refuse a column of text or dates, by its name."""
     kind = kind.lower()
     what = ""
     if LISTS.match(kind):
@@ -284,8 +296,6 @@ def _check_column(name: Any, kind: str, column: Any) -> None:
             if hasattr(value, "year"):
                 what = f"dates or times ({value} in row {row})"
                 break
-    elif np.ma.is_masked(column):
-        what = "masked values"
     if what:
         raise ValueError(f"column {name!r} contains {what}; choose columns of numbers")
 

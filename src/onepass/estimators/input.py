@@ -13,10 +13,20 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
 from onepass.estimators.containers import Columns
-from onepass.sources.base import LARGEST, LARGEST_SINGLE, canonical, first_beyond, first_masked
+from onepass.sources.base import (
+    LARGEST,
+    LARGEST_SINGLE,
+    EntryError,
+    canonical,
+    check_width,
+    first_beyond,
+    unmasked,
+)
 
 SMALLEST = 1e-100  # that the largest entry of non-zero rows may be: smaller squares vanish
 LEAST_WEIGHT = 1e-50
+# What NumPy and scikit-learn say of objects that are no numbers.
+NOT_A_NUMBER = re.compile(r"could not convert string|must be a string or a real number")
 # What is wrong with arrays whose kind, in NumPy's letters, is not one of numbers.
 OTHER_KINDS = {
     "V": "is a structured array: write fit(numpy.lib.recfunctions.structured_to_unstructured(X))",
@@ -78,6 +88,7 @@ def check_block(X: Any, n_features: int | None, name: str = "A block") -> Any:
 def _converted(X: Any, name: str, convert: Callable[..., Any]) -> Any:
     """Return X as a float array or canonical CSR array, by one of scikit-learn's checks."""
     _check_numbers(X, name)
+    X = unmasked(X)
     try:
         rows = convert(
             _check_sparse(X),
@@ -86,15 +97,16 @@ def _converted(X: Any, name: str, convert: Callable[..., Any]) -> Any:
             order="C",
             ensure_all_finite=False,
         )
-    except (ValueError, TypeError) as error:
-        if re.search(r"could not convert string|must be a string or a real number", str(error)):
+    except (ValueError, TypeError, OverflowError) as error:
+        if isinstance(error, OverflowError) or NOT_A_NUMBER.search(str(error)):
             _locate_text(X, name, error)
         raise
+    check_width(rows.shape[1])
     return canonical(rows) if sparse.issparse(rows) else rows
 
 
 def _check_numbers(X: Any, name: str) -> None:
-    """Refuse what holds no rows, an array of dates, times or text, and masked entries."""
+    """Refuse what holds no rows, and an array of dates, times or text."""
     if X is None or (isinstance(X, list | tuple) and not X):
         what = "None" if X is None else "empty"
         raise ValueError(f"{name} is {what}: pass rows, or an iterable of blocks of rows")
@@ -109,11 +121,6 @@ def _check_numbers(X: Any, name: str) -> None:
     for kinds, what in OTHER_KINDS.items():
         if kind in kinds:
             raise ValueError(f"{name} {what.format(X.dtype)}")
-    if where := first_masked(X):
-        raise ValueError(
-            f"{name} is masked at row {where[0]}, column {where[1]}: leave such rows out or fill "
-            "the gaps first"
-        )
 
 
 def _locate_text(X: Any, name: str, error: Exception) -> None:
@@ -121,6 +128,14 @@ def _locate_text(X: Any, name: str, error: Exception) -> None:
     for (row, column), value in np.ndenumerate(np.atleast_2d(np.asarray(X, dtype=object))):
         try:
             float(value)
+        except OverflowError:
+            raise EntryError(
+                f"{name} contains a number of more than 300 digits at row {row}, column {column}; "
+                f"entries must be at most {LARGEST:g}",
+                f"a number of more than 300 digits; entries must be at most {LARGEST:g}",
+                row,
+                column,
+            ) from None
         except (ValueError, TypeError):
             place = f"({str(value)[:20]!r}) at row {row}, column {column}"
             if hasattr(value, "year"):
@@ -175,9 +190,12 @@ def check_finite(X: Any, columns: Any = None, name: str = "X") -> Any:
             what = "NaN" if np.isnan(value) else what
             remedy = "leave such rows out or fill in such entries"
         label = f" ({columns[column]!r})" if columns is not None else ""
-        raise ValueError(
-            f"{name} contains {what} at row {row}, column {column}{label}; all entries must be "
-            f"finite and at most {limit:g}, so that their squares add up: {remedy}"
+        rule = f"all entries must be finite and at most {limit:g}, so that their squares add up"
+        raise EntryError(
+            f"{name} contains {what} at row {row}, column {column}{label}; {rule}: {remedy}",
+            f"{'a missing value or NaN' if np.isnan(value) else what}; {rule}: {remedy}",
+            row,
+            column,
         )
     if energy < SMALLEST**2 and flat.any() and np.abs(flat).max() < SMALLEST:
         raise ValueError(
@@ -194,6 +212,12 @@ def check_weights(sample_weight: Any, rows: Any, *, whole: bool) -> NDArray[np.f
     """
     if sample_weight is None:
         return None
+    if np.ma.is_masked(sample_weight):
+        row = int(np.flatnonzero(np.ma.getmaskarray(sample_weight).ravel())[0])
+        raise ValueError(
+            f"sample_weight is masked at row {row}: a weight cannot be missing; rows of weight 0 "
+            "are left out"
+        )
     n, weights = rows.shape[0], np.asarray(sample_weight)
     if weights.ndim == 0:
         weights = np.full(n, weights)

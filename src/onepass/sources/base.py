@@ -1,9 +1,10 @@
-"""What a source is, and what all sources have in common: errors, blocks, checks, limits."""
+"""What a source is, and what all sources have in common: errors, blocks, limits."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -20,10 +21,10 @@ LARGEST, LARGEST_SINGLE = 1e100, 1e18
 
 
 class SourceError(ValueError):
-    """Rows that cannot be read; the message says which file, row and column.
+    """Rows that cannot be read; the message says which file, line or row, and column.
 
-    Rows are counted from 1, without the header of a file. A column is called by its name, or by
-    its index in brackets, counted from 0, where it has none.
+    A line is what an editor shows. Where a file has no lines, rows are counted from 1. A column is
+    called by its name, or by its index in brackets, counted from 0, where it has none.
     """
 
     def __init__(
@@ -32,19 +33,17 @@ class SourceError(ValueError):
         file: str | None = None,
         row: int | None = None,
         column: str | int | None = None,
+        line: int | None = None,
     ) -> None:
         place = [] if file is None else [file]
-        if row is not None:
+        if line is not None:
+            place.append(f"line {line}")
+        elif row is not None:
             place.append(f"row {row}")
         if column is not None:
             place.append(f"column {called(column)}")
         message = " ".join(message.split())
         super().__init__(f"{', '.join(place)}: {message}" if place else message)
-
-
-def called(column: str | int) -> str:
-    """Return how messages call a column: by its name, or by its index in brackets."""
-    return f"[{column}]" if isinstance(column, int) else repr(column)
 
 
 class EntryError(ValueError):
@@ -63,6 +62,11 @@ class EntryError(ValueError):
         self.what, self.row, self.column = what, row, column
 
 
+def called(column: str | int) -> str:
+    """Return how messages call a column: by its name, or by its index in brackets."""
+    return f"[{column}]" if isinstance(column, int) else repr(column)
+
+
 class Position(NamedTuple):
     """How far a source has been read: `row` rows of file number `file`, and all files before it.
 
@@ -77,8 +81,9 @@ class Source(ABC):
     """A re-iterable of blocks of rows: every ``for block in source`` starts at the first row.
 
     A block is a C-contiguous array of shape (b, d) and of type float64 or float32, or a scipy CSR
-    matrix of that shape, with b >= 1 and all numbers finite. The source decides where
-    blocks begin and end, and results do not depend on it.
+    matrix of that shape, with b >= 1. NaN is a missing entry. Whether entries are finite is checked
+    by the estimator. The source decides where blocks begin and end, and results do not depend on
+    it.
 
     Attributes
     ----------
@@ -89,8 +94,11 @@ class Source(ABC):
     feature_names : list of str or None
         The names of the columns. Where a file has no names and only some of its columns are read,
         their numbers in the file. None if neither applies.
+    once : bool
+        Whether it can be read only once, as standard input and generators can.
     """
 
+    once: bool = False
     n_features: int
     n_rows: int | None
     feature_names: list[str] | None
@@ -111,17 +119,141 @@ class Source(ABC):
             raise SourceError(f"there is no position {tuple(start)} in these rows")
         return row
 
+    def error(self, message: str, position: Position, column: int | None = None) -> SourceError:
+        """Return an error that names row number `position.row` of a file, counted from 0.
+
+        The column is given by its index in a block.
+        """
+        return SourceError(message, row=position.row + 1, column=self._label(column))
+
+    def _label(self, column: int | None) -> str | int | None:
+        """Return the name of a column, or its index if it has none."""
+        if column is None or self.feature_names is None:
+            return column
+        return self.feature_names[column]
+
+    @contextmanager
+    def naming_places(self, end: Position, block: Block) -> Iterator[None]:
+        """Let errors about entries of a block name their place in this source.
+
+        `end` is the position after the block.
+        """
+        try:
+            yield
+        except EntryError as error:
+            place = Position(end.file, end.row - block.shape[0] + error.row)
+            raise self.error(error.what, place, error.column) from None
+
+    def map(self, function: Callable[[Block], Any]) -> Source:
+        """Return a source of what a function makes of each block.
+
+        Parameters
+        ----------
+        function : callable
+            Takes a block, an array (b, d) or a CSR array with at least one row, and returns an
+            array or a sparse matrix of any number of columns, the same for every block. It is
+            called at every iteration, and must not depend on where blocks begin and end. It may
+            leave out rows.
+
+        Returns
+        -------
+        Source
+            It has the names of this source if the number of columns stays the same, and no names
+            otherwise. Its first block is read to find that out, so that a source that can be read
+            only once cannot be mapped.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from onepass.sources import ArraySource
+        >>> roots = ArraySource(np.array([[1.0, 4.0], [9.0, 16.0]])).map(np.sqrt)
+        >>> list(roots)
+        [array([[1., 2.],
+               [3., 4.]])]
+        """
+        return MappedSource(self, function)
+
     def __iter__(self) -> Iterator[Block]:
         """Yield the blocks from the first row on."""
         for _, block in self.blocks():
             yield block
 
 
+class MappedSource(Source):
+    """What a function makes of the blocks of a source; `Source.map` makes it."""
+
+    def __init__(self, source: Source, function: Callable[[Block], Any]) -> None:
+        if source.once:
+            raise SourceError("it can be read only once: map its blocks before a source is made")
+        self._source, self._function = source, function
+        self._keeps_rows = True  # so far, so that the place of an entry can be named
+        with closing(self._mapped(source.blocks())) as blocks:
+            first = next(blocks, None)
+        if first is None:
+            raise SourceError("the function left out all rows")
+        self.n_features = first[1].shape[1]
+        is_same = self.n_features == source.n_features
+        self.feature_names = source.feature_names if is_same else None
+        self.n_rows = None
+
+    def blocks(self, start: Position | None = None) -> Iterator[tuple[Position, Block]]:
+        """Yield (position after the block in the source that is mapped, block)."""
+        for position, block in self._mapped(self._source.blocks(start)):
+            if block.shape[1] != self.n_features:
+                raise self.error(
+                    f"{block.shape[1]} columns here, and {self.n_features} before",
+                    Position(position.file, position.row - block.shape[0]),
+                )
+            yield position, block
+
+    def _mapped(
+        self, blocks: Iterator[tuple[Position, Block]]
+    ) -> Generator[tuple[Position, Block], None, None]:
+        """Yield the positions of blocks and what the function makes of each."""
+        for position, given in blocks:
+            # A copy, as the block may be a view of the caller's array.
+            block = as_block(self._function(given.copy()), "what the function of map returned")
+            self._keeps_rows &= block.shape[0] == given.shape[0]
+            if block.shape[0] > 0:
+                yield position, block
+
+    def error(self, message: str, position: Position, column: int | None = None) -> SourceError:
+        """Return an error that names a row of the source that is mapped, and a column after it."""
+        label = self._label(column)
+        if label is not None:
+            message = f"column {called(label)}: {message}"
+        message = f"what the function of map returned: {message}"
+        return self._source.error(message, position) if self._keeps_rows else SourceError(message)
+
+
 def float_type(dtype: np.dtype, file: str | None = None) -> np.dtype:
-    """Return the type of blocks of numbers of a type: float32 stays, others become float64."""
+    """Return the type of blocks of numbers of a type: float64, or float32 if that is enough."""
     if dtype.kind not in "biuf":
         raise SourceError(f"contains values of type {dtype}, not numbers", file=file)
-    return np.dtype(np.float32 if dtype.newbyteorder("=") == np.float32 else np.float64)
+    is_single = dtype.kind == "f" and dtype.itemsize <= 4
+    return np.dtype(np.float32 if is_single else np.float64)
+
+
+def unmasked(array: Any) -> Any:
+    """Return an array without a mask: masked entries are NaN, which is a missing entry."""
+    if not isinstance(array, np.ma.MaskedArray):
+        return array
+    if not np.ma.is_masked(array) or array.dtype.kind not in "biufO":
+        return array.data
+    dtype = np.dtype(np.float64) if array.dtype.kind == "O" else float_type(array.dtype)
+    return np.ma.filled(array.astype(dtype), np.nan)
+
+
+def as_block(given: Any, what: str = "a block") -> Block:
+    """Return an array or sparse matrix as a block: a C-contiguous float array, or CSR.
+
+    Errors begin with `what` it is.
+    """
+    is_sparse = scipy.sparse.issparse(given)
+    block = scipy.sparse.csr_array(given) if is_sparse else np.asarray(unmasked(given))
+    if block.ndim != 2 or block.shape[1] == 0:
+        raise SourceError(f"{what} has the shape {block.shape}, not (rows, columns)")
+    return take(block, None, float_type(block.dtype))
 
 
 def take(block: Any, columns: NDArray[np.intp] | None, dtype: np.dtype) -> Block:
@@ -159,57 +291,29 @@ def rows_per_block(n_features: int) -> int:
     return 1 << (rows.bit_length() - 1)
 
 
-def check_size(what: str, size: int, file: str, row: int | None = None) -> None:
+def check_size(what: str, size: int, file: str | None, row: int | None = None) -> None:
     """Refuse to take memory beyond the limit; the message begins with `what`, up to a verb."""
     if size > LIMIT_BYTES:
         message = f"{what} {size >> 20:,} MB, the limit is {LIMIT_BYTES >> 20} MB"
         raise SourceError(message, file=file, row=row)
 
 
-def check_width(n_features: int, file: str) -> None:
+def check_width(n_features: int, file: str | None = None) -> None:
     """Refuse so many columns that a single row of float64 takes too much memory."""
     check_size(f"{n_features:,} columns are too many: one row takes", 8 * n_features, file)
 
 
-def first_masked(array: Any) -> tuple[int, int] | None:
-    """Return row and column, from 0, of the first masked entry of an array (n, d), if any."""
-    if not isinstance(array, np.ma.MaskedArray) or array.ndim != 2 or not np.ma.is_masked(array):
-        return None
-    row, column = np.argwhere(np.ma.getmaskarray(array))[0]
-    return int(row), int(column)
-
-
 def first_beyond(block: Any, limit: float) -> tuple[int, int, float] | None:
     """Return row, column and value of the first entry that is NaN or beyond a limit, if any."""
-    flat = (block.data if scipy.sparse.issparse(block) else block).reshape(-1)
-    bad = ~(np.abs(flat) <= limit)
-    if not bad.any():
-        return None
-    at = int(bad.argmax())
-    row, column = divmod(at, block.shape[1])
+    bad = ~(np.abs(block.data if scipy.sparse.issparse(block) else block) <= limit)
+    return first_entry(block, bad) if bad.any() else None
+
+
+def first_entry(block: Any, chosen: NDArray[np.bool_]) -> tuple[int, int, float]:
+    """Return row, column and value of the first chosen entry; of a CSR, stored ones are chosen."""
+    at = int(chosen.reshape(-1).argmax())
     if scipy.sparse.issparse(block):
-        row, column = np.searchsorted(block.indptr, at, side="right") - 1, block.indices[at]
-    return int(row), int(column), float(flat[at])
-
-
-def check_finite(
-    block: Any, row: int, columns: Sequence[str | int] | None = None, file: str | None = None
-) -> None:
-    """Refuse NaN, infinities, and numbers that are too large to be learned from.
-
-    The message says where they are in a block, array (b, d) or CSR, before which `row` rows came;
-    columns without names are called by their numbers.
-    """
-    flat = (block.data if scipy.sparse.issparse(block) else block).reshape(-1)
-    limit = LARGEST if flat.dtype == np.float64 else LARGEST_SINGLE
-    with np.errstate(over="ignore", invalid="ignore"):
-        # Much quicker than looking at each number, and in range only if all are.
-        if float(flat @ flat) <= limit**2:
-            return
-    if found := first_beyond(block, limit):
-        i, j, value = found
-        what = f"{value:g}, and entries must be at most {limit:g}, so that their squares add up"
-        if not np.isfinite(value):
-            what = "a missing value or NaN" if np.isnan(value) else f"{value}, which is not finite"
-            what += "; fill in or leave out such rows"
-        raise SourceError(what, file, row + i + 1, j if columns is None else columns[j])
+        row = int(np.searchsorted(block.indptr, at, side="right")) - 1
+        return row, int(block.indices[at]), float(block.data[at])
+    row, column = divmod(at, block.shape[1])
+    return row, column, float(block[row, column])

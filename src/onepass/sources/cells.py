@@ -89,7 +89,7 @@ class CellTable(ArrayTable):
         genes = self.genes()
         columns = None if len(genes) == len(self._all_names) and self.columns is None else genes
         for row, rows in self.rows(start):
-            if self.preparation:
+            if self.preparation or self.na_values:
                 rows = self.prepared(base.take(rows, None, dtype), row, self._all_names)
             yield base.take(rows, columns, dtype)
 

@@ -1,7 +1,8 @@
 """Rows of text: csv, tsv and txt files, plain or compressed, and standard input.
 
-pyarrow reads the rows. What it does not do is done here: to find delimiter, header and encoding in
-the first rows, and to notice a quotation mark that is never closed.
+pyarrow reads the rows. What it does not do is done here: to find delimiter, header, encoding and
+the kind of each column in the first rows, to leave out lines that are no rows, to notice a
+quotation mark that is never closed, and to say in which line a row is.
 """
 
 from __future__ import annotations
@@ -16,14 +17,17 @@ import re
 import select
 import sys
 import threading
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
+from numpy.typing import NDArray
 
 from onepass.sources.base import Block, SourceError
 from onepass.sources.files import ReadOptions, Table
@@ -33,7 +37,14 @@ _BLOCK_BYTES = 1 << 20  # of text that pyarrow takes at once; more is slower
 _SAMPLE_BYTES = 1 << 16
 _ROW_LIMIT_BYTES = 1 << 24
 _MOST_COLUMNS = 1 << 18  # pyarrow takes about 5 kB for each
-_MISSING = {"", "-", "?", "na", "n/a", "#n/a", "nan", "nil", "null", "none"}  # in small letters
+# What stands for a missing value in a column of numbers: what pandas and pyarrow take for one by
+# default, and a dash.
+_MISSING = (
+    *("", "-", "NA", "N/A", "n/a", "<NA>", "#N/A", "#NA", "#N/A N/A", "null", "NULL", "None"),
+    *("NaN", "nan", "-NaN", "-nan", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
+)
+_PADDING = 8  # blanks before or after a missing value; pyarrow compares them, too
+_FALSE, _TRUE = ("False", "false", "FALSE", "0"), ("True", "true", "TRUE", "1")
 _COMPRESSED = (b"\x1f\x8b", b"BZh", b"\x28\xb5\x2f\xfd")  # how gz, bz2 and zst files begin
 _DELIMITERS = ",\t;| "  # in the order of preference, if there is nothing else to tell them apart
 _ENCODINGS = {  # UTF-16 begins as UTF-32 does, and so comes last
@@ -42,6 +53,8 @@ _ENCODINGS = {  # UTF-16 begins as UTF-32 does, and so comes last
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+_EXCEL_SEPARATOR = re.compile(rb'"?sep=([!-~\t ])"?(?:\r|\n)', re.IGNORECASE)
 # Added as a last row: it is missing at the end if a quotation mark before it is never closed.
 _LAST = -7.291935e-297
 # What pyarrow says of rows, which it counts from 1.
@@ -52,49 +65,111 @@ _NOT_A_NUMBER = re.compile(r"column #(\d+): Row #(\d+): .*?invalid value '(.*)'"
 class CsvTable(Table):
     """A csv file, or "-"; `header` "auto" and `delimiter` None are to be found out.
 
-    A column is numeric if all its values in the first rows are numbers; a later text in it is an
-    error. An empty value is a missing one, which is an error, too.
+    The first rows decide whether a column holds numbers, True and False, or text; a later text in
+    a column of numbers is an error.
     """
 
-    takes = ("header", "delimiter")
+    takes = ("header", "delimiter", "decimal", "encoding", "skip_lines", "comment", "na")
 
     def __init__(self, path: str, options: ReadOptions) -> None:
-        header, delimiter = options.header, options.delimiter
         self.path = "standard input" if path == "-" else path
+        self._options = options
         self._input = _StandardInput() if path == "-" else None
-        self._input_text = None if self._input is None else _Text(self._input)
-        self._is_used_up = False
-        expected = "\t" if suffix_of(path) == ".tsv" else ","
+        self._input_text = None if self._input is None else _Text(self._input, options)
+        self.once, self._is_used_up = path == "-", False
+        self._missing = {*_MISSING, *(text for text in options.na if isinstance(text, str))}
+        expected = "\t" if suffix_of(path) == ".tsv" else "," if options.decimal == "." else ";"
         with self._text() as text:
-            rows, header_bytes, self.delimiter = _sample(text, delimiter, expected)
-        if delimiter is None and self.delimiter != expected:
+            self._first_line = text.first_line
+            given = options.delimiter or text.separator
+            sample = self._sample(text, given, expected)
+        rows, lines, header_bytes, header_lines, self.delimiter = sample
+        if given is None and self.delimiter != expected:
             self.notes = [f"{self.path}: values are separated by {self.delimiter!r}"]
         if not rows:
             raise self.error("there are no rows")
-        is_header = self._is_header(rows) if header == "auto" else header
+        is_header = bool(options.header)
+        if options.header == "auto":
+            is_header = self._is_header(rows, is_alone=given is None)
         self._header_bytes = header_bytes if is_header else 0
+        self._header_lines = header_lines if is_header else 0
         if is_header:
-            self.names = rows.pop(0)
-            if any(0xD800 <= ord(mark) < 0xE000 for mark in "".join(self.names)):
-                raise self.error("the names of its columns are not UTF-8")
-        if not rows:
-            raise self.error("there is a header but there are no rows")
+            lines.pop(0)
+            self.names = self._names(rows.pop(0), rows)
         self.width = len(rows[0])
         if self.width > _MOST_COLUMNS:
             message = f"{self.width:,} columns are too many for a file of text, the limit is "
             raise self.error(f"{message}{_MOST_COLUMNS:,}: write it as npy or parquet")
-        if self.names is not None and len(self.names) != self.width:
-            message = f"there are {self.width} values, and {len(self.names)} names in the header"
-            raise self.error(message, row=1)
-        if self.names is not None and self.width > 1 and "" not in self.names[1:]:
-            self.index = [0] if self.names[0] == "" else []
-        texts = {j: _first_text(rows, j, is_header) for j in range(self.width)}
-        self.not_numeric = {j: found for j, found in texts.items() if found is not None}
-        if delimiter is not None and self.width == 1 and self.not_numeric:
-            raise self.error(f"the delimiter {delimiter!r} separates nothing in its first rows")
-        self._last = "\n" + self.delimiter.join([repr(_LAST)] * self.width) + "\n"
+        self._sort_columns(rows, lines, is_header)
+        if given is not None and self.width == 1 and (self.not_numeric or self.damaged):
+            raise self.error(f"the delimiter {given!r} separates nothing in its first rows")
+        last = repr(_LAST).replace(".", options.decimal)
+        self._last = "\n" + self.delimiter.join([last] * self.width) + "\n"
         longest = max(sum(map(len, row)) + 3 * len(row) for row in rows)  # with quotation marks
         self._block_bytes = max(_BLOCK_BYTES, 4 * longest, 2 * len(self._last))
+
+    def _names(self, names: list[str], below: list[list[str]]) -> list[str]:
+        """Return the names of the columns, all different; decide which columns are no data."""
+        if any(0xD800 <= ord(mark) < 0xE000 for mark in "".join(names)):
+            raise self.error(
+                "the names of its columns are not UTF-8: pass encoding='latin-1' (--encoding), or "
+                "the encoding that it has"
+            )
+        if not below:
+            raise self.error("there is a header but there are no rows")
+        width = len(below[0])
+        ends_empty = all(row[-1] == "" for row in below)
+        labels = [row[0] for row in below]
+        are_labels = len(set(labels)) == len(labels) and all(
+            label.isdigit() or _value(label) is None for label in labels
+        )
+        if len(names) == width - 1 and are_labels and not ends_empty:
+            names = ["", *names]  # R's write.table gives no name to the names of rows
+        if len(names) != width:
+            message = f"there are {width} values, and {len(names)} names in the header"
+            raise self.error(message, row=1)
+        if width > 1 and names[-1] == "" and ends_empty:  # each line ends with a delimiter
+            self.left_out = [width - 1]
+            self.notes = [*self.notes, f"{self.path}: left out the last column, which is empty"]
+        if width > 1 and "" not in names[1 : width - len(self.left_out)]:
+            self.index = [0] if names[0] == "" else []
+        different = _numbered(names)
+        if different != names:
+            twice = [name for name, count in Counter(names).items() if count > 1]
+            self.notes = [
+                *self.notes,
+                f"{self.path}: names that come twice are numbered: {', '.join(map(repr, twice))}",
+            ]
+        return different
+
+    def _sort_columns(self, rows: list[list[str]], lines: list[int], below_header: bool) -> None:
+        """Find out which columns hold numbers, True and False, text, or numbers and text."""
+        whole = [
+            (line, row) for line, row in zip(lines, rows, strict=True) if len(row) == self.width
+        ]
+        self.not_numeric, self.damaged, self._booleans = {}, {}, set()
+        for j in range(self.width):
+            cells = [(line, row[j]) for line, row in whole if row[j] not in self._missing]
+            texts = [(line, cell) for line, cell in cells if self._number(cell) is None]
+            if not texts:
+                continue
+            if all(cell in _TRUE or cell in _FALSE for _, cell in cells):
+                self._booleans.add(j)
+                continue
+            line, first = texts[0]
+            place = f"line {self._first_line + line}"
+            if self.once:
+                place = f"row {lines.index(line) + 1}"
+            found = f"text ({first[:40]!r} in {place})"
+            # What people read as numbers is no text, and neither are a few words among numbers.
+            words = sum(_value(cell) is None for _, cell in cells)
+            if 2 * words > len(cells):
+                self.not_numeric[j] = found
+            elif len(texts) == 1 and line == lines[0] and not below_header:
+                remedy = "if that is the name of the column, pass header=True (--header)"
+                self.damaged[j] = f"{found}; {remedy}"
+            else:
+                self.damaged[j] = found + self._remedy(first)
 
     def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
         """Yield the rows from number `start` on, in full blocks, which cost learning less."""
@@ -104,10 +179,10 @@ class CsvTable(Table):
         waiting = np.empty((0, len(self.chosen())))
         row, closed = 0, False
         try:
-            for batch in self._batches([str(j) for j in self.chosen()]):
+            for batch in self._batches():
                 if batch.num_rows == 0:
                     continue
-                rows = batch.to_tensor(null_to_nan=True, row_major=True).to_numpy()
+                rows = self._as_rows(batch, row)
                 closed = bool((rows[-1] == _LAST).all())
                 rows = rows[:-1] if closed else rows
                 waiting = np.concatenate([waiting, rows[max(start - row, 0) :]])
@@ -123,7 +198,7 @@ class CsvTable(Table):
         if len(waiting):
             yield waiting
 
-    def _batches(self, wanted: list[str]) -> Iterator[pa.RecordBatch]:
+    def _batches(self) -> Iterator[pa.RecordBatch]:
         """Yield record batches of columns, which are called by their numbers; a row is added."""
         names = [str(j) for j in range(self.width)]
         # One thread: then pyarrow counts the rows.
@@ -131,16 +206,42 @@ class CsvTable(Table):
             use_threads=False, block_size=self._block_bytes, column_names=names
         )
         parsing = pa.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
+        kinds = {
+            str(j): pa.string() if j in self._booleans else pa.float64() for j in self.chosen()
+        }
+        blanks = [" " * count for count in range(_PADDING + 1)]
         converting = pa.csv.ConvertOptions(
-            column_types=dict.fromkeys(wanted, pa.float64()),
-            include_columns=wanted,
-            null_values=[""],
+            column_types=kinds,
+            include_columns=list(kinds),
+            null_values=sorted({t for m in self._missing for b in blanks for t in (b + m, m + b)}),
+            strings_can_be_null=True,
             check_utf8=False,
+            decimal_point=self._options.decimal,
         )
         with self._text() as text:
             text.read(self._header_bytes)
             text.chunks = itertools.chain(text.chunks, [self._last.encode()])
             yield from pa.csv.open_csv(text, reading, parsing, converting)
+
+    def _as_rows(self, batch: pa.RecordBatch, row: int) -> NDArray[np.float64]:
+        """Return a batch as rows, missing values as NaN; `row` rows came before."""
+        for place, j in enumerate(self.chosen()):
+            if j in self._booleans:
+                column = self._as_numbers(batch.column(place), j, row)
+                batch = batch.set_column(place, batch.schema.names[place], column)
+        return batch.to_tensor(null_to_nan=True, row_major=True).to_numpy()
+
+    def _as_numbers(self, column: pa.Array, j: int, row: int) -> pa.Array:
+        """Return a column of True and False as ones and zeros; `row` rows came before."""
+        words = pc.utf8_trim_whitespace(column)
+        last = repr(_LAST).replace(".", self._options.decimal)
+        known = pc.index_in(words, value_set=pa.array([*_FALSE, *_TRUE, last]))
+        values = pa.array([0.0] * len(_FALSE) + [1.0] * len(_TRUE) + [_LAST])
+        wrong = pc.and_(pc.is_null(known), pc.is_valid(words)).index(True).as_py()
+        if wrong >= 0:
+            message = f"{words[wrong].as_py()[:40]!r} is neither True nor False"
+            raise self.error(message, row=row + wrong + 1, column=self.column(j))
+        return values.take(known)
 
     @contextmanager
     def _text(self) -> Iterator[_Text]:
@@ -149,12 +250,18 @@ class CsvTable(Table):
             yield self._input_text
         else:
             with open_content(self.path) as file:
-                yield _Text(file)
+                yield _Text(file, self._options)
 
     def stop(self) -> None:
         """Stop waiting for standard input."""
         if self._input is not None:
             self._input.stopped.set()
+
+    def lines(self) -> Iterator[NDArray[np.int64]]:
+        """Yield the numbers of the lines in which rows begin, counted from 1, some at a time."""
+        with self._text() as text:
+            text.read(self._header_bytes)
+            yield from _lines_of_rows(text, self._first_line + self._header_lines, self.delimiter)
 
     def _located(self, error: Exception, row: int) -> SourceError:
         """Return the error that says where pyarrow failed, after `row` rows."""
@@ -164,8 +271,8 @@ class CsvTable(Table):
             return self.error(message, row=int(number))
         if match := _NOT_A_NUMBER.search(str(error)):
             index, number, text = match.groups()
-            message = f"{text[:40]!r} is not a number{_remedy(text)}"
-            if repr(_LAST) in text:
+            message = f"{text[:40]!r} is not a number{self._remedy(text)}"
+            if repr(_LAST).replace(".", self._options.decimal) in text:
                 message = "a quotation mark is never closed"
             return self.error(message, row=int(number), column=self.column(int(index)))
         message = f"cannot be read on: {error}"
@@ -174,21 +281,126 @@ class CsvTable(Table):
             message = f"a row of more than {size} MB, or a quotation mark that is never closed"
         return self.error(message, row=row + 1)
 
-    def _is_header(self, rows: list[list[str]]) -> bool:
-        """Return whether the first row is a header; refuse one that may be, and may not."""
+    def _number(self, text: str) -> float | None:
+        """Return the number that a text is in this file, and None if it is no number."""
+        if self._options.decimal != ".":
+            text = text.replace(".", "_").replace(self._options.decimal, ".")
+        return _number(text)
+
+    def _remedy(self, text: str) -> str:
+        """Return what to do about a text in a column of numbers."""
+        text = text.strip()
+        if re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?", text):
+            return (
+                "; commas in numbers are not read: pandas.read_csv(thousands=',') can; if it is a "
+                "decimal comma, pass decimal=',' (--decimal ,)"
+            )
+        if _number(text) is None and "," in text and _value(text) is not None:
+            return "; if it is a decimal comma, pass decimal=',' (--decimal ,)"
+        if _value(text) is None and len(text) <= 8:
+            return f"; if it stands for a missing value, pass na=[{text!r}] (--na)"
+        return ""
+
+    def _is_header(self, rows: list[list[str]], *, is_alone: bool) -> bool:
+        """Return whether the first row is a header; refuse one that may be, and may not.
+
+        A single column of which no delimiter is given, `is_alone`, may be several.
+        """
         first, below = rows[0], rows[1:]
-        is_missing = all(text.casefold() in _MISSING for text in first)
-        if not is_missing and all(_value(text) is None for text in first):
+        missing = {text.casefold() for text in (*self._missing, "?", "nil")}
+        is_missing = all(text.casefold() in missing for text in first)
+        parts = re.split(f"[{_DELIMITERS}]", first[0])
+        is_other = is_alone and max(map(len, rows)) == 1 < len(parts)
+        is_other &= any(_value(part) is not None for part in parts)
+        if not is_missing and not is_other and all(_value(text) is None for text in first):
             return True
         counted = bool(below) and all(row[0] == str(i) for i, row in enumerate(below))
         if counted and first[0] == "" and "" not in first[1:]:
             return True  # pandas' index has no name, and everything else does
-        if is_missing or _may_be_names(first, below):
+        if is_missing or is_other or _may_be_names(first, below, self._missing):
             shown = self.delimiter.join(first)
             shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
             message = f"the first row may be names or data: {shown!r}. Say which: "
             raise self.error(message + "header=True (--header) or header=False (--no-header)")
         return False
+
+    def _sample(self, text: _Text, delimiter: str | None, expected: str) -> _Sample:
+        """Return the first rows, two at least or all."""
+        size = _SAMPLE_BYTES
+        while True:
+            head = text.peek(size)
+            sample, whole = head.decode("utf-8", "surrogateescape"), len(head) < size
+            first = sample[:_SAMPLE_BYTES]
+            if max(first.count("\n"), first.count("\r")) < 2:  # rows are long
+                first = sample
+            found = delimiter or self._sniff(first, whole and len(first) == len(sample), expected)
+            rows, lines, end, end_line = _rows(sample, found, whole)
+            if whole and size > _SAMPLE_BYTES:
+                longer = _rows(f"{sample}\n0", found, whole)[0]
+                if len(longer) == len(rows):  # the new line is within quotation marks
+                    raise ValueError("a quotation mark is never closed")
+            if whole or len(rows) >= 2:
+                header_bytes = len(sample[:end].encode("utf-8", "surrogateescape"))
+                return _Sample(rows, lines, header_bytes, end_line, found)
+            if size > _ROW_LIMIT_BYTES:
+                limit = f"{_ROW_LIMIT_BYTES >> 20} MB"
+                raise ValueError(
+                    f"its first rows have more than {limit}, or a quotation mark is never closed"
+                )
+            size *= 4
+
+    def _sniff(self, text: str, whole: bool, expected: str) -> str:
+        """Return the delimiter that makes most rows equally long, and most values numbers."""
+        best, best_score = expected, (0.0, False)
+        for delimiter in (expected, *_DELIMITERS.replace(expected, "")):
+            if delimiter == self._options.decimal:
+                continue
+            rows = _rows(text, delimiter, whole)[0]
+            # The first row may have one name fewer.
+            widths = Counter(len(row) for row in rows[1:] or rows)
+            width = widths.most_common(1)[0][0] if rows else 0
+            if rows and (width > 1 or delimiter == expected):  # others have to separate something
+                # Without a delimiter 1,5 may as well be two numbers.
+                value = _value if width > 1 else self._number
+                cells = [
+                    cell in self._missing or value(cell) is not None
+                    for row in rows[1:] or rows
+                    for cell in row
+                ]
+                alike = [len(row) == width for row in rows]
+                alike[0] |= len(rows[0]) == width - 1
+                score = (sum(cells) / len(cells) * sum(alike) / len(alike), width > 1)
+                if score > best_score:
+                    best, best_score = delimiter, score
+        return best
+
+
+class _Sample(NamedTuple):
+    """The first rows of a text."""
+
+    rows: list[list[str]]
+    lines: list[int]  # in which they begin, counted from 0
+    header_bytes: int  # of the first row, and what is before it
+    header_lines: int
+    delimiter: str
+
+
+def _numbered(names: Sequence[str]) -> list[str]:
+    """Return names that are all different: a second "x" is called "x.1", as pandas does."""
+    taken = set(names)
+    found: list[str] = []
+    counts: Counter[str] = Counter()
+    for name in names:
+        different = name
+        if counts[name]:
+            while different in taken:
+                different = f"{name}.{counts[name]}"
+                counts[name] += 1
+            taken.add(different)
+        else:
+            counts[name] = 1
+        found.append(different)
+    return found
 
 
 class _StandardInput:
@@ -209,23 +421,49 @@ class _StandardInput:
 
 
 class _Text:
-    """A file as UTF-8 without byte order mark; pyarrow reads from it."""
+    """A file as UTF-8 without byte order mark and lines that are no rows; pyarrow reads from it.
+
+    Comments are empty lines in it, so that lines have the numbers that an editor shows.
+    """
 
     closed = False
 
-    def __init__(self, file: Any) -> None:
+    def __init__(self, file: Any, options: ReadOptions) -> None:
         self._ready = b""
         self.chunks = iter(partial(file.read, _BLOCK_BYTES), b"")
         start = self.peek(4)
         if start.startswith(_COMPRESSED):
             raise ValueError("it is compressed, and its name does not end in .gz, .bz2 or .zst")
-        for mark, encoding in _ENCODINGS.items():
-            if start.startswith(mark):
-                raw, self._ready = itertools.chain([self._ready], self.chunks), b""
-                self.chunks = codecs.iterencode(codecs.iterdecode(raw, encoding), "utf-8")
-                return
+        found = (name for mark, name in _ENCODINGS.items() if start.startswith(mark))
+        encoding = next(found, options.encoding)
         if start.startswith(codecs.BOM_UTF8):
             self.read(len(codecs.BOM_UTF8))
+        elif encoding is not None:
+            raw, self._ready = itertools.chain([self._ready], self.chunks), b""
+            self.chunks = codecs.iterencode(codecs.iterdecode(raw, encoding), "utf-8")
+        self._drop_lines(options.skip_lines)
+        self.first_line = 1 + options.skip_lines
+        self.separator: str | None = None
+        if match := _EXCEL_SEPARATOR.match(self.peek(10)):
+            self.separator = match[1].decode()
+            self._drop_lines(1)
+            self.first_line += 1
+        if options.comment is not None:
+            raw, self._ready = itertools.chain([self._ready], self.chunks), b""
+            self.chunks = _without_comments(raw, options.comment.encode())
+
+    def _drop_lines(self, count: int) -> None:
+        """Read the next lines, which are not used."""
+        for _ in range(count):
+            size = _SAMPLE_BYTES
+            while size <= _ROW_LIMIT_BYTES:
+                head = self.peek(size)
+                end = _LINE_END.search(head)
+                # What ends with \r may go on with \n.
+                if len(head) < size or (end is not None and end.end() < len(head)):
+                    break
+                size *= 4
+            self.read(len(head) if end is None else end.end())
 
     def peek(self, size: int) -> bytes:
         """Return the next bytes, fewer only at the end, and leave them there."""
@@ -240,79 +478,91 @@ class _Text:
         return taken
 
 
-def _sample(text: _Text, delimiter: str | None, expected: str) -> tuple[list[list[str]], int, str]:
-    """Return the first rows, two at least or all; the bytes of the first one; the delimiter."""
-    size = _SAMPLE_BYTES
-    while True:
-        head = text.peek(size)
-        sample, whole = head.decode("utf-8", "surrogateescape"), len(head) < size
-        first = sample[:_SAMPLE_BYTES]
-        if max(first.count("\n"), first.count("\r")) < 2:  # rows are long
-            first = sample
-        found = delimiter or _sniff(first, whole and len(first) == len(sample), expected)
-        rows, end = _rows(sample, found, whole)
-        if whole and size > _SAMPLE_BYTES:
-            longer, _ = _rows(f"{sample}\n0", found, whole)
-            if len(longer) == len(rows):  # the new line is within quotation marks
-                raise ValueError("a quotation mark is never closed")
-        if whole or len(rows) >= 2:
-            return rows, len(sample[:end].encode("utf-8", "surrogateescape")), found
-        if size > _ROW_LIMIT_BYTES:
-            limit = f"{_ROW_LIMIT_BYTES >> 20} MB"
-            raise ValueError(
-                f"its first rows have more than {limit}, or a quotation mark is never closed"
-            )
-        size *= 4
-
-
 def _number(text: str) -> float | None:
-    """Return the number that a text is, NaN if it is empty, and None if it is no number."""
-    text = text.strip()
+    """Return the number that a text is, and None if it is no number."""
     # Python would also take digits of other scripts, and underscores.
     if text.isascii() and "_" not in text:
         with suppress(ValueError):
-            return float(text or "nan")
+            return float(text)
     return None
 
 
-def _rows(text: str, delimiter: str, whole: bool) -> tuple[list[list[str]], int]:
-    """Return the rows of a text, the last one only if it is whole, and where the first one ends."""
+def _rows(text: str, delimiter: str, whole: bool) -> tuple[list[list[str]], list[int], int, int]:
+    """Return the rows of a text and the lines, from 0, in which they begin.
+
+    The last row counts only if it is whole. The other results are how many characters and lines
+    there are up to the end of the first row.
+    """
     lines = io.StringIO(text, newline="")
-    rows, end = [], 0
+    rows: list[list[str]] = []
+    starts: list[int] = []
+    end = end_line = line = 0
     limit = csv.field_size_limit(len(text) + 1)
     try:
-        for row in csv.reader(lines, delimiter=delimiter):
+        reader = csv.reader(lines, delimiter=delimiter)
+        for row in reader:
             if row:
-                end = end or lines.tell()
+                if not rows:
+                    end, end_line = lines.tell(), reader.line_num
                 rows.append([field.strip() for field in row])
+                starts.append(line)
+            line = reader.line_num
     finally:
         csv.field_size_limit(limit)
-    return (rows if whole else rows[:-1]), end
+    last = len(rows) if whole else -1
+    return rows[:last], starts[:last], end, end_line
 
 
-def _sniff(text: str, whole: bool, expected: str) -> str:
-    """Return the delimiter that makes most rows as long as the first, and most values numbers."""
-    best, best_score = expected, (0.0, False)
-    for delimiter in (expected, *_DELIMITERS.replace(expected, "")):
-        rows, _ = _rows(text, delimiter, whole)
-        cut = bool(rows) and len(rows[0]) > 1
-        if rows and (cut or delimiter == expected):  # others have to separate something
-            # Without a delimiter 1,5 may as well be two numbers.
-            value = _value if cut else _number
-            cells = [value(cell) is not None for row in rows[1:] or rows for cell in row]
-            alike = [len(row) == len(rows[0]) for row in rows]
-            score = (sum(cells) / len(cells) * sum(alike) / len(alike), cut)
-            if score > best_score:
-                best, best_score = delimiter, score
-    return best
+def _whole_lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield chunks that end where a line does."""
+    rest = b""
+    for chunk in chunks:
+        rest += chunk
+        # A \r at the end may go on with \n.
+        end = max(rest.rfind(b"\n"), rest.rfind(b"\r", 0, -1)) + 1
+        if end:
+            yield rest[:end]
+            rest = rest[end:]
+    if rest:
+        yield rest
+
+
+def _without_comments(chunks: Iterator[bytes], mark: bytes) -> Iterator[bytes]:
+    """Yield text in which lines that begin with a mark are empty."""
+    comment = re.compile(rb"(?:\A|(?<=[\r\n]))[ \t]*" + re.escape(mark) + rb"[^\r\n]*")
+    for chunk in _whole_lines(chunks):
+        yield comment.sub(b"", chunk) if mark in chunk else chunk
+
+
+def _lines_of_rows(text: _Text, line: int, delimiter: str) -> Iterator[NDArray[np.int64]]:
+    """Yield the numbers of the lines in which rows begin; the text begins with number `line`."""
+    chunks = _whole_lines(iter(partial(text.read, _BLOCK_BYTES), b""))
+    for chunk in chunks:
+        if b'"' in chunk:  # a value may go on in the next line
+            lines = (
+                each.decode("utf-8", "surrogateescape")
+                for piece in itertools.chain([chunk], chunks)
+                for each in piece.splitlines(keepends=True)
+            )
+            reader, before = csv.reader(lines, delimiter=delimiter), 0
+            for row in reader:
+                if row:
+                    yield np.array([line + before])
+                before = reader.line_num
+            return
+        is_row = np.array([bool(each) for each in chunk.splitlines()])
+        yield line + np.flatnonzero(is_row)
+        line += len(is_row)
 
 
 def _value(text: str) -> float | None:
-    """Return the number that people read in a text: 1,5 is one, although it is refused later."""
-    return _number(text.replace(",", ".", 1)) if text else None
+    """Return the number that people read in a text: 1,5 and True are some, too."""
+    if text in _TRUE or text in _FALSE:
+        return float(text in _TRUE)
+    return _number(text.replace(",", ".", 1))
 
 
-def _may_be_names(first: list[str], below: list[list[str]]) -> bool:
+def _may_be_names(first: list[str], below: list[list[str]], missing: set[str]) -> bool:
     """Return whether a first row that has numbers may be a header.
 
     So it is if there is text above numbers, if its numbers are whole and all different, if they
@@ -322,7 +572,7 @@ def _may_be_names(first: list[str], below: list[list[str]]) -> bool:
     def values(row: list[str]) -> list[float]:
         return [math.nan if (value := _value(text)) is None else value for text in row]
 
-    row, is_text = np.array(values(first)), np.array([text != "" for text in first])
+    row, is_text = np.array(values(first)), np.array([text not in missing for text in first])
     others = np.array([values(each) for each in below if len(each) == len(first)])
     others = others.reshape(-1, len(first))
     is_number = ~np.isnan(row)
@@ -345,27 +595,3 @@ def _may_be_names(first: list[str], below: list[list[str]]) -> bool:
     low, high = np.fmin.reduce(others), np.fmax.reduce(others)
     reach = high - low + np.maximum(abs(low), abs(high))  # finite, as all are clipped
     return bool(((row < low - reach) | (row > high + reach)).all())
-
-
-def _first_text(rows: list[list[str]], j: int, below_header: bool) -> str | None:
-    """Return what column j holds that is no number, and a remedy; None if all are numbers."""
-    places = (i for i, row in enumerate(rows) if len(row) == len(rows[0]))
-    texts = [i for i in places if _number(rows[i][j]) is None]
-    if not texts:
-        return None
-    first = rows[texts[0]][j]
-    remedy = _remedy(first)
-    if texts == [0] and not below_header and len(rows) > 1:
-        remedy = "; if that is the name of the column, pass header=True (--header)"
-    return f"text ({first[:40]!r} in row {texts[0] + 1}){remedy}"
-
-
-def _remedy(text: str) -> str:
-    """Return what to do about a comma in a number."""
-    if re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?", text):
-        return (
-            "; commas in numbers are not read: pandas.read_csv(thousands=',') can, or decimal=','"
-        )
-    if _number(text) is None and _value(text) is not None:
-        return "; decimal commas are not read: write points, as pandas.read_csv(decimal=',') can"
-    return ""

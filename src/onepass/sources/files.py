@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import codecs
 import importlib
 import os
+import re
 import warnings
 from abc import ABC, abstractmethod
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, fields
+from fnmatch import fnmatchcase
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, TypeVar
@@ -19,8 +23,23 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from onepass.sources import base
-from onepass.sources.base import Block, EntryError, Position, Source, SourceError, rows_per_block
-from onepass.sources.paths import FORMATS, check_file, expand, split, suffix_of
+from onepass.sources.base import (
+    Block,
+    EntryError,
+    Position,
+    Source,
+    SourceError,
+    rows_per_block,
+)
+from onepass.sources.paths import (
+    FORMATS,
+    check_file,
+    expand,
+    partitions_of,
+    reason,
+    split,
+    suffix_of,
+)
 from onepass.sources.preparation import Preparation
 from onepass.warning import OnepassWarning
 
@@ -33,8 +52,14 @@ def open_source(
     path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     columns: Sequence[str | int] | None = None,
     *,
+    exclude: Sequence[str | int] | None = None,
     header: bool | Literal["auto"] = "auto",
     delimiter: str | None = None,
+    decimal: str = ".",
+    encoding: str | None = None,
+    skip_lines: int = 0,
+    comment: str | None = None,
+    na: Sequence[str | float] = (),
     skip_non_numeric: bool = False,
     keep_index: bool = False,
     layer: str | None = None,
@@ -60,19 +85,41 @@ def open_source(
         ``"s3://bucket/a.parquet"``, are read through fsspec (the extra ``remote``). If a file holds
         several arrays (npz, h5, zarr), ``"file.h5::name"`` chooses one.
     columns : sequence of str or int, optional
-        Names of columns, or numbers counted from 0. All columns by default. A column of lists of
-        numbers, all equally long, is as many columns: ``"embedding"`` stands for ``"embedding_0"``,
-        ``"embedding_1"`` and so on.
+        The columns to read, in this order: names, numbers counted from 0, ranges that include both
+        ends (``"x1:x20"`` by name, ``"3-40"`` by number), and patterns (``"gene_*"``). A name
+        that is in the file comes before its meaning as a number, range or pattern. A column of
+        lists of numbers, all equally long, is as many columns: ``"embedding"`` stands for
+        ``"embedding_0"``, ``"embedding_1"`` and so on. All columns by default.
+    exclude : sequence of str or int, optional
+        Columns to leave out, given as for `columns`.
     header : bool or "auto"
         Whether the first row of a csv file has the names of the columns. "auto" looks at the first
-        rows, and refuses a first row of numbers that may be names.
+        rows, and refuses a first row of numbers that may be names. If there is one name fewer than
+        there are columns, as R's ``write.table`` does it, the first column is an index. Names that
+        come twice are numbered: "x" and "x.1".
     delimiter : str, optional
-        The character between two values of a csv file; by default the first rows decide.
+        The character between two values of a csv file; by default the first rows decide, or a first
+        line such as ``sep=;``, which Excel writes.
+    decimal : str
+        The decimal point of numbers in a csv file: "." or ",".
+    encoding : str, optional
+        The encoding of a csv file, such as "latin-1". By default it is UTF-8, or UTF-16 or UTF-32
+        if there is a byte order mark.
+    skip_lines : int
+        How many lines of a csv file come before its header or first row.
+    comment : str, optional
+        Lines of a csv file that begin with this text are left out.
+    na : sequence of str or float
+        What stands for a missing entry, such as -999 or "?". A number is compared as a number, in
+        every format; of sparse rows, stored entries are compared. Other text is compared with the
+        cells of csv files. An empty cell, ``NA``, ``N/A``, ``null``, ``NaN``, ``-`` and what else
+        pandas takes for missing is missing without being named.
     skip_non_numeric : bool
-        Leave out columns that are not numeric, instead of refusing them by name.
+        Leave out columns that are not numeric, instead of refusing them by name. A column of a csv
+        file that holds numbers and some text is refused.
     keep_index : bool
-        Keep the columns in which pandas has written the index of a table (parquet and arrow files
-        say which they are; in a csv file it is a first column without name).
+        Keep the columns in which pandas or R has written the index of a table (parquet and arrow
+        files say which they are; in a csv file it is a first column without name).
     layer : str, optional
         The layer of an AnnData file that is read instead of its ``X``.
     mask_var : str or sequence of str, optional
@@ -111,15 +158,23 @@ def open_source(
     """
     if batch_rows is not None and batch_rows < 1:
         raise ValueError(f"batch_rows={batch_rows} must be at least 1")
-    if isinstance(columns, str):
-        raise ValueError(f"columns={columns!r} must be a list, such as [{columns!r}]")
-    for column in columns or ():
-        if not isinstance(column, str | int | np.integer) or isinstance(column, bool):
-            raise ValueError(f"columns has {column!r}, neither a name nor a whole number")
-    options = ReadOptions(header=header, delimiter=delimiter, layer=layer, mask_var=mask_var)
+    _check_columns("columns", columns)
+    _check_columns("exclude", exclude)
+    options = ReadOptions(
+        header=header,
+        delimiter=delimiter,
+        decimal=decimal,
+        encoding=encoding,
+        skip_lines=skip_lines,
+        comment=comment,
+        na=tuple(na) if isinstance(na, Sequence) and not isinstance(na, str) else (na,),
+        layer=layer,
+        mask_var=mask_var,
+    )
     return FileSource(
         open_tables(path, options),
         columns,
+        exclude=exclude,
         batch_rows=batch_rows,
         skip_non_numeric=skip_non_numeric,
         keep_index=keep_index,
@@ -136,6 +191,11 @@ class ReadOptions:
 
     header: bool | Literal["auto"] = "auto"
     delimiter: str | None = None
+    decimal: str = "."
+    encoding: str | None = None
+    skip_lines: int = 0
+    comment: str | None = None
+    na: Sequence[str | float] = ()
     layer: str | None = None
     mask_var: str | Sequence[str] | None = None
 
@@ -147,6 +207,30 @@ class ReadOptions:
             len(self.delimiter) != 1 or not self.delimiter.isascii()
         ):
             raise ValueError(f"delimiter={self.delimiter!r} must be one ASCII character")
+        if self.decimal not in (".", ","):
+            raise ValueError(f"decimal={self.decimal!r} must be '.' or ','")
+        if self.decimal == self.delimiter:
+            raise ValueError(f"delimiter and decimal are both {self.decimal!r}")
+        if not isinstance(self.skip_lines, int) or self.skip_lines < 0:
+            raise ValueError(f"skip_lines={self.skip_lines!r} must be a whole number from 0 on")
+        if self.comment is not None and (not self.comment.strip() or len(self.comment) > 8):
+            raise ValueError(f"comment={self.comment!r} must be one to eight characters")
+        if self.encoding is not None:
+            try:
+                codecs.lookup(self.encoding)
+            except LookupError as error:
+                raise ValueError(f"encoding={self.encoding!r} is not known") from error
+        for value in self.na:
+            if isinstance(value, bool) or not isinstance(value, str | int | float | np.number):
+                raise ValueError(f"na has {value!r}, neither a text nor a number")
+
+    def na_values(self) -> tuple[float, ...]:
+        """Return the numbers that stand for missing entries, also those that are given as text."""
+        found = []
+        for value in self.na:
+            with suppress(ValueError):
+                found.append(float(value))
+        return tuple(found)
 
     @classmethod
     def split(cls, given: Mapping[str, Any]) -> tuple[ReadOptions, dict[str, Any]]:
@@ -172,6 +256,8 @@ def open_tables(
         raise SourceError("standard input is given twice, and can be read only once")
     tables = [_open(file, options) for file in files]
     for name in options.given():
+        if name == "na" and len(options.na_values()) == len(options.na):
+            continue  # numbers can be missing in every format
         if not any(name in table.takes for table in tables):
             raise ValueError(f"{name} does not apply to {suffix_of(files[0])} files ({files[0]})")
     return tables
@@ -187,6 +273,7 @@ def _open(path: str, options: ReadOptions) -> Table:
         check_file(split(path)[0])
         make = getattr(importlib.import_module(f"onepass.sources.{module}"), kind)
         table: Table = make(path, options)
+        table.na_values = options.na_values()
         return table
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
@@ -196,10 +283,10 @@ def _open(path: str, options: ReadOptions) -> Table:
     except (SourceError, ImportError):
         raise
     except FileNotFoundError as error:
-        raise SourceError("there is no such file", path) from error
+        raise SourceError(reason(error), path) from error
     except Exception as error:  # the libraries that read formats raise anything
-        reason = str(error) or type(error).__name__
-        raise SourceError(f"not a sound {suffix[1:]} file: {reason}", path) from error
+        message = str(error) or type(error).__name__
+        raise SourceError(f"not a sound {suffix[1:]} file: {message}", path) from error
 
 
 class Table(ABC):
@@ -214,12 +301,16 @@ class Table(ABC):
     names: list[str] | None = None  # of all columns, if the format has names
     dtype: np.dtype = np.dtype(np.float64)  # of blocks of all columns
     not_numeric: Mapping[int, str] = MappingProxyType({})  # what columns hold that are no numbers
-    index: Sequence[int] = ()  # the columns in which pandas has written an index
+    damaged: Mapping[int, str] = MappingProxyType({})  # what columns hold beside numbers
+    index: Sequence[int] = ()  # the columns in which pandas or R has written an index
+    left_out: Sequence[int] = ()  # columns that are no data
+    na_values: Sequence[float] = ()  # numbers that stand for missing entries
     n_rows: int | None = None  # if the format knows it
     notes: Sequence[str] = ()  # what was decided without having been asked for, one line each
     columns: NDArray[np.intp] | None = None  # that are read, in this order; None is all
     preparation = Preparation()  # of the rows that are read
-    prepares: ClassVar[bool] = False  # whether `read` gives rows that are prepared already
+    prepares: ClassVar[bool] = False  # whether `read` gives rows that are `prepared` already
+    once: bool = False  # whether it can be read only once
 
     @abstractmethod
     def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
@@ -237,9 +328,12 @@ class Table(ABC):
         return
 
     def prepared(self, block: Block, row: int, labels: Sequence[str | int]) -> Block:
-        """Return prepared rows, before which `row` rows came; errors use the labels of columns."""
+        """Return rows with their missing entries as NaN, prepared.
+
+        `row` rows came before; errors use the labels of columns.
+        """
         try:
-            return self.preparation.apply(block)
+            return self.preparation.apply(_with_missing(block, self.na_values))
         except EntryError as error:
             raise self.error(error.what, row + error.row + 1, labels[error.column]) from error
 
@@ -250,8 +344,25 @@ class Table(ABC):
     def error(
         self, message: str, row: int | None = None, column: str | int | None = None
     ) -> SourceError:
-        """Return the error for a place in this file."""
-        return SourceError(message, self.path, row, column)
+        """Return the error for a row, counted from 1, and a column in this file."""
+        line = None if row is None else self._line(row)
+        return SourceError(message, self.path, row, column, line)
+
+    def lines(self) -> Iterator[NDArray[np.int64]] | None:
+        """Return the numbers of the lines in which rows begin, some at a time; None without lines.
+
+        The first line has the number 1.
+        """
+        return None
+
+    def _line(self, row: int) -> int | None:
+        """Return the line in which a row begins that is counted from 1, if there are lines."""
+        with suppress(Exception):  # of a damaged file: then the row is named
+            for numbers in self.lines() or ():
+                if row <= len(numbers):
+                    return int(numbers[row - 1])
+                row -= len(numbers)
+        return None
 
     def chosen(self) -> Sequence[int]:
         """Return the indices of the columns that are read."""
@@ -263,29 +374,43 @@ class Table(ABC):
 
     @cached_property
     def _places(self) -> dict[str, int]:
-        """The index of each name; -1 where two columns have it."""
-        places: dict[str, int] = {}
-        for j, name in enumerate(self.names or ()):
-            places[name] = -1 if name in places else j
-        return places
+        """The index of each name."""
+        return {name: j for j, name in enumerate(self.names or ())}
 
     def find_all(self, columns: Sequence[str | int]) -> list[int]:
-        """Return the indices of columns, each given by a name, an index, or a name for several."""
+        """Return the indices of columns given by names, numbers, ranges and patterns."""
         found: list[int] = []
         for column in columns:
             several = self._several(column)
-            found += [self.find(column)] if several is None else several
+            if several is None:
+                j = self.find(column)
+                if j in found:
+                    raise SourceError(f"a column is chosen twice: {', '.join(map(str, columns))}")
+                found.append(j)
+            else:
+                found = list(dict.fromkeys([*found, *several]))
         return found
 
     def _several(self, column: str | int) -> Sequence[int] | None:
-        """Return the columns that a name stands for if it is not that of one column."""
-        return None
+        """Return the columns of a range or a pattern, None for anything else."""
+        if not isinstance(column, str) or column in self._places:
+            return None
+        match = re.fullmatch(r"(\d+)-(\d+)", column, re.ASCII) or re.fullmatch("(.+):(.+)", column)
+        if match:
+            first, last = self.find(match[1]), self.find(match[2])
+            if first > last:
+                raise self.error(f"the range {column!r} ends before it begins")
+            return range(first, last + 1)
+        if not re.search(r"[*?\[]", column):
+            return None
+        several = [j for name, j in self._places.items() if fnmatchcase(name, column)]
+        if not several:
+            raise self.error(f"no name of a column matches {column!r}")
+        return several
 
     def find(self, column: str | int) -> int:
         """Return the index of a column given by its name, or by its index."""
         if isinstance(column, str) and column in self._places:
-            if self._places[column] < 0:
-                raise self.error("two columns have this name; choose by number", column=column)
             return self._places[column]
         is_number = not isinstance(column, str) or (column.isascii() and column.isdigit())
         if is_number and 0 <= int(column) < self.width:
@@ -321,19 +446,19 @@ class Table(ABC):
             raise self.error(f"compared with {first.path}, it {' and '.join(differences)}")
 
     def _check_columns(self) -> None:
-        """Refuse two columns of one name, and columns that are not numbers."""
-        if self.names is not None:
-            name, count = Counter(self.column(j) for j in self.chosen()).most_common(1)[0]
-            if count > 1:
-                raise self.error("there are two columns of this name", column=name)
+        """Refuse columns that are not numbers."""
         chosen = range(self.width) if self.columns is None else set(self.columns.tolist())
-        bad = [j for j in self.not_numeric if j in chosen]
+        texts = {**self.not_numeric, **self.damaged}
+        bad = [j for j in sorted(texts) if j in chosen]
         if bad:
-            message = f"contains {self.not_numeric[bad[0]]}"
+            message = f"contains {texts[bad[0]]}"
             if len(bad) > 1:
                 message += f"; the same is true of {_listed([self.column(j) for j in bad[1:]])}"
-            message += "; choose columns (columns=, --columns), or leave such columns out "
-            message += "(skip_non_numeric=True, --skip-non-numeric)"
+            message += "; choose columns (columns=, --columns), or leave some out (exclude=, "
+            message += "--exclude)"
+            if bad[0] in self.not_numeric:
+                message += ", or all that are not numeric (skip_non_numeric=True, "
+                message += "--skip-non-numeric)"
             raise self.error(message, column=self.column(bad[0]))
 
 
@@ -370,6 +495,7 @@ class FileSource(Source):
         tables: list[Table],
         columns: Sequence[str | int] | None = None,
         *,
+        exclude: Sequence[str | int] | None = None,
         batch_rows: int | None = None,
         skip_non_numeric: bool = False,
         keep_index: bool = False,
@@ -380,19 +506,23 @@ class FileSource(Source):
         for table in tables:
             table.settle(tables, columns)
         self.notes = list(dict.fromkeys(note for table in tables for note in table.notes))
-        chosen: list[int] | None = None
+        if partitions := sorted({name for table in tables for name in partitions_of(table.path)}):
+            listed = ", ".join(map(repr, partitions))
+            self.notes.append(f"the names of folders are not read as columns: {listed}")
         index = [] if keep_index or columns is not None else first.index
         self.index = [first.column(j) for j in index]
-        not_numeric = first.not_numeric if skip_non_numeric and columns is None else {}
-        if columns is not None:
-            chosen = first.find_all(columns)
-            if len(set(chosen)) < len(chosen):
-                raise SourceError(f"a column is chosen twice: {', '.join(map(str, columns))}")
-        elif left_out := {*index, *not_numeric}:
-            chosen = [j for j in range(first.width) if j not in left_out]
-        if not_numeric:
-            listed = _listed([first.column(j) for j in sorted(not_numeric)])
-            self.notes.append(f"{first.path}: left out what is not numeric: {listed}")
+        left_out = set(first.find_all(exclude or ()))
+        if columns is None:
+            left_out.update(index, first.left_out)
+            texts = [j for j in first.not_numeric if j not in left_out] if skip_non_numeric else []
+            left_out.update(texts)
+            if texts:
+                listed = _listed([first.column(j) for j in sorted(texts)])
+                self.notes.append(f"{first.path}: left out what is not numeric: {listed}")
+        chosen: list[int] | None = None
+        if columns is not None or left_out:
+            several = range(first.width) if columns is None else first.find_all(columns)
+            chosen = [j for j in several if j not in left_out]
         self.n_features = first.width if chosen is None else len(chosen)
         if self.n_features == 0:
             raise first.error("no column is chosen, or none is numeric")
@@ -403,6 +533,7 @@ class FileSource(Source):
         self._batch_rows = batch_rows
         self._block_rows = batch_rows or rows_per_block(self.n_features)
         self._dtype = np.result_type(*(table.float_type() for table in tables))
+        self.once = any(table.once for table in tables)
         self.named = first.names is not None
         self.feature_names = None
         if self.named or chosen is not None:
@@ -413,8 +544,8 @@ class FileSource(Source):
         if self.n_rows == 0:
             raise first.error("there are no rows")
         if self.index:
-            message = f"{first.path}: left out pandas' index, column {_listed(self.index)}"
-            message += "; keep_index=True (--keep-index) keeps it"
+            message = f"{first.path}: left out the index of pandas or R, column "
+            message += f"{_listed(self.index)}; keep_index=True (--keep-index) keeps it"
             warnings.warn(message, OnepassWarning, stacklevel=3)
 
     @property
@@ -435,6 +566,12 @@ class FileSource(Source):
             return block.shape[0]
         return self._block_rows
 
+    def error(self, message: str, position: Position, column: int | None = None) -> SourceError:
+        """Return an error that names file, line or row, and column."""
+        table = self._tables[position.file]
+        label = None if column is None else table.column(table.chosen()[column])
+        return table.error(message, position.row + 1, label)
+
     def _stop(self) -> None:
         """Stop waiting for rows."""
         for table in self._tables:
@@ -445,8 +582,7 @@ class FileSource(Source):
         empty = start == Position(0, 0)
         for number, table in enumerate(self._tables[start.file :], start.file):
             row = start.row if number == start.file else 0
-            names, chosen = table.names, table.chosen()
-            labels = chosen if names is None else [names[j] for j in chosen]
+            labels = [table.column(j) for j in table.chosen()]
             try:
                 for block in table.read(row, self._block_rows, self._dtype):
                     most = self._most_rows(block)
@@ -454,19 +590,39 @@ class FileSource(Source):
                         piece = block[begin : begin + most]
                         if not table.prepares:
                             piece = table.prepared(piece, row, labels)
-                        base.check_finite(piece, row, labels, table.path)
                         row += piece.shape[0]
                         empty = False
                         yield Position(number, row), piece
             except (SourceError, ImportError):
                 raise
             except Exception as error:  # the libraries that read formats raise anything
-                reason = f"cannot be read on: {str(error) or type(error).__name__}"
-                raise table.error(reason, row=row + 1) from error
+                message = f"cannot be read on: {str(error) or type(error).__name__}"
+                raise table.error(message, row=row + 1) from error
             if table.n_rows is not None and row != table.n_rows:
                 raise table.error(f"it should have {table.n_rows} rows", row=row)
         if empty:
             raise self._tables[0].error("there are no rows")
+
+
+def _check_columns(name: str, columns: Sequence[str | int] | None) -> None:
+    """Refuse a choice of columns that is not a list of names and numbers."""
+    if isinstance(columns, str):
+        raise ValueError(f"{name}={columns!r} must be a list, such as [{columns!r}]")
+    for column in columns or ():
+        if not isinstance(column, str | int | np.integer) or isinstance(column, bool):
+            raise ValueError(f"{name} has {column!r}, neither a name nor a whole number")
+
+
+def _with_missing(block: Any, values: Sequence[float]) -> Block:
+    """Return a block in which entries of some values are NaN."""
+    if not values:
+        return block
+    entries = block.data if scipy.sparse.issparse(block) else block
+    missing = np.isin(entries, np.array(values, dtype=block.dtype))
+    if missing.any():
+        block = block.copy()
+        (block.data if scipy.sparse.issparse(block) else block)[missing] = np.nan
+    return block
 
 
 def read_ahead(items: Generator[T, None, None], wake: Callable[[], None]) -> Iterator[T]:

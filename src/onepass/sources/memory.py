@@ -45,6 +45,7 @@ class BlockSource(Source):
             raise SourceError("there is not a single block")
         self._once = itertools.chain([first], iterator) if iterator is blocks else None
         self._used = False
+        self.once = self._once is not None
         self.n_features = _checked(first, None, 0).shape[1]
         self.feature_names = feature_names
         self.n_rows = None
@@ -64,7 +65,6 @@ class BlockSource(Source):
             begin, row = row, row + np.shape(given)[0]
             if row > max(skip, begin):
                 block = _checked(given, self.n_features, begin)
-                base.check_finite(block, begin)
                 yield Position(0, row), block[max(skip - begin, 0) :]
 
 
@@ -101,12 +101,9 @@ SparseSource = ArraySource
 
 
 def _checked(given: Any, width: int | None, row: int) -> Block:
-    """Return a block as a C-contiguous float array or as CSR; `row` rows came before."""
-    if masked := base.first_masked(given):
-        raise SourceError("a masked value", row=row + masked[0] + 1, column=masked[1])
-    is_sparse = scipy.sparse.issparse(given)
-    block = scipy.sparse.csr_array(given) if is_sparse else np.asarray(given)
-    if block.ndim != 2 or block.shape[1] != (width or block.shape[1]) or block.shape[1] == 0:
-        expected = "(rows, columns)" if width is None else f"(rows, {width})"
-        raise SourceError(f"a block of shape {block.shape}, not {expected}", row=row + 1)
-    return base.take(block, None, base.float_type(block.dtype))
+    """Return a block of the right number of columns; `row` rows came before."""
+    block = base.as_block(given)
+    if width is not None and block.shape[1] != width:
+        message = f"a block has the shape {block.shape}, not (rows, {width})"
+        raise SourceError(message, row=row + 1)
+    return block

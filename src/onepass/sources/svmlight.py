@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
+from numpy.typing import NDArray
 
 from onepass.sources.base import Block, take
 from onepass.sources.files import ReadOptions, Table
@@ -17,6 +18,7 @@ from onepass.sources.paths import open_content
 _PIECE_CHARACTERS = 1 << 20
 _ROW_LIMIT_CHARACTERS = 1 << 26
 _INDEX_LIMIT = 1 << 31
+_NUMBER_OR_RANGE = re.compile(r"(?:\d+-)?(\d+)", re.ASCII)  # of columns: 3 or 3-40
 _INDEX = re.compile(r"(?:^|\s)(\d+):", re.ASCII)
 
 
@@ -32,7 +34,7 @@ class SvmlightTable(Table):
         self.path = path
         self.n_rows = 0
         self.smallest, self.largest = _INDEX_LIMIT, -1
-        for lines in self._lines():
+        for _, lines in self._lines():
             self.n_rows += len(lines)
             found = [int(index) for index in _INDEX.findall("\n".join(lines))]
             self.smallest = min([self.smallest, *found])
@@ -55,30 +57,40 @@ class SvmlightTable(Table):
                 f"{self.path}: columns are counted from 1, since the index 0 is not there"
             ]
         for column in map(str, wanted or ()):
-            if column.isascii() and column.isdigit():
-                self.width = max(self.width, min(int(column) + 1, _INDEX_LIMIT))
+            if match := _NUMBER_OR_RANGE.fullmatch(column):
+                self.width = max(self.width, min(int(match[1]) + 1, _INDEX_LIMIT))
 
     def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
         """Yield the rows from number `start` on, as CSR."""
         row = 0
-        for lines in self._lines():
+        for _, lines in self._lines():
             rest = lines[max(start - row, 0) :]
             row += len(lines)
             if rest:
                 yield take(self._parse(rest, row - len(rest)), self.columns, dtype)
 
-    def _lines(self) -> Iterator[list[str]]:
-        """Yield lists of the lines that are rows, without their notes."""
+    def lines(self) -> Iterator[NDArray[np.int64]]:
+        """Yield the numbers of the lines that are rows, counted from 1, some at a time."""
+        for numbers, _ in self._lines():
+            yield np.array(numbers, dtype=np.int64)
+
+    def _lines(self) -> Iterator[tuple[list[int], list[str]]]:
+        """Yield numbers and content of the lines that are rows, without their notes."""
         with open_content(self.path) as file:
             text = io.TextIOWrapper(file, encoding="utf-8", errors="replace")
-            rest = ""
+            rest, number = "", 1
             while piece := text.read(_PIECE_CHARACTERS):
                 *lines, rest = (rest + piece).split("\n")
                 if len(rest) > _ROW_LIMIT_CHARACTERS:
                     raise ValueError(f"a row of more than {_ROW_LIMIT_CHARACTERS >> 20} MB")
-                yield [line for given in lines if (line := given.partition("#")[0].strip())]
-            if line := rest.partition("#")[0].strip():
-                yield [line]
+                rows = [given.partition("#")[0].strip() for given in lines]
+                yield (
+                    [number + i for i, row in enumerate(rows) if row],
+                    [row for row in rows if row],
+                )
+                number += len(lines)
+            if row := rest.partition("#")[0].strip():
+                yield [number], [row]
 
     def _parse(self, lines: list[str], row: int) -> Any:
         """Return lines as a CSR matrix; `row` rows came before."""

@@ -2,12 +2,14 @@
 
 import json
 import pickle
+import re
 import threading
 
 import numpy as np
 import pytest
 import scipy.sparse
 
+from onepass import ERM
 from onepass.sources import SourceError, open_source
 from tests.sources.files.written import SVMLIGHT, TEXT, WRITERS
 
@@ -103,15 +105,37 @@ def test_columns(written):
     np.testing.assert_array_equal(np.vstack([dense(b) for b in source]), ROWS[:, [4]])
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("bad", [np.inf, -np.inf, 1e101])
 def test_the_place_of_a_bad_number_is_named(written, bad):
+    """By the estimator, which checks each entry once, with the place that the source knows."""
     rows = ROWS.copy()
     rows[17, 3] = bad
     path = written(rows)
     source = open_source(path, columns=[4, 3], batch_rows=4)
     name = r"\[3\]" if written.name.endswith(HAVE_NO_NAMES) else r"'c3'"
-    with pytest.raises(SourceError, match=rf"{path}, row 18, column {name}: "):
-        list(source)
+    place, value = "row 18", re.escape(f"{bad:g}")
+    if any(kind in written.name for kind in (".csv", ".tsv", ".txt", ".svmlight")):
+        place = "line 18" if written.name.endswith(HAVE_NO_NAMES) else "line 19"
+    with pytest.raises(SourceError, match=rf"{path}, {place}, column {name}: {value}; all ent"):
+        ERM(1).fit(source)
+
+
+def test_nan_is_a_missing_entry(written):
+    rows = ROWS.copy()
+    rows[17, 3] = np.nan
+    blocks = list(open_source(written(rows), columns=[4, 3], batch_rows=4))
+    found = np.vstack([dense(block) for block in blocks])
+    assert np.argwhere(np.isnan(found)).tolist() == [[17, 1]]
+
+
+def test_a_number_that_stands_for_a_missing_entry(written):
+    rows = ROWS.copy()
+    rows[[3, 17], [1, 3]] = -999
+    path = written(rows)
+    rows[[3, 17], [1, 3]] = np.nan
+    for na in ([-999], ["-999"], ["-999.0", 7777]):
+        found = np.vstack([dense(block) for block in open_source(path, na=na)])
+        np.testing.assert_array_equal(found, rows)
 
 
 def test_stopping_early_ends_the_thread(written):

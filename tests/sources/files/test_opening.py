@@ -144,8 +144,8 @@ def test_arrow_types(tmp_path):
 def test_missing_values_of_arrow(tmp_path, kind):
     table = pa.table({"a": pa.array([1.0, 0.0, None]).cast(kind)})
     pa.parquet.write_table(table, tmp_path / "a.parquet")
-    with pytest.raises(SourceError, match="row 3, column 'a': a missing value"):
-        list(open_source(tmp_path / "a.parquet"))
+    (block,) = open_source(tmp_path / "a.parquet")
+    np.testing.assert_array_equal(block, [[1], [0], [np.nan]])
 
 
 def test_float32_only_if_all_are(tmp_path):
@@ -187,7 +187,7 @@ def test_an_array_of_three_dimensions_is_not_passed_over(tmp_path):
 
 def test_columns_without_names_are_listed_by_index(tmp_path):
     (tmp_path / "a.csv").write_text("1.5,a,b\n2,c,d\n")
-    with pytest.raises(SourceError, match=r"column \[1\]: .*'a' in row 1\); .* true of \[2\]"):
+    with pytest.raises(SourceError, match=r"column \[1\]: .*'a' in line 1\); .* true of \[2\]"):
         open_source(tmp_path / "a.csv")
 
 
@@ -342,3 +342,15 @@ def test_vectors_alone_are_no_rows(tmp_path):
     np.savez(tmp_path / "a.npz", x=np.ones(3), y=np.ones(4))
     with pytest.raises(SourceError, match="there is no array of two dimensions in it"):
         open_source(tmp_path / "a.npz")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.parametrize("name", ["a.csv", "a.npy", "a.parquet"])
+def test_a_named_pipe_or_a_device_is_refused_instead_of_waited_for(tmp_path, name):
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(SourceError, match="not a file; read a pipe as csv on standard input"):
+        open_source(tmp_path / name)
+    (tmp_path / name).unlink()
+    (tmp_path / name).symlink_to("/dev/zero")
+    with pytest.raises(SourceError, match="not a file; read a pipe as csv on standard input"):
+        open_source(tmp_path / name)

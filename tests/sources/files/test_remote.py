@@ -3,6 +3,7 @@
 import functools
 import http.server
 import io
+import os
 import re
 import sys
 import threading
@@ -11,7 +12,7 @@ import fsspec
 import numpy as np
 import pytest
 
-from onepass.sources import SourceError, open_source
+from onepass.sources import SourceError, open_source, paths
 from onepass.sources.paths import fingerprint
 from tests.sources.files.test_formats import HAVE_NO_NAMES, dense
 from tests.sources.files.written import WRITERS
@@ -64,7 +65,25 @@ def test_fingerprints(memory):
     assert before["size"] == 200_000
     assert fingerprint("memory://a.csv") == before
     memory.pipe("/a.csv", b"1,2\n" * 49_999 + b"1,3\n")
-    assert fingerprint("memory://a.csv")["ends"] != before["ends"]
+    assert fingerprint("memory://a.csv")["content"] != before["content"]
+
+
+@pytest.mark.parametrize("size", [1 << 12, 1 << 20, 3 << 20])
+def test_an_edit_in_the_middle_of_equal_size_and_time_is_noticed(tmp_path, monkeypatch, size):
+    monkeypatch.setattr(paths, "_PIECES", 16)  # 1 MB, so that one of the files is larger
+    path = tmp_path / "a.csv"
+    content = bytearray(b"1.25,2\n" * (size // 7))
+    path.write_bytes(content)
+    before, status = fingerprint(str(path)), path.stat()
+    for at in (0, len(content) // 5, len(content) // 2, len(content) - 1):
+        piece = slice(at // 7 * 7, at // 7 * 7 + (1 << 18))
+        edited = bytearray(content)
+        edited[piece] = edited[piece].replace(b"1.25", b"1.52")
+        path.write_bytes(edited)
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+        now = fingerprint(str(path))
+        assert {**now, "content": before["content"]} == before
+        assert now["content"] != before["content"]
 
 
 def test_fingerprints_of_folders(tmp_path, memory):
@@ -74,7 +93,7 @@ def test_fingerprints_of_folders(tmp_path, memory):
     before = fingerprint(str(tmp_path / "a.zarr"))
     assert before["size"] == 2
     (tmp_path / "a.zarr" / "c").write_text("")
-    assert fingerprint(str(tmp_path / "a.zarr"))["ends"] != before["ends"]
+    assert fingerprint(str(tmp_path / "a.zarr"))["content"] != before["content"]
     memory.pipe("/a.zarr/zarr.json", b"{}")
     assert fingerprint("memory://a.zarr")["size"] == 2
 
@@ -125,7 +144,7 @@ def test_http(tmp_path, address, name):
     np.testing.assert_array_equal(stacked(source), ROWS)
     found = fingerprint(f"{address}/{name}")
     assert found["size"] == (tmp_path / name).stat().st_size
-    assert len(found["ends"]) == 64
+    assert len(found["content"]) == 64
 
 
 def test_an_address_with_a_query_is_decompressed(tmp_path, address):
@@ -147,6 +166,29 @@ def test_http_without_the_file(address):
     pytest.importorskip("aiohttp")
     with pytest.raises(SourceError, match=r"none\.csv: there is no such file"):
         open_source(f"{address}/none.csv")
+
+
+class Broken(http.server.BaseHTTPRequestHandler):
+    """Answers everything with an error of the server."""
+
+    def log_message(self, *words):
+        pass
+
+    def do_GET(self):
+        self.send_error(500)
+
+    def do_HEAD(self):
+        self.send_error(500)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
+def test_an_error_of_the_server_is_no_missing_file(name):
+    pytest.importorskip("aiohttp")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Broken) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with pytest.raises(SourceError, match=r"the server answers with an error, HTTP status 500"):
+            open_source(f"http://127.0.0.1:{server.server_port}/{name}")
+        server.shutdown()
 
 
 def test_missing_packages_are_named(monkeypatch):

@@ -33,21 +33,20 @@ def test_good(tmp_path, content, expected):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("1 1:2\n1 2:x\n", "row 2: '2:x' is not index:value"),
-        ("1 1:2\n1 2 3:4\n", "row 2: '2' is not index:value"),
-        ("1 1:2\n1 2:3:4 5\n", "row 2: '2:3:4' is not index:value"),
-        ("1 1:2\n1 -2:3\n", "row 2: '-2:3' is not index:value"),
-        ("1 1:2\n1 2:\n", "row 2: '2:' is not index:value"),
-        ("1 1:1_0\n", "row 1: '1:1_0' is not index:value"),
-        ("1 1:2\n1 3:nan\n", r"row 2, column \[2\]: a missing value or NaN"),
+        ("1 1:2\n1 2:x\n", "line 2: '2:x' is not index:value"),
+        ("1 1:2\n1 2 3:4\n", "line 2: '2' is not index:value"),
+        ("1 1:2\n1 2:3:4 5\n", "line 2: '2:3:4' is not index:value"),
+        ("1 1:2\n1 -2:3\n", "line 2: '-2:3' is not index:value"),
+        ("1 1:2\n1 2:\n", "line 2: '2:' is not index:value"),
+        ("1 1:1_0\n", "line 1: '1:1_0' is not index:value"),
         (
             "1 999999999999:1\n",
             "an index of 999,999,999,999 is too large, the limit is 2,147,483,647",
         ),
         ("# nothing\n\n", "no rows"),
         ("a,b\n1,2\n", "there is no index:value in it"),
-        ("1 1:2\n1 1:2 3:1 1:3\n", "row 2: an index comes twice"),
-        ("1 1:1\n1 \u20037:1\n", "row 2: '7:1' is not index:value"),
+        ("1 1:2\n1 1:2 3:1 1:3\n", "line 2: an index comes twice"),
+        ("1 1:1\n1 \u20037:1\n", "line 2: '7:1' is not index:value"),
     ],
 )
 def test_bad(tmp_path, content, message):
