@@ -75,9 +75,16 @@ coverage: .venv/ready  ## branch coverage of src/onepass by the fast tests
 	$(BIN)/python -m pytest -n 2 -q --cov=onepass --cov-branch --cov-report=term:skip-covered
 
 .PHONY: bench
-bench: .venv/ready  ## speed against other libraries
+bench: .venv/ready  ## accuracy, intervals, speed and gaps against what is promised, into benchmarks/results; ARGS="--data DIR"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.accuracy $(ARGS)
+	$(BIN)/python -m benchmarks.captured $(ARGS)
+	$(BIN)/python -m benchmarks.floor $(ARGS)
+
+.PHONY: rivals
+rivals: .venv/ready  ## other libraries on the same rows, each in an environment of its own; an hour
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
+	$(BIN)/python -m benchmarks.rivals $(ARGS)
 
 .PHONY: paper
 paper: .venv/ready  ## the paper's figures and claims, into build/paper: an hour; ARGS="--quick --mnist DIR"

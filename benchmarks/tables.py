@@ -59,7 +59,7 @@ def decimals(value: float | None) -> str:
 
 def percent(value: float | None) -> str:
     """Return a share as a percentage."""
-    return "" if value is None else f"{100 * value:.2g}%"
+    return "" if value is None else f"{float(f'{100 * value:.2g}'):,g}%"
 
 
 def verdict(met: bool | None) -> str:
@@ -131,7 +131,54 @@ def floor(rows: list[Row]) -> str:
     )
 
 
-RENDERERS: dict[str, Renderer] = {"accuracy": accuracy, "captured": captured, "floor": floor}
+EXACT = 1e-6  # a smaller share of the variance counts as nothing lost
+
+
+def rivals(rows: list[Row]) -> str:
+    """Return a table for each problem, the fastest first, with who wins."""
+    return "\n\n".join(f"{_winners(row)}\n\n{_contest(row)}" for row in rows)
+
+
+def _winners(row: Row) -> str:
+    """Return the title of a problem, and who is first in what."""
+    fastest = row["solvers"][0]["solver"]
+    exact = next((one["solver"] for one in row["solvers"] if one["lost"] < EXACT), "nobody")
+    measured = [one for one in row["solvers"] if one["memory"] is not None]
+    least = min(measured, key=lambda one: one["memory"])["solver"] if measured else "not measured"
+    return f"**{row['title']}.** Fastest: {fastest}. Fastest exact: {exact}. Least memory: {least}."
+
+
+def _contest(row: Row) -> str:
+    """Return the table of a problem."""
+    lines = [
+        [
+            one["solver"],
+            number(one[row["clock"]]),
+            "" if one["memory"] is None else f"{one['memory']:,.0f}",
+            share(one["lost"]),
+            "" if one["variance_error"] is None else share(one["variance_error"]),
+        ]
+        for one in row["solvers"]
+    ]
+    lines += [[name, "", "", why, ""] for name, why in row["failed"].items()]
+    clock = "processor" if row["clock"] == "cpu" else "wall"
+    return table(
+        ["solver", f"seconds ({clock})", "memory, MB", "variance lost", "first variance off by"],
+        lines,
+    )
+
+
+def share(value: float) -> str:
+    """Return a share of the variance; what is exact up to rounding counts as zero."""
+    return "0" if value < EXACT else percent(value) if value >= 1e-3 else f"{value:.0e}"
+
+
+RENDERERS: dict[str, Renderer] = {
+    "accuracy": accuracy,
+    "captured": captured,
+    "floor": floor,
+    "rivals": rivals,
+}
 
 
 def provenance(results: dict[str, Any]) -> str:

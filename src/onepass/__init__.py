@@ -40,7 +40,7 @@ __all__ = ["__version__", *_HOMES, *_MODULES]
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
-    if name in _MODULES:
+    if name in _MODULES or name == "anndata":  # not listed: it would hide the library of that name
         return importlib.import_module(f"onepass.{name}")
     raise AttributeError(f"module 'onepass' has no attribute {name!r}")
 

@@ -64,6 +64,32 @@ ROWS = {
             "met": True,
         },
     ],
+    "rivals": [
+        {
+            "name": "dense",
+            "title": "dense rows",
+            "clock": "cpu",
+            "solvers": [
+                {
+                    "solver": "quick",
+                    "cpu": 1.5,
+                    "wall": 9.0,
+                    "memory": 500.0,
+                    "lost": 0.02,
+                    "variance_error": 42.0,
+                },
+                {
+                    "solver": "slow",
+                    "cpu": 2.5,
+                    "wall": 8.0,
+                    "memory": 20.0,
+                    "lost": -1e-16,
+                    "variance_error": None,
+                },
+            ],
+            "failed": {"third": "over 300 s"},
+        }
+    ],
 }
 
 
@@ -108,6 +134,15 @@ def test_shares_and_ratios_are_written_as_such(results):
     lines = [[cell.strip() for cell in line.split("|")] for line in text.splitlines()]
     assert ["", "two threads", "at least 1.70", "1.62", "**no**", ""] in lines
     assert ["", "lost", "1e-06", "3e-09", "yes", ""] in lines
+
+
+def test_the_table_of_rivals_says_who_wins(results):
+    text = tables.rendered("<!-- table: rivals -->\n<!-- end -->", results)
+    assert "Fastest: quick. Fastest exact: slow. Least memory: slow." in text
+    lines = [[cell.strip() for cell in line.split("|")] for line in text.splitlines()]
+    assert ["", "quick", "1.5", "500", "2%", "4,200%", ""] in lines
+    assert ["", "slow", "2.5", "20", "0", "", ""] in lines
+    assert ["", "third", "", "", "over 300 s", "", ""] in lines
 
 
 def test_a_changed_result_changes_the_page(results):

@@ -5,8 +5,8 @@ import os
 
 import numpy as np
 import pytest
-from onepass.persistence import atomic
 
+from onepass.persistence import atomic
 from tests.cli.commands import onepass as run
 from tests.cli.commands import parts
 from tests.persistence.test_atomic import Faults, FaultyFile

@@ -1,6 +1,7 @@
 """Models compared bit by bit, and rows to learn from."""
 
 import numpy as np
+
 from onepass.estimators.saving import pack
 
 

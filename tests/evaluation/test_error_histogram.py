@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from onepass.evaluation.row_errors import ErrorHistogram
 
 
@@ -86,6 +87,6 @@ def test_fading_lets_later_rows_decide():
 def test_state_goes_there_and_back():
     histogram = filled(np.random.default_rng(0).chisquare(3, size=500))
     twin = ErrorHistogram()
-    twin.restore(histogram.saved())
+    twin.restore(*histogram.saved())
     twin.add(np.array([1e9]), np.ones(1))
     assert twin.quantile(1.0) > 1e8 > histogram.quantile(1.0)

@@ -90,6 +90,10 @@ def opened(X: Any) -> Any:
         )
     if isinstance(X, str | os.PathLike):
         raise ValueError(f"X is a path: write fit(onepass.open_source({os.fspath(X)!r}))")
+    if hasattr(X, "obs_names") and hasattr(X, "var_names"):  # AnnData
+        from onepass.sources.cells import AnnDataSource
+
+        return AnnDataSource(X)
     if hasattr(X, "with_format") and hasattr(X, "iter"):  # Hugging Face
         count = getattr(X, "num_rows", None)
         return Blocks(lambda: X.with_format("arrow").iter(BATCH_ROWS), count)

@@ -4,45 +4,103 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet
+from numpy.typing import NDArray
 
 from onepass.sources.base import Block
 from onepass.sources.files import ReadOptions, Table
 from onepass.sources.ipc_messages import MAGIC, check_message, check_next_batch, message_places
 from onepass.sources.paths import is_remote, open_file
 
-_COLUMN_BUFFER_BYTES = 1 << 18  # without buffers, all of a row group is read at once
+# Of parquet files: without a buffer, in bytes for each column, all of a row group is read at once.
+_IN_PARTS: dict[str, Any] = {"pre_buffer": False, "buffer_size": 1 << 18}
+_FIRST_ROWS = 64  # in which to look for a list that is not missing, to see how long it is
+_LIST_LIMIT = 1 << 20  # numbers of a list: each becomes a column with a name
 
 
 class ColumnTable(Table):
-    """A file whose columns have names and Arrow types."""
+    """A file whose columns have names and Arrow types.
 
-    def __init__(self, path: str, schema: pa.Schema, n_rows: int | None) -> None:
+    A column of lists that are equally long counts as that many columns: ``embedding_0`` and so on.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    schema : pyarrow.Schema
+        Its columns.
+    n_rows : int or None
+        How many rows it has, if that is known.
+    first_rows : callable
+        Returns a few values of the column of a name, to see how long its lists are.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        schema: pa.Schema,
+        n_rows: int | None,
+        first_rows: Callable[[str], pa.Array],
+    ) -> None:
         self.path = path
         self.n_rows = n_rows
-        self.names = list(schema.names)
-        if len(set(self.names)) < len(self.names):
-            name = next(name for name in self.names if self.names.count(name) > 1)
+        if len(set(schema.names)) < len(schema.names):
+            name = next(name for name in schema.names if schema.names.count(name) > 1)
             raise self.error("two columns have this name: give one of them another", column=name)
-        self.width = len(self.names)
-        self._types = [str(kind) for kind in schema.types]
-        self.not_numeric = {
-            j: f"values of type {kind}"
-            for j, kind in enumerate(schema.types)
-            if not _is_number(kind)
-        }
+        self.names, self.not_numeric, self.index = [], {}, []
+        self._lists: dict[str, range] = {}  # the columns that the numbers of a list are
+        self._fields: list[int] = []  # the number of the field in the file that a column is in
+        self._schema = schema
         index = _pandas_index(schema.metadata or {})
-        self.index = [j for j, name in enumerate(self.names) if name in index]
+        for number, (name, kind) in enumerate(zip(schema.names, schema.types, strict=True)):
+            first = len(self.names)
+            length = self._length(name, first_rows(name)) if _is_list_of_numbers(kind) else 0
+            if length:
+                self._lists[name] = range(first, first + length)
+                self.names += [f"{name}_{j}" for j in range(length)]
+            else:
+                self.names.append(name)
+                if not _is_number(kind):
+                    self.not_numeric[first] = f"values of type {kind}"
+            if name in index:
+                self.index += range(first, len(self.names))
+            self._fields += [number] * (len(self.names) - first)
+        self.width = len(self.names)
+
+    def _length(self, name: str, lists: pa.Array) -> int:
+        """Return how long the lists of a column are: as the first one, 0 if there is none."""
+        known = getattr(lists.type, "list_size", None)
+        lengths = (
+            [known] if known is not None else pc.list_value_length(lists).drop_null().to_pylist()
+        )
+        length = int(lengths[0]) if lengths else 0
+        if length > _LIST_LIMIT:
+            message = f"lists of {length:,} numbers are too long, the limit is {_LIST_LIMIT:,}"
+            raise self.error(message, column=name)
+        return length
+
+    def _several(self, column: str | int) -> Sequence[int] | None:
+        """Return the columns that the numbers of lists are, for the name of a column of lists."""
+        if isinstance(column, str) and column in self._lists:
+            return self._lists[column]
+        return super()._several(column)
 
     def float_type(self) -> np.dtype:
-        """Return float32 if all chosen columns are, or float64."""
-        is_single = all(self._types[j] == "float" for j in self.chosen())
-        return np.dtype(np.float32 if is_single else np.float64)
+        """Return float32 if no chosen column is more precise, or float64."""
+        kinds = {self._schema.types[number] for number in self.fields()}
+        singles = [_is_single(getattr(kind, "value_type", kind)) for kind in kinds]
+        return np.dtype(np.float32 if all(singles) else np.float64)
+
+    def fields(self) -> list[int]:
+        """Return the numbers of the fields of the file that hold the chosen columns."""
+        return sorted({self._fields[j] for j in self.chosen()})
 
     @abstractmethod
     def batches(self, start: int, most: int) -> Iterator[tuple[int, pa.RecordBatch]]:
@@ -53,14 +111,50 @@ class ColumnTable(Table):
 
     def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
         """Yield the rows from number `start` on, missing values as NaN."""
-        names = [str(self.column(j)) for j in self.chosen()]
-        kind = pa.from_numpy_dtype(dtype)
         for row, batch in self.batches(start, block_rows):
             for begin in range(max(start - row, 0), batch.num_rows, block_rows):
                 part = batch.slice(begin, block_rows)
-                arrays = [_as_float(part.column(name), kind) for name in names]
-                rows = pa.RecordBatch.from_arrays(arrays, names)
-                yield rows.to_tensor(null_to_nan=True, row_major=True).to_numpy()
+                yield self._block(part, row + begin, dtype)
+
+    def _block(self, part: pa.RecordBatch, row: int, dtype: np.dtype) -> Block:
+        """Return the chosen columns of a few rows, before which `row` rows came."""
+        kind = pa.from_numpy_dtype(dtype)
+        chosen = np.array(self.chosen())
+        if not self._lists:
+            names = [self._schema.names[self._fields[j]] for j in chosen]
+            arrays = [_as_float(part.column(name), kind) for name in names]
+            rows = pa.RecordBatch.from_arrays(arrays, names)
+            return rows.to_tensor(null_to_nan=True, row_major=True).to_numpy()
+        block = np.empty((part.num_rows, len(chosen)), dtype=dtype)
+        numbers = np.array(self._fields)[chosen]
+        for number in np.unique(numbers).tolist():
+            name, places = self._schema.names[number], np.flatnonzero(numbers == number)
+            if name in self._lists:
+                lists = self._lists[name]
+                rows = self._numbers(part.column(name), len(lists), row, name, kind)
+                block[:, places] = rows[:, chosen[places] - lists.start]
+            else:
+                column = _as_float(part.column(name), kind)
+                block[:, places[0]] = column.to_numpy(zero_copy_only=False)
+        return block
+
+    def _numbers(
+        self, lists: pa.Array, length: int, row: int, name: str, kind: pa.DataType
+    ) -> NDArray[Any]:
+        """Return lists of numbers as rows, shape (n, length); a missing list is a row of NaN."""
+        lengths = pc.list_value_length(lists).fill_null(length).to_numpy()
+        if (lengths != length).any():
+            at = int((lengths != length).argmax())
+            message = f"a list of {lengths[at]} numbers, and the first one has {length}"
+            raise self.error(message, row + at + 1, name)
+        # Without the lists that are missing.
+        numbers = _as_float(lists.flatten(), kind).to_numpy(zero_copy_only=False)
+        rows = numbers.reshape(-1, length)
+        if lists.null_count == 0:
+            return rows
+        all_rows = np.full((len(lists), length), np.nan, dtype=rows.dtype)
+        all_rows[lists.is_valid().to_numpy(zero_copy_only=False)] = rows
+        return all_rows
 
 
 def _as_float(column: pa.Array, kind: pa.DataType) -> pa.Array:
@@ -68,6 +162,18 @@ def _as_float(column: pa.Array, kind: pa.DataType) -> pa.Array:
     if pa.types.is_decimal(column.type):  # a direct cast is not correctly rounded
         column = column.cast(pa.string())
     return column.cast(kind, safe=False)
+
+
+def _is_list_of_numbers(kind: pa.DataType) -> bool:
+    """Return whether an Arrow type is one of lists of numbers."""
+    types = pa.types
+    checks = (types.is_list, types.is_large_list, types.is_fixed_size_list)
+    return any(check(kind) for check in checks) and _is_number(kind.value_type)
+
+
+def _is_single(kind: pa.DataType) -> bool:
+    """Return whether float32 holds all numbers of a type of floating-point numbers."""
+    return bool(pa.types.is_float16(kind) or pa.types.is_float32(kind))
 
 
 def _is_number(kind: pa.DataType) -> bool:
@@ -86,6 +192,11 @@ def _pandas_index(metadata: dict[bytes, bytes]) -> list[str]:
         return []
 
 
+def _none_of(schema: pa.Schema, name: str) -> pa.Array:
+    """Return no values of a column."""
+    return pa.array([], schema.field(name).type)
+
+
 def _opened(path: str) -> Any:
     """Open a file for Arrow; not mapped into memory, where it would count as taken."""
     return open_file(path) if is_remote(path) else pa.OSFile(path, "rb")
@@ -95,19 +206,24 @@ class ParquetTable(ColumnTable):
     """A parquet file, of which pyarrow holds a page or two of each column at a time."""
 
     def __init__(self, path: str, options: ReadOptions) -> None:
-        with _opened(path) as content, pa.parquet.ParquetFile(content) as file:
-            super().__init__(path, file.schema_arrow, file.metadata.num_rows)
+        with _opened(path) as content, pa.parquet.ParquetFile(content, **_IN_PARTS) as file:
+            schema = file.schema_arrow
+
+            def first_rows(name: str) -> pa.Array:
+                batches = file.iter_batches(_FIRST_ROWS, columns=[name], use_threads=False)
+                return next((batch.column(0) for batch in batches), _none_of(schema, name))
+
+            super().__init__(path, schema, file.metadata.num_rows, first_rows)
 
     def batches(self, start: int, most: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Yield batches, beginning with the row group of the row `start`."""
-        options = {"pre_buffer": False, "buffer_size": _COLUMN_BUFFER_BYTES}
-        with _opened(self.path) as content, pa.parquet.ParquetFile(content, **options) as file:
+        with _opened(self.path) as content, pa.parquet.ParquetFile(content, **_IN_PARTS) as file:
             groups, row = list(range(file.metadata.num_row_groups)), 0
             while groups and start >= row + file.metadata.row_group(groups[0]).num_rows:
                 row += file.metadata.row_group(groups.pop(0)).num_rows
             if not groups:  # which pyarrow 18 takes for an error
                 return
-            names = [self.column(j) for j in self.chosen()]
+            names = [self._schema.names[number] for number in self.fields()]
             # One thread: more of them take more memory, and other work is waiting for the cores.
             for batch in file.iter_batches(most, groups, names, use_threads=False):
                 yield row, batch
@@ -118,6 +234,7 @@ class ArrowTable(ColumnTable):
     """An Arrow file or stream, read record batch by record batch."""
 
     def __init__(self, path: str, options: ReadOptions) -> None:
+        self.path = path
         with _opened(path) as content:
             start = content.read(len(MAGIC))
             content.seek(0)
@@ -125,24 +242,38 @@ class ArrowTable(ColumnTable):
                 raise ValueError("Feather files of version 1 are not read")
             self._is_stream = start != MAGIC
             if self._is_stream:
-                super().__init__(path, pa.ipc.open_stream(content).schema, None)
+                schema = pa.ipc.open_stream(content).schema
+                super().__init__(path, schema, None, partial(self._first_rows, schema))
             else:
                 # Imported here, since it imports pandas, too, which takes 40 MB.
                 from pyarrow.dataset import IpcFileFormat
 
                 file = IpcFileFormat().make_fragment(content)
-                super().__init__(path, file.physical_schema, None)
+                schema = file.physical_schema
+                super().__init__(path, schema, None, partial(self._first_rows, schema))
                 self.n_rows = file.count_rows()
 
     def batches(self, start: int, most: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Yield batches from the first row on."""
-        options = pa.ipc.IpcReadOptions(included_fields=sorted(self.chosen()))
         row = 0
+        for batch in self._read(self.fields()):
+            yield row, batch
+            row += batch.num_rows
+
+    def _first_rows(self, schema: pa.Schema, name: str) -> pa.Array:
+        """Return a few values of a column."""
+        batches = self._read([schema.get_field_index(name)])
+        return next(
+            (batch.column(name).slice(0, _FIRST_ROWS) for batch in batches if batch.num_rows),
+            _none_of(schema, name),
+        )
+
+    def _read(self, fields: list[int]) -> Iterator[pa.RecordBatch]:
+        """Yield the record batches of some fields."""
+        options = pa.ipc.IpcReadOptions(included_fields=fields)
         with _opened(self.path) as content:
             read = self._stream if self._is_stream else self._file
-            for batch in read(content, options):
-                yield row, batch
-                row += batch.num_rows
+            yield from read(content, options)
 
     def _stream(self, content: Any, options: pa.ipc.IpcReadOptions) -> Iterator[pa.RecordBatch]:
         """Yield the record batches of a stream, each checked before it is expanded."""

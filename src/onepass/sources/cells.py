@@ -22,11 +22,12 @@ from onepass.sources.arrays import (
     check_entries,
     sparse_rows_per_block,
 )
-from onepass.sources.base import Block, SourceError
+from onepass.sources.base import Block, Position, Source, SourceError
 from onepass.sources.files import ReadOptions
 from onepass.sources.paths import open_file, split, suffix_of
 
 _PARTS = ("data", "indices", "indptr")  # of a sparse matrix
+_OBJECT_BLOCK_ROWS = 1024  # of sparse objects, whose number of entries is not looked at
 _MARK, _ANNDATA = "encoding-type", "anndata"  # what anndata writes at the root of its files
 
 
@@ -280,6 +281,79 @@ class _StoredRows:
         first, last = (int(self.parts[2][at]) for at in (rows.start, rows.stop))
         check_entries(last - first, self.dtype, self._path, rows)
         return scipy.sparse.csr_array(self._stored[rows])
+
+
+class AnnDataSource(Source):
+    """The cells of an AnnData object, in memory or backed by a file.
+
+    Parameters
+    ----------
+    adata : anndata.AnnData
+        What to read; it is not changed.
+    layer : str, optional
+        The layer to read instead of ``X``.
+    mask : array of bool, shape (n_vars,), optional
+        The genes to read; all by default.
+
+    Examples
+    --------
+    >>> import anndata, numpy as np
+    >>> from onepass.sources.cells import AnnDataSource
+    >>> source = AnnDataSource(anndata.AnnData(np.ones((3, 2), dtype=np.float32)))
+    >>> source.n_rows, source.feature_names
+    (3, ['0', '1'])
+    """
+
+    def __init__(
+        self, adata: Any, layer: str | None = None, mask: NDArray[np.bool_] | None = None
+    ) -> None:
+        if layer is not None and layer not in adata.layers:
+            listed = ", ".join(map(repr, adata.layers)) or "none"
+            raise SourceError(f"there is no layer {layer!r} in it, only {listed}")
+        self._adata, self._layer = adata, layer
+        # All rows of a view would be copied. One of a backed object is read whole, as anndata
+        # makes no view of it.
+        in_parts = adata.is_view and not adata.isbacked
+        matrix = self._of(adata[:1] if in_parts else adata)
+        if matrix is None:
+            raise SourceError("there is no X in it; choose a layer")
+        self._matrix = None if in_parts else matrix
+        if not in_parts and getattr(matrix, "format", "csr") == "csc":
+            if not scipy.sparse.issparse(matrix):
+                raise SourceError(
+                    "X is stored as CSC, by genes, and has to be read by cells; convert it once: "
+                    "adata = adata.to_memory(); adata.X = adata.X.tocsr()"
+                )
+            self._matrix = matrix.tocsr()
+        self.feature_names = _numbered([str(name) for name in adata.var_names])
+        self._genes: NDArray[np.intp] | None = None
+        if mask is not None:
+            self._genes = np.flatnonzero(mask)
+            self.feature_names = [self.feature_names[j] for j in self._genes]
+        self.n_rows, self.n_features = adata.n_obs, len(self.feature_names)
+        if self.n_rows == 0 or self.n_features == 0:
+            raise SourceError(f"an AnnData object of {self.n_rows} x {self.n_features} has no rows")
+        self._dtype = base.float_type(matrix.dtype)
+        self._rows = base.rows_per_block(adata.n_vars)
+        if hasattr(matrix, "format"):
+            self._rows = _OBJECT_BLOCK_ROWS
+
+    def _of(self, adata: Any) -> Any:
+        """Return the matrix of an object."""
+        return adata.X if self._layer is None else adata.layers[self._layer]
+
+    def blocks(self, start: Position | None = None) -> Iterator[tuple[Position, Block]]:
+        """Yield (position after the block, block)."""
+        assert self.n_rows is not None
+        for begin in range(self.first_row(start), self.n_rows, self._rows):
+            end = min(begin + self._rows, self.n_rows)
+            matrix = self._matrix
+            rows = self._of(self._adata[begin:end]) if matrix is None else matrix[begin:end]
+            if hasattr(rows, "compute"):  # of Dask
+                rows = rows.compute()
+            if scipy.sparse.issparse(rows):
+                rows = scipy.sparse.csr_array(rows)
+            yield Position(0, end), base.take(rows, self._genes, self._dtype)
 
 
 def _numbered(names: Sequence[str]) -> list[str]:

@@ -87,8 +87,9 @@ def open_source(
     columns : sequence of str or int, optional
         The columns to read, in this order: names, numbers counted from 0, ranges that include both
         ends (``"x1:x20"`` by name, ``"3-40"`` by number), and patterns (``"gene_*"``). A name
-        that is in the file comes before its meaning as a number, range or pattern. All columns by
-        default.
+        that is in the file comes before its meaning as a number, range or pattern. A column of
+        lists of numbers, all equally long, is as many columns: ``"embedding"`` stands for
+        ``"embedding_0"``, ``"embedding_1"`` and so on. All columns by default.
     exclude : sequence of str or int, optional
         Columns to leave out, given as for `columns`.
     header : bool or "auto"
@@ -387,7 +388,7 @@ class Table(ABC):
                     raise SourceError(f"a column is chosen twice: {', '.join(map(str, columns))}")
                 found.append(j)
             else:
-                found += [j for j in several if j not in set(found)]
+                found = list(dict.fromkeys([*found, *several]))
         return found
 
     def _several(self, column: str | int) -> Sequence[int] | None:

@@ -1,1 +1,0 @@
-"""Data sets: every module here has a list `DATASETS`."""

@@ -1,1 +1,0 @@
-"""Solvers: every module here has a list `SOLVERS`."""

@@ -1,0 +1,169 @@
+"""The share captured of new rows, against its formula and against new rows."""
+
+from math import isnan, sqrt
+
+import numpy as np
+import pytest
+
+from onepass import PCA, merge
+from onepass.evaluation import held_out as module
+from onepass.evaluation.held_out import Captured, HeldOut, unknown
+
+
+def rows(count, seed=0):
+    """Return captured energies and energies of some rows."""
+    rng = np.random.default_rng(seed)
+    energy = rng.exponential(size=count)
+    return energy * rng.random(count), energy
+
+
+def held(captured, energy, length, learned=None):
+    """Return what was held out of rows that came so many at a time."""
+    found = HeldOut()
+    for start in range(0, len(energy), length):
+        part = slice(start, start + length)
+        found.add(captured[part], energy[part], max(start, 1) if learned is None else learned)
+    return found
+
+
+def naive(captured, energy, learned, n, seen):
+    """Return the estimate and its error by the formula of the module, from rows one by one."""
+    new = sum(captured) / sum(energy)
+    h = max(n * sum(1 / t for t in learned) / len(learned), 1.0)
+    w = (h - 1) / (h + 1)
+    squares = sum((c - new * e) ** 2 for c, e in zip(captured, energy, strict=True))
+    sampling = sqrt(squares) / sum(energy)
+    part = min(len(captured) / n, 1.0)
+    spread = sampling * sqrt((1 - w) ** 2 + (2 * w * (1 - w) + w * w) * part)
+    error = sqrt(spread**2 + ((seen - new) / (2 * (h + 1))) ** 2)
+    return w * seen + (1 - w) * new, error
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-60, 1e60])
+@pytest.mark.parametrize(("length", "used"), [(1000, 1), (100, 8), (250, 3)])
+def test_it_is_the_formula_over_the_last_three_quarters(length, used, unit):
+    captured, energy = rows(1000)
+    found = held(unit * captured, unit * energy, length).estimate(1000, 0.6)
+    first = 1000 - used * length
+    learned = [max(start, 1) for start in range(first, 1000, length) for _ in range(length)]
+    mean, error = naive(captured[first:], energy[first:], learned, 1000, 0.6)
+    assert (found.mean, found.standard_error) == pytest.approx((mean, error), rel=1e-9)
+
+
+def test_what_is_seen_and_what_is_new_are_weighed_by_how_much_was_learned():
+    """From all rows but one the directions are the final ones: what is new is the answer."""
+    captured, energy = rows(4000)
+    new = captured.sum() / energy.sum()
+    late = held(captured, energy, 4000, learned=4000.0).estimate(4000, 0.6)
+    assert late.mean == pytest.approx(new)
+    early = held(captured, energy, 4000, learned=400.0).estimate(4000, 0.6)
+    assert early.mean == pytest.approx((9 * 0.6 + 2 * new) / 11)
+
+
+def test_too_few_rows_have_a_reason_instead():
+    for count in (0, 1, module.LEAST_ROWS - 1):
+        found = held(*rows(count), 5).estimate(count, 0.5)
+        assert not found.is_known
+        assert isnan(found.mean)
+        assert isnan(found.standard_error)
+        assert "fewer than 32 rows were held out" in found.reason
+    found = HeldOut()
+    captured, energy = rows(module.LEAST_ROWS)
+    found.add(np.full(len(energy), 0.5) * energy, energy, 32.0)
+    assert found.estimate(32, 0.5).is_known
+
+
+def test_an_error_above_ten_points_is_a_reason():
+    rng = np.random.default_rng(0)
+    energy = rng.pareto(0.7, 200)
+    captured = energy * (rng.random(200) < 0.5)
+    found = held(captured, energy, 200, learned=200.0).estimate(200, 0.5)
+    assert not found.is_known
+    assert "is above 10%" in found.reason
+    seen = held(0.1 * energy, energy, 200, learned=200.0).estimate(200, 0.95)
+    assert "is above 10%" in seen.reason
+
+
+def test_rows_that_do_not_vary_have_a_reason():
+    found = HeldOut()
+    found.add(np.zeros(50), np.zeros(50), 10.0)
+    assert not found.estimate(60, 1.0).is_known
+    found.add(*rows(5), 50.0)
+    found.add(np.zeros(500), np.zeros(500), 55.0)
+    assert "do not vary" in found.estimate(560, 1.0).reason
+
+
+def test_what_was_captured_may_be_less_than_nothing_and_is_limited():
+    for huge in (1e308, -1e308):
+        found = held(*rows(100), 50)
+        found.add(np.array([huge]), np.array([abs(huge)]), 100.0)
+        estimate = found.estimate(101, 0.5)
+        assert isnan(estimate.mean) or 0.0 <= estimate.mean <= 1.0
+        assert np.isfinite(found.segments.table).all()
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-60, 1e60])
+def test_the_curve_is_that_of_every_segment(unit):
+    captured, energy = rows(60)
+    curve = held(unit * captured, unit * energy, 12).curve()
+    assert curve[:, 0].tolist() == [12, 24, 36, 48, 60]
+    for number, found in enumerate(curve):
+        part = slice(12 * number, 12 * number + 12)
+        share = captured[part].sum() / energy[part].sum()
+        error = np.linalg.norm(captured[part] - share * energy[part]) / energy[part].sum()
+        assert tuple(found[1:]) == pytest.approx((share, error), rel=1e-9)
+
+
+@pytest.mark.parametrize("ratio", [1.0, 1e3])
+def test_merged_it_is_that_of_both(ratio):
+    captured, energy = rows(400)
+    one = held(captured[:200], energy[:200], 200, learned=150.0)
+    other = held(ratio * captured[200:], ratio * energy[200:], 200, learned=150.0)
+    kept = other.segments.table.copy()
+    one.merge(other)
+    np.testing.assert_array_equal(other.segments.table, kept)
+    captured[200:], energy[200:] = ratio * captured[200:], ratio * energy[200:]
+    found = one.estimate(400, 0.55)
+    wanted = naive(captured, energy, [150.0] * 400, 400, 0.55)
+    assert (found.mean, found.standard_error) == pytest.approx(wanted, rel=1e-9)
+
+
+def test_merging_with_nothing_changes_nothing():
+    one, empty = held(*rows(700), 10), HeldOut()
+    before = one.estimate(700, 0.5)
+    one.merge(HeldOut())
+    assert one.estimate(700, 0.5) == before
+    empty.merge(one)
+    assert empty.estimate(700, 0.5) == before
+
+
+def test_shares_compare_by_their_numbers():
+    assert Captured(0.5, 0.1) == Captured(0.5, 0.1, "")
+    assert unknown("a reason").reason == "a reason"
+
+
+# -- what it is for --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("parts", [1, 40])
+def test_it_covers_what_is_captured_of_new_rows(parts):
+    """Within three standard errors, which four of a thousand are not; also of merged models."""
+    rng = np.random.default_rng(0)
+    spectrum = 1 / np.sqrt(np.arange(1, 31))
+    new = rng.normal(size=(50_000, 30)) * spectrum
+    for _ in range(4):
+        data = rng.normal(size=(10_000, 30)) * spectrum
+        model = merge(*(PCA(5).partial_fit(part) for part in np.array_split(data, parts)))
+        assert model.captured_.standard_error < 0.02
+        apart = abs(model.captured_.mean - model.score(new))
+        assert apart < 3 * model.captured_.standard_error
+
+
+def test_scaled_rows_have_the_share_of_scaled_rows():
+    rng = np.random.default_rng(1)
+    mixing = rng.normal(size=(20, 20)) * np.r_[5.0, 4.0, np.ones(18)][:, None]
+    units = 10.0 ** rng.uniform(-3, 3, 20)
+    data, new = (rng.normal(size=(n, 20)) @ mixing * units for n in (3000, 50_000))
+    model = PCA(2, scale=True).partial_fit(data)
+    apart = abs(model.captured_.mean - model.score(new))
+    assert apart < 3 * model.captured_.standard_error < 0.1

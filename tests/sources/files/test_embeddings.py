@@ -1,0 +1,143 @@
+"""Columns of lists in parquet and arrow files: each number of a list is a column."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+from onepass.sources import SourceError, open_source
+
+RNG = np.random.default_rng(0)
+ROWS = RNG.standard_normal((50, 6)).astype(np.float32)
+LISTS = {
+    "fixed": lambda kind: pa.list_(kind, 6),
+    "list": lambda kind: pa.list_(kind),
+    "large": lambda kind: pa.large_list(kind),
+}
+NAMES = [f"embedding_{j}" for j in range(6)]
+
+
+def write(path, table):
+    if path.suffix == ".parquet":
+        pa.parquet.write_table(table, path, row_group_size=20)
+    elif path.suffix == ".feather":
+        pa.feather.write_feather(table, str(path), chunksize=20)
+    else:
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
+            writer.write_table(table, max_chunksize=20)
+
+
+def lists(rows, kind):
+    return pa.array(list(rows), kind)
+
+
+@pytest.fixture(params=["a.parquet", "a.feather", "a.arrow"])
+def path(request, tmp_path):
+    return tmp_path / request.param
+
+
+@pytest.mark.parametrize("kind", LISTS)
+def test_each_number_is_a_column(path, kind):
+    column = lists(ROWS, LISTS[kind](pa.float32()))
+    write(path, pa.table({"id": range(50), "embedding": column, "text": ["x"] * 50}))
+    source = open_source(path, columns=["embedding"], batch_rows=7)
+    assert source.feature_names == NAMES
+    assert source.n_features == 6
+    blocks = list(source)
+    assert all(block.dtype == np.float32 and block.flags.c_contiguous for block in blocks)
+    np.testing.assert_array_equal(np.vstack(blocks), ROWS)
+    rest = np.vstack([block for _, block in source.blocks((0, 31))])
+    np.testing.assert_array_equal(rest, ROWS[31:])
+
+
+def test_lists_beside_other_columns(path):
+    numbers = np.arange(50.0)
+    table = {"id": numbers, "embedding": lists(ROWS, pa.list_(pa.float32())), "text": ["x"] * 50}
+    write(path, pa.table({**table, "other": lists(ROWS[:, :2], pa.list_(pa.float32(), 2))}))
+    source = open_source(path, skip_non_numeric=True)
+    assert source.feature_names == ["id", *NAMES, "other_0", "other_1"]
+    expected = np.column_stack([numbers, ROWS, ROWS[:, :2]])
+    np.testing.assert_array_equal(np.vstack(list(source)), expected)
+    source = open_source(path, columns=["embedding_4", "other", "id", "embedding_0"])
+    assert source.feature_names == ["embedding_4", "other_0", "other_1", "id", "embedding_0"]
+    np.testing.assert_array_equal(np.vstack(list(source)), expected[:, [5, 7, 8, 0, 1]])
+
+
+@pytest.mark.parametrize("kind", LISTS)
+@pytest.mark.parametrize("number", [pa.float16(), pa.float64(), pa.int8()])
+def test_types(path, kind, number):
+    rows = (ROWS * 10).astype(number.to_pandas_dtype())
+    write(path, pa.table({"embedding": lists(rows, LISTS[kind](number))}))
+    blocks = list(open_source(path))
+    np.testing.assert_array_equal(np.vstack(blocks), rows)
+    assert blocks[0].dtype == (np.float32 if number == pa.float16() else np.float64)
+
+
+def test_columns_of_half_precision(path):
+    rows = ROWS.astype(np.float16)
+    write(path, pa.table({f"c{j}": rows[:, j] for j in range(6)}))
+    blocks = list(open_source(path))
+    assert blocks[0].dtype == np.float32
+    np.testing.assert_array_equal(np.vstack(blocks), rows)
+
+
+@pytest.mark.parametrize("kind", ["list", "large"])
+def test_lists_of_another_length(path, kind):
+    rows = [row.tolist() for row in ROWS]
+    rows[33] = rows[33][:5]
+    write(path, pa.table({"embedding": pa.array(rows, LISTS[kind](pa.float32()))}))
+    message = "row 34, column 'embedding': a list of 5 numbers, and the first one has 6"
+    with pytest.raises(SourceError, match=message):
+        list(open_source(path))
+
+
+def test_files_whose_lists_are_not_equally_long(tmp_path):
+    for name, width in (("a", 6), ("b", 5)):
+        column = lists(ROWS[:, :width], pa.list_(pa.float32()))
+        write(tmp_path / f"{name}.parquet", pa.table({"embedding": column}))
+    with pytest.raises(SourceError, match="it is missing 'embedding_5'"):
+        open_source(tmp_path)
+
+
+def test_lists_that_cannot_be_columns(path):
+    table = {"empty": pa.array([[]] * 3, pa.list_(pa.float32())), "none": pa.array([None] * 3)}
+    table["words"] = pa.array([["a"]] * 3)
+    write(path, pa.table({**table, "x": [1.0, 2.0, 3.0]}))
+    source = open_source(path, skip_non_numeric=True)
+    assert source.feature_names == ["x"]
+    with pytest.raises(SourceError, match="column 'empty': contains values of type list"):
+        open_source(path)
+
+
+def test_lists_that_are_too_long(path):
+    write(path, pa.table({"a": pa.array([], pa.list_(pa.float32(), 1 << 30))}))
+    with pytest.raises(SourceError, match="lists of 1,073,741,824 numbers are too long"):
+        open_source(path)
+
+
+MEMORY = """
+import sys
+from tests.sources.files.test_limits import PEAK
+exec(PEAK)
+from onepass.sources import open_source
+import pyarrow.parquet, pyarrow.compute
+before = peak()
+rows = sum(block.shape[0] for block in open_source(sys.argv[1], columns=["embedding"]))
+print(rows, peak() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no /proc")
+def test_memory_stays_flat(tmp_path):
+    numbers = RNG.standard_normal(120_000 * 384, dtype=np.float32)
+    column = pa.FixedSizeListArray.from_arrays(numbers, 384).cast(pa.list_(pa.float32()))
+    pa.parquet.write_table(pa.table({"embedding": column}), tmp_path / "a.parquet")
+    command = [sys.executable, "-c", MEMORY, str(tmp_path / "a.parquet")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    rows, kilobytes = map(int, done.stdout.split())
+    assert rows == 120_000
+    assert kilobytes < 120_000  # of 184 MB
