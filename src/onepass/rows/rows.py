@@ -344,11 +344,18 @@ class SparseRows(Rows):
 
     def add_outer(self, weights: NDArray[np.float64], matrix: NDArray[np.float64]) -> None:
         near, offset = self._near
-        length = max(1, TILE_BYTES // (8 * self.d))
-        for start in range(0, len(self), length):
-            part = slice(start, start + length)
-            tile = near[part].toarray() * np.sqrt(weights[part])[:, None]
-            dsyrk(1.0, tile.astype(np.float64).T, beta=1.0, c=matrix, lower=1, overwrite_c=1)
+        near.sort_indices()
+        edges = np.linspace(0.0, 1.0, SPLIT_BLOCKS + 1)
+        # Column j of the triangle has d - j entries: these edges give each block the same number.
+        edges = (self.d * (1.0 - np.sqrt(1.0 - edges))).astype(int)
+
+        def add(block: int) -> None:
+            first, last = int(edges[block]), int(edges[block + 1])
+            _core.add_sparse_outer(
+                matrix.T, near.data, near.indices, near.indptr, weights, first, last
+            )
+
+        run_all(add, range(SPLIT_BLOCKS))
         if offset is not None:
             half = 0.5 * float(weights.sum()) * offset - near.T @ weights
             dsyr2(1.0, offset, half, lower=1, a=matrix, overwrite_a=1)

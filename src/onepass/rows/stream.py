@@ -84,7 +84,11 @@ class RowBuffer(State):
         }
 
     def add(
-        self, rows: Any, weights: NDArray[np.float64] | None, room: int, has_gaps: bool
+        self,
+        rows: Any,
+        weights: NDArray[np.float64] | None,
+        room: int,
+        has_gaps: bool = False,
     ) -> None:
         """Append a copy of rows (r, d), and their weights (r,); None where all are one.
 
