@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,59 +18,108 @@ import numpy as np
 from scipy import sparse
 
 import onepass
+from onepass.estimators.saving import pack
+from onepass.persistence import archive
 from onepass.schedules import AdaGradNorm, Constant
 from tests.contracts.chunks import waiting
 from tests.contracts.variants import build
 
 FOLDER = Path(__file__).parent
-K = 2
+FEW = 3  # rows that wait for their chunk to fill when a model is saved
 
-EVERYTHING = {"average": True, "batch_size": 4, "center": True}
+
+@dataclass(frozen=True)
+class Case:
+    """An estimator, what it learns from, and how it is saved.
+
+    `saved` is "model" for a file of `save`, "bare" for a model without its learner, "checkpoint"
+    for a file that holds waiting rows, and "merged" for a model of two parts of a few rows.
+    """
+
+    estimator: str
+    params: dict[str, Any] = field(default_factory=dict)
+    held: str = "dense"
+    rows: str = "gaussian"
+    saved: str = "model"
+    d: int = 8
+
+
+def gaussian(rng: np.random.RandomState, n: int, d: int) -> np.ndarray:
+    """Return rows of three directions and a flat rest."""
+    return rng.normal(size=(n, d)) * np.append([3.0, 2.0, 1.5], np.full(d - 3, 0.5)) + 0.5
+
+
+def heavy(rng: np.random.RandomState, n: int, d: int) -> np.ndarray:
+    """Return rows of which any may be long: bounding all of them is best."""
+    return gaussian(rng, n, d) * rng.standard_t(1.5, size=(n, 1))
+
+
+def spoiled(rng: np.random.RandomState, n: int, d: int) -> np.ndarray:
+    """Return rows with long ones that matter, and some outliers: a mild bound is best."""
+    rows = gaussian(rng, n, d) / 2.0
+    matters, outlying = rng.uniform(size=n) < 0.15, rng.uniform(size=n) < 0.01
+    rows[matters, 3] += 8.0 * rng.choice([-1.0, 1.0], matters.sum())
+    rows[outlying] = 300.0 * rng.normal(size=(outlying.sum(), d))
+    return rows
+
+
+ROWS: dict[str, Callable[..., np.ndarray]] = {
+    "gaussian": gaussian,
+    "heavy": heavy,
+    "spoiled": spoiled,
+}
 HELD: dict[str, Callable[[np.ndarray], Any]] = {
     "dense": np.asarray,
     "sparse": lambda rows: sparse.csr_array(np.where(np.abs(rows) > 1, rows, 0)),
     "float32": np.float32,
 }
-# The name of the files -> (estimator, parameters, how rows are held).
-CASES: dict[str, tuple[str, dict[str, Any], str]] = {
-    "pca": ("PCA", {}, "dense"),
-    "pca_not_robust": ("PCA", {"robust": False, "whiten": True}, "dense"),
-    "pca_half_life": ("PCA", {"half_life": 200.0}, "dense"),
-    "pca_float32": ("PCA", {}, "float32"),
-    "pca_sparse": ("PCA", {"center": False}, "sparse"),
-    "pca_share": ("PCA", {"k": 0.8}, "dense"),
-    "pca_wide": ("PCA", {}, "float32"),
-    "msg": ("MSG", {}, "dense"),
-    "msg_everything": ("MSG", {**EVERYTHING, "trace": "exact", "step_size": 0.3}, "dense"),
-    "capped_msg": ("CappedMSG", {}, "dense"),
-    "capped_msg_everything": ("CappedMSG", EVERYTHING, "dense"),
-    "capped_msg_auto_rank": ("CappedMSG", {"max_rank": "auto"}, "float32"),
-    "capped_msg_sparse": ("CappedMSG", {"center": True}, "sparse"),
-    "capped_msg_wide": ("CappedMSG", {"step_size": Constant(0.01)}, "dense"),
-    "meg": ("MEG", {}, "dense"),
-    "meg_everything": ("MEG", {**EVERYTHING, "step_size": AdaGradNorm(3.0)}, "sparse"),
-    "incremental": ("Incremental", {"max_rank": 4}, "dense"),
-    "incremental_float32": ("Incremental", {"center": True}, "float32"),
-    "oja": ("Oja", {"random_state": 0}, "dense"),
-    "oja_everything": ("Oja", {**EVERYTHING, "random_state": 0}, "sparse"),
-    "grouse": ("Grouse", {"random_state": 0, "average": True, "center": True}, "dense"),
-    "erm": ("ERM", {}, "dense"),
-    "erm_sparse": ("ERM", {"center": True}, "sparse"),
+EVERYTHING = {"average": True, "batch_size": 4, "center": True}
+CASES = {
+    "pca": Case("PCA"),
+    "pca_not_robust": Case("PCA", {"robust": False, "whiten": True}),
+    "pca_half_life": Case("PCA", {"half_life": 200.0}),
+    "pca_float32": Case("PCA", held="float32"),
+    "pca_sparse": Case("PCA", {"center": False}, "sparse"),
+    "pca_share": Case("PCA", {"k": 0.8}),
+    "pca_scaled": Case("PCA", {"scale": True}),
+    "pca_bounded": Case("PCA", rows="heavy"),
+    "pca_mild": Case("PCA", {"k": 1}, rows="spoiled"),
+    "pca_robust": Case("PCA", {"robust": True}),
+    "pca_bare": Case("PCA", {"scale": True}, rows="heavy", saved="bare"),
+    "pca_checkpoint": Case("PCA", saved="checkpoint"),
+    "pca_checkpoint_sparse": Case("PCA", held="sparse", saved="checkpoint"),
+    # Beyond the exact matrix; of few rows a sketch is small.
+    "pca_wide": Case("PCA", held="float32", saved="merged", d=4097),
+    "incremental_pca": Case("IncrementalPCA", {"whiten": True}),
+    "incremental_pca_float32": Case("IncrementalPCA", held="float32", saved="bare"),
+    "msg": Case("MSG"),
+    "msg_everything": Case("MSG", {**EVERYTHING, "trace": "exact", "step_size": 0.3}),
+    "capped_msg": Case("CappedMSG"),
+    "capped_msg_everything": Case("CappedMSG", EVERYTHING),
+    "capped_msg_auto_rank": Case("CappedMSG", {"max_rank": "auto"}, "float32"),
+    "capped_msg_sparse": Case("CappedMSG", {"center": True}, "sparse"),
+    # So many columns that variances are followed along directions.
+    "capped_msg_wide": Case("CappedMSG", {"step_size": Constant(0.01)}, d=300),
+    "capped_msg_bare": Case("CappedMSG", {"center": True}, saved="bare"),
+    "capped_msg_checkpoint": Case("CappedMSG", EVERYTHING, saved="checkpoint"),
+    "meg": Case("MEG"),
+    "meg_everything": Case("MEG", {**EVERYTHING, "step_size": AdaGradNorm(3.0)}, "sparse"),
+    "incremental": Case("Incremental", {"max_rank": 4}),
+    "incremental_float32": Case("Incremental", {"center": True}, "float32"),
+    "oja": Case("Oja", {"random_state": 0}),
+    "oja_everything": Case("Oja", {**EVERYTHING, "random_state": 0}, "sparse"),
+    "grouse": Case("Grouse", {"random_state": 0, "average": True, "center": True}),
+    "erm": Case("ERM"),
+    "erm_sparse": Case("ERM", {"center": True}, "sparse"),
 }
-# Columns: 8, or so many that variances are followed along directions, or that a sketch is kept.
-COLUMNS = {"capped_msg_wide": 300, "pca_wide": 2049}
-FEW = 3  # rows that wait in the file for their chunk to fill
 
 
-def rows_of(case: str, seed: int, n: int) -> Any:
+def rows_of(case: Case, seed: int, n: int) -> Any:
     """Return rows (n, d) of a case: seed 0 before saving, seed 1 after loading.
 
     `RandomState` gives the same numbers in every version of NumPy.
     """
-    d = COLUMNS.get(case, 8)
-    scales = np.append([3.0, 2.0, 1.5], np.full(d - 3, 0.5))
-    rows = np.random.RandomState(seed).normal(size=(n, d)) * scales + 0.5
-    return HELD[CASES[case][2]](rows)
+    return HELD[case.held](ROWS[case.rows](np.random.RandomState(seed), n, case.d))
 
 
 def weights_of(seed: int, n: int) -> np.ndarray:
@@ -77,19 +127,19 @@ def weights_of(seed: int, n: int) -> np.ndarray:
     return np.random.RandomState(100 + seed).choice([0.0, 0.5, 1.0, 2.0], n)
 
 
-def first_model(case: str) -> Any:
-    """Return a model that has learned from two chunks, and for which a few rows wait."""
-    name, params, _ = CASES[case]
-    model = build(name, **{"k": K, **params})
-    if case == "pca_wide":  # a sketch of few rows is small
-        rows = rows_of(case, seed=0, n=12)
-        other = build(name, **{"k": K, **params})
+def first_model(case: Case) -> Any:
+    """Return a model for which a few rows wait: after two chunks, or after 3,000 uneven rows."""
+    model = build(case.estimator, **{"k": 2, **case.params})
+    if case.saved == "merged":
+        rows, other = rows_of(case, seed=0, n=12), build(case.estimator, **{"k": 2, **case.params})
         return onepass.merge(model.fit(rows[:7]), other.fit(rows[7:]))
+    least = 0 if case.rows == "gaussian" else 3000
     rows, weights, chunks = rows_of(case, seed=0, n=10_000), weights_of(0, 10_000), 0
-    for i in range(10_000):
+    model.partial_fit(rows[:least]) if least else None
+    for i in range(least, 10_000):
         model.partial_fit(rows[i : i + 1], sample_weight=weights[i : i + 1])
         chunks += bool(weights[i]) and waiting(model) == 0
-        if chunks == 2 and waiting(model) == FEW:
+        if (least or chunks == 2) and waiting(model) == FEW:
             return model
     raise AssertionError("the chunks are too long")
 
@@ -103,8 +153,14 @@ def results(model: Any) -> dict[str, Any]:
         "mean": model.mean_[:8],
         "noise_variance": model.noise_variance_,
         "captured_mean": model.captured_.mean,
+        "captured_error": model.captured_.standard_error,
+        "threshold": model.error_threshold(0.9),
         "n_samples_seen": model.n_samples_seen_,
     }
+    if hasattr(model, "scale_"):
+        chosen = model.chosen_
+        found |= {"scale": model.scale_[:8], "var": model.var_[:8]}
+        found["chosen"] = [["plain", "mild", "bounded"].index(chosen.name), chosen.gained]
     for name in ("subspace_", "average_"):
         if hasattr(model, name):
             subspace = getattr(model, name)
@@ -117,20 +173,30 @@ def results(model: Any) -> dict[str, Any]:
     return {name: np.asarray(value, dtype=float).tolist() for name, value in found.items()}
 
 
-def go_on(case: str, model: Any) -> Any:
+def go_on(case: Case, model: Any) -> Any:
     """Let a loaded model learn from more rows."""
     rows, weights = rows_of(case, seed=1, n=1500), weights_of(1, 1500)
     model.partial_fit(rows[:100], sample_weight=weights[:100])
     return model.partial_fit(rows[100:])
 
 
-def write(case: str) -> None:
+def packed(case: Case, model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return header and arrays of the file of a model, saved as the case says."""
+    return pack(model, waiting=case.saved == "checkpoint")
+
+
+def write(name: str) -> None:
     """Write the two files of a case."""
-    first_model(case).save(FOLDER / f"{case}.onepass")
-    loaded = onepass.load(FOLDER / f"{case}.onepass")
-    wanted = {"loaded": results(loaded), "gone_on": results(go_on(case, loaded))}
+    case, path = CASES[name], FOLDER / f"{name}.onepass"
+    model = first_model(case)
+    model = model.for_transform() if case.saved == "bare" else model
+    archive.write(path, *packed(case, model))
+    loaded = onepass.load(path)
+    wanted = {"loaded": results(loaded)}
+    if case.saved != "bare":
+        wanted["gone_on"] = results(go_on(case, loaded))
     text = json.dumps(wanted, indent=None, separators=(",", ":")).replace('],"', '],\n"')
-    (FOLDER / f"{case}.json").write_text(text + "\n")
+    path.with_suffix(".json").write_text(text + "\n")
 
 
 if __name__ == "__main__":
