@@ -274,7 +274,6 @@ class PCALearner(Learner):
             self._learn_measured(measured)
             return
         # Candidates are compared from here on, and the rest of a long chunk is evidence, too.
-        self.bounds.begin()
         for start in range(0, len(weights), length):
             part = slice(start, start + length)
             self._learn_measured(self._measure(values[part], weights[part]))
