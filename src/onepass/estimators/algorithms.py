@@ -95,7 +95,7 @@ class SteppingEstimator(IterativeEstimator):
                     "the mean of the rows is far from zero, and with center=False "
                     f"{type(self).__name__} learns little but the mean: pass center=True",
                     OnepassWarning,
-                    stacklevel=5,
+                    stacklevel=4,
                 )
         return super()._start(rows)
 

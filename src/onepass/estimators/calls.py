@@ -222,7 +222,7 @@ class Calls(BaseEstimator):
             model = twin._model()
             for message in (twin._warning_message(model), twin._gap_message(model)):
                 if message:
-                    warnings.warn(message, OnepassWarning, stacklevel=4)
+                    warnings.warn(message, OnepassWarning, stacklevel=3)
         self.__dict__ = twin.__dict__
         return self
 
