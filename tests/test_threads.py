@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from onepass import PCA
 from onepass.threads import one_thread, run_all
@@ -61,3 +61,28 @@ def test_a_process_forked_while_another_thread_learns_can_learn():
             finally:
                 os._exit(code)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_threads_that_fit_at_once_leave_the_number_of_threads_as_it_was():
+    def number():
+        return [info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"]
+
+    X = np.random.default_rng(0).normal(size=(3000, 70)) * 0.9 ** np.arange(70)
+
+    def run(found):
+        model = PCA(3)
+        for start in range(0, 3000, 300):
+            model.partial_fit(X[start : start + 300])
+        found.append(model.components_)
+
+    with threadpool_limits(limits=2, user_api="blas"):
+        before, found = number(), []
+        run(found)
+        threads = [threading.Thread(target=run, args=(found,)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert number() == before
+        for components in found:
+            np.testing.assert_array_equal(components, found[0])

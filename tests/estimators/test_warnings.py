@@ -155,3 +155,11 @@ def test_variances_of_components_that_still_turn(algorithm):
     rows = rng.normal(size=(3000, d)) * np.sqrt(strong)
     exact = np.sum(np.var(model.fit(rows).transform(rows), axis=0))
     assert np.sum(model.explained_variance_) == pytest.approx(exact, rel=0.05)
+
+
+def test_one_column_in_other_units_does_not_hide_the_others():
+    rows = np.random.default_rng(0).normal(size=(3000, 30))
+    rows[:, 0] *= 1e7
+    with pytest.warns(onepass.OnepassWarning, match="column 0 has 100.0% of the variance"):
+        model = onepass.PCA(3).fit(rows)
+    assert model.components_.shape == (3, 30)

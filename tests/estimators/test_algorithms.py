@@ -1,0 +1,105 @@
+"""The paper's algorithms as estimators: steps, batches, and rows that are hard to learn from."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import onepass
+from onepass import CappedMSG
+from onepass.schedules import Constant, Schedule
+from tests.contracts.variants import ALGORITHMS, Variant, build
+
+RNG = np.random.default_rng(0)
+
+
+def test_variances_are_right_where_the_scale_changes():
+    rows = RNG.normal(size=(12_000, 300)) * np.r_[9, 6, np.ones(298)]
+    rows[6000:] *= 5
+    model = CappedMSG(2).fit(rows)
+    exact = ((rows @ model.components_.T) ** 2).mean(axis=0)
+    np.testing.assert_allclose(model.explained_variance_, exact, rtol=0.1)
+
+
+def test_centred_sparse_rows_in_pieces_give_the_same_bits():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(1500, 300)) * np.geomspace(3, 0.3, 300) + 5
+    rows[rng.random(rows.shape) < 0.9] = 0
+    rows = sparse.csr_array(rows)
+    whole, pieces = CappedMSG(4, center=True).fit(rows), CappedMSG(4, center=True)
+    for start in range(0, 1500, 37):
+        pieces.partial_fit(rows[start : start + 37])
+    np.testing.assert_array_equal(whole.components_, pieces.components_)
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("name", ["CappedMSG", "MSG", "MEG", "Incremental"])
+def test_wide_rows_that_teach_nothing(name, center):
+    model = getattr(onepass, name)(3, center=center)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert model.partial_fit(
+            np.ones((1, 1025)) if center else np.zeros((1, 1025))
+        ).components_.size
+        model.partial_fit(np.zeros((600, 1025)))
+    model.partial_fit(RNG.normal(size=(100, 1025)))
+    assert np.isfinite(model.components_).all()
+
+
+@pytest.mark.parametrize("offset", [1.0, 1e6])
+@pytest.mark.parametrize("name", ["MSG", "CappedMSG", "MEG", "Incremental"])
+def test_sparse_rows_that_begin_with_the_same_row_twice(name, offset):
+    X = RNG.normal(size=(300, 6)) * [3, 2, 1, 0.5, 0.4, 0.3] + offset
+    X[1] = X[0]
+    dense, thin = (
+        getattr(onepass, name)(2, center=True).fit(rows) for rows in (X, sparse.csr_array(X))
+    )
+    M = dense.subspace_.to_dense()
+    np.testing.assert_allclose(thin.subspace_.to_dense(), M, atol=1e-8 * np.abs(M).max())
+
+
+@pytest.mark.parametrize("name", ["Oja", "Grouse"])
+def test_steps_of_nothing_move_nothing(name):
+    class Still(Schedule):
+        def steps(self, number, gradients, diameter):
+            return np.zeros(len(number))
+
+    init, rows = np.eye(3, 40), RNG.normal(size=(1500, 40))
+    model = build(name, 3, init=init, step_size=Still()).fit(rows)
+    np.testing.assert_allclose(model.subspace_.to_dense(), init.T @ init, atol=1e-12)
+
+
+def test_a_schedule_may_give_one_number():
+    class Fixed(Schedule):
+        def steps(self, number, gradients, diameter):
+            return 0.1
+
+    X = RNG.normal(size=(600, 40))
+    model = CappedMSG(3, step_size=Fixed()).fit(X)
+    other = CappedMSG(3, step_size=Constant(0.1)).fit(X)
+    np.testing.assert_allclose(model.subspace_.to_dense(), other.subspace_.to_dense(), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize(("dtype", "far", "close"), [(float, 3e-2, 1e-10), ("f4", 0.2, 1e-4)])
+def test_rows_that_lean_on_others_come_between_rows_that_do_not(name, dtype, far, close):
+    # Such rows were left to another loop once, which wrote over the basis that it read from.
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(400, 30)) * np.linspace(2, 0.5, 30)
+    lean = rng.random(400) < 0.1
+    lean[0] = False
+    rows[lean] = rows[np.flatnonzero(lean) - 1] + far * rows[lean]
+    rows = rows.astype(dtype)
+    variant = Variant(name) if name == "Incremental" else Variant(name, "auto")
+    wanted = variant.expected(rows.astype(float), 3).last
+    found = variant.build(30, 3).fit(rows).subspace_.to_dense()
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=close * max(1, np.abs(wanted).max()))
+
+
+def test_a_batch_that_no_memory_holds_is_waited_for():
+    model = CappedMSG(2, batch_size=10**12)
+    for _ in range(400):
+        model.partial_fit(np.eye(3))
+    assert model.n_samples_seen_ == 1200
+    assert model.components_.shape == (2, 3)

@@ -1,0 +1,138 @@
+"""A call that is refused or interrupted changes nothing; the next one goes on."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import onepass
+from onepass import ERM, PCA, CappedMSG, open_source
+from onepass.schedules import Constant, Schedule
+from tests.contracts.results import assert_identical
+from tests.contracts.variants import build
+
+NAMES = tuple(onepass.ESTIMATORS)
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(700, 6)) * [5, 4, 3, 1, 1, 0.5]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_row_out_of_range_is_refused_and_changes_nothing(name):
+    model = build(name, 2, random_state=0).fit(X)
+    before = model.components_
+    with pytest.raises(ValueError, match="1e\\+160 at row 0, column 3"):
+        model.partial_fit(np.eye(1, 6, 3) * 1e160)
+    single = build(name, 2, random_state=0).fit(X.astype(np.float32))
+    with pytest.raises(ValueError, match="inf at row 0"):
+        single.partial_fit(np.full((1, 6), 1e39))
+    np.testing.assert_array_equal(model.components_, before)
+    assert model.n_samples_seen_ == single.n_samples_seen_ == len(X)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_interrupted_call_changes_nothing(name):
+    def interrupted():
+        for _ in range(5):
+            yield X
+        raise KeyboardInterrupt
+
+    model = build(name, 2, random_state=0).fit(X)
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(interrupted())
+    assert model.n_samples_seen_ == len(X)
+    assert_identical(model, build(name, 2, random_state=0).fit(X))
+    again = build(name, 2, random_state=0).fit(np.vstack([X, X, X]))
+    assert_identical(model.partial_fit(np.vstack([X, X])), again)
+
+
+class Interrupted(Schedule):
+    """Steps of the usual length, until one comes that is interrupted."""
+
+    ends = float("inf")
+
+    def steps(self, number, gradients, diameter):
+        if np.max(number) > self.ends:
+            raise KeyboardInterrupt
+        return Constant(0.1).steps(number, gradients, diameter)
+
+
+@pytest.mark.parametrize("name", ["MSG", "CappedMSG", "MEG", "Oja", "Grouse"])
+@pytest.mark.parametrize("calls", [2, 6])
+def test_an_interrupted_step_changes_nothing(name, calls):
+    schedule = Interrupted()
+    model, twin = (build(name, 2, step_size=schedule, random_state=0).fit(X) for _ in range(2))
+    schedule.ends = 1500
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(np.vstack([X] * calls))
+    schedule.ends = float("inf")
+    assert_identical(model, twin)
+    assert_identical(model.partial_fit(X), twin.partial_fit(X))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_row_that_is_too_large_is_refused_at_once_and_is_not_learned_from(name, kind):
+    rows = RNG.normal(size=(600, 40))
+    model, undisturbed = (build(name, 3, random_state=0).fit(kind(rows)) for _ in range(2))
+    with pytest.raises(ValueError, match="row 1, column 0"):
+        model.partial_fit(kind(np.vstack([rows[:1], np.full((1, 40), 1e153)])))
+    assert_identical(model, undisturbed)
+    more = kind(rows[::-1].copy())
+    assert_identical(model.partial_fit(more), undisturbed.partial_fit(more))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_weight_that_is_too_large_is_refused_at_once(dtype):
+    X = RNG.normal(size=(600, 40)).astype(dtype)
+    for model in (CappedMSG(3).fit(X), PCA(3).fit(X)):
+        with pytest.raises(ValueError, match=r"sample_weight is 1e.300 at row 1"):
+            model.partial_fit(1e10 * X[:2], sample_weight=[1.0, 1e300])
+        assert np.isfinite(model.partial_fit(X).components_).all()
+
+
+def test_a_fit_that_is_refused_leaves_the_model():
+    X = np.random.default_rng(0).normal(size=(100, 5))
+    model = PCA(2).fit(X)
+    before = model.components_
+    with pytest.raises(ValueError, match="multiply by a large number"):
+        model.fit(X * 1e-160)
+    np.testing.assert_array_equal(model.components_, before)
+
+
+@pytest.mark.parametrize("make", [lambda: PCA(1), lambda: CappedMSG(1), lambda: ERM(1)])
+@pytest.mark.parametrize("rows", [3, 600])
+@pytest.mark.parametrize("size", [1.1e100, 1e153, 1e200])
+def test_what_is_too_large_is_refused_when_it_comes(make, rows, size):
+    """Not when other rows come that are fine."""
+    X = np.random.default_rng(0).normal(size=(rows, 2))
+    model = make().fit(X)
+    before = model.components_
+    bad = X.copy()
+    bad[-1, 1] = size
+    with pytest.raises(ValueError, match=rf"at row {rows - 1}, column 1"):
+        model.partial_fit(bad)
+    np.testing.assert_array_equal(model.components_, before)
+    assert model.partial_fit(X).n_samples_seen_ == 2 * rows
+
+
+@pytest.mark.parametrize("make", [lambda: PCA(2), lambda: CappedMSG(2, center=True)])
+@pytest.mark.parametrize("splits", [[], [100], [512], [600, 700]])
+def test_a_column_that_is_large_everywhere_is_refused_however_rows_are_split(make, splits):
+    X = np.random.default_rng(0).normal(size=(1000, 5))
+    X[:, 2] = 1e200
+    with pytest.raises(ValueError, match="at row 0, column 2"):
+        make().partial_fit(np.split(X, splits)[0])
+
+
+def test_a_number_in_a_file_that_is_too_large_is_named(tmp_path):
+    X = np.random.default_rng(0).normal(size=(20_000, 6))
+    X[4096, 3] = 1e200
+    np.save(tmp_path / "a.npy", X)
+    with pytest.raises(ValueError, match=r"a\.npy, row 4097, column \[3\]: 1e\+200"):
+        PCA(2).fit(open_source(tmp_path / "a.npy"))
+
+
+def test_weights_that_are_next_to_nothing_are_refused():
+    X = np.random.default_rng(0).normal(size=(300, 5))
+    with pytest.raises(ValueError, match=r"at row 0; weights must be .* between 1e-50 and"):
+        PCA(2).fit(X, sample_weight=np.full(300, 1e-308))
+    PCA(2).fit(X, sample_weight=np.full(300, 1e-50))
