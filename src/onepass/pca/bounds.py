@@ -377,11 +377,16 @@ class Bounds(State):
 
 
 def _first_origin(values: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a point (d,) near the first rows: their mean, in columns where it is far from zero."""
-    rows = rows_about(values, weights, np.zeros(values.shape[1]))
+    """Return a point (d,) near the first rows: their mean, in columns where it is far from zero.
+
+    Sums are taken about the first row, so that the mean of a constant column is exact.
+    """
+    first = rows_about(values[:1], weights[:1], np.zeros(values.shape[1])).combine(np.ones((1, 1)))
     shares = weights / weights.sum()
-    mean = rows.combine(shares[None])[0]
-    return np.where(2.0 * mean**2 > rows.column_squares(shares), mean, 0.0)
+    rows = rows_about(values, weights, first[0])
+    step = rows.combine(shares[None])[0]
+    mean, variances = first[0] + step, rows.column_squares(shares) - step**2
+    return np.where(mean**2 > variances, mean, 0.0)
 
 
 def _deviations_of(rows: Rows) -> NDArray[np.float64]:
