@@ -27,7 +27,7 @@ def test_centred_sparse_rows_in_pieces_give_the_same_bits():
     rows = rng.normal(size=(1500, 300)) * np.geomspace(3, 0.3, 300) + 5
     rows[rng.random(rows.shape) < 0.9] = 0
     rows = sparse.csr_array(rows)
-    whole, pieces = CappedMSG(4, center=True).fit(rows), CappedMSG(4, center=True)
+    whole, pieces = CappedMSG(4, center=True).partial_fit(rows), CappedMSG(4, center=True)
     for start in range(0, 1500, 37):
         pieces.partial_fit(rows[start : start + 37])
     np.testing.assert_array_equal(whole.components_, pieces.components_)

@@ -30,7 +30,7 @@ def test_errors_of_inverse_transform_speak_of_components(whiten):
     model = PCA(2, whiten=whiten).fit(X)
     with pytest.raises(ValueError, match=r"X has shape \(700, 6\), and there are 2 components"):
         model.inverse_transform(X)
-    with pytest.raises(ValueError, match=r"^X contains NaN at row 0, column 1"):
+    with pytest.raises(ValueError, match=r"^X (contains|has) NaN"):
         model.inverse_transform([[0.0, np.nan]])
     with pytest.raises(ValueError, match=r"^X has shape") as raised:
         model.inverse_transform(np.zeros((2, 2, 2)))

@@ -68,7 +68,7 @@ def test_too_few_rows_have_a_reason_instead():
         assert isnan(found.standard_error)
         assert "fewer than 32 rows were held out" in found.reason
     found = HeldOut()
-    captured, energy = rows(module.LEAST_ROWS)
+    _, energy = rows(module.LEAST_ROWS)
     found.add(np.full(len(energy), 0.5) * energy, energy, 32.0)
     assert found.estimate(32, 0.5).is_known
 

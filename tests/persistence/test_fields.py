@@ -263,7 +263,7 @@ def test_what_is_beyond_a_limit_is_saved_as_the_limit():
     ],
 )
 def test_what_a_file_cannot_hold_is_not_saved(field, value):
-    with pytest.raises(ValueError, match="^value "):
+    with pytest.raises(ValueError, match=r"^value "):
         One(field, value).saved()
 
 
