@@ -39,9 +39,11 @@ from onepass.persistence import archive
 from onepass.progress import Progress
 from onepass.rows.stream import Stream
 from onepass.sources import Source
+from onepass.sources.preparation import Preparation
 from onepass.threads import one_thread
 from onepass.warning import OnepassWarning
 
+NOTHING = Preparation()
 MUCH_MISSING = 0.3  # of the entries, above which completing them makes errors several times larger
 
 
@@ -71,6 +73,7 @@ class Calls(BaseEstimator):
 
     _learner: Learner | None = None
     _published: Published | None = None
+    _preparation: Preparation = NOTHING  # of rows, in the source that learning began with
     _learned_with: dict[str, Any]  # the parameters when learning began
     takes_shares: ClassVar[bool] = False  # of the variance, as `n_components`
     takes_none: ClassVar[bool] = False  # as `n_components`, for all there are
@@ -289,8 +292,17 @@ class Calls(BaseEstimator):
 
         Where learning begins, `fresh`, the estimator remembers the columns, else it compares them.
         """
+        prepared = getattr(X, "preparation", None) or NOTHING
+        if fresh:
+            self._preparation = prepared
+        elif prepared and prepared != self._preparation:
+            raise ValueError(
+                f"X is prepared by {prepared}, and the model was fitted with {self._preparation}"
+            )
+        left = NOTHING if prepared else self._preparation  # what is still to be done with rows
         if not isinstance(X, Source | Blocks):
-            yield check_rows(self, X, reset=fresh)
+            rows, has_gaps = check_rows(self, X, reset=fresh)
+            yield left.apply(rows), has_gaps
             return
         if fresh:
             self.__dict__.pop("n_features_in_", None)
@@ -304,6 +316,7 @@ class Calls(BaseEstimator):
                 else:
                     rows, has_gaps = check_block(block, known)
                     self.n_features_in_ = rows.shape[1]
+                rows = left.apply(rows)
             yield rows, has_gaps
         if is_empty:
             raise ValueError("The source has no rows; an iterator can be read only once")

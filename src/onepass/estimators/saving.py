@@ -25,6 +25,7 @@ from onepass.persistence import archive
 from onepass.persistence.archive import ModelFileError
 from onepass.persistence.fields import Array, Field, Number, Part, Size, State, Text, point, whole
 from onepass.rows.stream import Stream
+from onepass.sources.preparation import Preparation
 
 OF_PARTS = "of-"  # how names of arrays begin that belong to other models in the same file
 SCHEDULES = ("AdaGradNorm", "Constant", "InverseSqrt")
@@ -139,6 +140,7 @@ def pack(
         "feature_names": [str(name) for name in getattr(estimator, "feature_names_in_", [])],
         "dtype": dtype.name,
         "sparse": is_sparse,
+        "preparation": asdict(estimator._preparation),
         "params": {name: _encode(name, value, arrays) for name, value in params.items()},
         "state": numbers,
     }
@@ -233,6 +235,7 @@ def _unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
         raise ValueError(f"rows of type {header['dtype']!r}, sparse: {header['sparse']!r}")
     dtype, center = np.dtype(header["dtype"]), bool(estimator.center)
     estimator.n_features_in_, estimator._learned_with = d, params
+    estimator._preparation = _preparation(header["preparation"])
     if names:
         estimator.feature_names_in_ = np.asarray(names, dtype=object)
     if header["learns"]:
@@ -250,6 +253,14 @@ def _unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
     if seen != header["n_samples_seen"]:
         raise ValueError("its numbers of rows contradict each other")
     return estimator
+
+
+def _preparation(held: dict[str, Any]) -> Preparation:
+    """Return what was done with rows before they were learned from."""
+    normalize, log1p = held["normalize"], held["log1p"]
+    if type(log1p) is not bool or (normalize is not None and type(normalize) not in (int, float)):
+        raise ValueError(f"rows were prepared by {held!r}")
+    return Preparation(normalize, log1p)
 
 
 def _encode(name: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
