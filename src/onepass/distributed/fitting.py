@@ -109,7 +109,8 @@ def fit(
             seed = int(check_random_state(seed).randint(2**31))
         state = checkpoints.State(run, seed, checkpoint, checkpoint_every)
     # All tasks have this seed: one that is repeated must draw the same random numbers.
-    template, random = clone(estimator), hasattr(estimator, "random_state")
+    template = clone(estimator)
+    random = estimator.is_random and hasattr(estimator, "random_state")
     if random:
         template.set_params(random_state=state.seed)
     if state.model is None:

@@ -25,15 +25,20 @@ class Estimator(Attributes):
     verbose: int = 0
 
     def _warning_message(self, model: Model) -> str:
-        rows, k = model.rows, self.n_components
-        spanned = rows - int(self.center)
-        if spanned < k:
-            return (
-                f"{rows} row{'s' * (rows != 1)}{', centred,' * bool(self.center)} can only "
-                f"determine {spanned} of n_components={k}: the others are arbitrary; pass more "
-                "rows, or ask for fewer components"
-            )
-        return "" if model.explained_variance[0] > 0.0 else NOTHING_VARIES.format(rows)
+        return arbitrary_components(model, self.n_components, center=bool(self.center))
+
+
+def arbitrary_components(model: Model, k: int, *, center: bool) -> str:
+    """Return how many of k components the rows determine, if not all; else an empty string."""
+    rows = model.rows
+    spanned = rows - int(center)
+    if spanned < k:
+        return (
+            f"{rows} row{'s' * (rows != 1)}{', centred,' * center} can only determine {spanned} "
+            f"of n_components={k}: the others are arbitrary; pass more rows, or ask for fewer "
+            "components"
+        )
+    return "" if model.explained_variance[0] > 0.0 else NOTHING_VARIES.format(rows)
 
 
 def component_count(n_components: int, stream: Stream) -> int:

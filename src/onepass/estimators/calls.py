@@ -77,6 +77,7 @@ class Calls(BaseEstimator):
     _learned_with: dict[str, Any]  # the parameters when learning began
     takes_shares: ClassVar[bool] = False  # of the variance, as `n_components`
     takes_none: ClassVar[bool] = False  # as `n_components`, for all there are
+    is_random: ClassVar[bool] = True  # whether a `random_state` makes a difference
     # Of estimators without such a parameter.
     center: bool = True
     verbose: int = 0

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.estimators.attributes import Attributes
-from onepass.estimators.base import component_count
+from onepass.estimators.base import arbitrary_components, component_count
 from onepass.estimators.parameters import estimator
+from onepass.model import Model
 from onepass.pca.learner import PCALearner
 from onepass.rows.stream import Stream
 
@@ -68,6 +69,9 @@ class IncrementalPCA(Attributes):
         if k is not None:
             k = component_count(k, stream)
         return PCALearner(stream, k, keep_all=True)
+
+    def _warning_message(self, model: Model) -> str:
+        return arbitrary_components(model, self.n_components or 0, center=True)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from X alone, forgetting what was learned before.

@@ -107,6 +107,7 @@ class PCA(Estimator):
     half_life: float | None = None
     random_state: Any = None
     copy: bool = True
+    is_random: ClassVar[bool] = False
     takes_shares: ClassVar[bool] = True
     takes_none: ClassVar[bool] = True
 
