@@ -131,7 +131,7 @@ def _doubt(model: Any) -> str:
     """Return what the library warns of after a fit, with the names of the options."""
     if model.n_samples_seen_ == 1:
         return "there is only one row, which has no variance"
-    message = model._warning_message()
+    message = "; ".join(model._doubts())
     for name, option in {"pass scale=True": "use --scale", "n_components=": "-k "}.items():
         message = message.replace(name, option)
     return message

@@ -91,6 +91,12 @@ class Calls(BaseEstimator):
         """Return why the components are not what was asked for; an empty string if they are."""
         return ""
 
+    def _doubts(self) -> list[str]:
+        """Return what `fit` warns of."""
+        model = self._model()
+        messages = [self._warning_message(model), self._gap_message(model)]
+        return [message for message in messages if message]
+
     def _gap_message(self, model: Model) -> str:
         """Return why results depend on how gaps were filled; an empty string if they hardly do."""
         if model.gaps is None:
@@ -223,10 +229,8 @@ class Calls(BaseEstimator):
             rows = check_converted(rows, twin._learner.stream)
             twin._push(rows, weights, has_gaps)
         if whole:
-            model = twin._model()
-            for message in (twin._warning_message(model), twin._gap_message(model)):
-                if message:
-                    warnings.warn(message, OnepassWarning, stacklevel=3)
+            for message in twin._doubts():
+                warnings.warn(message, OnepassWarning, stacklevel=3)
         self.__dict__ = twin.__dict__
         return self
 

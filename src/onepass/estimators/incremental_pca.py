@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,24 +72,6 @@ class IncrementalPCA(Attributes):
 
     def _warning_message(self, model: Model) -> str:
         return arbitrary_components(model, self.n_components or 0, center=True)
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from X alone, forgetting what was learned before.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, table or source of n rows and d columns
-            Or an iterable of blocks of rows.
-        y : None
-            Ignored.
-        sample_weight : array of shape (n,), optional
-            As for `PCA`.
-
-        Returns
-        -------
-        self
-        """
-        return super().fit(X, y, sample_weight)
 
     @property
     def batch_size_(self) -> int:
