@@ -298,7 +298,7 @@ def test_single_rows_are_gathered_in_blocks_of_limited_size(monkeypatch):
         lengths.append(len(rows))
         return push(self, rows, weights)
 
-    monkeypatch.setattr("onepass.learning.learner.Learner.push", spy)
+    monkeypatch.setattr("onepass.learner.Learner.push", spy)
     CappedMSG(1).fit(iter(X))
     assert lengths == [7] * (N // 7) + [N % 7]
     assert sources_base.rows_per_block(D) > 7

@@ -26,8 +26,8 @@ def test_many_short_parts_of_heavy_tails_are_as_good_as_one_pass(tree):
     """Every part ends with an iterate that has learned from all of it, and it counts."""
     population = StudentT(np.r_[np.full(4, 4.0), np.ones(76)], 3.0)
     X = population.sample(32 * 256, np.random.default_rng(3001))
-    whole = onepass.PCA(4).fit(X)
-    parts = [onepass.PCA(4).fit(part) for part in np.array_split(X, 32)]
+    whole = onepass.PCA(4).partial_fit(X)
+    parts = [onepass.PCA(4).partial_fit(part) for part in np.array_split(X, 32)]
     while tree and len(parts) > 1:
         parts = [onepass.merge(*parts[i : i + 2]) for i in range(0, len(parts), 2)]
     merged = onepass.merge(*parts) if len(parts) > 1 else parts[0]
@@ -36,7 +36,7 @@ def test_many_short_parts_of_heavy_tails_are_as_good_as_one_pass(tree):
 
 
 @pytest.mark.parametrize("parts", [2, 4])
-def test_merged_models_foresee_the_share_that_one_pass_foresees(parts):
+def test_merged_models_capture_the_share_that_one_pass_captures(parts):
     rows = np.random.default_rng(0).normal(size=(20_000, 60)) * np.arange(1, 61) ** -0.25
     whole = PCA(5).fit(rows).captured_
     merged = onepass.merge(*(PCA(5).fit(part) for part in np.array_split(rows, parts))).captured_

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 import onepass
 from onepass.estimators import onnx_export
-from tests.contracts.variants import ESTIMATORS, build
+from tests.contracts.variants import CENTERINGS, build
 
 D, K = 6, 2
 EPSILON = {np.float64: 1e-13, np.float32: 1e-5}
@@ -32,8 +32,7 @@ def run(path, X):
     return coordinates
 
 
-@pytest.mark.parametrize("algorithm", ESTIMATORS)
-@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize(("algorithm", "center"), CENTERINGS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_every_estimator(tmp_path, algorithm, center, dtype):
     X = rows(dtype=dtype)

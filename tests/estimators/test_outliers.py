@@ -65,10 +65,10 @@ def test_as_many_new_rows_are_above_the_threshold_as_it_says(algorithm, quantile
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("robust", ["auto", True, False])
 def test_the_threshold_is_in_the_units_of_the_answer(robust, kind):
-    """Candidates are compared in robust units, but the plain one answers in its own."""
+    """That is of all rows, whichever candidate answers."""
     heavy = np.sqrt(1.0 / RNG.chisquare(3.0, size=(len(X) + len(NEW), 1)))
     rows = RNG.normal(size=(len(heavy), D)) * SCALES * heavy + 3
-    model = onepass.PCA(K, scale=True, robust=robust).fit(kind(rows[: len(X)]))
+    model = onepass.PCA(K, scale=True, robust=robust).partial_fit(kind(rows[: len(X)]))
     errors = model.reconstruction_error(rows[len(X) :])
     assert (errors > model.error_threshold(0.9)).mean() == pytest.approx(0.1, rel=0.2)
 
