@@ -131,13 +131,17 @@ def oja(pushes: list[Array], d: int, k: int, init: Array) -> Iterator[Array]:
 
 
 def grouse(pushes: list[Array], d: int, k: int, init: Array) -> Iterator[Array]:
-    """Section 6: rotate p = U'w towards r by theta = eta |r| |p|. One row per step."""
+    """Section 6: rotate p = U'w towards r by theta = eta |r| |p|. One row per step.
+
+    Entries that are NaN are missing: then w is found from the others, and r is zero there.
+    """
     U = orthonormal(init)
     yield U.T @ U
     for (x,) in pushes:  # x is sqrt(eta) times the row, so that theta = |r| |p|
-        w = U @ x
+        observed = ~np.isnan(x)
+        w = np.linalg.lstsq(U[:, observed].T, x[observed], rcond=None)[0]
         p = w @ U
-        r = x - p
+        r = np.where(observed, x - p, 0.0)
         size_p, size_r = np.linalg.norm(p), np.linalg.norm(r)
         if size_p > 0 and size_r > 0:
             theta = size_p * size_r
@@ -236,6 +240,28 @@ def scatter(rows: Array, weights: Array | None = None, *, center: bool) -> tuple
     weights = np.ones(len(rows)) if weights is None else weights
     mean = weights @ rows / weights.sum() if center else np.zeros(rows.shape[1])
     return mean, (rows - mean).T @ (weights[:, None] * (rows - mean))
+
+
+class Conditioned(NamedTuple):
+    """A row whose gaps have their conditional means, and what goes with it."""
+
+    row: Array
+    covariance: Array  # of the missing entries; zero elsewhere
+    log_determinant: float  # of the covariance of the observed entries
+    distance: float  # their squared Mahalanobis distance from the mean
+
+
+def complete(row: Array, mean: Array, covariance: Array) -> Conditioned:
+    """Condition a normal distribution on the entries of a row that are not NaN."""
+    seen, gaps = np.flatnonzero(~np.isnan(row)), np.flatnonzero(np.isnan(row))
+    inverse = np.linalg.inv(covariance[np.ix_(seen, seen)])
+    across, deviation = covariance[np.ix_(gaps, seen)] @ inverse, row[seen] - mean[seen]
+    completed, left = row.copy(), np.zeros_like(covariance)
+    completed[gaps] = mean[gaps] + across @ deviation
+    of_gaps, between = covariance[np.ix_(gaps, gaps)], covariance[np.ix_(seen, gaps)]
+    left[np.ix_(gaps, gaps)] = of_gaps - across @ between
+    log_determinant = float(np.linalg.slogdet(covariance[np.ix_(seen, seen)])[1])
+    return Conditioned(completed, left, log_determinant, float(deviation @ inverse @ deviation))
 
 
 def captured(outcome: Outcome, k: int) -> float:

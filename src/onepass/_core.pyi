@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 T = TypeVar("T", np.float32, np.float64)
+I = TypeVar("I", np.int32, np.int64)
 Numbers = NDArray[np.float64]
 
 class Rule:
@@ -73,6 +74,52 @@ def advance_gram(
 def sparse_gram(
     data: Numbers, indices: NDArray[np.int64], starts: NDArray[np.int64], rows: int
 ) -> Numbers: ...
+def add_sparse_outer(
+    out: Numbers,
+    data: NDArray[T],
+    indices: NDArray[I],
+    starts: NDArray[I],
+    weights: Numbers,
+    first: int,
+    last: int,
+) -> None:
+    """Add the sum of w x x' over CSR rows to the rows first..last-1 of an upper triangle (d, d).
+
+    Indices must be ascending within each row. Entries below the diagonal are left alone. Calls for
+    disjoint ranges may run at the same time: every entry gets the same bits in any split.
+    """
+
+class Completed:
+    """Rows without gaps, and what is known of the entries that were missing.
+
+    `rows` (n, d), `traces` (n,) of the conditional covariances, `variances` (n, d) of the missing
+    entries, and `log_determinants` and `distances` (n,) of the observed ones: -1/2 (log_determinant
+    + distance + count log 2 pi) is their log-likelihood. What was not asked for is None.
+    """
+
+    rows: Final[NDArray[Any]]
+    traces: Final[Numbers]
+    variances: Final[NDArray[Any] | None]
+    log_determinants: Final[Numbers | None]
+    distances: Final[Numbers | None]
+
+def complete(
+    rows: NDArray[T],
+    mean: Numbers,
+    loadings: Numbers,
+    noise: Numbers,
+    *,
+    weights: Numbers | None = None,
+    covariance: Numbers | None = None,
+    variances: bool = False,
+    likelihood: bool = False,
+) -> Completed:
+    """Fill gaps (NaN) with their means given the rest of the row, for x = mean + loadings z + e.
+
+    z is standard normal and e has the variances `noise`. The sum of the weighted conditional
+    covariances of the missing entries is added to the upper triangle of `covariance` (d, d).
+    """
+
 def centre(
     rows: NDArray[T], row_weights: Numbers, mean: Numbers, weight: float
 ) -> tuple[NDArray[T], Numbers, float]: ...

@@ -143,6 +143,30 @@ def sparse_gram(a):
     return [a.array(len(indices)), indices, starts, r], {}
 
 
+def add_sparse_outer(a):
+    r, d, index = a.size(), a.size(40), a.rng.choice([np.int32, np.int64])
+    rows = sparse.random_array((r, d), density=0.2, format="csr", random_state=a.rng)
+    rows.sort_indices()
+    indices, starts = rows.indices.astype(index), rows.indptr.astype(index)
+    if a.rng.random() < 0.3:
+        array = starts if a.rng.random() < 0.5 or not len(indices) else indices
+        wild = a.rng.choice([-(2**31), -1, 1, 5, r, d, 2**31 - 1])
+        array[a.rng.integers(len(array))] = wild
+    first, last = np.sort(a.rng.integers(0, d + 1, 2))
+    data = a.array(len(indices), dtype=a.dtype())
+    return [a.array(d, d), data, indices, starts, a.array(r), int(first), int(last)], {}
+
+
+def complete(a):
+    n, d, rank = a.size(), a.size(), a.size(30)
+    rows = a.array(n, d, dtype=a.dtype())
+    rows[a.rng.random(rows.shape) < a.rng.random()] = np.nan
+    options = {flag: bool(a.rng.integers(2)) for flag in ("variances", "likelihood")}
+    options["weights"] = None if a.rng.integers(2) else np.abs(a.array(n))
+    options["covariance"] = None if a.rng.integers(2) else a.array(d, d)
+    return [rows, a.array(d), a.array(d, rank), a.positive(d)], options
+
+
 def centre(a):
     r, d = a.size(), a.size()
     rows = a.array(r, d, dtype=a.dtype())
@@ -206,7 +230,18 @@ def use_isa(a):
 
 
 CALLED = (
-    *(advance, advance_gram, sparse_gram, centre, rank_one, map_spectrum, project, cap),
+    *(
+        advance,
+        advance_gram,
+        sparse_gram,
+        add_sparse_outer,
+        complete,
+        centre,
+        rank_one,
+        map_spectrum,
+        project,
+        cap,
+    ),
     *(cholesky, gram, combine, split),
 )
 BINDINGS = {f.__name__: f for f in CALLED} | {"Rule": rule, "use_isa": use_isa}

@@ -13,6 +13,7 @@ struct RowError {      // a row is not finite, or its squared norm is not
     ptrdiff_t row;
 };
 struct IterateError {};  // the iterate is not finite
+struct ModelError {};    // a covariance of the model is not finite
 
 // How Python knows an algorithm, and whether its basis always has k rows.
 struct Algorithm {
@@ -89,10 +90,46 @@ struct SparseColumns {
     const double* data;
 };
 
+// Sparse rows with their weights: row i has data[starts[i]:starts[i + 1]] in the columns `indices` of
+// the same places, ascending.
+template <class T, class I>
+struct WeightedCsr {
+    ptrdiff_t rows, columns;
+    const I *starts, *indices;
+    const T* data;
+    const double* weights;  // (rows,)
+};
+
+// The model x = m + W z + e of rows, with z ~ N(0, I) of r entries and e ~ N(0, diag(noise)).
+struct GapModel {
+    ptrdiff_t d, r;
+    const double *mean, *loadings, *noise;  // (d,), W (d, r), (d,)
+};
+
+// Rows whose gaps are NaN, and what comes of them. All but `completed` and `traces` may be null.
 template <class T>
-struct TypedKernels {
+struct CompletionTask {
+    GapModel model;
+    ptrdiff_t rows_count;
+    const T* rows;                         // (n, d)
+    const double* weights;                 // (n,), or null: all are 1
+    T *completed, *variances;              // (n, d) each; variances of the missing entries
+    double* traces;                        // (n,): sums of these variances
+    double *log_determinants, *distances;  // (n,) each, of the observed entries
+    double* covariance;  // (d, d): to its upper triangle that of the missing entries is added
+};
+
+template <class T, class I>
+struct IndexedKernels {
+    void (*add_sparse_outer)(const WeightedCsr<T, I>&, ptrdiff_t first, ptrdiff_t last,
+                             double* out);
+};
+
+template <class T>
+struct TypedKernels : IndexedKernels<T, int32_t>, IndexedKernels<T, int64_t> {
     void (*advance)(Task<T>&);
     void (*centre)(CentreTask<T>&);
+    void (*complete)(CompletionTask<T>&);
     void (*gram)(const Stack<T>&, double* out, ptrdiff_t stride);
     void (*combine)(const T* coefficients, ptrdiff_t k, const Stack<T>&, T* out);
 };

@@ -135,9 +135,12 @@ const onepass::TypedKernels<T>& typed_kernels() {
 
 template <class T>
 using Array2 = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Numbers = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Integers = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Numbers = Vector<double>;
+using Integers = Vector<int64_t>;
 using Squares = Array2<double>;
+using MutableSquares = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 template <class A>
 Index length(const A& array, int axis = 0) {
@@ -153,7 +156,9 @@ void check_size(Index size, const char* name) {
 // Checks that a number is finite and at least `least`.
 void check_number(double number, double least, const std::string& name) {
     check(std::isfinite(number) && number >= least, name, " is ", number, "; it must be finite",
-          least == 0.0 ? " and not negative" : "");
+          least > 0.0    ? " and positive"
+          : least == 0.0 ? " and not negative"
+                         : "");
 }
 
 constexpr double ANY = -HUGE_VAL;  // as a lower bound
@@ -164,6 +169,11 @@ void check_numbers(const Numbers& array, Index wanted, double least, const char*
     for (Index i = 0; i < wanted; i++)
         if (!(std::isfinite(array.data()[i]) && array.data()[i] >= least))
             check_number(array.data()[i], least, name + ("[" + std::to_string(i) + "]"));
+}
+
+void check_all_finite(const Squares& array, const char* name) {
+    for (Index i = 0; i < length(array) * length(array, 1); i++)
+        check(std::isfinite(array.data()[i]), name, " are not finite");
 }
 
 // -- new arrays ----------------------------------------------------------------------------------
@@ -338,6 +348,82 @@ nb::object sparse_gram(Numbers data, Integers indices, Integers starts, Index ro
     return out.array;
 }
 
+// Checks rows in the compressed format: where they start, and that columns are ascending.
+template <class I>
+void check_csr(const Vector<I>& starts, const Vector<I>& indices, Index entries, Index columns) {
+    const Index rows = length(starts) - 1;
+    const I *start = starts.data(), *index = indices.data();
+    check(rows >= 0 && start[0] == 0 && Index(start[rows]) == entries,
+          "starts must lead from 0 to the number of entries");
+    check(length(indices) == entries, "there must be an index for each entry");
+    for (Index row = 0; row < rows; row++) {
+        check(start[row] <= start[row + 1] && Index(start[row + 1]) <= entries,
+              "starts are not ascending");
+        I last = -1;
+        for (Index p = Index(start[row]); p < Index(start[row + 1]); last = index[p++])
+            check(last < index[p] && Index(index[p]) < columns, "the columns of row ", row,
+                  " are not ascending, or not below ", columns);
+    }
+}
+
+template <class T, class I>
+void add_sparse_outer(MutableSquares out, Vector<T> data, Vector<I> indices, Vector<I> starts,
+                      Numbers weights, Index first, Index last) {
+    const Index d = length(out), rows = length(starts) - 1;
+    check(length(out, 1) == d, "the matrix is not square");
+    check(0 <= first && first <= last && last <= d, "the rows ", first, " to ", last,
+          " are not those of a matrix of ", d, " rows");
+    check_csr(starts, indices, length(data), d);
+    check_numbers(weights, rows, ANY, "weights");
+    nb::gil_scoped_release unlocked;
+    const onepass::IndexedKernels<T, I>& kernels = typed_kernels<T>();
+    kernels.add_sparse_outer({rows, d, starts.data(), indices.data(), data.data(), weights.data()},
+                             first, last, out.data());
+}
+
+// -- rows with gaps ------------------------------------------------------------------------------
+
+struct Completed {
+    nb::object rows, traces, variances, log_determinants, distances;
+};
+
+template <class T>
+Completed complete(Array2<T> rows, Numbers mean, Squares loadings, Numbers noise, Numbers weights,
+                   MutableSquares covariance, bool variances, bool likelihood) {
+    const Index n = length(rows), d = length(rows, 1), r = length(loadings, 1);
+    check(length(loadings) == d, "the loadings have ", length(loadings), " rows, and the rows ", d,
+          " columns");
+    check_numbers(mean, d, ANY, "mean");
+    check_numbers(noise, d, DBL_MIN, "noise");
+    check_all_finite(loadings, "loadings");
+    if (weights.is_valid()) check_numbers(weights, n, 0.0, "weights");
+    check(!covariance.is_valid() || (length(covariance) == d && length(covariance, 1) == d),
+          "the covariance must have a row and a column for each column of the rows");
+    const std::size_t N = rows.shape(0), D = rows.shape(1);
+    const NewArray<T> completed{N, D}, spread{variances ? N : 0, D};
+    const NewArray<double> traces{N}, logs{likelihood ? N : 0}, distances{likelihood ? N : 0};
+    onepass::CompletionTask<T> task{{d, r, mean.data(), loadings.data(), noise.data()},
+                                    n,
+                                    rows.data(),
+                                    weights.is_valid() ? weights.data() : nullptr,
+                                    completed.data,
+                                    variances ? spread.data : nullptr,
+                                    traces.data,
+                                    likelihood ? logs.data : nullptr,
+                                    likelihood ? distances.data : nullptr,
+                                    covariance.is_valid() ? covariance.data() : nullptr};
+    try {
+        nb::gil_scoped_release unlocked;
+        typed_kernels<T>().complete(task);
+    } catch (const onepass::RowError& error) {
+        check(false, "row ", error.row, " has entries that are infinite or too large");
+    } catch (const onepass::ModelError&) {
+        check(false, "the loadings are so large that variances are not finite");
+    }
+    return {completed.array, traces.array, variances ? spread.array : nb::none(),
+            likelihood ? logs.array : nb::none(), likelihood ? distances.array : nb::none()};
+}
+
 // -- the other kernels ---------------------------------------------------------------------------
 
 template <class T>
@@ -481,12 +567,23 @@ void find_blas(nb::handle table, const char* name, F*& pointer) {
 // An array that is taken as it is: never copied, never converted.
 auto array(const char* name) { return nb::arg(name).noconvert(); }
 
+template <class T, class I>
+void define_indexed(nb::module_& m) {
+    m.def("add_sparse_outer", &add_sparse_outer<T, I>, array("out"), array("data"),
+          array("indices"), array("starts"), array("weights"), "first"_a, "last"_a);
+}
+
 template <class T>
 void define_typed(nb::module_& m) {
+    define_indexed<T, int32_t>(m);
+    define_indexed<T, int64_t>(m);
     m.def("advance", &advance<T>, "rule"_a, array("basis"), array("weights"), "rest"_a,
           array("rows"), array("steps").none(), nb::kw_only(), "scale"_a = 0.0, "seen"_a = 0.0,
           "trusted"_a = false, "sums"_a = false);
     m.def("centre", &centre<T>, array("rows"), array("row_weights"), array("mean"), "weight"_a);
+    m.def("complete", &complete<T>, array("rows"), array("mean"), array("loadings"), array("noise"),
+          nb::kw_only(), array("weights").none() = nb::none(),
+          array("covariance").none() = nb::none(), "variances"_a = false, "likelihood"_a = false);
     m.def("gram", &gram<T>, array("basis"), array("rows"));
     m.def("combine", &combine<T>, array("coefficients"), array("basis"), array("rows"));
 }
@@ -530,6 +627,13 @@ NB_MODULE(_core, m) {
         .def_ro("turn", &Advanced::turn)
         .def_ro("inner", &Advanced::inner)
         .def_ro("sums", &Advanced::sums);
+
+    nb::class_<Completed>(m, "Completed")
+        .def_ro("rows", &Completed::rows)
+        .def_ro("traces", &Completed::traces)
+        .def_ro("variances", &Completed::variances)
+        .def_ro("log_determinants", &Completed::log_determinants)
+        .def_ro("distances", &Completed::distances);
 
     define_typed<double>(m);
     define_typed<float>(m);

@@ -1,6 +1,8 @@
 // All kernels, compiled once per instruction set: ONEPASS_ISA is the name of the namespace.
 // Everything but `kernels` is in unnamed namespaces, so that the linker mixes nothing.
 #include "advance.hpp"
+#include "completion.hpp"
+#include "sparse_outer.hpp"
 
 namespace {
 
@@ -102,7 +104,13 @@ double split_row(Index m, Index n, const double* basis, const double* row, doubl
 }
 
 template <class T>
-constexpr onepass::TypedKernels<T> typed{advance<T>, centre<T>, gram_rows<T>, combine<T>};
+constexpr onepass::TypedKernels<T> typed{{add_sparse_outer<T, int32_t>},
+                                         {add_sparse_outer<T, int64_t>},
+                                         advance<T>,
+                                         centre<T>,
+                                         complete<T>,
+                                         gram_rows<T>,
+                                         combine<T>};
 
 }  // namespace
 

@@ -76,6 +76,18 @@ class Rule(ABC):
     def step(self, state: Subspace, rows: NDArray[np.float64], size: float) -> Subspace:
         """Take one step of some size with the gradient ``rows.T @ rows``, rows of shape (b, d)."""
 
+    def completed(self, state: Subspace, row: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Return a row (d,) whose gaps (NaN) are filled from the k leading directions U'.
+
+        With w = argmin |U w - x| over the observed coordinates, the shortest w where there are
+        several, gaps become those of U w. The residual x - U w is zero there.
+        """
+        directions, observed = state.top(self.k).astype(np.float64), ~np.isnan(row)
+        along = np.linalg.lstsq(
+            directions[:, observed].T, row[observed].astype(np.float64), rcond=None
+        )[0]
+        return np.where(observed, row, along @ directions).astype(row.dtype)
+
     def merged(self, states: list[Subspace], shares: list[float]) -> Subspace:
         """Return one state for several streams: the average of the iterates is feasible."""
         parts = [self.primal(s).scaled(share) for s, share in zip(states, shares, strict=True)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -105,25 +105,43 @@ class Solver:
 
     def advance(self, rows: Any) -> Progress:
         """Learn from rows (r, d) or `SparseRows`, weighted and centred."""
+        return _chained(self._parts(rows), self.state.rank)
+
+    def advance_incomplete(self, rows: NDArray[np.floating]) -> Progress:
+        """Learn from dense rows (r, d) with gaps (NaN), weighted and centred.
+
+        A row is completed by the iterate before its step. Its energy is that of the whole row.
+        """
+        return _chained(map(self.advance, self._completed_parts(rows)), self.state.rank)
+
+    def _completed_parts(self, rows: NDArray[np.floating]) -> Iterator[NDArray[np.floating]]:
+        """Yield rows without gaps, each part completed by the iterate at that time."""
+        with_gaps = np.isnan(rows).any(axis=1)
+        if self.batch_size > 1:
+            cuts = np.arange(0, len(rows), self.batch_size)
+        else:  # before and after every row with gaps
+            cuts = np.flatnonzero(with_gaps | np.append(False, with_gaps[:-1]))
+        for part in np.split(np.arange(len(rows)), cuts):
+            whole = rows[part]
+            for t in np.flatnonzero(with_gaps[part]):
+                whole[t] = self.rule.completed(self.state, whole[t])
+            yield whole
+
+    def _parts(self, rows: Any) -> Iterator[Progress]:
+        """Learn from rows, and yield what came of each part of them."""
         advance: Callable[[Any], Progress] = self._advance_rows
-        length, m = max(len(rows), 1), len(self.state.weights)
+        length, taken = max(len(rows), 1), 0
         if self.batch_size > 1:
             advance, length = self._advance_batch, self.batch_size
         elif not isinstance(rows, np.ndarray):
             advance, length = self._advance_sparse, SPARSE_ROWS
-        captured, energy = [np.zeros(0)], [np.zeros(0)]
-        turn, inner = np.eye(m), np.zeros((m, m))
-        taken = 0
         while taken < len(rows):
             done = advance(rows[taken : taken + length])
             if not len(done.energy):
                 # A row is nearly in the span of others, or nearly the mean: products lose digits.
                 done = self._advance_rows(rows[taken : taken + DENSE_ROWS].toarray())
-            captured.append(done.captured)
-            energy.append(done.energy)
-            turn, inner = done.turn @ turn, done.turn @ inner @ done.turn.T + done.inner
             taken += len(done.energy)
-        return Progress(np.concatenate(captured), np.concatenate(energy), turn, inner)
+            yield done
 
     def _advance_rows(self, rows: NDArray[np.floating]) -> Progress:
         """Learn from dense rows one by one."""
@@ -264,6 +282,17 @@ class Solver:
         self.rule.options = self.rule.options | state.get("memory", {})
         if self.average is not None:
             self.average.restore(state["average"])
+
+
+def _chained(parts: Iterable[Progress], rank: int) -> Progress:
+    """Return what came of parts that follow each other, from a basis of some rank on."""
+    captured, energy = [np.zeros(0)], [np.zeros(0)]
+    turn, inner = np.eye(rank), np.zeros((rank, rank))
+    for done in parts:
+        captured.append(done.captured)
+        energy.append(done.energy)
+        turn, inner = done.turn @ turn, done.turn @ inner @ done.turn.T + done.inner
+    return Progress(np.concatenate(captured), np.concatenate(energy), turn, inner)
 
 
 class _Combined:

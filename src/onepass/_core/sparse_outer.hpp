@@ -1,0 +1,64 @@
+// Sums of w x x' over sparse rows, added to the upper triangle of a dense matrix.
+//
+// Row by row, every product would land in another row of a large matrix. Here all products of one
+// row of the matrix come together: column c of the rows says which of them have an entry there, and
+// the entries of these rows from c on are added to row c of the matrix, which stays in the cache.
+#pragma once
+#include "api.hpp"
+#include "memory.hpp"
+
+namespace {
+
+using onepass::WeightedCsr;
+
+// Where in the data the entries of the columns first..last-1 are, column by column, by ascending row.
+class ColumnEntries {
+public:
+    struct Entry {
+        Index row, place;  // its value is data[place]
+    };
+
+    template <class T, class I>
+    ColumnEntries(const WeightedCsr<T, I>& x, Index first, Index last) {
+        ends = counts.zeros(last - first + 1);
+        auto each = [&](auto use) {
+            for (Index row = 0; row < x.rows; row++)
+                for (Index place = x.starts[row]; place < x.starts[row + 1]; place++) {
+                    const Index c = x.indices[place];
+                    if (c >= first && c < last) use(c - first, Entry{row, place});
+                }
+        };
+        Index total = 0;
+        each([&](Index c, const Entry&) { ends[c + 1]++, total++; });
+        for (Index c = 1; c <= last - first; c++) ends[c] += ends[c - 1];
+        entries.reserve(total);  // ends[c] is where column c begins, until all of it is there
+        each([&](Index c, const Entry& entry) { entries.get()[ends[c]++] = entry; });
+    }
+
+    const Entry* begin(Index c) const { return entries.get() + (c > 0 ? ends[c - 1] : 0); }
+    const Entry* end(Index c) const { return entries.get() + ends[c]; }
+
+private:
+    Buffer<Index> counts;
+    Buffer<Entry> entries;
+    Index* ends;
+};
+
+// Adds to the rows first..last-1 of the matrix `out` (columns, columns). Each of its entries is a
+// sum over the rows in their order, whatever the range: parts of the matrix can be filled at the
+// same time, with the same bits.
+template <class T, class I>
+void add_sparse_outer(const WeightedCsr<T, I>& x, Index first, Index last, double* out) {
+    const ColumnEntries columns(x, first, last);
+    for (Index c = 0; c < last - first; c++) {
+        double* line = out + (first + c) * x.columns;
+        for (const auto* entry = columns.begin(c); entry < columns.end(c); entry++) {
+            const double factor = x.weights[entry->row] * double(x.data[entry->place]);
+            const Index stop = x.starts[entry->row + 1];
+            for (Index p = entry->place; p < stop; p++)
+                line[x.indices[p]] += factor * double(x.data[p]);
+        }
+    }
+}
+
+}  // namespace
