@@ -64,6 +64,53 @@ ROWS = {
             "met": True,
         },
     ],
+    "gaps": [
+        {
+            "name": "20",
+            "group": "ratio",
+            "title": "20% missing",
+            "promised": {"mean": 1.04, "worst": 1.1},
+            "methods": {
+                "PCA": {"mean": 1.02, "worst": 1.2},
+                "means": {"mean": 9.0, "worst": 170.0},
+            },
+            "runs": 28,
+            "met": False,
+        },
+        {
+            "name": "merged",
+            "group": "ratio",
+            "title": "merged",
+            "promised": {"mean": None, "worst": 1.1},
+            "methods": {"PCA": {"mean": 1.0, "worst": 1.05}},
+            "runs": 28,
+            "met": True,
+        },
+        {
+            "name": "prime-uniformly-20",
+            "group": "prime",
+            "title": "signal 20",
+            "methods": {"PCA": 0.3, "pairwise": 0.5},
+            "runs": 3,
+            "met": None,
+        },
+        {
+            "name": "impute-digits",
+            "group": "imputation",
+            "title": "digits",
+            "methods": {"PCA": {"error": 0.31, "seconds": 0.2}},
+            "coverage": 0.83,
+            "met": False,
+        },
+        {
+            "name": "cost-50",
+            "group": "cost",
+            "title": "50 columns",
+            "target": 6.0,
+            "measured": 5.123,
+            "met": True,
+        },
+    ],
     "rivals": [
         {
             "name": "dense",
@@ -134,6 +181,17 @@ def test_shares_and_ratios_are_written_as_such(results):
     lines = [[cell.strip() for cell in line.split("|")] for line in text.splitlines()]
     assert ["", "two threads", "at least 1.70", "1.62", "**no**", ""] in lines
     assert ["", "lost", "1e-06", "3e-09", "yes", ""] in lines
+
+
+def test_gaps_have_a_table_for_each_group(results):
+    text = tables.rendered("<!-- table: gaps -->\n<!-- end -->", results)
+    lines = [[cell.strip() for cell in line.split("|")] for line in text.splitlines()]
+    ratio = ["", "20% missing", "1.04 / 1.10", "1.02 / 1.20", "9.00 / 170", "28", "**no**", ""]
+    assert ratio in lines
+    assert ["", "merged", "/ 1.10", "1.00 / 1.05", "", "28", "yes", ""] in lines
+    assert ["", "signal 20", "0.30", "0.50", "3", ""] in lines
+    assert ["", "digits", "0.310 (0.2)", "83.0% (**not 85 to 95%**)", ""] in lines
+    assert ["", "50 columns", "6", "5.12", "yes", ""] in lines
 
 
 def test_the_table_of_rivals_says_who_wins(results):
