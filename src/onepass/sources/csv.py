@@ -257,8 +257,12 @@ class CsvTable(Table):
         if self._input is not None:
             self._input.stopped.set()
 
-    def lines(self) -> Iterator[NDArray[np.int64]]:
-        """Yield the numbers of the lines in which rows begin, counted from 1, some at a time."""
+    def lines(self) -> Iterator[NDArray[np.int64]] | None:
+        """Return the numbers of the lines in which rows begin; None of standard input."""
+        return None if self.once else self._lines()
+
+    def _lines(self) -> Iterator[NDArray[np.int64]]:
+        """Yield the numbers of the lines in which rows begin, some at a time."""
         with self._text() as text:
             text.read(self._header_bytes)
             yield from _lines_of_rows(text, self._first_line + self._header_lines, self.delimiter)

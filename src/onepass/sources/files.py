@@ -228,7 +228,7 @@ class ReadOptions:
         """Return the numbers that stand for missing entries, also those that are given as text."""
         found = []
         for value in self.na:
-            with suppress(ValueError):
+            with suppress(ValueError, OverflowError):
                 found.append(float(value))
         return tuple(found)
 
@@ -559,6 +559,27 @@ class FileSource(Source):
         if not (0 <= begin.file < len(self._tables) and begin.row >= 0):
             raise SourceError(f"there is no position {tuple(begin)} in {len(self._tables)} files")
         yield from read_ahead(self._read(begin), self._stop)
+
+    @property
+    def numbering(self) -> str:
+        """What `numbered` counts: "line" in files of text, as an editor does, or "row"."""
+        return "row" if self._tables[0].lines() is None else "line"
+
+    def numbered(self) -> Iterator[tuple[NDArray[np.int64], Block]]:
+        """Yield (numbers of the rows, block): the lines in which they begin, or rows from 1 on."""
+        file, lines, known = -1, None, np.empty(0, dtype=np.int64)
+        for position, block in self.blocks():
+            n = block.shape[0]
+            if position.file != file:
+                file, known = position.file, known[:0]
+                lines = self._tables[file].lines()
+            if lines is None:
+                yield np.arange(position.row - n, position.row) + 1, block
+                continue
+            while len(known) < n:
+                known = np.concatenate([known, next(lines)])
+            yield known[:n], block
+            known = known[n:]
 
     def _most_rows(self, block: Block) -> int:
         """Return how many rows of what was read make up a block; sparse ones are never large."""

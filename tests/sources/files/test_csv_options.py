@@ -278,6 +278,27 @@ def test_the_lines_of_rows(tmp_path, monkeypatch):
         assert [lines[line - 1].split(",")[0] for line in found] == [f"{v:g}" for v in values]
 
 
+@pytest.mark.parametrize("batch_rows", [1, 3, 1000])
+def test_rows_are_numbered_as_an_editor_numbers_lines(tmp_path, batch_rows):
+    (tmp_path / "1.csv").write_text('a,b\n\n1,x\n2,"y\n\n"\n' + "3,z\n" * 9)
+    (tmp_path / "2.csv").write_text("# a note\na,b\n4,x\n")
+    source = open_source(tmp_path, columns=["a"], comment="#", batch_rows=batch_rows)
+    numbers = np.concatenate([each for each, _ in source.numbered()])
+    assert numbers.tolist() == [3, 4, *range(7, 16), 3]
+    assert source.numbering == "line"
+    rows = np.vstack([block for _, block in source.numbered()])
+    np.testing.assert_array_equal(rows, np.vstack(list(source)))
+
+
+def test_rows_without_lines_are_counted_from_one(tmp_path):
+    for name in "ab":
+        np.save(tmp_path / f"{name}.npy", np.eye(4))
+    source = open_source(tmp_path, batch_rows=3)
+    assert source.numbering == "row"
+    numbers = np.concatenate([each for each, _ in source.numbered()])
+    assert numbers.tolist() == [1, 2, 3, 4, 1, 2, 3, 4]
+
+
 def test_the_names_of_folders_are_said_to_be_no_columns(tmp_path):
     for year in (2024, 2025):
         (tmp_path / f"year={year}" / "month=1").mkdir(parents=True)
