@@ -100,6 +100,11 @@ class CsvTable(Table):
         if self.width > _MOST_COLUMNS:
             message = f"{self.width:,} columns are too many for a file of text, the limit is "
             raise self.error(f"{message}{_MOST_COLUMNS:,}: write it as npy or parquet")
+        if self.delimiter == " " and any(not any(column) for column in zip(*rows, strict=False)):
+            raise self.error(
+                "values are separated by several blanks, which is not read: "
+                "pandas.read_csv(sep=r'\\s+') can"
+            )
         self._sort_columns(rows, lines, is_header)
         if given is not None and self.width == 1 and (self.not_numeric or self.damaged):
             raise self.error(f"the delimiter {given!r} separates nothing in its first rows")
@@ -161,6 +166,8 @@ class CsvTable(Table):
             if self.once:
                 place = f"row {lines.index(line) + 1}"
             found = f"text ({first[:40]!r} in {place})"
+            if below_header and len(lines) > 1 and line == lines[0] and not self.once:
+                found += self._hint(rows[0], self._first_line + line)
             # What people read as numbers is no text, and neither are a few words among numbers.
             words = sum(_value(cell) is None for _, cell in cells)
             if 2 * words > len(cells):
@@ -290,6 +297,18 @@ class CsvTable(Table):
         if self._options.decimal != ".":
             text = text.replace(".", "_").replace(self._options.decimal, ".")
         return _number(text)
+
+    def _hint(self, first: list[str], line: int) -> str:
+        """Return what to do if the first row is text: other lines may come before the names."""
+        start = first[0] if self.names is None else self.names[0] or self.names[-1]
+        for mark in ("#", "%", "//"):
+            if self._options.comment is None and start.startswith(mark):
+                remedy = f"pass comment={mark!r} (--comment)"
+                return f"; if lines that begin with {mark!r} are no rows, {remedy}"
+        if all(_value(cell) is None and cell not in self._missing for cell in first):
+            remedy = f"pass skip_lines={line - 1} (--skip-lines)"
+            return f"; if the names of the columns are in line {line}, {remedy}"
+        return ""
 
     def _remedy(self, text: str) -> str:
         """Return what to do about a text in a column of numbers."""

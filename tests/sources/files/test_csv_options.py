@@ -119,6 +119,31 @@ def test_lines_before_the_header_and_comments(tmp_path, line_break):
             opened(tmp_path / "a.csv", content, **wrong)
 
 
+BEGINNINGS = {
+    "comments": ("# made by\n# hand\na,b\n1,2\n3,4\n", "comment='#'"),
+    "a title": (
+        "My title\n\na,b\n1,2\n3,4\n",
+        "names of the columns are in line 3, pass skip_lines=2",
+    ),
+    "a title of two": ("May, 2024\na,b\n1,2\n3,4\n", "are in line 2, pass skip_lines=1"),
+}
+
+
+@pytest.mark.parametrize("case", BEGINNINGS)
+def test_what_to_do_about_lines_before_the_header_is_said(tmp_path, case):
+    content, remedy = BEGINNINGS[case]
+    with pytest.raises(SourceError, match=remedy):
+        opened(tmp_path / "a.csv", content, header=True)
+    options = {"comment": "#"} if "#" in content else {"skip_lines": int(remedy[-1])}
+    names, rows = rows_of(tmp_path / "a.csv", content, **options)
+    assert (names, rows.tolist()) == (["a", "b"], [[1, 2], [3, 4]])
+
+
+def test_several_blanks_are_not_columns(tmp_path):
+    with pytest.raises(SourceError, match="values are separated by several blanks"):
+        opened(tmp_path / "a.txt", "a  b\n1  2\n3  4\n")
+
+
 def test_more_lines_are_skipped_than_there_are(tmp_path):
     with pytest.raises(SourceError, match="there are no rows"):
         opened(tmp_path / "a.csv", "a,b\n1,2\n", skip_lines=9)
