@@ -145,7 +145,7 @@ INPUTS = {
     "polars": polars_inputs,
     "dask": dask_inputs,
 }
-NAMED = {"dict", "data set", "lazy", "scanner", "reader", "record batch", "tables"}
+NAMED = {"dict", "data set", "lazy", "scanner", "reader", "record batch", "tables", "vectors"}
 
 
 @pytest.mark.parametrize("library", INPUTS)
@@ -164,7 +164,8 @@ def test_what_works(library, monkeypatch):
         named = any(word in name for word in NAMED) and "matrix" not in name and "pairs" not in name
         assert hasattr(model, "feature_names_in_") == named, name
         if named:
-            assert list(model.feature_names_in_) == NAMES, name
+            lists = [f"embedding_{j}" for j in range(4)]
+            assert list(model.feature_names_in_) == (lists if "vectors" in name else NAMES), name
         seen += 1
     assert seen
 
@@ -444,3 +445,38 @@ def is_read(found):
 def test_missing_values_of_tables_are_nan(table):
     rows = check_array(opened(table), dtype=float, ensure_all_finite=False)
     np.testing.assert_array_equal(rows, [[1, 1], [np.nan, 2], [3, np.nan]])
+
+
+LISTS = {
+    "pandas": lambda rows: pd.DataFrame({"e": list(rows)}),
+    "pandas, arrow": lambda rows: pd.DataFrame({"e": list(rows)}).astype(
+        {"e": pd.ArrowDtype(pa.list_(pa.float32()))}
+    ),
+    "polars": lambda rows: pl.DataFrame({"e": rows}),
+    "polars, lists": lambda rows: pl.DataFrame({"e": rows}).with_columns(
+        pl.col("e").cast(pl.List(pl.Float32))
+    ),
+    "pyarrow": lambda rows: pa.table({"e": list(rows)}),
+}
+
+
+@pytest.mark.parametrize("library", LISTS)
+def test_each_number_of_a_list_is_a_column(library, monkeypatch):
+    monkeypatch.setattr("onepass.estimators.containers.BATCH_ROWS", 64)
+    rows = X.astype(np.float32)
+    table = LISTS[library](rows)
+    model, expected = ERM(2).fit(table), ERM(2).fit(rows)
+    assert model.feature_names_in_.tolist() == ["e_0", "e_1", "e_2", "e_3"]
+    np.testing.assert_array_equal(model.components_, expected.components_)
+    assert model.components_.dtype == np.float32
+    np.testing.assert_array_equal(model.transform(table), expected.transform(rows))
+
+
+@pytest.mark.parametrize("library", ["pandas", "pyarrow"])
+def test_lists_of_another_length(library, monkeypatch):
+    monkeypatch.setattr("onepass.estimators.containers.BATCH_ROWS", 64)
+    rows = [row.tolist() for row in X]
+    rows[200].pop()
+    message = "column 'e', row 200: a list of 3 numbers, and the first one has 4"
+    with pytest.raises(ValueError, match=message):
+        ERM(2).fit(LISTS[library](rows))
