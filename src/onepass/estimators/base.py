@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from onepass import model_file
 from onepass.estimators import model_file_schema, onnx_export, persistence
-from onepass.estimators.containers import Blocks, Columns, is_table, opened
+from onepass.estimators.containers import Columns, is_table, opened
 from onepass.estimators.input import (
     check_block,
     check_finite,
@@ -131,7 +131,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 self._check_parameters()
                 self._learned_with = self.get_params(deep=False)
             X, learner = opened(X), None if fresh else self._learner
-            in_blocks = isinstance(X, Source | Blocks)
+            in_blocks = isinstance(X, Source)
             if in_blocks and sample_weight is not None:
                 raise ValueError(
                     "sample_weight needs rows, and X is read in blocks: call partial_fit with "
@@ -210,7 +210,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
         Where learning begins, `fresh`, the estimator remembers the columns, else it compares them.
         """
-        if not isinstance(X, Source | Blocks):
+        if not isinstance(X, Source):
             yield check_rows(self, X, reset=fresh)
             return
         if fresh:

@@ -8,16 +8,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from onepass.estimators.lists import expanded, types_of
-from onepass.sources import Source
+from onepass.sources import BlockSource, Source
 from onepass.sources.base import rows_per_block, unmasked
 
 BATCH_ROWS = 4096  # of tables that are read in parts
@@ -35,29 +35,32 @@ class Columns:
     rows: NDArray[Any]  # of shape (n, d), or (d,) for a single row
     names: list[str]
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the rows."""
+        return self.rows.shape
 
-@dataclass(frozen=True)
-class Blocks:
-    """Blocks of rows of something that is read in parts."""
 
-    make: Callable[[], Iterable[Any]]  # gives blocks, single rows, pairs (x, y), dicts
-    n_rows: int | None = None  # where it is known
-    feature_names: ClassVar[None] = None
+class Blocks(BlockSource):
+    """Blocks of anything that is read in parts: arrays, tables, single rows, pairs (x, y), dicts.
 
-    def blocks(self) -> Iterator[tuple[Any, Any]]:
-        """Yield blocks in the way of a source, without positions."""
-        return ((None, block) for block in self)
+    The function `make` returns an iterable of them.
+    """
 
-    def naming_places(self, end: Any, block: Any) -> AbstractContextManager[None]:
-        """Leave errors about entries of a block as they are: rows of blocks have no other place."""
-        return nullcontext()
+    def __init__(self, make: Callable[[], Iterable[Any]], n_rows: int | None = None) -> None:
+        super().__init__(make, n_rows=n_rows)
 
-    def __iter__(self) -> Iterator[Any]:
+    @contextmanager
+    def naming_places(self, end: Any, block: Any) -> Iterator[None]:
+        """Leave errors about entries as they are: they name a place in a block, counted from 0."""
+        yield
+
+    def assemble(self, given: Iterable[Any]) -> Iterator[Any]:
         """Yield arrays (b, d), sparse matrices, tables and `Columns`."""
         single: list[Any] = []  # rows that came one by one
         began = False
-        for given in self.make():
-            block = _block(given, "A block")
+        for each in given:
+            block = _block(each, "A block")
             held = block.rows if isinstance(block, Columns) else block
             is_row = isinstance(held, np.ndarray) and held.ndim == 1
             if not is_row and getattr(held, "shape", (1,))[:1] == (0,):
