@@ -87,6 +87,7 @@ BAD = {
         None,
         r"1,099,511,627,776 columns are too many|expected n_features=7|is expecting 7 features",
     ),
+    "a weight that no float holds": (good(4), [1, 1, 10**400, 1], r"sample_weight must be numbers"),
     "too few weights": (good(4), [1, 1, 1], r"(?i)weight"),
     "too many weights": (good(4), [1] * 5, r"(?i)weight"),
     "weights in two dimensions": (good(4), np.ones((4, 2)), r"(?i)weight"),
