@@ -141,7 +141,7 @@ def rivals(rows: list[Row]) -> str:
 
 def _winners(row: Row) -> str:
     """Return the title of a problem, and who is first in what."""
-    fastest = row["solvers"][0]["solver"]
+    fastest = next((one["solver"] for one in row["solvers"]), "nobody")
     exact = next((one["solver"] for one in row["solvers"] if one["lost"] < EXACT), "nobody")
     measured = [one for one in row["solvers"] if one["memory"] is not None]
     least = min(measured, key=lambda one: one["memory"])["solver"] if measured else "not measured"

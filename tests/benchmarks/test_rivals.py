@@ -128,7 +128,7 @@ def test_what_fails_is_reported_and_does_not_end_the_others(monkeypatch, capsys)
 def test_a_library_that_does_not_install_is_noted(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(environments, "HOME", tmp_path)
     monkeypatch.setattr(environments, "ROOT", tmp_path)
-    monkeypatch.setattr(environments.venv, "create", lambda home, with_pip: home.mkdir())
+    monkeypatch.setattr(environments.venv, "create", lambda home, **how: home.mkdir())
 
     def fails(command, **how):
         assert command[-1] == "a-package"

@@ -201,6 +201,8 @@ def test_the_table_of_rivals_says_who_wins(results):
     assert ["", "quick", "1.5", "500", "2%", "4,200%", ""] in lines
     assert ["", "slow", "2.5", "20", "0", "", ""] in lines
     assert ["", "third", "", "", "over 300 s", "", ""] in lines
+    nobody = [{**ROWS["rivals"][0], "solvers": []}]
+    assert "Fastest: nobody. Fastest exact: nobody. Least memory: not" in tables.rivals(nobody)
 
 
 def test_a_changed_result_changes_the_page(results):
