@@ -10,6 +10,9 @@ import pytest
 from benchmarks import constants
 from benchmarks.constants import Constant, above_one, bound, one, share, times
 
+# That a robust candidate answers, and how much is missing, is not what these tests are about.
+pytestmark = pytest.mark.filterwarnings("ignore::onepass.OnepassWarning")
+
 
 @pytest.fixture
 def home(monkeypatch):

@@ -15,6 +15,9 @@ from benchmarks.rivals.environments import Library, libraries
 from benchmarks.rivals.problems import PROBLEMS, Exact, Problem
 from benchmarks.rivals.solver import Solver, batches, in_memory, read
 
+# That a robust candidate answers, and how much is missing, is not what these tests are about.
+pytestmark = pytest.mark.filterwarnings("ignore::onepass.OnepassWarning")
+
 QUICK = Effort(quick=True, seed=3, folder=None)
 HERE = [library for library in libraries() if not library.requires]
 SOLVERS = [solver for library in HERE for solver in library.solvers]
