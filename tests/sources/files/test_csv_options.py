@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from onepass.sources import SourceError, csv, open_source
+from onepass.sources import SourceError, csv, open_source, plain_text
 from onepass.warning import OnepassWarning
 
 NAN = np.nan
@@ -15,7 +15,7 @@ NAN = np.nan
 @pytest.fixture(params=[64, 1 << 20], ids=["small", "large"])
 def block_bytes(request, monkeypatch):
     """Blocks that hold a row or two, or all."""
-    monkeypatch.setattr(csv, "_BLOCK_BYTES", request.param)
+    monkeypatch.setattr(plain_text, "BLOCK_BYTES", request.param)
 
 
 def opened(path, content, **keywords):
@@ -288,7 +288,7 @@ def test_bad_choices_of_columns(tmp_path, options, message):
 
 def test_the_lines_of_rows(tmp_path, monkeypatch):
     """Against Python's csv, which counts lines."""
-    monkeypatch.setattr(csv, "_BLOCK_BYTES", 64)
+    monkeypatch.setattr(plain_text, "BLOCK_BYTES", 64)
     plain = "a,b\n\n1,x\n\n\n" + "2,y\n" * 40
     for content in (
         plain,
