@@ -80,6 +80,7 @@ bench: .venv/ready  ## accuracy, intervals, speed and gaps against what is promi
 	$(BIN)/python -m benchmarks.accuracy $(ARGS)
 	$(BIN)/python -m benchmarks.captured $(ARGS)
 	$(BIN)/python -m benchmarks.floor $(ARGS)
+	$(BIN)/python -m benchmarks.gaps $(ARGS)
 
 .PHONY: rivals
 rivals: .venv/ready  ## other libraries on the same rows, each in an environment of its own; an hour

@@ -141,7 +141,7 @@ def rivals(rows: list[Row]) -> str:
 
 def _winners(row: Row) -> str:
     """Return the title of a problem, and who is first in what."""
-    fastest = row["solvers"][0]["solver"]
+    fastest = next((one["solver"] for one in row["solvers"]), "nobody")
     exact = next((one["solver"] for one in row["solvers"] if one["lost"] < EXACT), "nobody")
     measured = [one for one in row["solvers"] if one["memory"] is not None]
     least = min(measured, key=lambda one: one["memory"])["solver"] if measured else "not measured"
@@ -173,10 +173,116 @@ def share(value: float) -> str:
     return "0" if value < EXACT else percent(value) if value >= 1e-3 else f"{value:.0e}"
 
 
+def gaps(rows: list[Row]) -> str:
+    """Return the tables of rows with gaps: one for each group of studies."""
+    renderers = {"ratio": _ratios, "prime": _prime, "imputation": _imputation, "cost": _cost}
+    tables = [
+        render([row for row in rows if row["group"] == group])
+        for group, render in renderers.items()
+        if any(row["group"] == group for row in rows)
+    ]
+    return "\n\n".join(tables)
+
+
+def _methods(rows: list[Row]) -> list[str]:
+    """Return the names of all methods, in order."""
+    return list(dict.fromkeys(name for row in rows for name in row["methods"]))
+
+
+def _pair(statistics: dict[str, float | None] | None) -> str:
+    """Return geometric mean and worst run; "/ 1.10" where nothing is promised of the mean."""
+    if statistics is None or not any(statistics.values()):
+        return ""
+    return " / ".join(decimals(statistics[name]) for name in ("mean", "worst")).removesuffix(" / ")
+
+
+def _ratios(rows: list[Row]) -> str:
+    """Return the table of losses over those of batch EM."""
+    names = _methods(rows)
+    return table(
+        ["rows", "promised", *(f"`{name}`" if name == "PCA" else name for name in names)]
+        + ["runs", "met"],
+        [
+            [
+                row["title"],
+                _pair(row["promised"]),
+                *(_pair(row["methods"].get(name)) for name in names),
+                str(row["runs"]),
+                verdict(row["met"]),
+            ]
+            for row in rows
+        ],
+    )
+
+
+def _prime(rows: list[Row]) -> str:
+    """Return the table of sin-theta losses in the setting of primePCA."""
+    names = _methods(rows)
+    return table(
+        ["sin-theta loss, 2,000 x 500, two directions", *names, "runs"],
+        [
+            [row["title"], *(decimals(row["methods"][name]) for name in names), str(row["runs"])]
+            for row in rows
+        ],
+    )
+
+
+def _imputation(rows: list[Row]) -> str:
+    """Return the table of errors of hidden entries, with processor seconds."""
+    names = _methods(rows)
+    return table(
+        ["mean absolute error, in standard deviations (seconds)", *names, "90% intervals hold"],
+        [
+            [
+                row["title"],
+                *(f"{cell['error']:.3f} ({number(cell['seconds'])})" for cell in cells),
+                f"{100 * row['coverage']:.1f}%" + ("" if row["met"] else " (**not 85 to 95%**)"),
+            ]
+            for row in rows
+            for cells in ([row["methods"][name] for name in names],)
+        ],
+    )
+
+
+def _cost(rows: list[Row]) -> str:
+    """Return the table of the time that completing a row takes."""
+    return table(
+        ["microseconds", "target", "measured", "met"],
+        [
+            [row["title"], number(row["target"]), number(row["measured"]), verdict(row["met"])]
+            for row in rows
+        ],
+    )
+
+
+def constants(rows: list[Row]) -> str:
+    """Return the table of what studies find at half and at twice each constant."""
+    names = list(dict.fromkeys(name for row in rows for name in row["measured"]))
+    cells = {"held": lambda value: f"{100 * value:.0f}%", "outliers": percent}
+
+    def cell(name: str, value: float | None) -> str:
+        shown = next((cells[key] for key in cells if key in name), decimals)
+        return "" if value is None else shown(value)
+
+    return table(
+        ["constant", "at", *names],
+        [
+            [
+                f"`{row['name']}`" if row["at"] else row["name"],
+                row["at"],
+                *(cell(name, row["measured"].get(name)) for name in names),
+            ]
+            for row in rows
+        ],
+    )
+
+
 RENDERERS: dict[str, Renderer] = {
     "accuracy": accuracy,
     "captured": captured,
+    "constants": constants,
     "floor": floor,
+    "gaps": gaps,
     "rivals": rivals,
 }
 

@@ -72,6 +72,22 @@ BAD = {
     "a negative weight": (good(4), [1, 1, -0.5, 1], r"(?i)weight.*(negative|2)|negative.*weight"),
     "a NaN weight": (good(4), [1, 1, np.nan, 1], r"(?i)weight"),
     "an infinite weight": (good(4), [1, 1, np.inf, 1], r"(?i)weight"),
+    "a masked weight": (
+        good(4),
+        np.ma.masked_equal([1, 1, 5, 1], 5),
+        r"sample_weight is masked at row 2",
+    ),
+    "a number that no float holds": (
+        [[1.0] * 7, [1.0] * 4 + [10**400, 1.0, 1.0]],
+        None,
+        r"more than 300 digits at row 1, column 4",
+    ),
+    "more columns than memory": (
+        sp.csr_array(([1.0, 2.0], ([0, 1], [3, 2**40 - 1])), shape=(2, 2**40)),
+        None,
+        r"1,099,511,627,776 columns are too many|expected n_features=7|is expecting 7 features",
+    ),
+    "a weight that no float holds": (good(4), [1, 1, 10**400, 1], r"sample_weight must be numbers"),
     "too few weights": (good(4), [1, 1, 1], r"(?i)weight"),
     "too many weights": (good(4), [1] * 5, r"(?i)weight"),
     "weights in two dimensions": (good(4), np.ones((4, 2)), r"(?i)weight"),

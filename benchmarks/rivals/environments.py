@@ -52,7 +52,8 @@ class Library:
         wanted = "\n".join(self.requires)
         if not done.exists() or done.read_text() != wanted:
             print(f"installing {self.name} into {home.relative_to(ROOT)}", file=sys.stderr)
-            venv.create(home, with_pip=True)
+            if not python.exists():
+                venv.create(home, with_pip=True, symlinks=os.name != "nt")
             command = [str(python), "-m", "pip", "install", "--quiet", *self.requires]
             run = subprocess.run(command, capture_output=True, text=True, check=False)
             if run.returncode:

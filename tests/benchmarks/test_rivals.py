@@ -15,6 +15,9 @@ from benchmarks.rivals.environments import Library, libraries
 from benchmarks.rivals.problems import PROBLEMS, Exact, Problem
 from benchmarks.rivals.solver import Solver, batches, in_memory, read
 
+# That a robust candidate answers, and how much is missing, is not what these tests are about.
+pytestmark = pytest.mark.filterwarnings("ignore::onepass.OnepassWarning")
+
 QUICK = Effort(quick=True, seed=3, folder=None)
 HERE = [library for library in libraries() if not library.requires]
 SOLVERS = [solver for library in HERE for solver in library.solvers]
@@ -128,7 +131,7 @@ def test_what_fails_is_reported_and_does_not_end_the_others(monkeypatch, capsys)
 def test_a_library_that_does_not_install_is_noted(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(environments, "HOME", tmp_path)
     monkeypatch.setattr(environments, "ROOT", tmp_path)
-    monkeypatch.setattr(environments.venv, "create", lambda home, with_pip: home.mkdir())
+    monkeypatch.setattr(environments.venv, "create", lambda home, **how: home.mkdir())
 
     def fails(command, **how):
         assert command[-1] == "a-package"

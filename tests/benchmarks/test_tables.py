@@ -44,6 +44,10 @@ ROWS = {
             "met": True,
         }
     ],
+    "constants": [
+        {"name": "as they are", "at": "", "measured": {"t5": 0.45, "outliers": 0.002}},
+        {"name": "evidence.SURE", "at": "half", "measured": {"t5": 0.4, "decay held": 0.95}},
+    ],
     "floor": [
         {
             "name": "threads",
@@ -61,6 +65,53 @@ ROWS = {
             "at_least": False,
             "measured": 2.5e-9,
             "unit": "share",
+            "met": True,
+        },
+    ],
+    "gaps": [
+        {
+            "name": "20",
+            "group": "ratio",
+            "title": "20% missing",
+            "promised": {"mean": 1.04, "worst": 1.1},
+            "methods": {
+                "PCA": {"mean": 1.02, "worst": 1.2},
+                "means": {"mean": 9.0, "worst": 170.0},
+            },
+            "runs": 28,
+            "met": False,
+        },
+        {
+            "name": "merged",
+            "group": "ratio",
+            "title": "merged",
+            "promised": {"mean": None, "worst": 1.1},
+            "methods": {"PCA": {"mean": 1.0, "worst": 1.05}},
+            "runs": 28,
+            "met": True,
+        },
+        {
+            "name": "prime-uniformly-20",
+            "group": "prime",
+            "title": "signal 20",
+            "methods": {"PCA": 0.3, "pairwise": 0.5},
+            "runs": 3,
+            "met": None,
+        },
+        {
+            "name": "impute-digits",
+            "group": "imputation",
+            "title": "digits",
+            "methods": {"PCA": {"error": 0.31, "seconds": 0.2}},
+            "coverage": 0.83,
+            "met": False,
+        },
+        {
+            "name": "cost-50",
+            "group": "cost",
+            "title": "50 columns",
+            "target": 6.0,
+            "measured": 5.123,
             "met": True,
         },
     ],
@@ -136,6 +187,25 @@ def test_shares_and_ratios_are_written_as_such(results):
     assert ["", "lost", "1e-06", "3e-09", "yes", ""] in lines
 
 
+def test_constants_have_a_column_for_each_study(results):
+    text = tables.rendered("<!-- table: constants -->\n<!-- end -->", results)
+    lines = [[cell.strip() for cell in line.split("|")] for line in text.splitlines()]
+    assert ["", "constant", "at", "t5", "outliers", "decay held", ""] in lines
+    assert ["", "as they are", "", "0.45", "0.2%", "", ""] in lines
+    assert ["", "`evidence.SURE`", "half", "0.40", "", "95%", ""] in lines
+
+
+def test_gaps_have_a_table_for_each_group(results):
+    text = tables.rendered("<!-- table: gaps -->\n<!-- end -->", results)
+    lines = [[cell.strip() for cell in line.split("|")] for line in text.splitlines()]
+    ratio = ["", "20% missing", "1.04 / 1.10", "1.02 / 1.20", "9.00 / 170", "28", "**no**", ""]
+    assert ratio in lines
+    assert ["", "merged", "/ 1.10", "1.00 / 1.05", "", "28", "yes", ""] in lines
+    assert ["", "signal 20", "0.30", "0.50", "3", ""] in lines
+    assert ["", "digits", "0.310 (0.2)", "83.0% (**not 85 to 95%**)", ""] in lines
+    assert ["", "50 columns", "6", "5.12", "yes", ""] in lines
+
+
 def test_the_table_of_rivals_says_who_wins(results):
     text = tables.rendered("<!-- table: rivals -->\n<!-- end -->", results)
     assert "Fastest: quick. Fastest exact: slow. Least memory: slow." in text
@@ -143,6 +213,8 @@ def test_the_table_of_rivals_says_who_wins(results):
     assert ["", "quick", "1.5", "500", "2%", "4,200%", ""] in lines
     assert ["", "slow", "2.5", "20", "0", "", ""] in lines
     assert ["", "third", "", "", "over 300 s", "", ""] in lines
+    nobody = [{**ROWS["rivals"][0], "solvers": []}]
+    assert "Fastest: nobody. Fastest exact: nobody. Least memory: not" in tables.rivals(nobody)
 
 
 def test_a_changed_result_changes_the_page(results):

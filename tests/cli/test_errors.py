@@ -179,3 +179,16 @@ def test_an_interrupted_report_leaves_a_model(tmp_path, monkeypatch):
     said = run("fit", tmp_path / "a.npy", *words, code=130).stderr
     assert f"{tmp_path / 'm'} is complete, {tmp_path / 'r.html'} is missing" in said
     assert load(tmp_path / "m").n_samples_seen_ == 300
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.parametrize("command", ["info", "transform"])
+def test_a_pipe_or_a_device_is_no_model(tmp_path, command):
+    """They were waited for without a word."""
+    os.mkfifo(tmp_path / "pipe.onepass")
+    (tmp_path / "device.onepass").symlink_to("/dev/zero")
+    np.save(tmp_path / "a.npy", rows())
+    more = [] if command == "info" else [tmp_path / "a.npy", "-o", tmp_path / "out.npy"]
+    for name in ("pipe", "device"):
+        said = run(command, tmp_path / f"{name}.onepass", *more, code=2).stderr
+        assert f"{name}.onepass: a pipe or a device, not a model file" in said

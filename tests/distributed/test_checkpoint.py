@@ -1,3 +1,5 @@
+import os
+
 import numpy as np
 import pytest
 
@@ -140,6 +142,12 @@ def test_a_file_that_was_changed_is_another_run(tmp_path):
     np.save(rows, X)
     fit(PCA(3), [rows], checkpoint=path)
     fit(PCA(3), [rows], checkpoint=path, resume=True)
+    status, edited = rows.stat(), X.copy()
+    edited[len(X) // 2] += 1.0  # neither the size nor, put back, the time says so
+    np.save(rows, edited)
+    os.utime(rows, ns=(status.st_atime_ns, status.st_mtime_ns))
+    with pytest.raises(ValueError, match="another run: its files"):
+        fit(PCA(3), [rows], checkpoint=path, resume=True)
     np.save(rows, X[:600])
     with pytest.raises(ValueError, match="another run: its files"):
         fit(PCA(3), [rows], checkpoint=path, resume=True)

@@ -11,9 +11,12 @@ import pyarrow as pa
 import pyarrow.dataset
 import pytest
 from scipy import sparse
+from sklearn.utils import check_array
 
 from onepass import ERM, PCA, CappedMSG, open_source
+from onepass.estimators.containers import opened
 from onepass.sources import base as sources_base
+from onepass.sources.base import unmasked
 
 N, D = 300, 4
 NAMES = [*"abcd"]
@@ -142,7 +145,7 @@ INPUTS = {
     "polars": polars_inputs,
     "dask": dask_inputs,
 }
-NAMED = {"dict", "data set", "lazy", "scanner", "reader", "record batch", "tables"}
+NAMED = {"dict", "data set", "lazy", "scanner", "reader", "record batch", "tables", "vectors"}
 
 
 @pytest.mark.parametrize("library", INPUTS)
@@ -161,7 +164,8 @@ def test_what_works(library, monkeypatch):
         named = any(word in name for word in NAMED) and "matrix" not in name and "pairs" not in name
         assert hasattr(model, "feature_names_in_") == named, name
         if named:
-            assert list(model.feature_names_in_) == NAMES, name
+            lists = [f"embedding_{j}" for j in range(4)]
+            assert list(model.feature_names_in_) == (lists if "vectors" in name else NAMES), name
         seen += 1
     assert seen
 
@@ -395,3 +399,84 @@ def test_blocks_without_rows_are_passed_over(kind, empty):
     np.testing.assert_array_equal(found.components_, PCA(2).fit(kind(X)).components_)
     with pytest.raises(ValueError, match="The source has no rows"):
         PCA(2).fit(iter([kind(X[:0])]))
+
+
+MASKED = np.ma.masked_array(X[:50].copy())
+MASKED[17, 1] = np.ma.masked
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        MASKED,
+        [MASKED[:20], MASKED[20:]],
+        (row for row in MASKED),
+        list(MASKED),
+        [(MASKED, np.zeros(50))],
+        ({"a": MASKED[:, 0], "b": MASKED[:, 1]} for _ in range(1)),
+        [{"a": row[0], "b": row[1]} for row in MASKED],
+    ],
+    ids=["array", "blocks", "rows", "list of rows", "pairs", "columns", "dicts"],
+)
+@pytest.mark.filterwarnings("ignore:.*converting a masked element to nan")
+def test_masked_entries_are_missing_however_rows_come(given):
+    """They were taken with the numbers that the mask hides."""
+    found = opened(given)
+    blocks = [getattr(block, "rows", block) for block in found] if is_read(found) else [found]
+    rows = np.vstack([np.asarray(unmasked(block), dtype=float) for block in blocks])
+    assert np.argwhere(np.isnan(rows)).tolist() == [[17, 1]]
+
+
+def is_read(found):
+    """Return whether rows are read in parts."""
+    return hasattr(found, "blocks")
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame({"a": pd.Series([1, pd.NA, 3], dtype=object), "b": [1.0, 2.0, None]}),
+        pd.DataFrame({"a": pd.array([1, None, 3], dtype="Int64"), "b": [1.0, 2.0, None]}),
+        pl.DataFrame({"a": [1, None, 3], "b": [1.0, 2.0, None]}),
+        pa.table({"a": [1, None, 3], "b": [1.0, 2.0, None]}),
+    ],
+    ids=["objects of pandas", "integers of pandas", "polars", "arrow"],
+)
+def test_missing_values_of_tables_are_nan(table):
+    rows = check_array(opened(table), dtype=float, ensure_all_finite=False)
+    np.testing.assert_array_equal(rows, [[1, 1], [np.nan, 2], [3, np.nan]])
+
+
+LISTS = {
+    "pandas": lambda rows: pd.DataFrame({"e": list(rows)}),
+    "pandas, arrow": lambda rows: pd.DataFrame({"e": list(rows)}).astype(
+        {"e": pd.ArrowDtype(pa.list_(pa.float32()))}
+    ),
+    "polars": lambda rows: pl.DataFrame({"e": rows}),
+    "polars, lists": lambda rows: pl.DataFrame({"e": rows}).with_columns(
+        pl.col("e").cast(pl.List(pl.Float32))
+    ),
+    "pyarrow": lambda rows: pa.table({"e": list(rows)}),
+}
+
+
+@pytest.mark.parametrize("library", LISTS)
+def test_each_number_of_a_list_is_a_column(library, monkeypatch):
+    monkeypatch.setattr("onepass.estimators.containers.BATCH_ROWS", 64)
+    rows = X.astype(np.float32)
+    table = LISTS[library](rows)
+    model, expected = ERM(2).fit(table), ERM(2).fit(rows)
+    assert model.feature_names_in_.tolist() == ["e_0", "e_1", "e_2", "e_3"]
+    np.testing.assert_array_equal(model.components_, expected.components_)
+    assert model.components_.dtype == np.float32
+    np.testing.assert_array_equal(model.transform(table), expected.transform(rows))
+
+
+@pytest.mark.parametrize("library", ["pandas", "pyarrow"])
+def test_lists_of_another_length(library, monkeypatch):
+    monkeypatch.setattr("onepass.estimators.containers.BATCH_ROWS", 64)
+    rows = [row.tolist() for row in X]
+    rows[200].pop()
+    message = "column 'e', row 200: a list of 3 numbers, and the first one has 4"
+    with pytest.raises(ValueError, match=message):
+        ERM(2).fit(LISTS[library](rows))

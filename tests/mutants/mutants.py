@@ -487,8 +487,8 @@ FILES = [
     Mutant(
         "a run goes on one block too late",
         f"{SOURCE}/cli/checkpoint.py",
-        "Position(*then[\"position\"])",
-        "Position(then[\"position\"][0], then[\"position\"][1] + 1)",
+        'Position(*then["position"])',
+        'Position(then["position"][0], then["position"][1] + 1)',
         "tests/cli/test_checkpoint.py",
     ),
 ]
@@ -684,6 +684,42 @@ CORE = [
         "        if (rule.k == M.d) return;  // W = 0 and M = I, whatever the rows are",
         "",
         "tests/core/test_advance.py",
+    ),
+    Mutant(
+        "the rank test of a merged iterate counts as a step",
+        f"{SOURCE}/algorithms/msg.py",
+        "        return self.mapped(super().merged(states, shares))[1]",
+        "        rule, M = self.mapped(super().merged(states, shares))\n"
+        "        self.remember(rule)\n        return M",
+        "tests/algorithms/test_rules.py",
+    ),
+    Mutant(
+        "sparse rows have no squares on the diagonal",
+        f"{SOURCE}/_core/sparse_outer.hpp",
+        "for (Index p = entry->place; p < stop; p++)",
+        "for (Index p = entry->place + 1; p < stop; p++)",
+        "tests/core/test_sparse_outer.py",
+    ),
+    Mutant(
+        "sums over missing entries are subtracted however large they are",
+        f"{SOURCE}/_core/completion.hpp",
+        "subtractable = trace <= SUBTRACTABLE_TRACE;",
+        "subtractable = true;",
+        "tests/core/test_complete.py",
+    ),
+    Mutant(
+        "rows with the same gaps count once",
+        f"{SOURCE}/_core/completion.hpp",
+        "        weight += task.weights ? task.weights[t] : 1.0;",
+        "        weight = task.weights ? task.weights[t] : 1.0;",
+        "tests/core/test_complete.py",
+    ),
+    Mutant(
+        "what 64-bit integers would overwrite is not looked at",
+        f"{SOURCE}/_core/bindings.cpp",
+        "    if (found != wanted) {",
+        "    if (found == nullptr) {",
+        "tests/core/test_blas.py",
     ),
 ]
 

@@ -96,6 +96,22 @@ def test_empty_blocks_are_passed_over():
     assert [len(block) for block in BlockSource([ROWS[:0], ROWS[:2], ROWS[:0]])] == [2]
 
 
+def test_nothing_is_read_before_it_is_asked_for():
+    def blocks():
+        read.append(1)
+        yield ROWS
+
+    read = []
+    source = BlockSource(blocks)
+    assert read == []
+    assert source.n_features == 4
+    assert len(read) == 1
+    generator = blocks()
+    source = BlockSource(generator)
+    np.testing.assert_array_equal(stacked(source), ROWS)
+    assert len(read) == 2
+
+
 def test_a_generator_is_used_once():
     source = BlockSource(ROWS[i : i + 6] for i in range(0, 23, 6))
     assert source.n_features == 4
@@ -112,8 +128,8 @@ def test_a_generator_is_used_once():
         lambda: ArraySource(np.array([["a", "b"]])),
         lambda: ArraySource(np.ones((2, 2), dtype=complex)),
         lambda: SparseSource(scipy.sparse.csr_array((0, 3))),
-        lambda: BlockSource([]),
-        lambda: BlockSource([np.ones(3)]),
+        lambda: BlockSource([]).n_features,
+        lambda: list(BlockSource([np.ones(3)])),
         lambda: list(BlockSource([np.ones((2, 3)), np.ones((2, 4))])),
         lambda: list(ArraySource(ROWS).blocks((0, 24))),
         lambda: list(ArraySource(ROWS).blocks((1, 0))),

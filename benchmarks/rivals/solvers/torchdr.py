@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.rivals.solver import Found, Solver, batches, in_memory
 
-REQUIRES = ["torchdr", "pyarrow"]
+REQUIRES = ["torchdr", "matplotlib", "pyarrow"]  # it imports matplotlib without requiring it
 BATCH = 10_000  # rows
 
 

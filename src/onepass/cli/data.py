@@ -12,8 +12,9 @@ from onepass.cli.messages import is_quiet, note, warn
 from onepass.progress import Progress
 from onepass.report.portrait import listed
 from onepass.sources import SourceError
-from onepass.sources.files import FileSource, ReadOptions, open_tables
+from onepass.sources.files import FileSource, open_tables
 from onepass.sources.paths import open_content, split
+from onepass.sources.tables import ReadOptions
 
 _SAMPLE_BYTES = 1 << 20
 

@@ -13,6 +13,7 @@ from onepass.distributed.shards import Learned, Shard, join
 from onepass.estimators.saving import OF_PARTS, pack, unpack
 from onepass.persistence import archive
 from onepass.persistence.archive import ModelFileError
+from onepass.sources.paths import fingerprint, split
 from onepass.warning import OnepassWarning
 
 
@@ -21,11 +22,11 @@ def describe(estimator: Any, shards: Sequence[Shard]) -> dict[str, Any]:
     params = {name: repr(value) for name, value in estimator.get_params(deep=False).items()}
     params.pop("random_state", None)
     paths = dict.fromkeys(shard.path for shard in shards if shard.path is not None)
-    seen = {path: os.stat(path) for path in paths if os.path.isfile(path)}
+    seen = [path for path in paths if os.path.exists(split(path)[0])]  # others are on workers
     return {
         "shards": [shard.label for shard in shards],
         "params": params,
-        "files": [[path, stat.st_size, stat.st_mtime_ns] for path, stat in seen.items()],
+        "files": [fingerprint(path) for path in seen],
     }
 
 

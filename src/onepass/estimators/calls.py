@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from onepass.estimators import saving
-from onepass.estimators.containers import Blocks, Columns, is_table, opened
+from onepass.estimators.containers import Columns, is_table, opened
 from onepass.estimators.input import (
     check_block,
     check_converted,
@@ -214,7 +214,7 @@ class Calls(BaseEstimator):
             twin._learned_with = twin.get_params(deep=False)
             twin._learner = twin._published = None
         X = opened(X)
-        if isinstance(X, Source | Blocks):
+        if isinstance(X, Source):
             if sample_weight is not None:
                 raise ValueError(
                     "sample_weight needs rows, and X is read in blocks: call partial_fit with "
@@ -234,7 +234,7 @@ class Calls(BaseEstimator):
         self.__dict__ = twin.__dict__
         return self
 
-    def _learn_blocks(self, X: Source | Blocks, *, fresh: bool) -> None:
+    def _learn_blocks(self, X: Source, *, fresh: bool) -> None:
         """Learn from blocks, of which a later one may be refused."""
         learner = None if self._learner is None else self._learner.copy()
         with Progress("fit", X.n_rows, visible=self.verbose > 0) as progress:
@@ -305,7 +305,7 @@ class Calls(BaseEstimator):
                 f"X is prepared by {prepared}, and the model was fitted with {self._preparation}"
             )
         left = NOTHING if prepared else self._preparation  # what is still to be done with rows
-        if not isinstance(X, Source | Blocks):
+        if not isinstance(X, Source):
             rows, has_gaps = check_rows(self, X, reset=fresh)
             yield left.apply(rows), has_gaps
             return

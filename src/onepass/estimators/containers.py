@@ -8,15 +8,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from onepass.sources import Source
+from onepass.estimators.lists import expanded, types_of
+from onepass.sources import BlockSource, Source
 from onepass.sources.base import rows_per_block, unmasked
 
 BATCH_ROWS = 4096  # of tables that are read in parts
@@ -24,7 +25,6 @@ BATCH_ROWS = 4096  # of tables that are read in parts
 DATES = re.compile(r"date|time|duration|period|interval|month")
 TEXT = re.compile(r"str|utf8|large_str|binary|large_bin|bytes")
 PERHAPS_TEXT = re.compile(r"object|categor|dictionary|enum")
-LISTS = re.compile(r"list|array|large_list|fixed_size_list")
 KINDS = {"M": "datetime", "m": "timedelta", "U": "str", "T": "str", "S": "bytes", "O": "object"}
 
 
@@ -35,29 +35,32 @@ class Columns:
     rows: NDArray[Any]  # of shape (n, d), or (d,) for a single row
     names: list[str]
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the rows."""
+        return self.rows.shape
 
-@dataclass(frozen=True)
-class Blocks:
-    """Blocks of rows of something that is read in parts."""
 
-    make: Callable[[], Iterable[Any]]  # gives blocks, single rows, pairs (x, y), dicts
-    n_rows: int | None = None  # where it is known
-    feature_names: ClassVar[None] = None
+class Blocks(BlockSource):
+    """Blocks of anything that is read in parts: arrays, tables, single rows, pairs (x, y), dicts.
 
-    def blocks(self) -> Iterator[tuple[Any, Any]]:
-        """Yield blocks in the way of a source, without positions."""
-        return ((None, block) for block in self)
+    The function `make` returns an iterable of them.
+    """
 
-    def naming_places(self, end: Any, block: Any) -> AbstractContextManager[None]:
-        """Leave errors about entries of a block as they are: rows of blocks have no other place."""
-        return nullcontext()
+    def __init__(self, make: Callable[[], Iterable[Any]], n_rows: int | None = None) -> None:
+        super().__init__(make, n_rows=n_rows)
 
-    def __iter__(self) -> Iterator[Any]:
+    @contextmanager
+    def naming_places(self, end: Any, block: Any) -> Iterator[None]:
+        """Leave errors about entries as they are: they name a place in a block, counted from 0."""
+        yield
+
+    def assemble(self, given: Iterable[Any]) -> Iterator[Any]:
         """Yield arrays (b, d), sparse matrices, tables and `Columns`."""
         single: list[Any] = []  # rows that came one by one
         began = False
-        for given in self.make():
-            block = _block(given, "A block")
+        for each in given:
+            block = _block(each, "A block")
             held = block.rows if isinstance(block, Columns) else block
             is_row = isinstance(held, np.ndarray) and held.ndim == 1
             if not is_row and getattr(held, "shape", (1,))[:1] == (0,):
@@ -115,6 +118,8 @@ def opened(X: Any) -> Any:
             return [unmasked(row) for row in X]
         known = all(hasattr(part, "shape") for part in X)
         return Blocks(lambda: X, sum(part.shape[0] for part in X) if known else None)
+    if is_table(X) and not isinstance(X, Mapping) and set(types_of(X).values()) == {"lists"}:
+        return Blocks(lambda: (Columns(*part) for part in expanded(X, BATCH_ROWS)), len(X))
     if isinstance(X, Mapping) or is_table(X) or _is_array(X):
         return _block(X, "X")
     if isinstance(X, Iterable):
@@ -167,6 +172,8 @@ def _is_lazy(X: Any) -> bool:
 
 def _block(given: Any, name: str) -> Any:
     """Return what an iterable gave as an array, a sparse matrix, a table or `Columns`."""
+    if isinstance(given, Columns):
+        return given
     if isinstance(given, np.ndarray) or sparse.issparse(given):
         return unmasked(given)
     if _is_lazy(given):
@@ -258,22 +265,17 @@ def _from_mapping(given: Mapping[Any, Any], name: str) -> Any:
 
 
 def _from_table(table: Any) -> Any:
-    """Return a table without columns of text or dates; a single column of lists is the rows."""
+    """Return a table without columns of text or dates; in one of lists each number is a column."""
     if type(table).__name__ == "RecordBatch":
         import pyarrow
 
         table = pyarrow.Table.from_batches([table])
-    schema: Any = getattr(table, "schema", None)
-    if hasattr(schema, "types"):  # pyarrow
-        names, kinds = schema.names, schema.types
-        if len(names) == 1 and "list" in str(kinds[0]):
-            return _stacked([np.asarray(row) for row in table.column(0).to_numpy()])
-    else:
-        names, kinds = table.columns, getattr(table, "dtypes", ())
-    labels = {kind: str(kind) for kind in set(kinds)}
-    for name, kind in zip(names, kinds, strict=False):
-        _check_column(name, labels[kind], table[name])
-    if "object" in labels.values() and hasattr(table, "convert_dtypes"):
+    kinds = types_of(table)
+    if set(kinds.values()) == {"lists"}:
+        return Columns(*next(expanded(table, max(1, len(table)))))
+    for name, kind in kinds.items():
+        _check_column(name, kind, table[name])
+    if "object" in kinds.values() and hasattr(table, "convert_dtypes"):
         # NumPy makes no number of pandas' NA among objects.
         return table.convert_dtypes(convert_floating=False)
     return table
@@ -283,7 +285,7 @@ def _check_column(name: Any, kind: str, column: Any) -> None:
     """Refuse a column of text or dates, by its name."""
     kind = kind.lower()
     what = ""
-    if LISTS.match(kind):
+    if kind == "lists":
         raise ValueError(f"column {name!r} contains lists; choose it alone, or columns of numbers")
     if DATES.match(kind):
         what = f"dates or times ({kind})"

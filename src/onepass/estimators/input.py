@@ -232,7 +232,7 @@ def check_weights(sample_weight: Any, rows: Any, *, whole: bool) -> NDArray[np.f
         weights = np.full(n, weights)
     try:
         weights = weights.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"sample_weight must be numbers: {error}") from None
     if weights.shape != (n,):
         raise ValueError(

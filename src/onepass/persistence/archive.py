@@ -121,6 +121,8 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArra
     number was compared with the size of the file. `ModelFileError` says that it is no model file,
     damaged in any bit, or of another version.
     """
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+        raise ModelFileError(f"{os.fspath(path)}: a pipe or a device, not a model file")
     with open(path, "rb") as file:
         return _checked(file, os.fspath(path))
 

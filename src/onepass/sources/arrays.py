@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from onepass.sources import base
 from onepass.sources.base import Block, SourceError, check_size
-from onepass.sources.files import ReadOptions, Table
 from onepass.sources.paths import is_remote, open_file, remote, split, suffix_of
+from onepass.sources.tables import ReadOptions, Table
 from onepass.warning import OnepassWarning
 
 _SPARSE = ("data", "indices", "indptr", "shape")

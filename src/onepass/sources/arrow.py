@@ -15,9 +15,9 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from onepass.sources.base import Block
-from onepass.sources.files import ReadOptions, Table
 from onepass.sources.ipc_messages import MAGIC, check_message, check_next_batch, message_places
 from onepass.sources.paths import is_remote, open_file
+from onepass.sources.tables import ReadOptions, Table
 
 # Of parquet files: without a buffer, in bytes for each column, all of a row group is read at once.
 _IN_PARTS: dict[str, Any] = {"pre_buffer": False, "buffer_size": 1 << 18}

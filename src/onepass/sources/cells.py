@@ -23,8 +23,8 @@ from onepass.sources.arrays import (
     sparse_rows_per_block,
 )
 from onepass.sources.base import Block, Position, Source, SourceError
-from onepass.sources.files import ReadOptions
 from onepass.sources.paths import open_file, split, suffix_of
+from onepass.sources.tables import ReadOptions
 
 _PARTS = ("data", "indices", "indptr")  # of a sparse matrix
 _OBJECT_BLOCK_ROWS = 1024  # of sparse objects, whose number of entries is not looked at

@@ -7,21 +7,16 @@ quotation mark that is never closed, and to say in which line a row is.
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import itertools
 import math
-import os
 import re
-import select
-import sys
-import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -29,13 +24,14 @@ import pyarrow.compute as pc
 import pyarrow.csv
 from numpy.typing import NDArray
 
+from onepass.sources import plain_text
 from onepass.sources.base import Block, SourceError
-from onepass.sources.files import ReadOptions, Table
 from onepass.sources.paths import open_content, suffix_of
+from onepass.sources.plain_text import StandardInput, Text, whole_lines
+from onepass.sources.tables import ReadOptions, Table
 
-_BLOCK_BYTES = 1 << 20  # of text that pyarrow takes at once; more is slower
-_SAMPLE_BYTES = 1 << 16
-_ROW_LIMIT_BYTES = 1 << 24
+_SAMPLE_BYTES = 1 << 16  # that show delimiter and kinds of columns: some hundreds of rows
+_ROW_LIMIT_BYTES = 1 << 24  # of the first two rows, all of which is parsed in Python
 _MOST_COLUMNS = 1 << 18  # pyarrow takes about 5 kB for each
 # What stands for a missing value in a column of numbers: what pandas and pyarrow take for one by
 # default, and a dash.
@@ -45,16 +41,7 @@ _MISSING = (
 )
 _PADDING = 8  # blanks before or after a missing value; pyarrow compares them, too
 _FALSE, _TRUE = ("False", "false", "FALSE", "0"), ("True", "true", "TRUE", "1")
-_COMPRESSED = (b"\x1f\x8b", b"BZh", b"\x28\xb5\x2f\xfd")  # how gz, bz2 and zst files begin
 _DELIMITERS = ",\t;| "  # in the order of preference, if there is nothing else to tell them apart
-_ENCODINGS = {  # UTF-16 begins as UTF-32 does, and so comes last
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
-_LINE_END = re.compile(rb"\r\n|\n|\r")
-_EXCEL_SEPARATOR = re.compile(rb'"?sep=([!-~\t ])"?(?:\r|\n)', re.IGNORECASE)
 # Added as a last row: it is missing at the end if a quotation mark before it is never closed.
 _LAST = -7.291935e-297
 # What pyarrow says of rows, which it counts from 1.
@@ -74,8 +61,8 @@ class CsvTable(Table):
     def __init__(self, path: str, options: ReadOptions) -> None:
         self.path = "standard input" if path == "-" else path
         self._options = options
-        self._input = _StandardInput() if path == "-" else None
-        self._input_text = None if self._input is None else _Text(self._input, options)
+        self._input = StandardInput() if path == "-" else None
+        self._input_text = None if self._input is None else Text(self._input, options)
         self.once, self._is_used_up = path == "-", False
         self._missing = {*_MISSING, *(text for text in options.na if isinstance(text, str))}
         expected = "\t" if suffix_of(path) == ".tsv" else "," if options.decimal == "." else ";"
@@ -100,13 +87,18 @@ class CsvTable(Table):
         if self.width > _MOST_COLUMNS:
             message = f"{self.width:,} columns are too many for a file of text, the limit is "
             raise self.error(f"{message}{_MOST_COLUMNS:,}: write it as npy or parquet")
+        if self.delimiter == " " and any(not any(column) for column in zip(*rows, strict=False)):
+            raise self.error(
+                "values are separated by several blanks, which is not read: "
+                "pandas.read_csv(sep=r'\\s+') can"
+            )
         self._sort_columns(rows, lines, is_header)
         if given is not None and self.width == 1 and (self.not_numeric or self.damaged):
             raise self.error(f"the delimiter {given!r} separates nothing in its first rows")
         last = repr(_LAST).replace(".", options.decimal)
         self._last = "\n" + self.delimiter.join([last] * self.width) + "\n"
         longest = max(sum(map(len, row)) + 3 * len(row) for row in rows)  # with quotation marks
-        self._block_bytes = max(_BLOCK_BYTES, 4 * longest, 2 * len(self._last))
+        self._block_bytes = max(plain_text.BLOCK_BYTES, 4 * longest, 2 * len(self._last))
 
     def _names(self, names: list[str], below: list[list[str]]) -> list[str]:
         """Return the names of the columns, all different; decide which columns are no data."""
@@ -161,6 +153,8 @@ class CsvTable(Table):
             if self.once:
                 place = f"row {lines.index(line) + 1}"
             found = f"text ({first[:40]!r} in {place})"
+            if below_header and len(lines) > 1 and line == lines[0] and not self.once:
+                found += self._hint(rows[0], self._first_line + line)
             # What people read as numbers is no text, and neither are a few words among numbers.
             words = sum(_value(cell) is None for _, cell in cells)
             if 2 * words > len(cells):
@@ -244,21 +238,25 @@ class CsvTable(Table):
         return values.take(known)
 
     @contextmanager
-    def _text(self) -> Iterator[_Text]:
+    def _text(self) -> Iterator[Text]:
         """Open the text, or go on with standard input."""
         if self._input_text is not None:
             yield self._input_text
         else:
             with open_content(self.path) as file:
-                yield _Text(file, self._options)
+                yield Text(file, self._options)
 
     def stop(self) -> None:
         """Stop waiting for standard input."""
         if self._input is not None:
             self._input.stopped.set()
 
-    def lines(self) -> Iterator[NDArray[np.int64]]:
-        """Yield the numbers of the lines in which rows begin, counted from 1, some at a time."""
+    def lines(self) -> Iterator[NDArray[np.int64]] | None:
+        """Return the numbers of the lines in which rows begin; None of standard input."""
+        return None if self.once else self._lines()
+
+    def _lines(self) -> Iterator[NDArray[np.int64]]:
+        """Yield the numbers of the lines in which rows begin, some at a time."""
         with self._text() as text:
             text.read(self._header_bytes)
             yield from _lines_of_rows(text, self._first_line + self._header_lines, self.delimiter)
@@ -286,6 +284,18 @@ class CsvTable(Table):
         if self._options.decimal != ".":
             text = text.replace(".", "_").replace(self._options.decimal, ".")
         return _number(text)
+
+    def _hint(self, first: list[str], line: int) -> str:
+        """Return what to do if the first row is text: other lines may come before the names."""
+        start = first[0] if self.names is None else self.names[0] or self.names[-1]
+        for mark in ("#", "%", "//"):
+            if self._options.comment is None and start.startswith(mark):
+                remedy = f"pass comment={mark!r} (--comment)"
+                return f"; if lines that begin with {mark!r} are no rows, {remedy}"
+        if all(_value(cell) is None and cell not in self._missing for cell in first):
+            remedy = f"pass skip_lines={line - 1} (--skip-lines)"
+            return f"; if the names of the columns are in line {line}, {remedy}"
+        return ""
 
     def _remedy(self, text: str) -> str:
         """Return what to do about a text in a column of numbers."""
@@ -324,7 +334,7 @@ class CsvTable(Table):
             raise self.error(message + "header=True (--header) or header=False (--no-header)")
         return False
 
-    def _sample(self, text: _Text, delimiter: str | None, expected: str) -> _Sample:
+    def _sample(self, text: Text, delimiter: str | None, expected: str) -> _Sample:
         """Return the first rows, two at least or all."""
         size = _SAMPLE_BYTES
         while True:
@@ -403,81 +413,6 @@ def _numbered(names: Sequence[str]) -> list[str]:
     return found
 
 
-class _StandardInput:
-    """Standard input; another thread can end a wait for what never comes by setting `stopped`."""
-
-    def __init__(self) -> None:
-        # Not buffered: a thread that is left in a buffered file keeps the program from ending.
-        self._file = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
-        self._can_wait = os.name != "nt" and self._file is not sys.stdin.buffer
-        self.stopped = threading.Event()
-
-    def read(self, size: int) -> bytes:
-        """Return the next bytes, none at the end or when it was stopped."""
-        while not self.stopped.is_set():
-            if not self._can_wait or select.select([self._file], [], [], 0.1)[0]:
-                return bytes(self._file.read(size))
-        return b""
-
-
-class _Text:
-    """A file as UTF-8 without byte order mark and lines that are no rows; pyarrow reads from it.
-
-    Comments are empty lines in it, so that lines have the numbers that an editor shows.
-    """
-
-    closed = False
-
-    def __init__(self, file: Any, options: ReadOptions) -> None:
-        self._ready = b""
-        self.chunks = iter(partial(file.read, _BLOCK_BYTES), b"")
-        start = self.peek(4)
-        if start.startswith(_COMPRESSED):
-            raise ValueError("it is compressed, and its name does not end in .gz, .bz2 or .zst")
-        found = (name for mark, name in _ENCODINGS.items() if start.startswith(mark))
-        encoding = next(found, options.encoding)
-        if start.startswith(codecs.BOM_UTF8):
-            self.read(len(codecs.BOM_UTF8))
-        elif encoding is not None:
-            raw, self._ready = itertools.chain([self._ready], self.chunks), b""
-            self.chunks = codecs.iterencode(codecs.iterdecode(raw, encoding), "utf-8")
-        self._drop_lines(options.skip_lines)
-        self.first_line = 1 + options.skip_lines
-        self.separator: str | None = None
-        if match := _EXCEL_SEPARATOR.match(self.peek(10)):
-            self.separator = match[1].decode()
-            self._drop_lines(1)
-            self.first_line += 1
-        if options.comment is not None:
-            raw, self._ready = itertools.chain([self._ready], self.chunks), b""
-            self.chunks = _without_comments(raw, options.comment.encode())
-
-    def _drop_lines(self, count: int) -> None:
-        """Read the next lines, which are not used."""
-        for _ in range(count):
-            size = _SAMPLE_BYTES
-            while size <= _ROW_LIMIT_BYTES:
-                head = self.peek(size)
-                end = _LINE_END.search(head)
-                # What ends with \r may go on with \n.
-                if len(head) < size or (end is not None and end.end() < len(head)):
-                    break
-                size *= 4
-            self.read(len(head) if end is None else end.end())
-
-    def peek(self, size: int) -> bytes:
-        """Return the next bytes, fewer only at the end, and leave them there."""
-        while len(self._ready) < size and (chunk := next(self.chunks, b"")):
-            self._ready += chunk
-        return self._ready[:size]
-
-    def read(self, size: int) -> bytes:
-        """Return the next bytes, fewer only at the end: pyarrow wants whole blocks."""
-        taken = self.peek(size)
-        self._ready = self._ready[size:]
-        return taken
-
-
 def _number(text: str) -> float | None:
     """Return the number that a text is, and None if it is no number."""
     # Python would also take digits of other scripts, and underscores.
@@ -513,30 +448,9 @@ def _rows(text: str, delimiter: str, whole: bool) -> tuple[list[list[str]], list
     return rows[:last], starts[:last], end, end_line
 
 
-def _whole_lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield chunks that end where a line does."""
-    rest = b""
-    for chunk in chunks:
-        rest += chunk
-        # A \r at the end may go on with \n.
-        end = max(rest.rfind(b"\n"), rest.rfind(b"\r", 0, -1)) + 1
-        if end:
-            yield rest[:end]
-            rest = rest[end:]
-    if rest:
-        yield rest
-
-
-def _without_comments(chunks: Iterator[bytes], mark: bytes) -> Iterator[bytes]:
-    """Yield text in which lines that begin with a mark are empty."""
-    comment = re.compile(rb"(?:\A|(?<=[\r\n]))[ \t]*" + re.escape(mark) + rb"[^\r\n]*")
-    for chunk in _whole_lines(chunks):
-        yield comment.sub(b"", chunk) if mark in chunk else chunk
-
-
-def _lines_of_rows(text: _Text, line: int, delimiter: str) -> Iterator[NDArray[np.int64]]:
+def _lines_of_rows(text: Text, line: int, delimiter: str) -> Iterator[NDArray[np.int64]]:
     """Yield the numbers of the lines in which rows begin; the text begins with number `line`."""
-    chunks = _whole_lines(iter(partial(text.read, _BLOCK_BYTES), b""))
+    chunks = whole_lines(iter(partial(text.read, plain_text.BLOCK_BYTES), b""))
     for chunk in chunks:
         if b'"' in chunk:  # a value may go on in the next line
             lines = (

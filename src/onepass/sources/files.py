@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import codecs
 import importlib
 import os
-import re
 import warnings
-from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from dataclasses import dataclass, fields
-from fnmatch import fnmatchcase
-from functools import cached_property
-from types import MappingProxyType
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import scipy.sparse
@@ -25,7 +17,6 @@ from numpy.typing import NDArray
 from onepass.sources import base
 from onepass.sources.base import (
     Block,
-    EntryError,
     Position,
     Source,
     SourceError,
@@ -41,6 +32,7 @@ from onepass.sources.paths import (
     suffix_of,
 )
 from onepass.sources.preparation import Preparation
+from onepass.sources.tables import ReadOptions, Table, listed
 from onepass.warning import OnepassWarning
 
 T = TypeVar("T")
@@ -182,68 +174,6 @@ def open_source(
     )
 
 
-@dataclass(frozen=True)
-class ReadOptions:
-    """The parameters of `open_source` that tell a format how to read its files.
-
-    `Table.takes` says which of them a format knows.
-    """
-
-    header: bool | Literal["auto"] = "auto"
-    delimiter: str | None = None
-    decimal: str = "."
-    encoding: str | None = None
-    skip_lines: int = 0
-    comment: str | None = None
-    na: Sequence[str | float] = ()
-    layer: str | None = None
-    mask_var: str | Sequence[str] | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse values that no file could be read with."""
-        if self.header not in (True, False, "auto"):
-            raise ValueError(f"header={self.header!r} must be True, False or 'auto'")
-        if self.delimiter is not None and (
-            len(self.delimiter) != 1 or not self.delimiter.isascii()
-        ):
-            raise ValueError(f"delimiter={self.delimiter!r} must be one ASCII character")
-        if self.decimal not in (".", ","):
-            raise ValueError(f"decimal={self.decimal!r} must be '.' or ','")
-        if self.decimal == self.delimiter:
-            raise ValueError(f"delimiter and decimal are both {self.decimal!r}")
-        if not isinstance(self.skip_lines, int) or self.skip_lines < 0:
-            raise ValueError(f"skip_lines={self.skip_lines!r} must be a whole number from 0 on")
-        if self.comment is not None and (not self.comment.strip() or len(self.comment) > 8):
-            raise ValueError(f"comment={self.comment!r} must be one to eight characters")
-        if self.encoding is not None:
-            try:
-                codecs.lookup(self.encoding)
-            except LookupError as error:
-                raise ValueError(f"encoding={self.encoding!r} is not known") from error
-        for value in self.na:
-            if isinstance(value, bool) or not isinstance(value, str | int | float | np.number):
-                raise ValueError(f"na has {value!r}, neither a text nor a number")
-
-    def na_values(self) -> tuple[float, ...]:
-        """Return the numbers that stand for missing entries, also those that are given as text."""
-        found = []
-        for value in self.na:
-            with suppress(ValueError):
-                found.append(float(value))
-        return tuple(found)
-
-    @classmethod
-    def split(cls, given: Mapping[str, Any]) -> tuple[ReadOptions, dict[str, Any]]:
-        """Return the options among parameters of `open_source`, and the other parameters."""
-        names = {field.name for field in fields(cls)}
-        options = cls(**{name: value for name, value in given.items() if name in names})
-        return options, {name: value for name, value in given.items() if name not in names}
-
-    def given(self) -> list[str]:
-        """Return the names of the options that differ from their defaults."""
-        return [field.name for field in fields(self) if getattr(self, field.name) != field.default]
-
-
 def open_tables(
     path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], options: ReadOptions
 ) -> list[Table]:
@@ -289,185 +219,6 @@ def _open(path: str, options: ReadOptions) -> Table:
         raise SourceError(f"not a sound {suffix[1:]} file: {message}", path) from error
 
 
-class Table(ABC):
-    """One file of rows and columns: what it holds is known, and it is not kept open.
-
-    It is made of the path of a file and of `ReadOptions`.
-    """
-
-    takes: ClassVar[tuple[str, ...]] = ()  # the options that the format knows
-    path: str
-    width: int  # the number of columns
-    names: list[str] | None = None  # of all columns, if the format has names
-    dtype: np.dtype = np.dtype(np.float64)  # of blocks of all columns
-    not_numeric: Mapping[int, str] = MappingProxyType({})  # what columns hold that are no numbers
-    damaged: Mapping[int, str] = MappingProxyType({})  # what columns hold beside numbers
-    index: Sequence[int] = ()  # the columns in which pandas or R has written an index
-    left_out: Sequence[int] = ()  # columns that are no data
-    na_values: Sequence[float] = ()  # numbers that stand for missing entries
-    n_rows: int | None = None  # if the format knows it
-    notes: Sequence[str] = ()  # what was decided without having been asked for, one line each
-    columns: NDArray[np.intp] | None = None  # that are read, in this order; None is all
-    preparation = Preparation()  # of the rows that are read
-    prepares: ClassVar[bool] = False  # whether `read` gives rows that are `prepared` already
-    once: bool = False  # whether it can be read only once
-
-    @abstractmethod
-    def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
-        """Yield the chosen columns of the rows from number `start` on, as blocks of a type.
-
-        A block has at least one row, and best about `block_rows`: longer ones are cut.
-        """
-
-    def float_type(self) -> np.dtype:
-        """Return the type of blocks of the chosen columns: float32 if all are, or float64."""
-        return self.dtype
-
-    def settle(self, tables: Sequence[Table], wanted: Sequence[str | int] | None) -> None:
-        """Learn what a file cannot know of itself, from the others and from the choice."""
-        return
-
-    def prepared(self, block: Block, row: int, labels: Sequence[str | int]) -> Block:
-        """Return rows with their missing entries as NaN, prepared.
-
-        `row` rows came before; errors use the labels of columns.
-        """
-        try:
-            return self.preparation.apply(_with_missing(block, self.na_values))
-        except EntryError as error:
-            raise self.error(error.what, row + error.row + 1, labels[error.column]) from error
-
-    def stop(self) -> None:
-        """Stop waiting for rows that may never come."""
-        return
-
-    def error(
-        self, message: str, row: int | None = None, column: str | int | None = None
-    ) -> SourceError:
-        """Return the error for a row, counted from 1, and a column in this file."""
-        line = None if row is None else self._line(row)
-        return SourceError(message, self.path, row, column, line)
-
-    def lines(self) -> Iterator[NDArray[np.int64]] | None:
-        """Return the numbers of the lines in which rows begin, some at a time; None without lines.
-
-        The first line has the number 1.
-        """
-        return None
-
-    def _line(self, row: int) -> int | None:
-        """Return the line in which a row begins that is counted from 1, if there are lines."""
-        with suppress(Exception):  # of a damaged file: then the row is named
-            for numbers in self.lines() or ():
-                if row <= len(numbers):
-                    return int(numbers[row - 1])
-                row -= len(numbers)
-        return None
-
-    def chosen(self) -> Sequence[int]:
-        """Return the indices of the columns that are read."""
-        return range(self.width) if self.columns is None else self.columns.tolist()
-
-    def column(self, index: int) -> str | int:
-        """Return how messages call a column: by its name, or by its index if it has none."""
-        return index if self.names is None else self.names[index]
-
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        """The index of each name."""
-        return {name: j for j, name in enumerate(self.names or ())}
-
-    def find_all(self, columns: Sequence[str | int]) -> list[int]:
-        """Return the indices of columns given by names, numbers, ranges and patterns."""
-        found: list[int] = []
-        for column in columns:
-            several = self._several(column)
-            if several is None:
-                j = self.find(column)
-                if j in found:
-                    raise SourceError(f"a column is chosen twice: {', '.join(map(str, columns))}")
-                found.append(j)
-            else:
-                found = list(dict.fromkeys([*found, *several]))
-        return found
-
-    def _several(self, column: str | int) -> Sequence[int] | None:
-        """Return the columns of a range or a pattern, None for anything else."""
-        if not isinstance(column, str) or column in self._places:
-            return None
-        match = re.fullmatch(r"(\d+)-(\d+)", column, re.ASCII) or re.fullmatch("(.+):(.+)", column)
-        if match:
-            first, last = self.find(match[1]), self.find(match[2])
-            if first > last:
-                raise self.error(f"the range {column!r} ends before it begins")
-            return range(first, last + 1)
-        if not re.search(r"[*?\[]", column):
-            return None
-        several = [j for name, j in self._places.items() if fnmatchcase(name, column)]
-        if not several:
-            raise self.error(f"no name of a column matches {column!r}")
-        return several
-
-    def find(self, column: str | int) -> int:
-        """Return the index of a column given by its name, or by its index."""
-        if isinstance(column, str) and column in self._places:
-            return self._places[column]
-        is_number = not isinstance(column, str) or (column.isascii() and column.isdigit())
-        if is_number and 0 <= int(column) < self.width:
-            return int(column)
-        message = f"there is no such column: columns have the numbers 0 to {self.width - 1} and "
-        message += "no names" if self.names is None else f"the names {_listed(self.names)}"
-        raise self.error(message, column=int(column) if is_number else column)
-
-    def choose_like(self, first: Table, chosen: list[int] | None, *, exact: bool) -> None:
-        """Choose the columns that are those of the first file; `exact` allows no others."""
-        if first.names != self.names or first.width != self.width:
-            wanted = [first.column(j) for j in (range(first.width) if chosen is None else chosen)]
-            if first.names is not None:
-                self._compare(first, wanted, exact)
-            elif exact and first.width != self.width:
-                raise self.error(
-                    f"there are {self.width} columns, and {first.width} in {first.path}"
-                )
-            chosen = [self.find(column) for column in wanted]
-        self.columns = None if chosen is None else np.array(chosen, dtype=np.intp)
-        self._check_columns()
-
-    def _compare(self, first: Table, wanted: list[str | int], exact: bool) -> None:
-        """Refuse columns whose names are not those of the first file."""
-        if self.names is None or first.names is None:
-            raise self.error(f"its columns have no names, and those of {first.path} have")
-        missing = [name for name in wanted if name not in self._places]
-        extra = set(self.names) - set(first.names) - {self.names[j] for j in self.index}
-        differences = [f"is missing {_listed(missing)}"] if missing else []
-        if exact and extra:
-            differences.append(f"has also {_listed(sorted(extra))}")
-        if differences:
-            raise self.error(f"compared with {first.path}, it {' and '.join(differences)}")
-
-    def _check_columns(self) -> None:
-        """Refuse columns that are not numbers."""
-        chosen = range(self.width) if self.columns is None else set(self.columns.tolist())
-        texts = {**self.not_numeric, **self.damaged}
-        bad = [j for j in sorted(texts) if j in chosen]
-        if bad:
-            message = f"contains {texts[bad[0]]}"
-            if len(bad) > 1:
-                message += f"; the same is true of {_listed([self.column(j) for j in bad[1:]])}"
-            message += "; choose columns (columns=, --columns), or leave some out (exclude=, "
-            message += "--exclude)"
-            if bad[0] in self.not_numeric:
-                message += ", or all that are not numeric (skip_non_numeric=True, "
-                message += "--skip-non-numeric)"
-            raise self.error(message, column=self.column(bad[0]))
-
-
-def _listed(names: Sequence[str | int], most: int = 8) -> str:
-    """Return columns as text, not too many of them."""
-    text = ", ".join(map(base.called, names[:most]))
-    return text + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
 class FileSource(Source):
     """The rows of files, one after the other; `onepass.open_source` makes it.
 
@@ -507,8 +258,8 @@ class FileSource(Source):
             table.settle(tables, columns)
         self.notes = list(dict.fromkeys(note for table in tables for note in table.notes))
         if partitions := sorted({name for table in tables for name in partitions_of(table.path)}):
-            listed = ", ".join(map(repr, partitions))
-            self.notes.append(f"the names of folders are not read as columns: {listed}")
+            names = ", ".join(map(repr, partitions))
+            self.notes.append(f"the names of folders are not read as columns: {names}")
         index = [] if keep_index or columns is not None else first.index
         self.index = [first.column(j) for j in index]
         left_out = set(first.find_all(exclude or ()))
@@ -517,8 +268,8 @@ class FileSource(Source):
             texts = [j for j in first.not_numeric if j not in left_out] if skip_non_numeric else []
             left_out.update(texts)
             if texts:
-                listed = _listed([first.column(j) for j in sorted(texts)])
-                self.notes.append(f"{first.path}: left out what is not numeric: {listed}")
+                names = listed([first.column(j) for j in sorted(texts)])
+                self.notes.append(f"{first.path}: left out what is not numeric: {names}")
         chosen: list[int] | None = None
         if columns is not None or left_out:
             several = range(first.width) if columns is None else first.find_all(columns)
@@ -545,7 +296,7 @@ class FileSource(Source):
             raise first.error("there are no rows")
         if self.index:
             message = f"{first.path}: left out the index of pandas or R, column "
-            message += f"{_listed(self.index)}; keep_index=True (--keep-index) keeps it"
+            message += f"{listed(self.index)}; keep_index=True (--keep-index) keeps it"
             warnings.warn(message, OnepassWarning, stacklevel=3)
 
     @property
@@ -559,6 +310,27 @@ class FileSource(Source):
         if not (0 <= begin.file < len(self._tables) and begin.row >= 0):
             raise SourceError(f"there is no position {tuple(begin)} in {len(self._tables)} files")
         yield from read_ahead(self._read(begin), self._stop)
+
+    @property
+    def numbering(self) -> str:
+        """What `numbered` counts: "line" in files of text, as an editor does, or "row"."""
+        return "row" if self._tables[0].lines() is None else "line"
+
+    def numbered(self) -> Iterator[tuple[NDArray[np.int64], Block]]:
+        """Yield (numbers of the rows, block): the lines in which they begin, or rows from 1 on."""
+        file, lines, known = -1, None, np.empty(0, dtype=np.int64)
+        for position, block in self.blocks():
+            n = block.shape[0]
+            if position.file != file:
+                file, known = position.file, known[:0]
+                lines = self._tables[file].lines()
+            if lines is None:
+                yield np.arange(position.row - n, position.row) + 1, block
+                continue
+            while len(known) < n:
+                known = np.concatenate([known, next(lines)])
+            yield known[:n], block
+            known = known[n:]
 
     def _most_rows(self, block: Block) -> int:
         """Return how many rows of what was read make up a block; sparse ones are never large."""
@@ -611,18 +383,6 @@ def _check_columns(name: str, columns: Sequence[str | int] | None) -> None:
     for column in columns or ():
         if not isinstance(column, str | int | np.integer) or isinstance(column, bool):
             raise ValueError(f"{name} has {column!r}, neither a name nor a whole number")
-
-
-def _with_missing(block: Any, values: Sequence[float]) -> Block:
-    """Return a block in which entries of some values are NaN."""
-    if not values:
-        return block
-    entries = block.data if scipy.sparse.issparse(block) else block
-    missing = np.isin(entries, np.array(values, dtype=block.dtype))
-    if missing.any():
-        block = block.copy()
-        (block.data if scipy.sparse.issparse(block) else block)[missing] = np.nan
-    return block
 
 
 def read_ahead(items: Generator[T, None, None], wake: Callable[[], None]) -> Iterator[T]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ class BlockSource(Source):
         to read it twice, pass a function that returns one.
     feature_names : list of str, optional
         The names of the columns.
+    n_rows : int, optional
+        The number of rows, where it is known; that of a list is counted.
 
     Examples
     --------
@@ -37,35 +40,55 @@ class BlockSource(Source):
         self,
         blocks: Iterable[Any] | Callable[[], Iterable[Any]],
         feature_names: list[str] | None = None,
+        n_rows: int | None = None,
     ) -> None:
-        self._make = blocks if callable(blocks) else lambda: blocks
-        iterator = iter(self._make())
+        self._given = blocks
+        self._peeked: Iterator[Any] | None = None  # an iterator and what was taken from it
+        self._is_used_up = False
+        self.once = isinstance(blocks, Iterator)
+        self.feature_names = feature_names
+        self.n_rows = n_rows
+        if n_rows is None and isinstance(blocks, list | tuple):
+            self.n_rows = sum(np.shape(block)[0] for block in blocks)
+
+    @cached_property
+    def n_features(self) -> int:  # type: ignore[override]
+        """The number of columns of the first block, which is read to find it out."""
+        iterator = iter(self._given() if callable(self._given) else self._given)
         first = next(iterator, None)
         if first is None:
             raise SourceError("there is not a single block")
-        self._once = itertools.chain([first], iterator) if iterator is blocks else None
-        self._used = False
-        self.once = self._once is not None
-        self.n_features = _checked(first, None, 0).shape[1]
-        self.feature_names = feature_names
-        self.n_rows = None
-        if isinstance(blocks, Sized) and isinstance(blocks, Iterable):
-            self.n_rows = sum(np.shape(block)[0] for block in blocks)
+        if self.once:
+            self._peeked = itertools.chain([first], iterator)
+        return int(next(self.assemble(iter([first]))).shape[1])
+
+    def assemble(self, given: Iterable[Any]) -> Iterator[Any]:
+        """Yield blocks of what an iterable gives: arrays and sparse matrices, equally wide."""
+        row, width = 0, None
+        for each in given:
+            block = base.as_block(each)
+            width = width or block.shape[1]
+            if block.shape[1] != width:
+                message = f"a block has the shape {block.shape}, not (rows, {width})"
+                raise SourceError(message, row=row + 1)
+            yield block
+            row += block.shape[0]
 
     def blocks(self, start: Position | None = None) -> Iterator[tuple[Position, Block]]:
         """Yield (position after the block, block)."""
         skip, row = self.first_row(start), 0
-        if self._once is not None and self._used:
+        if self._is_used_up:
             raise SourceError(
                 "a generator of blocks can be used only once: give a list, or a function that "
                 "returns a new generator"
             )
-        self._used = True
-        for given in self._once or self._make():
-            begin, row = row, row + np.shape(given)[0]
+        self._is_used_up = self.once
+        given = self._given() if callable(self._given) else self._peeked or self._given
+        for block in self.assemble(given):
+            shape = getattr(block, "shape", ()) or (1,)  # what is no block is refused by others
+            begin, row = row, row + shape[0]
             if row > max(skip, begin):
-                block = _checked(given, self.n_features, begin)
-                yield Position(0, row), block[max(skip - begin, 0) :]
+                yield Position(0, row), block[skip - begin :] if skip > begin else block
 
 
 class ArraySource(BlockSource):
@@ -93,17 +116,10 @@ class ArraySource(BlockSource):
             raise SourceError(f"an array of shape {rows.shape} has no rows and columns")
         most = block_rows or (4096 if is_sparse else base.rows_per_block(rows.shape[1]))
         starts = range(0, rows.shape[0], most)
-        super().__init__(lambda: (rows[start : start + most] for start in starts))
-        self.n_rows = rows.shape[0]
+        base.float_type(rows.dtype)  # which has to be one of numbers
+        super().__init__(
+            lambda: (rows[start : start + most] for start in starts), n_rows=rows.shape[0]
+        )
 
 
 SparseSource = ArraySource
-
-
-def _checked(given: Any, width: int | None, row: int) -> Block:
-    """Return a block of the right number of columns; `row` rows came before."""
-    block = base.as_block(given)
-    if width is not None and block.shape[1] != width:
-        message = f"a block has the shape {block.shape}, not (rows, {width})"
-        raise SourceError(message, row=row + 1)
-    return block

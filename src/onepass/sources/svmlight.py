@@ -12,8 +12,8 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from onepass.sources.base import Block, take
-from onepass.sources.files import ReadOptions, Table
 from onepass.sources.paths import open_content
+from onepass.sources.tables import ReadOptions, Table
 
 _PIECE_CHARACTERS = 1 << 20
 _ROW_LIMIT_CHARACTERS = 1 << 26

@@ -233,3 +233,14 @@ def test_chunks_of_sparse_zarr_stores_that_expand(tmp_path):
     (path / "X" / "data" / "0").write_bytes(numcodecs.Blosc("zstd").encode(bytes(100 << 20)))
     with pytest.raises(SourceError, match="the chunk X/data/0 expands to 100 MB"):
         list(open_source(path))
+
+
+@pytest.mark.parametrize("make", [scipy.sparse.csr_array, np.array])
+def test_missing_entries_stay_missing(tmp_path, kind, make):
+    rows = COUNTS.copy()
+    rows[7, 3] = np.nan
+    path = write(tmp_path, kind, cells(make(rows)))
+    np.testing.assert_array_equal(stacked(open_source(path))[0], rows)
+    found = stacked(open_source(path, normalize=10))[0]
+    expected = rows * 10 / np.where(np.nansum(rows, 1) == 0, 1, np.nansum(rows, 1))[:, None]
+    np.testing.assert_allclose(found, expected, rtol=1e-6)

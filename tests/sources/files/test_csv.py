@@ -9,15 +9,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from onepass.sources import SourceError, csv, open_source
-from onepass.sources.files import FileSource, ReadOptions
+from onepass.sources import SourceError, csv, open_source, plain_text
+from onepass.sources.files import FileSource
+from onepass.sources.tables import ReadOptions
 from onepass.warning import OnepassWarning
 
 
 @pytest.fixture(params=[64, 1 << 20], ids=["small", "large"])
 def block_bytes(request, monkeypatch):
     """Blocks that hold a row or two, or all."""
-    monkeypatch.setattr(csv, "_BLOCK_BYTES", request.param)
+    monkeypatch.setattr(plain_text, "BLOCK_BYTES", request.param)
 
 
 def rows_of(path, content, **keywords):
@@ -351,7 +352,7 @@ def test_an_open_quotation_mark_in_text_swallows_no_rows(tmp_path):
 
 
 def test_a_row_without_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(csv, "_BLOCK_BYTES", 1000)
+    monkeypatch.setattr(plain_text, "BLOCK_BYTES", 1000)
     monkeypatch.setattr(csv, "_SAMPLE_BYTES", 100)
     message = "line 102: a row of more than 0 MB, or a quotation mark that is never closed"
     with pytest.raises(SourceError, match=message):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from onepass.sources import SourceError, csv, open_source
+from onepass.sources import SourceError, csv, open_source, plain_text
 from onepass.warning import OnepassWarning
 
 NAN = np.nan
@@ -15,7 +15,7 @@ NAN = np.nan
 @pytest.fixture(params=[64, 1 << 20], ids=["small", "large"])
 def block_bytes(request, monkeypatch):
     """Blocks that hold a row or two, or all."""
-    monkeypatch.setattr(csv, "_BLOCK_BYTES", request.param)
+    monkeypatch.setattr(plain_text, "BLOCK_BYTES", request.param)
 
 
 def opened(path, content, **keywords):
@@ -117,6 +117,31 @@ def test_lines_before_the_header_and_comments(tmp_path, line_break):
     for wrong in ({"skip_lines": -1}, {"skip_lines": 1.5}, {"comment": ""}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             opened(tmp_path / "a.csv", content, **wrong)
+
+
+BEGINNINGS = {
+    "comments": ("# made by\n# hand\na,b\n1,2\n3,4\n", "comment='#'"),
+    "a title": (
+        "My title\n\na,b\n1,2\n3,4\n",
+        "names of the columns are in line 3, pass skip_lines=2",
+    ),
+    "a title of two": ("May, 2024\na,b\n1,2\n3,4\n", "are in line 2, pass skip_lines=1"),
+}
+
+
+@pytest.mark.parametrize("case", BEGINNINGS)
+def test_what_to_do_about_lines_before_the_header_is_said(tmp_path, case):
+    content, remedy = BEGINNINGS[case]
+    with pytest.raises(SourceError, match=remedy):
+        opened(tmp_path / "a.csv", content, header=True)
+    options = {"comment": "#"} if "#" in content else {"skip_lines": int(remedy[-1])}
+    names, rows = rows_of(tmp_path / "a.csv", content, **options)
+    assert (names, rows.tolist()) == (["a", "b"], [[1, 2], [3, 4]])
+
+
+def test_several_blanks_are_not_columns(tmp_path):
+    with pytest.raises(SourceError, match="values are separated by several blanks"):
+        opened(tmp_path / "a.txt", "a  b\n1  2\n3  4\n")
 
 
 def test_more_lines_are_skipped_than_there_are(tmp_path):
@@ -263,7 +288,7 @@ def test_bad_choices_of_columns(tmp_path, options, message):
 
 def test_the_lines_of_rows(tmp_path, monkeypatch):
     """Against Python's csv, which counts lines."""
-    monkeypatch.setattr(csv, "_BLOCK_BYTES", 64)
+    monkeypatch.setattr(plain_text, "BLOCK_BYTES", 64)
     plain = "a,b\n\n1,x\n\n\n" + "2,y\n" * 40
     for content in (
         plain,
@@ -276,6 +301,27 @@ def test_the_lines_of_rows(tmp_path, monkeypatch):
         lines = (tmp_path / "a.csv").read_bytes().decode().splitlines()
         values = np.vstack(list(source))[:, 0]
         assert [lines[line - 1].split(",")[0] for line in found] == [f"{v:g}" for v in values]
+
+
+@pytest.mark.parametrize("batch_rows", [1, 3, 1000])
+def test_rows_are_numbered_as_an_editor_numbers_lines(tmp_path, batch_rows):
+    (tmp_path / "1.csv").write_text('a,b\n\n1,x\n2,"y\n\n"\n' + "3,z\n" * 9)
+    (tmp_path / "2.csv").write_text("# a note\na,b\n4,x\n")
+    source = open_source(tmp_path, columns=["a"], comment="#", batch_rows=batch_rows)
+    numbers = np.concatenate([each for each, _ in source.numbered()])
+    assert numbers.tolist() == [3, 4, *range(7, 16), 3]
+    assert source.numbering == "line"
+    rows = np.vstack([block for _, block in source.numbered()])
+    np.testing.assert_array_equal(rows, np.vstack(list(source)))
+
+
+def test_rows_without_lines_are_counted_from_one(tmp_path):
+    for name in "ab":
+        np.save(tmp_path / f"{name}.npy", np.eye(4))
+    source = open_source(tmp_path, batch_rows=3)
+    assert source.numbering == "row"
+    numbers = np.concatenate([each for each, _ in source.numbered()])
+    assert numbers.tolist() == [1, 2, 3, 4, 1, 2, 3, 4]
 
 
 def test_the_names_of_folders_are_said_to_be_no_columns(tmp_path):

@@ -141,3 +141,24 @@ def test_memory_stays_flat(tmp_path):
     rows, kilobytes = map(int, done.stdout.split())
     assert rows == 120_000
     assert kilobytes < 120_000  # of 184 MB
+
+
+@pytest.mark.parametrize("kind", LISTS)
+def test_missing_lists_and_numbers_are_missing_entries(path, kind):
+    rows = [row.tolist() for row in ROWS]
+    rows[0] = rows[21] = None
+    rows[30][4] = None
+    write(path, pa.table({"embedding": pa.array(rows, LISTS[kind](pa.float32()))}))
+    expected = ROWS.copy()
+    expected[[0, 21]] = expected[30, 4] = np.nan
+    found = np.vstack(list(open_source(path, batch_rows=7)))
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_missing_numbers_beside_lists(path):
+    rows, numbers = lists(ROWS, pa.list_(pa.float32())), [None, *range(49)]
+    write(path, pa.table({"embedding": rows, "count": pa.array(numbers, pa.int64())}))
+    found = np.vstack(list(open_source(path)))
+    assert np.isnan(found[0, 6])
+    np.testing.assert_array_equal(found[1:, 6], np.arange(49))

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from onepass.sources import SourceError, csv, open_source
+from onepass.sources import SourceError, open_source, plain_text
 
 WORDS = [
     "Oslo",
@@ -115,7 +115,7 @@ def test_csv(tmp_path, monkeypatch, count):
     refused = 0
     for number in range(count):
         # Rows of a block, so that pieces are cut at every place.
-        monkeypatch.setattr(csv, "_BLOCK_BYTES", int(rng.integers(400, 2000)))
+        monkeypatch.setattr(plain_text, "BLOCK_BYTES", int(rng.integers(400, 2000)))
         try:
             refused += check_csv(rng, tmp_path / "a.csv")
         except Exception as error:
@@ -134,7 +134,7 @@ def test_csv_cut_at_every_place(tmp_path, monkeypatch, line_break, mark):
     (tmp_path / "a.csv").write_bytes(LINE_BREAKS[line_break].join(lines).encode())
     expected = [[i, i / 8] for i in range(40)]
     for size in range(130, 330):
-        monkeypatch.setattr(csv, "_BLOCK_BYTES", size)
+        monkeypatch.setattr(plain_text, "BLOCK_BYTES", size)
         source = open_source(tmp_path / "a.csv", columns=["x", "z"])
         assert np.vstack(list(source)).tolist() == expected
 

@@ -74,3 +74,17 @@ def test_where_columns_begin_is_said(tmp_path):
         (tmp_path / "a.svmlight").write_text(content)
         notes = open_source(tmp_path / "a.svmlight").notes
         assert [note.partition(": ")[2].partition(",")[0] for note in notes] == said
+
+
+def test_lines_are_those_of_an_editor(tmp_path):
+    content = "# a note\n1 1:2\n\n0 2:1 # another\n1 1:2\n1 2:x\n"
+    with pytest.raises(SourceError, match="line 6: '2:x' is not index:value"):
+        rows_of(tmp_path / "a.svmlight", content)
+    (tmp_path / "a.svmlight").write_text(content.replace("x", "7"))
+    source = open_source(tmp_path / "a.svmlight")
+    assert [number for each, _ in source.numbered() for number in each] == [2, 4, 5, 6]
+
+
+def test_only_stored_entries_can_be_missing(tmp_path):
+    found = rows_of(tmp_path / "a.svmlight", "1 1:0 2:5\n1 2:-1\n", na=[0, -1])
+    np.testing.assert_array_equal(found, [[np.nan, 5], [0, np.nan]])
