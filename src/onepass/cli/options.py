@@ -14,7 +14,12 @@ from onepass import ESTIMATORS
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Name -> class in onepass, which is imported when it is asked for: capped-msg -> CappedMSG.
-ALGORITHMS = {re.sub("([a-z])([A-Z])", r"\1-\2", name).lower(): name for name in ESTIMATORS}
+# IncrementalPCA is PCA with other parameters: "incremental" is the paper's algorithm.
+ALGORITHMS = {
+    re.sub("([a-z])([A-Z])", r"\1-\2", name).lower(): name
+    for name in ESTIMATORS
+    if name != "IncrementalPCA"
+}
 
 
 def estimator(algorithm: str, n_components: int | float, seed: int = 0, **params: Any) -> Any:
@@ -22,7 +27,8 @@ def estimator(algorithm: str, n_components: int | float, seed: int = 0, **params
     import onepass
 
     made = getattr(onepass, ALGORITHMS[algorithm])(n_components)
-    params["random_state"] = seed if hasattr(made, "random_state") else None
+    has_seed = made.is_random and hasattr(made, "random_state")
+    params["random_state"] = seed if has_seed else None
     return made.set_params(**{name: value for name, value in params.items() if value is not None})
 
 

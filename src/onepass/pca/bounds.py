@@ -187,6 +187,9 @@ class Bounds(State):
     Attributes
     ----------
     typical : Typical
+    is_double : bool
+        Whether float32 rows are multiplied in double precision: while it is not known whether
+        single precision is enough.
     moments : list of SecondMoment or Sketch
         Layers of exact second moments; sketches, which do not add up, are one for each candidate.
         There is a single one as long as no row was cut.
@@ -203,12 +206,13 @@ class Bounds(State):
     ) -> None:
         self.stream, self.names, self.rank = stream, names, rank
         self.scale, self.at_once = scale, at_once
+        self.is_double = True  # until it is known that single precision is enough
         self.typical = Typical(stream.d, stream.center)
         self.moments: list[Any] = [self._moment()]
 
     def fields(self) -> dict[str, Field]:
         moments = Parts(self._moment, 1, len(self.names))
-        return {"typical": Part(), "moments": moments}
+        return {"typical": Part(), "moments": moments, "is_double": Number(bool, 0, 1)}
 
     def take(self, content: dict[str, Any]) -> None:
         """Take over second moments: of one candidate, or of all."""
@@ -285,6 +289,8 @@ class Bounds(State):
         if self.stream.center:
             origin = _first_origin(values, weights) if first else self._nearer_origin()
             origin = origin.astype(self.stream.dtype).astype(np.float64)
+        if self.is_double and values.dtype == np.float32 and not hasattr(values, "rows_about"):
+            values = values.astype(np.float64)
         rows = scaled = rows_about(values, weights, origin)
         if self.scale:
             scaled = rows.scaled(_deviations_of(rows) if first else self.deviations())

@@ -47,6 +47,9 @@ FIRST_SPARSE_ROWS = 1024
 COMPARED_GROWTH, GROWTH = 0.25, 1.0
 # Columns for which finding directions costs as much as learning from one row each.
 COSTLY_ROWS = 2.0
+# Of the first eigenvalue: where the last one that is wanted is below this part, products of float32
+# rows are summed in double precision. Their error, 4e-8 of the first, turns its direction then.
+SINGLE_RANGE = 1e-5
 RANK_ROUNDING = 4 * np.finfo(np.float64).eps  # of the largest variance: below, there is none
 # Components of a sketch, where their number is to be found.
 MOST_FOUND = 64
@@ -376,9 +379,11 @@ class PCALearner(Learner):
             return
         scale = bounds.scale_now()
         names = bounds.names if bounds.compares else (PLAIN,)
-        found = [bounds.of(name).leading(k, scale, prove=False)[0] for name in names]
+        pairs = [bounds.of(name).leading(k, scale, prove=False) for name in names]
+        found = [directions for directions, _ in pairs]
         if min(len(directions) for directions in found) < k:
             return
+        bounds.is_double = min(sums[-1] / max(sums[0], TINY) for _, sums in pairs) < SINGLE_RANGE
         self.directions = np.stack(found)
         self.answering = self._choose().name
         self.rows_found, self.rows_since = self.rows, 0.0

@@ -26,6 +26,10 @@ ACCUMULATORS = 4
 # this size would take more memory than the matrix is worth, and blocks are large enough for BLAS.
 SPLIT_COLUMNS = 1024
 SPLIT_BLOCKS = 8  # of columns of the output; a fixed number, so fixed bits
+# The largest entry of rows whose squares are summed in single precision: the sum of 8,192 x 4,096
+# squares of the larger one is below 3.4e38, and squares of a millionth of the smaller one are not
+# zero.
+LEAST_SINGLE, MOST_SINGLE = 1e-15, 1e15
 FEW_ROWS = 16  # of which a product is taken at once: one tile of a few wide rows
 
 
@@ -138,8 +142,17 @@ def rows_about(
     """Return rows (r, d) about a point, dense or sparse as they are."""
     if hasattr(values, "rows_about"):  # rows that know more than their entries
         return values.rows_about(weights, origin, scale)
+    if values.dtype == np.float32 and not _fits_single(values):
+        values = values.astype(np.float64)
     kind = SparseRows if sparse.issparse(values) else DenseRows
     return kind(values, weights, origin, scale)
+
+
+def _fits_single(values: Any) -> bool:
+    """Return whether sums of squares of rows neither over- nor underflow in single precision."""
+    entries = values.data if sparse.issparse(values) else values
+    largest = float(np.abs(entries).max(initial=0.0))
+    return largest == 0.0 or LEAST_SINGLE < largest < MOST_SINGLE
 
 
 class DenseRows(Rows):
