@@ -128,7 +128,7 @@ def test_a_merged_average_is_that_of_all_iterates(counts):
 def test_copies_and_states_are_the_same_and_independent(count):
     average = averaged(iterates(4, count))
     other = Average(D, D, DTYPE)
-    other.restore(average.saved())
+    other.restore(*average.saved())
     before = average.value().to_dense()
     for twin in (average.copy(), other):
         np.testing.assert_array_equal(twin.value().to_dense(), before)

@@ -69,6 +69,8 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_weights_and_every_kind_of_rows(variant, kind, center):
     """Zeros, weights of zero and single rows among them; the engine works in a Gram matrix too."""
+    if not center and "center" not in variant.parameters:
+        pytest.skip("it always centres")
     variant, (make_rows, tolerance) = variant.with_params(center=center), KINDS[kind]
     for d, k in [(14, 3), (45, 3)]:
         rng = np.random.default_rng(d)

@@ -243,7 +243,7 @@ def use(path: Path) -> str:
         return REFUSED
     d = model.n_features_in_
     for count in (40, 600):  # rows: chunks of either length
-        rows = np.random.default_rng(1).normal(size=(count, d))
+        rows = np.abs(np.random.default_rng(1).normal(size=(count, d)))  # counts, if so prepared
         results = published(model)
         k = len(results["components_"])
         assert results["components_"].shape == (k, d), "components have another shape"

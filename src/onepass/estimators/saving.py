@@ -29,6 +29,7 @@ from onepass.sources.preparation import Preparation
 
 OF_PARTS = "of-"  # how names of arrays begin that belong to other models in the same file
 SCHEDULES = ("AdaGradNorm", "Constant", "InverseSqrt")
+MOST_PREPARED = 1e50  # sum of a prepared row, whose square can be added up
 MOST_COLUMNS = 2**31 - 1  # that 32-bit indices of sparse rows can count
 NO_LEARNER = (
     "this model was made for transforming only, by for_transform or `onepass export`, and cannot "
@@ -258,9 +259,9 @@ def _unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
 def _preparation(held: dict[str, Any]) -> Preparation:
     """Return what was done with rows before they were learned from."""
     normalize, log1p = held["normalize"], held["log1p"]
-    if type(log1p) is not bool or (normalize is not None and type(normalize) not in (int, float)):
-        raise ValueError(f"rows were prepared by {held!r}")
-    return Preparation(normalize, log1p)
+    if normalize is not None:
+        normalize = Number(float, 1.0 / MOST_PREPARED, MOST_PREPARED).check(normalize)
+    return Preparation(normalize, Number(bool, 0, 1).check(log1p))
 
 
 def _encode(name: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
