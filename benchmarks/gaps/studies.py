@@ -136,7 +136,7 @@ def cases(pattern: str, seed: int, quick: bool) -> Iterator[tuple[Case, float]]:
     for d, k, n, seeds in SIZES[:1] if quick else SIZES:
         for name in spectra(d, k):
             for number in range(1 if quick else seeds):
-                yield case_of(pattern, name, d, k, n // 10 if quick else n, seed + number)
+                yield case_of(pattern, name, d, k, n // 3 if quick else n, seed + number)
 
 
 def ratios(

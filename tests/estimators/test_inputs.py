@@ -480,3 +480,18 @@ def test_lists_of_another_length(library, monkeypatch):
     message = "column 'e', row 200: a list of 3 numbers, and the first one has 4"
     with pytest.raises(ValueError, match=message):
         ERM(2).fit(LISTS[library](rows))
+
+
+def test_half_precision_is_read_in_parts_of_single_precision(tmp_path):
+    rows = np.random.default_rng(0).standard_normal((60_000, 64)).astype(np.float16)
+    np.save(tmp_path / "a.npy", rows)
+    expected = ERM(2).fit(rows.astype(np.float32))
+    tracemalloc.start()
+    for given in (np.load(tmp_path / "a.npy", mmap_mode="r"), open_source(tmp_path / "a.npy")):
+        model = ERM(2).fit(given)
+        assert model.components_.dtype == np.float32
+        np.testing.assert_array_equal(model.components_, expected.components_)
+    assert tracemalloc.get_traced_memory()[1] < rows.size * 4
+    tracemalloc.stop()
+    few = rows[:300]
+    assert ERM(2).fit(few, sample_weight=np.ones(300)).components_.dtype == np.float32

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from onepass.estimators.lists import expanded, types_of
-from onepass.sources import BlockSource, Source
-from onepass.sources.base import rows_per_block, unmasked
+from onepass.sources import ArraySource, BlockSource, Source
+from onepass.sources.base import BLOCK_TARGET_BYTES, rows_per_block, unmasked
 
 BATCH_ROWS = 4096  # of tables that are read in parts
 # How the names begin that libraries give to the types of columns.
@@ -84,6 +84,9 @@ class Blocks(BlockSource):
 
 def opened(X: Any) -> Any:
     """Return `Blocks` of what is read in parts, and anything else as one array, table or list."""
+    if isinstance(X, np.ndarray) and X.dtype == np.float16 and X.ndim == 2:
+        # Not all at once, which takes twice or four times the memory of X.
+        return X.astype(np.float32) if X.nbytes <= BLOCK_TARGET_BYTES else ArraySource(X)
     if X is None or isinstance(X, np.ndarray | Source) or sparse.issparse(X):
         return X
     if hasattr(X, "with_format") and isinstance(X, Mapping):

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from onepass.sources.base import Block
 from onepass.sources.ipc_messages import MAGIC, check_message, check_next_batch, message_places
+from onepass.sources.parquet_pages import check_pages
 from onepass.sources.paths import is_remote, open_file
 from onepass.sources.tables import ReadOptions, Table
 
@@ -61,7 +62,7 @@ class ColumnTable(Table):
         index = _pandas_index(schema.metadata or {})
         for number, (name, kind) in enumerate(zip(schema.names, schema.types, strict=True)):
             first = len(self.names)
-            length = self._length(name, first_rows(name)) if _is_list_of_numbers(kind) else 0
+            length = self._length(name, kind, first_rows) if _is_list_of_numbers(kind) else 0
             if length:
                 self._lists[name] = range(first, first + length)
                 self.names += [f"{name}_{j}" for j in range(length)]
@@ -74,12 +75,12 @@ class ColumnTable(Table):
             self._fields += [number] * (len(self.names) - first)
         self.width = len(self.names)
 
-    def _length(self, name: str, lists: pa.Array) -> int:
+    def _length(self, name: str, kind: pa.DataType, first_rows: Callable[[str], pa.Array]) -> int:
         """Return how long the lists of a column are: as the first one, 0 if there is none."""
-        known = getattr(lists.type, "list_size", None)
-        lengths = (
-            [known] if known is not None else pc.list_value_length(lists).drop_null().to_pylist()
-        )
+        if pa.types.is_fixed_size_list(kind):
+            lengths = [kind.list_size]
+        else:
+            lengths = pc.list_value_length(first_rows(name)).drop_null().to_pylist()
         length = int(lengths[0]) if lengths else 0
         if length > _LIST_LIMIT:
             message = f"lists of {length:,} numbers are too long, the limit is {_LIST_LIMIT:,}"
@@ -210,8 +211,9 @@ class ParquetTable(ColumnTable):
             schema = file.schema_arrow
 
             def first_rows(name: str) -> pa.Array:
-                batches = file.iter_batches(_FIRST_ROWS, columns=[name], use_threads=False)
-                return next((batch.column(0) for batch in batches), _none_of(schema, name))
+                if file.metadata.num_rows == 0:
+                    return _none_of(schema, name)
+                return next(_read_groups(path, file, [0], [name], _FIRST_ROWS)).column(0)
 
             super().__init__(path, schema, file.metadata.num_rows, first_rows)
 
@@ -224,10 +226,21 @@ class ParquetTable(ColumnTable):
             if not groups:  # which pyarrow 18 takes for an error
                 return
             names = [self._schema.names[number] for number in self.fields()]
-            # One thread: more of them take more memory, and other work is waiting for the cores.
-            for batch in file.iter_batches(most, groups, names, use_threads=False):
+            for batch in _read_groups(self.path, file, groups, names, most):
                 yield row, batch
                 row += batch.num_rows
+
+
+def _read_groups(
+    path: str, file: pa.parquet.ParquetFile, groups: list[int], names: list[str], most: int
+) -> Iterator[pa.RecordBatch]:
+    """Yield columns of row groups in batches, after checking what their pages expand to."""
+    if not is_remote(path):  # where looking at each page takes as long as reading it
+        with _opened(path) as content:
+            for number in groups:
+                check_pages(content, file.metadata.row_group(number), set(names), path)
+    # One thread: more of them take more memory, and other work is waiting for the cores.
+    return file.iter_batches(most, groups, names, use_threads=False)
 
 
 class ArrowTable(ColumnTable):

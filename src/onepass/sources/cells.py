@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -119,12 +119,9 @@ class TenxTable(CellTable):
             listed = ", ".join(f"{count:,} {kind}" for kind, count in Counter(kinds).items())
             self.notes = [*self.notes, f"{path}: features of several types are read: {listed}"]
 
-    def opened(self) -> AbstractContextManager[Any]:
-        """Open the matrix, cells by genes."""
-        return self._opened()
-
     @contextmanager
-    def _opened(self) -> Iterator[SparseArray]:
+    def opened(self) -> Iterator[SparseArray]:
+        """Open the matrix, cells by genes."""
         with _hdf5(self.path) as root:
             matrix = _inside(root, str(_find_10x(root)), self.path)
             data, indices, indptr = (matrix[name] for name in _PARTS)
@@ -216,12 +213,9 @@ class AnnDataTable(CellTable):
             mask = self._named(names, options.mask_var)
         self._choose(names, mask)
 
-    def opened(self) -> AbstractContextManager[Any]:
-        """Open the matrix."""
-        return self._opened()
-
     @contextmanager
-    def _opened(self) -> Iterator[Any]:
+    def opened(self) -> Iterator[Any]:
+        """Open the matrix."""
         with self._root() as root:
             layers = sorted(_inside(root, "layers", self.path)) if "layers" in set(root) else []
             listed = ", ".join(map(repr, layers)) or "none"

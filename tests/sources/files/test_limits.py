@@ -1,7 +1,9 @@
 """A few bytes must not cost gigabytes, nor read other files."""
 
 import gzip
+import inspect
 import io
+import re
 import subprocess
 import sys
 import zipfile
@@ -10,11 +12,13 @@ import h5py
 import numcodecs
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 import scipy.sparse
 import zarr
 
 from onepass.sources import SourceError, base, open_source
+from onepass.sources.parquet_pages import _largest_page, check_pages
 from onepass.warning import OnepassWarning
 
 MANY = 1 << 28
@@ -271,3 +275,54 @@ def test_compressed_sparse_files_are_read_forward_only(tmp_path, monkeypatch):
     monkeypatch.setattr(zipfile.ZipExtFile, "seek", noted)
     assert (scipy.sparse.vstack(list(source)) != matrix).nnz == 0
     assert back == []
+
+
+def write_pages(path, n_rows, lists=False):
+    """Zeros in one page of each column."""
+    zeros = np.zeros(n_rows)
+    column = pa.FixedSizeListArray.from_arrays(zeros, 2) if lists else zeros
+    table = pa.table({"a": column, "b": column})
+    options = {"use_dictionary": False, "compression": "zstd", "data_page_size": 2**31 - 1}
+    # Otherwise pages end after a number of rows.
+    options |= {"write_batch_size": 10**9, "row_group_size": 10**9}
+    if "max_rows_per_page" in inspect.signature(pa.parquet.write_table).parameters:
+        options["max_rows_per_page"] = 10**9
+    pa.parquet.write_table(table, path, **options)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no /proc")
+@pytest.mark.parametrize("lists", [False, True])
+def test_parquet_pages_that_expand(tmp_path, lists):
+    write_pages(tmp_path / "a.parquet", 25_000_000, lists)
+    message, kilobytes = opened(tmp_path / "a.parquet")
+    assert re.search(
+        r"pages in [\d,]+ bytes of a row group expand to 38\d MB, the limit is", message
+    )
+    assert kilobytes < 60_000
+
+
+def test_parquet_pages_of_columns_that_are_not_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(base, "LIMIT_BYTES", 1 << 20)
+    zeros, few = np.zeros(1 << 18), np.arange(1 << 18) % 7
+    table = pa.table({"a.b": few, "a": pa.FixedSizeListArray.from_arrays(zeros, 1), "c": zeros})
+    options = {"use_dictionary": ["a.b"], "data_page_size": 1 << 30, "write_batch_size": 1 << 30}
+    if "max_rows_per_page" in inspect.signature(pa.parquet.write_table).parameters:
+        options["max_rows_per_page"] = 1 << 30
+    pa.parquet.write_table(table, tmp_path / "a.parquet", compression="zstd", **options)
+    for columns in (["a"], ["c"]):
+        with pytest.raises(SourceError, match="expand to 2 MB, the limit is 1 MB"):
+            list(open_source(tmp_path / "a.parquet", columns=columns))
+
+
+def test_parquet_pages_with_long_headers(tmp_path):
+    text = ["x" * 3000, "y" * 3000] * 10
+    table = pa.table({"text": text, "a": np.arange(20.0)})
+    options = {"write_page_checksum": True, "write_statistics": True}
+    for version in ("1.0", "2.0"):
+        path = tmp_path / f"{version}.parquet"
+        pa.parquet.write_table(table, path, data_page_version=version, **options)
+        with open(path, "rb") as file:
+            group = pa.parquet.ParquetFile(path).metadata.row_group(0)
+            check_pages(file, group, {"text", "a"}, "")
+            assert _largest_page(file, group.column(0)) > 3000
+        assert sum(map(len, open_source(path, columns=["a"]))) == 20

@@ -1,0 +1,134 @@
+"""How much memory the pages of a parquet file take, before they are expanded.
+
+pyarrow expands a page to the size that stands in front of it, and holds one of each column. Headers
+of pages are structs in Thrift's compact protocol, described in
+https://github.com/apache/parquet-format (parquet.thrift, PageHeader).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from onepass.sources import base
+from onepass.sources.base import SourceError
+
+_HEADER_BYTES = (1 << 8, 1 << 16)  # to read: few headers are longer than a few dozen bytes
+_UNCOMPRESSED, _COMPRESSED = 2, 3  # numbers of the fields that say how long a page is
+_HONEST_RATIO = 8  # as for Arrow's record batches: memory stays in proportion to the file
+
+
+def check_pages(file: Any, group: Any, columns: set[str], path: str) -> None:
+    """Refuse a row group if the largest pages of all its columns expand too much together.
+
+    Parameters
+    ----------
+    file : file
+        The open file.
+    group : pyarrow.parquet.RowGroupMetaData
+        Where its pages are.
+    columns : set of str
+        The names of the columns that are read.
+    path : str
+        The file, for errors.
+    """
+    expanded = stored = 0
+    for number in range(group.num_columns):
+        column = group.column(number)
+        name = column.path_in_schema
+        # Numbers of lists are two levels below the list, or one in old files.
+        if {name, name.rpartition(".")[0], name.rsplit(".", 2)[0]} & columns:
+            stored += column.total_compressed_size
+            if column.compression != "UNCOMPRESSED":
+                expanded += _largest_page(file, column)
+    if expanded > max(base.LIMIT_BYTES, _HONEST_RATIO * stored):
+        raise SourceError(
+            f"pages in {stored:,} bytes of a row group expand to {expanded >> 20:,} MB, the limit "
+            f"is {base.LIMIT_BYTES >> 20} MB; write smaller pages (data_page_size in pyarrow)",
+            file=path,
+        )
+
+
+def _largest_page(file: Any, column: Any) -> int:
+    """Return the size of the largest page of a column in a row group, when it is expanded."""
+    at, largest = column.data_page_offset, 0
+    if column.has_dictionary_page and column.dictionary_page_offset:
+        at = min(at, column.dictionary_page_offset)
+    end = at + column.total_compressed_size
+    while at < end:
+        length, sizes = _header(file, at)
+        largest = max(largest, sizes[_UNCOMPRESSED])
+        at += length + sizes[_COMPRESSED]
+    return largest
+
+
+def _header(file: Any, at: int) -> tuple[int, dict[int, int]]:
+    """Return the length of the header of a page, and the numbers in it."""
+    for size in _HEADER_BYTES:
+        file.seek(at)
+        header = _Struct(file.read(size))
+        try:
+            sizes = header.numbers()
+        except IndexError:
+            continue
+        if min(sizes.get(_UNCOMPRESSED, -1), sizes.get(_COMPRESSED, -1)) >= 0:
+            return header.at, sizes
+    raise ValueError("a page has no sound header")
+
+
+class _Struct:
+    """A struct in Thrift's compact protocol, read from its first byte on."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self.at = data, 0
+
+    def numbers(self) -> dict[int, int]:
+        """Return the fields that are whole numbers; `at` is behind the struct then."""
+        found: dict[int, int] = {}
+        field = 0
+        while head := self._byte():
+            delta, kind = head >> 4, head & 15
+            field = field + delta if delta else self._zigzag()
+            if kind in (4, 5, 6):  # of 16, 32 and 64 bits
+                found[field] = self._zigzag()
+            else:
+                self._skip(kind)
+        return found
+
+    def _byte(self) -> int:
+        """Return the next byte."""
+        self.at += 1
+        return self._data[self.at - 1]
+
+    def _varint(self) -> int:
+        """Return the next whole number, seven bits in each byte."""
+        value = shift = 0
+        while (byte := self._byte()) & 128:
+            value |= (byte & 127) << shift
+            shift += 7
+        return value | byte << shift
+
+    def _zigzag(self) -> int:
+        """Return the next whole number with a sign."""
+        value = self._varint()
+        return value >> 1 ^ -(value & 1)
+
+    def _skip(self, kind: int) -> None:
+        """Pass over a value that is not wanted."""
+        if kind == 3:
+            self.at += 1
+        elif kind in (4, 5, 6):  # whole numbers
+            self._varint()
+        elif kind == 7:  # a double
+            self.at += 8
+        elif kind == 8:  # bytes
+            length = self._varint()
+            self.at += length
+        elif kind in (9, 10):  # a list or a set
+            head = self._byte()
+            count = self._varint() if head >> 4 == 15 else head >> 4
+            for _ in range(min(count, len(self._data))):  # each has at least one byte
+                self._skip(3 if head & 15 in (1, 2) else head & 15)
+        elif kind == 12:
+            self.numbers()
+        elif kind not in (1, 2):  # true and false, which are in the type
+            raise ValueError("a page has no sound header")
