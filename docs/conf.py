@@ -48,6 +48,7 @@ numpydoc_class_members_toctree = False
 # -- gallery --------------------------------------------------------------------------------------
 
 ORDER = ["digits", "patches", "hyperspectral", "traffic", "topics", "cells", "embeddings"]
+ORDER += ["drop_outs", "empty_cells"]
 ORDER += ["heavy_tails", "drift", "endless", "large_file", "merging", "algorithms"]
 
 
@@ -96,6 +97,7 @@ html_theme_options = {
 }
 # Pages without pages below them.
 _alone = ("index", "get-started", "coming-from-scikit-learn", "how-it-works", "contributing")
+_alone += ("how-pca-decides", "limits")
 html_sidebars: dict[str, list[str]] = {page: [] for page in _alone}
 
 

@@ -257,11 +257,12 @@ class PCALearner(Learner):
         gaps.start(bounds.plain(), lambda moment: _deviations(moment) if bounds.scale else None)
         values, weights = gaps.kept, gaps.kept_weights
         gaps.kept, gaps.kept_weights = values[:0], weights[:0]
+        is_exact = bounds.is_exact and not self.stream.is_sparse  # sparse rows get draws
         start = 0
         while start < len(values):  # in chunks, as if they had come one by one
             stop = start + self._chunk_rows(self.rows)
             completed = gaps.completed(
-                values[start:stop], is_exact=bounds.is_exact, seed=self.rows_learned + start
+                values[start:stop], is_exact=is_exact, seed=self.rows_learned + start
             )
             if self.stream.is_sparse:
                 completed = sparse_rows(completed)
@@ -397,7 +398,7 @@ class PCALearner(Learner):
         return self.evidence.choose(self.rows, drifts_count=self.stream.half_life is None)
 
     def _count(self, name: str) -> int:
-        """Return how many components a candidate has."""
+        """Return how many components a candidate has; a share is one of all rows."""
         if isinstance(self.n_components, int):
             return self.n_components
         moment, scale = self.bounds.of(name), self.bounds.scale_now()
@@ -405,7 +406,10 @@ class PCALearner(Learner):
         sums = sums[sums > RANK_ROUNDING * sums.max(initial=0.0)]
         if self.n_components is None:
             return len(sums)
-        enough = np.cumsum(sums) >= self.n_components * moment.energy(scale) * (1.0 - RANK_ROUNDING)
+        plain = self.bounds.plain()
+        if name != PLAIN:
+            sums = plain.compress(moment.leading(len(sums), scale)[0], scale).diagonal()
+        enough = np.cumsum(sums) >= self.n_components * plain.energy(scale) * (1.0 - RANK_ROUNDING)
         return int(np.argmax(enough)) + 1 if enough.any() else len(sums)
 
     def model(self) -> Model:
