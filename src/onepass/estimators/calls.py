@@ -11,9 +11,10 @@ import os
 import threading
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -72,6 +73,7 @@ class Calls(BaseEstimator):
     _learner: Learner | None = None
     _published: Published | None = None
     _learned_with: dict[str, Any]  # the parameters when learning began
+    _prepared: Mapping[str, Any] = MappingProxyType({})  # what the source did with each row
     takes_shares: ClassVar[bool] = False  # of the variance, as `n_components`
     takes_none: ClassVar[bool] = False  # as `n_components`, for all there are
     # Of estimators without such a parameter.
@@ -203,6 +205,7 @@ class Calls(BaseEstimator):
             twin._check_parameters()
             twin._learned_with = twin.get_params(deep=False)
             twin._learner = twin._published = None
+            twin.__dict__.pop("_prepared", None)
         X = opened(X)
         if isinstance(X, Source | Blocks):
             if sample_weight is not None:
@@ -294,6 +297,8 @@ class Calls(BaseEstimator):
             return
         if fresh:
             self.__dict__.pop("n_features_in_", None)
+            if isinstance(X, Source) and X.prepared:
+                self._prepared = X.prepared
         check_names(self, X.feature_names, reset=fresh)
         is_empty = True
         for end, block in X.blocks():

@@ -142,6 +142,8 @@ def pack(
         "params": {name: _encode(name, value, arrays) for name, value in params.items()},
         "state": numbers,
     }
+    if estimator._prepared:
+        header["prepared"] = dict(estimator._prepared)
     return header, arrays
 
 
@@ -233,6 +235,8 @@ def _unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
         raise ValueError(f"rows of type {header['dtype']!r}, sparse: {header['sparse']!r}")
     dtype, center = np.dtype(header["dtype"]), bool(estimator.center)
     estimator.n_features_in_, estimator._learned_with = d, params
+    if "prepared" in header:
+        estimator._prepared = _checked_preparation(header["prepared"])
     if names:
         estimator.feature_names_in_ = np.asarray(names, dtype=object)
     if header["learns"]:
@@ -250,6 +254,16 @@ def _unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
     if seen != header["n_samples_seen"]:
         raise ValueError("its numbers of rows contradict each other")
     return estimator
+
+
+def _checked_preparation(given: dict[str, Any]) -> dict[str, Any]:
+    """Return what a file says that was done with each row."""
+    known = {name: True for name in ("log1p", "mapped") if name in given}
+    if "normalize" in given:
+        known["normalize"] = Number(float, 1e-300).check(given["normalize"])
+    if known != given:
+        raise ValueError(f"its rows were prepared in an unknown way, {given!r}")
+    return known
 
 
 def _encode(name: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
