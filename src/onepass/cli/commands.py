@@ -68,7 +68,7 @@ Examples:
   onepass fit data.csv -k 2 --columns height,weight
   onepass fit data.csv -k 2 --skip-non-numeric   every column of numbers
   onepass fit data.csv -k 2 --exclude id --na -999
-  onepass fit cells.h5ad -k 50 --normalize 1e4 --log1p --mask-var highly_variable
+  onepass fit cells.h5ad -k 50 --normalize 1e4 --log1p --layer counts
   onepass fit a.npy -k 8 --algorithm capped-msg  one of the paper's algorithms
   zcat log.csv.gz | onepass fit - -k 3           csv from another program
   onepass fit a.npy -k 8 --report page.html      a page with pictures
@@ -150,7 +150,7 @@ def fit(ctx: click.Context, **given: Any) -> None:
 Examples:
   onepass transform model.onepass new.parquet -o coordinates.npy
   onepass transform model.onepass "2024/*.csv" -o coordinates.csv
-  onepass transform model.onepass new.csv -o coordinates.csv --keep id,date --flag
+  onepass transform model.onepass new.csv -o new-2d.csv --keep id,date --flag
   zcat log.csv.gz | onepass transform model.onepass - -o coordinates.parquet
 
 Columns are found by the names that the model was fitted on; others are left alone. Columns without
@@ -233,7 +233,7 @@ Examples:
   onepass info model.onepass
   onepass info model.onepass --json              everything that is known of it
   onepass info model.onepass --loadings loadings.csv
-  onepass info model.onepass.checkpoint          how far an interrupted run is
+  onepass info model.onepass.checkpoint          how far a run has come
   onepass info --cite                            the paper, with BibTeX""",
 )
 @click.argument("model", type=ModelPath(), required=False)

@@ -135,17 +135,17 @@ def completed(
     names: list[str],
     block: NDArray[Any],
     filled: NDArray[Any],
-    decimal: str = ".",
+    decimal: str | None = None,
 ) -> pa.Table:
     """Return cells in which gaps of some columns are filled.
 
-    Text that is no gap stays as it is; numbers become those of `filled`, shape (b, d). The decimal
-    point is that of text.
+    Columns become the numbers of `filled`, shape (b, d). With a decimal point, which is that of
+    text, text stays text, and what is no gap stays as it is.
     """
     for j, name in enumerate(names):
         place = cells.column_names.index(name)
         column: Any = pa.array(np.ascontiguousarray(filled[:, j]))
-        if pa.types.is_string(cells.schema.types[place]):
+        if decimal is not None and pa.types.is_string(cells.schema.types[place]):
             texts = cells.column(place).to_pylist()
             for i in np.flatnonzero(np.isnan(block[:, j])):
                 texts[i] = str(filled[i, j]).replace(".", decimal)

@@ -13,7 +13,6 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 from rich.table import Table
-from scipy import sparse
 
 import onepass
 from onepass.cli import messages
@@ -140,17 +139,18 @@ def impute(model: str, data: tuple[str, ...], output: str, **reading: Any) -> No
         everything = [j for j in range(first.width) if j not in first.left_out]
         kept = KeptColumns(source, everything)
         names = kept.names
+    decimal = reading["decimal"] if output.lower().endswith(".csv") else None
     gaps = rows_filled = 0
     with progress_over("impute", source) as progress, writing(output, names) as write:
         for position, block in source.blocks():
-            dense = block.toarray() if sparse.issparse(block) else block
+            dense: Any = block.toarray() if hasattr(block, "toarray") else block
             with source.naming_places(position, block):
                 filled = fitted.impute([block])
             holes = np.isnan(dense)
             gaps, rows_filled = gaps + int(holes.sum()), rows_filled + int(holes.any(axis=1).sum())
             if kept is not None:
                 cells = kept.take(len(dense))
-                filled = completed(cells, used, dense, filled, reading["decimal"])
+                filled = completed(cells, used, dense, filled, decimal)
             write(filled)
             progress.advance(len(dense))
     if not messages.is_quiet():

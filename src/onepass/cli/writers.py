@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any, BinaryIO, TypeAlias
@@ -55,19 +55,20 @@ def _npy(file: BinaryIO, names: list[str]) -> Iterator[Write]:
 @contextmanager
 def _csv(file: BinaryIO, names: list[str]) -> Iterator[Write]:
     """Text with a header; numbers have enough digits to be read back exactly."""
-    text = io.TextIOWrapper(file, "utf-8", "surrogateescape", newline="", write_through=True)
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(names)
+
+    def write_lines(lines: Iterable[Iterable[str]]) -> None:
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(lines)
+        file.write(text.getvalue().encode("utf-8", "surrogateescape"))
 
     def write(rows: Any) -> None:
         if isinstance(rows, np.ndarray):
-            lines.writerows(rows.astype(str).tolist())
+            write_lines(rows.astype(str).tolist())
         else:
-            columns = [_texts(column) for column in rows.columns]
-            lines.writerows(zip(*columns, strict=True))
+            write_lines(zip(*map(_texts, rows.columns), strict=True))
 
+    write_lines([names])
     yield write
-    text.detach()
 
 
 def _texts(column: Any) -> list[str]:

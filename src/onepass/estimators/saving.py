@@ -258,7 +258,7 @@ def _unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
 
 def _checked_preparation(given: dict[str, Any]) -> dict[str, Any]:
     """Return what a file says that was done with each row."""
-    known = {name: True for name in ("log1p", "mapped") if name in given}
+    known: dict[str, Any] = {name: True for name in ("log1p", "mapped") if name in given}
     if "normalize" in given:
         known["normalize"] = Number(float, 1e-300).check(given["normalize"])
     if known != given:

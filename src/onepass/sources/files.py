@@ -348,7 +348,7 @@ class Table(ABC):
         twin = copy(self)
         twin.columns = np.array(columns, dtype=np.intp)
         for block in twin.read(0, rows_per_block(len(columns)), twin.float_type()):
-            dense = block.toarray() if scipy.sparse.issparse(block) else block
+            dense = block.toarray() if hasattr(block, "toarray") else block
             yield [pa.array(np.ascontiguousarray(column)) for column in dense.T]
 
     def stop(self) -> None:
