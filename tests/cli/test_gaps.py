@@ -15,6 +15,7 @@ def table(tmp_path):
     rng = np.random.default_rng(0)
     X = np.round(rng.normal(size=(400, 1)) * [3.0, 2.0, 1.0] + 0.1 * rng.normal(size=(400, 3)), 3)
     X[rng.random(X.shape) < 0.1] = np.nan
+    X[np.isnan(X).all(axis=1), 0] = 0.5
     X[0], X[1] = [1.0, np.nan, 2.0], [np.nan, 1.0, 1.0]
     lines = ["id,x,city,y,z"]
     for i, row in enumerate(X):
@@ -77,7 +78,7 @@ def test_impute_changes_nothing_but_gaps(tmp_path, table, model):
     ]
     assert after[1].startswith('000,1.0,"Oslo, 0",')
     filled = np.array([[float(cell) for cell in _numbers(line)] for line in after[1:]])
-    expected = onepass.load(model).impute(X)
+    expected = onepass.load(model).impute([X])
     assert np.allclose(filled, expected, rtol=1e-12)
     assert np.array_equal(filled[~np.isnan(X)], X[~np.isnan(X)])
 
@@ -98,7 +99,7 @@ def test_impute_keeps_decimal_commas(tmp_path):
     reading = ("--decimal", ",", "--delimiter", ";")
     run("fit", tmp_path / "a.csv", "-k", 1, "--exclude", "city", *reading, "-o", tmp_path / "m")
     run("impute", tmp_path / "m", tmp_path / "a.csv", *reading, "-o", tmp_path / "out.csv")
-    rows = list(onepass.open_source(tmp_path / "out.csv", ["x", "y"], decimal=",", delimiter=","))
+    rows = list(onepass.open_source(tmp_path / "out.csv", ["x", "y"], decimal=","))
     assert not np.isnan(rows[0]).any()
     assert rows[0][3, 1] == pytest.approx(2 * rows[0][3, 0], abs=0.2)
 
@@ -117,7 +118,7 @@ def test_impute_writes_other_formats(tmp_path, table, model, output):
         filled = np.array([kept[name].to_pylist() for name in columns], dtype=float).T
     else:
         filled = np.load(tmp_path / output)
-    assert np.allclose(filled, onepass.load(model).impute(X))
+    assert np.allclose(filled, onepass.load(model).impute([X]))
 
 
 def test_impute_of_parquet_keeps_types(tmp_path, model, table):
@@ -131,13 +132,14 @@ def test_impute_of_parquet_keeps_types(tmp_path, model, table):
     run("impute", model, tmp_path / "a.parquet", "-o", tmp_path / "out.parquet")
     found = pyarrow.parquet.read_table(tmp_path / "out.parquet")
     assert found.schema.field("when").type == pa.timestamp("s") or found["when"][5].as_py().second
-    assert np.allclose(found["x"].to_numpy(), onepass.load(model).impute(X)[:, 0])
+    assert np.allclose(found["x"].to_numpy(), onepass.load(model).impute([X])[:, 0])
 
 
 def test_impute_of_standard_input(tmp_path, model, table):
     text = "x,y,z\n1,,2\n"
     run("impute", model, "-", "-o", tmp_path / "out.csv", given=text)
     filled = (tmp_path / "out.csv").read_text().splitlines()[1].split(",")
-    assert filled[0] == "1.0" and filled[1] != ""
+    assert filled[0] == "1.0"
+    assert filled[1] != ""
     said = run("impute", model, "-", "-o", tmp_path / "b.csv", given="x,y,z,id\n1,,2,9\n", code=2)
     assert "can be read only once" in said.stderr

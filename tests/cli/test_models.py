@@ -7,8 +7,15 @@ import pytest
 
 import onepass
 from onepass.cli.kept import RowNumbers
+from onepass.sources import files as of_files
 from tests.cli.commands import onepass as run
 from tests.cli.commands import rows
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Let blocks have seven rows, so that kept columns have to be taken in step."""
+    monkeypatch.setattr(of_files, "rows_per_block", lambda d: 7)
 
 
 @pytest.fixture
@@ -39,8 +46,8 @@ def test_columns_are_kept_beside_coordinates(tmp_path, files):
     assert [line[0] for line in found[1:]] == [f"{i:03d}" for i in range(300)]
     assert found[8][1] == "Oslo-7"
     fitted, X = onepass.load(model), rows(300, 3)
-    assert np.allclose(np.array([line[2:4] for line in found[1:]], float), fitted.transform(X))
-    outliers = fitted.reconstruction_error(X) > fitted.error_threshold(0.9)
+    assert np.allclose(np.array([line[2:4] for line in found[1:]], float), fitted.transform([X]))
+    outliers = fitted.reconstruction_error([X]) > fitted.error_threshold(0.9)
     assert [line[4] for line in found[1:]] == [str(int(is_one)) for is_one in outliers]
     assert 0 < outliers.sum() < 300
 
@@ -138,7 +145,7 @@ def test_export_to_onnx(tmp_path, files):
     run("export", files[0], "-o", tmp_path / "m.onnx")
     session = onnxruntime.InferenceSession(tmp_path / "m.onnx")
     (found,) = session.run(None, {"X": rows(300, 3)})
-    assert np.allclose(found, onepass.load(files[0]).transform(rows(300, 3)))
+    assert np.allclose(found, onepass.load(files[0]).transform([rows(300, 3)]))
 
 
 def test_report(tmp_path, files):

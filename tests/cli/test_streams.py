@@ -21,7 +21,7 @@ def test_closed_streams(tmp_path, closed):
     np.save(tmp_path / "a.npy", rows())
     words = [*PROGRAM, "fit", "a.npy", "-k", "2", "-o", "m"]
     shell = ["sh", "-c", f'exec "$@" {closed}', "sh", *words]
-    done = subprocess.run(shell, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    done = subprocess.run(shell, cwd=tmp_path, capture_output=True)
     assert done.returncode == 0, done.stderr
     assert onepass.load(tmp_path / "m").n_samples_seen_ == 300
 

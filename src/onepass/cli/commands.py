@@ -78,8 +78,8 @@ Interrupted? A checkpoint is written beside the model every 30 seconds, and on C
 same command with --resume continues from there, and ends with exactly the model of a run that was
 never interrupted.
 
-Entries may be missing: empty cells, NA, NaN, null. Memory does not grow with the number of rows. The
-model file works with the other commands, and with onepass.load in Python.""",
+Entries may be missing: empty cells, NA, NaN, null. Memory does not grow with the number of rows.
+The model file works with the other commands, and with onepass.load in Python.""",
 )
 @data_argument
 @click.option(

@@ -140,8 +140,9 @@ def impute(model: str, data: tuple[str, ...], output: str, **reading: Any) -> No
         kept = KeptColumns(source, everything)
         names = kept.names
     decimal = reading["decimal"] if output.lower().endswith(".csv") else None
+    delimiter = ";" if decimal == "," else ","  # as spreadsheets write it
     gaps = rows_filled = 0
-    with progress_over("impute", source) as progress, writing(output, names) as write:
+    with progress_over("impute", source) as progress, writing(output, names, delimiter) as write:
         for position, block in source.blocks():
             dense: Any = block.toarray() if hasattr(block, "toarray") else block
             with source.naming_places(position, block):
@@ -319,9 +320,9 @@ def _write_loadings(fitted: Any, path: str) -> None:
         with writing(path, heads) as write:
             write(np.ascontiguousarray(weights))
         return
-    from onepass.cli.kept import as_table, beside, different
-
     import pyarrow as pa
+
+    from onepass.cli.kept import as_table, beside, different
 
     names = getattr(fitted, "feature_names_in_", range(len(weights)))
     named = pa.table({"column": [str(name) for name in names]})

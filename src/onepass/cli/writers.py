@@ -7,6 +7,7 @@ import io
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from importlib.util import find_spec
 from typing import Any, BinaryIO, TypeAlias
 
@@ -53,12 +54,12 @@ def _npy(file: BinaryIO, names: list[str]) -> Iterator[Write]:
 
 
 @contextmanager
-def _csv(file: BinaryIO, names: list[str]) -> Iterator[Write]:
+def _csv(file: BinaryIO, names: list[str], delimiter: str = ",") -> Iterator[Write]:
     """Text with a header; numbers have enough digits to be read back exactly."""
 
     def write_lines(lines: Iterable[Iterable[str]]) -> None:
         text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows(lines)
+        csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(lines)
         file.write(text.getvalue().encode("utf-8", "surrogateescape"))
 
     def write(rows: Any) -> None:
@@ -143,8 +144,12 @@ def check_format(path: str) -> None:
 
 
 @contextmanager
-def writing(path: str, names: list[str]) -> Iterator[Write]:
-    """Give a function that adds rows to a file, which appears when complete, or not at all."""
+def writing(path: str, names: list[str], delimiter: str = ",") -> Iterator[Write]:
+    """Give a function that adds rows to a file, which appears when complete, or not at all.
+
+    The delimiter is for csv files.
+    """
     suffix = os.path.splitext(path)[1].lower()
-    with replacing(path) as file, _FORMATS[suffix](file, names) as write:
+    make = partial(_csv, delimiter=delimiter) if suffix == ".csv" else _FORMATS[suffix]
+    with replacing(path) as file, make(file, names) as write:
         yield write

@@ -258,9 +258,10 @@ def _unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
 
 def _checked_preparation(given: dict[str, Any]) -> dict[str, Any]:
     """Return what a file says that was done with each row."""
-    known: dict[str, Any] = {name: True for name in ("log1p", "mapped") if name in given}
+    known: dict[str, Any] = {}
     if "normalize" in given:
         known["normalize"] = Number(float, 1e-300).check(given["normalize"])
+    known |= {name: True for name in ("log1p", "mapped") if name in given}
     if known != given:
         raise ValueError(f"its rows were prepared in an unknown way, {given!r}")
     return known
