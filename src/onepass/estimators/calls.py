@@ -13,7 +13,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -75,6 +75,7 @@ class Calls(BaseEstimator):
     _published: Published | None = None
     _preparation: Preparation = NOTHING  # of rows, in the source that learning began with
     _learned_with: dict[str, Any]  # the parameters when learning began
+    _mapped: bool = False  # whether a function was applied to blocks of that source
     takes_shares: ClassVar[bool] = False  # of the variance, as `n_components`
     takes_none: ClassVar[bool] = False  # as `n_components`, for all there are
     is_random: ClassVar[bool] = True  # whether a `random_state` makes a difference
@@ -300,14 +301,15 @@ class Calls(BaseEstimator):
         prepared = getattr(X, "preparation", None) or NOTHING
         if fresh:
             self._preparation = prepared
-        elif prepared and prepared != self._preparation:
+            self._mapped = "mapped" in getattr(X, "prepared", {})
+        elif hasattr(X, "preparation") and prepared != self._preparation:
+            options = ", ".join(f"{name}={value!r}" for name, value in self._prepared.items())
             raise ValueError(
-                f"X is prepared by {prepared}, and the model was fitted with {self._preparation}"
+                f"the model was fitted on rows prepared by {options or 'nothing'}: open X with the "
+                "same options of open_source"
             )
-        left = NOTHING if prepared else self._preparation  # what is still to be done with rows
         if not isinstance(X, Source):
-            rows, has_gaps = check_rows(self, X, reset=fresh)
-            yield left.apply(rows), has_gaps
+            yield check_rows(self, X, reset=fresh)
             return
         if fresh:
             self.__dict__.pop("n_features_in_", None)
@@ -321,10 +323,15 @@ class Calls(BaseEstimator):
                 else:
                     rows, has_gaps = check_block(block, known)
                     self.n_features_in_ = rows.shape[1]
-                rows = left.apply(rows)
             yield rows, has_gaps
         if is_empty:
             raise ValueError("The source has no rows; an iterator can be read only once")
+
+    @property
+    def _prepared(self) -> dict[str, Any]:
+        """What the source that learning began with did with each row, by the names of options."""
+        found = {name: value for name, value in asdict(self._preparation).items() if value}
+        return found | ({"mapped": True} if self._mapped else {})
 
     # -- reading ---------------------------------------------------------------------------------
 

@@ -142,6 +142,7 @@ def pack(
         "dtype": dtype.name,
         "sparse": is_sparse,
         "preparation": asdict(estimator._preparation),
+        "mapped": estimator._mapped,
         "params": {name: _encode(name, value, arrays) for name, value in params.items()},
         "state": numbers,
     }
@@ -237,6 +238,7 @@ def _unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
     dtype, center = np.dtype(header["dtype"]), bool(estimator.center)
     estimator.n_features_in_, estimator._learned_with = d, params
     estimator._preparation = _preparation(header["preparation"])
+    estimator._mapped = Number(bool, 0, 1).check(header["mapped"])
     if names:
         estimator.feature_names_in_ = np.asarray(names, dtype=object)
     if header["learns"]:

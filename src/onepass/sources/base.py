@@ -103,6 +103,11 @@ class Source(ABC):
     n_rows: int | None
     feature_names: list[str] | None
 
+    @property
+    def prepared(self) -> dict[str, Any]:
+        """What was done with each row: `normalize`, `log1p`, and "mapped" by a function."""
+        return {}
+
     @abstractmethod
     def blocks(self, start: Position | None = None) -> Iterator[tuple[Position, Block]]:
         """Yield (position after the block, block), from the first row or from a position.
@@ -195,6 +200,11 @@ class MappedSource(Source):
         is_same = self.n_features == source.n_features
         self.feature_names = source.feature_names if is_same else None
         self.n_rows = None
+
+    @property
+    def prepared(self) -> dict[str, Any]:
+        """What was done with each row; of the function it is only known that there was one."""
+        return {**self._source.prepared, "mapped": True}
 
     def blocks(self, start: Position | None = None) -> Iterator[tuple[Position, Block]]:
         """Yield (position after the block in the source that is mapped, block)."""

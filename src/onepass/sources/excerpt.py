@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from onepass.sources.base import Block, Position, Source, SourceError
 
@@ -33,6 +34,11 @@ class Excerpt(Source):
         self.n_features, self.feature_names = source.n_features, source.feature_names
         self.n_rows, self._read = n_rows, read
         self._source, self._first = source, first
+
+    @property
+    def prepared(self) -> dict[str, Any]:
+        """What was done with each row."""
+        return self._source.prepared
 
     def blocks(self, start: Position | None = None) -> Iterator[tuple[Position, Block]]:
         """Yield (position after the block, block)."""

@@ -8,6 +8,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -298,6 +299,16 @@ class FileSource(Source):
             message = f"{first.path}: left out the index of pandas or R, column "
             message += f"{listed(self.index)}; keep_index=True (--keep-index) keeps it"
             warnings.warn(message, OnepassWarning, stacklevel=3)
+
+    @property
+    def tables(self) -> Sequence[Table]:
+        """What is in the files, in the order in which they are read."""
+        return self._tables
+
+    @property
+    def prepared(self) -> dict[str, Any]:
+        """What was done with each row: `normalize` and `log1p`, where they are given."""
+        return {name: value for name, value in asdict(self.preparation).items() if value}
 
     @property
     def paths(self) -> list[str]:

@@ -7,6 +7,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -18,7 +19,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from onepass.sources import base
-from onepass.sources.base import Block, EntryError, SourceError
+from onepass.sources.base import Block, EntryError, SourceError, rows_per_block
 from onepass.sources.preparation import Preparation
 
 
@@ -131,6 +132,19 @@ class Table(ABC):
             return self.preparation.apply(_with_missing(block, self.na_values))
         except EntryError as error:
             raise self.error(error.what, row + error.row + 1, labels[error.column]) from error
+
+    def cells(self, columns: Sequence[int]) -> Iterator[list[Any]]:
+        """Yield some columns as they are in the file, as Arrow arrays of a few rows at a time.
+
+        Of a text file they are text.
+        """
+        import pyarrow as pa
+
+        twin = copy(self)
+        twin.columns = np.array(columns, dtype=np.intp)
+        for block in twin.read(0, rows_per_block(len(columns)), twin.float_type()):
+            dense = block.toarray() if hasattr(block, "toarray") else block
+            yield [pa.array(np.ascontiguousarray(column)) for column in dense.T]
 
     def stop(self) -> None:
         """Stop waiting for rows that may never come."""
