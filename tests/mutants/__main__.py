@@ -136,7 +136,10 @@ def main(words: list[str]) -> int:
         return int(bool(wrong))
     chosen = [m for m in MUTANTS if not words or any(w in m.name + m.file for w in words)]
     kinds = [[m for m in chosen if m.is_compiled == compiled] for compiled in (False, True)]
-    with tempfile.TemporaryDirectory(prefix="onepass-mutant-") as name, ThreadPoolExecutor() as pool:
+    with (
+        tempfile.TemporaryDirectory(prefix="onepass-mutant-") as name,
+        ThreadPoolExecutor() as pool,
+    ):
         trying = [
             pool.submit(try_all, Path(name) / str(number), mutants, console)
             for number, mutants in enumerate(kinds)
