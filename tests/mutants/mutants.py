@@ -9,7 +9,6 @@ REFERENCE = "tests/contracts/test_equals_reference.py"
 SPLITS = "tests/contracts/test_splits.py"
 MERGING = "tests/contracts/test_merging.py"
 HALF_LIFE = "tests/contracts/test_half_life.py"
-CHOICE = "tests/learning/test_choice.py tests/estimators/test_pca_choice.py"
 CHUNKS = f"{REFERENCE}::test_over_many_chunks"
 KINDS = f"{REFERENCE}::test_weights_and_every_kind_of_rows"
 SAVED = f"{SPLITS}::test_reading_copying_and_saving_between_calls_changes_nothing"
@@ -18,92 +17,28 @@ SOURCE = "src/onepass"
 
 CHUNKING = [
     Mutant(
-        "half of every chunk after the first is not learned from",
-        f"{SOURCE}/learning/learner.py",
-        "            self.learn(chunk, chunk_weights)\n",
-        "            half = (full + 1) // 2 if self.mean.weight > 0 else full\n"
-        "            self.learn(chunk[:half], chunk_weights[:half])\n",
-        f"{REFERENCE}::test_few_dimensions",
-    ),
-    Mutant(
-        "a chunk ends where a call ends",
-        f"{SOURCE}/learning/learner.py",
-        "            full = length or self.next_chunk_rows()\n",
-        "            full = min(self.next_chunk_rows(), self.buffer.count + total - start)\n",
-        SAME_BITS,
-    ),
-    Mutant(
         "rows of weight zero are learned from",
-        f"{SOURCE}/learning/learner.py",
+        f"{SOURCE}/learner.py",
         "rows[weights > 0.0], weights[weights > 0.0]",
         "rows[weights >= 0.0], weights[weights >= 0.0]",
         "tests/contracts/test_weights.py",
     ),
     Mutant(
-        "reading learns from what waits, for good",
-        f"{SOURCE}/learning/learner.py",
-        "            twin = self.copy()\n",
-        "            twin = self\n",
-        f"{SPLITS}::test_results_after_each_call_are_those_of_the_rows_so_far",
-    ),
-    Mutant(
         "chunks are not whole batches",
-        f"{SOURCE}/learning/learner.py",
+        f"{SOURCE}/learner.py",
         "        return max(1, length // self.batch_size) * self.batch_size",
         "        return length",
         CHUNKS,
     ),
-    Mutant(
-        "results are not forgotten when rows come",
-        f"{SOURCE}/learning/learner.py",
-        "        learner._settled = learner._result = None",
-        "        learner._settled = None",
-        f"{SPLITS}::test_results_after_each_call_are_those_of_the_rows_so_far",
-    ),
-    Mutant(
-        "an interrupted call is not noticed",
-        f"{SOURCE}/learning/learner.py",
-        "            learner._interrupted = True  #",
-        "            learner._interrupted = False  #",
-        "tests/estimators/test_defects.py",
-    ),
 ]
 
 ROWS = [
-    Mutant(
-        "NaN is let through in later calls",
-        f"{SOURCE}/estimators/base.py",
-        "self._learner.push(check_finite(X))",
-        "self._learner.push(X)",
-        "tests/test_bad_input.py",
-    ),
-    Mutant(
-        "rows are not looked at after they were narrowed",
-        f"{SOURCE}/estimators/base.py",
-        "                    rows = check_finite(learner.stream.convert(rows))",
-        "                    rows = learner.stream.convert(rows)",
-        "tests/estimators/test_defects.py",
-    ),
     Mutant(
         "weights may all be zero",
         f"{SOURCE}/estimators/input.py",
         "    if whole and not weights.any():",
         "    if False:",
         "tests/estimators/test_inputs.py",
-    ),
-    Mutant(
-        "threads do not take turns",
-        f"{SOURCE}/estimators/base.py",
-        '        return self.__dict__.setdefault("_learning_lock", threading.RLock())',
-        "        return threading.RLock()",
-        "tests/estimators/test_threads.py",
-    ),
-    Mutant(
-        "rows are projected without their scale",
-        f"{SOURCE}/estimators/pca.py",
-        "                yield rows / self.scale_",
-        "                yield rows",
-        "tests/estimators/test_scale.py",
     ),
     Mutant(
         "no column is too large beside the others",
@@ -121,21 +56,21 @@ ROWS = [
     ),
     Mutant(
         "weights count as their squares",
-        f"{SOURCE}/learning/stream.py",
+        f"{SOURCE}/rows/centred.py",
         "    root = np.sqrt(weights).astype(rows.dtype)",
         "    root = weights.astype(rows.dtype)",
         KINDS,
     ),
     Mutant(
         "sparse rows are centred by the mean that includes them",
-        f"{SOURCE}/learning/stream.py",
+        f"{SOURCE}/rows/centred.py",
         "    inverse = np.divide(1.0, before, out=np.zeros_like(before), where=before > 0.0)",
         "    inverse = 1.0 / after",
         KINDS,
     ),
     Mutant(
         "centred sparse rows lose their share of the mean",
-        f"{SOURCE}/learning/stream.py",
+        f"{SOURCE}/rows/centred.py",
         "    scale = np.sqrt(weights * before / after)",
         "    scale = np.sqrt(weights)",
         KINDS,
@@ -145,38 +80,17 @@ ROWS = [
 MOMENTS = [
     Mutant(
         "the mean of two means does not look at their weights",
-        f"{SOURCE}/moments/accumulator.py",
+        f"{SOURCE}/rows/centred.py",
         "self.vector + other.weight / together * (",
         "self.vector + 0.5 * (",
         MERGING,
     ),
     Mutant(
         "what two means add is left out",
-        f"{SOURCE}/moments/accumulator.py",
+        f"{SOURCE}/rows/centred.py",
         "        return share * (other.vector - self.vector)",
         "        return 0.0 * share * (other.vector - self.vector)",
         MERGING,
-    ),
-    Mutant(
-        "mean and scatter of PCA do not fade",
-        f"{SOURCE}/moments/scatter.py",
-        "    fading = changed = (",
-        "    fading, changed = (), (",
-        HALF_LIFE,
-    ),
-    Mutant(
-        "merged second moments forget the difference of the means",
-        f"{SOURCE}/moments/exact.py",
-        "        self.add(between[None])",
-        "        self.add(0.0 * between[None])",
-        MERGING,
-    ),
-    Mutant(
-        "only a triangle of the second moment is loaded",
-        f"{SOURCE}/moments/exact.py",
-        "= self.matrix[columns, rows] = state",
-        "= state",
-        SAVED,
     ),
 ]
 
@@ -208,13 +122,6 @@ SOLVERS = [
         "self.average.add(primal.factor(), primal.rest, 1)",
         "self.average.add(primal.factor(), primal.rest, count)",
         f"{REFERENCE}::test_few_dimensions",
-    ),
-    Mutant(
-        "a loaded solver begins to count its steps again",
-        f"{SOURCE}/algorithms/solver.py",
-        "        vars(self).update({name: state[name] for name in COUNTS})",
-        "        vars(self).update({name: state[name] for name in COUNTS[1:]})",
-        SAVED,
     ),
     Mutant(
         "merged iterates count the same, however many steps led to them",
@@ -262,161 +169,56 @@ SOLVERS = [
 
 CHOOSING = [
     Mutant(
-        "drift is no objection",
-        f"{SOURCE}/learning/choice.py",
-        "        if drift > DRIFTING:",
-        "        if False:",
-        CHOICE,
+        "a robust candidate answers whatever it gains",
+        f"{SOURCE}/pca/evidence.py",
+        "            answers = choice.gain > SURE and not is_against\n",
+        "            answers = choice.gain > 0.0 and not is_against\n",
+        "tests/pca/test_evidence.py",
     ),
     Mutant(
-        "the consensus never answers",
-        f"{SOURCE}/learning/choice.py",
-        "for ours in (CONSENSUS, BOUNDED) if",
-        "for ours in (BOUNDED,) if",
-        CHOICE,
+        "long rows cannot object",
+        f"{SOURCE}/pca/evidence.py",
+        "is_against = choice.tail < -SURE and choice.energy < 0.0",
+        "is_against = False",
+        "tests/pca/test_evidence.py",
     ),
     Mutant(
-        "bounded rows never answer",
-        f"{SOURCE}/learning/choice.py",
-        "for ours in (CONSENSUS, BOUNDED) if",
-        "for ours in (CONSENSUS,) if",
-        CHOICE,
+        "a layer has all of a row",
+        f"{SOURCE}/pca/bounds.py",
+        "weights * (share - inner)",
+        "weights * share",
+        "tests/pca/test_bounds.py",
     ),
     Mutant(
-        "validation is always passed",
-        f"{SOURCE}/learning/choice.py",
-        "        if not is_clear or min(large, energy_now, large_now) <= VETO:",
-        "        if True:\n            return True\n        if False:",
-        CHOICE,
+        "the share of new rows is that of rows seen",
+        f"{SOURCE}/evaluation/held_out.py",
+        "(h - 1.0) / (h + 1.0)",
+        "h / (h + 1.0)",
+        "tests/evaluation/test_held_out.py",
     ),
     Mutant(
-        "validation is never passed",
-        f"{SOURCE}/learning/choice.py",
-        "        if not is_clear or min(large, energy_now, large_now) <= VETO:",
-        "        if True:",
-        CHOICE,
+        "numbers of a file may have any size",
+        f"{SOURCE}/persistence/fields.py",
+        "        if not self.least <= number <= self.most:\n",
+        "        if False:\n",
+        "tests/persistence/test_fields.py",
     ),
     Mutant(
-        "the largest rows have no veto",
-        f"{SOURCE}/learning/choice.py",
-        "        return bool(min(energy, huge, huge_now) > VETO)",
-        "        return True",
-        CHOICE,
-    ),
-    Mutant(
-        "the latest rows have no veto",
-        f"{SOURCE}/learning/choice.py",
-        "min(large, energy_now, large_now) <= VETO",
-        "large <= VETO",
-        CHOICE,
-    ),
-    Mutant(
-        "the latest rows need not speak for it",
-        f"{SOURCE}/learning/choice.py",
-        "share > SURE and share_now > PREFERRED",
-        "share > SURE",
-        CHOICE,
-    ),
-    Mutant(
-        "every model that is merged begins a period",
-        f"{SOURCE}/learning/choice.py",
-        " and self.scored[2] >= LEAST_PERIOD * self.scored.sum():",
-        ":",
-        CHOICE,
-    ),
-    Mutant(
-        "huge rows have no veto",
-        f"{SOURCE}/learning/choice.py",
-        "min(energy, huge, huge_now) > VETO",
-        "energy > VETO",
-        CHOICE,
-    ),
-    Mutant(
-        "candidates are compared about the mean that outliers have moved",
-        f"{SOURCE}/learning/pca_learner.py",
-        "captured = dict(zip(names, centre, strict=True))",
-        "captured = dict(zip(names, mean, strict=True))",
-        CHOICE,
-    ),
-    Mutant(
-        "outliers are taken for drift",
-        f"{SOURCE}/learning/choice.py",
-        "        inverse = 1.0 / np.sqrt(np.maximum(energies[:rows], 1e-300))",
-        "        inverse = np.ones(rows)",
-        CHOICE,
-    ),
-    Mutant(
-        "no row is cut to a typical length",
-        f"{SOURCE}/learning/candidates.py",
-        "            length = self.squared_length\n",
-        "            length = 1e9 * self.squared_length\n",
-        CHOICE,
-    ),
-    Mutant(
-        "the robust centre is the mean",
-        f"{SOURCE}/learning/candidates.py",
-        "            pull = weights / np.sqrt(np.maximum(energies, max(least, 1e-300)))",
-        "            pull = weights / np.sqrt(max(least, 1e-300))",
-        CHOICE,
-    ),
-    Mutant(
-        "evidence of merged parts is that of the first",
-        f"{SOURCE}/learning/choice.py",
-        "        self.evidence = self.evidence + other.evidence",
-        "        self.evidence = self.evidence + 0 * other.evidence",
-        "tests/learning/test_choice.py tests/estimators/test_merging.py",
-    ),
-    Mutant(
-        "parts about other means are merged as if they were alike",
-        f"{SOURCE}/learning/choice.py",
-        "        if apart > APART * explained:",
-        "        if False:",
-        "tests/learning/test_choice.py",
-    ),
-    Mutant(
-        "robust=False may still be robust",
-        f"{SOURCE}/learning/candidates.py",
-        "        if self.robust is not False:\n            self._add_to_centre",
-        "        if True:\n            self._add_to_centre",
-        CHOICE,
-    ),
-    Mutant(
-        "robust=True waits for evidence",
-        f"{SOURCE}/learning/pca_learner.py",
-        "        if self.robust is True:",
-        "        if False:",
-        CHOICE,
+        "arrays of a file may hold anything",
+        f"{SOURCE}/persistence/fields.py",
+        "        if not self._is_within(array):\n",
+        "        if False:\n",
+        "tests/persistence/test_fields.py",
     ),
 ]
 
 RESULTS = [
     Mutant(
         "signs are those of the smallest entry",
-        f"{SOURCE}/learning/result.py",
+        f"{SOURCE}/model.py",
         "    largest = np.abs(components).argmax(axis=1)[:, None]",
         "    largest = np.abs(components).argmin(axis=1)[:, None]",
         "tests/contracts/test_components.py::test_signs_are_deterministic",
-    ),
-    Mutant(
-        "noise is spread over all directions",
-        f"{SOURCE}/learning/result.py",
-        "(total - float(explained.sum())) / (d - k)",
-        "(total - float(explained.sum())) / d",
-        "tests/contracts/test_components.py::test_explained_variance_is_honest",
-    ),
-    Mutant(
-        "variances about the mean are divided by n",
-        f"{SOURCE}/learning/learner.py",
-        "        lost = 1.0 / max(self.rows_seen, 2) if self.stream.center else 0.0",
-        "        lost = 0.0",
-        "tests/contracts/test_components.py::test_explained_variance_is_honest",
-    ),
-    Mutant(
-        "captured_ counts the whole stream",
-        f"{SOURCE}/learning/captured_share.py",
-        "RECENT = 0.1",
-        "RECENT = 1.0",
-        "tests/contracts/test_components.py::test_captured_is_the_share_of_variance_of_new_rows",
     ),
     Mutant(
         "steps begin with t = 1/2",
@@ -449,34 +251,6 @@ RESULTS = [
 ]
 
 FILES = [
-    Mutant(
-        "numbers of a file may have any size",
-        f"{SOURCE}/estimators/model_file_schema.py",
-        "if not self.least <= number <= self.most:",
-        "if False:",
-        "tests/model_file/test_limits.py",
-    ),
-    Mutant(
-        "arrays of a file may hold anything",
-        f"{SOURCE}/estimators/model_file_schema.py",
-        "        if not self._is_within(array):",
-        "        if False:",
-        "tests/model_file/test_limits.py",
-    ),
-    Mutant(
-        "arrays of a file may have any length",
-        f"{SOURCE}/estimators/model_file_schema.py",
-        "            if length != wanted:",
-        "            if False:",
-        "tests/model_file/test_limits.py",
-    ),
-    Mutant(
-        "a file may contradict itself about its rows",
-        f"{SOURCE}/estimators/persistence.py",
-        "    if learner.buffer.count >= learner.next_chunk_rows():",
-        "    if False:",
-        "tests/model_file/test_limits.py",
-    ),
     Mutant(
         "a position beyond the rows is taken",
         f"{SOURCE}/sources/base.py",
