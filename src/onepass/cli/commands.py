@@ -231,7 +231,7 @@ def impute(**given: Any) -> None:
     epilog="""\b
 Examples:
   onepass info model.onepass
-  onepass info model.onepass --json              everything that is known of it
+  onepass info model.onepass --json              everything that is known
   onepass info model.onepass --loadings loadings.csv
   onepass info model.onepass.checkpoint          how far a run has come
   onepass info --cite                            the paper, with BibTeX""",
@@ -239,8 +239,7 @@ Examples:
 @click.argument("model", type=ModelPath(), required=False)
 @path_option(
     "--loadings",
-    help="Write the weights of the columns in the components to a file ending in .csv, .parquet or "
-    ".npy.",
+    help="Write the weights of columns in the components, as .csv, .parquet or .npy.",
 )
 @click.option("--cite", is_flag=True, help="Print the reference of the paper, with BibTeX.")
 @json_option

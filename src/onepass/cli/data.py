@@ -14,7 +14,6 @@ from onepass.report.portrait import listed
 from onepass.sources import SourceError
 from onepass.sources.files import FileSource, open_tables
 from onepass.sources.paths import open_content, split
-from onepass.sources.preparation import Preparation
 from onepass.sources.tables import ReadOptions
 
 _SAMPLE_BYTES = 1 << 20
@@ -29,10 +28,7 @@ def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, An
     """
     names = list(getattr(model, "feature_names_in_", ())) if reading["columns"] is None else []
     options, reading = ReadOptions.split(reading)
-    prepared = dict(model._prepared)
-    if prepared.pop("mapped", False):
-        note(f"{path} was fitted on rows that a function of map had changed, which is not saved")
-    reading["preparation"] = Preparation(**prepared)
+    reading["preparation"] = model._preparation
     tables = open_tables(data, options)
     said, file, by_name = [], tables[0].path, {**reading, "columns": names}
     if not names:

@@ -139,11 +139,10 @@ def _doubts(model: Any) -> Iterator[str]:
     if model.n_samples_seen_ == 1:
         yield "there is only one row, which has no variance"
         return
-    fitted = model._model()
-    for message in (model._warning_message(fitted), model._gap_message(fitted)):
+    for message in model._doubts():
         for name, option in {"pass scale=True": "use --scale", "n_components=": "-k "}.items():
             message = message.replace(name, option)
-        if message and message != str(fitted.chosen):  # which is among the results
+        if message != str(getattr(model, "chosen_", "")):  # which is among the results
             yield message
 
 

@@ -73,11 +73,10 @@ def transform(
     written, add = _with_kept(source, output, keep, [*names, *[OUTLIER] * flag])
     with progress_over("transform", source) as progress, writing(output, written) as write:
         for position, block in source.blocks():
-            with source.naming_places(position, block):
-                rows = fitted.transform([block])
-                if flag:
-                    errors = fitted.reconstruction_error([block])
-                    rows = np.column_stack([rows, errors > threshold])
+            rows = fitted.transform(_only(source, position, block))
+            if flag:
+                errors = fitted.reconstruction_error(_only(source, position, block))
+                rows = np.column_stack([rows, errors > threshold])
             write(add(position, rows))
             progress.advance(block.shape[0])
     if not messages.is_quiet():
@@ -120,7 +119,7 @@ def impute(model: str, data: tuple[str, ...], output: str, **reading: Any) -> No
     """Write rows with their gaps filled, and their other columns as they are."""
     check_format(output)
     fitted = onepass.load(model)
-    if fitted._prepared:
+    if fitted._preparation:
         raise Failure(f"{model} was fitted on rows prepared by {_preparation(fitted)}, not on DATA")
     source = open_for(fitted, model, data, reading)
     check_output(output, [*source.paths, model])
@@ -145,8 +144,7 @@ def impute(model: str, data: tuple[str, ...], output: str, **reading: Any) -> No
     with progress_over("impute", source) as progress, writing(output, names, delimiter) as write:
         for position, block in source.blocks():
             dense: Any = block.toarray() if hasattr(block, "toarray") else block
-            with source.naming_places(position, block):
-                filled = fitted.impute([block])
+            filled = fitted.impute(_only(source, position, block))
             holes = np.isnan(dense)
             gaps, rows_filled = gaps + int(holes.sum()), rows_filled + int(holes.any(axis=1).sum())
             if kept is not None:
@@ -195,8 +193,7 @@ def score(
         def blocks(start: Position | None) -> Iterator[tuple[Position, Block]]:
             for position, block in source.blocks(start):
                 if write is not None:
-                    with source.naming_places(position, block):
-                        errors = _errors(fitted, block)
+                    errors = _errors(fitted, _only(source, position, block))
                     is_above = errors[:, 0] > threshold
                     found["above_threshold"] += int(is_above.sum())
                     write(add(position, np.column_stack([errors, is_above]) if flag else errors))
@@ -224,11 +221,18 @@ def score(
         )
 
 
-def _errors(fitted: Any, block: Any) -> NDArray[np.floating]:
+def _only(source: FileSource, end: Position, block: Block) -> Excerpt:
+    """Return a source of one block, which knows its place and how its rows were prepared."""
+    part = Excerpt(source, lambda start: iter([(end, block)]))
+    part.feature_names = None  # `open_for` has compared the names
+    return part
+
+
+def _errors(fitted: Any, part: Excerpt) -> NDArray[np.floating]:
     """Return the errors and the log-likelihoods of rows, shape (b, 2)."""
-    errors = fitted.reconstruction_error([block])
+    errors = fitted.reconstruction_error(part)
     try:
-        likelihoods = fitted.score_samples([block])
+        likelihoods = fitted.score_samples(part)
     except ValueError:  # no density: some directions have no variance
         likelihoods = np.full(len(errors), np.nan)
     return np.column_stack([errors, likelihoods])
@@ -287,7 +291,7 @@ def _details(fitted: Any, path: str) -> dict[str, Any]:
         "bytes": os.path.getsize(path),
         "version": onepass.__version__,
         "learns": fitted._learner is not None,
-        "prepared": dict(fitted._prepared),
+        "prepared": asdict(fitted._preparation),
         "components": fitted.components_,
         "explained_variance": fitted.explained_variance_,
         "known_variances": known_variances(fitted),
@@ -304,12 +308,10 @@ def _details(fitted: Any, path: str) -> dict[str, Any]:
 
 
 def _preparation(fitted: Any) -> str:
-    """Return what was done with the rows of a model before they were learned from."""
-    prepared = dict(fitted._prepared)
-    parts = ["a function of map, which is not saved"] if prepared.pop("mapped", False) else []
-    given = {name: f"{value:g}" for name, value in prepared.items() if value is not True}
-    parts += [f"--{name} {given[name]}" if name in given else f"--{name}" for name in prepared]
-    return ", ".join(parts)
+    """Return what is done with rows before they are learned from or transformed."""
+    normalize, log1p = fitted._preparation.normalize, fitted._preparation.log1p
+    parts = [] if normalize is None else [f"--normalize {normalize:g}"]
+    return ", ".join([*parts, *["--log1p"] * log1p])
 
 
 def _write_loadings(fitted: Any, path: str) -> None:
@@ -335,7 +337,7 @@ def export(model: str, output: str) -> None:
     check_output(output, [model])
     fitted = onepass.load(model)
     if output.lower().endswith(".onnx"):
-        if fitted._prepared:
+        if fitted._preparation:
             messages.warn(f"{output} takes rows prepared by {_preparation(fitted)}")
         fitted.to_onnx(output)
     else:
