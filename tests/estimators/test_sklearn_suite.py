@@ -1,0 +1,135 @@
+"""scikit-learn's own tests of IncrementalPCA and PCA, read from the installed package.
+
+They run with only the import changed. What differs is listed here with the reason.
+"""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sklearn.decomposition
+
+import onepass
+
+TESTS = Path(sklearn.decomposition.__file__).parent / "tests"
+
+# Tests that fail, with the error: one that passes after all is noticed.
+DIFFERENT = {
+    "test_incremental_pca_sparse": (
+        pytest.fail.Exception,
+        "all of it passes but the end: partial_fit takes sparse rows here",
+    ),
+    "test_incremental_pca_partial_fit_float_division": (
+        AttributeError,
+        "n_samples_seen_ is read from the model and cannot be set",
+    ),
+    "test_incremental_pca_validation": (
+        AssertionError,
+        "messages are our own, and a first call may have fewer rows than components",
+    ),
+    "test_pca_n_components_mostly_explained_variance_ratio": (
+        AssertionError,
+        "a share of the variance is reached here, where scikit-learn goes beyond it",
+    ),
+}
+
+NO_MLE = "n_components='mle' is refused, with advice"
+SOLVER = "about the choice of svd_solver, of which there is none"
+SHARE = "score is the share of the variance that is captured; score_samples has likelihoods"
+PRIVATE = "about private functions of scikit-learn alone"
+ARRAY_API = "about arrays on other devices"
+
+# Tests of PCA that do not apply.
+LEFT_OUT = {
+    "test_sparse_pca_solver_error": SOLVER,
+    "test_pca_validation": SOLVER,
+    "test_pca_svd_solver_auto": SOLVER,
+    "test_n_components_mle": NO_MLE,
+    "test_n_components_mle_error": NO_MLE,
+    "test_pca_dim": NO_MLE,
+    "test_mle_redundant_data": NO_MLE,
+    "test_fit_mle_too_few_samples": NO_MLE,
+    "test_mle_simple_case": NO_MLE,
+    "test_pca_score": SHARE,
+    "test_pca_score3": SHARE,
+    "test_assess_dimension_bad_rank": PRIVATE,
+    "test_small_eigenvalues_mle": PRIVATE,
+    "test_assess_dimension_rank_one": PRIVATE,
+    "test_pca_array_api_compliance": ARRAY_API,
+    "test_pca_mle_array_api_compliance": ARRAY_API,
+    "test_array_api_error_and_warnings_on_unsupported_params": ARRAY_API,
+}
+
+OF_SOLVERS = {"svd_solver", "iterated_power", "tol", "power_iteration_normalizer", "n_oversamples"}
+
+
+class PCA(onepass.PCA):
+    """PCA with scikit-learn's name for the number of rows, which is `n_samples_seen_` here."""
+
+    n_samples_ = onepass.PCA.n_samples_seen_
+
+
+def pca(*args, **kwargs):
+    """Return ordinary PCA, as scikit-learn's is, with the parameters of solvers left out."""
+    known = {name: value for name, value in kwargs.items() if name not in OF_SOLVERS}
+    return PCA(*args, robust=False, **known)
+
+
+@pytest.fixture
+def global_random_seed():
+    return 42  # scikit-learn's default
+
+
+@pytest.fixture(params=[np.float64, np.float32])
+def global_dtype(request):
+    return request.param
+
+
+def suite(name, **imports):
+    """Return the tests in a file of scikit-learn, with other things imported."""
+    spec = importlib.util.spec_from_file_location(f"sklearn_{name}", TESTS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    vars(module).update(imports)
+    return {key: value for key, value in vars(module).items() if key.startswith("test_")}
+
+
+def with_one_solver(test):
+    """Let a test run with one solver, the full one if it is there: here all are the same."""
+    marks = []
+    for mark in getattr(test, "pytestmark", []):
+        if mark.name == "parametrize" and "solver" in mark.args[0].split(",")[0]:
+            values = list(mark.args[1])
+            full = [value for value in values if "full" in (value, value[0])]
+            mark = pytest.mark.parametrize(mark.args[0], full or values[:1]).mark
+        marks.append(mark)
+    test.pytestmark = marks
+    return test
+
+
+def adapted(name, test):
+    """Return a test of scikit-learn, expected to fail where something is different."""
+    if name not in DIFFERENT:
+        return test
+    error, reason = DIFFERENT[name]
+    return pytest.mark.xfail(raises=error, reason=reason, strict=True)(test)
+
+
+INCREMENTAL = suite("test_incremental_pca", IncrementalPCA=onepass.IncrementalPCA)
+# As many rows as components cannot determine the last one.
+ARBITRARY = pytest.mark.filterwarnings("ignore:.* can only determine .* of n_components")
+for _name, _test in INCREMENTAL.items():
+    globals()[f"test_of_incremental_pca__{_name}"] = ARBITRARY(adapted(_name, _test))
+
+BATCH = suite("test_pca", PCA=pca)
+# PCA has no components without variance unless it is asked for all, and says so.
+FEWER = pytest.mark.filterwarnings("ignore:.* rows span .* directions only")
+for _name in sorted(BATCH.keys() - LEFT_OUT.keys()):
+    globals()[f"test_of_pca__{_name}"] = FEWER(adapted(_name, with_one_solver(BATCH[_name])))
+
+
+def test_there_are_tests():
+    assert len(INCREMENTAL) >= 20
+    assert len(BATCH.keys() - LEFT_OUT.keys()) >= 20
+    assert DIFFERENT.keys() <= INCREMENTAL.keys() | BATCH.keys()
