@@ -254,11 +254,12 @@ class PCALearner(Learner):
         gaps.start(bounds.plain(), lambda moment: _deviations(moment) if bounds.scale else None)
         values, weights = gaps.kept, gaps.kept_weights
         gaps.kept, gaps.kept_weights = values[:0], weights[:0]
+        is_exact = bounds.is_exact and not self.stream.is_sparse  # sparse rows get draws
         start = 0
         while start < len(values):  # in chunks, as if they had come one by one
             stop = start + self._chunk_rows(self.rows)
             completed = gaps.completed(
-                values[start:stop], is_exact=bounds.is_exact, seed=self.rows_learned + start
+                values[start:stop], is_exact=is_exact, seed=self.rows_learned + start
             )
             if self.stream.is_sparse:
                 completed = sparse_rows(completed)

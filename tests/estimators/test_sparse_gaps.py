@@ -1,0 +1,31 @@
+"""Sparse rows some of whose stored entries are missing."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from onepass import PCA, metrics
+
+rng = np.random.default_rng(0)
+HIDDEN = rng.poisson(0.5, size=(1500, 1)) * rng.gamma(2.0, size=(1, 20))
+COMPLETE = sparse.csr_array(HIDDEN + (rng.random((1500, 20)) < 0.1) * rng.normal(size=(1500, 20)))
+
+
+@pytest.fixture
+def rows():
+    rows = COMPLETE.copy()
+    rows.data[np.random.default_rng(1).random(rows.nnz) < 0.1] = np.nan
+    return rows
+
+
+@pytest.mark.parametrize("calls", [1, 5])
+def test_missing_entries_of_sparse_rows_are_completed(rows, calls):
+    model = PCA(1)
+    for part in np.array_split(np.arange(1500), calls):
+        model.partial_fit(rows[part])
+    best = PCA(1).fit(COMPLETE)
+    assert metrics.principal_angles(model.components_, best.components_)[-1] < 0.05
+    missing = np.bincount(rows.indices[np.isnan(rows.data)], minlength=20) / 1500
+    np.testing.assert_allclose(model.missing_share_, missing)
+    assert np.isfinite(model.transform(rows)).all()
+    assert np.isfinite(model.score_samples(rows)).all()
