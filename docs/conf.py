@@ -47,8 +47,8 @@ numpydoc_class_members_toctree = False
 
 # -- gallery --------------------------------------------------------------------------------------
 
-ORDER = ["digits", "patches", "hyperspectral", "traffic", "topics", "heavy_tails", "drift"]
-ORDER += ["endless", "large_file", "merging", "algorithms"]
+ORDER = ["digits", "patches", "hyperspectral", "traffic", "topics", "drop_outs", "empty_cells"]
+ORDER += ["heavy_tails", "drift", "endless", "large_file", "merging", "algorithms"]
 
 
 def _place(name: str) -> int:
