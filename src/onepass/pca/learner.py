@@ -393,7 +393,7 @@ class PCALearner(Learner):
         return self.evidence.choose(self.rows, drifts_count=self.stream.half_life is None)
 
     def _count(self, name: str) -> int:
-        """Return how many components a candidate has."""
+        """Return how many components a candidate has; a share is one of all rows."""
         if isinstance(self.n_components, int):
             return self.n_components
         moment, scale = self.bounds.of(name), self.bounds.scale_now()
@@ -401,7 +401,10 @@ class PCALearner(Learner):
         sums = sums[sums > RANK_ROUNDING * sums.max(initial=0.0)]
         if self.n_components is None:
             return len(sums)
-        enough = np.cumsum(sums) >= self.n_components * moment.energy(scale) * (1.0 - RANK_ROUNDING)
+        plain = self.bounds.plain()
+        if name != PLAIN:
+            sums = plain.compress(moment.leading(len(sums), scale)[0], scale).diagonal()
+        enough = np.cumsum(sums) >= self.n_components * plain.energy(scale) * (1.0 - RANK_ROUNDING)
         return int(np.argmax(enough)) + 1 if enough.any() else len(sums)
 
     def model(self) -> Model:
