@@ -16,7 +16,8 @@ def snippets(page):
     return [(text[: found.start()].count("\n") + 1, found[1]) for found in FENCE.finditer(text)]
 
 
-@pytest.mark.filterwarnings("ignore:column .* of the variance")  # which a page is about
+# Warnings that pages are about: one column hides the others, and robust components.
+@pytest.mark.filterwarnings("ignore:column .* of the variance", "ignore:Some rows are much longer")
 @pytest.mark.parametrize("page", [page for page in PAGES if snippets(page)])
 def test_snippets_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
