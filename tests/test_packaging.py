@@ -17,7 +17,12 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # What a module may import -> the name under which it is installed, where these differ.
 DISTRIBUTIONS = {"sklearn": "scikit-learn"}
 # Imported when a file of their kind is opened, which then says what is missing.
-ON_DEMAND = ("onepass.sources.arrow", "onepass.sources.csv", "onepass.sources.zarr_store")
+ON_DEMAND = (
+    "onepass.cli.kept",
+    "onepass.sources.arrow",
+    "onepass.sources.csv",
+    "onepass.sources.zarr_store",
+)
 
 
 def declared(*extras):

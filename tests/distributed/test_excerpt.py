@@ -133,7 +133,7 @@ def test_a_source_of_several_files_is_split_by_files(tmp_path):
 
 def test_errors_say_which_part_and_which_row_of_the_file(tmp_path):
     bad = X.copy()
-    bad[705, 4] = np.nan
+    bad[705, 4] = np.inf
     np.save(tmp_path / "bad.npy", bad)
     # A block is checked when it is read, and may reach into the rows of the next shards.
     where = r"shard \d \(.*bad.npy from row \d+\).*bad.npy, row 706, column \[4\]"

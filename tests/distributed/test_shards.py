@@ -87,7 +87,7 @@ def test_progress_comes_with_each_shard():
 
 def test_errors_say_which_shard_and_where(tmp_path):
     bad = X.copy()
-    bad[705, 4] = np.nan
+    bad[705, 4] = np.inf
     array = da.from_array(bad, chunks=(100, 12))
     with pytest.raises(ShardError, match=r"shard 7 \(from row 700 of the array\).*row 5, column 4"):
         fit(PCA(3), array)

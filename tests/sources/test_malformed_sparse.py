@@ -103,8 +103,8 @@ def data_in_two_dimensions(S, rng):
     S.data = S.data[:, None]
 
 
-def not_a_number(S, rng):
-    S.data[inner(S.data, rng)] = rng.choice([np.nan, np.inf, -np.inf])
+def infinite(S, rng):
+    S.data[inner(S.data, rng)] = rng.choice([np.inf, -np.inf])
 
 
 def wraps_around(S, rng):
@@ -118,7 +118,7 @@ WRONG = [
     decreasing, decreasing_below_zero, beyond_the_end, last_beyond_the_end, first_is_not_zero,
     too_few_pointers, too_many_pointers, index_too_large, index_below_zero, all_indices_below_zero,
     too_little_data, too_few_indices, no_data, fractional_indices, fractional_pointers,
-    complex_data, data_of_objects, data_in_two_dimensions, not_a_number, wraps_around,
+    complex_data, data_of_objects, data_in_two_dimensions, infinite, wraps_around,
 ]  # fmt: skip
 
 
