@@ -26,6 +26,7 @@ _SPARSE_BLOCK_BYTES = 1 << 24  # four times as many as of dense rows, of which m
 _SPARSE_ENTRY_BYTES = 12  # an index and a number
 # No compressor shrinks numbers by more: four bytes are 128 kB of one value in Zstandard.
 _LARGEST_RATIO = 1 << 15
+_SLACK_BYTES = 1 << 10  # by which a compressed chunk may be longer than what is in it
 
 
 class ArrayTable(Table):
@@ -111,7 +112,21 @@ def check_stored(array: Any, path: str) -> None:
 
 
 def _stored_hdf5(array: Any) -> tuple[int, int]:
-    """Return how many parts of a data set are stored, and in how many bytes."""
+    """Return how many parts of a data set are stored, and in how many bytes.
+
+    Chunks that are larger than what they are said to hold are refused: gzip makes a chunk longer by
+    a few bytes at most, and expands it by no more than 1,032.
+    """
+    declared = math.prod(array.chunks or ()) * array.dtype.itemsize
+
+    def check(chunk: Any) -> None:
+        if chunk.size > declared + _SLACK_BYTES + declared // 100:
+            raise ValueError(
+                f"a chunk of {chunk.size:,} bytes is said to hold numbers of {declared:,} bytes"
+            )
+
+    if array.compression is not None and hasattr(array.id, "chunk_iter"):  # not with an old HDF5
+        array.id.chunk_iter(check)
     n_bytes = array.id.get_storage_size()
     # Without chunks, in parts of one number, there is all or nothing.
     return (array.id.get_num_chunks() if array.chunks else array.size * (n_bytes > 0)), n_bytes

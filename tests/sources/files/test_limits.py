@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import zipfile
+import zlib
 
 import h5py
 import numcodecs
@@ -326,3 +327,21 @@ def test_parquet_pages_with_long_headers(tmp_path):
             check_pages(file, group, {"text", "a"}, "")
             assert _largest_page(file, group.column(0)) > 3000
         assert sum(map(len, open_source(path, columns=["a"]))) == 20
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no /proc")
+def test_hdf5_chunks_that_expand(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        array = file.create_dataset("a", (64, 64), "f8", chunks=(64, 64), compression="gzip")
+        array.id.write_direct_chunk((0, 0), zlib.compress(bytes(200 << 20)))
+    message, kilobytes = opened(tmp_path / "a.h5")
+    assert "bytes is said to hold numbers of 32,768 bytes" in message
+    assert kilobytes < 60_000
+
+
+def test_hdf5_chunks_that_do_not_compress(tmp_path):
+    rows = np.random.default_rng(0).integers(256, size=(1 << 17, 4), dtype=np.uint8)
+    for kind in ("gzip", "lzf"):
+        with h5py.File(tmp_path / f"{kind}.h5", "w") as file:
+            file.create_dataset("a", data=rows, chunks=(1 << 16, 2), compression=kind)
+        assert sum(map(len, open_source(tmp_path / f"{kind}.h5"))) == len(rows)
