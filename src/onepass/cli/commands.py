@@ -88,7 +88,8 @@ Memory does not grow with the number of rows. The model file works with `onepass
     "--algorithm",
     type=click.Choice(list(ALGORITHMS), case_sensitive=False),
     default="pca",
-    help="Start with pca; the others are those of the paper.",
+    metavar="NAME",
+    help=f"Start with pca, the default. One of {', '.join(ALGORITHMS)}.",
 )
 @click.option("--center/--no-center", default=True, help="Whether to subtract the column means.")
 @click.option(
