@@ -6,7 +6,8 @@ import sys
 LOOK = """
 import sys
 import onepass
-print(*(name in sys.modules for name in ("sklearn", "scipy", "dask", "pandas", "pyarrow", "matplotlib")))
+names = ("sklearn", "scipy", "dask", "pandas", "pyarrow", "matplotlib")
+print(*(name in sys.modules for name in names))
 """
 
 

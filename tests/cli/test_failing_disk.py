@@ -6,7 +6,7 @@ import os
 import numpy as np
 import pytest
 
-from onepass.persistence import atomic
+from onepass.persistence import archive, atomic
 from tests.cli.commands import onepass as run
 from tests.cli.commands import parts
 from tests.persistence.test_atomic import Faults, FaultyFile
