@@ -85,6 +85,13 @@ class Learner(State):
     def include(self, other: Self) -> None:
         """Include what another learner has learned; no row waits in either."""
 
+    @abstractmethod
+    def known_variances(self) -> NDArray[np.floating]:
+        """Return the variances along all directions of which they are known, largest first.
+
+        No row waits in the learner.
+        """
+
     @property
     def rows_seen(self) -> int:
         """The number of rows of positive weight, including those that wait."""

@@ -15,7 +15,10 @@ from onepass.cli.options import ALGORITHMS, estimator
 from tests.cli.commands import SEPARATE, rows
 from tests.cli.commands import onepass as run
 
-COMMANDS = ["completion", "demo", "fit", "info", "merge", "score", "transform"]
+COMMANDS = [
+    *("completion", "demo", "export", "fit", "impute", "info", "merge", "report", "score"),
+    "transform",
+]
 
 
 def test_what_there_is():

@@ -61,7 +61,9 @@ def test_json_is_one_object(tmp_path):
         "captured": {
             "mean": model.captured_.mean,
             "standard_error": model.captured_.standard_error,
+            "reason": "",
         },
+        "missing": {"entries": 0, "share": 0.0, "columns": 0, "empty_rows": 0},
         "model": output,
     }
 
@@ -82,6 +84,7 @@ def test_a_single_row_is_warned_of(tmp_path, algorithm):
     assert json.loads(run(*words, "--json", given="0.5,0.2,0.7\n").stdout)["captured"] == {
         "mean": None,
         "standard_error": None,
+        "reason": "fewer than 32 rows were held out",
     }
 
 
@@ -195,18 +198,24 @@ def test_memory_that_is_not_there_is_warned_of(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("option", "params"),
-    [("--scale", {"scale": True}), ("--robust", {"robust": True}), ("--no-robust", {"robust": 0})],
+    [
+        (["--scale"], {"scale": True}),
+        (["--robust"], {"robust": True}),
+        (["--no-robust"], {"robust": 0}),
+        (["--half-life", "100"], {"half_life": 100.0}),
+    ],
 )
 def test_options_of_pca(tmp_path, option, params):
     np.save(tmp_path / "a.npy", rows() * np.array([1, 1, 1, 1, 9, 9]))
-    words = ["fit", tmp_path / "a.npy", "-k", 2, "-o", tmp_path / "m", option]
+    words = ["fit", tmp_path / "a.npy", "-k", 2, "-o", tmp_path / "m", *option]
     run(*words)
-    expected = estimator("pca", 2, **{name: bool(value) for name, value in params.items()})
+    params = {name: value if name == "half_life" else bool(value) for name, value in params.items()}
+    expected = onepass.PCA(2, random_state=0, **params)
     expected.partial_fit(rows() * np.array([1, 1, 1, 1, 9, 9]))
     expected.save(tmp_path / "expected")
     assert (tmp_path / "m").read_bytes() == (tmp_path / "expected").read_bytes()
     said = run(*words, "--algorithm", "oja", code=2).stderr
-    assert f"{option.replace('no-', '')} works with --algorithm pca only, not with oja" in said
+    assert f"{option[0].replace('no-', '')} works with --algorithm pca only, not with oja" in said
 
 
 def test_names_of_columns_are_no_markup(tmp_path):
@@ -229,7 +238,7 @@ def test_long_names_leave_whole_weights_in_the_table(tmp_path):
 def test_a_column_that_hides_the_others_is_warned_of(tmp_path, more):
     table = pd.DataFrame(rows(d=3) * [1.0, 1e4, 1.0], columns=["height", "income", "age"])
     table.to_csv(tmp_path / "a.csv", index=False)
-    words = ["fit", tmp_path / "a.csv", "-k", 2, "-o", tmp_path / "m", "--no-robust", *more]
+    words = ["fit", tmp_path / "a.csv", "-k", 2, "-o", tmp_path / "m", *more]
     result = run(*words)
     assert "warning: column 'income' has 100.0% of the variance" in result.stderr
     assert "use --scale" in result.stderr

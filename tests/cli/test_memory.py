@@ -42,7 +42,7 @@ def test_so_does_a_fit_beyond_the_exact_matrix(d, k, monkeypatch):
 def test_more_columns_and_components_take_more():
     sizes = [memory.estimate("pca", k, d) for k, d in ((2, 100), (2, 10**5), (200, 10**5))]
     assert sizes == sorted(sizes)
-    assert memory.estimate("erm", 2, 10**5) > 8 * 10**10
+    assert memory.estimate("erm", 2, 10**4) > 8 * 10**8
 
 
 def test_a_share_of_the_variance_has_an_estimate():

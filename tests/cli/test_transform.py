@@ -154,7 +154,7 @@ def test_the_wrong_model_for_the_data(tmp_path, model, command):
 @pytest.mark.parametrize("output", READERS)
 def test_a_bad_row_leaves_the_old_output(tmp_path, model, output):
     X = rows()
-    X[200, 3] = np.nan
+    X[200, 3] = np.inf
     np.save(tmp_path / "a.npy", X)
     (tmp_path / output).write_text("old")
     before = sorted(os.listdir(tmp_path))

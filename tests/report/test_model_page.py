@@ -77,23 +77,24 @@ def test_a_page_holds_all_of_it(tmp_path):
 
 
 def test_the_row_that_is_broken_is_listed_first_and_ringed(tmp_path):
-    text, _ = page(PCA(2).fit(broken()), tmp_path)
+    text, _ = page(PCA(2).partial_fit(broken()), tmp_path)
     listed = re.findall(r"<tr><td>([\d,]+)</td><td>[\d.e+]+</td>\n<td>", text)
-    assert listed[0] == "1,500"
+    assert listed[0] == "1,501"  # counted from 1
+    assert "Rows count from 1" in text
     assert marks(text, "far") == len(listed) == 12
     assert marks(text, "points") >= 380
-    assert "Some rows are much larger than the rest" in text
+    assert "Some rows are much longer than the rest" in text
 
 
 def test_what_is_shown_is_the_same_after_merging_and_loading(tmp_path):
     import onepass
 
     X = broken()
-    merged = onepass.merge(PCA(2).fit(X[:700]), PCA(2).fit(X[700:]))
+    merged = onepass.merge(PCA(2).partial_fit(X[:700]), PCA(2).partial_fit(X[700:]))
     merged.save(tmp_path / "m.onepass")
     text, _ = page(onepass.load(tmp_path / "m.onepass"), tmp_path)
     assert text == page(merged, tmp_path)[0]
-    assert re.search(r"<tr><td>1,500</td>", text)
+    assert re.search(r"<tr><td>1,501</td>", text)
 
 
 def test_warnings(tmp_path):
@@ -284,3 +285,36 @@ def test_it_is_readable_without_scripts(tmp_path):
     script = """const shown = name => getComputedStyle(document.querySelector(name)).display;
     return ["p.control", "#told", "#scatter svg", "#loadings"].map(shown).join();"""
     assert in_chromium(tmp_path, text, script) == ("none,none,block,table", [])
+
+
+def test_the_scree_chart_has_all_variances_and_marks_k(tmp_path):
+    model = PCA(2).fit(rows(n=500, d=7))
+    text, _ = page(model, tmp_path)
+    assert "How many components?" in text
+    assert marks(text, "scree") == 7
+    assert "k = 2" in text
+    assert 'id="fitted"' in text
+    small, _ = page(model.for_transform(), tmp_path)
+    assert marks(small, "scree") == 2  # what else there was is not known any more
+
+
+def test_why_ordinary_pca_has_answered(tmp_path):
+    model = PCA(2).fit(rows(n=2000, d=5))
+    text, _ = page(model, tmp_path)
+    assert "The components are those of ordinary PCA." in text
+    if model.chosen_.gain > 0.0:
+        assert "was tried and not used" in text
+
+
+def test_what_is_missing_is_said(tmp_path):
+    X = rows(n=500, d=5)
+    assert "What is missing" not in page(PCA(2).fit(X), tmp_path)[0]
+    X[:50, 3] = np.nan
+    text, _ = page(PCA(2).fit(X), tmp_path)
+    assert "50 of 2,500 entries in 500 rows are missing (2.00%), in 1 of 5 columns" in text
+    assert "<tr><td>column 3</td><td>10.00%</td></tr>" in text
+
+
+def test_why_nothing_is_known_of_new_rows(tmp_path):
+    text, _ = page(PCA(2).fit(rows(n=20, d=5)), tmp_path)
+    assert "not known: fewer than 32 rows were held out" in text

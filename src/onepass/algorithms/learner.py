@@ -203,6 +203,11 @@ class SolverLearner(Learner):
             curve=self.held_out.curve(),
         )
 
+    def known_variances(self) -> NDArray[np.floating]:
+        """Return the variances along all directions of which they are known, largest first."""
+        spectrum = self.variances.spectrum(orthonormal(self._held().astype(np.float64)))
+        return spectrum / self.degrees(self.mean.weight)
+
     def include(self, other: Self) -> None:
         ours, theirs = self._held().astype(np.float64), other._held().astype(np.float64)
         self.solver.merge(other.solver)

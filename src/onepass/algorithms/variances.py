@@ -71,6 +71,10 @@ class ExactVariances(State):
         """Return the sum of x x' over all rows along orthonormal directions (k, d)."""
         return self.moment.compress(directions)
 
+    def spectrum(self, held: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sums along all principal directions, shape (d,), largest first."""
+        return self.moment.spectrum()
+
     def unsettled(self) -> float:
         """Return how much newer rows have more along the directions: nothing that matters here."""
         return 0.0
@@ -111,6 +115,10 @@ class TrackedVariances(State):
         `held` (m, d) are the directions that rows were measured along.
         """
         return self.moment.compress(directions, held)
+
+    def spectrum(self, held: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sums along the directions (m, d) that rows were measured along."""
+        return np.linalg.eigvalsh(self.compress(held, held))[::-1].clip(min=0.0)
 
     def unsettled(self) -> float:
         """Return by which share the newer rows have more along the directions than the older."""

@@ -15,6 +15,7 @@ import onepass
 from onepass.estimators.saving import pack, unpack
 from onepass.persistence import archive
 from onepass.persistence.archive import ModelFileError
+from onepass.persistence.atomic import temporary_start
 from onepass.sources import Position
 from onepass.sources.files import FileSource
 from onepass.sources.paths import fingerprint
@@ -68,7 +69,8 @@ def load(path: str, run: dict[str, Any]) -> tuple[Any, Position, float]:
 def remove_unfinished(path: str) -> None:
     """Remove temporary files that a killed run has left beside a file."""
     folder, name = os.path.split(os.path.realpath(path))
-    for left in glob.glob(os.path.join(glob.escape(folder), f".{glob.escape(name)}.*.tmp")):
+    pattern = f"{glob.escape(temporary_start(name))}*.tmp"
+    for left in glob.glob(os.path.join(glob.escape(folder), pattern)):
         with suppress(OSError):
             os.unlink(left)
 

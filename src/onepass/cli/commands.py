@@ -11,12 +11,16 @@ from onepass import __version__
 from onepass.cli.errors import GuardedGroup
 from onepass.cli.options import (
     ALGORITHMS,
+    ModelPath,
     component_count,
     data_argument,
+    flag_option,
     json_option,
+    keep_option,
     model_argument,
     number_option,
     path_option,
+    quantile_option,
     reading_options,
     verbosity_options,
 )
@@ -36,9 +40,11 @@ Start here:
   onepass info model.onepass                     what was learned
   onepass score model.onepass more.parquet       share of variance captured
   onepass transform model.onepass more.parquet -o coordinates.npy
+  onepass impute model.onepass more.csv -o whole.csv
+  onepass report model.onepass -o page.html      pictures of the model
 
 The suffix of a file says its format: npy, npz (dense and scipy sparse), csv, tsv, txt and svmlight
-(also with .gz, .bz2 or .zst), parquet, arrow, feather, h5, zarr. Folders, quoted patterns and
+(also with .gz, .bz2 or .zst), parquet, arrow, feather, h5, zarr, h5ad. Folders, quoted patterns and
 addresses such as s3://bucket/a.parquet work too, and - is csv on standard input.
 
 \b
@@ -61,6 +67,8 @@ Examples:
   onepass fit data.csv -k 0.95                   for 95% of the variance
   onepass fit data.csv -k 2 --columns height,weight
   onepass fit data.csv -k 2 --skip-non-numeric   every column of numbers
+  onepass fit data.csv -k 2 --exclude id --na -999
+  onepass fit cells.h5ad -k 50 --normalize 1e4 --log1p --layer counts
   onepass fit a.npy -k 8 --algorithm capped-msg  one of the paper's algorithms
   zcat log.csv.gz | onepass fit - -k 3           csv from another program
   onepass fit a.npy -k 8 --report page.html      a page with pictures
@@ -70,8 +78,8 @@ Interrupted? A checkpoint is written beside the model every 30 seconds, and on C
 same command with --resume continues from there, and ends with exactly the model of a run that was
 never interrupted.
 
-Memory does not grow with the number of rows. The model file works with `onepass transform`,
-`score`, `info` and `merge`, and with onepass.load in Python.""",
+Entries may be missing: empty cells, NA, NaN, null. Memory does not grow with the number of rows.
+The model file works with the other commands, and with onepass.load in Python.""",
 )
 @data_argument
 @click.option(
@@ -102,6 +110,12 @@ Memory does not grow with the number of rows. The model file works with `onepass
     default=None,
     help="Whether to bound the influence of rows that are much larger than the rest. pca only.  "
     "[default: the rows decide]",
+)
+@click.option(
+    "--half-life",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="ROWS",
+    help="After this many rows, earlier rows count half: for data that change. pca only.",
 )
 @reading_options()
 @number_option(
@@ -137,6 +151,7 @@ def fit(ctx: click.Context, **given: Any) -> None:
 Examples:
   onepass transform model.onepass new.parquet -o coordinates.npy
   onepass transform model.onepass "2024/*.csv" -o coordinates.csv
+  onepass transform model.onepass new.csv -o new-2d.csv --keep id,date --flag
   zcat log.csv.gz | onepass transform model.onepass - -o coordinates.parquet
 
 Columns are found by the names that the model was fitted on; others are left alone. Columns without
@@ -145,6 +160,9 @@ names are taken in their order. The output appears when it is complete, or not a
 @model_argument
 @data_argument
 @path_option("-o", "--output", required=True, help="A file ending in .npy, .csv or .parquet.")
+@keep_option
+@flag_option
+@quantile_option("--flag")
 @reading_options("those of MODEL")
 @verbosity_options
 def transform(**given: Any) -> None:
@@ -160,11 +178,13 @@ Examples:
   onepass score model.onepass held-out.parquet
   onepass score model.onepass held-out.parquet --json
   onepass score model.onepass new.csv --rows errors.csv --quantile 0.999
+  onepass score model.onepass new.csv --rows errors.csv --keep id --flag
 
 The most that k directions can capture is what batch PCA of DATA itself captures.
 
 --rows writes for each row its error, which is the squared distance from the subspace, and its
-log-likelihood. It also counts the outliers.""",
+log-likelihood. It also counts the outliers. In csv and parquet files each row has its line in DATA
+beside it, as an editor shows it, or its number, counted from 1, where there are no lines.""",
 )
 @model_argument
 @data_argument
@@ -173,13 +193,9 @@ log-likelihood. It also counts the outliers.""",
     "rows_file",
     help="Write the error of each row to a file ending in .csv, .npy or .parquet.",
 )
-@click.option(
-    "--quantile",
-    type=click.FloatRange(0.0, 1.0, min_open=True),
-    metavar="SHARE",
-    help="With --rows: an outlier has a larger error than this share of the rows that MODEL was "
-    "fitted on.  [default: 0.99]",
-)
+@quantile_option("--rows")
+@keep_option
+@flag_option
 @reading_options("those of MODEL")
 @verbosity_options
 @json_option
@@ -193,17 +209,81 @@ def score(**given: Any) -> None:
 @main.command(
     epilog="""\b
 Examples:
-  onepass info model.onepass
-  onepass info model.onepass --json
-  onepass info model.onepass.checkpoint          how far an interrupted run is""",
+  onepass impute model.onepass gaps.csv -o whole.csv
+  onepass impute model.onepass gaps.parquet -o whole.parquet
+  onepass impute model.onepass gaps.csv -o whole.csv --na -999
+
+A gap becomes what MODEL expects there, given the other entries of its row. All other cells and
+columns stay as they are. The output appears when it is complete, or not at all.""",
 )
 @model_argument
+@data_argument
+@path_option("-o", "--output", required=True, help="A file ending in .csv, .parquet or .npy.")
+@reading_options("those of MODEL")
+@verbosity_options
+def impute(**given: Any) -> None:
+    """Fill the missing entries of DATA, and keep its other columns."""
+    from onepass.cli.models import impute
+
+    impute(**given)
+
+
+@main.command(
+    epilog="""\b
+Examples:
+  onepass info model.onepass
+  onepass info model.onepass --json              everything that is known of it
+  onepass info model.onepass --loadings loadings.csv
+  onepass info model.onepass.checkpoint          how far a run has come
+  onepass info --cite                            the paper, with BibTeX""",
+)
+@click.argument("model", type=ModelPath(), required=False)
+@path_option(
+    "--loadings",
+    help="Write the weights of columns in the components, as .csv, .parquet or .npy.",
+)
+@click.option("--cite", is_flag=True, help="Print the reference of the paper, with BibTeX.")
 @json_option
 def info(**given: Any) -> None:
     """Show what MODEL is: algorithm, parameters, components."""
     from onepass.cli.models import info
 
     info(**given)
+
+
+@main.command(
+    epilog="""\b
+Examples:
+  onepass report model.onepass                   writes model.html
+  onepass report model.onepass -o page.html
+
+`onepass fit --report` writes the same page after a fit.""",
+)
+@model_argument
+@path_option("-o", "--output", help="The page.  [default: MODEL, ending in .html]")
+def report(**given: Any) -> None:
+    """Write a page of HTML about MODEL, with pictures."""
+    from onepass.cli.models import report
+
+    report(**given)
+
+
+@main.command(
+    epilog="""\b
+Examples:
+  onepass export model.onepass -o small.onepass
+  onepass export model.onepass -o model.onnx     for programs without Python
+
+A small model transforms, scores, fills gaps and reports as MODEL does. It cannot learn from further
+rows, nor be merged: keep MODEL for that.""",
+)
+@model_argument
+@path_option("-o", "--output", required=True, help="A model file, or one ending in .onnx.")
+def export(**given: Any) -> None:
+    """Write MODEL without what only learning needs."""
+    from onepass.cli.models import export
+
+    export(**given)
 
 
 @main.command(
@@ -220,7 +300,7 @@ Their columns, their algorithm and its parameters must be the same.""",
     "models",
     nargs=-1,
     required=True,
-    type=click.Path(exists=True, dir_okay=False),
+    type=ModelPath(),
     metavar="MODEL...",
 )
 @path_option("-o", "--output", required=True, help="The model file.")

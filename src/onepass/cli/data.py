@@ -27,6 +27,7 @@ def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, An
     """
     names = list(getattr(model, "feature_names_in_", ())) if reading["columns"] is None else []
     options, reading = ReadOptions.split(reading)
+    reading["preparation"] = model._preparation
     tables = open_tables(data, options)
     said, file, by_name = [], tables[0].path, {**reading, "columns": names}
     if not names:

@@ -20,11 +20,23 @@ class Failure(click.ClickException):
     exit_code = 2
 
     def __init__(self, message: str) -> None:
-        super().__init__(" ".join(message.split()))
+        super().__init__(printable(" ".join(message.split())))
 
     def show(self, file: Any = None) -> None:
         """Write the line to standard error."""
         click.echo(f"onepass: {self.message}", file=file, err=True)
+
+
+def printable(text: str) -> str:
+    r"""Return a text in which characters that are orders to a terminal are escaped.
+
+    >>> printable("\x1b[31mred\n")
+    '\\x1b[31mred\n'
+    """
+    if text.isprintable():
+        return text
+    shown = (c if c.isprintable() or c == "\n" else c.encode("unicode_escape") for c in text)
+    return "".join(c if isinstance(c, str) else c.decode() for c in shown)
 
 
 class MachineFailure(Failure):
@@ -104,7 +116,7 @@ def _handling(handlers: dict[int, Any]) -> Iterator[None]:
 def _warn_in_a_line(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
     """Show a warning without the place in the code."""
     if not issubclass(category, DeprecationWarning | PendingDeprecationWarning):
-        click.echo(f"onepass: warning: {message}", err=True)
+        click.echo(f"onepass: warning: {printable(str(message))}", err=True)
 
 
 @contextlib.contextmanager

@@ -28,7 +28,7 @@ from onepass.persistence import archive
 from onepass.progress import Progress
 from onepass.report import model_page
 from onepass.report import require as require_report
-from onepass.report.portrait import counted, describe
+from onepass.report.portrait import chosen_words, counted, describe, missing_entries
 from onepass.sources import Block, Position
 from onepass.sources.excerpt import Excerpt
 from onepass.sources.files import FileSource
@@ -43,6 +43,7 @@ def fit(
     center: bool,
     scale: bool,
     robust: bool | None,
+    half_life: float | None,
     seed: int,
     checkpoint_every: float,
     dask: str | None,
@@ -56,7 +57,12 @@ def fit(
     if report is not None:
         require_report()  # rather than after hours of work
     share = isinstance(n_components, float)
-    of_pca = {"--scale": scale, "--robust": robust is not None, f"-k {n_components}": share}
+    of_pca = {
+        "--scale": scale,
+        "--robust": robust is not None,
+        "--half-life": half_life is not None,
+        f"-k {n_components}": share,
+    }
     of_files = {"--resume": resume, "--dask": dask is not None, "--workers": workers is not None}
     for option in (option for option, is_given in of_pca.items() if is_given):
         if algorithm != "pca":
@@ -79,7 +85,7 @@ def fit(
     if not as_json:
         messages.describe_source(source, expected_rows(source))
     _check_memory(algorithm, n_components, source.n_features)
-    params = {"center": center, "scale": scale or None, "robust": robust}
+    params = {"center": center, "scale": scale or None, "robust": robust, "half_life": half_life}
     model = options.estimator(algorithm, n_components, seed, **params)
     asked = {"algorithm": algorithm, "components": n_components, "seed": seed, **params, **reading}
     asked = {name.replace("_", "-"): value for name, value in asked.items()}
@@ -95,17 +101,18 @@ def fit(
         rest = ", and nothing is saved"
         if work.saved_rows:
             rest = f"; {work.saved_rows:,} rows are saved. To continue:\n  {again}"
-        click.echo(f"onepass: stopped{rest}", err=True)
+        messages.say(f"onepass: stopped{rest}", err=True)
         ctx.exit(128 + stopped_by)
     model, seconds = work.model, work.seconds
     if report is not None:
         try:
             model_page(model, report, title=output, data=source.paths, command=shlex.join(words))
         except KeyboardInterrupt:
-            click.echo(f"onepass: stopped; {output} is complete, {report} is missing", err=True)
+            stopped = f"onepass: stopped; {output} is complete, {report} is missing"
+            messages.say(stopped, err=True)
             ctx.exit(128 + signal.SIGINT)
     found = messages.facts(model, output)
-    if doubt := _doubt(model):
+    for doubt in _doubts(model):
         messages.warn(doubt)
     found["seconds"] = round(seconds, 3)
     found["rows_per_second"] = round(found["rows"] / max(seconds, 1e-9))
@@ -127,28 +134,30 @@ def _check_memory(algorithm: str, n_components: int | float, n_features: int) ->
         messages.note(f"at most about {memory.shown(needed)} of memory")
 
 
-def _doubt(model: Any) -> str:
-    """Return what the library warns of after a fit, with the names of the options."""
+def _doubts(model: Any) -> Iterator[str]:
+    """Yield what the library warns of after a fit, with the names of the options."""
     if model.n_samples_seen_ == 1:
-        return "there is only one row, which has no variance"
-    message = "; ".join(model._doubts())
-    for name, option in {"pass scale=True": "use --scale", "n_components=": "-k "}.items():
-        message = message.replace(name, option)
-    return message
+        yield "there is only one row, which has no variance"
+        return
+    for message in model._doubts():
+        for name, option in {"pass scale=True": "use --scale", "n_components=": "-k "}.items():
+            message = message.replace(name, option)
+        if message != str(getattr(model, "chosen_", "")):  # which is among the results
+            yield message
 
 
 def _show(model: Any, found: dict[str, Any], report: str | None) -> None:
     """Print the result."""
-    click.echo(f"{found['model']}: {describe(model)}")
+    messages.say(f"{found['model']}: {describe(model)}")
     messages.print_tables(messages.component_table(model))
-    expected = messages.expectation(found)
-    if expected is not None:
-        click.echo(f"captures {expected}")
+    messages.say(f"captures {messages.expectation(found)}")
+    if missing := missing_entries(model):
+        messages.say(missing)
     if hasattr(model, "chosen_"):
-        click.echo(str(model.chosen_))
-    click.echo(f"took {found['seconds']:.1f} s ({found['rows_per_second']:,} rows/s)")
+        messages.say(chosen_words(model))
+    messages.say(f"took {found['seconds']:.1f} s ({found['rows_per_second']:,} rows/s)")
     if report is not None:
-        click.echo(f"{report}: a page with pictures of the model")
+        messages.say(f"{report}: a page with pictures of the model")
 
 
 @dataclass
@@ -167,6 +176,8 @@ class Fit(ABC):
 
     def prepare(self, resume: bool) -> None:
         """Load the checkpoint if `resume` and there is one; say where the fit begins."""
+        if os.path.isdir(self.path):
+            raise Failure(f"{self.path}, where the checkpoint goes, is a folder: choose another -o")
         for path in (self.output, self.path):
             checkpoint.remove_unfinished(path)
         if not os.path.exists(self.path):
@@ -201,7 +212,7 @@ class Fit(ABC):
             self._save_checkpoint()
             message = f"{self.output} could not be written ({reason(error)})"
             raise MachineFailure(f"{message}{self._safe()}") from error
-        with suppress(FileNotFoundError):
+        with suppress(OSError):  # the model is complete, and there may be no such file
             os.unlink(self.path)
 
     def _safe(self) -> str:

@@ -10,7 +10,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from onepass.cli.options import ALGORITHMS
+from onepass.cli.errors import printable
+from onepass.cli.options import algorithm_name
 from onepass.report.portrait import counted, listed
 from onepass.sources.files import FileSource
 
@@ -27,15 +28,23 @@ def is_verbose() -> bool:
     return "onepass.verbose" in click.get_current_context().meta and not is_quiet()
 
 
+def say(message: str, *, err: bool = False) -> None:
+    """Print a line, on standard error if `err`; what a terminal would take for orders is escaped.
+
+    Names of files and columns come from others.
+    """
+    click.echo(printable(message), err=err)
+
+
 def note(message: str) -> None:
     """Print a note on standard error, unless --quiet."""
     if not is_quiet():
-        click.echo(f"onepass: {message}", err=True)
+        say(f"onepass: {message}", err=True)
 
 
 def warn(message: str) -> None:
     """Print a warning on standard error."""
-    click.echo(f"onepass: warning: {message}", err=True)
+    say(f"onepass: warning: {message}", err=True)
 
 
 def print_json(found: dict[str, Any]) -> None:
@@ -62,10 +71,10 @@ def describe_source(source: FileSource, rows: int | None) -> None:
         columns += f" with the names {', '.join(names) if is_verbose() else listed(names)}"
     else:
         columns += " without names" + (f", numbers {listed(names)}" if names else "")
-    click.echo(f"reading {files}: {count} of {columns}")
+    say(f"reading {files}: {count} of {columns}")
     if is_verbose() and len(paths) > 1:
         for path, known in source.files:
-            click.echo(f"  {path}" + ("" if known is None else f": {known:,} rows"))
+            say(f"  {path}" + ("" if known is None else f": {known:,} rows"))
 
 
 def finite(value: float) -> float | None:
@@ -75,10 +84,9 @@ def finite(value: float) -> float | None:
 
 def facts(model: Any, path: str) -> dict[str, Any]:
     """Return what a model is, for `print_json`."""
-    names = {kind: name for name, kind in ALGORITHMS.items()}
     captured = model.captured_
     return {
-        "algorithm": names[type(model).__name__],
+        "algorithm": algorithm_name(type(model).__name__),
         "n_components": model.n_components_,
         "n_features": model.n_features_in_,
         "rows": model.n_samples_seen_,
@@ -86,15 +94,31 @@ def facts(model: Any, path: str) -> dict[str, Any]:
         "captured": {
             "mean": finite(captured.mean),
             "standard_error": finite(captured.standard_error),
+            "reason": captured.reason,
         },
+        "missing": missing(model),
         "model": path,
     }
 
 
-def expectation(found: dict[str, Any]) -> str | None:
-    """Return how much of new rows a model captures, None if it is not known."""
+def missing(model: Any) -> dict[str, Any]:
+    """Return how many entries were missing, in how many columns, and of how many rows."""
+    gaps, shares = model._model().gaps, model.missing_share_
+    rows = float(model.n_samples_seen_) if gaps is None else gaps.rows
+    return {
+        "entries": round(float(shares.sum()) * rows),
+        "share": float(shares.mean()),
+        "columns": int((shares > 0.0).sum()),
+        "empty_rows": 0 if gaps is None else gaps.empty,
+    }
+
+
+def expectation(found: dict[str, Any]) -> str:
+    """Return how much of new rows a model captures, or why that is not known."""
     mean, error = found["captured"]["mean"], found["captured"]["standard_error"] or 0.0
-    return None if mean is None else f"{mean:.2%} ± {error:.2%} of the variance of new rows"
+    if mean is None:
+        return f"of new rows are not known: {found['captured']['reason']}"
+    return f"{mean:.2%} ± {error:.2%} of the variance of new rows"
 
 
 def component_table(model: Any) -> Table:
@@ -114,7 +138,7 @@ def component_table(model: Any) -> Table:
             f"{model.explained_variance_[i]:.4g}",
             f"{ratios[i]:.2%}",
             f"{ratios[: i + 1].sum():.2%}",
-            _fitting([f"{weights[j]:+.2f} {names[j]}" for j in leading], room),
+            _fitting([f"{weights[j]:+.2f} {printable(str(names[j]))}" for j in leading], room),
         )
     if len(ratios) > _MOST_COMPONENTS:
         table.add_row("...", "", "", f"{ratios.sum():.2%}", f"{len(ratios)} components in all")

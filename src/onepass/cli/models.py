@@ -1,11 +1,12 @@
-"""``onepass transform``, ``score``, ``info`` and ``merge``: what is done with fitted models."""
+"""``onepass transform``, ``score``, ``impute``, ``info`` ...: what is done with fitted models."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -16,31 +17,146 @@ from rich.table import Table
 import onepass
 from onepass.cli import messages
 from onepass.cli.data import check_output, open_for, progress_over, warn_of_repeats
-from onepass.cli.errors import Failure
+from onepass.cli.errors import Failure, printable
 from onepass.cli.memory import shown
 from onepass.cli.writers import check_format, writing
-from onepass.report.portrait import counted, listed
-from onepass.sources import Position
+from onepass.report import model_page
+from onepass.report import require as require_report
+from onepass.report.portrait import (
+    chosen_words,
+    counted,
+    known_variances,
+    listed,
+    missing_entries,
+)
+from onepass.sources import Block, Position
 from onepass.sources.excerpt import Excerpt
+from onepass.sources.files import FileSource
 
 ROW_COLUMNS = ["reconstruction_error", "log_likelihood"]
+QUANTILE = 0.99  # of the errors of the rows fitted on: larger ones are outliers
+OUTLIER = "outlier"  # 1 for rows above the threshold, and 0
+REFERENCE = """\
+R. Arora, A. Cotter and N. Srebro: Stochastic optimization of PCA with capped MSG. Advances in
+Neural Information Processing Systems 26 (NIPS 2013). doi:10.48550/arXiv.1307.1674
+
+@inproceedings{arora2013capped,
+  author    = {Arora, Raman and Cotter, Andrew and Srebro, Nathan},
+  title     = {Stochastic Optimization of {PCA} with Capped {MSG}},
+  booktitle = {Advances in Neural Information Processing Systems 26},
+  year      = {2013},
+  doi       = {10.48550/arXiv.1307.1674},
+}"""
+
+# Takes rows of numbers of a block and returns what is written for them.
+Add = Callable[[Position, NDArray[Any]], Any]
 
 
-def transform(model: str, data: tuple[str, ...], output: str, **reading: Any) -> None:
+def transform(
+    model: str,
+    data: tuple[str, ...],
+    output: str,
+    keep: list[str] | None,
+    flag: bool,
+    quantile: float | None,
+    **reading: Any,
+) -> None:
     """Write the coordinates of rows."""
     check_format(output)
+    if quantile is not None and not flag:
+        raise Failure("--quantile works with --flag only")
     fitted = onepass.load(model)
     source = open_for(fitted, model, data, reading)
     check_output(output, [*source.paths, model])
     names = [str(name) for name in fitted.get_feature_names_out()]
-    with progress_over("transform", source) as progress, writing(output, names) as write:
+    threshold = fitted.error_threshold(QUANTILE if quantile is None else quantile)
+    written, add = _with_kept(source, output, keep, [*names, *[OUTLIER] * flag])
+    with progress_over("transform", source) as progress, writing(output, written) as write:
         for position, block in source.blocks():
-            with source.naming_places(position, block):
-                write(fitted.transform([block]))
+            rows = fitted.transform(_only(source, position, block))
+            if flag:
+                errors = fitted.reconstruction_error(_only(source, position, block))
+                rows = np.column_stack([rows, errors > threshold])
+            write(add(position, rows))
             progress.advance(block.shape[0])
     if not messages.is_quiet():
-        rows = counted(progress.rows, "row")
-        click.echo(f"{output}: {rows} of {counted(len(names), 'coordinate')}")
+        rows_said = counted(progress.rows, "row")
+        messages.say(f"{output}: {rows_said} of {counted(len(names), 'coordinate')}")
+
+
+def _with_kept(
+    source: FileSource,
+    output: str,
+    keep: list[str] | None,
+    names: list[str],
+    *,
+    numbered: bool = False,
+) -> tuple[list[str], Add]:
+    """Return the names of what is written, and a function that adds kept columns to rows.
+
+    If `numbered`, rows have their lines or numbers beside them, except in npy files.
+    """
+    is_npy = output.lower().endswith(".npy")
+    if keep and is_npy:
+        raise Failure(f"--keep: {output} holds numbers only; write to .csv or .parquet")
+    if is_npy or not (keep or numbered):
+        return names, lambda end, rows: rows
+    from onepass.cli.kept import KeptColumns, RowNumbers, as_table, beside, different
+
+    kept = KeptColumns(source, keep) if keep else None
+    numbers = RowNumbers(source) if numbered else None
+
+    def add(end: Position, rows: NDArray[Any]) -> Any:
+        tables = [] if numbers is None else [numbers.take(end, len(rows))]
+        tables += [] if kept is None else [kept.take(len(rows))]
+        return beside([*tables, as_table(rows, names)])
+
+    taken = [*([] if numbers is None else numbers.names), *([] if kept is None else kept.names)]
+    return different([*taken, *names]), add
+
+
+def impute(model: str, data: tuple[str, ...], output: str, **reading: Any) -> None:
+    """Write rows with their gaps filled, and their other columns as they are."""
+    check_format(output)
+    fitted = onepass.load(model)
+    if fitted._preparation:
+        raise Failure(f"{model} was fitted on rows prepared by {_preparation(fitted)}, not on DATA")
+    source = open_for(fitted, model, data, reading)
+    check_output(output, [*source.paths, model])
+    first = source.tables[0]
+    used = [str(first.column(j)) for j in first.chosen()]
+    names = used
+    kept = None
+    if output.lower().endswith(".npy") or source.once:
+        if source.once and first.width > len(used):
+            raise Failure(
+                "standard input can be read only once, so that it must have no other columns"
+            )
+    else:
+        from onepass.cli.kept import KeptColumns, completed
+
+        everything = [j for j in range(first.width) if j not in first.left_out]
+        kept = KeptColumns(source, everything)
+        names = kept.names
+    decimal = reading["decimal"] if output.lower().endswith(".csv") else None
+    delimiter = ";" if decimal == "," else ","  # as spreadsheets write it
+    gaps = rows_filled = 0
+    with progress_over("impute", source) as progress, writing(output, names, delimiter) as write:
+        for position, block in source.blocks():
+            dense: Any = block.toarray() if hasattr(block, "toarray") else block
+            filled = fitted.impute(_only(source, position, block))
+            holes = np.isnan(dense)
+            gaps, rows_filled = gaps + int(holes.sum()), rows_filled + int(holes.any(axis=1).sum())
+            if kept is not None:
+                cells = kept.take(len(dense))
+                filled = completed(cells, used, dense, filled, decimal)
+            write(filled)
+            progress.advance(len(dense))
+    if not messages.is_quiet():
+        messages.say(
+            f"{output}: {counted(progress.rows, 'row')}; {counted(gaps, 'gap')} filled in "
+            f"{counted(rows_filled, 'row')}"
+        )
 
 
 def score(
@@ -48,33 +164,39 @@ def score(
     data: tuple[str, ...],
     rows_file: str | None,
     quantile: float | None,
+    keep: list[str] | None,
+    flag: bool,
     as_json: bool,
     **reading: Any,
 ) -> None:
     """Print the share of variance that is captured; write the errors of rows to a file."""
+    of_rows = {"--quantile": quantile is not None, "--keep": keep is not None, "--flag": flag}
+    for option in (option for option, is_given in of_rows.items() if is_given):
+        if rows_file is None:
+            raise Failure(f"{option} works with --rows only")
     if rows_file is not None:
         check_format(rows_file)
-    elif quantile is not None:
-        raise Failure("--quantile works with --rows only")
-    quantile = 0.99 if quantile is None else quantile
+    quantile = QUANTILE if quantile is None else quantile
     fitted = onepass.load(model)
     source = open_for(fitted, model, data, reading)
     found: dict[str, Any] = {"model": model, "rows": 0}
     writer: Any = nullcontext()
     if rows_file is not None:
         check_output(rows_file, [*source.paths, model])
-        writer, threshold = writing(rows_file, ROW_COLUMNS), fitted.error_threshold(quantile)
+        columns = [*ROW_COLUMNS, *[OUTLIER] * flag]
+        names, add = _with_kept(source, rows_file, keep, columns, numbered=True)
+        writer, threshold = writing(rows_file, names), fitted.error_threshold(quantile)
         found |= {"rows_file": rows_file, "quantile": quantile}
         found |= {"threshold": messages.finite(threshold), "above_threshold": 0}
     with writer as write, progress_over("score", source) as progress:
 
-        def blocks(start: Position | None) -> Iterator[tuple[Position, Any]]:
+        def blocks(start: Position | None) -> Iterator[tuple[Position, Block]]:
             for position, block in source.blocks(start):
                 if write is not None:
-                    with source.naming_places(position, block):
-                        errors = _errors(fitted, block)
-                    write(errors)
-                    found["above_threshold"] += int((errors[:, 0] > threshold).sum())
+                    errors = _errors(fitted, _only(source, position, block))
+                    is_above = errors[:, 0] > threshold
+                    found["above_threshold"] += int(is_above.sum())
+                    write(add(position, np.column_stack([errors, is_above]) if flag else errors))
                 yield position, block
                 progress.advance(block.shape[0])
 
@@ -87,52 +209,150 @@ def score(
         return
     rows = counted(found["rows"], "row")
     if found["score"] is None:
-        click.echo(f"there is no variance in {rows}")
+        messages.say(f"there is no variance in {rows}")
     else:
-        click.echo(f"captures {found['score']:.4%} of the variance of {rows}")
+        messages.say(f"captures {found['score']:.4%} of the variance of {rows}")
     if rows_file is not None:
         above = found["above_threshold"]
-        click.echo(
+        messages.say(
             f"{rows_file}: {' and '.join(ROW_COLUMNS)} of each row; "
             f"{counted(above, 'outlier')} ({above / found['rows']:.2%}), with a larger error than "
             f"{100 * quantile:.10g}% of the rows that the model was fitted on"
         )
 
 
-def _errors(fitted: Any, block: Any) -> NDArray[np.floating]:
+def _only(source: FileSource, end: Position, block: Block) -> Excerpt:
+    """Return a source of one block, which knows its place and how its rows were prepared."""
+    part = Excerpt(source, lambda start: iter([(end, block)]))
+    part.feature_names = None  # `open_for` has compared the names
+    return part
+
+
+def _errors(fitted: Any, part: Excerpt) -> NDArray[np.floating]:
     """Return the errors and the log-likelihoods of rows, shape (b, 2)."""
-    errors = fitted.reconstruction_error([block])
+    errors = fitted.reconstruction_error(part)
     try:
-        likelihoods = fitted.score_samples([block])
+        likelihoods = fitted.score_samples(part)
     except ValueError:  # no density: some directions have no variance
         likelihoods = np.full(len(errors), np.nan)
     return np.column_stack([errors, likelihoods])
 
 
-def info(model: str, as_json: bool) -> None:
+def info(model: str | None, loadings: str | None, cite: bool, as_json: bool) -> None:
     """Show what a model is."""
+    if cite:
+        messages.say(REFERENCE)
+    if model is None:
+        if not cite:
+            raise click.UsageError("Missing argument 'MODEL'.")
+        return
+    if loadings is not None:
+        check_format(loadings)
+        check_output(loadings, [model])
     fitted = onepass.load(model)
-    found = messages.facts(fitted, model)
-    found["params"] = fitted.get_params()
-    names = getattr(fitted, "feature_names_in_", None)
-    found["feature_names"] = None if names is None else list(names)
-    found["bytes"] = os.path.getsize(model)
+    if loadings is not None:
+        _write_loadings(fitted, loadings)
+    found = messages.facts(fitted, model) | _details(fitted, model)
     if as_json:
         messages.print_json(found)
         return
+    names = found["feature_names"]
     columns = "" if names is None else f": {listed(names)}"
     params = {name: value for name, value in found["params"].items() if name != "n_components"}
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold")
-    table.add_row("model", f"{found['model']} ({shown(found['bytes'])})")
-    table.add_row("algorithm", found["algorithm"])
-    table.add_row("rows", f"{found['rows']:,}")
-    table.add_row("columns", f"{found['n_features']:,}{columns}")
-    table.add_row("parameters", "  ".join(f"{name}={value}" for name, value in params.items()))
-    table.add_row("captures", messages.expectation(found) or "not known: too few rows were scored")
-    if hasattr(fitted, "chosen_"):
-        table.add_row("answered by", str(fitted.chosen_))
+    lines = {
+        "model": f"{found['model']} ({shown(found['bytes'])})",
+        "algorithm": found["algorithm"],
+        "rows": f"{found['rows']:,}",
+        "columns": f"{found['n_features']:,}{columns}",
+        "missing": missing_entries(fitted) or "nothing",
+        "prepared by": _preparation(fitted),
+        "parameters": "  ".join(f"{name}={value}" for name, value in params.items()),
+        "captures": messages.expectation(found),
+        "answered by": chosen_words(fitted),
+        "learns": "" if found["learns"] else "no more: it was made by export, for transforming",
+        "loadings": loadings or "",
+    }
+    for name, text in lines.items():
+        if text:
+            table.add_row(name, printable(text))
     messages.print_tables(table, "", messages.component_table(fitted))
+
+
+def _details(fitted: Any, path: str) -> dict[str, Any]:
+    """Return everything else that is known of a model, for `print_json`."""
+    names = getattr(fitted, "feature_names_in_", None)
+    chosen = getattr(fitted, "chosen_", None)
+    of_columns = {"mean": "mean_", "variance": "var_", "scale": "scale_"}
+    return {
+        "params": fitted.get_params(),
+        "feature_names": None if names is None else [str(name) for name in names],
+        "bytes": os.path.getsize(path),
+        "version": onepass.__version__,
+        "learns": fitted._learner is not None,
+        "prepared": asdict(fitted._preparation),
+        "components": fitted.components_,
+        "explained_variance": fitted.explained_variance_,
+        "known_variances": known_variances(fitted),
+        "noise_variance": messages.finite(fitted.noise_variance_),
+        **{
+            name: getattr(fitted, attribute)
+            for name, attribute in of_columns.items()
+            if hasattr(fitted, attribute)
+        },
+        "missing_share": fitted.missing_share_,
+        "error_threshold": messages.finite(fitted.error_threshold(QUANTILE)),
+        "chosen": None if chosen is None else asdict(chosen) | {"why": chosen_words(fitted)},
+    }
+
+
+def _preparation(fitted: Any) -> str:
+    """Return what is done with rows before they are learned from or transformed."""
+    normalize, log1p = fitted._preparation.normalize, fitted._preparation.log1p
+    parts = [] if normalize is None else [f"--normalize {normalize:g}"]
+    return ", ".join([*parts, *["--log1p"] * log1p])
+
+
+def _write_loadings(fitted: Any, path: str) -> None:
+    """Write the components by columns: one line for each column of the data, with its name."""
+    weights = fitted.components_.T
+    heads = [str(name) for name in fitted.get_feature_names_out()]
+    if path.lower().endswith(".npy"):
+        with writing(path, heads) as write:
+            write(np.ascontiguousarray(weights))
+        return
+    import pyarrow as pa
+
+    from onepass.cli.kept import as_table, beside, different
+
+    names = getattr(fitted, "feature_names_in_", range(len(weights)))
+    named = pa.table({"column": [str(name) for name in names]})
+    with writing(path, different(["column", *heads])) as write:
+        write(beside([named, as_table(weights, heads)]))
+
+
+def export(model: str, output: str) -> None:
+    """Write a small model that transforms, or what it does as ONNX."""
+    check_output(output, [model])
+    fitted = onepass.load(model)
+    if output.lower().endswith(".onnx"):
+        if fitted._preparation:
+            messages.warn(f"{output} takes rows prepared by {_preparation(fitted)}")
+        fitted.to_onnx(output)
+    else:
+        fitted.for_transform().save(output)
+    sizes = [shown(os.path.getsize(path)) for path in (output, model)]
+    messages.say(f"{output}: {sizes[0]}, from {sizes[1]} of {model}")
+
+
+def report(model: str, output: str | None) -> None:
+    """Write a page about a model."""
+    require_report()
+    output = f"{os.path.splitext(model)[0]}.html" if output is None else output
+    check_output(output, [model])
+    model_page(onepass.load(model), output, title=model)
+    messages.say(f"{output}: a page with pictures of the model")
 
 
 def merge(models: tuple[str, ...], output: str) -> None:
@@ -147,7 +367,7 @@ def merge(models: tuple[str, ...], output: str) -> None:
             re.sub(r"\bmodel (\d+)", lambda found: models[int(found[1]) - 1], str(error))
         ) from error
     merged.save(output)
-    click.echo(
+    messages.say(
         f"{output}: {counted(merged.n_components_, 'component')} from "
         f"{counted(merged.n_samples_seen_, 'row')} of {counted(len(models), 'model')}"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,8 +14,19 @@ from onepass import ESTIMATORS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Name -> class in onepass, which is imported when it is asked for: capped-msg -> CappedMSG.
-ALGORITHMS = {re.sub("([a-z])([A-Z])", r"\1-\2", name).lower(): name for name in ESTIMATORS}
+
+def algorithm_name(estimator: str) -> str:
+    """Return what an estimator is called on the command line.
+
+    >>> algorithm_name("CappedMSG")
+    'capped-msg'
+    """
+    return re.sub("([a-z])([A-Z])", r"\1-\2", estimator).lower()
+
+
+# Name -> class in onepass, which is imported when it is used. IncrementalPCA is for code that is
+# written for scikit-learn: here `pca` does the same, and `incremental` is the paper's algorithm.
+ALGORITHMS = {algorithm_name(name): name for name in ESTIMATORS if name != "IncrementalPCA"}
 
 
 def estimator(algorithm: str, n_components: int | float, seed: int = 0, **params: Any) -> Any:
@@ -41,12 +53,17 @@ def component_count(value: str) -> int | float:
     )
 
 
-def _column_list(value: str) -> list[str]:
+def column_list(value: str) -> list[str]:
     """Return names or numbers of columns that are separated by commas."""
     names = [name.strip() for name in value.split(",")]
     if not all(names):
         raise click.BadParameter(f"{value!r} has an empty name in it")
     return names
+
+
+def _values(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> list[str]:
+    """Return the values of an option that is given several times, as JSON holds them."""
+    return list(given)
 
 
 def _delimiter(value: str) -> str:
@@ -71,7 +88,25 @@ def _together(*options: Callable[[F], F]) -> Callable[[F], F]:
 data_argument = click.argument(
     "data", nargs=-1, required=True, type=click.Path(), metavar="DATA..."
 )
-model_argument = click.argument("model", type=click.Path(exists=True, dir_okay=False))
+
+
+class ModelPath(click.Path):
+    """A model file; opening a pipe or a device would wait for what never comes."""
+
+    def __init__(self) -> None:
+        super().__init__(exists=True, dir_okay=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path of a regular file, or refuse it."""
+        path = super().convert(value, param, ctx)
+        if not os.path.isfile(path):
+            self.fail(
+                f"{click.format_filename(path)} is a pipe or a device, not a file", param, ctx
+            )
+        return path
+
+
+model_argument = click.argument("model", type=ModelPath())
 json_option = click.option(
     "as_json", "--json", is_flag=True, help="Print one JSON object, for programs."
 )
@@ -88,6 +123,30 @@ def number_option(name: str, least: int, most: int | None = None, **given: Any) 
     return click.option(name, type=click.IntRange(least, most), metavar="NUMBER", **given)
 
 
+keep_option = click.option(
+    "--keep",
+    type=column_list,
+    metavar="A,B,..",
+    help="Columns of DATA that are written beside each row, such as id,date.",
+)
+flag_option = click.option(
+    "--flag",
+    is_flag=True,
+    help="Write a column `outlier`: 1 for rows with a larger error than --quantile says, else 0.",
+)
+
+
+def quantile_option(of: str) -> Callable[[F], F]:
+    """Return the option for the share of errors that are no outliers, which works with another."""
+    return click.option(
+        "--quantile",
+        type=click.FloatRange(0.0, 1.0, min_open=True),
+        metavar="SHARE",
+        help=f"With {of}: an outlier has a larger error than this share of the rows that MODEL was "
+        "fitted on.  [default: 0.99]",
+    )
+
+
 def reading_options(columns: str = "all") -> Callable[[F], F]:
     """Return the parameters of `onepass.open_source`, which a command takes as **reading.
 
@@ -96,14 +155,28 @@ def reading_options(columns: str = "all") -> Callable[[F], F]:
     return _together(
         click.option(
             "--columns",
-            type=_column_list,
+            type=column_list,
             metavar="A,B,..",
-            help=f"Columns to use, by name or by number from 0.  [default: {columns}]",
+            help="Columns to use: names, numbers from 0, ranges such as x1:x20 or 3-40, patterns "
+            f"such as 'gene_*'.  [default: {columns}]",
+        ),
+        click.option(
+            "--exclude",
+            type=column_list,
+            metavar="A,B,..",
+            help="Columns to leave out, given in the same way.",
         ),
         click.option(
             "--skip-non-numeric",
             is_flag=True,
             help="Leave out columns that are not numbers, instead of refusing them.",
+        ),
+        click.option(
+            "--na",
+            multiple=True,
+            callback=_values,
+            metavar="TEXT",
+            help="What else stands for a missing entry, such as -999 or ?; give it once for each.",
         ),
         click.option(
             "--header/--no-header",
@@ -119,9 +192,50 @@ def reading_options(columns: str = "all") -> Callable[[F], F]:
             help="The character between values of a csv file.  [default: the first rows decide]",
         ),
         click.option(
+            "--decimal",
+            type=click.Choice([".", ","]),
+            default=".",
+            help="The decimal point in a csv file.",
+        ),
+        click.option(
+            "--encoding", metavar="NAME", help="Of a csv file, such as latin-1.  [default: UTF-8]"
+        ),
+        number_option(
+            "--skip-lines", 0, default=0, help="Lines of a csv file that come before its header."
+        ),
+        click.option(
+            "--comment",
+            metavar="TEXT",
+            help="Lines of a csv file that begin with this text are left out.",
+        ),
+        click.option(
             "--keep-index",
             is_flag=True,
-            help="Keep the columns in which pandas has written the index of a table.",
+            help="Keep the columns in which pandas or R has written the index of a table.",
+        ),
+        click.option(
+            "--layer", metavar="NAME", help="The layer of an AnnData file to read instead of X."
+        ),
+        click.option(
+            "--mask-var",
+            metavar="NAME",
+            help="Read the genes of an AnnData file that this column of var says, such as "
+            "highly_variable.",
+        ),
+        *(
+            ()
+            if columns != "all"  # a model knows how its rows were prepared
+            else (
+                click.option(
+                    "--normalize",
+                    type=click.FloatRange(min=0.0, min_open=True),
+                    metavar="SUM",
+                    help="Divide each row by its sum and multiply it by this number, such as 1e4.",
+                ),
+                click.option(
+                    "--log1p", is_flag=True, help="Replace each entry x by log(1 + x), after that."
+                ),
+            )
         ),
     )
 

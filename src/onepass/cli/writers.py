@@ -1,10 +1,13 @@
-"""Write rows of numbers to a file, block by block, in the format of its suffix."""
+"""Write rows to a file, block by block, in the format of its suffix."""
 
 from __future__ import annotations
 
+import csv
+import io
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from importlib.util import find_spec
 from typing import Any, BinaryIO, TypeAlias
 
@@ -14,8 +17,9 @@ from numpy.typing import NDArray
 from onepass.cli.errors import Failure
 from onepass.persistence.atomic import replacing
 
-# Adds a block of shape (b, k); the type of the first one is that of the file.
-Write: TypeAlias = Callable[[NDArray[np.floating]], None]
+# Adds rows: a block of shape (b, k), or an Arrow table of the same columns, which may hold text.
+# The types of the first rows are those of the file.
+Write: TypeAlias = Callable[[Any], None]
 
 _GROUP_ROWS = 1 << 16  # of a parquet file, at least: small row groups are slow to read
 
@@ -34,8 +38,10 @@ def _npy(file: BinaryIO, names: list[str]) -> Iterator[Write]:
         }
         np.lib.format.write_array_header_1_0(file, described)
 
-    def write(block: NDArray[np.floating]) -> None:
+    def write(block: Any) -> None:
         nonlocal rows, dtype
+        if not isinstance(block, np.ndarray):
+            block = np.column_stack([_numbers(column) for column in block.columns])
         dtype = block.dtype
         file.write(np.ascontiguousarray(block).data)
         rows += len(block)
@@ -48,15 +54,34 @@ def _npy(file: BinaryIO, names: list[str]) -> Iterator[Write]:
 
 
 @contextmanager
-def _csv(file: BinaryIO, names: list[str]) -> Iterator[Write]:
+def _csv(file: BinaryIO, names: list[str], delimiter: str = ",") -> Iterator[Write]:
     """Text with a header; numbers have enough digits to be read back exactly."""
-    file.write((",".join(names) + "\n").encode())
 
-    def write(block: NDArray[np.floating]) -> None:
-        lines = (",".join(row) for row in block.astype(str).tolist())
-        file.write(("\n".join(lines) + "\n").encode())
+    def write_lines(lines: Iterable[Iterable[str]]) -> None:
+        text = io.StringIO()
+        csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(lines)
+        file.write(text.getvalue().encode("utf-8", "surrogateescape"))
 
+    def write(rows: Any) -> None:
+        if isinstance(rows, np.ndarray):
+            write_lines(rows.astype(str).tolist())
+        else:
+            write_lines(zip(*map(_texts, rows.columns), strict=True))
+
+    write_lines([names])
     yield write
+
+
+def _texts(column: Any) -> list[str]:
+    """Return an Arrow column as text, which is empty where an entry is missing."""
+    if str(column.type) in ("float", "double"):
+        return np.where(column.is_null(), "", _numbers(column).astype(str)).tolist()
+    return ["" if value is None else str(value) for value in column.to_pylist()]
+
+
+def _numbers(column: Any) -> NDArray[Any]:
+    """Return an Arrow column of numbers as an array, missing entries as NaN."""
+    return np.asarray(column.to_numpy())
 
 
 @contextmanager
@@ -66,19 +91,27 @@ def _parquet(file: BinaryIO, names: list[str]) -> Iterator[Write]:
     import pyarrow.parquet
 
     writer: Any = None
-    waiting: list[NDArray[np.floating]] = []
+    waiting: list[Any] = []
 
     def write_group() -> None:
         nonlocal writer
-        rows = np.concatenate(waiting)
+        table = pa.concat_tables(waiting, promote_options="permissive")
         waiting.clear()
-        table = pa.table([pa.array(np.ascontiguousarray(column)) for column in rows.T], names)
-        writer = writer or pyarrow.parquet.ParquetWriter(file, table.schema)
-        writer.write_table(table)
+        if writer is None:
+            schema = pa.schema([(field.name, _known(field.type)) for field in table.schema])
+            writer = pyarrow.parquet.ParquetWriter(file, schema)
+        writer.write_table(table.cast(writer.schema))
 
-    def write(block: NDArray[np.floating]) -> None:
-        waiting.append(block)
-        if sum(map(len, waiting)) >= _GROUP_ROWS:
+    def _known(kind: Any) -> Any:
+        """Return a type for a column; one of which nothing is known yet becomes text."""
+        return pa.string() if pa.types.is_null(kind) else kind
+
+    def write(rows: Any) -> None:
+        if isinstance(rows, np.ndarray):
+            columns = [pa.array(np.ascontiguousarray(column)) for column in rows.T]
+            rows = pa.table(columns, names)
+        waiting.append(rows)
+        if sum(table.num_rows for table in waiting) >= _GROUP_ROWS:
             write_group()
 
     try:
@@ -111,8 +144,12 @@ def check_format(path: str) -> None:
 
 
 @contextmanager
-def writing(path: str, names: list[str]) -> Iterator[Write]:
-    """Give a function that adds rows to a file, which appears when complete, or not at all."""
+def writing(path: str, names: list[str], delimiter: str = ",") -> Iterator[Write]:
+    """Give a function that adds rows to a file, which appears when complete, or not at all.
+
+    The delimiter is for csv files.
+    """
     suffix = os.path.splitext(path)[1].lower()
-    with replacing(path) as file, _FORMATS[suffix](file, names) as write:
+    make = partial(_csv, delimiter=delimiter) if suffix == ".csv" else _FORMATS[suffix]
+    with replacing(path) as file, make(file, names) as write:
         yield write

@@ -86,6 +86,11 @@ def _check_alike(first: Any, other: Any, which: str) -> None:
         theirs = other._learned_with[name]
         if name not in MAY_DIFFER and not is_same(theirs, value):
             raise ValueError(f"{which} has {name}={theirs!r}, the first {name}={value!r}")
+    if other._preparation != first._preparation:
+        raise ValueError(
+            f"{which} has learned from rows prepared by {other._preparation}, the first by "
+            f"{first._preparation}"
+        )
     ours, theirs = (
         f"{'sparse' if stream.is_sparse else 'dense'} {stream.dtype} rows"
         for stream in (_learner(first).stream, _learner(other).stream)

@@ -438,6 +438,11 @@ class PCALearner(Learner):
             gaps=self._gaps(),
         )
 
+    def known_variances(self) -> NDArray[np.floating]:
+        """Return the variances along all directions that the second moment of all rows holds."""
+        spectrum = self.bounds.plain().spectrum(self.bounds.scale_now())
+        return spectrum.clip(min=0.0) / self.degrees(self.bounds.weight)
+
     def _gaps(self) -> Gaps | None:
         """Return what is known of the gaps, and the model that fills them."""
         if not self.gap_models:

@@ -32,7 +32,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     folder, name = os.path.split(target)
     if not os.path.isdir(folder):
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", folder)
-    temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(6)}.tmp")
+    temporary = os.path.join(folder, f"{temporary_start(name)}{secrets.token_hex(6)}.tmp")
     try:
         file = open(temporary, "x+b")  # noqa: SIM115 - closed below, before the rename
         try:
@@ -51,6 +51,14 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             raise OSError(error.errno, error.strerror, os.fspath(path)) from error
         raise
     _flush_folder(folder)
+
+
+def temporary_start(name: str) -> str:
+    """Return how the temporary files for a file of this name begin; they end in ``.tmp``.
+
+    Names of files have at most 255 bytes.
+    """
+    return f".{os.fsdecode(os.fsencode(name)[:100])}."
 
 
 def _flush_folder(folder: str) -> None:

@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.report.portrait import Portrait, describe
-from onepass.report.style import BLACK, BLUE, GREY, GRID, RED, figure
+from onepass.report.style import BLACK, BLUE, GREY, GRID, RED, figure, logarithmic
 
 MOST_COLUMNS, MOST_COMPONENTS, MOST_IMAGES = 30, 10, 12  # in a plot; pages have more room
+MOST_VARIANCES = 200  # in the scree chart: points of more would cover each other
+LEAST_VARIANCE = 1e-8  # of the largest, in the scree chart: what is less is rounding
 MOST_NUMBERED = 5  # of the rows with the largest errors
 WIDTH, HEIGHT = 370, 260  # of a picture in a page
 
@@ -81,6 +83,23 @@ def variance(axis: Any, shown: Portrait) -> None:
     axis.legend()
 
 
+def scree(axis: Any, shown: Portrait) -> None:
+    """Draw all variances that are known, and where the fitted components end."""
+    known = shown.known_variances[:MOST_VARIANCES]
+    axis.plot(np.arange(len(known)), known, "o-", color=BLUE, ms=3, lw=1, gid="scree")
+    k = len(shown.ratio)
+    axis.axvline(k - 0.5, color=RED, ls="--", lw=1.5, gid="fitted")
+    axis.annotate(
+        f"k = {k}", (k - 0.5, 1.0), (4, -12), xycoords=("data", "axes fraction"),
+        textcoords="offset points", color=RED,
+    )  # fmt: skip
+    axis.set(xlabel="component", ylabel="variance")
+    if known.max(initial=0.0) > 0.0:
+        logarithmic(axis, "y")
+        axis.set_ylim(bottom=max(known.max() * LEAST_VARIANCE, known[known > 0.0].min() / 2))
+    axis.xaxis.get_major_locator().set_params(integer=True)
+
+
 def curve(axis: Any, shown: Portrait) -> None:
     """Draw the learning curve, with a band of two standard errors."""
     axis.set(xlabel="rows", ylabel="captured of new rows, %")
@@ -109,7 +128,7 @@ def scatter(axis: Any, shown: Portrait) -> None:
     axis.set(xlim=views[0], ylim=views[1])
     text = {"textcoords": "offset points", "parse_math": False}
     numbers = [
-        axis.annotate(f"{number}", at, (6, 5), fontsize=9, gid="number", **text)
+        axis.annotate(f"{number + 1}", at, (6, 5), fontsize=9, gid="number", **text)
         for at, number in zip(far[:MOST_NUMBERED], shown.numbers[shown.largest], strict=False)
     ]
     longest = max((np.hypot(*arrow) for arrow in shown.arrows.values()), default=1.0) or 1.0

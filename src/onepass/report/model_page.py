@@ -88,7 +88,7 @@ def model_page(
         data=Markup(_data(shown)),
     )
     with replacing(path) as file:
-        file.write(html.encode())
+        file.write(html.encode(errors="backslashreplace"))  # names of files may be no text
 
 
 def _images(shown: Portrait) -> list[str]:
@@ -109,7 +109,7 @@ def _images(shown: Portrait) -> list[str]:
 def _data(shown: Portrait) -> str:
     """Return what the scripts of the page need, as JSON that can stand in HTML."""
     numbered = zip(shown.numbers, shown.errors, strict=True)
-    rows = [f"row {number:,}, error {error:.4g}" for number, error in numbered]
+    rows = [f"row {number + 1:,}, error {error:.4g}" for number, error in numbered]
     shares = zip(shown.ratio, np.cumsum(shown.ratio), strict=True)
     found = {
         "points": [[float(f"{value:.6g}") for value in row] for row in shown.points.tolist()],
@@ -121,6 +121,10 @@ def _data(shown: Portrait) -> str:
             "together": [
                 f"component {i}: {share:.2%}, together {together:.2%}"
                 for i, (share, together) in enumerate(shares)
+            ],
+            "scree": [
+                f"component {i}: variance {variance:.4g}"
+                for i, variance in enumerate(shown.known_variances[: charts.MOST_VARIANCES])
             ],
             "curve": [
                 f"by row {row:,.0f}: {share:.2%} ± {error:.2%}" for row, share, error in shown.curve

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.pca.bounds import PLAIN
+from onepass.pca.evidence import SURE
 
 FEW_ROWS = 10  # per component: with fewer, the components are uncertain
 DOMINANT = 0.8  # of all variance in one column
 BIPLOT_COLUMNS = 12
+MOST_MISSING = 20  # columns that are listed with their share of missing entries
 SMOOTH = 0.3  # correlation of neighbouring columns above which they count as pixels
 
 
@@ -35,13 +37,18 @@ class Portrait:
         self.variance: NDArray[np.floating] = model.explained_variance_  # (k,)
         fitted = model._model()
         self.curve = fitted.curve  # (p, 3): rows, share captured of new rows, standard error
-        # A sample of rows along the first components, (s, m), their numbers, their squared
+        # A sample of rows along the first components, (s, m), their numbers from 0, their squared
         # distances from the subspace, (s,), and which of them have the largest.
         scale = getattr(model, "scale_", 1.0)
         self.points = fitted.sample.along(self.components / scale, model.mean_)
         self.numbers, self.errors = fitted.sample.numbers, fitted.sample.errors
         self.largest = fitted.sample.largest()
-        self.captured, self.chosen = _captured(model), _chosen(model)
+        self.known_variances = known_variances(model)  # of the components, and of others
+        self.missing = missing_entries(model)
+        shares = model.missing_share_
+        most = np.argsort(-shares, kind="stable")[:MOST_MISSING]
+        self.missing_columns = [(self.names[j], float(shares[j])) for j in most if shares[j] > 0.0]
+        self.captured, self.chosen = _captured(model), chosen_words(model)
         self.warnings = _warnings(model, self.names)
 
     @property
@@ -113,17 +120,53 @@ def _captured(model: Any) -> str:
     )
 
 
-def _chosen(model: Any) -> str:
-    """Return how the components were found, in words."""
+def chosen_words(model: Any) -> str:
+    """Return how the components were found and why so, in words."""
     chosen = getattr(model, "chosen_", None)
     if chosen is None:
         return f"{type(model).__name__} has learned the components row by row."
-    if chosen.name == PLAIN or not chosen.gain > 0.0:
+    if not chosen.gain > 0.0:
         return str(chosen)
-    return (
-        f"{chosen} On rows not yet learned from, ordinary PCA would have captured less "
-        f"(evidence: {chosen.gain:.1f} standard errors)."
+    if chosen.name != PLAIN:
+        return (
+            f"{chosen} On rows not yet learned from, ordinary PCA would have captured less "
+            f"(evidence: {chosen.gain:.1f} standard errors)."
+        )
+    why = "what is captured differs between parts of the stream"
+    if chosen.gain <= SURE:
+        why = f"it gains {chosen.gain:.1f} standard errors, and more than {SURE:g} would be sure"
+    elif chosen.tail < -SURE and chosen.energy < 0.0:
+        why = "it would capture less of the longest rows"
+    return f"{chosen} Bounding the influence of long rows was tried and not used: {why}."
+
+
+def known_variances(model: Any) -> NDArray[np.floating]:
+    """Return the variances along all directions of which they are known, largest first.
+
+    Of a model without learner they are those of the components.
+    """
+    learner = None if model._learner is None else model._finished()
+    return model.explained_variance_ if learner is None else learner.known_variances()
+
+
+def missing_entries(model: Any) -> str:
+    """Return how much is missing where, in words; an empty text if nothing is."""
+    gaps, shares = model._model().gaps, model.missing_share_
+    if gaps is None:
+        return ""
+    names = getattr(model, "feature_names_in_", range(len(shares)))
+    rows, worst = round(gaps.rows), int(shares.argmax())
+    count = round(float(shares.sum()) * gaps.rows)
+    text = (
+        f"{count:,} of {rows * len(shares):,} entries in {counted(rows, 'row')} are missing "
+        f"({shares.mean():.2%}), in {np.count_nonzero(shares):,} of "
+        f"{counted(len(shares), 'column')}"
     )
+    if count:
+        text += f", most in column {names[worst]} ({shares[worst]:.1%})"
+    if gaps.empty:
+        text += f"; {counted(gaps.empty, 'row')} without any entry left out"
+    return text
 
 
 def _warnings(model: Any, names: list[str]) -> list[str]:

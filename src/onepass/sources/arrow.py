@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from functools import partial
 from typing import Any
 
@@ -14,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from onepass.sources.base import Block
+from onepass.sources.base import Block, rows_per_block
 from onepass.sources.files import ReadOptions, Table
 from onepass.sources.ipc_messages import MAGIC, check_message, check_next_batch, message_places
 from onepass.sources.paths import is_remote, open_file
@@ -115,6 +116,20 @@ class ColumnTable(Table):
             for begin in range(max(start - row, 0), batch.num_rows, block_rows):
                 part = batch.slice(begin, block_rows)
                 yield self._block(part, row + begin, dtype)
+
+    def cells(self, columns: Sequence[int]) -> Iterator[list[Any]]:
+        """Yield some columns in the types that they have in the file."""
+        twin = copy(self)
+        twin.columns = np.array(columns, dtype=np.intp)
+        for _, batch in twin.batches(0, rows_per_block(len(columns))):
+            yield [self._cells(batch, j) for j in columns]
+
+    def _cells(self, batch: pa.RecordBatch, j: int) -> pa.Array:
+        """Return a column of a batch, or a number of each of its lists."""
+        name = self._schema.names[self._fields[j]]
+        if name not in self._lists:
+            return batch.column(name)
+        return pc.list_element(batch.column(name), j - self._lists[name].start)
 
     def _block(self, part: pa.RecordBatch, row: int, dtype: np.dtype) -> Block:
         """Return the chosen columns of a few rows, before which `row` rows came."""

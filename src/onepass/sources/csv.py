@@ -198,15 +198,38 @@ class CsvTable(Table):
         if len(waiting):
             yield waiting
 
-    def _batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield record batches of columns, which are called by their numbers; a row is added."""
+    def cells(self, columns: Sequence[int]) -> Iterator[list[Any]]:
+        """Yield some columns as text."""
+        if self.once:
+            raise self.error("it can be read only once, and other columns cannot be kept")
+        waiting: list[Any] = []
+        try:
+            for batch in self._batches({str(j): pa.string() for j in columns}, as_text=True):
+                if waiting and batch.num_rows:
+                    yield waiting
+                if batch.num_rows:
+                    waiting = [batch.column(str(j)) for j in columns]
+        except pa.ArrowInvalid as error:
+            if "UTF8" not in str(error):
+                raise self._located(error, 0) from error
+            remedy = "pass encoding='latin-1' (--encoding), or the encoding that it has"
+            raise self.error(f"its text is not UTF-8: {remedy}") from error
+        yield [column[:-1] for column in waiting]  # a row was added
+
+    def _batches(
+        self, kinds: dict[str, pa.DataType] | None = None, *, as_text: bool = False
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield record batches of columns, which are called by their numbers; a row is added.
+
+        By default they are the chosen ones, as numbers.
+        """
         names = [str(j) for j in range(self.width)]
         # One thread: then pyarrow counts the rows.
         reading = pa.csv.ReadOptions(
             use_threads=False, block_size=self._block_bytes, column_names=names
         )
         parsing = pa.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
-        kinds = {
+        kinds = kinds or {
             str(j): pa.string() if j in self._booleans else pa.float64() for j in self.chosen()
         }
         blanks = [" " * count for count in range(_PADDING + 1)]
@@ -214,8 +237,8 @@ class CsvTable(Table):
             column_types=kinds,
             include_columns=list(kinds),
             null_values=sorted({t for m in self._missing for b in blanks for t in (b + m, m + b)}),
-            strings_can_be_null=True,
-            check_utf8=False,
+            strings_can_be_null=not as_text,
+            check_utf8=as_text,
             decimal_point=self._options.decimal,
         )
         with self._text() as text:

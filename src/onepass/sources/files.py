@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -337,6 +338,19 @@ class Table(ABC):
         except EntryError as error:
             raise self.error(error.what, row + error.row + 1, labels[error.column]) from error
 
+    def cells(self, columns: Sequence[int]) -> Iterator[list[Any]]:
+        """Yield some columns as they are in the file, as Arrow arrays of a few rows at a time.
+
+        Of a text file they are text.
+        """
+        import pyarrow as pa
+
+        twin = copy(self)
+        twin.columns = np.array(columns, dtype=np.intp)
+        for block in twin.read(0, rows_per_block(len(columns)), twin.float_type()):
+            dense = block.toarray() if hasattr(block, "toarray") else block
+            yield [pa.array(np.ascontiguousarray(column)) for column in dense.T]
+
     def stop(self) -> None:
         """Stop waiting for rows that may never come."""
         return
@@ -547,6 +561,11 @@ class FileSource(Source):
             message = f"{first.path}: left out the index of pandas or R, column "
             message += f"{_listed(self.index)}; keep_index=True (--keep-index) keeps it"
             warnings.warn(message, OnepassWarning, stacklevel=3)
+
+    @property
+    def tables(self) -> Sequence[Table]:
+        """What is in the files, in the order in which they are read."""
+        return self._tables
 
     @property
     def paths(self) -> list[str]:

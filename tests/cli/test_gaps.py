@@ -1,0 +1,145 @@
+"""Missing entries on the command line: what `fit` says of them, and `onepass impute`."""
+
+import json
+
+import numpy as np
+import pytest
+
+import onepass
+from tests.cli.commands import onepass as run
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Write a table with an id, a text, and three columns with gaps; return path and rows."""
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(400, 1)) * [3.0, 2.0, 1.0] + 0.1 * rng.normal(size=(400, 3)), 3)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    X[np.isnan(X).all(axis=1), 0] = 0.5
+    X[0], X[1] = [1.0, np.nan, 2.0], [np.nan, 1.0, 1.0]
+    lines = ["id,x,city,y,z"]
+    for i, row in enumerate(X):
+        x, y, z = ("" if np.isnan(value) else str(value) for value in row)
+        lines.append(f'{i:03d},{x},"Oslo, {i}",{y},{z}')
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path, X
+
+
+@pytest.fixture
+def model(tmp_path, table):
+    """Fit a model of the numbers of the table."""
+    path = tmp_path / "m.onepass"
+    run("fit", table[0], "-k", 1, "--columns", "x,y,z", "-o", path)
+    return path
+
+
+def test_fit_says_how_much_is_missing(tmp_path, table):
+    path, X = table
+    options = ("-k", 1, "--columns", "x,y,z", "-o", tmp_path / "m.onepass")
+    said = run("fit", path, *options).stdout
+    count = int(np.isnan(X).sum())
+    assert f"{count} of 1,200 entries in 400 rows are missing" in said
+    assert "in 3 of 3 columns, most in column" in said
+    found = json.loads(run("fit", path, *options, "--json").stdout)
+    assert found["missing"] == {
+        "entries": count,
+        "share": pytest.approx(count / 1200),
+        "columns": 3,
+        "empty_rows": 0,
+    }
+    assert f"{count} of 1,200 entries" in " ".join(run("info", options[-1]).stdout.split())
+
+
+def test_nothing_is_said_where_nothing_is_missing(tmp_path):
+    np.save(tmp_path / "a.npy", np.random.default_rng(0).normal(size=(50, 3)))
+    said = run("fit", tmp_path / "a.npy", "-k", 1, "-o", tmp_path / "m.onepass").stdout
+    assert "missing" not in said
+
+
+def test_other_texts_for_missing_entries(tmp_path):
+    lines = ["x,y", *(f"{i},{i % 7}" for i in range(200)), "?,3", "5,-999"]
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    run("fit", tmp_path / "a.csv", "-k", 1, "--na", "?", "--na", -999, "-o", tmp_path / "m")
+    model = onepass.load(tmp_path / "m")
+    assert model.missing_share_ == pytest.approx([1 / 202, 1 / 202])
+    assert model.mean_[1] < 10
+
+
+def test_impute_changes_nothing_but_gaps(tmp_path, table, model):
+    path, X = table
+    said = run("impute", model, path, "-o", tmp_path / "out.csv").stdout
+    assert f"{int(np.isnan(X).sum())} gaps filled" in said
+    before, after = (p.read_text().splitlines() for p in (path, tmp_path / "out.csv"))
+    assert after[0] == "id,x,city,y,z"
+    complete = ~np.isnan(X).any(axis=1)
+    assert [line for line, whole in zip(before[1:], complete, strict=True) if whole] == [
+        line for line, whole in zip(after[1:], complete, strict=True) if whole
+    ]
+    assert after[1].startswith('000,1.0,"Oslo, 0",')
+    filled = np.array([[float(cell) for cell in _numbers(line)] for line in after[1:]])
+    expected = onepass.load(model).impute([X])
+    assert np.allclose(filled, expected, rtol=1e-12)
+    assert np.array_equal(filled[~np.isnan(X)], X[~np.isnan(X)])
+
+
+def _numbers(line):
+    """Return the cells x, y and z of a line."""
+    cells = line.replace('"', "").split(",")
+    return cells[1], cells[4], cells[5]
+
+
+def test_impute_keeps_decimal_commas(tmp_path):
+    rng = np.random.default_rng(0)
+    lines = ["x;y;city"]
+    for i, value in enumerate(rng.normal(size=200)):
+        x, y = (f"{number:.3f}".replace(".", ",") for number in (value, 2 * value))
+        lines.append(f"{x};{'' if i == 3 else y};Rome")
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    reading = ("--decimal", ",", "--delimiter", ";")
+    run("fit", tmp_path / "a.csv", "-k", 1, "--exclude", "city", *reading, "-o", tmp_path / "m")
+    run("impute", tmp_path / "m", tmp_path / "a.csv", *reading, "-o", tmp_path / "out.csv")
+    rows = list(onepass.open_source(tmp_path / "out.csv", ["x", "y"], decimal=","))
+    assert not np.isnan(rows[0]).any()
+    assert rows[0][3, 1] == pytest.approx(2 * rows[0][3, 0], abs=0.2)
+
+
+@pytest.mark.parametrize("output", ["out.parquet", "out.npy"])
+def test_impute_writes_other_formats(tmp_path, table, model, output):
+    path, X = table
+    run("impute", model, path, "-o", tmp_path / output)
+    columns = None if output.endswith(".npy") else ["x", "y", "z"]
+    if columns is not None:
+        import pyarrow.parquet
+
+        kept = pyarrow.parquet.read_table(tmp_path / output)
+        assert kept.column_names == ["id", "x", "city", "y", "z"]
+        assert kept["id"][7].as_py() == "007"
+        filled = np.array([kept[name].to_pylist() for name in columns], dtype=float).T
+    else:
+        filled = np.load(tmp_path / output)
+    assert np.allclose(filled, onepass.load(model).impute([X]))
+
+
+def test_impute_of_parquet_keeps_types(tmp_path, model, table):
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    _, X = table
+    columns = {"when": pa.array(range(len(X)), pa.timestamp("s"))}
+    columns |= {name: pa.array(X[:, j], from_pandas=True) for j, name in enumerate("xyz")}
+    pyarrow.parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
+    run("impute", model, tmp_path / "a.parquet", "-o", tmp_path / "out.parquet")
+    found = pyarrow.parquet.read_table(tmp_path / "out.parquet")
+    assert found.schema.field("when").type == pa.timestamp("s") or found["when"][5].as_py().second
+    assert np.allclose(found["x"].to_numpy(), onepass.load(model).impute([X])[:, 0])
+
+
+def test_impute_of_standard_input(tmp_path, model, table):
+    text = "x,y,z\n1,,2\n"
+    run("impute", model, "-", "-o", tmp_path / "out.csv", given=text)
+    filled = (tmp_path / "out.csv").read_text().splitlines()[1].split(",")
+    assert filled[0] == "1.0"
+    assert filled[1] != ""
+    said = run("impute", model, "-", "-o", tmp_path / "b.csv", given="x,y,z,id\n1,,2,9\n", code=2)
+    assert "can be read only once" in said.stderr

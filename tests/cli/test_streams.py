@@ -1,0 +1,78 @@
+"""Closed streams, terminals that lack characters, odd names: exit codes tell what has happened."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import onepass
+from tests.cli.commands import onepass as run
+from tests.cli.commands import rows
+
+PROGRAM = [sys.executable, "-c", "from onepass.cli.program import run; run()"]
+posix = pytest.mark.skipif(os.name != "posix", reason="file descriptors and names of POSIX")
+
+
+@posix
+@pytest.mark.parametrize("closed", ["2>&-", ">&-", "<&-", "<&- >&- 2>&-"])
+def test_closed_streams(tmp_path, closed):
+    np.save(tmp_path / "a.npy", rows())
+    words = [*PROGRAM, "fit", "a.npy", "-k", "2", "-o", "m"]
+    shell = ["sh", "-c", f'exec "$@" {closed}', "sh", *words]
+    done = subprocess.run(shell, cwd=tmp_path, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert onepass.load(tmp_path / "m").n_samples_seen_ == 300
+
+
+@posix
+def test_unicode_on_an_ascii_terminal(tmp_path):
+    text = "größe,高さ\n" + "9,1\n-8,0\n7,1\n" * 40
+    (tmp_path / "a.csv").write_text(text, encoding="utf-8")
+    words = [*PROGRAM, "fit", "a.csv", "-k", "1", "-o", "m"]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert b"gr\\xf6\\xdfe" in done.stdout
+
+
+@posix
+def test_a_name_that_is_no_text_in_a_report(tmp_path):
+    name = os.fsencode(tmp_path) + b"/\xff.npy"
+    np.save(tmp_path / "a.npy", rows())
+    os.rename(tmp_path / "a.npy", name)
+    words = [*PROGRAM, "fit", name, "-k", "2", "-o", "m", "--report", "page.html"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert "udcff" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize("letter", ["m", "ü"])
+def test_long_names_of_models(tmp_path, letter):
+    np.save(tmp_path / "a.npy", rows())
+    output = tmp_path / (letter * (245 // len(os.fsencode(letter))))
+    said = run("fit", tmp_path / "a.npy", "-k", 2, "-o", output).stdout
+    assert "2 components" in said
+    assert onepass.load(output).n_samples_seen_ == 300
+    assert sorted(os.listdir(tmp_path)) == sorted(["a.npy", output.name])
+
+
+def test_a_folder_in_the_place_of_the_checkpoint(tmp_path):
+    np.save(tmp_path / "a.npy", rows())
+    (tmp_path / "m.checkpoint").mkdir()
+    result = run("fit", tmp_path / "a.npy", "-k", 2, "-o", tmp_path / "m", code=2)
+    assert "m.checkpoint, where the checkpoint goes, is a folder" in result.stderr
+    assert not (tmp_path / "m").exists()  # and nothing was learned for nothing
+
+
+def test_orders_to_a_terminal_are_escaped(tmp_path):
+    (tmp_path / "a.csv").write_text("\x1b[31mred,b\x07\n" + "9,1\n-8,0\n7,1\n" * 40)
+    fitted = run("fit", tmp_path / "a.csv", "-k", 1, "-o", tmp_path / "m", "-v")
+    shown = run("info", tmp_path / "m")
+    missing = run("transform", tmp_path / "m", "-", "-o", tmp_path / "o.csv", code=2,
+                  given="c,d\n1,2\n")  # fmt: skip
+    for text in (fitted.stdout, fitted.stderr, shown.stdout, missing.stderr):
+        assert "\x1b" not in text
+        assert "\x07" not in text
+    assert "\\x1b[31mred" in shown.stdout
