@@ -74,9 +74,9 @@ def _held(state: State, sizes: dict[str, int]) -> tuple[int, int]:
     total = matrices = 0
     for name, field in state.fields().items():
         if isinstance(field, Part | Parts):
-            is_part = isinstance(field, Part)
-            found = _held(getattr(state, name) if is_part else field.make(), sizes)
-            count = 1 if isinstance(field, Part) else field.most
+            part = field.make() if isinstance(field, Parts) else getattr(state, name)
+            count = field.most if isinstance(field, Parts) else 1
+            found = _held(part, sizes)
             total, matrices = total + count * found[0], matrices + count * found[1]
         elif isinstance(field, Triangle):
             total, matrices = total + 8 * field.d**2, matrices + 1
