@@ -143,3 +143,11 @@ def test_impute_of_standard_input(tmp_path, model, table):
     assert filled[1] != ""
     said = run("impute", model, "-", "-o", tmp_path / "b.csv", given="x,y,z,id\n1,,2,9\n", code=2)
     assert "can be read only once" in said.stderr
+
+
+def test_a_small_model_fills_gaps_in_the_same_way(tmp_path, model, table):
+    run("export", model, "-o", tmp_path / "small")
+    whole, small = onepass.load(model), onepass.load(tmp_path / "small")
+    assert np.array_equal(small.impute([table[1]]), whole.impute([table[1]]))
+    assert np.array_equal(small.missing_share_, whole.missing_share_)
+    assert "entries in 400 rows" in " ".join(run("info", tmp_path / "small").stdout.split())

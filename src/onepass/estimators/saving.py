@@ -24,6 +24,7 @@ from onepass.pca.evidence import Choice
 from onepass.persistence import archive
 from onepass.persistence.archive import ModelFileError
 from onepass.persistence.fields import Array, Field, Number, Part, Size, State, Text, point, whole
+from onepass.rows.completion import Gaps, Gaussian
 from onepass.rows.stream import Stream
 from onepass.sources.preparation import Preparation
 
@@ -36,11 +37,47 @@ NO_LEARNER = (
 )
 
 
-class ModelRecord(State):
-    """A model as fields, for a file without a learner."""
+class GapRecord(State):
+    """What a model knows of missing entries, as fields, for a file without a learner."""
 
-    def __init__(self, d: int, dtype: np.dtype) -> None:
+    def __init__(self, d: int, gaps: Gaps | None = None) -> None:
+        self.d = d
+        if gaps is not None:
+            self.mean, self.loadings, self.noise = (
+                gaps.model.mean,
+                gaps.model.loadings,
+                gaps.model.noise,
+            )
+            self.observed, self.rows, self.empty = gaps.observed, gaps.rows, gaps.empty
+            self.apart: NDArray[np.int64] = np.array(gaps.apart, dtype=np.int64)
+
+    def fields(self) -> dict[str, Field]:
+        d = self.d
+        return {
+            "mean": point(d),
+            "loadings": Array((d, Size("rank of the model", d)), least=-1e150, most=1e150),
+            "noise": Array((d,), least=1e-300),
+            "observed": Array((d,), least=0.0),
+            "rows": Number(),
+            "empty": whole(),
+            "apart": Array((Size("columns apart", 2),), ("int64",), 0, d - 1),
+        }
+
+    def gaps(self) -> Gaps:
+        """Return what a restored record knows."""
+        model = Gaussian(self.mean, self.loadings, self.noise)
+        apart = tuple(self.apart.tolist())
+        if len(apart) not in (0, 2):
+            raise ValueError("a pair of columns has one column")
+        return Gaps(model, self.observed, self.rows, self.empty, apart)
+
+
+class ModelRecord(State):
+    """A model as fields, for a file without a learner; `has_gaps` if it knows missing entries."""
+
+    def __init__(self, d: int, dtype: np.dtype, *, has_gaps: bool = False) -> None:
         self.d, self.dtype = d, dtype
+        self.gaps = GapRecord(d) if has_gaps else None
         self.values: dict[str, Any] = {}  # of all fields but the parts
         self.errors, self.sample = ErrorHistogram(), RowSample(d)
 
@@ -53,7 +90,9 @@ class ModelRecord(State):
     def fields(self) -> dict[str, Field]:
         k, d = Size("components", self.d), self.d
         real = ("float32", "float64")
+        gaps: dict[str, Field] = {} if self.gaps is None else {"gaps": Part()}
         return {
+            **gaps,
             "components": Array((k, d), (self.dtype.name,), -2.0, 2.0, orthonormal=True),
             "explained_variance": Array((k,), real, least=0.0),
             "total_variance": Number(),
@@ -76,6 +115,7 @@ class ModelRecord(State):
     def of(cls, model: Model) -> ModelRecord:
         """Return the record of a model."""
         record = cls(model.d, model.components.dtype)
+        record.gaps = None if model.gaps is None else GapRecord(model.d, model.gaps)
         record.errors, record.sample = model.errors, model.sample
         captured, chosen = model.captured, model.chosen
         known = (captured.mean, captured.standard_error) if captured.is_known else (0.0, 0.0)
@@ -108,6 +148,7 @@ class ModelRecord(State):
         held["captured"] = unknown(reason) if reason else Captured(share, error)
         name = held["chosen"]
         held["chosen"] = Choice(name, *numbers.tolist()) if name else None
+        held["gaps"] = None if self.gaps is None else self.gaps.gaps()
         return Model(**held, center=center)
 
 
@@ -246,7 +287,7 @@ def _unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
             raise ValueError("more rows wait than a chunk has")
         estimator._learner, seen = learner, learner.rows_seen
     else:
-        record = ModelRecord(d, dtype)
+        record = ModelRecord(d, dtype, has_gaps="gaps.rows" in header["state"])
         record.restore(header["state"], arrays)
         estimator._set_model(record.model(center))
         seen = record.values["rows"]
