@@ -232,7 +232,7 @@ def impute(**given: Any) -> None:
     epilog="""\b
 Examples:
   onepass info model.onepass
-  onepass info model.onepass --json              everything that is known of it
+  onepass info model.onepass --json              everything that is known
   onepass info model.onepass --loadings loadings.csv
   onepass info model.onepass.checkpoint          how far a run has come
   onepass info --cite                            the paper, with BibTeX""",
