@@ -35,8 +35,6 @@ def estimator(algorithm: str, n_components: int | float, seed: int = 0, **params
 
     made = getattr(onepass, ALGORITHMS[algorithm])(n_components)
     params["random_state"] = seed if hasattr(made, "random_state") else None
-    if params.get("center") and "center" not in made.get_params():  # it always centres
-        del params["center"]
     return made.set_params(**{name: value for name, value in params.items() if value is not None})
 
 
