@@ -11,6 +11,7 @@ import pytest
 import onepass
 from onepass.cli.fit import LocalFit
 from onepass.cli.options import ALGORITHMS
+from onepass.persistence import archive
 from onepass.progress import Progress
 from tests.cli.commands import onepass as run
 from tests.cli.commands import parts, rows
@@ -182,10 +183,10 @@ def test_a_checkpoint_of_an_earlier_version_is_explained(tmp_path, interrupt):
     interrupt(2)
     run(*command(tmp_path, data), code=130)
     path = tmp_path / "m.onepass.checkpoint"
-    header, arrays = onepass.archive.read(path)
+    header, arrays = archive.read(path)
     del header["checkpoint"]["version"]
     header["checkpoint"]["options"]["center"] = None  # as version 0.1 has written it
-    onepass.archive.write(path, header, arrays)
+    archive.write(path, header, arrays)
     said = run(*command(tmp_path, data, "--resume"), code=2).stderr
     assert "center was not given and is True" in said
     assert f"by an earlier version of onepass, and this is {onepass.__version__}" in said

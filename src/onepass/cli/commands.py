@@ -96,7 +96,8 @@ The model file works with the other commands, and with onepass.load in Python.""
     "--algorithm",
     type=click.Choice(list(ALGORITHMS), case_sensitive=False),
     default="pca",
-    help="Start with pca; the others are those of the paper.",
+    metavar="NAME",
+    help=f"Start with pca, the default. One of {', '.join(ALGORITHMS)}.",
 )
 @click.option("--center/--no-center", default=True, help="Whether to subtract the column means.")
 @click.option(
