@@ -173,7 +173,7 @@ def test_a_model_remembers_how_rows_were_prepared(tmp_path):
     prepared = np.log1p(100 * counts / counts.sum(axis=1, keepdims=True))
     assert np.allclose(model.mean_, prepared.mean(axis=0))
     run("transform", tmp_path / "m", tmp_path / "a.npy", "-o", tmp_path / "out.npy")
-    assert np.allclose(np.load(tmp_path / "out.npy"), model.transform(counts))
+    assert np.allclose(np.load(tmp_path / "out.npy"), model.transform(prepared))
     assert "--normalize 100, --log1p" in run("info", tmp_path / "m").stdout
     said = run("impute", tmp_path / "m", tmp_path / "a.npy", "-o", tmp_path / "i.npy", code=2)
     assert "prepared by --normalize 100" in said.stderr

@@ -298,9 +298,9 @@ def test_single_rows_are_gathered_in_blocks_of_limited_size(monkeypatch):
     monkeypatch.setattr("onepass.estimators.containers.rows_per_block", lambda d: 7)
     push = CappedMSG(1).fit(X)._learner.push.__func__
 
-    def spy(self, rows, weights=None):
+    def spy(self, rows, *given, **options):
         lengths.append(len(rows))
-        return push(self, rows, weights)
+        return push(self, rows, *given, **options)
 
     monkeypatch.setattr("onepass.learner.Learner.push", spy)
     CappedMSG(1).fit(iter(X))
@@ -483,7 +483,7 @@ def test_lists_of_another_length(library, monkeypatch):
 
 
 def test_half_precision_is_read_in_parts_of_single_precision(tmp_path):
-    rows = np.random.default_rng(0).standard_normal((60_000, 64)).astype(np.float16)
+    rows = np.random.default_rng(0).standard_normal((80_000, 64)).astype(np.float16)
     np.save(tmp_path / "a.npy", rows)
     expected = ERM(2).fit(rows.astype(np.float32))
     tracemalloc.start()

@@ -422,10 +422,11 @@ class PCALearner(Learner):
             k = max(min(self.rows_learned, d), 1)  # those without variance as well
         found = robust.leading(k, scale)[0]
         found = np.asarray(orthonormal(found) if len(found) else np.eye(1, d), np.float64)
-        directions = _rotated(found, robust.compress(found, scale), self.keep_all)
+        directions, sums = _rotated(found, robust.compress(found, scale), self.keep_all)
+        if robust is not plain:
+            sums = plain.compress(directions, scale).diagonal().clip(min=0.0)
         degrees = self.degrees(bounds.weight)
-        second = plain.compress(directions, scale)
-        explained = (second.diagonal() / degrees).clip(min=0.0)
+        explained = sums / degrees
         inside, k = float(explained.sum()), len(directions)
         total = max(plain.energy(scale) / degrees, inside)
         return Model(
@@ -486,18 +487,18 @@ def _deviations(moment: Any) -> NDArray[np.float64]:
 
 def _rotated(
     directions: NDArray[np.float64], second: NDArray[np.float64], keep_all: bool
-) -> NDArray[np.float64]:
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return directions (k, d) along the eigenvectors of a second moment (k, k) along them.
 
-    Those along which rows do not vary are left out, unless all are to be kept. Where rows do not
-    vary at all, there is one.
+    The eigenvalues (k,) are returned as well, largest first. Directions along which rows do not
+    vary are left out, unless all are to be kept. Where rows do not vary at all, there is one.
     """
     values, vectors = np.linalg.eigh(second)
     values, vectors = values[::-1], vectors[:, ::-1]
     d = directions.shape[1]
     varies = values > RANK_ROUNDING * np.sqrt(d) * max(values.max(initial=0.0), 0.0)
-    if keep_all:
-        varies[:] = True
-    if not varies.any():
-        return np.eye(1, d)
-    return vectors[:, varies].T @ directions
+    values = np.where(varies, values, 0.0)
+    kept = varies | keep_all
+    if not kept.any():
+        return np.eye(1, d), np.zeros(1)
+    return vectors[:, kept].T @ directions, values[kept]
