@@ -68,8 +68,8 @@ def test_a_killed_worker_changes_nothing(client, tmp_path):
 
 def test_errors_reach_the_client_with_shard_and_row(client):
     rows = np.concatenate([shard(number, rows=50) for number in range(SHARDS)])
-    rows[17 * 50 + 3, 5] = np.nan
-    where = r"shard 17 \(from row 850 of the array\).*NaN at row 3, column 5"
+    rows[17 * 50 + 3, 5] = np.inf
+    where = r"shard 17 \(from row 850 of the array\).*inf at row 3, column 5"
     for progress in (None, [].append):
         with pytest.raises(ShardError, match=where):
             fit(PCA(3), da.from_array(rows, chunks=(50, 12)), client, progress=progress)

@@ -76,7 +76,7 @@ def test_what_is_done_is_safe_when_a_file_is_bad(words, tmp_path, expected):
     path, output = tmp_path / "part-3.npy", tmp_path / "m.onepass"
     good, stat = path.read_bytes(), path.stat()
     bad = rows(60)
-    bad[7, 2] = np.nan
+    bad[7, 2] = np.inf
     np.save(path, bad)
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     message = onepass(*words, "--checkpoint-every", 0, code=2).stderr
