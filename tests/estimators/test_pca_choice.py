@@ -29,7 +29,7 @@ def excesses(stream, population, k=K, seeds=SEEDS):
     for seed in seeds:
         rows = stream(np.random.default_rng(seed))
         batch = decomposition.PCA(k, svd_solver="full").fit(rows).components_
-        found.append(lost(PCA(k).fit(rows).components_, population) / lost(batch, population))
+        found.append(lost(PCA(k).partial_fit(rows).components_, population) / lost(batch, population))
     return np.array(found)
 
 
@@ -98,7 +98,7 @@ def test_one_monstrous_row_does_not_drown_what_other_huge_rows_say(seed):
     rows[:, 0] = np.where(kind > 0.99, signs * rng.uniform(60, 200, n), rows[:, 0])
     rows[int(0.97 * n), 0] = 1e6
     with pytest.warns(OnepassWarning, match="column 0 has 100.0% of the variance"):
-        model = PCA(1).fit(rows)
+        model = PCA(1).partial_fit(rows)
     assert model.chosen_.name == "plain"
     assert abs(model.components_[0, 0]) > 0.999
 
@@ -130,7 +130,7 @@ def contaminated(rng, share, size, n=6000):
 @pytest.mark.parametrize(("share", "size"), [(0.01, 5), (0.01, 30), (0.001, 30)])
 def test_gross_outliers_cost_next_to_nothing(share, size):
     for seed in SEEDS:
-        model = PCA(K).fit(contaminated(np.random.default_rng(seed), share, size))
+        model = PCA(K).partial_fit(contaminated(np.random.default_rng(seed), share, size))
         assert lost(model.components_, SPECTRUM) < 0.03
 
 
@@ -145,7 +145,7 @@ def test_rare_directions_are_found_among_single_huge_rows(seed):
     rows[large] += 5 * rng.normal(size=(len(large), 1)) * signal[rng.integers(0, k, len(large))]
     rows[rng.choice(int(0.8 * n), 8, replace=False)] += 30 * stray
     population = np.eye(d) / d + 0.1 / k * 25 * signal.T @ signal
-    assert lost(PCA(k).fit(rows).components_, population) < 0.01
+    assert lost(PCA(k).partial_fit(rows).components_, population) < 0.01
 
 
 @pytest.mark.parametrize("at", [10, 3000])
@@ -153,7 +153,7 @@ def test_one_huge_row_costs_next_to_nothing(at):
     spectrum = np.r_[3.0, 2.0, 1.2, 0.8, 0.5, np.full(D - 5, 0.05)]
     rows = gaussian(np.random.default_rng(100), 6000, spectrum)
     rows[at] *= 1000
-    model = PCA(3).fit(rows)
+    model = PCA(3).partial_fit(rows)
     assert lost(model.components_, spectrum) < 0.03
     # Order and rotation are as robust as the subspace.
     np.testing.assert_array_less(0.97, np.abs(np.diag(model.components_)))
@@ -163,7 +163,7 @@ def test_one_huge_row_costs_next_to_nothing(at):
 def test_robust_false_is_batch_pca_whatever_the_rows_are():
     rows = student(np.random.default_rng(100), 4000, 2.5)
     rows[7] *= 100
-    model = PCA(K, robust=False).fit(rows)
+    model = PCA(K, robust=False).partial_fit(rows)
     batch = decomposition.PCA(K, svd_solver="full").fit(rows)
     np.testing.assert_allclose(np.abs(model.components_), np.abs(batch.components_), atol=1e-8)
     np.testing.assert_allclose(model.explained_variance_, batch.explained_variance_, rtol=1e-9)
@@ -174,16 +174,16 @@ def test_robust_true_does_not_wait_for_evidence():
     """The last row of a stream is huge: nothing that follows can tell."""
     rows = gaussian(np.random.default_rng(100), 3000)
     rows[-1] = 1e4 * np.eye(D)[-1]
-    assert lost(PCA(K, robust=True).fit(rows).components_, SPECTRUM) < 0.03
+    assert lost(PCA(K, robust=True).partial_fit(rows).components_, SPECTRUM) < 0.03
     with pytest.warns(OnepassWarning, match="has 100.0% of the variance"):
-        assert lost(PCA(K, robust=False).fit(rows).components_, SPECTRUM) > 0.05
+        assert lost(PCA(K, robust=False).partial_fit(rows).components_, SPECTRUM) > 0.05
 
 
 def test_large_numbers_and_a_row_at_the_centre():
     """Its weight is one, without a division by zero."""
     X = 1e6 * np.random.default_rng(0).normal(size=(300, 5))
     X[7] = 0.0
-    assert np.isfinite(PCA(2, center=False, robust=True).fit(X).components_).all()
+    assert np.isfinite(PCA(2, center=False, robust=True).partial_fit(X).components_).all()
 
 
 # -- streams that change ---------------------------------------------------------------------------
@@ -195,7 +195,7 @@ def test_rows_in_the_order_of_their_classes_are_left_to_batch_pca(seed):
     rng = np.random.default_rng(seed)
     classes = 2 * rng.normal(size=(12, 30)) * np.sqrt(SPECTRUM[:30])
     rows = gaussian(rng, 8000, SPECTRUM[:30]) + classes[np.arange(8000) * 12 // 8000]
-    assert lost(PCA(4).fit(rows).components_, np.cov(rows.T)) < 0.02
+    assert lost(PCA(4).partial_fit(rows).components_, np.cov(rows.T)) < 0.02
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -207,7 +207,7 @@ def test_what_was_better_once_does_not_answer_in_the_end(seed):
     large = 6000 + np.flatnonzero(rng.random(6000) < 0.02)
     rows[large] += 15 * rng.normal(size=(len(large), 1)) * signal
     now = np.diag(SPECTRUM) + 0.02 * 15**2 * np.outer(signal, signal)
-    assert lost(PCA(4).fit(rows).components_, now) < 0.1
+    assert lost(PCA(4).partial_fit(rows).components_, now) < 0.1
 
 
 def test_outliers_are_not_taken_for_drift():
