@@ -95,6 +95,23 @@ paper: .venv/ready  ## the paper's figures and claims, into build/paper: an hour
 tables: .venv/ready  ## render the measured tables of README and docs from benchmarks/results
 	$(BIN)/python -m benchmarks.tables
 
+# Each engine has its own environment, because their requirements differ; Spark needs Java 17.
+ENGINES := process_pool spark_arrow ray_batches beam_combine
+packages_spark_arrow := "pyspark[sql]>=4.0"
+packages_ray_batches := "ray[data]>=2.49" "fsspec[http]"  # which Ray reads files with
+packages_beam_combine := "apache-beam>=2.68"
+run_process_pool := python examples/engines/process_pool.py
+run_spark_arrow := spark-submit --master local[2] --conf spark.log.level=ERROR examples/engines/spark_arrow.py
+run_ray_batches := python examples/engines/ray_batches.py
+run_beam_combine := python examples/engines/beam_combine.py --direct_num_workers=2 --direct_running_mode=multi_processing
+
+.PHONY: engines $(ENGINES:%=engine-%)
+engines: $(ENGINES:%=engine-%)  ## learn with Spark, Ray, Beam and a pool of processes; compare with one pass
+$(ENGINES:%=engine-%): engine-%:
+	$(PYTHON) -m venv build/engines/$*
+	build/engines/$*/bin/python -m pip install --quiet --disable-pip-version-check ".[files]" $(packages_$*)
+	PATH="$(CURDIR)/build/engines/$*/bin:$$PATH" python examples/engines/compare.py $(run_$*)
+
 .PHONY: docs
 docs: .venv/ready  ## build the site into build/docs: snippets, doctests, gallery, pages; warnings are errors
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
