@@ -62,11 +62,14 @@ def run_all(work: Callable[[Job], Outcome], jobs: Iterable[Job]) -> list[Outcome
     """
     global _pool
     jobs = list(jobs)
-    if min(_allowed, len(jobs)) <= 1:
-        return [work(job) for job in jobs]
-    with _lock:
-        _pool = _pool or ThreadPoolExecutor(_allowed)
-    return list(_pool.map(work, jobs))
+    with _lock:  # another thread may be about to leave `one_thread`, which ends the pool
+        if min(_allowed, len(jobs)) > 1:
+            _pool = _pool or ThreadPoolExecutor(_allowed)
+            futures = [_pool.submit(work, job) for job in jobs]
+            jobs = []
+        else:
+            futures = []
+    return [future.result() for future in futures] + [work(job) for job in jobs]
 
 
 def _forget_threads() -> None:

@@ -455,7 +455,7 @@ class Calls(BaseEstimator):
         --------
         >>> import numpy as np
         >>> from onepass import PCA
-        >>> X = np.random.default_rng(0).normal(size=(500, 300))
+        >>> X = np.random.default_rng(0).normal(size=(500, 400))
         >>> model = PCA(2).fit(X)
         >>> small = model.for_transform()
         >>> bool((small.transform(X) == model.transform(X)).all())
