@@ -36,8 +36,8 @@ from onepass.rows.rows import Rows, rows_about
 from onepass.rows.stream import Stream
 
 PLAIN, MILD, BOUNDED = "plain", "mild", "bounded"
-# Typical energies that a row counts at most, tightest first. 16 is four typical lengths: below, all
-# but a row in 10,000 of Gaussian rows of two directions are whole.
+# Typical energies that a row counts at most, tightest first. 16 is four typical lengths:
+# exp(-10.8), two in 100,000, of Gaussian rows of two equal directions are longer.
 BOUNDS = {BOUNDED: 1.0, MILD: 16.0, PLAIN: inf}
 # A matrix of second moments takes at most so much memory, of dense and of sparse rows: 4,096 and
 # 8,192 columns. Up to there it is exact, and about as fast as a sketch.
@@ -51,7 +51,7 @@ UNEVEN = 1.25
 # lengths have a moment of order 1/2, and a share of s outliers moves it by at most a factor of
 # (1 + s (E/e)^p)^(1/p), for energies E.
 TYPICAL_POWER = 0.25
-WEISZFELD_STEPS = 30  # for the centre of the first rows: each one halves the distance or better
+WEISZFELD_STEPS = 30  # for the centre of the first rows, which later rows improve
 # Of the typical length: rows that are nearer to the centre do not pull it more.
 LEAST_LENGTH = 0.1
 LARGEST_RATIO = 1e100  # of energies, so that their squares stay finite
