@@ -28,8 +28,8 @@ core:  ## build the compiled part in place, in src/onepass
 	$(CORE_PYTHON) -m cmake --build build/core
 
 .PHONY: demo
-demo: .venv/ready  ## fit from a file in pieces, transform, score; under a minute
-	$(BIN)/onepass demo
+demo: .venv/ready  ## fit a file with gaps and outliers, fill it, and write the report page; a minute
+	$(BIN)/onepass demo --keep build/demo
 
 .PHONY: test
 test: .venv/ready  ## tests and doctests

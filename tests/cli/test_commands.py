@@ -107,13 +107,28 @@ def test_a_merged_model_does_not_overwrite_one_that_it_is_from(tmp_path):
 
 
 def test_demo(tmp_path):
-    text = run("demo", "--keep", tmp_path / "digits").stdout
-    for algorithm in ALGORITHMS:
-        assert algorithm in text
-    shares = [float(line.split("│")[3].strip(" %")) for line in text.splitlines() if "│" in line]
-    assert len(shares) == 1 + len(ALGORITHMS)
-    assert min(shares) > 95.0
-    assert np.load(tmp_path / "digits" / "coordinates.npy").shape == (597, 8)
+    folder = tmp_path / "digits"
+    text = run("demo", "--keep", folder).stdout
+    shares = [float(line.split("│")[2].strip(" %")) for line in text.splitlines() if "│" in line]
+    ours, theirs, best = shares
+    assert best - ours < 3.0
+    assert theirs < ours / 2
+    assert "of the 28 rows with the largest errors, 28 are noise" in text
+    whole = np.loadtxt(folder / "whole.csv", delimiter=",", skiprows=1)
+    assert whole.shape == (1200, 64)
+    assert np.isfinite(whole).all()
+    assert text.endswith(f"The report page, for a browser: {folder / 'digits.html'}\n")
+    assert "<svg" in (folder / "digits.html").read_text(encoding="utf-8")
+
+
+def test_demo_without_the_extra_of_the_report(tmp_path, monkeypatch):
+    monkeypatch.setattr("onepass.cli.demo.find_spec", lambda name: None)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    text = run("demo").stdout
+    (folder,) = tmp_path.glob("onepass-demo-*")
+    assert f"All files are in {folder}\n" in text
+    assert "--report" not in text.split("With the extra onepass[report]")[0]
+    assert not (folder / "digits.html").exists()
 
 
 def test_a_bug_is_told_without_a_traceback(tmp_path, monkeypatch):

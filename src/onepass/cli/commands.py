@@ -35,7 +35,7 @@ from onepass.cli.options import (
     },
     epilog="""\b
 Start here:
-  onepass demo                                   every command, on small data
+  onepass demo                                   the commands, on small data
   onepass fit events/*.parquet -k 20             20 components, in one pass
   onepass info model.onepass                     what was learned
   onepass score model.onepass more.parquet       share of variance captured
@@ -312,15 +312,15 @@ def merge(**given: Any) -> None:
 
 
 @main.command(
-    short_help="Try every command on a small data set.",
+    short_help="Try the commands on a small data set.",
     epilog="""\b
 Examples:
-  onepass demo                                   in a folder that is removed
-  onepass demo --keep digits                     in ./digits, to look at""",
+  onepass demo                                   in a temporary folder
+  onepass demo --keep digits                     in ./digits""",
 )
-@path_option("--keep", folder=True, help="Write the files there and keep them.")
+@path_option("--keep", folder=True, help="Write the files there.  [default: a temporary folder]")
 def demo(keep: str | None) -> None:
-    """Try fit, transform and score on scikit-learn's digits, and compare all algorithms."""
+    """Try fit, score and impute on digits with gaps and outliers, and write the report page."""
     from onepass.cli.demo import demo
 
     demo(keep)

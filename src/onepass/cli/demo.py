@@ -3,48 +3,80 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shlex
 import tempfile
-import time
+from importlib.util import find_spec
+from pathlib import Path
 
 import click
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA as BatchPCA
+from sklearn.decomposition import IncrementalPCA
 
-from onepass import open_source
+import onepass
 from onepass.cli.commands import main
-from onepass.cli.options import ALGORITHMS, estimator
 
 COMPONENTS = 8
-TRAIN, HELD_OUT = "digits.csv", "held-out.csv"
+LEARNED = 1200  # images to learn from; the other 597 are held out
+MISSING, NOISE = 0.2, 0.02  # shares of pixels that are missing, and of images that are noise
+LARGEST = 16.0  # the darkest pixel
+SHADES = " ░▒▓█"
+SHOWN = 4  # images of the picture in the terminal
+TRAIN, HELD_OUT, MODEL, PAGE = "digits.csv", "held-out.csv", "digits.onepass", "digits.html"
+WHOLE, ERRORS = "whole.csv", "errors.csv"
 
 
 def demo(keep: str | None) -> None:
-    """Run every command, in a folder to keep or in a temporary one."""
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = keep or temporary
-        os.makedirs(folder, exist_ok=True)
-        with contextlib.chdir(folder):  # for commands that are short to read
-            _write_digits()
-            _run("fit", TRAIN, "-k", str(COMPONENTS), "-o", "model.onepass")
-            _run("transform", "model.onepass", HELD_OUT, "-o", "coordinates.npy")
-            _run("score", "model.onepass", HELD_OUT)
-            click.echo(f"\nEvery algorithm, in one pass over {TRAIN} in pieces of 100 rows:\n")
-            Console().print(_comparison())
+    """Run the commands on digits with gaps and outliers, in a folder that stays."""
+    folder = Path(keep or tempfile.mkdtemp(prefix="onepass-demo-")).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    pictures = find_spec("matplotlib") is not None and find_spec("jinja2") is not None
+    with contextlib.chdir(folder):  # for commands that are short to read
+        clean, damaged, broken = _write_digits()
+        _run("fit", TRAIN, "-k", str(COMPONENTS), "-o", MODEL, *(["--report", PAGE] * pictures))
+
+        click.echo("\nDo these components describe images that are whole, and that it never saw?")
+        _run("score", MODEL, HELD_OUT)
+        Console().print(_comparison(clean, damaged))
+
+        click.echo("\nWhich of the images are noise?")
+        _run("score", MODEL, TRAIN, "--rows", ERRORS, "--quantile", "0.97")
+        click.echo(_largest_errors(broken))
+
+        click.echo("\nWhat was in the gaps?")
+        _run("impute", MODEL, TRAIN, "-o", WHOLE)
+        click.echo(_pictures(clean, damaged, broken))
+    click.secho(f"\nAll files are in {folder}", bold=True)
+    if pictures:
+        click.secho(f"The report page, for a browser: {folder / PAGE}", bold=True)
+    else:
+        click.echo("With the extra onepass[report], fit --report also writes a page of pictures.")
 
 
-def _write_digits() -> None:
-    """Write 64-pixel images of digits as csv, two thirds to learn from and the rest held out."""
+def _write_digits() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+    """Write digits; return those to learn from, the same with gaps and noise, and which are noise.
+
+    The first two are (n, 64), the last one (n,).
+    """
+    rng = np.random.default_rng(0)
     rows = load_digits().data
-    rows = rows[np.random.default_rng(0).permutation(len(rows))]
+    clean, held_out = np.split(rows[rng.permutation(len(rows))], [LEARNED])
+    damaged, broken = clean.copy(), rng.random(LEARNED) < NOISE
+    damaged[broken] = rng.normal(0.0, 4.0 * LARGEST, size=(broken.sum(), rows.shape[1])).round(1)
+    damaged[rng.random(damaged.shape) < MISSING] = np.nan
     names = ",".join(f"pixel_{i // 8}_{i % 8}" for i in range(rows.shape[1]))
-    for path, part in ((TRAIN, rows[:1200]), (HELD_OUT, rows[1200:])):
-        np.savetxt(path, part, fmt="%g", delimiter=",", header=names, comments="")
-        click.echo(f"wrote {path}: {len(part)} rows of {part.shape[1]} columns")
+    for path, part in ((TRAIN, damaged), (HELD_OUT, held_out)):
+        lines = (",".join("" if np.isnan(x) else f"{x:g}" for x in row) for row in part)
+        Path(path).write_text("\n".join([names, *lines]) + "\n")
+    click.echo(
+        f"{TRAIN}: {LEARNED:,} images of 8 x 8 pixels, one in a row, as data often are:\n"
+        f"{MISSING:.0%} of the cells are empty, and {broken.sum()} of the images are noise."
+    )
+    return clean, damaged, broken
 
 
 def _run(*words: str) -> None:
@@ -54,22 +86,51 @@ def _run(*words: str) -> None:
         raise click.exceptions.Exit(code)
 
 
-def _comparison() -> Table:
-    """Fit every algorithm, and batch PCA; return what each captures of the held-out rows."""
-    table = Table(title=f"Share of the variance of held-out rows, k = {COMPONENTS}")
-    for heading in ("algorithm", "captured", "of batch PCA", "seconds"):
-        table.add_column(heading, justify="left" if heading == "algorithm" else "right")
-    train, held_out = (np.concatenate(list(open_source(path))) for path in (TRAIN, HELD_OUT))
-    held_out -= train.mean(axis=0)  # for all, so that all shares are of the same variance
-    best = 0.0
-    for name in ("batch PCA, all in memory", *ALGORITHMS):
-        is_batch = name not in ALGORITHMS
-        model = BatchPCA(COMPONENTS) if is_batch else estimator(name, COMPONENTS)
-        begin = time.perf_counter()
-        model.fit(train if is_batch else open_source(TRAIN, batch_rows=100))
-        components, seconds = model.components_, time.perf_counter() - begin
-        share = float(((held_out @ components.T) ** 2).sum() / (held_out**2).sum())
-        best = best or share
-        row = (name, f"{share:.2%}", f"{share / best:.1%}", f"{seconds:.2f}")
-        table.add_row(*row, end_section=is_batch)
+def _comparison(clean: NDArray[np.float64], damaged: NDArray[np.float64]) -> Table:
+    """Return what the directions of other ways capture of the held-out images."""
+    held_out = np.loadtxt(HELD_OUT, delimiter=",", skiprows=1)
+    filled = np.where(np.isnan(damaged), np.nanmean(damaged, axis=0), damaged)
+    found = {
+        f"onepass, from {TRAIN}": onepass.load(MODEL),
+        "IncrementalPCA of scikit-learn, with column means in the gaps": IncrementalPCA(
+            COMPONENTS
+        ).fit(filled),
+        "batch PCA of the images before they were damaged": BatchPCA(COMPONENTS).fit(clean),
+    }
+    table = Table("found by", "captured")
+    table.columns[1].justify = "right"
+    for name, model in found.items():
+        centred = held_out - model.mean_
+        share = ((centred @ model.components_.T) ** 2).sum() / (centred**2).sum()
+        table.add_row(name, f"{share:.1%}")
     return table
+
+
+def _largest_errors(broken: NDArray[np.bool_]) -> str:
+    """Return how many of the rows with the largest errors are noise."""
+    errors = np.genfromtxt(ERRORS, delimiter=",", names=True)["reconstruction_error"]
+    count = int(broken.sum())
+    caught = int(broken[np.argsort(errors)[-count:]].sum())
+    return f"of the {count} rows with the largest errors, {caught} are noise"
+
+
+def _pictures(
+    clean: NDArray[np.float64], damaged: NDArray[np.float64], broken: NDArray[np.bool_]
+) -> str:
+    """Return some images with gaps, filled, and as they were, in characters."""
+    whole = np.loadtxt(WHOLE, delimiter=",", skiprows=1)
+    shown = np.flatnonzero(~broken)[:SHOWN]
+    lines = []
+    for title, rows in (("with gaps (··)", damaged), ("filled", whole), ("as it was", clean)):
+        lines.append(f"\n{title}")
+        for y in range(8):
+            pixels = [rows[i].reshape(8, 8)[y] for i in shown]
+            lines.append("   ".join("".join(map(_shade, row)) for row in pixels).rstrip())
+    return "\n".join(lines)
+
+
+def _shade(value: float) -> str:
+    """Return two characters for a pixel."""
+    if np.isnan(value):
+        return "··"
+    return 2 * SHADES[int(np.clip(value / LARGEST, 0.0, 1.0) * (len(SHADES) - 1) + 0.5)]
