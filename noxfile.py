@@ -16,7 +16,7 @@ nox.options.default_venv_backend = "uv"
 nox.options.download_python = "never"
 nox.options.sessions = ["tests"]
 
-PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
+PYTHONS = ["3.11", "3.12", "3.13"]
 BUILDS = {"3.11": "cp311-cp311", "3.12": "cp312-abi3"}  # Python that builds it: tag of the wheel
 DEPENDENCIES = ["newest", "oldest"]
 DIST = Path("dist").resolve()
