@@ -1,6 +1,7 @@
 .DEFAULT_GOAL := help
 PYTHON ?= python3
-BIN := .venv/bin
+VENV := .venv
+BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS ?= 1
 
 .PHONY: help
@@ -9,9 +10,15 @@ help:  ## list the targets
 
 CORE := $(wildcard src/onepass/_core/*.hpp src/onepass/_core/*.cpp) CMakeLists.txt
 
-.venv/ready: pyproject.toml $(CORE) build_backend/backend.py
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+# The versions of constraints.txt, also of what builds the core. Two variables of pip: older
+# versions take the first for both, newer ones the second for the build.
+CONSTRAINTS := constraints.txt
+PIP_INSTALL = $(if $(CONSTRAINTS),PIP_CONSTRAINT=$(CONSTRAINTS) PIP_BUILD_CONSTRAINT=$(CONSTRAINTS)) \
+  $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+$(VENV)/ready: pyproject.toml $(CONSTRAINTS) $(CORE) build_backend/backend.py
+	$(PYTHON) -m venv $(VENV)
+	$(PIP_INSTALL) --editable ".[dev]"
 	@touch $@
 
 # Without an environment of its own, `make core PYTHON=...` builds for any Python that has
@@ -28,16 +35,16 @@ core:  ## build the compiled part in place, in src/onepass
 	$(CORE_PYTHON) -m cmake --build build/core
 
 .PHONY: demo
-demo: .venv/ready  ## fit a file with gaps and outliers, fill it, and write the report page; a minute
+demo: $(VENV)/ready  ## fit a file with gaps and outliers, fill it, and write the report page; a minute
 	$(BIN)/onepass demo --keep build/demo
 
 .PHONY: test
-test: .venv/ready  ## tests and doctests
+test: $(VENV)/ready  ## tests and doctests
 	$(BIN)/python -m pytest -n 2 -q
 	$(BIN)/python -m pytest -q --doctest-modules src/onepass reproduction
 
 .PHONY: lint
-lint: .venv/ready  ## format, lint, types, layers; changes nothing
+lint: $(VENV)/ready  ## format, lint, types, layers; changes nothing
 	$(BIN)/ruff format --check .
 	$(BIN)/clang-format --dry-run --Werror $(filter-out CMakeLists.txt,$(CORE))
 	$(BIN)/ruff check .
@@ -47,23 +54,32 @@ lint: .venv/ready  ## format, lint, types, layers; changes nothing
 .PHONY: check
 check: lint test  ## everything that must pass
 
+.PHONY: latest
+latest:  ## make check with the newest dependencies that pyproject.toml allows
+	$(MAKE) check VENV=build/latest CONSTRAINTS=
+
+.PHONY: constraints
+constraints: $(VENV)/ready  ## raise the versions of constraints.txt to the newest, for all Pythons and systems
+	echo ziglang | $(BIN)/uv pip compile --quiet --universal --upgrade --no-annotate --all-extras \
+	  --custom-compile-command "make constraints" pyproject.toml - --output-file constraints.txt
+
 .PHONY: format
-format: .venv/ready  ## format, and fix what can be fixed
+format: $(VENV)/ready  ## format, and fix what can be fixed
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(filter-out CMakeLists.txt,$(CORE))
 	$(BIN)/ruff check --fix .
 
 .PHONY: long
-long: .venv/ready  ## the tests that take minutes
+long: $(VENV)/ready  ## the tests that take minutes
 	$(BIN)/python -m pytest -n 2 -q -m long
 
 .PHONY: mutants
-mutants: .venv/ready core  ## change the code by hand-written mutants; the tests must notice each
+mutants: $(VENV)/ready core  ## change the code by hand-written mutants; the tests must notice each
 	$(BIN)/python -m tests.mutants
 
 .PHONY: mutants-tool
 mutants-tool: export HYPOTHESIS_PROFILE = mutants
-mutants-tool: .venv/ready core  ## mutate moments, averaging, rounding, schedules, validation by mutmut
+mutants-tool: $(VENV)/ready core  ## mutate moments, averaging, rounding, schedules, validation by mutmut
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --target build/mutmut \
 	  "mutmut>=3.8" "pytest<9.1"  # mutmut reads a name of pytest that 9.1 has no longer
 	rm -rf mutants
@@ -71,28 +87,28 @@ mutants-tool: .venv/ready core  ## mutate moments, averaging, rounding, schedule
 	PYTHONPATH=tests/mutants/site:build/mutmut $(BIN)/python -m mutmut results
 
 .PHONY: coverage
-coverage: .venv/ready  ## branch coverage of src/onepass by the fast tests
+coverage: $(VENV)/ready  ## branch coverage of src/onepass by the fast tests
 	$(BIN)/python -m pytest -n 2 -q --cov=onepass --cov-branch --cov-report=term:skip-covered
 
 .PHONY: bench
-bench: .venv/ready  ## accuracy, intervals, speed and gaps against what is promised, into benchmarks/results; ARGS="--data DIR"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
+bench: $(VENV)/ready  ## accuracy, intervals, speed and gaps against what is promised, into benchmarks/results; ARGS="--data DIR"
+	$(PIP_INSTALL) --editable ".[bench]"
 	$(BIN)/python -m benchmarks.accuracy $(ARGS)
 	$(BIN)/python -m benchmarks.captured $(ARGS)
 	$(BIN)/python -m benchmarks.floor $(ARGS)
 	$(BIN)/python -m benchmarks.gaps $(ARGS)
 
 .PHONY: rivals
-rivals: .venv/ready  ## other libraries on the same rows, each in an environment of its own; an hour
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
+rivals: $(VENV)/ready  ## other libraries on the same rows, each in an environment of its own; an hour
+	$(PIP_INSTALL) --editable ".[bench]"
 	$(BIN)/python -m benchmarks.rivals $(ARGS)
 
 .PHONY: paper
-paper: .venv/ready  ## the paper's figures and claims, into build/paper: an hour; ARGS="--quick --mnist DIR"
+paper: $(VENV)/ready  ## the paper's figures and claims, into build/paper: an hour; ARGS="--quick --mnist DIR"
 	$(BIN)/python -m reproduction $(ARGS)
 
 .PHONY: tables
-tables: .venv/ready  ## render the measured tables of README and docs from benchmarks/results
+tables: $(VENV)/ready  ## render the measured tables of README and docs from benchmarks/results
 	$(BIN)/python -m benchmarks.tables
 
 # Each engine has its own environment, because their requirements differ; Spark needs Java 17.
@@ -113,8 +129,8 @@ $(ENGINES:%=engine-%): engine-%:
 	PATH="$(CURDIR)/build/engines/$*/bin:$$PATH" python examples/engines/compare.py $(run_$*)
 
 .PHONY: docs
-docs: .venv/ready  ## build the site into build/docs: snippets, doctests, gallery, pages; warnings are errors
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
+docs: $(VENV)/ready  ## build the site into build/docs: snippets, doctests, gallery, pages; warnings are errors
+	$(PIP_INSTALL) --editable ".[docs]"
 	$(BIN)/python -m pytest -q tests/docs
 	$(BIN)/python -m pytest -q --doctest-modules src/onepass reproduction
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
@@ -128,15 +144,15 @@ PYENV_PYTHONS := $(shell pyenv versions --bare 2>/dev/null | sort -rV | paste -s
 NOX = $(if $(PYENV_PYTHONS),PYENV_VERSION=$(PYENV_PYTHONS)) PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/nox
 
 .PHONY: matrix
-matrix: .venv/ready  ## the tests on every Python that is here, newest and oldest dependencies
+matrix: $(VENV)/ready  ## the tests on every Python that is here, newest and oldest dependencies
 	$(NOX) --sessions tests
 
 .PHONY: sanitize
-sanitize: .venv/ready  ## the tests of the core under AddressSanitizer and UBSan
+sanitize: $(VENV)/ready  ## the tests of the core under AddressSanitizer and UBSan
 	$(NOX) --sessions sanitize
 
 .PHONY: release-check
-release-check: .venv/ready  ## build sdist and wheels, check them, install each and try it
+release-check: $(VENV)/ready  ## build sdist and wheels, check them, install each and try it
 	$(NOX) --sessions release smoke
 
 .PHONY: clean
