@@ -1,12 +1,14 @@
 """What is done with models that exist: columns that are kept, `info`, `export`, `report`."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 
 import onepass
 from onepass.cli.kept import RowNumbers
+from onepass.sources import ArraySource
 from onepass.sources import files as of_files
 from tests.cli.commands import onepass as run
 from tests.cli.commands import rows
@@ -190,3 +192,18 @@ def test_incremental_pca_is_no_algorithm_here_and_its_models_are_read(tmp_path):
     assert type(onepass.load(tmp_path / "m")).__name__ == "Incremental"
     onepass.IncrementalPCA(2).fit(rows()).save(tmp_path / "m")
     assert "incremental-pca" in run("info", tmp_path / "m").stdout
+
+
+def test_info_says_that_a_function_has_changed_the_rows(tmp_path):
+    X = np.exp(rows())
+    model = tmp_path / "m.onepass"
+    onepass.PCA(2).fit(ArraySource(X).map(np.log)).save(model)
+    assert re.search(r"prepared by +source.map\(function\)", run("info", model).stdout)
+    assert json.loads(run("info", model, "--json").stdout)["prepared"]["mapped"] is True
+    np.save(tmp_path / "a.npy", np.log(X))
+    said = run("transform", model, tmp_path / "a.npy", "-o", tmp_path / "out.npy").stderr
+    assert "m.onepass was fitted on rows that source.map(function) had changed" in said
+    onepass.PCA(2).fit(np.log(X)).save(model)
+    assert "source.map" not in run("info", model).stdout
+    assert json.loads(run("info", model, "--json").stdout)["prepared"]["mapped"] is False
+    assert "source.map" not in run("score", model, tmp_path / "a.npy").stderr

@@ -37,15 +37,44 @@ def test_unicode_on_an_ascii_terminal(tmp_path):
     assert b"gr\\xf6\\xdfe" in done.stdout
 
 
+# Several commands, in one process as that is faster: "then" stands between them.
+SEVERAL = """
+import sys
+from itertools import groupby
+from onepass.cli.program import run
+words = sys.argv[1:]
+for is_end, command in groupby(words, lambda word: word == "then"):
+    if not is_end:
+        sys.argv = ["onepass", *command]
+        try:
+            run()
+        except SystemExit as ended:
+            assert not ended.code, (command, ended.code)
+"""
+
+
 @posix
-def test_a_name_that_is_no_text_in_a_report(tmp_path):
-    name = os.fsencode(tmp_path) + b"/\xff.npy"
+def test_names_that_are_no_text(tmp_path):
     np.save(tmp_path / "a.npy", rows())
-    os.rename(tmp_path / "a.npy", name)
-    words = [*PROGRAM, "fit", name, "-k", "2", "-o", "m", "--report", "page.html"]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True)
+    name, model, page, out = b"\xff \xe9.npy", b"\xfem.onepass", b"\xfd.html", b"\xfc.csv"
+    os.rename(tmp_path / "a.npy", os.fsencode(tmp_path) + b"/" + name)
+    commands = [
+        ["fit", name, "-k", "2", "-o", model, "--workers", "2"],
+        ["fit", name, "-k", "2", "-o", model, "--report", page],
+        ["info", model],
+        ["score", model, name, "--rows", b"\xfb.parquet"],
+        ["transform", model, name, "-o", out],
+        ["transform", model, name, "-o", b"\xfa.h5ad"],
+    ]
+    words = [word for command in commands for word in [*command, "then"]]
+    program = [sys.executable, "-c", SEVERAL, *words]
+    done = subprocess.run(program, cwd=tmp_path, capture_output=True)
     assert done.returncode == 0, done.stderr
-    assert "udcff" in (tmp_path / "page.html").read_text()
+    assert done.stdout.count(b"\\udcfe") >= 3  # the model, escaped
+    files = os.listdir(os.fsencode(tmp_path))
+    assert {name, model, page, out, b"\xfb.parquet", b"\xfa.h5ad"} == set(files)
+    assert "udcff" in (tmp_path / os.fsdecode(page)).read_text()
+    assert onepass.load(tmp_path / os.fsdecode(model)).n_samples_seen_ == 300
 
 
 @pytest.mark.parametrize("letter", ["m", "ü"])

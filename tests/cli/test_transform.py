@@ -6,6 +6,7 @@ import json
 import os
 import signal
 
+import anndata
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
@@ -43,6 +44,7 @@ READERS = {
     "out.npy": np.load,
     "out.csv": lambda path: np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2),
     "out.parquet": lambda path: np.column_stack(pa.parquet.read_table(path).columns),
+    "out.h5ad": lambda path: anndata.read_h5ad(path).obsm["X_pca"],
 }
 
 
@@ -170,7 +172,7 @@ def test_a_full_disk_leaves_the_old_output(tmp_path, model, output, monkeypatch)
     (tmp_path / output).write_text("old")
     before = sorted(os.listdir(tmp_path))
 
-    for fatal in range(0, 100, 3):
+    for fatal in range(0, 1000, 61 if output == "out.h5ad" else 3):  # HDF5 writes many pieces
         faults = Faults(fatal, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), lasting=True)
         with monkeypatch.context() as patch:
             failing_disk(patch, faults)

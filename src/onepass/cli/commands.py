@@ -152,14 +152,20 @@ Examples:
   onepass transform model.onepass new.parquet -o coordinates.npy
   onepass transform model.onepass "2024/*.csv" -o coordinates.csv
   onepass transform model.onepass new.csv -o new-2d.csv --keep id,date --flag
+  onepass transform model.onepass cells.h5ad -o coordinates.h5ad
   zcat log.csv.gz | onepass transform model.onepass - -o coordinates.parquet
 
 Columns are found by the names that the model was fitted on; others are left alone. Columns without
-names are taken in their order. The output appears when it is complete, or not at all.""",
+names are taken in their order. The output appears when it is complete, or not at all.
+
+An .h5ad file has the coordinates in obsm["X_pca"], the components in varm["PCs"], and the obs of
+DATA.""",
 )
 @model_argument
 @data_argument
-@path_option("-o", "--output", required=True, help="A file ending in .npy, .csv or .parquet.")
+@path_option(
+    "-o", "--output", required=True, help="A file ending in .npy, .csv, .parquet or .h5ad."
+)
 @keep_option
 @flag_option
 @quantile_option("--flag")

@@ -57,6 +57,11 @@ def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, An
         )
     for message in (*source.notes, *said):
         note(message)
+    if model._mapped:
+        warn(
+            f"{path} was fitted on rows that source.map(function) had changed, and the function is "
+            "not saved: the rows here must have been changed by it already"
+        )
     return source
 
 

@@ -16,6 +16,7 @@ from rich.table import Table
 
 import onepass
 from onepass.cli import messages
+from onepass.cli.cells import SUFFIX, is_anndata, table_of_cells, writing_cells
 from onepass.cli.data import check_output, open_for, progress_over, warn_of_repeats
 from onepass.cli.errors import Failure, printable
 from onepass.cli.memory import shown
@@ -62,7 +63,9 @@ def transform(
     **reading: Any,
 ) -> None:
     """Write the coordinates of rows."""
-    check_format(output)
+    in_anndata = is_anndata(output)
+    if not in_anndata:
+        check_format(output, [SUFFIX])
     if quantile is not None and not flag:
         raise Failure("--quantile works with --flag only")
     fitted = onepass.load(model)
@@ -70,8 +73,15 @@ def transform(
     check_output(output, [*source.paths, model])
     names = [str(name) for name in fitted.get_feature_names_out()]
     threshold = fitted.error_threshold(QUANTILE if quantile is None else quantile)
-    written, add = _with_kept(source, output, keep, [*names, *[OUTLIER] * flag])
-    with progress_over("transform", source) as progress, writing(output, written) as write:
+    heads = [*names, *[OUTLIER] * flag]
+    cells = table_of_cells(source) if in_anndata else None
+    numbered = in_anndata and cells is None
+    written, add = _with_kept(source, output, keep, heads, numbered=numbered)
+    writer = writing(output, written)
+    if in_anndata:
+        numbering = written[: 1 + (len(source.files) > 1)] if numbered else []
+        writer = writing_cells(output, fitted, cells, numbering, heads)
+    with progress_over("transform", source) as progress, writer as write:
         for position, block in source.blocks():
             rows = fitted.transform(_only(source, position, block))
             if flag:
@@ -267,7 +277,9 @@ def info(model: str | None, loadings: str | None, cite: bool, as_json: bool) -> 
         "rows": f"{found['rows']:,}",
         "columns": f"{found['n_features']:,}{columns}",
         "missing": missing_entries(fitted) or "nothing",
-        "prepared by": _preparation(fitted),
+        "prepared by": ", then ".join(
+            filter(None, [_preparation(fitted), "source.map(function)" * fitted._mapped])
+        ),
         "parameters": "  ".join(f"{name}={value}" for name, value in params.items()),
         "captures": messages.expectation(found),
         "answered by": chosen_words(fitted),
@@ -291,7 +303,7 @@ def _details(fitted: Any, path: str) -> dict[str, Any]:
         "bytes": os.path.getsize(path),
         "version": onepass.__version__,
         "learns": fitted._learner is not None,
-        "prepared": asdict(fitted._preparation),
+        "prepared": asdict(fitted._preparation) | {"mapped": fitted._mapped},
         "components": fitted.components_,
         "explained_variance": fitted.explained_variance_,
         "known_variances": known_variances(fitted),

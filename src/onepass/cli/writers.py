@@ -134,11 +134,14 @@ _FORMATS: dict[str, Callable[[BinaryIO, list[str]], AbstractContextManager[Write
 }
 
 
-def check_format(path: str) -> None:
-    """Refuse a path with another suffix, or of a format whose package is missing."""
+def check_format(path: str, others: Iterable[str] = ()) -> None:
+    """Refuse a path with another suffix, or of a format whose package is missing.
+
+    The message names the suffixes of other formats as well.
+    """
     suffix = os.path.splitext(path)[1].lower()
     if suffix not in _FORMATS:
-        raise Failure(f"{path}: the name must end in one of {', '.join(_FORMATS)}")
+        raise Failure(f"{path}: the name must end in one of {', '.join([*_FORMATS, *others])}")
     if suffix == ".parquet" and not find_spec("pyarrow"):
         raise ImportError("writing parquet files needs pyarrow: pip install 'onepass[files]'")
 

@@ -6,6 +6,7 @@ by genes in CSR.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -72,10 +73,20 @@ class CellTable(ArrayTable):
         self.names = [self._all_names[j] for j in self.genes().tolist()]
         self.width = len(self.names)
 
+    @abstractmethod
+    def obs(self) -> Any:
+        """Return what is known of the cells: a table of pandas, with their names as index."""
+
     def genes(self) -> NDArray[np.intp]:
         """Return the indices of the genes that are read, among all."""
         places = np.arange(len(self._all_names)) if self._genes is None else self._genes
         return places if self.columns is None else places[self.columns]
+
+    def _checked(self, names: Any) -> Any:
+        """Return the names of cells, of which there must be as many as cells."""
+        if len(names) != self.n_rows:
+            raise self.error(f"there are {len(names)} names for {self.n_rows} cells")
+        return names
 
     def _named(self, names: Sequence[str], wanted: Sequence[str]) -> NDArray[np.bool_]:
         """Return a mask of the genes with the names that are wanted."""
@@ -127,6 +138,17 @@ class TenxTable(CellTable):
             data, indices, indptr = (matrix[name] for name in _PARTS)
             n_genes, n_cells = matrix["shape"][:2].tolist()
             yield SparseArray(self.path, data, indices, indptr, (n_cells, n_genes))
+
+    def obs(self) -> Any:
+        """Return a table of the names of cells alone."""
+        import pandas as pd
+
+        with _hdf5(self.path) as root:
+            matrix = _inside(root, str(_find_10x(root)), self.path)
+            if "barcodes" not in matrix:
+                raise self.error("there are no barcodes in it")
+            names = _texts(matrix["barcodes"], self.path)
+        return pd.DataFrame(index=self._checked(names))
 
 
 def _find_10x(root: Any) -> str | None:
@@ -212,6 +234,20 @@ class AnnDataTable(CellTable):
         elif options.mask_var is not None:
             mask = self._named(names, options.mask_var)
         self._choose(names, mask)
+
+    def obs(self) -> Any:
+        """Return the table `obs`."""
+        from anndata.io import read_elem
+
+        with self._root() as root:
+            node = _inside(root, "obs", self.path)
+            for name in node:
+                # Rows are there, and the longest column is as long as they are many.
+                if len(getattr(node[name], "shape", ())) and node[name].shape[0] > self.n_rows:
+                    raise self.error(f"obs has a column {name!r} that is longer than X")
+            table = read_elem(node)
+        table.index = self._checked(table.index.astype(str))
+        return table
 
     @contextmanager
     def opened(self) -> Iterator[Any]:
