@@ -184,13 +184,13 @@ def test_a_checkpoint_of_an_earlier_version_is_explained(tmp_path, interrupt):
     run(*command(tmp_path, data), code=130)
     path = tmp_path / "m.onepass.checkpoint"
     header, arrays = archive.read(path)
-    del header["checkpoint"]["version"]
-    header["checkpoint"]["options"]["center"] = None  # as version 0.1 has written it
+    run_of = header["checkpoint"]["run"]
+    run_of["version"], run_of["options"]["center"] = "0.1", None
     archive.write(path, header, arrays)
     said = run(*command(tmp_path, data, "--resume"), code=2).stderr
     assert "center was not given and is True" in said
-    assert f"by an earlier version of onepass, and this is {onepass.__version__}" in said
-    assert "without --resume" in said
+    assert f"by 0.1, and this is {onepass.__version__}" in said
+    assert "or start again" in said
 
 
 def test_columns_by_another_name_are_refused(tmp_path, interrupt):

@@ -260,9 +260,9 @@ FILES = [
     ),
     Mutant(
         "a run goes on one block too late",
-        f"{SOURCE}/cli/checkpoint.py",
-        'Position(*then["position"])',
-        'Position(then["position"][0], then["position"][1] + 1)',
+        f"{SOURCE}/cli/fit.py",
+        'Position(*progress["position"])',
+        'Position(progress["position"][0], progress["position"][1] + 1)',
         "tests/cli/test_checkpoint.py",
     ),
 ]

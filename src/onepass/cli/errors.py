@@ -13,6 +13,8 @@ from typing import Any, NoReturn
 
 import click
 
+from onepass.warning import OnepassWarning
+
 
 class Failure(click.ClickException):
     """Wrong usage or bad data, shown as one line."""
@@ -65,6 +67,7 @@ class GuardedGroup(click.Group):
         # SIGTERM ends like an exception, so that unfinished files are removed on the way out.
         with _handling({signal.SIGTERM: _exit}), warnings.catch_warnings():
             warnings.showwarning = _warn_in_a_line
+            warnings.simplefilter("always", OnepassWarning)
             try:
                 return super().invoke(ctx)
             except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):

@@ -19,12 +19,15 @@ from typing import Any
 import click
 
 from onepass import open_source
-from onepass.cli import checkpoint, memory, messages, options
+from onepass.cli import memory, messages, options
 from onepass.cli.data import check_output, expected_rows, progress_over, warn_of_repeats
 from onepass.cli.errors import Failure, MachineFailure, hiding_interrupts, noting_signals, reason
 from onepass.distributed import fit as fit_on_shards
 from onepass.distributed.executor import require_dask
-from onepass.persistence import archive
+from onepass.estimators.checkpoint import Checkpoint, rows_in
+from onepass.estimators.checkpoint import describe as describe_run
+from onepass.persistence.archive import ModelFileError
+from onepass.persistence.atomic import remove_unfinished
 from onepass.progress import Progress
 from onepass.report import model_page
 from onepass.report import require as require_report
@@ -179,7 +182,7 @@ class Fit(ABC):
         if os.path.isdir(self.path):
             raise Failure(f"{self.path}, where the checkpoint goes, is a folder: choose another -o")
         for path in (self.output, self.path):
-            checkpoint.remove_unfinished(path)
+            remove_unfinished(path)
         if not os.path.exists(self.path):
             if resume:
                 messages.note(f"there is no {self.path}: starting at the first row")
@@ -231,24 +234,33 @@ class LocalFit(Fit):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._position: Position | None = None  # how far the data were read
-        self._is_kept = "standard input" not in self.source.paths
-        self._run = checkpoint.describe(self.options, self.source) if self._is_kept else {}
+        self._checkpoint: Checkpoint | None = None
+        if "standard input" not in self.source.paths:
+            columns: list[Any] = self.source.feature_names or [self.source.n_features]
+            run = describe_run("in one process", self.options, self.source.paths, columns=columns)
+            self._checkpoint = Checkpoint(self.path, run, self.checkpoint_every)
 
     def _resume(self) -> None:
-        self.model, self._position, self.seconds = checkpoint.load(self.path, self._run)
-        self.saved_rows = self.model.n_samples_seen_
+        assert self._checkpoint is not None  # --resume was refused
+        self.model, progress, _ = self._checkpoint.read()
+        try:
+            self._position = Position(*progress["position"])
+            self.seconds = float(progress["seconds"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelFileError(f"{self.path}: not a valid checkpoint: {error!r}") from error
+        self.saved_rows = self._checkpoint.rows
 
     def run(self, progress: Progress) -> int | None:
         """Learn from all rows and write the model; return the signal that stopped it, if any."""
         begin = time.monotonic() - self.seconds
-        due = time.monotonic() + self.checkpoint_every
+        kept = self._checkpoint
         blocks: Any = self.source.blocks(self._position)
         # Without a checkpoint a signal ends the work at once: the next row may never come.
-        with noting_signals(active=self._is_kept) as signals, closing(blocks):
+        with noting_signals(active=kept is not None) as signals, closing(blocks):
 
             def pause(rows: int) -> bool:
                 progress.advance(rows)
-                is_due = self._is_kept and time.monotonic() >= due
+                is_due = kept is not None and kept.is_due
                 return is_due or bool(signals) or progress.wants_captured()
 
             for first in blocks:
@@ -258,9 +270,8 @@ class LocalFit(Fit):
                 if signals:
                     self._save_checkpoint()
                     return signals[0]
-                if time.monotonic() >= due:
+                if kept is not None and kept.is_due:
                     self._save_checkpoint()
-                    due = time.monotonic() + self.checkpoint_every
                 if progress.wants_captured():
                     progress.captured(self.model.captured_.mean)
             self._save()  # a signal that comes now is too late: there is nothing left to stop
@@ -286,18 +297,10 @@ class LocalFit(Fit):
 
     def _save_checkpoint(self) -> None:
         """Write the checkpoint; if that fails the old one stays, and learning continues."""
-        if not self._is_kept:
-            return
-        assert self._position is not None
-        try:
-            checkpoint.save(self.path, self.model, self._run, self._position, self.seconds)
-        except OSError as error:
-            kept = "there is none yet"
-            if self.saved_rows:
-                kept = f"the one of {self.saved_rows:,} rows is kept"
-            messages.warn(f"the checkpoint could not be written ({reason(error)}); {kept}")
-        else:
-            self.saved_rows = self.model.n_samples_seen_
+        if self._checkpoint is not None:
+            progress = {"position": self._position, "seconds": self.seconds}
+            self._checkpoint.write(self.model, progress)
+            self.saved_rows = self._checkpoint.rows
 
 
 @dataclass
@@ -318,7 +321,7 @@ class ClusterFit(Fit):
     def _save_checkpoint(self) -> None:
         """Count the rows in the checkpoint that was written last."""
         if _written(self.path) not in (0, self._replaced):
-            self.saved_rows = int(archive.read(self.path)[0]["n_samples_seen"])
+            self.saved_rows = rows_in(self.path)
 
     def run(self, progress: Progress) -> int | None:
         """Learn from all rows and write the model; return the signal that stopped it, if any."""

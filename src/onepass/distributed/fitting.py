@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from onepass.distributed import checkpoint as checkpoints
 from onepass.distributed.executor import Executor, executor_for
 from onepass.distributed.shards import SHARD_ROWS, Learned, Shard, join, learn, shards_of
+from onepass.estimators.checkpoint import Checkpoint, describe
+from onepass.persistence.archive import ModelFileError
+from onepass.sources.paths import split
 
 T = TypeVar("T")
 
@@ -100,22 +103,24 @@ def fit(
         raise ValueError(f"shard_rows={shard_rows} must be at least 1")
     executor = executor_for(client)
     shards = shards_of(data, executor, shard_rows)
-    run = checkpoints.describe(estimator, shards)
-    if resume and checkpoint is not None and os.path.exists(checkpoint):
-        state = checkpoints.load(checkpoint, run, checkpoint_every)
+    kept = None
+    if checkpoint is not None:
+        kept = Checkpoint(os.fspath(checkpoint), _run(estimator, shards), checkpoint_every)
+    if resume and kept is not None and os.path.exists(kept.path):
+        done = Done.read(kept)
     else:
         seed = getattr(estimator, "random_state", 0)
         if not isinstance(seed, int):
             seed = int(check_random_state(seed).randint(2**31))
-        state = checkpoints.State(run, seed, checkpoint, checkpoint_every)
+        done = Done(seed)
     # All tasks have this seed: one that is repeated must draw the same random numbers.
     template = clone(estimator)
     random = estimator.is_random and hasattr(estimator, "random_state")
     if random:
-        template.set_params(random_state=state.seed)
-    if state.model is None:
-        _learn_from(shards, template, executor, state, progress)
-    model = state.model
+        template.set_params(random_state=done.seed)
+    if done.model is None:
+        _learn_from(shards, template, executor, done, kept, progress)
+    model = done.model
     if model is None:
         raise ValueError(f"There are no rows in any of the {len(shards)} shards")
     if random:
@@ -123,37 +128,81 @@ def fit(
     return model
 
 
+def _run(estimator: Any, shards: Sequence[Shard]) -> dict[str, Any]:
+    """Return what identifies a fit of an estimator on shards."""
+    params = {name: repr(value) for name, value in estimator.get_params(deep=False).items()}
+    params.pop("random_state", None)
+    paths = dict.fromkeys(shard.path for shard in shards if shard.path is not None)
+    seen = [path for path in paths if os.path.exists(split(path)[0])]  # others are on workers
+    labels = [shard.label for shard in shards]
+    options = {"estimator": type(estimator).__name__, **params}
+    return describe("on shards (--dask or --workers)", options, seen, shards=labels)
+
+
+@dataclass
+class Done:
+    """What is finished of a fit: branches of the tree, and in the end the model."""
+
+    seed: int  # of all tasks
+    model: Any = None  # of all rows
+    branches: dict[int, Learned] = field(default_factory=dict)  # by number; empty in the end
+
+    def write(self, checkpoint: Checkpoint) -> None:
+        """Write a checkpoint, unless there was no row yet."""
+        parts = {str(number): self.branches[number] for number in sorted(self.branches)}
+        shown = join(*parts.values()).model if parts else self.model
+        if shown is not None:
+            labels = {number: part.label for number, part in parts.items()}
+            models = {number: part.model for number, part in parts.items() if part.rows}
+            checkpoint.write(shown, {"seed": self.seed, "branches": labels}, models)
+
+    @classmethod
+    def read(cls, checkpoint: Checkpoint) -> Done:
+        """Return what was finished when a checkpoint was written."""
+        model, progress, parts = checkpoint.read()
+        try:
+            labels = progress["branches"].items()
+            found = {int(number): Learned(parts.get(number), label) for number, label in labels}
+            return cls(int(progress["seed"]), None if found else model, found)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            message = f"{checkpoint.path}: not a valid checkpoint: {error!r}"
+            raise ModelFileError(message) from error
+
+
 def _learn_from(
     shards: list[Shard],
     template: Any,
     executor: Executor,
-    state: checkpoints.State,
+    done: Done,
+    checkpoint: Checkpoint | None,
     progress: Callable[[int], None] | None,
 ) -> None:
-    """Run the branches of the tree that are not done yet, and set the model of the state."""
+    """Run the branches of the tree that are not done yet, and set the model of all of them."""
 
     def submit(shard: Shard) -> Any:
         task = (learn, template, shard.content, shard.label, shard.extent)
         return executor.submit(*task, label=shard.label, progress=progress)
 
-    groups = branches(shards, 1 if state.path is None else BRANCHES)
-    left = [number for number in range(len(groups)) if number not in state.branches]
-    saved = len(state.branches)
+    groups = branches(shards, 1 if checkpoint is None else BRANCHES)
+    left = [number for number in range(len(groups)) if number not in done.branches]
+    saved = len(done.branches)
     merge = partial(executor.submit, join)
     handles = (fold(groups[number], submit, merge) for number in left)
     try:
         with closing(executor.results(handles)) as results:
             for index, learned in results:
-                state.branches[left[index]] = learned
-                if len(state.branches) < len(groups):
-                    state.keep()
+                done.branches[left[index]] = learned
+                is_last = len(done.branches) == len(groups)
+                if checkpoint is not None and checkpoint.is_due and not is_last:
+                    done.write(checkpoint)
     except BaseException:
-        if len(state.branches) > saved:
-            state.keep(now=True)
+        if checkpoint is not None and len(done.branches) > saved:
+            done.write(checkpoint)
         raise
-    parts: list[Learned] = [state.branches[number] for number in range(len(groups))]
-    state.model, state.branches = fold(parts, lambda part: part, join).model, {}
-    state.keep(now=True)
+    parts: list[Learned] = [done.branches[number] for number in range(len(groups))]
+    done.model, done.branches = fold(parts, lambda part: part, join).model, {}
+    if checkpoint is not None:
+        done.write(checkpoint)
 
 
 def fold(items: Sequence[T], leaf: Callable[[T], Any], join: Callable[..., Any]) -> Any:

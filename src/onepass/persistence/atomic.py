@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import glob
 import os
 import secrets
 import stat
@@ -32,7 +33,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     folder, name = os.path.split(target)
     if not os.path.isdir(folder):
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", folder)
-    temporary = os.path.join(folder, f"{temporary_start(name)}{secrets.token_hex(6)}.tmp")
+    temporary = os.path.join(folder, f"{_temporary_start(name)}{secrets.token_hex(6)}.tmp")
     try:
         file = open(temporary, "x+b")  # noqa: SIM115 - closed below, before the rename
         try:
@@ -53,7 +54,16 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     _flush_folder(folder)
 
 
-def temporary_start(name: str) -> str:
+def remove_unfinished(path: str | os.PathLike[str]) -> None:
+    """Remove temporary files that a killed process has left beside a file."""
+    folder, name = os.path.split(os.path.realpath(path))
+    pattern = f"{glob.escape(_temporary_start(name))}*.tmp"
+    for left in glob.glob(os.path.join(glob.escape(folder), pattern)):
+        with suppress(OSError):
+            os.unlink(left)
+
+
+def _temporary_start(name: str) -> str:
     """Return how the temporary files for a file of this name begin; they end in ``.tmp``.
 
     Names of files have at most 255 bytes.
