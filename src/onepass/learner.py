@@ -23,7 +23,8 @@ from onepass.threads import one_thread
 
 # Tests set this to force chunks of a few rows, so that a short stream crosses many of them.
 FORCED_CHUNK_ROWS: int | None = None
-# With a half-life the rows of a chunk count the same: in a quarter of it, weights differ by 16%.
+# Chunks in a half-life, at least: all rows of a chunk count the same, and their true weights differ
+# by 16% in a quarter of a half-life.
 CHUNKS_IN_HALF_LIFE = 4
 
 

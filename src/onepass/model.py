@@ -10,12 +10,18 @@ from numpy.typing import NDArray
 
 from onepass.evaluation.held_out import Captured
 from onepass.evaluation.row_errors import ErrorHistogram, RowSample
-from onepass.rows.completion import Gaps, Gaussian, has_gaps, rows_with_gaps
+from onepass.rows.completion import (
+    LEAST_NOISE,
+    TINY,
+    Gaps,
+    Gaussian,
+    has_gaps,
+    rows_with_gaps,
+)
 from onepass.rows.rows import Rows, rows_about
 
-LEAST_NOISE = 1e-300  # variance of a column that has none, so that it can be divided by
-LEAST_SHARE = 0.05  # of the noise: the least that a column has of its own, as in learning
 ROUNDING = 8 * np.finfo(np.float64).eps  # of the total variance: a smaller one is none
+DOMINANT = 0.8  # of all variance in one column: it is then nearly the first component by itself
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +89,15 @@ class Model:
         """The number of columns."""
         return self.components.shape[1]
 
+    def dominant(self) -> tuple[int, float] | None:
+        """Return the column that hides the others, which scaling would show, and its share."""
+        variances = self.column_variances
+        if variances is None or self.scale is not None or self.d == 1 or not variances.any():
+            return None
+        column = int(variances.argmax())
+        share = float(variances[column] / variances.sum())
+        return (column, share) if share > DOMINANT else None
+
     def deviations(self) -> NDArray[np.floating]:
         """Return the standard deviations (k,) along the components, one where there is none."""
         deviation = np.sqrt(self.explained_variance)
@@ -98,7 +113,7 @@ class Model:
         units = np.ones(self.d) if self.scale is None else self.scale
         excess = np.sqrt(np.maximum(self.explained_variance - self.noise_variance, 0.0))
         loadings = (self.components * excess[:, None]).T.astype(np.float64) * units[:, None]
-        noise = np.maximum(self.noise_variance * units**2, LEAST_NOISE)
+        noise = np.maximum(self.noise_variance * units**2, TINY)
         return Gaussian(self.mean.astype(np.float64), np.ascontiguousarray(loadings), noise)
 
     def filling(self) -> Gaussian:
@@ -112,8 +127,8 @@ class Model:
         if self.column_variances is None:
             return density
         explained = np.einsum("ij,ij->i", density.loadings, density.loadings)
-        least = LEAST_SHARE * density.noise
-        noise = np.maximum(self.column_variances - explained, np.maximum(least, LEAST_NOISE))
+        least = LEAST_NOISE * density.noise
+        noise = np.maximum(self.column_variances - explained, np.maximum(least, TINY))
         return Gaussian(density.mean, density.loadings, noise)
 
     def filled(self, values: Any) -> Any:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-_BAR_WIDTH = 12
+_BAR_WIDTH = 12  # characters: the line beside it fills most of a terminal of 80
 _LONGEST_END = "  9,999,999 rows/s  99.9% captured  9:59:59 left"
-NOTEBOOK_SECONDS, LOG_SECONDS = 0.5, 10.0  # between two lines where there is no terminal
+# Between two lines where there is no terminal: a notebook replaces its line, a log keeps them all.
+NOTEBOOK_SECONDS, LOG_SECONDS = 0.5, 10.0
 LOOK_SECONDS = 1.0  # between two updates of the captured share, which take a moment
 LOOK_SHARE = 0.02  # of the time that these updates may take
 

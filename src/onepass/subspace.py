@@ -8,6 +8,9 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+# An eigenvalue smaller than this part of the largest one is the rounding of a sum of products.
+ZERO_EIGENVALUE = 1e-14
+
 
 @dataclass(frozen=True)
 class Subspace:
@@ -124,7 +127,7 @@ def truncate(
     gram = (factor @ factor.T).astype(np.float64)
     values, columns = np.linalg.eigh(gram)
     values, columns = values[::-1][:max_rank], columns[:, ::-1][:, :max_rank]
-    kept = values > 1e-14 * max(values[0], 0.0)
+    kept = values > ZERO_EIGENVALUE * max(values[0], 0.0)
     turn = (columns[:, kept] / np.sqrt(values[kept])).T.astype(factor.dtype)
     return turn @ factor, values[kept]
 

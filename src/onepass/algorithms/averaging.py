@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.persistence.fields import MOST_WEIGHT, Array, Field, Number, Size, State
-from onepass.subspace import Subspace, orthonormal, truncate
+from onepass.subspace import ZERO_EIGENVALUE, Subspace, orthonormal, truncate
 
-PENDING = 4  # rows for each direction kept, after which they are added to the sum together
-OVERSAMPLED = 8  # further directions that a truncation looks at
+# Rows for each direction kept that wait to be added together: most of what is truncated is new.
+PENDING = 4
+OVERSAMPLED = 8  # directions beside those kept; Halko, Martinsson and Tropp advise 5 to 10
 # Passes over new rows where these are a large part of all rows: directions still turn then.
 FIRST_PASSES, LARGE_PART = 3, 1 / 8
 
@@ -90,7 +91,7 @@ class Average(State):
             dense = np.asarray(rows)
             values, vectors = np.linalg.eigh((F.T @ F + dense.T @ dense).astype(np.float64))
             values, vectors = values[::-1][: self.max_rank], vectors.T[::-1][: self.max_rank]
-            kept = values > 1e-14 * max(values[0], 0.0)
+            kept = values > ZERO_EIGENVALUE * max(values[0], 0.0)
             return (np.sqrt(values[kept])[:, None] * vectors[kept]).astype(F.dtype)
         # Nystrom's approximation A W' (W A W')^-1 W A of the sum A, from directions W: exact on W,
         # and never above A. After all passes but the last, W becomes W A.

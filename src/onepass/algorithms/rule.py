@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass import _core
-from onepass.subspace import Subspace, add_up, orthonormal
+from onepass.subspace import ZERO_EIGENVALUE, Subspace, add_up, orthonormal
 
 GRAM_ACCURATE = 1e-4  # of the largest eigenvalue: eigenvectors lose four of sixteen digits
-ROUNDING = 1e-14  # an eigenvalue smaller than this part of the largest one is rounding
 
 
 @dataclass
@@ -128,5 +127,5 @@ def eigen(
         if values[-1] > GRAM_ACCURATE * values[0]:
             return values, (turns / np.sqrt(values)[:, None]) @ factor
     _, singular, vectors = np.linalg.svd(factor, full_matrices=False)
-    kept = singular[:most] ** 2 > ROUNDING * singular.max(initial=0.0) ** 2
+    kept = singular[:most] ** 2 > ZERO_EIGENVALUE * singular.max(initial=0.0) ** 2
     return singular[:most][kept] ** 2, vectors[:most][kept]

@@ -13,6 +13,9 @@ from onepass.persistence.fields import Field, Part, State
 from onepass.rows.centred import Mean
 from onepass.rows.rows import rows_about
 
+# The directions (m, d) of two solvers that are merged, and those of the merged one.
+Held = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+
 
 class Step(NamedTuple):
     """What a chunk did to the directions that variances are measured along.
@@ -37,14 +40,18 @@ class Step(NamedTuple):
     energy: float
 
 
-class ExactVariances(State):
+class Variances(State):
+    """The second moment of all rows along the directions of a solver."""
+
+    def fields(self) -> dict[str, Field]:
+        return {"moment": Part()}
+
+
+class ExactVariances(Variances):
     """The second moment of all rows as a matrix, for few columns."""
 
     def __init__(self, d: int, center: bool) -> None:
         self.moment = SecondMoment(d, center)
-
-    def fields(self) -> dict[str, Field]:
-        return {"moment": Part()}
 
     @property
     def energy(self) -> float:
@@ -79,24 +86,16 @@ class ExactVariances(State):
         """Return how much newer rows have more along the directions: nothing that matters here."""
         return 0.0
 
-    def merge(
-        self,
-        other: Self,
-        means: tuple[Mean, Mean],
-        held: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
-    ) -> None:
+    def merge(self, other: Self, means: tuple[Mean, Mean], held: Held) -> None:
         """Include the rows of another one."""
         self.moment.merge(other.moment)
 
 
-class TrackedVariances(State):
+class TrackedVariances(Variances):
     """The second moment along directions that move, from recent rows, for many columns."""
 
     def __init__(self, d: int) -> None:
         self.moment = DirectionalMoment(d)
-
-    def fields(self) -> dict[str, Field]:
-        return {"moment": Part()}
 
     @property
     def energy(self) -> float:
@@ -124,22 +123,8 @@ class TrackedVariances(State):
         """Return by which share the newer rows have more along the directions than the older."""
         return abs(self.moment.gain())
 
-    def merge(
-        self,
-        other: Self,
-        means: tuple[Mean, Mean],
-        held: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
-    ) -> None:
-        """Include the rows of another one.
-
-        Parameters
-        ----------
-        other : TrackedVariances
-        means : pair of Mean
-            Of these rows and of those of the other one.
-        held : three ndarrays of shape (m, d)
-            The directions of both, and those of the merged solver.
-        """
+    def merge(self, other: Self, means: tuple[Mean, Mean], held: Held) -> None:
+        """Include the rows of another one; the means are those of both."""
         ours, theirs, joint = held
         self.moment.merge(other.moment, joint @ ours.T, joint @ theirs.T)
         between = means[0].between(means[1])

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from onepass.sources import Position
 from onepass.sources.files import FileSource
+from onepass.sources.tables import numbered_names
 
 
 class KeptColumns:
@@ -100,25 +101,9 @@ class RowNumbers:
         return whole[:rows]
 
 
-def different(names: list[str]) -> list[str]:
-    """Return names that are all different: one that is taken is numbered, as pandas does.
-
-    >>> different(["a", "b", "a"])
-    ['a', 'b', 'a.1']
-    """
-    found: list[str] = []
-    for name in names:
-        number, free = 0, name
-        while free in found:
-            number += 1
-            free = f"{name}.{number}"
-        found.append(free)
-    return found
-
-
 def beside(tables: list[pa.Table]) -> pa.Table:
     """Return tables of the same rows as one, in which all names differ."""
-    names = different([name for table in tables for name in table.column_names])
+    names = numbered_names([name for table in tables for name in table.column_names])
     return pa.table([column for table in tables for column in table.columns], names)
 
 

@@ -33,6 +33,7 @@ from onepass.report.portrait import (
 from onepass.sources import Block, Position
 from onepass.sources.excerpt import Excerpt
 from onepass.sources.files import FileSource
+from onepass.sources.tables import numbered_names
 
 ROW_COLUMNS = ["reconstruction_error", "log_likelihood"]
 QUANTILE = 0.99  # of the errors of the rows fitted on: larger ones are outliers
@@ -111,7 +112,7 @@ def _with_kept(
         raise Failure(f"--keep: {output} holds numbers only; write to .csv or .parquet")
     if is_npy or not (keep or numbered):
         return names, lambda end, rows: rows
-    from onepass.cli.kept import KeptColumns, RowNumbers, as_table, beside, different
+    from onepass.cli.kept import KeptColumns, RowNumbers, as_table, beside
 
     kept = KeptColumns(source, keep) if keep else None
     numbers = RowNumbers(source) if numbered else None
@@ -122,7 +123,7 @@ def _with_kept(
         return beside([*tables, as_table(rows, names)])
 
     taken = [*([] if numbers is None else numbers.names), *([] if kept is None else kept.names)]
-    return different([*taken, *names]), add
+    return numbered_names([*taken, *names]), add
 
 
 def impute(model: str, data: tuple[str, ...], output: str, **reading: Any) -> None:
@@ -336,11 +337,11 @@ def _write_loadings(fitted: Any, path: str) -> None:
         return
     import pyarrow as pa
 
-    from onepass.cli.kept import as_table, beside, different
+    from onepass.cli.kept import as_table, beside
 
     names = getattr(fitted, "feature_names_in_", range(len(weights)))
     named = pa.table({"column": [str(name) for name in names]})
-    with writing(path, different(["column", *heads])) as write:
+    with writing(path, numbered_names(["column", *heads])) as write:
         write(beside([named, as_table(weights, heads)]))
 
 

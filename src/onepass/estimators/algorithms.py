@@ -25,13 +25,18 @@ from onepass.schedules import AdaGradNorm, Constant, InverseSqrt, Schedule
 from onepass.subspace import Subspace, orthonormal
 from onepass.warning import OnepassWarning
 
-UNSETTLED = 0.05  # of what newer rows have along the components, more or less than older ones
+# Share by which newer rows have more or less along the components than older ones: a few per cent
+# where directions have settled, see `DirectionalMoment`.
+UNSETTLED = 0.05
 STILL_TURNING = (
     "the components still turned when the rows ended, and explained_variance_ was measured along "
     "earlier ones: it is not reliable; pass more rows, or use PCA"
 )
-# A mean is far from zero if it has this share of the energy of so many first rows.
+# A mean is far from zero if it has this share of the energy of so many first rows: more than all
+# other directions together. Means of fewer rows are chance; more rows only take time.
 FAR_SHARE, LEAST_ROWS, MOST_ROWS = 0.5, 32, 512
+# Directions of an average, for each component and besides: iterates turn, and their sum has more.
+AVERAGE_FACTOR, AVERAGE_MORE = 2, 16
 
 
 @estimator
@@ -51,7 +56,8 @@ class IterativeEstimator(Estimator):
         # Always the same where nothing is random.
         seed = int(check_random_state(getattr(self, "random_state", 0)).randint(2**31))
         averaging = getattr(self, "average", False)
-        average = Average(d, min(d, 2 * k + 16), stream.dtype) if averaging else None
+        rank = min(d, AVERAGE_FACTOR * k + AVERAGE_MORE)
+        average = Average(d, rank, stream.dtype) if averaging else None
         rule = self._rule(d, np.random.default_rng(seed))
         batch_size = getattr(self, "batch_size", 1)
         solver = Solver(rule, self._schedule(), stream.dtype, batch_size, average)

@@ -43,13 +43,11 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Calls):
 
     def transform(self, X: Any) -> NDArray[np.floating]:
         """Return the coordinates of the rows of X in the components, shape (n, k)."""
-        check_is_fitted(self)
         model = self._model()
         return np.vstack([model.transform(rows) for rows in self._checked(X)])
 
     def inverse_transform(self, X: Any) -> NDArray[np.floating]:
         """Return rows (n, d) in the original columns from coordinates X of shape (n, k)."""
-        check_is_fitted(self)
         model = self._model()
         X, has_gaps = check_block(X, None, "X")
         if has_gaps:
@@ -89,7 +87,6 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Calls):
         >>> model.impute([[np.nan, 2.0, 3.0]]).round(1)
         array([[1., 2., 3.]])
         """
-        check_is_fitted(self)
         model, rows, deviations = self._model(), [], []
         for block in self._checked(X):
             dense = block.toarray() if sparse.issparse(block) else block
@@ -101,7 +98,6 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Calls):
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the fraction of the variance of X, about `mean_`, that the components capture."""
-        check_is_fitted(self)
         model, inside, total = self._model(), 0.0, 0.0
         for rows in self._checked(X):
             captured, energy = model.captured_energy(rows)
@@ -120,7 +116,6 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Calls):
         >>> bool(model.reconstruction_error([[0, 0, 3, 0]])[0] > 8)
         True
         """
-        check_is_fitted(self)
         model = self._model()
         return np.concatenate([model.reconstruction_error(rows) for rows in self._checked(X)])
 
@@ -163,7 +158,6 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Calls):
 
         The model is probabilistic PCA: a Gaussian with the covariance of `get_covariance`.
         """
-        check_is_fitted(self)
         model = self._model()
         return np.concatenate([model.score_samples(rows) for rows in self._checked(X)])
 

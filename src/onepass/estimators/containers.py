@@ -20,7 +20,7 @@ from onepass.estimators.lists import expanded, types_of
 from onepass.sources import ArraySource, BlockSource, Source
 from onepass.sources.base import BLOCK_TARGET_BYTES, rows_per_block, unmasked
 
-BATCH_ROWS = 4096  # of tables that are read in parts
+BATCH_ROWS = 4096  # of tables that are read in parts: some megabytes of a hundred columns
 # How the names begin that libraries give to the types of columns.
 DATES = re.compile(r"date|time|duration|period|interval|month")
 TEXT = re.compile(r"str|utf8|large_str|binary|large_bin|bytes")

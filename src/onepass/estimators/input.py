@@ -25,7 +25,7 @@ from onepass.sources.base import (
 )
 
 SMALLEST = 1e-100  # that the largest entry of non-zero rows may be: smaller squares vanish
-LEAST_WEIGHT = 1e-50
+LEAST_WEIGHT = 1e-50  # and its inverse the largest: products of weights and squares stay in range
 # What NumPy and scikit-learn say of objects that are no numbers.
 NOT_A_NUMBER = re.compile(r"could not convert string|must be a string or a real number")
 # What is wrong with arrays whose kind, in NumPy's letters, is not one of numbers.

@@ -16,8 +16,6 @@ from onepass.pca.evidence import Choice
 from onepass.pca.learner import PCALearner
 from onepass.rows.stream import Stream
 
-DOMINANT_SHARE = 0.8  # of the variance in one column, from which on `fit` warns, as the report does
-
 
 @estimator
 class PCA(Estimator):
@@ -120,10 +118,6 @@ class PCA(Estimator):
     def _warning_message(self, model: Model) -> str:
         k, found = self.n_components, model.k
         captured = float(model.explained_variance.sum()) / (model.total_variance or 1.0)
-        variances = model.column_variances
-        assert variances is not None
-        column = int(variances.argmax())
-        share = variances[column] / (variances.sum() or 1.0)
         if model.explained_variance[0] == 0.0:
             return NOTHING_VARIES.format(model.rows)
         if is_whole(k) and found < k:
@@ -143,8 +137,9 @@ class PCA(Estimator):
             )
         if model.chosen.name != PLAIN:
             return str(model.chosen)
-        if share > DOMINANT_SHARE and len(variances) > 1 and not self.scale:
-            names = getattr(self, "feature_names_in_", range(len(variances)))
+        if dominant := model.dominant():
+            column, share = dominant
+            names = getattr(self, "feature_names_in_", range(model.d))
             return (
                 f"column {names[column]!r} has {share:.1%} of the variance, which hides the other "
                 "columns: if their units differ, pass scale=True"

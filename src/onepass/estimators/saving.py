@@ -29,8 +29,9 @@ from onepass.rows.stream import Stream
 from onepass.sources.preparation import Preparation
 
 OF_PARTS = "of-"  # how names of arrays begin that belong to other models in the same file
-SCHEDULES = ("AdaGradNorm", "Constant", "InverseSqrt")
+SCHEDULES = ("AdaGradNorm", "Constant", "InverseSqrt")  # by whose names a file may have them made
 MOST_PREPARED = 1e50  # sum of a prepared row, whose square can be added up
+MOST_CURVE = 4096  # points of a learning curve: far more than segments are kept
 MOST_COLUMNS = 2**31 - 1  # that 32-bit indices of sparse rows can count
 NO_LEARNER = (
     "this model was made for transforming only, by for_transform or `onepass export`, and cannot "
@@ -103,7 +104,7 @@ class ModelRecord(State):
             "column_variances": Array((Size("columns with variances", d),), least=0.0),
             "scale": Array((Size("scaled columns", d),), least=1e-150),
             "rows": whole(1),
-            "curve": Array((Size("points of the curve", 4096), 3), least=-1e150, most=1e150),
+            "curve": Array((Size("points of the curve", MOST_CURVE), 3), least=-1e150, most=1e150),
             "captured": Array((2,), least=0.0, most=1.0),
             "captured_reason": Text(),
             "chosen": Text(("", PLAIN, MILD, BOUNDED)),
@@ -221,7 +222,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def from_bytes(data: bytes) -> Any:
-    """Return the estimator of the bytes that `to_bytes` has returned, checked as files are.
+    """Return the estimator of bytes that `to_bytes` has returned, with the checks of `load`.
 
     Parameters
     ----------
@@ -234,7 +235,7 @@ def from_bytes(data: bytes) -> Any:
     Raises
     ------
     ModelFileError
-        If it is not a model, or damaged, or written by another version of the format.
+        As for `load`.
 
     Examples
     --------

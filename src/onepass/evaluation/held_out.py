@@ -29,10 +29,11 @@ from onepass.persistence.fields import Field, Number, Part, State
 
 LATEST = 0.75  # of the stream: earlier directions were too far from their limit for a / t to hold
 LARGEST_RATIO = 1e100  # of energies to the first ones, so that sums of their squares stay finite
-# Standard error above which a share says nothing: an interval of +- 2 errors covers 40 points.
+# Standard error above which a share says nothing: two errors to each side are 40 of 100 per cent.
 LARGEST_ERROR = 0.1
 LEAST_ROWS = 32  # that were held out: from fewer, the spread of rows is not known
-# Columns of the table: rows, the sum of 1 / t, and of c, e, c^2, c e, e^2 (captured and energy).
+# Columns of the table: rows, the sums of 1 / t and of c, e, c^2, c e, e^2 (captured, energy), and
+# the power of the factor with which each of them fades.
 POWERS = (1, 1, 1, 1, 2, 2, 2)
 
 

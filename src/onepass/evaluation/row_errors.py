@@ -29,14 +29,16 @@ from onepass.persistence.fields import (
 DROPPED_BITS = 47
 LEAST_BIN, INFINITE_BIN = 32, 2047 * 32  # of normal numbers; smaller ones are taken for zero
 
-SAMPLE_ROWS, LEAST_SAMPLE_ROWS = 400, 50
-SAMPLED_VALUES = 2**21  # in the rows of a sample; with wide rows it is smaller, and so is its cost
-LARGEST_ROWS = 12  # with the largest errors
-MOST_DIRECTIONS = 8  # along which coordinates are kept
-SAME_SPAN = 1e-6  # relative size of what is taken for rounding
+# Rows of a sample: as many points as a picture shows apart. Of wide rows, whose products take time,
+# there are fewer, so that they have 2**21 values, but enough to see a shape.
+SAMPLE_ROWS, LEAST_SAMPLE_ROWS, SAMPLED_VALUES = 400, 50, 2**21
+LARGEST_ROWS = 12  # with the largest errors: what a page lists
+MOST_DIRECTIONS = 8  # along which coordinates are kept: pictures show pairs of the first ones
+SAME_SPAN = 1e-6  # relative size of what is taken for rounding: half the digits of float64
 FEW_ROWS = 16  # BLAS copies both factors of a product; with so few rows that is most of the work
-GROWTH = 1.5  # of the number of rows between two turns of the frame
-TURNS_IN_HALF_LIFE = 8
+# The frame turns when there are 1.5 times as many rows, and eight times in a half-life: it follows
+# the components, and the number of turns grows as slowly as the logarithm of the rows.
+GROWTH, TURNS_IN_HALF_LIFE = 1.5, 8
 
 
 class ErrorHistogram(State):

@@ -25,7 +25,7 @@ from onepass.persistence.atomic import replacing
 __all__ = ["ModelFileError", "from_bytes", "read", "replacing", "to_bytes", "write"]
 
 FORMAT = "onepass model"
-VERSION = 3
+VERSION = 3  # of the format: raised where a file of the old one would be read wrongly
 
 # Numbers only, little-endian: nothing that needs to be interpreted.
 DTYPES = frozenset({"|b1", "|i1", "|u1"} | {f"<{kind}{n}" for kind in "iuf" for n in (2, 4, 8)})
@@ -33,7 +33,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,199}", re.ASCII)
 
 SEAL_PREFIX = b"sha256:"
 SEAL_LENGTH = len(SEAL_PREFIX) + 64
-PIECE_BYTES = 1 << 20  # read at once
+PIECE_BYTES = 1 << 20  # read at once to be hashed, so that a file does not have to fit in memory
 
 
 class ModelFileError(ValueError):

@@ -17,8 +17,8 @@ from onepass.report.style import BLACK, BLUE, GREY, GRID, RED, figure, logarithm
 MOST_COLUMNS, MOST_COMPONENTS, MOST_IMAGES = 30, 10, 12  # in a plot; pages have more room
 MOST_VARIANCES = 200  # in the scree chart: points of more would cover each other
 LEAST_VARIANCE = 1e-8  # of the largest, in the scree chart: what is less is rounding
-MOST_NUMBERED = 5  # of the rows with the largest errors
-WIDTH, HEIGHT = 370, 260  # of a picture in a page
+MOST_NUMBERED = 5  # of the rows with the largest errors: labels of more cover each other
+WIDTH, HEIGHT = 370, 260  # pixels of a picture in a page, two of which stand side by side
 
 # Colours that a page defines three times: for light and dark screens and for print.
 VARIABLES = {BLUE: "blue", RED: "red", GREY: "grey", GRID: "rule", BLACK: "soft"}

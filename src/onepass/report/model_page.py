@@ -20,6 +20,7 @@ from onepass.report import charts
 from onepass.report.portrait import Portrait, describe, listed
 from onepass.report.style import require
 
+# In the tables and pictures of a page: what can be read on a screen or two.
 MOST_COLUMNS, MOST_COMPONENTS, MOST_IMAGES = 60, 12, 24
 
 

@@ -13,9 +13,8 @@ from onepass.pca.bounds import PLAIN
 from onepass.pca.evidence import SURE
 
 FEW_ROWS = 10  # per component: with fewer, the components are uncertain
-DOMINANT = 0.8  # of all variance in one column
-BIPLOT_COLUMNS = 12
-MOST_MISSING = 20  # columns that are listed with their share of missing entries
+BIPLOT_COLUMNS = 12  # of a biplot at most: the labels of more arrows cover each other
+MOST_MISSING = 20  # columns that are listed with their share of missing entries: a screen
 SMOOTH = 0.3  # correlation of neighbouring columns above which they count as pixels
 
 
@@ -178,15 +177,12 @@ def _warnings(model: Any, names: list[str]) -> list[str]:
             f"Few rows: {n:,} for {k} components. Other rows may give other components; use at "
             f"least {FEW_ROWS * k:,}."
         )
-    variances = getattr(model, "var_", None)
-    scaled = getattr(model, "scale", False)
-    if variances is not None and not scaled and len(variances) > 1 and variances.sum() > 0:
-        share = float(variances.max() / variances.sum())
-        if share > DOMINANT:
-            found.append(
-                f"One column dominates: {names[int(variances.argmax())]} has {share:.0%} of all "
-                "variance. If columns have different units, fit with scale=True (--scale)."
-            )
+    if dominant := model._model().dominant():
+        column, share = dominant
+        found.append(
+            f"One column dominates: {names[column]} has {share:.0%} of all variance. If columns "
+            "have different units, fit with scale=True (--scale)."
+        )
     chosen = getattr(model, "chosen_", None)
     if chosen is not None and chosen.drift > 1.0 and getattr(model, "half_life", None) is None:
         found.append(

@@ -28,7 +28,7 @@ from onepass.sources import plain_text
 from onepass.sources.base import Block, SourceError
 from onepass.sources.paths import open_content, suffix_of
 from onepass.sources.plain_text import StandardInput, Text, whole_lines
-from onepass.sources.tables import ReadOptions, Table
+from onepass.sources.tables import ReadOptions, Table, numbered_names
 
 _SAMPLE_BYTES = 1 << 16  # that show delimiter and kinds of columns: some hundreds of rows
 _ROW_LIMIT_BYTES = 1 << 24  # of the first two rows, all of which is parsed in Python
@@ -125,7 +125,7 @@ class CsvTable(Table):
             self.notes = [*self.notes, f"{self.path}: left out the last column, which is empty"]
         if width > 1 and "" not in names[1 : width - len(self.left_out)]:
             self.index = [0] if names[0] == "" else []
-        different = _numbered(names)
+        different = numbered_names(names)
         if different != names:
             twice = [name for name, count in Counter(names).items() if count > 1]
             self.notes = [
@@ -416,24 +416,6 @@ class _Sample(NamedTuple):
     header_bytes: int  # of the first row, and what is before it
     header_lines: int
     delimiter: str
-
-
-def _numbered(names: Sequence[str]) -> list[str]:
-    """Return names that are all different: a second "x" is called "x.1", as pandas does."""
-    taken = set(names)
-    found: list[str] = []
-    counts: Counter[str] = Counter()
-    for name in names:
-        different = name
-        if counts[name]:
-            while different in taken:
-                different = f"{name}.{counts[name]}"
-                counts[name] += 1
-            taken.add(different)
-        else:
-            counts[name] = 1
-        found.append(different)
-    return found
 
 
 def _number(text: str) -> float | None:

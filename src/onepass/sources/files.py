@@ -13,7 +13,6 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 import scipy.sparse
-from numpy.typing import NDArray
 
 from onepass.sources import base
 from onepass.sources.base import (
@@ -230,6 +229,8 @@ class FileSource(Source):
 
     Attributes
     ----------
+    tables : list of Table
+        What is in the files, in the order in which they are read.
     files : list of (str, int or None)
         The files in the order in which they are read: path, and number of rows where it is known.
     notes : list of str
@@ -253,7 +254,7 @@ class FileSource(Source):
         keep_index: bool = False,
         preparation: Preparation = Preparation(),  # noqa: B008, nothing in it ever changes
     ) -> None:
-        self._tables, first = tables, tables[0]
+        self.tables, first = tables, tables[0]
         self.preparation = preparation
         for table in tables:
             table.settle(tables, columns)
@@ -301,11 +302,6 @@ class FileSource(Source):
             warnings.warn(message, OnepassWarning, stacklevel=3)
 
     @property
-    def tables(self) -> Sequence[Table]:
-        """What is in the files, in the order in which they are read."""
-        return self._tables
-
-    @property
     def prepared(self) -> dict[str, Any]:
         """What was done with each row: `normalize` and `log1p`, where they are given."""
         return {name: value for name, value in asdict(self.preparation).items() if value}
@@ -318,30 +314,9 @@ class FileSource(Source):
     def blocks(self, start: Position | None = None) -> Iterator[tuple[Position, Block]]:
         """Yield (position after the block, block)."""
         begin = Position(0, 0) if start is None else Position(*start)
-        if not (0 <= begin.file < len(self._tables) and begin.row >= 0):
-            raise SourceError(f"there is no position {tuple(begin)} in {len(self._tables)} files")
+        if not (0 <= begin.file < len(self.tables) and begin.row >= 0):
+            raise SourceError(f"there is no position {tuple(begin)} in {len(self.tables)} files")
         yield from read_ahead(self._read(begin), self._stop)
-
-    @property
-    def numbering(self) -> str:
-        """What `numbered` counts: "line" in files of text, as an editor does, or "row"."""
-        return "row" if self._tables[0].lines() is None else "line"
-
-    def numbered(self) -> Iterator[tuple[NDArray[np.int64], Block]]:
-        """Yield (numbers of the rows, block): the lines in which they begin, or rows from 1 on."""
-        file, lines, known = -1, None, np.empty(0, dtype=np.int64)
-        for position, block in self.blocks():
-            n = block.shape[0]
-            if position.file != file:
-                file, known = position.file, known[:0]
-                lines = self._tables[file].lines()
-            if lines is None:
-                yield np.arange(position.row - n, position.row) + 1, block
-                continue
-            while len(known) < n:
-                known = np.concatenate([known, next(lines)])
-            yield known[:n], block
-            known = known[n:]
 
     def _most_rows(self, block: Block) -> int:
         """Return how many rows of what was read make up a block; sparse ones are never large."""
@@ -351,19 +326,19 @@ class FileSource(Source):
 
     def error(self, message: str, position: Position, column: int | None = None) -> SourceError:
         """Return an error that names file, line or row, and column."""
-        table = self._tables[position.file]
+        table = self.tables[position.file]
         label = None if column is None else table.column(table.chosen()[column])
         return table.error(message, position.row + 1, label)
 
     def _stop(self) -> None:
         """Stop waiting for rows."""
-        for table in self._tables:
+        for table in self.tables:
             table.stop()
 
     def _read(self, start: Position) -> Generator[tuple[Position, Block], None, None]:
         """Yield (position after the block, block), in this thread."""
         empty = start == Position(0, 0)
-        for number, table in enumerate(self._tables[start.file :], start.file):
+        for number, table in enumerate(self.tables[start.file :], start.file):
             row = start.row if number == start.file else 0
             labels = [table.column(j) for j in table.chosen()]
             try:
@@ -384,7 +359,7 @@ class FileSource(Source):
             if table.n_rows is not None and row != table.n_rows:
                 raise table.error(f"it should have {table.n_rows} rows", row=row)
         if empty:
-            raise self._tables[0].error("there are no rows")
+            raise self.tables[0].error("there are no rows")
 
 
 def _check_columns(name: str, columns: Sequence[str | int] | None) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from onepass.sources.base import Block, EntryError
+from onepass.sources.base import Block, EntryError, first_entry
 
 
 @dataclass(frozen=True)
@@ -85,14 +85,8 @@ class Preparation:
 
 def _refuse_negative(block: Any) -> None:
     """Refuse a block that has an entry below zero."""
-    is_sparse = scipy.sparse.issparse(block)
-    values = (block.data if is_sparse else block).reshape(-1)
-    negative = values < 0
-    if not negative.any():
-        return
-    at = int(negative.argmax())
-    row, column = divmod(at, block.shape[1])
-    if is_sparse:
-        row, column = int(np.searchsorted(block.indptr, at, side="right")) - 1, block.indices[at]
-    what = f"{values[at]:g} is below zero, and normalize and log1p are for counts"
-    raise EntryError(f"row {row}, column [{column}]: {what}", what, row, int(column))
+    negative = (block.data if scipy.sparse.issparse(block) else block) < 0
+    if negative.any():
+        row, column, value = first_entry(block, negative)
+        what = f"{value:g} is below zero, and normalize and log1p are for counts"
+        raise EntryError(f"row {row}, column [{column}]: {what}", what, row, column)

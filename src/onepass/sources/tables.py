@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
@@ -269,6 +270,28 @@ class Table(ABC):
                 message += ", or all that are not numeric (skip_non_numeric=True, "
                 message += "--skip-non-numeric)"
             raise self.error(message, column=self.column(bad[0]))
+
+
+def numbered_names(names: Sequence[str]) -> list[str]:
+    """Return names that are all different: a second "x" is called "x.1", as pandas does.
+
+    >>> numbered_names(["x", "y", "x", "x.1"])
+    ['x', 'y', 'x.2', 'x.1']
+    """
+    taken = set(names)
+    found: list[str] = []
+    counts: Counter[str] = Counter()
+    for name in names:
+        different = name
+        if counts[name]:
+            while different in taken:
+                different = f"{name}.{counts[name]}"
+                counts[name] += 1
+            taken.add(different)
+        else:
+            counts[name] = 1
+        found.append(different)
+    return found
 
 
 def listed(names: Sequence[str | int], most: int = 8) -> str:

@@ -4,8 +4,10 @@ import codecs
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
+from onepass.cli.kept import RowNumbers
 from onepass.sources import SourceError, csv, open_source, plain_text
 from onepass.warning import OnepassWarning
 
@@ -296,7 +298,7 @@ def test_the_lines_of_rows(tmp_path, monkeypatch):
         plain.replace("\n", "\r\n"),
     ):
         source = opened(tmp_path / "a.csv", content, columns=["a"])
-        (table,) = source._tables
+        (table,) = source.tables
         found = np.concatenate(list(table.lines()))
         lines = (tmp_path / "a.csv").read_bytes().decode().splitlines()
         values = np.vstack(list(source))[:, 0]
@@ -308,20 +310,20 @@ def test_rows_are_numbered_as_an_editor_numbers_lines(tmp_path, batch_rows):
     (tmp_path / "1.csv").write_text('a,b\n\n1,x\n2,"y\n\n"\n' + "3,z\n" * 9)
     (tmp_path / "2.csv").write_text("# a note\na,b\n4,x\n")
     source = open_source(tmp_path, columns=["a"], comment="#", batch_rows=batch_rows)
-    numbers = np.concatenate([each for each, _ in source.numbered()])
-    assert numbers.tolist() == [3, 4, *range(7, 16), 3]
-    assert source.numbering == "line"
-    rows = np.vstack([block for _, block in source.numbered()])
-    np.testing.assert_array_equal(rows, np.vstack(list(source)))
+    numbers = RowNumbers(source)
+    taken = [numbers.take(end, len(block)) for end, block in source.blocks()]
+    assert numbers.names == ["file", "line"]
+    assert pa.concat_tables(taken)["line"].to_pylist() == [3, 4, *range(7, 16), 3]
 
 
 def test_rows_without_lines_are_counted_from_one(tmp_path):
     for name in "ab":
         np.save(tmp_path / f"{name}.npy", np.eye(4))
     source = open_source(tmp_path, batch_rows=3)
-    assert source.numbering == "row"
-    numbers = np.concatenate([each for each, _ in source.numbered()])
-    assert numbers.tolist() == [1, 2, 3, 4, 1, 2, 3, 4]
+    numbers = RowNumbers(source)
+    taken = [numbers.take(end, len(block)) for end, block in source.blocks()]
+    assert numbers.names == ["file", "row"]
+    assert pa.concat_tables(taken)["row"].to_pylist() == [1, 2, 3, 4, 1, 2, 3, 4]
 
 
 def test_the_names_of_folders_are_said_to_be_no_columns(tmp_path):

@@ -81,8 +81,8 @@ def test_lines_are_those_of_an_editor(tmp_path):
     with pytest.raises(SourceError, match="line 6: '2:x' is not index:value"):
         rows_of(tmp_path / "a.svmlight", content)
     (tmp_path / "a.svmlight").write_text(content.replace("x", "7"))
-    source = open_source(tmp_path / "a.svmlight")
-    assert [number for each, _ in source.numbered() for number in each] == [2, 4, 5, 6]
+    (table,) = open_source(tmp_path / "a.svmlight").tables
+    assert np.concatenate(list(table.lines())).tolist() == [2, 4, 5, 6]
 
 
 def test_only_stored_entries_can_be_missing(tmp_path):
