@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from onepass.moments import eigen
-from onepass.moments.eigen import SMALL, leading_pairs
+from onepass.moments.eigen import SMALL, improve, leading_pairs
 
 
 def matrix_with(values, seed=0):
@@ -151,3 +151,43 @@ def test_lapack_finds_some_pairs_where_these_are_few(k, some, monkeypatch):
     _, found = leading_pairs(np.diag(values), k)
     np.testing.assert_allclose(found, values[:k])
     assert subsets == ([(20 - k, 19)] if some else [])
+
+
+def turned(vectors, angle, seed=1):
+    """Return eigenvectors (k, d) turned by about an angle, orthonormal."""
+    noise = np.random.default_rng(seed).normal(size=vectors.shape) / np.sqrt(vectors.shape[1])
+    return np.linalg.qr((vectors + angle * noise).T)[0].T
+
+
+def test_directions_near_the_leading_ones_are_improved():
+    spectra = [1.0 / np.arange(1, 401) ** 2, np.r_[5.0, 4.0, 3.0, np.ones(397)]]
+    pairs = [matrix_with(values, seed) for seed, values in enumerate(spectra)]
+    starts = [turned(Q[:, :3].T, 0.3) for _, Q in pairs]
+    found = improve(lambda blocks: [A @ V for (A, _), V in zip(pairs, blocks, strict=True)], starts)
+    for (A, _), values, start, (directions, sums) in zip(
+        pairs, spectra, starts, found, strict=True
+    ):
+        np.testing.assert_allclose(directions @ directions.T, np.eye(3), atol=1e-12)
+        np.testing.assert_allclose(sums, (directions @ A @ directions.T).diagonal(), rtol=1e-10)
+        lost, before = (1 - np.trace(V @ A @ V.T) / values[:3].sum() for V in (directions, start))
+        assert before > 0.02
+        assert 0 <= lost < 1e-4
+
+
+def test_what_is_orthogonal_to_all_previous_directions_is_found():
+    """Rows along columns that were zero before leave no trace in products with them."""
+    values = np.r_[1.0, 0.5, np.full(298, 0.01), 3.0, 2.0]
+    found = np.eye(2, 302)
+    for _ in range(2):
+        [(found, sums)] = improve(lambda blocks: [values[:, None] * blocks[0]], [found])
+    np.testing.assert_allclose(sums, [3.0, 2.0], rtol=1e-6)
+    np.testing.assert_allclose(np.abs(found[:, -2:]), np.eye(2), atol=1e-3)
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-300, 1.0, 1e300])
+def test_of_few_rows_improved_directions_are_orthonormal(scale):
+    row = np.random.default_rng(0).normal(size=300)
+    A = scale * np.outer(row, row) / (row @ row)
+    [(found, sums)] = improve(lambda blocks: [A @ blocks[0]], [np.eye(3, 300)])
+    np.testing.assert_allclose(found @ found.T, np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(sums, [scale, 0, 0], rtol=1e-9, atol=1e-12 * scale)

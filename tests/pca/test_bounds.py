@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
+from onepass.moments import eigen
 from onepass.pca import bounds as module
 from onepass.pca.bounds import BOUNDED, BOUNDS, MILD, PLAIN, Bounds, Typical, exact_columns
 from onepass.rows.rows import rows_about
@@ -105,6 +106,31 @@ def test_reading_a_candidate_changes_nothing():
     first = {name: bounds.of(name).scatter() for name in NAMES}
     for name in reversed(NAMES):
         np.testing.assert_array_equal(bounds.of(name).scatter(), first[name])
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("compares", [False, True])
+def test_directions_are_improved_from_previous_ones(center, scale, compares, monkeypatch):
+    """They are those that each candidate's second moment has, found without forming it."""
+    monkeypatch.setattr(eigen, "SMALL", 0)
+    d, k, rng = 60, 2, np.random.default_rng(0)
+    rows = rng.normal(size=(2000, d)) + rng.normal(size=(2000, k)) @ rng.normal(size=(k, d))
+    lengths = rng.standard_t(2.5, (2000, 1)) if compares else np.ones((2000, 1))
+    rows = rows * lengths / np.linalg.norm(rows, axis=1, keepdims=True)
+    bounds = Bounds(Stream(d, np.dtype(float), False, center), NAMES, scale=scale)
+    feed(bounds, rows[:1600], np.ones(1600))
+    start = np.stack([found for found, _ in bounds.directions(k, np.zeros((0, k, d)))])
+    assert len(start) == (3 if compares else 1)
+    feed(bounds, rows[1600:], np.ones(400), parts=1)
+    monkeypatch.setattr(Bounds, "of", None)  # a sum of layers is not needed
+    found = bounds.directions(k, start)
+    monkeypatch.undo()
+    for name, (directions, sums) in zip(NAMES if compares else [PLAIN], found, strict=True):
+        _, wanted = bounds.of(name).leading(k, bounds.scale_now())
+        captured = np.trace(bounds.of(name).compress(directions, bounds.scale_now()))
+        assert (1 - 1e-4) * wanted.sum() < captured <= (1 + 1e-12) * wanted.sum()
+        np.testing.assert_allclose(sums.sum(), captured, rtol=1e-9)
 
 
 @pytest.mark.parametrize("center", [False, True])

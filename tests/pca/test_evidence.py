@@ -49,6 +49,13 @@ def test_without_evidence_ordinary_pca_answers():
     assert Evidence().choose(0.0) == Choice(PLAIN, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
+def test_gains_that_are_rounding_do_not_count():
+    """Candidates that learned the same capture the same, but for the last bits."""
+    found = chosen(*[part(3e-16, mild=2e-16)] * 4)
+    assert (found.name, found.gain) == (PLAIN, 0.0)
+    assert chosen(*[part(1e-9, noise=1e-10)] * 4).name == BOUNDED
+
+
 def test_what_surely_loses_does_not_answer():
     assert chosen(*[part(-0.1, noise=0.01)] * 4).name == PLAIN
 

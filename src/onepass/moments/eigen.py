@@ -1,67 +1,127 @@
-"""Leading eigenvectors of a symmetric matrix: found quickly, and proven to be the leading ones."""
+"""Leading eigenvectors of symmetric matrices: found, proven to be the leading ones, and improved.
+
+Only the lower triangles of matrices are read.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky, eigh
-from scipy.sparse.linalg import ArpackError, eigsh
+from scipy.linalg.blas import dsymv, dsyrk
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 SMALL = 256  # columns up to which LAPACK takes no longer than an iteration
 MANY = 12  # columns for each eigenvector below which an iteration takes too long
 MOST_RESTARTS = 12  # of the iteration: LAPACK is faster where a spectrum needs more
 ROUNDING = 8 * np.finfo(np.float64).eps
+# Steps of the iteration that improves directions. From those found after four fifths of the rows,
+# one step loses up to 6e-4 of what the best ones capture and two 3e-5 (spikes of 2.5 to 5 over
+# noise, 2,000 columns, 10,000 rows); on a spectrum i^-2, 4e-7 and 4e-9.
+STEPS = 2
+# Random directions that such an iteration starts from as well: rows along columns that none had
+# entries in before are orthogonal to all that was found, and would never be seen otherwise.
+BESIDE = 2
+Pairs = tuple[NDArray[np.float64], NDArray[np.float64]]
+Times = Callable[[list[NDArray[np.float64]]], list[NDArray[np.float64]]]
 
 
-def leading_pairs(
-    matrix: NDArray[np.float64], k: int, *, prove: bool = True
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def leading_pairs(matrix: NDArray[np.float64], k: int, *, prove: bool = True) -> Pairs:
     """Return the k leading eigenvectors (k, d) and eigenvalues (k,), largest first.
 
     Parameters
     ----------
     matrix : ndarray of shape (d, d)
-        Symmetric; no eigenvalue is negative but for rounding.
+        The lower triangle of a symmetric one; no eigenvalue is negative but for rounding.
     k : int
         How many, at most d.
     prove : bool
         Whether it must be certain that none of several equal eigenvalues is missing.
     """
     d = len(matrix)
-    found = _iterate(matrix, k, prove) if d > SMALL and MANY * k <= d else None
+    found = _iterate(matrix, k, prove) if iterates(d, k) else None
     if found is None:
         if 4 * k > d:  # LAPACK finds all of them faster than some
             found = np.linalg.eigh(matrix)
         else:
             found = eigh(matrix, subset_by_index=(d - k, d - 1), check_finite=False)
-    values, vectors = found[0][-k:], found[1][:, -k:]
+    return _largest_first(found[0], found[1], k)
+
+
+def iterates(d: int, k: int) -> bool:
+    """Return whether k of d eigenvectors are found faster by iteration than by LAPACK."""
+    return d > SMALL and MANY * k <= d
+
+
+def _largest_first(values: NDArray[np.float64], vectors: NDArray[np.float64], k: int) -> Pairs:
+    """Return the last k of ascending eigenvalues and of eigenvectors (d, m), in reverse."""
+    values, vectors = values[-k:], vectors[:, -k:]
     return np.ascontiguousarray(vectors.T[::-1]), values[::-1].clip(min=0.0)
 
 
-def _iterate(
-    matrix: NDArray[np.float64], k: int, prove: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+def _iterate(matrix: NDArray[np.float64], k: int, prove: bool) -> Pairs | None:
     """Return eigenvalues (k,) and eigenvectors (d, k), ascending, or None if there is no proof.
 
     Lanczos' iteration may miss one of several equal eigenvalues. The Cholesky factor of
     ``top I - (matrix - what was found)`` exists only if no eigenvalue above `top` was missed.
     """
-    d, size = len(matrix), float(matrix.trace())
-    if not 1e-200 < size < 1e200:
+    d = len(matrix)
+    if not 1e-200 < float(matrix.trace()) < 1e200:
         return None
+    matrix = np.asfortranarray(matrix)  # as BLAS reads it, without a copy for each product
+    operator = LinearOperator(
+        matrix.shape, lambda vector: dsymv(1.0, matrix, vector, lower=1), dtype=np.float64
+    )
     start = np.random.default_rng(0).normal(size=d)
     try:
-        values, vectors = eigsh(matrix, k, v0=start, maxiter=MOST_RESTARTS)
+        values, vectors = eigsh(operator, k, v0=start, maxiter=MOST_RESTARTS)
     except ArpackError:
         return None
     order = np.argsort(values)
     values, vectors = values[order], vectors[:, order]
     if not prove:
         return values, vectors
-    missed = (vectors * values) @ vectors.T - matrix
+    found = vectors * np.sqrt(values.clip(min=0.0))
+    missed = dsyrk(1.0, found, beta=1.0, c=-matrix, lower=1, overwrite_c=1)
     missed.flat[:: d + 1] += values[0] + d * ROUNDING * values[-1]
     try:
-        cholesky(missed, overwrite_a=True, check_finite=False)
+        cholesky(missed, lower=True, overwrite_a=True, check_finite=False)
     except LinAlgError:
         return None
     return values, vectors
+
+
+def improve(times: Times, starts: list[NDArray[np.float64]]) -> list[Pairs]:
+    """Return about the leading eigenpairs of several matrices A, from previous eigenvectors.
+
+    Block Krylov: the best directions in the span of V, A V and A^2 V, where V are the previous ones
+    and a few random ones.
+
+    Parameters
+    ----------
+    times : callable
+        ``times([V, ...])`` returns the products (d, m) of each matrix with its V (d, m).
+    starts : list of ndarray of shape (k, d)
+        Previous eigenvectors of each.
+    """
+    k, d = starts[0].shape
+    beside = np.random.default_rng(0).normal(size=(BESIDE, d))
+    bases = [np.linalg.qr(np.vstack([start, beside]).T)[0] for start in starts]
+    products = times(bases)
+    for _ in range(STEPS):
+        joined = [
+            np.hstack([basis, product[:, -k - BESIDE :]])
+            for basis, product in zip(bases, products, strict=True)
+        ]
+        # The first columns of Q are those of the basis, but for signs.
+        blocks = [np.linalg.qr(columns)[0][:, -k - BESIDE :] for columns in joined]
+        added = times(blocks)
+        bases = [np.hstack(pair) for pair in zip(bases, blocks, strict=True)]
+        products = [np.hstack(pair) for pair in zip(products, added, strict=True)]
+    found = []
+    for basis, product in zip(bases, products, strict=True):
+        values, turn = np.linalg.eigh(basis.T @ product)
+        found.append(_largest_first(values, basis @ turn[:, -k:], k))
+    return found

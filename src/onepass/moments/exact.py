@@ -6,9 +6,9 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import dsymm, dsyr2
+from scipy.linalg.blas import dsymm, dsyr, dsyr2
 
-from onepass.moments.eigen import leading_pairs
+from onepass.moments.eigen import Pairs, leading_pairs
 from onepass.persistence.fields import Array, Field, State, point, triangle, weight
 from onepass.rows.rows import Rows
 
@@ -111,29 +111,35 @@ class SecondMoment(State):
 
     def scatter(self, scale: Scale = None) -> NDArray[np.float64]:
         """Return the scatter (d, d), whole, of columns divided by a scale (d,) if there is one."""
-        matrix = np.tril(self.squares)
-        matrix += np.tril(matrix, -1).T
+        lower = np.tril(self._triangle(scale))
+        return lower + np.tril(lower, -1).T
+
+    def _triangle(self, scale: Scale) -> NDArray[np.float64]:
+        """Return the lower triangle of the scatter (d, d), in Fortran order."""
+        matrix = self.squares.copy(order="F")
         if self.center and self.weight > 0.0:
-            matrix -= np.outer(self.total, self.total / self.weight)
+            dsyr(-1.0 / self.weight, self.total, lower=1, a=matrix, overwrite_a=1)
         if scale is not None:
             matrix /= scale
             matrix /= scale[:, None]
         return matrix
 
-    def leading(
-        self, k: int, scale: Scale = None, *, prove: bool = True
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def leading(self, k: int, scale: Scale = None, *, prove: bool = True) -> Pairs:
         """Return the k leading directions (k, d) of the scatter and the sums along them (k,)."""
-        return leading_pairs(self.scatter(scale), k, prove=prove)
+        return leading_pairs(self._triangle(scale), k, prove=prove)
 
     def spectrum(self, scale: Scale = None) -> NDArray[np.float64]:
         """Return the sums along all principal directions, shape (d,), largest first."""
-        return np.linalg.eigvalsh(self.scatter(scale))[::-1].clip(min=0.0)
+        return np.linalg.eigvalsh(self._triangle(scale))[::-1].clip(min=0.0)
+
+    def times(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ``squares @ columns``, the sums about the point, for columns (d, m)."""
+        return dsymm(1.0, self.squares, columns, lower=1)
 
     def compress(self, directions: NDArray[np.float64], scale: Scale = None) -> NDArray[np.float64]:
         """Return ``directions @ scatter @ directions.T`` for directions (k, d)."""
         raw = directions if scale is None else directions / scale
-        inner = raw @ dsymm(1.0, self.squares, raw.T, lower=1)
+        inner = raw @ self.times(raw.T)
         if not (self.center and self.weight > 0.0):
             return inner
         along = raw @ self.total

@@ -29,6 +29,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from onepass.moments.eigen import Pairs, improve, iterates
 from onepass.moments.exact import Scale, SecondMoment, sums_about_mean
 from onepass.moments.sketch import Sketch
 from onepass.persistence.fields import Array, Field, Number, Part, Parts, State, point
@@ -358,6 +359,37 @@ class Bounds(State):
     def plain(self) -> Any:
         """Return the second moment of all rows as they came."""
         return self.of(self.names[-1])
+
+    def directions(self, k: int, previous: NDArray[np.float64]) -> list[Pairs]:
+        """Return k directions (k, d) of each candidate by now, and the sums (k,) along them.
+
+        They are what rows are evaluated with. Where each candidate has previous ones, (m, k, d),
+        these are improved, which takes a fraction of the time.
+        """
+        scale, names = self.scale_now(), self.names if self.compares else self.names[-1:]
+        if self.is_exact and iterates(self.stream.d, k) and previous.shape[:2] == (len(names), k):
+            return self._improved(previous, scale)
+        return [self.of(name).leading(k, scale, prove=False) for name in names]
+
+    def _improved(self, previous: NDArray[np.float64], scale: Scale) -> list[Pairs]:
+        """Return the directions of each candidate, from previous ones (m, k, d)."""
+        divisor = np.ones(1) if scale is None else scale[:, None]
+        totals = np.cumsum([moment.total for moment in self.moments], axis=0)
+        weights = np.cumsum([moment.weight for moment in self.moments])
+
+        def times(blocks: list[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+            width = blocks[0].shape[1]
+            raw = np.hstack(blocks) / divisor
+            products = np.zeros(raw.shape)
+            for number, layer in enumerate(self.moments):  # in all candidates from this one on
+                products[:, number * width :] += layer.times(raw[:, number * width :])
+            if self.stream.center:
+                for number, (total, weight) in enumerate(zip(totals, weights, strict=True)):
+                    part = slice(number * width, (number + 1) * width)
+                    products[:, part] -= np.outer(total, total @ raw[:, part] / weight)
+            return np.hsplit(products / divisor, len(blocks))
+
+        return improve(times, list(previous))
 
     def merge(self, other: Self) -> None:
         """Include the rows of another stream."""

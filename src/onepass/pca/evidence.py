@@ -32,6 +32,9 @@ CUT = BOUNDS[MILD]  # typical energies at which the energy of a row counts in th
 # Levels t at which T(t) is tested: steps of two in length, from typical ones to a row whose energy
 # is that of 1e14 typical ones.
 LEVELS = 4.0 ** np.arange(24)
+# Shares that differ by less are the same: of candidates that learned the same, they differ by
+# rounding, and a sum of such gains over its own error would be anything.
+SAME = 1e-12
 TERM_ROWS = 16  # whose gains make one term of a sum: neighbouring rows may be dependent
 LATEST = 0.5  # of the stream: earlier directions say little about those that are read
 # The risk that a stream of independent rows counts as one that drifts. It is small, because a false
@@ -136,7 +139,8 @@ class Evidence(State):
             if name not in shares:
                 sums += [0.0, 0.0]
                 continue
-            gain = weights * (shares[name] - shares[PLAIN])
+            gain = shares[name] - shares[PLAIN]
+            gain = weights * np.where(np.abs(gain) > SAME, gain, 0.0)
             terms = np.add.reduceat(gain * np.minimum(ratios, CUT), starts)
             sums += [float(terms.sum()), float(terms @ terms)]
             for number, level in enumerate(LEVELS[:levels]):

@@ -318,7 +318,7 @@ class PCALearner(Learner):
         self.rows += len(rows)
         self.rows_since += len(rows)
         if bounds.compares > began or self.rows_since >= self._patience():
-            self._find_directions()
+            self._find_directions(self.directions)
         self._remember(measured.values, measured.scaled, errors)
 
     def _evaluate(self, measured: Measured) -> NDArray[np.float64] | None:
@@ -373,14 +373,12 @@ class PCALearner(Learner):
         growth = COMPARED_GROWTH if compares and self.robust == "auto" else GROWTH
         return max(growth * self.rows_found, min(costly, self.rows_found))
 
-    def _find_directions(self) -> None:
-        """Find the directions that further rows are evaluated with, of each candidate."""
+    def _find_directions(self, previous: NDArray[np.float64] | None = None) -> None:
+        """Find the directions that further rows are evaluated with, from previous ones if given."""
         bounds, k = self.bounds, self._count(PLAIN)
         if not 0 < k < min(self.rows, self.stream.d):  # all directions capture the same
             return
-        scale = bounds.scale_now()
-        names = bounds.names if bounds.compares else (PLAIN,)
-        pairs = [bounds.of(name).leading(k, scale, prove=False) for name in names]
+        pairs = bounds.directions(k, self.directions[:0] if previous is None else previous)
         found = [directions for directions, _ in pairs]
         if min(len(directions) for directions in found) < k:
             return
