@@ -267,6 +267,117 @@ FILES = [
     ),
 ]
 
+FIELDS = "tests/persistence/test_fields.py"
+CHECKPOINT = "tests/cli/test_checkpoint.py"
+
+HOUSE = [
+    Mutant(
+        "copies share what is changed in place",
+        f"{SOURCE}/persistence/fields.py",
+        "(isinstance(field, Array) and field.in_place)",
+        "(isinstance(field, Array) and False)",
+        FIELDS,
+    ),
+    Mutant(
+        "squares fade no more than sums",
+        f"{SOURCE}/persistence/fields.py",
+        "value * factor**field.fades",
+        "value * factor",
+        FIELDS,
+    ),
+    Mutant(
+        "all columns of a table fade alike",
+        f"{SOURCE}/persistence/fields.py",
+        "value * factor ** np.asarray(field.fades, dtype=np.float64)",
+        "value * factor",
+        FIELDS,
+    ),
+    Mutant(
+        "a file may hold more than its fields",
+        f"{SOURCE}/persistence/fields.py",
+        "        if unknown:",
+        "        if False:",
+        FIELDS,
+    ),
+    Mutant(
+        "lengths of one name may differ",
+        f"{SOURCE}/persistence/fields.py",
+        "wanted = sizes.setdefault(wanted.name, length)",
+        "wanted = length",
+        FIELDS,
+    ),
+    Mutant(
+        "a model file holds the rows that wait",
+        f"{SOURCE}/estimators/saving.py",
+        "estimator._learner.copy() if waiting else estimator._finished()",
+        "estimator._learner.copy()",
+        "tests/persistence/test_round_trip.py",
+    ),
+    Mutant(
+        "a checkpoint holds no rows that wait",
+        f"{SOURCE}/estimators/checkpoint.py",
+        "header, arrays = pack(model, waiting=True)",
+        "header, arrays = pack(model)",
+        f"{CHECKPOINT}::test_the_printed_command_goes_on",
+    ),
+    Mutant(
+        "a checkpoint of another run is taken",
+        f"{SOURCE}/estimators/checkpoint.py",
+        "        if found:",
+        "        if False:",
+        f"{CHECKPOINT}::test_a_checkpoint_of_another_run_is_refused",
+    ),
+    Mutant(
+        "all branches of a checkpoint are the first one",
+        f"{SOURCE}/estimators/checkpoint.py",
+        'start = f"{OF_PARTS}{name}-"',
+        'start = f"{OF_PARTS}0-"',
+        "tests/distributed/test_checkpoint.py::test_resuming_ends_with_the_same_bits",
+    ),
+    Mutant(
+        "the outermost layer of a bound is left out",
+        f"{SOURCE}/pca/bounds.py",
+        "for layer in self.moments[1 : index + 1]:",
+        "for layer in self.moments[1:index]:",
+        "tests/pca/test_bounds.py",
+    ),
+    Mutant(
+        "a robust candidate answers for a stream that drifts",
+        f"{SOURCE}/pca/evidence.py",
+        "(drifts_count and drift > 1.0)",
+        "(drifts_count and drift > 1e9)",
+        "tests/pca/test_evidence.py",
+    ),
+    Mutant(
+        "early rows count in the gain",
+        f"{SOURCE}/pca/evidence.py",
+        "latest, drift = self.segments.latest(rows, LATEST).sum(axis=0), self.drift(rows)",
+        "latest, drift = self.segments.table.sum(axis=0), self.drift(rows)",
+        "tests/pca/test_evidence.py",
+    ),
+    Mutant(
+        "float32 rows are squared whatever their size",
+        f"{SOURCE}/rows/rows.py",
+        "return largest == 0.0 or LEAST_SINGLE < largest < MOST_SINGLE",
+        "return True",
+        "tests/contracts/test_scales.py::test_float32_rows_whose_squares_overflow",
+    ),
+    Mutant(
+        "small variances are summed in single precision",
+        f"{SOURCE}/pca/learner.py",
+        " < SINGLE_RANGE",
+        " < 0.0",
+        "tests/estimators/test_pca.py",
+    ),
+    Mutant(
+        "completed rows have no conditional covariance",
+        f"{SOURCE}/rows/completion.py",
+        "self._add_covariances(self.completed.given[counted], share[counted], matrix)",
+        "pass",
+        "tests/rows/test_completed_rows.py",
+    ),
+]
+
 CORE = [
     Mutant(
         "the iterate keeps a direction too many",
@@ -497,4 +608,4 @@ CORE = [
     ),
 ]
 
-MUTANTS = [*CHUNKING, *ROWS, *MOMENTS, *SOLVERS, *CHOOSING, *RESULTS, *FILES, *CORE]
+MUTANTS = [*CHUNKING, *HOUSE, *ROWS, *MOMENTS, *SOLVERS, *CHOOSING, *RESULTS, *FILES, *CORE]
