@@ -119,3 +119,14 @@ def test_likelihood_is_that_of_the_gaussian_of_the_covariance(scale, robust):
         + X.shape[1] * np.log(2 * np.pi)
     )
     np.testing.assert_allclose(model.score_samples(X), wanted, rtol=1e-6)
+
+
+def test_single_precision_rows_keep_directions_of_small_variance():
+    """Sums of float32 products would turn those of less than 1e-5 of the first variance."""
+    rng = np.random.default_rng(0)
+    turn = np.linalg.qr(rng.normal(size=(10, 10)))[0]
+    rows = (rng.normal(size=(6000, 10)) * 10.0 ** (-0.5 * np.arange(10))) @ turn
+    rows = rows.astype(np.float32)
+    single = PCA(8, robust=False).fit(rows).components_
+    double = PCA(8, robust=False).fit(rows.astype(np.float64)).components_
+    np.testing.assert_allclose(np.sum(single * double, axis=1), 1.0, atol=1e-6)

@@ -311,7 +311,7 @@ HOUSE = [
         f"{SOURCE}/estimators/saving.py",
         "estimator._learner.copy() if waiting else estimator._finished()",
         "estimator._learner.copy()",
-        "tests/persistence/test_round_trip.py",
+        "tests/persistence/test_no_rows.py",
     ),
     Mutant(
         "a checkpoint holds no rows that wait",
@@ -367,7 +367,7 @@ HOUSE = [
         f"{SOURCE}/pca/learner.py",
         " < SINGLE_RANGE",
         " < 0.0",
-        "tests/estimators/test_pca.py",
+        "tests/estimators/test_numbers.py",
     ),
     Mutant(
         "completed rows have no conditional covariance",

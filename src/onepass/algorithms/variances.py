@@ -23,7 +23,7 @@ class Step(NamedTuple):
     Attributes
     ----------
     values : ndarray or csr_array of shape (r, d)
-        The rows of the chunk, as they came.
+        The rows of the chunk, as they came; dense where there are few columns.
     weights : ndarray of shape (r,)
     turn : ndarray of shape (m', m)
         The new directions in terms of the old ones.
@@ -63,9 +63,12 @@ class ExactVariances(Variances):
         moment = self.moment
         origin = moment.origin
         if moment.center and not moment.weight > 0.0:
-            first = step.values[:1]
-            origin = np.asarray(first.toarray() if hasattr(first, "toarray") else first)[0]
-        rows = rows_about(step.values, step.weights, origin.astype(np.float64))
+            # The mean, since a model file holds the origin, and no row. It is taken about the first
+            # row, so that it is exact for columns that are constant.
+            first = step.values[0].astype(np.float64)
+            mean = first + np.average(step.values - first, axis=0, weights=step.weights)
+            origin = mean.astype(step.values.dtype).astype(np.float64)
+        rows = rows_about(step.values, step.weights, origin)
         moment.add(rows, step.weights)
         if moment.center:  # where most squares are those of the mean, sums would lose digits
             far = moment.weight * moment.column_squares < 2.0 * moment.total**2
