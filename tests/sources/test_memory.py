@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse
 
 from onepass import ERM
-from onepass.sources import ArraySource, BlockSource, SourceError, SparseSource
+from onepass.sources import ArraySource, BlockSource, SourceError
 from onepass.sources.base import LARGEST
 
 ROWS = np.random.default_rng(0).standard_normal((23, 4))
@@ -16,8 +16,8 @@ SOURCES = {
     "array": lambda X: ArraySource(X, block_rows=5),
     "fortran": lambda X: ArraySource(np.asfortranarray(X), block_rows=5),
     "one block": ArraySource,
-    "csr": lambda X: SparseSource(scipy.sparse.csr_matrix(X), block_rows=5),
-    "coo": lambda X: SparseSource(scipy.sparse.coo_array(X), block_rows=5),
+    "csr": lambda X: ArraySource(scipy.sparse.csr_matrix(X), block_rows=5),
+    "coo": lambda X: ArraySource(scipy.sparse.coo_array(X), block_rows=5),
     "list": lambda X: BlockSource([X[:7], X[7:8], X[8:]]),
     "list of sparse": lambda X: BlockSource([scipy.sparse.coo_matrix(X[:9]), X[9:]]),
     "function": lambda X: BlockSource(lambda: (X[i : i + 6] for i in range(0, len(X), 6))),
@@ -127,7 +127,7 @@ def test_a_generator_is_used_once():
         lambda: ArraySource(np.ones((0, 3))),
         lambda: ArraySource(np.array([["a", "b"]])),
         lambda: ArraySource(np.ones((2, 2), dtype=complex)),
-        lambda: SparseSource(scipy.sparse.csr_array((0, 3))),
+        lambda: ArraySource(scipy.sparse.csr_array((0, 3))),
         lambda: BlockSource([]).n_features,
         lambda: list(BlockSource([np.ones(3)])),
         lambda: list(BlockSource([np.ones((2, 3)), np.ones((2, 4))])),

@@ -2,7 +2,7 @@
 
 from onepass.sources.base import Block, Position, Source, SourceError
 from onepass.sources.files import open_source
-from onepass.sources.memory import ArraySource, BlockSource, SparseSource
+from onepass.sources.memory import ArraySource, BlockSource
 
 __all__ = [
     "ArraySource",
@@ -11,6 +11,5 @@ __all__ = [
     "Position",
     "Source",
     "SourceError",
-    "SparseSource",
     "open_source",
 ]

@@ -120,6 +120,3 @@ class ArraySource(BlockSource):
         super().__init__(
             lambda: (rows[start : start + most] for start in starts), n_rows=rows.shape[0]
         )
-
-
-SparseSource = ArraySource
