@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -21,37 +20,29 @@ from benchmarks.rivals.environments import ROOT, Library, last_line, libraries
 from benchmarks.rivals.problems import PROBLEMS, Exact, Problem
 from benchmarks.rivals.solver import Solver
 
-TURNS = 3
-TIMEOUT = 300  # seconds after which a run is ended, and reported as such
+TURNS = 3  # fits of a process, of which the median counts
+TIMEOUT = 120  # seconds after which a run is ended, and reported as such
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TBB_NUM_THREADS")
-
-Runs = dict[str, list[dict[str, Any]]]
 
 
 def measure(problem: Problem, contenders: list[tuple[Library, Solver]], effort: Effort) -> Row:
     """Return the row of a problem: what each solver took and lost, the fastest first."""
     X = problem.rows(effort)
     exact = Exact(X, problem.k)
-    runs: Runs = {solver.name: [] for _, solver in contenders}
+    solvers: list[dict[str, Any]] = []
     failed: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as folder:
         files = problem.write(X, Path(folder))
-        for _ in range(1 if effort.quick else TURNS):
-            for library, solver in contenders:
-                if solver.name in failed:
-                    continue
-                try:
-                    found = once(library, solver, problem, files)
-                except RuntimeError as error:
-                    failed[solver.name] = str(error)
-                    print(f"note: {solver.name}: {error}", file=sys.stderr)
-                    continue
-                runs[solver.name].append({**found, "lost": exact.lost(found["components"])})
+        for library, solver in contenders:
+            try:
+                found = once(library, solver, problem, files, 1 if effort.quick else TURNS)
+            except RuntimeError as error:
+                failed[solver.name] = str(error)
+                print(f"note: {solver.name}: {error}", file=sys.stderr)
+            else:
+                solvers.append(summary(solver.name, found, exact))
     # The time of the processor says more where the machine is shared, but not of two cores.
     clock = "cpu" if problem.threads == 1 else "wall"
-    solvers = [
-        summary(name, found, exact) for name, found in runs.items() if found and name not in failed
-    ]
     return {
         "name": problem.name,
         "title": problem.title,
@@ -62,7 +53,7 @@ def measure(problem: Problem, contenders: list[tuple[Library, Solver]], effort: 
 
 
 def once(
-    library: Library, solver: Solver, problem: Problem, files: tuple[Path, Path]
+    library: Library, solver: Solver, problem: Problem, files: tuple[Path, Path], turns: int = 1
 ) -> dict[str, Any]:
     """Run a solver in a process of its own; raise RuntimeError where it fails or takes too long."""
     components = files[0].with_name("components.npy")
@@ -74,6 +65,7 @@ def once(
         "few_rows": str(files[1]),
         "from_file": problem.from_file,
         "threads": problem.threads,
+        "turns": turns,
         "components": str(components),
     }
     environment = {**os.environ, **dict.fromkeys(THREADS, str(problem.threads))}
@@ -90,19 +82,14 @@ def once(
     return {**json.loads(run.stdout.splitlines()[-1]), "components": np.load(components)}
 
 
-def summary(name: str, runs: list[dict[str, Any]], exact: Exact) -> dict[str, Any]:
-    """Return the medians of times and memory, and the losses of the last run."""
-    last = runs[-1]
-    variance = None if last["variance"] is None else abs(last["variance"] / exact.first - 1.0)
-    memories = [run["memory"] for run in runs if run["memory"] is not None]
+def summary(name: str, found: dict[str, Any], exact: Exact) -> dict[str, Any]:
+    """Return what a run took, with its losses in place of its directions."""
+    variance = found["variance"]
     return {
         "solver": name,
-        "version": last["version"],
-        "wall": statistics.median(run["wall"] for run in runs),
-        "cpu": statistics.median(run["cpu"] for run in runs),
-        "memory": statistics.median(memories) if memories else None,
-        "lost": last["lost"],
-        "variance_error": variance,
+        **{key: found[key] for key in ("version", "wall", "cpu", "memory")},
+        "lost": exact.lost(found["components"]),
+        "variance_error": None if variance is None else abs(variance / exact.first - 1.0),
     }
 
 

@@ -110,8 +110,27 @@ def test_memory_is_that_of_the_copy_that_a_solver_makes(tmp_path):
     assert found["variance"] == 8000
 
 
+def test_fits_are_repeated_until_they_have_taken_long_enough(tmp_path, monkeypatch):
+    fits = []
+
+    def fit(X, k):
+        fits.append(k)
+        return np.eye(k, X.shape[1]), None
+
+    path = tmp_path / "rows.npy"
+    np.save(path, np.ones((9, 4)))
+    solver = Solver("counts", fit, in_memory(fit))
+    worker.timed(solver, path, 2, from_file=False, turns=3)
+    assert fits == [2, 2, 2]
+    monkeypatch.setattr(worker, "ENOUGH", 1.5)
+    monkeypatch.setattr(worker.time, "perf_counter", iter(range(100)).__next__)
+    found = worker.timed(solver, path, 3, from_file=False, turns=3)
+    assert fits[3:] == [3, 3]
+    assert found["wall"] == 1
+
+
 def test_what_fails_is_reported_and_does_not_end_the_others(monkeypatch, capsys):
-    def once(library, solver, problem, files):
+    def once(library, solver, problem, files, turns):
         if solver.name == "onepass PCA":
             raise RuntimeError("over 300 s")
         return {"wall": 2.0, "cpu": 1.0, "memory": 3.0, "variance": None, "version": "v", **wrong}
