@@ -25,6 +25,8 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx_click",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
 templates_path = ["_templates"]
@@ -97,7 +99,7 @@ html_theme_options = {
 }
 # Pages without pages below them.
 _alone = ("index", "get-started", "coming-from-scikit-learn", "how-it-works", "contributing")
-_alone += ("how-pca-decides", "limits")
+_alone += ("how-pca-decides", "limits", "benchmarks")
 html_sidebars: dict[str, list[str]] = {page: [] for page in _alone}
 
 

@@ -1,6 +1,8 @@
-"""Draw the picture of README: digits with gaps and outliers, and the components found in them.
+"""Draw the pictures of README and of Get started.
 
-``python docs/picture.py`` writes ``docs/_static/components.png``.
+``python docs/picture.py`` writes ``components.png``, digits with gaps and outliers and the
+components found in them, and ``get-started.png``, what ``plot`` shows, into ``docs/_static``. The
+picture of the report page there is taken by a browser, from the page of ``onepass demo``.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from sklearn.datasets import load_digits
 from onepass import PCA, IncrementalPCA, OnepassWarning
 
 SHOWN = 7
-FILE = Path(__file__).parent / "_static" / "components.png"
+FOLDER = Path(__file__).parent / "_static"
 
 
 def spoiled(X: NDArray[np.float64], seed: int = 0) -> NDArray[np.float64]:
@@ -63,4 +65,5 @@ def draw() -> Figure:
 
 
 if __name__ == "__main__":
-    draw().savefig(FILE, dpi=110)
+    draw().savefig(FOLDER / "components.png", dpi=110)
+    PCA(10).fit(load_digits().data).plot().savefig(FOLDER / "get-started.png", dpi=80)

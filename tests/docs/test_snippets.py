@@ -6,25 +6,29 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FENCE = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(r"^```python\n(.*?)^```\n(?:\n^```text\n(.*?)^```)?", re.DOTALL | re.MULTILINE)
 PAGES = ["README.md", "docs/index.md", "docs/get-started.md"]
 PAGES += sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs" / "guide").glob("*.md"))
 
 
 def snippets(page):
     text = (ROOT / page).read_text()
-    return [(text[: found.start()].count("\n") + 1, found[1]) for found in FENCE.finditer(text)]
+    return [
+        (text[: found.start()].count("\n") + 1, *found.groups()) for found in FENCE.finditer(text)
+    ]
 
 
 # Warnings that pages are about: one column hides the others, and robust components.
 @pytest.mark.filterwarnings("ignore:column .* of the variance", "ignore:Some rows are much longer")
 @pytest.mark.parametrize("page", [page for page in PAGES if snippets(page)])
-def test_snippets_run(page, tmp_path, monkeypatch):
+def test_snippets_run_and_print_what_the_page_shows(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "__main__"}
-    for line, code in snippets(page):
+    for line, code, output in snippets(page):
         # Blank lines before it give errors the line number of the page.
         exec(compile("\n" * line + code, str(ROOT / page), "exec"), names)
+        printed = capsys.readouterr().out
+        assert output is None or printed == output
 
 
 def test_pages_have_snippets():
