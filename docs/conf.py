@@ -112,8 +112,20 @@ def _math(translator: Any, node: Any, display: str) -> None:
     raise SkipNode
 
 
+def _epilog(app: Any, ctx: Any, lines: list[str]) -> None:
+    """Show the examples below a command as they are printed, and other paragraphs as text."""
+    del lines[:]
+    for paragraph in (ctx.command.epilog or "").split("\n\n"):
+        title, *examples = paragraph.removeprefix("\b\n").split("\n")
+        if paragraph.startswith("\b"):
+            lines += [f"{title.removesuffix(':')}::", "", *(f"   {line}" for line in examples), ""]
+        else:
+            lines += [paragraph.replace("\n", " ").replace("*", r"\*"), ""]
+
+
 def setup(app: Any) -> None:
-    """Register the writer of formulas."""
+    """Register the writer of formulas, and the examples of commands."""
+    app.connect("sphinx-click-process-epilog", _epilog)
     app.add_html_math_renderer(
         "mathml",
         (lambda translator, node: _math(translator, node, "inline"), None),
