@@ -26,6 +26,8 @@ class Segments(State):
         Of what the sums are about.
     powers : tuple of int
         How each column of the table fades; the first column is the number of rows.
+    least : float
+        The number of rows of a segment at least, but for the last one.
 
     Attributes
     ----------
@@ -34,14 +36,14 @@ class Segments(State):
         The number of rows from which on a segment is full.
     """
 
-    def __init__(self, name: str, powers: tuple[int, ...]) -> None:
-        self.name, self.powers = name, powers
+    def __init__(self, name: str, powers: tuple[int, ...], least: float = 1.0) -> None:
+        self.name, self.powers, self.least = name, powers, least
         self.table: NDArray[np.float64] = np.zeros((0, len(powers)))
-        self.full = 1.0
+        self.full = least
 
     def fields(self) -> dict[str, Field]:
         shape = (Size(f"segments of {self.name}", SEGMENTS), len(self.powers))
-        return {"table": Array(shape, fades=self.powers), "full": Number(float, 1.0, 1e300)}
+        return {"table": Array(shape, fades=self.powers), "full": Number(float, self.least, 1e300)}
 
     def add(self, sums: NDArray[np.float64]) -> None:
         """Include the sums (columns,) of further rows."""

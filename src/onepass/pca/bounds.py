@@ -111,6 +111,11 @@ class Typical(State):
         mean = float(self.sums[1] / max(self.sums[0], TINY))
         return self.unit * mean ** (1.0 / TYPICAL_POWER)
 
+    @property
+    def total(self) -> float:
+        """The sum of the energies of all rows."""
+        return self.unit * float(self.sums[2])
+
     def is_uneven(
         self, energies: NDArray[np.float64] = NONE, weights: NDArray[np.float64] = NONE
     ) -> bool:
@@ -156,6 +161,22 @@ class Typical(State):
             self.pull += added
             scale = 1.0 if rows.scale is None else rows.scale
             self.centre = self.centre + scale * step / self.pull
+
+    def between(self, other: Self, rows: tuple[float, float], scale: Scale) -> float:
+        """Return the energy of both streams, of so many rows, that is between their centres.
+
+        What sampling explains is taken off. A centre of n rows with weights 1 / |x - c| has the
+        variance n / (sum of the weights)^2.
+        """
+        if not (self.pull > 0.0 and other.pull > 0.0):
+            return 0.0
+        apart = (other.centre - self.centre) / (1.0 if scale is None else scale)
+        weights = float(self.sums[0]), float(other.sums[0])
+        errors = [
+            (weight / one.pull) ** 2 / max(count, 1.0)
+            for one, weight, count in zip((self, other), weights, rows, strict=True)
+        ]
+        return weights[0] * weights[1] / sum(weights) * (float(apart @ apart) - sum(errors))
 
     def merge(self, other: Self) -> None:
         """Include another stream: centres are weighted as running means are."""

@@ -20,11 +20,11 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import fdtri
+from scipy.special import fdtri, ndtr, ndtri
 
 from onepass.evaluation.segments import Segments
 from onepass.pca.bounds import BOUNDED, BOUNDS, MILD, PLAIN
-from onepass.persistence.fields import Array, Field, Part, State
+from onepass.persistence.fields import MOST_SUM, Array, Field, Number, Part, State
 
 # Standard errors that count as sure, for and against: one in 44 by chance where terms are normal.
 SURE = 2.0
@@ -40,6 +40,8 @@ LATEST = 0.5  # of the stream: earlier directions say little about those that ar
 # The risk that a stream of independent rows counts as one that drifts. It is small, because a false
 # alarm costs the robust answer, and streams in natural order are far beyond any limit.
 DRIFT_RISK = 1e-4
+# Of a segment at least: few rows evaluated with the same directions tell little about the stream.
+SEGMENT_ROWS = 128.0
 ROBUST = (BOUNDED, MILD)
 # Columns of the table: rows, the sums of the tightest candidate's shares and of their squares, then
 # for each robust candidate the sum of its gains and of their squares, by terms.
@@ -52,7 +54,7 @@ class Choice:
     """Which candidate answers, and why.
 
     All numbers but `drift` are of the robust candidate that gains most over ordinary PCA on rows
-    not yet learned from. It answers if ``gain > 2``, unless ``tail < -2`` and ``energy < 0``, or
+    not yet learned from. It answers if ``gain > 2``, unless ``tail < -1`` and ``energy < 0``, or
     the stream drifts: ``drift > 1``.
 
     Attributes
@@ -61,10 +63,10 @@ class Choice:
         The candidate that answers.
     gain : float
         What it captures more on the last half of the stream, of energies cut at 16 typical ones, in
-        standard errors.
+        standard errors. What lies between merged streams counts as lost.
     tail : float
         The least, over lengths, of what it captures more of the rows that are longer, as a share of
-        their energies and in standard errors.
+        their energies, in units of what would be sure for so many lengths.
     energy : float
         The least, over cuts, of the energy that it captures more with energies cut there, in
         typical energies per row.
@@ -105,14 +107,24 @@ class Evidence(State):
     tails : ndarray of shape (robust candidates, levels, 3)
         For each level t: the sum of g over rows with e > t, its sum of squares by terms, and the
         sum of min(e, t) g.
+    between : float
+        The energy between the centres of merged streams that sampling does not explain, in typical
+        energies: no row was evaluated about the common centre, so it is not known which candidate
+        captures it.
     """
 
     def __init__(self) -> None:
-        self.segments = Segments("evidence", POWERS)
+        self.segments = Segments("evidence", POWERS, SEGMENT_ROWS)
         self.tails: NDArray[np.float64] = np.zeros((len(ROBUST), len(LEVELS), 3))
+        self.between = 0.0
 
     def fields(self) -> dict[str, Field]:
-        return {"segments": Part(), "tails": Array(self.tails.shape, fades=(1, 2, 1))}
+        tails = Array(self.tails.shape, fades=(1, 2, 1))
+        return {
+            "segments": Part(),
+            "tails": tails,
+            "between": Number(float, -MOST_SUM, MOST_SUM, 1),
+        }
 
     def add(
         self,
@@ -176,32 +188,39 @@ class Evidence(State):
 
             G > 2 root of the sum of squares of its terms,
 
-        unless the rows beyond some length surely say the opposite, T(t) < -2 root for a level t,
-        and with energies cut at some level it loses energy. Of several, the one that gains most
-        answers. Where captured shares differ between segments of the stream, the rows so far say
-        little about all rows, and ordinary PCA answers; `drifts_count` is False with a half-life,
-        where it is the next rows that matter.
+        unless the rows beyond some length surely say the opposite, T(t) < -z root for a level t,
+        and with energies cut at some level it loses energy. There, z is such that one of m levels
+        is beyond it as rarely as one is beyond 2: Phi(-z) = Phi(-2) / m, the union bound. From G,
+        the energy between merged streams is taken off, as if only the plain candidate captured it.
+        Of several, the one that gains most answers. Where captured shares differ between segments
+        of the stream, the rows so far say little about all rows, and ordinary PCA answers;
+        `drifts_count` is False with a half-life, where it is the next rows that matter.
         """
         latest, drift = self.segments.latest(rows, LATEST).sum(axis=0), self.drift(rows)
+        between = max(self.between, 0.0) * float(latest[0]) / max(rows, 1.0)
         found = []
         for which, name in enumerate(ROBUST):
             gain, squares = (float(value) for value in latest[3 + 2 * which : 5 + 2 * which])
+            gain -= between
             tail, tail_squares, energy = self.tails[which].T
+            levels = max(int(np.count_nonzero(tail_squares)), 1)
+            limit = -float(ndtri(ndtr(-SURE) / levels))
             choice = Choice(
                 name,
                 gain=gain / max(squares, TINY) ** 0.5,
-                tail=float((tail / np.sqrt(np.maximum(tail_squares, TINY))).min()),
+                tail=float((tail / np.sqrt(np.maximum(tail_squares, TINY))).min()) / limit,
                 energy=float(energy.min()) / max(rows, 1.0),
                 drift=drift,
                 gained=gain / max(float(latest[0]), 1.0),
             )
-            is_against = choice.tail < -SURE and choice.energy < 0.0
+            is_against = choice.tail < -1.0 and choice.energy < 0.0
             answers = choice.gain > SURE and not is_against
             found.append((answers and not (drifts_count and drift > 1.0), gain, choice))
         answers, _, best = max(found, key=lambda entry: entry[:2])
         return best if answers else replace(best, name=PLAIN)
 
-    def merge(self, other: Self) -> None:
-        """Include the evidence of another stream."""
+    def merge(self, other: Self, between: float) -> None:
+        """Include the evidence of another stream, with so much energy between the centres."""
         self.segments.merge(other.segments)
         self.tails = self.tails + other.tails
+        self.between += other.between + between

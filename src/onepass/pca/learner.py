@@ -5,6 +5,7 @@ A chunk is evaluated with the directions that were found before it, and then it 
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -273,21 +274,35 @@ class PCALearner(Learner):
     def _learn_rows(self, values: Any, weights: NDArray[np.float64]) -> None:
         """Learn from rows (r, d) without gaps, or completed."""
         measured = self._measure(values, weights)
-        length = max(FIRST_ROWS, int(COMPARED_SHARE * self.rows))
-        if len(weights) <= length or not self._begins(measured):
+        stops = self._stops(measured)
+        if len(stops) == 1:
             self._learn_measured(measured)
             return
-        # Candidates are compared from here on, and the rest of a long chunk is evidence, too.
-        for start in range(0, len(weights), length):
-            part = slice(start, start + length)
-            self._learn_measured(self._measure(values[part], weights[part]))
+        for start, stop in pairwise([0, *stops]):
+            self._learn_measured(self._measure(values[start:stop], weights[start:stop]))
 
-    def _begins(self, measured: Measured) -> bool:
-        """Return whether rows turn out to be uneven with these."""
-        bounds = self.bounds
-        if bounds.compares or self.robust != "auto" or measured.from_centre is None:
-            return False
-        return bounds.typical.is_uneven(measured.from_centre, measured.rows.weights)
+    def _stops(self, measured: Measured) -> list[int]:
+        """Return where a chunk is cut, so that the rest of it is evidence, too: its end, or more.
+
+        Where rows turn out to be uneven, candidates are compared from then on. Where a few rows add
+        so much energy that directions have to be found again, the rows after them tell whether
+        these are better.
+        """
+        bounds, energies, weights = self.bounds, measured.from_centre, measured.rows.weights
+        count = len(weights)
+        begins = not bounds.compares
+        if energies is None or self.robust != "auto":
+            return [count]
+        if begins and not bounds.typical.is_uneven(energies, weights):
+            return [count]
+        grown = bounds.typical.total + np.cumsum(weights * energies)
+        length = max(FIRST_ROWS, int(COMPARED_SHARE * self.rows)) if begins else count
+        stops, energy = [0], bounds.typical.total
+        while stops[-1] < count:
+            heavy = 1 + int(np.searchsorted(grown, (1.0 + COMPARED_GROWTH) * energy))
+            stop = min(max(heavy, stops[-1] + 1), stops[-1] + length, count)
+            stops, energy = [*stops, stop], float(grown[stop - 1])
+        return stops[1:]
 
     def _measure(self, values: Any, weights: NDArray[np.float64]) -> Measured:
         """Measure rows (r, d) along the directions found before, about the mean and the centre."""
@@ -313,11 +328,12 @@ class PCALearner(Learner):
         """Evaluate rows with the directions found before, and learn from them."""
         bounds, rows = self.bounds, measured.rows
         errors = self._evaluate(measured)
-        began = bounds.compares
+        began, energy = bounds.compares, bounds.typical.total
         bounds.add(rows, measured.scaled, measured.from_centre)
         self.rows += len(rows)
         self.rows_since += len(rows)
-        if bounds.compares > began or self.rows_since >= self._patience():
+        grown = bounds.compares and bounds.typical.total > (1.0 + COMPARED_GROWTH) * energy
+        if grown or bounds.compares > began or self.rows_since >= self._patience():
             self._find_directions(self.directions)
         self._remember(measured.values, measured.scaled, errors)
 
@@ -467,12 +483,16 @@ class PCALearner(Learner):
 
     def include(self, other: Self) -> None:
         """Include another stream: all sums add up, and directions are found again from them."""
+        typical = self.bounds.typical
+        centres = typical.copy()
         self.bounds.merge(other.bounds)
+        rows = (self.rows, other.rows)
+        between = centres.between(other.bounds.typical, rows, self.bounds.scale_now())
         if self.gap_models or other.gap_models:
             ours, theirs = (one.gap_models or [one._gap_model()] for one in (self, other))
             ours[0].merge(theirs[0])
             self.gap_models = ours
-        self.evidence.merge(other.evidence)
+        self.evidence.merge(other.evidence, between / max(typical.energy, TINY))
         self.rows += other.rows
         self._find_directions()
 

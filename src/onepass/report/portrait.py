@@ -134,7 +134,7 @@ def chosen_words(model: Any) -> str:
     why = "what is captured differs between parts of the stream"
     if chosen.gain <= SURE:
         why = f"it gains {chosen.gain:.1f} standard errors, and more than {SURE:g} would be sure"
-    elif chosen.tail < -SURE and chosen.energy < 0.0:
+    elif chosen.tail < -1.0 and chosen.energy < 0.0:
         why = "it would capture less of the longest rows"
     return f"{chosen} Bounding the influence of long rows was tried and not used: {why}."
 
