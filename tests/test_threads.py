@@ -7,9 +7,12 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from onepass import PCA
+from onepass import PCA, threads
+from onepass.pca import bounds
+from onepass.rows import rows as rows_module
 from onepass.threads import one_thread, run_all
 
 
@@ -38,6 +41,48 @@ def test_with_one_thread_jobs_run_one_after_the_other():
         assert run_all(lambda _: threading.current_thread(), range(3)) == [here] * 3
     with threadpool_limits(2):  # nothing is learned
         assert run_all(lambda _: threading.current_thread(), range(3)) == [here] * 3
+
+
+@pytest.mark.filterwarnings("ignore::onepass.OnepassWarning")
+@pytest.mark.parametrize("robust", ["auto", False])
+@pytest.mark.parametrize(
+    ("kind", "type_", "split", "exact"),
+    [
+        (np.asarray, float, 1024, 4096),  # accumulators
+        (np.asarray, np.float32, 1024, 4096),
+        (np.asarray, float, 48, 4096),  # blocks of columns
+        (np.asarray, np.float32, 48, 4096),
+        (sparse.csr_array, float, 48, 4096),
+        (sparse.csr_array, np.float32, 48, 4096),
+        (np.asarray, float, 48, 50),  # a sketch
+        (sparse.csr_array, float, 48, 50),
+    ],
+)
+def test_any_number_of_threads_gives_the_same_bits(kind, type_, split, exact, robust, monkeypatch):
+    """With more threads than this machine may have cores, too."""
+    monkeypatch.setattr(rows_module, "TILE_BYTES", 2**14)
+    monkeypatch.setattr(rows_module, "SPLIT_COLUMNS", split)
+    monkeypatch.setattr(bounds, "EXACT_BYTES", 8 * exact**2)
+    monkeypatch.setattr(bounds, "SPARSE_EXACT_BYTES", 8 * exact**2)
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(3000, 60)) * rng.standard_t(2, (3000, 1)) * 0.9 ** np.arange(60)
+    if kind is not np.asarray:
+        rows *= rng.random(rows.shape) < 0.2
+    rows, pools, found = kind(rows.astype(type_)), set(), {}
+
+    class Pool(threads.ThreadPoolExecutor):
+        def __init__(self, size):
+            pools.add(size)
+            super().__init__(size)
+
+    monkeypatch.setattr(threads, "ThreadPoolExecutor", Pool)
+    numbers = [1, 2, 4, 8, 16]
+    for number in numbers:
+        with threadpool_limits(number):
+            found[number] = PCA(3, robust=robust).fit(rows).to_bytes()
+    is_used = kind is np.asarray or exact > 60  # sketches of sparse rows use one
+    assert pools == (set(numbers[1:]) if is_used else set())
+    assert [number for number in numbers if found[number] != found[1]] == []
 
 
 def test_an_error_in_a_job_is_raised():

@@ -5,6 +5,7 @@ Products with rows are methods of `Rows`. Whether rows are sparse is asked in `r
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
@@ -30,6 +31,9 @@ SPLIT_BLOCKS = 8  # of columns of the output; a fixed number, so fixed bits
 # squares of the larger one is below 3.4e38, and squares of a millionth of the smaller one are not
 # zero.
 LEAST_SINGLE, MOST_SINGLE = 1e-15, 1e15
+# Of the rows whose products are added to blocks at a time: with fewer, adding would cost more than
+# multiplying, since each block is read and written once for each of these tiles.
+SPLIT_BYTES = 2**24
 FEW_ROWS = 16  # of which a product is taken at once: one tile of a few wide rows
 
 
@@ -270,10 +274,10 @@ class DenseRows(Rows):
 
     def _add_by_columns(self, weights: NDArray[np.float64], matrix: NDArray[np.float64]) -> None:
         """Add outer products: each block of columns of the lower triangle by itself."""
-        edges = np.linspace(0, self.d, SPLIT_BLOCKS + 1).astype(int)
-        blocks = [slice(edges[i], edges[i + 1]) for i in range(SPLIT_BLOCKS)]
-        for part in self._tiles:
-            tile = self._weighted(part, weights)
+        blocks = column_blocks(self.d)
+        length = max(FEW_ROWS, SPLIT_BYTES // (self.d * self.values.itemsize))
+        for start in range(0, len(self), length):
+            tile = self._weighted(slice(start, start + length), weights)
 
             def add(block: slice, tile: NDArray[np.floating] = tile) -> None:
                 matrix[block.start :, block] += tile[:, block.start :].T @ tile[:, block]
@@ -358,17 +362,13 @@ class SparseRows(Rows):
     def add_outer(self, weights: NDArray[np.float64], matrix: NDArray[np.float64]) -> None:
         near, offset = self._near
         near.sort_indices()
-        edges = np.linspace(0.0, 1.0, SPLIT_BLOCKS + 1)
-        # Column j of the triangle has d - j entries: these edges give each block the same number.
-        edges = (self.d * (1.0 - np.sqrt(1.0 - edges))).astype(int)
 
-        def add(block: int) -> None:
-            first, last = int(edges[block]), int(edges[block + 1])
+        def add(block: slice) -> None:
             _core.add_sparse_outer(
-                matrix.T, near.data, near.indices, near.indptr, weights, first, last
+                matrix.T, near.data, near.indices, near.indptr, weights, block.start, block.stop
             )
 
-        run_all(add, range(SPLIT_BLOCKS))
+        run_all(add, column_blocks(self.d))
         if offset is not None:
             half = 0.5 * float(weights.sum()) * offset - near.T @ weights
             dsyr2(1.0, offset, half, lower=1, a=matrix, overwrite_a=1)
@@ -380,6 +380,14 @@ class SparseRows(Rows):
             part = slice(start, start + length)
             tile = near[part].toarray().astype(np.float64, copy=False)
             yield part, tile if offset is None else tile - offset
+
+
+def column_blocks(d: int) -> list[slice]:
+    """Return blocks of the columns of a lower triangle (d, d) of about as many entries each."""
+    # The first j columns of the triangle have about d^2 / 2 - (d - j)^2 / 2 entries.
+    shares = np.linspace(0.0, 1.0, SPLIT_BLOCKS + 1)
+    edges = (d * (1.0 - np.sqrt(1.0 - shares))).astype(int).tolist()
+    return [slice(first, last) for first, last in itertools.pairwise(edges)]
 
 
 def sparse_gram(rows: Any) -> NDArray[np.float64]:
