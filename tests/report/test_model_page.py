@@ -9,8 +9,10 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
+import onepass
 from onepass import ERM, PCA, CappedMSG, OnepassWarning
 from onepass.report import model_page
+from onepass.sources import ArraySource
 from tests.cli.commands import rows
 
 
@@ -318,3 +320,12 @@ def test_what_is_missing_is_said(tmp_path):
 def test_why_nothing_is_known_of_new_rows(tmp_path):
     text, _ = page(PCA(2).fit(rows(n=20, d=5)), tmp_path)
     assert "not known: fewer than 32 rows were held out" in text
+
+
+@pytest.mark.parametrize("name", onepass.ESTIMATORS)
+def test_the_first_rows_are_among_those_with_the_largest_errors(name, tmp_path):
+    X = np.random.default_rng(0).normal(size=(1000, 6)) * np.arange(6, 0, -1)
+    X[5] = [0, 0, 0, 0, 0, 40]
+    text, _ = page(getattr(onepass, name)(2).fit(ArraySource(X)), tmp_path)
+    table = text[text.index("Rows with the largest errors") :]
+    assert re.search(r"<td>([\d,]+)</td>", table)[1] == "6"  # counted from 1
