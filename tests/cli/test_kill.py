@@ -4,11 +4,13 @@ import contextlib
 import os
 import pty
 import random
+import re
 import signal
 import subprocess
 import sys
 import time
 
+import anndata
 import numpy as np
 import pyarrow.parquet
 import pytest
@@ -48,6 +50,7 @@ FORK = """
 import os, sys
 import onepass.cli.fit, onepass.progress, onepass.estimators.algorithms
 import onepass.sources.arrays, onepass.sources.arrow, onepass.sources.csv
+import onepass.cli.kept, onepass.cli.models, onepass.report.charts
 from onepass.cli import main
 for line in sys.stdin:
     child = os.fork()
@@ -76,17 +79,18 @@ class Forks:
         command = [sys.executable, "-c", FORK]
         self._process = subprocess.Popen(command, cwd=folder, text=True, **streams)
 
-    def run(self, words, killed_after=None):
+    def run(self, words, killed_after=None, by=signal.SIGKILL):
         """Return whether a command ended by itself, and what it said; kill it after so long."""
         print(*words, sep="\t", file=self._process.stdin, flush=True)
         child = int(self._process.stdout.readline())
         if killed_after is not None:
             time.sleep(killed_after)
             with contextlib.suppress(ProcessLookupError):
-                os.kill(child, signal.SIGKILL)
-        status = int(self._process.stdout.readline())
-        assert status in (0, signal.SIGKILL)
-        return status == 0, (self._folder / "said").read_text()
+                os.kill(child, by)
+        code = os.waitstatus_to_exitcode(int(self._process.stdout.readline()))
+        said = (self._folder / "said").read_text()
+        assert code in (0, -by, 128 + by), said
+        return code == 0, said
 
     def close(self):
         self._process.stdin.close()
@@ -145,6 +149,58 @@ def test_killed_runs_end_like_an_undisturbed_one(tmp_path, name, kills):
     assert onepass.load(output).n_samples_seen_ == 15_000
     assert sorted(os.listdir(tmp_path)) == sorted([name, "m.onepass", "said", "whole"])
     assert resumed > kills // 20
+
+
+# What is written, and the words of the command; g.csv has gaps, m1 and m2 are models.
+INTERRUPTED = {
+    "fit": ("m", ["fit", "g.csv", "-k", "3", "--checkpoint-every", "0", "--resume", "-o", "m"]),
+    "fit --report": ("page.html", ["fit", "a.npy", "-k", "3", "-o", "r", "--report", "page.html"]),
+    "report": ("page.html", ["report", "m1", "-o", "page.html"]),
+    "merge": ("m", ["merge", "m1", "m2", "-o", "m"]),
+    "impute": ("whole.csv", ["impute", "m1", "g.csv", "-o", "whole.csv"]),
+    "transform": ("out.h5ad", ["transform", "m1", "g.csv", "-o", "out.h5ad"]),
+}
+
+
+@pytest.mark.long
+@pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
+@pytest.mark.parametrize("command", INTERRUPTED)
+def test_interrupted_commands_end_like_undisturbed_ones(tmp_path, command):
+    X = rows(4000, 12)
+    np.save(tmp_path / "a.npy", X)
+    X[np.random.default_rng(1).random(X.shape) < 0.05] = np.nan
+    write_text("\n")(tmp_path / "g.csv", X)
+    output, words = INTERRUPTED[command]
+    forks = Forks(tmp_path)
+    for name, part in (("m1", "g.csv"), ("m2", "g.csv")):
+        assert forks.run(["fit", part, "-k", "3", "-o", name])[0]
+    assert forks.run(words)[0]  # imports what is missing
+    begin = time.monotonic()
+    assert forks.run(words)[0]
+    length = time.monotonic() - begin
+    whole = read_output(tmp_path / output)
+    moments, interrupted = random.Random(command), 0
+    while interrupted < 50:
+        by = moments.choice([signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+        (tmp_path / output).write_bytes(b"old")
+        ended, _ = forks.run(words, moments.uniform(0.0, length), by)
+        interrupted += not ended
+        left = (tmp_path / output).read_bytes()
+        assert left == b"old" or read_output(tmp_path / output) == whole
+        unfinished = [name for name in os.listdir(tmp_path) if name.endswith(".tmp")]
+        assert not unfinished or by == signal.SIGKILL
+        for name in unfinished:
+            (tmp_path / name).unlink()
+    assert forks.run(words)[0]
+    forks.close()
+    assert read_output(tmp_path / output) == whole
+
+
+def read_output(path):
+    """Return what is in a file; of a page, without how long the fit took."""
+    if path.suffix == ".h5ad":
+        return anndata.read_h5ad(path).obsm["X_pca"].tobytes()
+    return re.sub(rb"[\d.]+ s\b", b"", path.read_bytes())
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGINT")

@@ -259,12 +259,14 @@ class FileSource(Source):
         for table in tables:
             table.settle(tables, columns)
         self.notes = list(dict.fromkeys(note for table in tables for note in table.notes))
-        if partitions := sorted({name for table in tables for name in partitions_of(table.path)}):
+        partitions = sorted({name for table in tables for name in partitions_of(table.path)})
+        if partitions:
             names = ", ".join(map(repr, partitions))
             self.notes.append(f"the names of folders are not read as columns: {names}")
         index = [] if keep_index or columns is not None else first.index
         self.index = [first.column(j) for j in index]
-        left_out = set(first.find_all(exclude or ()))
+        inside = [name for name in exclude or () if name not in partitions or first.has(name)]
+        left_out = set(first.find_all(inside))
         if columns is None:
             left_out.update(index, first.left_out)
             texts = [j for j in first.not_numeric if j not in left_out] if skip_non_numeric else []

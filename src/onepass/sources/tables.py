@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from onepass.sources import base
 from onepass.sources.base import Block, EntryError, SourceError, rows_per_block
+from onepass.sources.paths import partitions_of
 from onepass.sources.preparation import Preparation
 
 
@@ -218,6 +219,10 @@ class Table(ABC):
             raise self.error(f"no name of a column matches {column!r}")
         return several
 
+    def has(self, column: str | int) -> bool:
+        """Return whether there is a column of this name."""
+        return column in self._places
+
     def find(self, column: str | int) -> int:
         """Return the index of a column given by its name, or by its index."""
         if isinstance(column, str) and column in self._places:
@@ -225,6 +230,10 @@ class Table(ABC):
         is_number = not isinstance(column, str) or (column.isascii() and column.isdigit())
         if is_number and 0 <= int(column) < self.width:
             return int(column)
+        if column in partitions_of(self.path):
+            message = "it is in the name of a folder, and not read as a column; in Python, "
+            message += "fit(pyarrow.dataset.dataset(folder, partitioning='hive')) takes it"
+            raise self.error(message, column=column)
         message = f"there is no such column: columns have the numbers 0 to {self.width - 1} and "
         message += "no names" if self.names is None else f"the names {listed(self.names)}"
         raise self.error(message, column=int(column) if is_number else column)

@@ -8,13 +8,15 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.dataset
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onepass.sources import open_source
+import onepass
+from onepass.sources import SourceError, open_source
 from onepass.warning import OnepassWarning
 from tests.sources.files.written import arrow_table
 
@@ -167,7 +169,8 @@ def test_no_index_is_said_where_there_is_none(tmp_path):
 
 READ = """
 import resource, sys
-from onepass.sources import open_source
+import onepass
+from onepass.sources import SourceError, open_source
 import pyarrow.parquet
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 rows = sum(len(block) for block in open_source(sys.argv[1]))
@@ -192,3 +195,21 @@ def test_memory_does_not_grow_with_the_file(tmp_path, group_rows):
     rows, kilobytes = map(int, done.stdout.split())
     assert rows == 800_000
     assert kilobytes < 60_000
+
+
+def test_names_of_folders_are_left_out_and_pyarrow_takes_them(tmp_path):
+    rng = np.random.default_rng(0)
+    x, year = rng.normal(size=400), np.repeat([2023, 2024], 200)
+    table = pa.table({"x": x, "y": x + rng.normal(size=400), "year": year})
+    folder = str(tmp_path / "events")
+    parts = {"partitioning": ["year"], "partitioning_flavor": "hive"}
+    pyarrow.dataset.write_dataset(table, folder, format="parquet", **parts)
+    for exclude in (None, ["year"]):
+        source = open_source(folder, exclude=exclude)
+        assert source.feature_names == ["x", "y"]
+        assert source.notes == ["the names of folders are not read as columns: 'year'"]
+    with pytest.raises(SourceError, match="column 'year': it is in the name of a folder"):
+        open_source(folder, columns=["x", "year"])
+    model = onepass.PCA(2).fit(pyarrow.dataset.dataset(folder, partitioning="hive"))
+    assert model.feature_names_in_.tolist() == ["x", "y", "year"]
+    np.testing.assert_allclose(model.mean_[2], 2023.5)
