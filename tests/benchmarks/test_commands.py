@@ -32,4 +32,3 @@ def test_cells_without_scanpy(tmp_path, monkeypatch):
     commands.main(["--quick", "--only", "cells", "--output", str(output)])
     (row,) = json.loads(output.read_text())["rows"]
     assert row["fit --no-robust"]["lost"] < 1e-6
-    assert row["fit --no-robust"]["memory"] < 800

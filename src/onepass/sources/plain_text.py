@@ -17,6 +17,7 @@ from onepass.sources.tables import ReadOptions
 
 BLOCK_BYTES = 1 << 20  # of text that pyarrow takes at once; more is slower
 LINE_LIMIT_BYTES = 1 << 24  # of a line that is left out, which is held in memory
+LONGEST_LINE_BYTES = 1 << 26  # that is held to look for its end: longer rows are never read
 _COMPRESSED = (b"\x1f\x8b", b"BZh", b"\x28\xb5\x2f\xfd")  # how gz, bz2 and zst files begin
 _ENCODINGS = {  # UTF-16 begins as UTF-32 does, and so comes last
     codecs.BOM_UTF32_LE: "utf-32",
@@ -104,10 +105,12 @@ class Text:
 
 
 def whole_lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield chunks that end where a line does."""
+    """Yield chunks that end where a line does; refuse a line that is far too long to be a row."""
     rest = b""
     for chunk in chunks:
         rest += chunk
+        if len(rest) > LONGEST_LINE_BYTES:
+            raise ValueError(f"a line of more than {LONGEST_LINE_BYTES >> 20} MB")
         # A \r at the end may go on with \n.
         end = max(rest.rfind(b"\n"), rest.rfind(b"\r", 0, -1)) + 1
         if end:

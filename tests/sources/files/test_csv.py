@@ -428,3 +428,22 @@ def test_stray_quotation_marks_make_up_no_rows(tmp_path):
     path.write_text("\n".join(lines))
     found = np.vstack(list(open_source(path, skip_non_numeric=True)))
     np.testing.assert_array_equal(found[:, 0], np.arange(200_000))
+
+
+def test_the_line_of_a_row_that_never_ends_is_not_held(tmp_path, monkeypatch):
+    monkeypatch.setattr(plain_text, "LONGEST_LINE_BYTES", 1 << 21)
+    taken = []
+
+    def chunks():
+        for _ in range(100):
+            taken.append(1 << 20)
+            yield b"1," * (1 << 19)
+
+    with pytest.raises(ValueError, match="a line of more than 2 MB"):
+        list(plain_text.whole_lines(chunks()))
+    assert len(taken) == 3  # and no more was read
+    with gzip.open(tmp_path / "a.csv.gz", "wb", compresslevel=1) as file:
+        file.write(b"a,b\n1,2\n")
+        file.writelines([b"1," * (1 << 19)] * 8)
+    with pytest.raises(SourceError, match=r"a.csv.gz, (row|line) \d+: "):
+        list(open_source(tmp_path / "a.csv.gz"))
