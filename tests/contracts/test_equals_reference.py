@@ -50,7 +50,7 @@ def test_over_many_chunks(variant, name, shapes):
 def test_over_many_chunks_of_the_usual_length(variant):
     d, k = 6, 2
     length = next_chunk(variant.build(d, k).fit(make("gaussian", 10, d, k)))
-    rows = make("gaussian", 5 * length + 7, d, k)
+    rows = make("gaussian", 3 * length + 7, d, k)
     assert_equals_reference(variant.build(d, k).fit(rows), variant, rows, k, tolerance=1e-9)
 
 
@@ -66,12 +66,11 @@ KINDS = {
 
 @EVERY
 @pytest.mark.parametrize("center", [False, True])
-@pytest.mark.parametrize("kind", KINDS)
-def test_weights_and_every_kind_of_rows(variant, kind, center):
+def test_weights_and_every_kind_of_rows(variant, center):
     """Zeros, weights of zero and single rows among them; the engine works in a Gram matrix too."""
     if not center and "center" not in variant.parameters:
         pytest.skip("it always centres")
-    variant, (make_rows, tolerance) = variant.with_params(center=center), KINDS[kind]
+    variant = variant.with_params(center=center)
     for d, k in [(14, 3), (45, 3)]:
         rng = np.random.default_rng(d)
         rows = make("gaussian", N, d, k) + 0.1
@@ -80,11 +79,13 @@ def test_weights_and_every_kind_of_rows(variant, kind, center):
         rows[5] = 0
         rows = np.float32(rows).astype(float)
         weights = np.where(rng.random(N) < 0.3, 0, rng.uniform(0.2, 4, N))
-        with chunks_of(8):
-            estimator = feed(variant.build(d, k), make_rows(rows), ragged, weights)
-        assert_equals_reference(estimator, variant, rows, k, weights, tolerance)
-        narrow = np.float32 if "float32" in kind else np.float64
-        assert estimator.components_.dtype == estimator.mean_.dtype == narrow
+        outcome = None if variant.is_batch else variant.expected(rows, k, weights)
+        for kind, (make_rows, tolerance) in KINDS.items():
+            with chunks_of(8):
+                estimator = feed(variant.build(d, k), make_rows(rows), ragged, weights)
+            assert_equals_reference(estimator, variant, rows, k, weights, tolerance, outcome)
+            narrow = np.float32 if "float32" in kind else np.float64
+            assert estimator.components_.dtype == estimator.mean_.dtype == narrow, kind
 
 
 @EVERY
