@@ -276,11 +276,13 @@ def test_captured_is_that_of_the_components_where_their_number_is_found():
 @pytest.mark.parametrize("n", [1, 5, 600])
 @pytest.mark.usefixtures("sketched")
 @pytest.mark.parametrize("d", [40, 150])
-def test_sparse_rows_that_are_all_the_same_have_no_variance(n, d):
+@pytest.mark.parametrize("robust", [False, "auto", True])
+@pytest.mark.parametrize("entry", [100.0, np.pi])
+def test_sparse_rows_that_are_all_the_same_have_no_variance(n, d, robust, entry):
     row = np.zeros(d)
-    row[::7] = 100.0
+    row[::7] = entry
     with pytest.warns(UserWarning, match="nothing varies"):
-        model = PCA(2).fit(sparse.csr_array(np.tile(row, (n, 1))))
+        model = PCA(2, robust=robust).fit(sparse.csr_array(np.tile(row, (n, 1))))
     assert model.explained_variance_.max() == 0.0
 
 

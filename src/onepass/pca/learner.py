@@ -42,7 +42,9 @@ MOST_CHUNK_ROWS = 8192  # of a chunk: sums of so many products keep seven digits
 MOST_CHUNK_BYTES = 3 * 2**23  # of dense rows; from 32 MB on, glibc asks for new memory each time
 # Of a sketch: the length of a chunk of dense and of sparse rows. The longer, the fewer truncations.
 SKETCH_ROWS, SPARSE_SKETCH_ROWS = 512, 8192
-FIRST_SPARSE_ROWS = 1024
+# The first chunk of sparse rows is short, so that the second one can be evaluated; the others are
+# at least so long, because truncations are what takes the time.
+FIRST_SPARSE_ROWS, LEAST_SPARSE_ROWS = 1024, 4096
 # Growth of the stream after which directions for evaluation are found again, while candidates are
 # compared, and where only `captured_` needs them.
 COMPARED_GROWTH, GROWTH = 0.25, 1.0
@@ -186,7 +188,9 @@ class PCALearner(Learner):
         share = COMPARED_SHARE if self.bounds.compares else CHUNK_SHARE
         least, most = FIRST_ROWS, MOST_CHUNK_ROWS
         if not self.bounds.is_exact:
-            least = FIRST_SPARSE_ROWS if self.stream.is_sparse else 2 * FIRST_ROWS
+            least = 2 * FIRST_ROWS
+            if self.stream.is_sparse:
+                least = LEAST_SPARSE_ROWS if before >= FIRST_SPARSE_ROWS else FIRST_SPARSE_ROWS
             most = SPARSE_SKETCH_ROWS if self.stream.is_sparse else SKETCH_ROWS
         if not self.stream.is_sparse:
             most = min(most, max(FIRST_ROWS, MOST_CHUNK_BYTES // (8 * d)))
