@@ -38,17 +38,20 @@ def test_fit_says_how_much_is_missing(tmp_path, table):
     path, X = table
     options = ("-k", 1, "--columns", "x,y,z", "-o", tmp_path / "m.onepass")
     said = run("fit", path, *options).stdout
-    count = int(np.isnan(X).sum())
-    assert f"{count} of 1,200 entries in 400 rows are missing" in said
-    assert "in 3 of 3 columns, most in column" in said
+    count, incomplete = int(np.isnan(X).sum()), int(np.isnan(X).any(axis=1).sum())
+    assert f"{count} of 1,200 entries are missing ({count / 1200:.2%})" in said
+    assert f"in {incomplete} of 400 rows and 3 of 3 columns, most in column" in said
     found = json.loads(run("fit", path, *options, "--json").stdout)
     assert found["missing"] == {
         "entries": count,
         "share": pytest.approx(count / 1200),
+        "rows": incomplete,
         "columns": 3,
         "empty_rows": 0,
     }
-    assert f"{count} of 1,200 entries" in " ".join(run("info", options[-1]).stdout.split())
+    shown = " ".join(run("info", options[-1]).stdout.split())
+    assert f"{count} of 1,200 entries are missing" in shown
+    assert f"in {incomplete} of 400 rows" in shown
 
 
 def test_nothing_is_said_where_nothing_is_missing(tmp_path):
@@ -150,4 +153,6 @@ def test_a_small_model_fills_gaps_in_the_same_way(tmp_path, model, table):
     whole, small = onepass.load(model), onepass.load(tmp_path / "small")
     assert np.array_equal(small.impute([table[1]]), whole.impute([table[1]]))
     assert np.array_equal(small.missing_share_, whole.missing_share_)
-    assert "entries in 400 rows" in " ".join(run("info", tmp_path / "small").stdout.split())
+    assert "of 400 rows and 3 of 3 columns" in " ".join(
+        run("info", tmp_path / "small").stdout.split()
+    )

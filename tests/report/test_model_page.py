@@ -313,7 +313,7 @@ def test_what_is_missing_is_said(tmp_path):
     assert "What is missing" not in page(PCA(2).fit(X), tmp_path)[0]
     X[:50, 3] = np.nan
     text, _ = page(PCA(2).fit(X), tmp_path)
-    assert "50 of 2,500 entries in 500 rows are missing (2.00%), in 1 of 5 columns" in text
+    assert "50 of 2,500 entries are missing (2.00%), in 50 of 500 rows and 1 of 5 columns" in text
     assert "<tr><td>column 3</td><td>10.00%</td></tr>" in text
 
 

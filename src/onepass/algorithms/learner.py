@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -13,9 +14,9 @@ from onepass.algorithms.solver import Progress, Solver
 from onepass.algorithms.variances import ExactVariances, Step, TrackedVariances
 from onepass.learner import Learner
 from onepass.model import Model, in_type, signed
-from onepass.persistence.fields import Field, Part, whole
+from onepass.persistence.fields import Field, Part, Parts, whole
 from onepass.rows.centred import Mean, centred
-from onepass.rows.completion import TINY, Gaussian
+from onepass.rows.completion import TINY, GapCounts, Gaussian
 from onepass.rows.stream import Stream
 from onepass.subspace import orthonormal
 
@@ -54,7 +55,7 @@ class SolverLearner(Learner):
         super().__init__(stream, solver.batch_size)
         self.solver, self.rounding, self.seed = solver, rounding, seed
         self.mean = Mean(stream.d)
-        self.empty = 0  # rows without any entry, which are left out
+        self.gap_counts: list[GapCounts] = []  # one, from the first gap on
         self.is_dense = not stream.is_sparse or stream.d <= DENSE_COLUMNS
         self.variances: Any = (
             ExactVariances(stream.d, stream.center)
@@ -64,7 +65,12 @@ class SolverLearner(Learner):
 
     def fields(self) -> dict[str, Field]:
         own: dict[str, Field] = {"mean": Part(), "solver": Part(), "variances": Part()}
-        return {**super().fields(), **own, "seed": whole(0, 2**31), "empty": whole()}
+        own["gap_counts"] = Parts(self._gap_counts, 0, 1)
+        return {**super().fields(), **own, "seed": whole(0, 2**31)}
+
+    def _gap_counts(self) -> GapCounts:
+        """Return counts of gaps, after rows that had none."""
+        return GapCounts(self.stream.d, float(self.rows_learned))
 
     def chunk_rows(self) -> int:
         if not self.is_dense:
@@ -74,6 +80,8 @@ class SolverLearner(Learner):
 
     def learn(self, values: Any, weights: NDArray[np.float64]) -> None:
         before = self.mean.weight
+        for counts in self.gap_counts:
+            counts.count(values)
         if self.stream.is_sparse and self.is_dense:
             values = values.toarray()
         learned = centred(values, weights, self.mean, self.stream.center)
@@ -90,8 +98,10 @@ class SolverLearner(Learner):
         before = self.mean.weight
         dense = values.toarray() if self.stream.is_sparse else values
         empty = np.isnan(dense).all(axis=1)
-        self.empty += int(empty.sum())
         dense, weights = dense[~empty], weights[~empty]
+        self.gap_counts = self.gap_counts or [self._gap_counts()]
+        self.gap_counts[0].empty += int(empty.sum())
+        self.gap_counts[0].count(dense)
         if not len(weights):
             return
         drawn = self._model_of_gaps(dense).drawn(dense, self.rows_learned)
@@ -189,7 +199,7 @@ class SolverLearner(Learner):
         mean = self.mean.vector if self.stream.center else np.zeros(d)
         components = signed(vectors.T[::-1] @ wide).astype(dtype)
         seen = inside / total if total > 0.0 else 1.0
-        return Model(
+        found = Model(
             components=np.ascontiguousarray(components),
             explained_variance=in_type(explained, dtype),
             total_variance=total,
@@ -205,6 +215,9 @@ class SolverLearner(Learner):
             sample=self.sample,
             curve=self.held_out.curve(),
         )
+        if not self.gap_counts:
+            return found
+        return replace(found, gaps=self.gap_counts[0].gaps(found.filling()))
 
     def known_variances(self) -> NDArray[np.floating]:
         """Return the variances along all directions of which they are known, largest first."""
@@ -212,6 +225,10 @@ class SolverLearner(Learner):
         return spectrum / self.degrees(self.mean.weight)
 
     def include(self, other: Self) -> None:
+        if self.gap_counts or other.gap_counts:
+            counts, added = (one.gap_counts or [one._gap_counts()] for one in (self, other))
+            counts[0].merge(added[0])
+            self.gap_counts = counts
         ours, theirs = self._held().astype(np.float64), other._held().astype(np.float64)
         self.solver.merge(other.solver)
         joint = self._held().astype(np.float64)

@@ -102,12 +102,13 @@ def facts(model: Any, path: str) -> dict[str, Any]:
 
 
 def missing(model: Any) -> dict[str, Any]:
-    """Return how many entries were missing, in how many columns, and of how many rows."""
+    """Return how many entries were missing, in how many rows and columns."""
     gaps, shares = model._model().gaps, model.missing_share_
     rows = float(model.n_samples_seen_) if gaps is None else gaps.rows
     return {
         "entries": round(float(shares.sum()) * rows),
         "share": float(shares.mean()),
+        "rows": 0 if gaps is None else gaps.incomplete,
         "columns": int((shares > 0.0).sum()),
         "empty_rows": 0 if gaps is None else gaps.empty,
     }

@@ -286,10 +286,12 @@ class Oja(SteppingEstimator):
 
 @estimator
 class Grouse(SteppingEstimator):
-    """Grassmannian SGD: GROUSE without missing entries.
+    """Grassmannian SGD: GROUSE.
 
     Every row turns the subspace along a geodesic of the Grassmannian, by an angle that is the step
-    times the lengths of the row inside and outside of the subspace. It steps by single rows.
+    times the lengths of the row inside and outside of the subspace. It steps by single rows. Of a
+    row with gaps, both parts are those of the least-squares fit to its observed entries, as in the
+    paper.
 
     References
     ----------

@@ -50,7 +50,8 @@ class GapRecord(State):
                 gaps.model.loadings,
                 gaps.model.noise,
             )
-            self.observed, self.rows, self.empty = gaps.observed, gaps.rows, gaps.empty
+            self.observed, self.rows = gaps.observed, gaps.rows
+            self.incomplete, self.empty = gaps.incomplete, gaps.empty
             self.apart: NDArray[np.int64] = np.array(gaps.apart, dtype=np.int64)
 
     def fields(self) -> dict[str, Field]:
@@ -61,6 +62,7 @@ class GapRecord(State):
             "noise": Array((d,), least=1e-300),
             "observed": Array((d,), least=0.0),
             "rows": Number(),
+            "incomplete": whole(),
             "empty": whole(),
             "apart": Array((Size("columns apart", 2),), ("int64",), 0, d - 1),
         }
@@ -71,7 +73,7 @@ class GapRecord(State):
         apart = tuple(self.apart.tolist())
         if len(apart) not in (0, 2):
             raise ValueError("a pair of columns has one column")
-        return Gaps(model, self.observed, self.rows, self.empty, apart)
+        return Gaps(model, self.observed, self.rows, self.incomplete, self.empty, apart)
 
 
 class ModelRecord(State):

@@ -27,7 +27,14 @@ from onepass.pca.bounds import (
 )
 from onepass.pca.evidence import Choice, Evidence
 from onepass.persistence.fields import Array, Field, Part, Parts, Size, Text, weight
-from onepass.rows.completion import GapModel, Gaps, entries, rows_with_gaps, sparse_rows
+from onepass.rows.completion import (
+    GapModel,
+    Gaps,
+    Gaussian,
+    entries,
+    rows_with_gaps,
+    sparse_rows,
+)
 from onepass.rows.rows import Rows
 from onepass.rows.stream import Stream
 from onepass.subspace import orthonormal
@@ -199,13 +206,16 @@ class PCALearner(Learner):
 
     def learn(self, values: Any, weights: NDArray[np.float64]) -> None:
         for gaps in self.gap_models:
+            if gaps.late.any():  # sums have to learn of these columns first
+                self.learn_with_gaps(values, weights)
+                return
             gaps.count(values)
         self._learn_rows(values, weights)
 
     def learn_with_gaps(self, values: Any, weights: NDArray[np.float64]) -> None:
         values, weights = self._without_empty(values, weights)
         gaps = self.gap_models[0]
-        if gaps.has_started:
+        if not gaps.keeps(values):
             self._forget(weights)
             gaps.count(values)
             exact = self.bounds.is_exact
@@ -214,7 +224,7 @@ class PCALearner(Learner):
             gaps.find(self.bounds.plain(), self.bounds.scale_now())
             return
         gaps.count(values)
-        holes = rows_with_gaps(values)
+        holes = rows_with_gaps(values) | bool(gaps.late.any())
         if not holes.all():
             self._learn_rows(values[~holes], weights[~holes])
         kept = values[holes]
@@ -260,9 +270,11 @@ class PCALearner(Learner):
             return
         gaps, bounds = self.gap_models[0], self.bounds
         gaps.start(bounds.plain(), lambda moment: _deviations(moment) if bounds.scale else None)
+        self._fill_late(gaps, gaps.model)
         values, weights = gaps.kept, gaps.kept_weights
         gaps.kept, gaps.kept_weights = values[:0], weights[:0]
         is_exact = bounds.is_exact and not self.stream.is_sparse  # sparse rows get draws
+        gaps.late = (gaps.observed == 0) & is_exact
         start = 0
         while start < len(values):  # in chunks, as if they had come one by one
             stop = start + self._chunk_rows(self.rows)
@@ -274,6 +286,13 @@ class PCALearner(Learner):
             self._learn_rows(completed, weights[start:stop])
             start = stop
         gaps.find(bounds.plain(), bounds.scale_now())
+
+    def _fill_late(self, gaps: GapModel, model: Gaussian) -> None:
+        """Write what a model expects of late columns into all sums, and into the centre."""
+        for moment in self.bounds.moments:
+            gaps.fill_late(moment, model)
+        typical = self.bounds.typical
+        typical.centre = np.where(gaps.late, model.mean, typical.centre)
 
     def _learn_rows(self, values: Any, weights: NDArray[np.float64]) -> None:
         """Learn from rows (r, d) without gaps, or completed."""
@@ -475,9 +494,7 @@ class PCALearner(Learner):
         """Return what is known of the gaps, and the model that fills them."""
         if not self.gap_models:
             return None
-        found = self.gap_models[0]
-        apart = np.argwhere(np.tril(~found.together, -1))[:1]
-        return Gaps(found.model, found.observed, found.rows, found.empty, tuple(*apart.tolist()))
+        return self.gap_models[0].gaps(self.gap_models[0].model)
 
     def _captured(self, k: int, seen: float) -> Captured:
         """Return what k components will capture of new rows."""
@@ -487,15 +504,18 @@ class PCALearner(Learner):
 
     def include(self, other: Self) -> None:
         """Include another stream: all sums add up, and directions are found again from them."""
+        if self.gap_models or other.gap_models:
+            other = other.copy()
+            ours, theirs = (one.gap_models or [one._gap_model()] for one in (self, other))
+            self._fill_late(ours[0], theirs[0].model)
+            other._fill_late(theirs[0], ours[0].model)
+            ours[0].merge(theirs[0])
+            self.gap_models = ours
         typical = self.bounds.typical
         centres = typical.copy()
         self.bounds.merge(other.bounds)
         rows = (self.rows, other.rows)
         between = centres.between(other.bounds.typical, rows, self.bounds.scale_now())
-        if self.gap_models or other.gap_models:
-            ours, theirs = (one.gap_models or [one._gap_model()] for one in (self, other))
-            ours[0].merge(theirs[0])
-            self.gap_models = ours
         self.evidence.merge(other.evidence, between / max(typical.energy, TINY))
         self.rows += other.rows
         self._find_directions()

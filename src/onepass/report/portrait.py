@@ -157,8 +157,8 @@ def missing_entries(model: Any) -> str:
     rows, worst = round(gaps.rows), int(shares.argmax())
     count = round(float(shares.sum()) * gaps.rows)
     text = (
-        f"{count:,} of {rows * len(shares):,} entries in {counted(rows, 'row')} are missing "
-        f"({shares.mean():.2%}), in {np.count_nonzero(shares):,} of "
+        f"{count:,} of {rows * len(shares):,} entries are missing ({shares.mean():.2%}), in "
+        f"{gaps.incomplete:,} of {counted(rows, 'row')} and {np.count_nonzero(shares):,} of "
         f"{counted(len(shares), 'column')}"
     )
     if count:

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -185,8 +185,8 @@ class Gaps:
     model : Gaussian
     observed : ndarray of shape (d,)
         How many rows have an entry in each column.
-    rows, empty : float and int
-        Rows with an entry, and those without any.
+    rows, incomplete, empty : float, int and int
+        Rows with an entry, those of them with gaps, and those without any entry.
     apart : tuple of int
         Two columns that were never observed in the same row; empty if there are none.
     """
@@ -194,6 +194,7 @@ class Gaps:
     model: Gaussian
     observed: NDArray[np.float64]
     rows: float
+    incomplete: int
     empty: int
     apart: tuple[int, ...]
 
@@ -328,39 +329,105 @@ class CompletedRows(DenseRows):
         return unseen
 
 
-class GapModel(State):
+class GapCounts(State):
+    """How much of a stream is missing where.
+
+    Parameters
+    ----------
+    d : int
+        The number of columns.
+    rows : float
+        Complete rows that came before the first one with gaps.
+
+    Attributes
+    ----------
+    rows, incomplete, empty : float, int and int
+        Rows so far with an entry, those of them with gaps, and those without any entry, which are
+        left out.
+    observed : ndarray of shape (d,)
+        How many of the rows have an entry in each column.
+    together : ndarray of shape (d, d) or (0, 0)
+        Which columns were observed in the same row; not known beyond 2048 columns.
+    """
+
+    def __init__(self, d: int, rows: float = 0.0) -> None:
+        self.d, self.rows = d, rows
+        self.incomplete = self.empty = 0
+        self.observed: NDArray[np.float64] = np.full(d, rows)
+        pairs = d if d <= PAIRS_COLUMNS else 0
+        self.together: NDArray[np.bool_] = np.full((pairs, pairs), rows > 0.0)
+
+    def fields(self) -> dict[str, Field]:
+        return {
+            "rows": weight(0),
+            "incomplete": whole(),
+            "empty": whole(),
+            "observed": Array((self.d,), least=0.0),
+            "together": Array(self.together.shape, ("bool",), 0, 1),
+        }
+
+    @property
+    def share(self) -> float:
+        """The share of the entries that were observed."""
+        return float(self.observed.sum()) / max(self.rows * self.d, 1.0)
+
+    def count(self, values: Any) -> None:
+        """Include rows (r, d), dense or CSR, none of which is empty."""
+        self.rows += values.shape[0]
+        self.incomplete += int(np.count_nonzero(rows_with_gaps(values)))
+        if sparse.issparse(values):
+            missing = values.indices[np.isnan(values.data)]
+            self.observed = self.observed + values.shape[0] - np.bincount(missing, minlength=self.d)
+            self.together = np.ones_like(self.together)  # zeros are observed
+            return
+        seen = ~np.isnan(values)
+        self.observed = self.observed + seen.sum(axis=0)
+        if self.together.size and not self.together.all():
+            counts = seen.astype(np.float32)
+            self.together = self.together | (counts.T @ counts > 0.0)
+
+    def gaps(self, model: Gaussian) -> Gaps:
+        """Return what is known of the gaps, with the model that fills those of other rows."""
+        apart = tuple(*np.argwhere(np.tril(~self.together, -1))[:1].tolist())
+        return Gaps(model, self.observed, self.rows, self.incomplete, self.empty, apart)
+
+    def merge(self, other: Self) -> None:
+        """Include what is known of another stream."""
+        self.rows += other.rows
+        self.incomplete, self.empty = self.incomplete + other.incomplete, self.empty + other.empty
+        self.observed = self.observed + other.observed
+        self.together = self.together | other.together
+
+
+class GapModel(GapCounts):
     """The model that completes rows of a stream, and what is known of its gaps.
 
     Parameters
     ----------
     d, k : int
         The numbers of columns and of components.
+    dtype : dtype
+        Of the rows.
     rows : float
         Complete rows that came before the first one with gaps.
 
     Attributes
     ----------
-    rows, empty : float and int
-        Rows so far with an entry, and those without any, which are left out.
-    observed : ndarray of shape (d,)
-        How many of the rows have an entry in each column.
-    together : ndarray of shape (d, d) or (0, 0)
-        Which columns were observed in the same row; not known beyond 2048 columns.
     mean, loadings, noise : ndarray of shape (d,), (d, r) and (d,)
-        Of the model; r = 0 while rows are kept for batch EM.
+        Of the model; r = 0 while rows are kept for batch EM for the first time.
+    late : ndarray of shape (d,)
+        Which columns no row had an entry in that was learned from. Sums know nothing of them yet.
     kept, kept_weights : ndarray of shape (m, d) and (m,)
-        Rows with gaps that the model is going to be found from.
+        Rows that the model is going to be found from.
     """
 
     def __init__(self, d: int, k: int, dtype: np.dtype, rows: float = 0.0) -> None:
-        self.d, self.k = d, k
-        self.rows, self.empty = rows, 0
-        self.observed: NDArray[np.float64] = np.full(d, rows)
-        pairs = d if d <= PAIRS_COLUMNS else 0
-        self.together: NDArray[np.bool_] = np.full((pairs, pairs), rows > 0.0)
+        super().__init__(d, rows)
+        self.k = k
         self.mean: NDArray[np.float64] = np.zeros(d)
         self.loadings: NDArray[np.float64] = np.zeros((d, 0))
         self.noise: NDArray[np.float64] = np.ones(d)
+        self.late: NDArray[np.bool_] = np.zeros(d, dtype=bool)
         self.kept: NDArray[np.floating] = np.zeros((0, d), dtype)
         self.kept_weights: NDArray[np.float64] = np.zeros(0)
 
@@ -368,13 +435,11 @@ class GapModel(State):
         d, kept = self.d, Size("kept rows", MOST_KEPT_ROWS)
         dtype = (self.kept.dtype.name,)
         return {
-            "rows": weight(0),
-            "empty": whole(),
-            "observed": Array((d,), least=0.0),
-            "together": Array(self.together.shape, ("bool",), 0, 1),
+            **super().fields(),
             "mean": point(d),
             "loadings": Array((d, Size("rank of the model", d)), least=-1e150, most=1e150),
             "noise": Array((d,), least=TINY),
+            "late": Array((d,), ("bool",), 0, 1),
             "kept": Array((kept, d), dtype, -MOST_ENTRY, MOST_ENTRY, gaps=True),
             "kept_weights": Array((kept,), least=1e-300),
         }
@@ -389,29 +454,14 @@ class GapModel(State):
         """The model."""
         return Gaussian(self.mean, self.loadings, self.noise)
 
-    @property
-    def share(self) -> float:
-        """The share of the entries that were observed."""
-        return float(self.observed.sum()) / max(self.rows * self.d, 1.0)
+    def keeps(self, values: Any) -> bool:
+        """Return whether rows (r, d) are to be kept for batch EM.
 
-    @property
-    def missing_share(self) -> NDArray[np.float64]:
-        """The share of the rows that lack an entry in each column, shape (d,)."""
-        return 1.0 - self.observed / max(self.rows, 1.0)
-
-    def count(self, values: Any) -> None:
-        """Include rows (r, d), none of which is empty, in what is known of the gaps."""
-        self.rows += values.shape[0]
-        if sparse.issparse(values):
-            missing = values.indices[np.isnan(values.data)]
-            self.observed = self.observed + values.shape[0] - np.bincount(missing, minlength=self.d)
-            self.together = np.ones_like(self.together)  # zeros are observed
-            return
-        seen = ~np.isnan(values)
-        self.observed = self.observed + seen.sum(axis=0)
-        if self.together.size and not self.together.all():
-            counts = seen.astype(np.float32)
-            self.together = self.together | (counts.T @ counts > 0.0)
+        They are until the model has been found, and again from the first entry of a late column on.
+        """
+        if not self.has_started or len(self.kept):
+            return True
+        return bool(self.late.any() and not np.isnan(values[:, self.late]).all())
 
     def keep(self, values: NDArray[np.floating], weights: NDArray[np.float64]) -> bool:
         """Keep rows (r, d) with gaps; return whether there are enough to find the model."""
@@ -432,11 +482,12 @@ class GapModel(State):
         self.mean, self.loadings, self.noise = model.mean, model.loadings, model.noise
 
     def start(self, base: Any, scale_of: Callable[[Any], NDArray[np.float64] | None]) -> None:
-        """Find the model by batch EM on the rows kept, and on complete rows with moment `base`.
+        """Find the model by batch EM on the rows kept, and on those with second moment `base`.
 
         `scale_of` gives what columns are divided by for a second moment.
         """
         moment, model = self._first_moment(base), None
+        origin = self._origin(base)
         steps = LEAST_STEPS + ceil(STEPS_PER_SHARE / max(LEAST_SHARE, self._least_share()))
         settled = SETTLED / np.sqrt(max(self.rows, 1.0))
         for step in range(steps):
@@ -444,10 +495,46 @@ class GapModel(State):
             if before is not None and _change(before.loadings, model.loadings) < settled:
                 break
             moment = base.copy()
-            done = self.completed(self.kept, model, is_exact=base.is_additive, seed=step)
-            moment.add(rows_about(done, self.kept_weights, self._origin(base)), self.kept_weights)
+            self.fill_late(moment, model)
+            self._add_kept(moment, model, origin, step)
         assert model is not None
         self._take_model(model)
+
+    def _add_kept(
+        self, moment: Any, model: Gaussian, origin: NDArray[np.float64], seed: int
+    ) -> None:
+        """Add the rows kept, completed by a model, and their covariances to a second moment."""
+        if not moment.is_additive:
+            drawn = model.drawn(self.kept, seed)
+            moment.add(rows_about(drawn, self.kept_weights, origin), self.kept_weights)
+            return
+        covariance = np.zeros((self.d, self.d))
+        done = model.complete(self.kept, weights=self.kept_weights, covariance=covariance)
+        moment.add(rows_about(done.rows, self.kept_weights, origin), self.kept_weights)
+        moment.squares += np.tril(covariance.T)
+
+    def fill_late(self, moment: Any, model: Gaussian) -> None:
+        """Write what a model expects of late columns into a second moment of rows without them.
+
+        Given all other columns, those of a row are linear in them plus noise, so that their sums
+        follow from the sums of the others: the E-step of EM for all these rows at once.
+        """
+        late, others = self.late, ~self.late
+        if not late.any() or not moment.weight > 0.0:
+            return
+        W, scaled = model.loadings, model.loadings[others] / model.noise[others, None]
+        within = np.linalg.inv(np.eye(W.shape[1]) + scaled.T @ W[others])
+        slopes = W[late] @ within @ scaled.T
+        noise = W[late] @ within @ W[late].T + np.diag(model.noise[late])
+        moment.move(model.mean)
+        total, squares = moment.total.copy(), np.tril(moment.squares)
+        squares += np.tril(squares, -1).T
+        known = squares[np.ix_(others, others)]
+        total[late] = slopes @ total[others]
+        squares[np.ix_(late, others)] = slopes @ known
+        squares[np.ix_(others, late)] = known @ slopes.T
+        squares[np.ix_(late, late)] = slopes @ known @ slopes.T + moment.weight * noise
+        moment.total, moment.squares = total, np.asfortranarray(np.tril(squares))
 
     def completed(
         self, values: Any, model: Gaussian | None = None, *, is_exact: bool, seed: int
@@ -464,7 +551,7 @@ class GapModel(State):
 
     def _origin(self, moment: Any) -> NDArray[np.float64]:
         """Return a point (d,) near the rows kept: that of a second moment, or their mean."""
-        if moment.is_additive and moment.weight > 0.0:
+        if not moment.center or (moment.is_additive and moment.weight > 0.0):
             return moment.origin
         with np.errstate(invalid="ignore"):
             mean = np.nansum(self.kept, axis=0) / np.maximum((~np.isnan(self.kept)).sum(axis=0), 1)
@@ -480,12 +567,12 @@ class GapModel(State):
         An exact one has for each pair of columns the mean over the rows that observe both; a sketch
         has column means in the gaps.
         """
-        seen = ~np.isnan(self.kept)
+        seen, early = ~np.isnan(self.kept), ~self.late
         weights = self.kept_weights[:, None] * seen
-        counts = weights.sum(axis=0) + base.weight
+        counts = weights.sum(axis=0) + base.weight * early
         known = np.where(seen, self.kept, 0.0).astype(np.float64)
-        total = (self.kept_weights[:, None] * known).sum(axis=0) + base.weight * base.mean
-        mean = total / np.maximum(counts, TINY)
+        total = (self.kept_weights[:, None] * known).sum(axis=0) + base.weight * early * base.mean
+        mean = total / np.maximum(counts, TINY) * base.center
         moment = base.copy()
         if not base.is_additive:
             filled = np.where(seen, self.kept, mean).astype(self.kept.dtype)
@@ -493,20 +580,19 @@ class GapModel(State):
             return moment
         moment.move(mean)
         near = np.where(seen, known - mean, 0.0)
-        pairs = weights.T @ seen + base.weight
-        squares = (self.kept_weights[:, None] * near).T @ near + np.tril(moment.squares)
+        both = np.outer(early, early)
+        pairs = weights.T @ seen + base.weight * both
+        squares = (self.kept_weights[:, None] * near).T @ near + np.tril(moment.squares) * both
         moment.squares = np.asfortranarray(np.tril(squares / np.maximum(pairs, 1.0)))
         moment.weight, moment.total = 1.0, np.zeros(self.d)
         return moment
 
-    def merge(self, other: GapModel) -> None:
-        """Include what is known of the gaps of another stream, from which no rows are kept."""
-        share = other.rows / max(self.rows + other.rows, 1.0)
-        self.rows, self.empty = self.rows + other.rows, self.empty + other.empty
-        self.observed = self.observed + other.observed
-        self.together = self.together | other.together
-        if share > 0.5 and other.has_started:
+    def merge(self, other: Self) -> None:
+        """Include what is known of the gaps of another stream; neither keeps rows."""
+        if other.rows > self.rows and other.has_started:
             self._take_model(other.model)
+        super().merge(other)
+        self.late = self.late & other.late
 
 
 def _change(before: NDArray[np.float64], after: NDArray[np.float64]) -> float:

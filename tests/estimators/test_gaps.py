@@ -1,0 +1,273 @@
+"""Rows with gaps: what is learned from them, what is filled, and what is refused."""
+
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+
+import onepass
+from benchmarks.gaps import methods
+from onepass import ERM, PCA, CappedMSG, IncrementalPCA, Oja, OnepassWarning, metrics
+from onepass.distributed import fit
+from onepass.rows import completion
+
+# That a robust candidate answers is not what these tests are about.
+pytestmark = pytest.mark.filterwarnings("ignore:Some rows are much longer")
+
+D, K = 8, 2
+rng = np.random.default_rng(5)
+COMPLETE = rng.normal(size=(3000, K)) @ (3 * rng.normal(size=(K, D))) + rng.normal(size=(3000, D))
+COMPLETE += 10.0
+ROWS = np.where(rng.random(COMPLETE.shape) < 0.2, np.nan, COMPLETE)
+WEIGHTS = rng.uniform(0.5, 2.0, size=len(ROWS))
+KINDS = {
+    "PCA": lambda: PCA(K),
+    "scaled": lambda: PCA(K, scale=True),
+    "half-life": lambda: PCA(K, half_life=800),
+    "robust": lambda: PCA(K, robust=True),
+    "ERM": lambda: ERM(K),
+    "IncrementalPCA": lambda: IncrementalPCA(K),
+}
+
+
+@pytest.fixture
+def small_budget(monkeypatch):
+    """Keep 500 rows for batch EM, so that most rows are completed by online EM."""
+    monkeypatch.setattr(completion, "KEPT_NUMBERS", 500 * D)
+
+
+def angle(one, other):
+    return metrics.principal_angles(one.components_, other.components_)[-1]
+
+
+def same_bits(one, other):
+    for name in ("components_", "explained_variance_", "mean_", "missing_share_"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    np.testing.assert_array_equal(one.impute(ROWS[:50]), other.impute(ROWS[:50]))
+
+
+@pytest.mark.usefixtures("small_budget")
+@pytest.mark.parametrize("kind", KINDS)
+def test_neither_calls_nor_reading_nor_pickling_change_a_bit(kind):
+    whole, parts = KINDS[kind](), KINDS[kind]()
+    whole.partial_fit(ROWS)
+    for part in np.array_split(ROWS, [7, 300, 301, 900, 2500]):
+        parts.partial_fit(part)
+        copy.deepcopy(parts).missing_share_  # a model is read from a copy # noqa: B018
+        parts = pickle.loads(pickle.dumps(parts))
+    same_bits(whole, parts)
+
+
+@pytest.mark.usefixtures("small_budget")
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "half-life"])
+def test_components_are_near_those_of_complete_rows(kind):
+    found, best = KINDS[kind]().fit(ROWS), KINDS[kind]().fit(COMPLETE)
+    assert angle(found, best) < 0.03
+    np.testing.assert_allclose(found.explained_variance_, best.explained_variance_, rtol=0.03)
+    np.testing.assert_allclose(found.mean_, best.mean_, atol=0.2)
+
+
+def test_rows_within_the_budget_get_batch_em():
+    found = PCA(K, robust=False).fit(ROWS)
+    em = methods.batch_em(ROWS, K)[0]
+    assert metrics.principal_angles(found.components_, em)[-1] < 1e-3
+
+
+@pytest.mark.usefixtures("small_budget")
+def test_weights_count_as_repeated_rows_do():
+    counts = np.random.default_rng(0).integers(1, 4, size=400)
+    weighted = PCA(K, robust=False).fit(ROWS[:400], sample_weight=counts.astype(float))
+    repeated = PCA(K, robust=False).fit(np.repeat(ROWS[:400], counts, axis=0))
+    assert angle(weighted, repeated) < 1e-2
+    np.testing.assert_allclose(weighted.mean_, repeated.mean_, atol=1e-2)
+
+
+def test_without_centring_moments_are_about_zero():
+    found, best = PCA(K, center=False).fit(ROWS), PCA(K, center=False).fit(COMPLETE)
+    assert angle(found, best) < 0.05
+    np.testing.assert_array_equal(found.mean_, np.zeros(D))
+
+
+@pytest.mark.usefixtures("small_budget")
+@pytest.mark.parametrize("kind", ["PCA", "scaled", "ERM"])
+def test_merged_halves_are_near_one_pass(kind):
+    merged = onepass.merge(*(KINDS[kind]().fit(half) for half in np.array_split(ROWS, 2)))
+    whole = KINDS[kind]().fit(ROWS)
+    assert angle(merged, whole) < 0.03
+    np.testing.assert_allclose(merged.missing_share_, whole.missing_share_)
+
+
+def test_saved_models_hold_no_rows_and_fill_the_same(tmp_path):
+    model = PCA(K).fit(ROWS[:500])
+    model.save(tmp_path / "m")
+    loaded = onepass.load(tmp_path / "m")
+    same_bits(model, loaded)
+    assert loaded._learner.keeps_rows() is False
+    assert angle(loaded.partial_fit(ROWS[500:]), PCA(K).fit(ROWS)) < 0.03
+
+
+@pytest.mark.usefixtures("small_budget")
+def test_shards_are_learned_from_by_workers():
+    shards = np.array_split(ROWS, 3)
+    with ThreadPoolExecutor(2) as pool:
+        found = fit(PCA(K), shards, client=pool)
+    assert angle(found, PCA(K).fit(ROWS)) < 0.03
+    np.testing.assert_allclose(found.missing_share_, np.isnan(ROWS).mean(axis=0))
+
+
+# -- columns whose first entry comes late ------------------------------------------------------
+
+
+def late_rows():
+    rows = ROWS.copy()
+    rows[:1500, 3] = np.nan
+    return rows
+
+
+@pytest.mark.usefixtures("small_budget")
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "half-life"])
+@pytest.mark.parametrize("complete", [False, True])
+def test_a_column_may_begin_after_rows_were_learned_from(kind, complete):
+    rows = late_rows()
+    if complete:
+        rows[1500:1800] = COMPLETE[1500:1800]
+    found, best = KINDS[kind]().partial_fit(rows), KINDS[kind]().fit(COMPLETE)
+    assert angle(found, best) < 0.05
+    assert found.mean_[3] == pytest.approx(best.mean_[3], abs=0.5)
+    np.testing.assert_allclose(found.explained_variance_, best.explained_variance_, rtol=0.1)
+    parts = KINDS[kind]()
+    for part in np.array_split(rows, 7):
+        parts.partial_fit(part)
+    same_bits(found, parts)
+
+
+@pytest.mark.usefixtures("small_budget")
+@pytest.mark.parametrize("turn", [1, -1])
+def test_a_column_may_be_observed_in_one_of_two_merged_streams_alone(turn):
+    halves = [PCA(K).partial_fit(half) for half in np.array_split(late_rows(), 2)]
+    merged = onepass.merge(*halves[::turn])
+    assert angle(merged, PCA(K).fit(COMPLETE)) < 0.05
+    assert merged.mean_[3] == pytest.approx(COMPLETE[:, 3].mean(), abs=0.5)
+
+
+# -- nothing missing -----------------------------------------------------------------------------
+
+
+def test_memory_for_gaps_is_taken_at_the_first_one():
+    model = PCA(K).partial_fit(COMPLETE)
+    assert model._finished().gap_models == []
+    assert not model._learner.buffer.has_gaps
+    model.partial_fit(ROWS[:300])
+    (gaps,) = model._finished().gap_models
+    assert gaps.rows == 3300
+    assert gaps.loadings.shape[1] > 0
+
+
+# -- what is said --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["PCA", "ERM"])
+def test_what_is_missing_is_counted(kind):
+    rows = ROWS.copy()
+    rows[:4] = np.nan
+    model = KINDS[kind]().fit(rows)
+    gaps, left = model._model().gaps, rows[4:]
+    np.testing.assert_allclose(model.missing_share_, np.isnan(left).mean(axis=0))
+    assert (gaps.rows, gaps.empty) == (2996, 4)
+    assert gaps.incomplete == np.isnan(left).any(axis=1).sum()
+    assert model.n_samples_seen_ == 3000
+
+
+@pytest.mark.parametrize("seen", [0, 1])
+def test_a_column_that_is_never_or_once_observed_is_refused(seen):
+    rows = ROWS[:200].copy()
+    rows[seen:, 5] = np.nan
+    rows[:seen, 5] = 1.0
+    model = PCA(K).fit(COMPLETE)
+    before = model.components_.copy()
+    with pytest.raises(ValueError, match=r"column 5: fewer than two of 200 rows have an entry"):
+        model.fit(rows)
+    np.testing.assert_array_equal(model.components_, before)
+    model = PCA(K).partial_fit(rows)
+    with pytest.raises(ValueError, match="column 5"):
+        model.components_  # noqa: B018
+    assert model.partial_fit(ROWS[200:]).components_.shape == (K, D)
+
+
+def test_columns_apart_and_many_gaps_are_warned_of():
+    rows = ROWS.copy()
+    rows[:1500, 1] = rows[1500:, 2] = np.nan
+    with pytest.warns(OnepassWarning, match="columns 1 and 2 were never observed in the same row"):
+        PCA(K).fit(rows)
+    rows = np.where(np.random.default_rng(0).random(ROWS.shape) < 0.4, np.nan, COMPLETE)
+    with pytest.warns(OnepassWarning, match=r"\d\d% of the entries are missing, most in column"):
+        PCA(K).fit(rows)
+
+
+def test_infinity_is_still_refused():
+    rows = ROWS.copy()
+    rows[3, 2] = np.inf
+    with pytest.raises(ValueError, match="inf at row 3, column 2"):
+        PCA(K).fit(rows)
+
+
+# -- what is done with rows that have gaps -----------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["PCA", "scaled", "ERM"])
+def test_impute_fills_gaps_alone_and_says_how_sure_it_is(kind):
+    model = KINDS[kind]().fit(ROWS)
+    filled, deviations = model.impute(ROWS, return_std=True)
+    gaps = np.isnan(ROWS)
+    np.testing.assert_array_equal(filled[~gaps], ROWS[~gaps])
+    np.testing.assert_array_equal(deviations[~gaps], 0.0)
+    inside = np.abs(filled - COMPLETE)[gaps] < 1.645 * deviations[gaps]
+    assert 0.87 < inside.mean() < 0.93
+    means = np.abs(COMPLETE - np.nanmean(ROWS, axis=0))[gaps].mean()
+    assert np.abs(filled - COMPLETE)[gaps].mean() < 0.5 * means
+    np.testing.assert_allclose(model.transform(ROWS), model.transform(filled))
+
+
+def test_the_likelihood_is_that_of_what_is_observed():
+    model = PCA(K, robust=False).fit(ROWS)
+    covariance, rows = model.get_covariance(), ROWS[:20]
+    expected = []
+    for row in rows:
+        seen = ~np.isnan(row)
+        normal = multivariate_normal(model.mean_[seen], covariance[np.ix_(seen, seen)])
+        expected.append(normal.logpdf(row[seen]))
+    np.testing.assert_allclose(model.score_samples(rows), expected)
+
+
+def test_errors_are_those_of_observed_entries():
+    model = PCA(K).fit(ROWS)
+    rows = ROWS[:20]
+    on_components = model.inverse_transform(model.transform(rows))
+    expected = np.nansum((rows - on_components) ** 2, axis=1)
+    np.testing.assert_allclose(model.reconstruction_error(rows), expected)
+
+
+@pytest.mark.parametrize("algorithm", [CappedMSG, Oja])
+def test_the_algorithms_of_the_paper_complete_rows_and_count_gaps(algorithm):
+    rows = np.vstack([COMPLETE[:100], np.full((3, D), np.nan), ROWS])
+    params = {"random_state": 0} if algorithm is Oja else {}
+    model, best = algorithm(K, **params).fit(rows), PCA(K).fit(COMPLETE)
+    assert angle(model, best) < 0.2
+    assert np.isfinite(model.transform(ROWS)).all()
+    np.testing.assert_allclose(model.missing_share_, np.isnan(ROWS).mean(axis=0) * 3000 / 3100)
+    halves = [algorithm(K, **params).fit(half) for half in np.array_split(rows, [90])]
+    for gaps in (model._model().gaps, onepass.merge(*halves)._model().gaps):
+        assert (gaps.rows, gaps.empty) == (3100, 3)
+        assert gaps.incomplete == np.isnan(ROWS).any(axis=1).sum()
+    small = model.for_transform()
+    np.testing.assert_array_equal(small.impute(ROWS[:9]), model.impute(ROWS[:9]))
+
+
+def test_the_algorithms_of_the_paper_refuse_a_column_that_is_never_observed():
+    rows = ROWS[:200].copy()
+    rows[:, 5] = np.nan
+    with pytest.raises(ValueError, match="column 5: fewer than two of 200 rows"):
+        CappedMSG(K).fit(rows)
