@@ -245,9 +245,9 @@ def _imputation(rows: list[Row]) -> str:
 
 
 def _cost(rows: list[Row]) -> str:
-    """Return the table of the time that completing a row takes."""
+    """Return the table of the times of completing rows, and of rows without gaps."""
     return table(
-        ["microseconds", "target", "measured", "met"],
+        ["cost", "target", "measured", "met"],
         [
             [row["title"], number(row["target"]), number(row["measured"]), verdict(row["met"])]
             for row in rows

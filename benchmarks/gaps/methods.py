@@ -11,6 +11,7 @@ from benchmarks.losses import Directions, Numbers, batch_pca
 LEAST_NOISE = 0.05  # of a column, in units of the mean of the variances left out
 SETTLED = 1e-4  # change of the covariance between two steps, relative
 MOST_STEPS = 200
+ROWS_AT_ONCE = 500  # that are completed together: 20 MB at 300 columns
 # Rows of which fewer directions are observed well are not used by primePCA: its default.
 PRIME_THRESHOLD = 10.0
 PRIME_STEPS = 100
@@ -30,21 +31,30 @@ class Gaussian:
         Missing entries become their conditional means given what is observed. The sum over the rows
         of their conditional covariances has shape (d, d).
         """
-        observed = ~np.isnan(X)
-        W, psi, d = self.loadings, self.noise, len(self.mean)
-        filled, deviations, total = X.copy(), np.zeros(X.shape), np.zeros((d, d))
-        for row, (x, seen) in enumerate(zip(X, observed, strict=True)):
-            if seen.all():
-                continue
-            A = W[seen] / psi[seen, None]
-            within = np.linalg.inv(np.eye(W.shape[1]) + A.T @ W[seen])
-            z = within @ (A.T @ (x[seen] - self.mean[seen]))
-            gaps = ~seen
-            covariance = W[gaps] @ within @ W[gaps].T + np.diag(psi[gaps])
-            filled[row, gaps] = self.mean[gaps] + W[gaps] @ z
-            deviations[row, gaps] = np.sqrt(np.diag(covariance))
-            total[np.ix_(gaps, gaps)] += covariance
+        filled, deviations, d = X.copy(), np.zeros(X.shape), len(self.mean)
+        total = np.zeros((d, d))
+        for start in range(0, len(X), ROWS_AT_ONCE):
+            part = slice(start, start + ROWS_AT_ONCE)
+            filled[part], deviations[part], covariance = self._complete(X[part])
+            total += covariance
         return filled, deviations, total
+
+    def _complete(self, X: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+        """Return the same of a few rows, all at once."""
+        (n, d), W, psi = X.shape, self.loadings, self.noise
+        seen, r = ~np.isnan(X), W.shape[1]
+        A = W / psi[:, None]
+        # G = I + the sum of w w' / psi over observed entries, of each row.
+        G = np.eye(r) + (seen @ (A[:, :, None] * W[:, None, :]).reshape(d, -1)).reshape(n, r, r)
+        h = np.where(seen, X - self.mean, 0.0) @ A
+        z = np.linalg.solve(G, h[:, :, None])[:, :, 0]
+        root = np.linalg.inv(np.linalg.cholesky(G))  # G^-1 = root' root
+        # Of missing entries the covariance is B' B + diag(psi).
+        B = (root @ W.T) * ~seen[:, None, :]
+        variances = np.where(seen, 0.0, np.einsum("nrd,nrd->nd", B, B) + psi)
+        flat = B.reshape(-1, d)
+        total = flat.T @ flat + np.diag(np.where(seen, 0.0, psi).sum(axis=0))
+        return np.where(seen, X, self.mean + z @ W.T), np.sqrt(variances), total
 
 
 def model_of(mean: Numbers, covariance: Numbers, rank: int) -> Gaussian:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -29,6 +30,8 @@ from benchmarks.results import Row
 from benchmarks.rows import gaussian, power, spiked, student
 from benchmarks.timing import medians
 from onepass import PCA, merge
+from onepass.estimators import input as rows_checks
+from onepass.pca.learner import PCALearner
 
 BUDGET = "onepass.rows.completion", "KEPT_NUMBERS"  # numbers in rows with gaps that are kept
 SIZES = ((20, 3, 3000, 3), (50, 5, 3000, 3), (300, 5, 2000, 1))  # columns, k, rows, seeds
@@ -39,6 +42,7 @@ PATTERNS: dict[str, Pattern] = {
     "50%": at_random(0.5),
     "column rates": by_columns,
 }
+TURNS = 21  # of what is timed
 NORMAL_90 = 1.645  # standard deviations of an interval of 90%
 MOST_ROWS = 3000  # of real data
 NEAREST = 20  # columns that IterativeImputer looks at: all of 200 would take half an hour
@@ -328,21 +332,58 @@ def imputed(
 
 
 def cost(seed: int, folder: Path | None, quick: bool) -> Iterator[Row]:
-    """Yield the microseconds that completing a row takes, of the processor."""
+    """Yield the microseconds of the processor that completing a row takes, as `fit` does it.
+
+    That is with the sum of the conditional covariances.
+    """
     for d, target in ((50, 6.0), (300, 40.0)):
         n = 300 if quick else 4000
         case = drawn(at_random(0.2), spiked(d, 5, 20.0, 10.0), n, 5, np.inf, seed)
-        model = PCA(5).fit(case.X)
-        (seconds,) = medians(lambda rows=case.X, m=model: m.impute(rows), turns=5)
+        model = PCA(5).fit(case.X)._model().filling()
+        options = {"weights": np.ones(len(case.X)), "covariance": np.zeros((d, d))}
+        (seconds,) = medians(
+            lambda rows=case.X, m=model, o=options: m.complete(rows, **o), turns=TURNS
+        )
         microseconds = 1e6 * seconds / len(case.X)
         yield {
             "name": f"cost-{d}",
             "group": "cost",
-            "title": f"completing a row of {d} columns, k = 5, 20% missing",
+            "title": f"completing a row of {d} columns, k = 5, 20% missing, microseconds",
             "target": target,
             "measured": microseconds,
             "met": microseconds <= target,
         }
+
+
+def no_gaps(seed: int, folder: Path | None, quick: bool) -> Iterator[Row]:
+    """Yield the time of `fit` on complete rows, over that of one that cannot have gaps."""
+    rng = np.random.default_rng(seed)
+    for d in (20, 300):
+        X = rng.normal(size=((2 if quick else 200) * 50_000 // d // 10, d))
+        ours, theirs = medians(lambda X=X: PCA(5).fit(X), lambda X=X: refusing(X), turns=TURNS)
+        yield {
+            "name": f"no-gaps-{d}",
+            "group": "cost",
+            "title": f"`fit` on complete rows of {d} columns, over one that refuses gaps, ratio",
+            "target": 1.05,
+            "measured": ours / theirs,
+            "met": ours <= 1.05 * theirs,
+        }
+
+
+def refusing(X: Numbers) -> None:
+    """Fit `PCA` without anything that is there for gaps: NaN is an error, as infinity is."""
+
+    def check_finite(X: Numbers, columns: Any = None, name: str = "X") -> bool:
+        if not np.isfinite(X.reshape(-1) @ X.reshape(-1)):
+            raise ValueError("NaN or infinity")
+        return False
+
+    with (
+        patch.object(rows_checks, "check_finite", check_finite),
+        patch.object(PCALearner, "learn", PCALearner._learn_rows),
+    ):
+        PCA(5).fit(X)
 
 
 STUDIES = [
@@ -359,4 +400,5 @@ STUDIES = [
     Study("prime", prime),
     Study("imputation", imputation),
     Study("cost", cost),
+    Study("no-gaps", no_gaps),
 ]

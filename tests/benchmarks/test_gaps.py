@@ -202,3 +202,11 @@ def test_spectra_have_k_directions_above_the_rest():
         assert spectrum.shape == (20,)
         assert spectrum[2] > spectrum[3]
     np.testing.assert_array_equal(studies.spectra(20, 3)["i^-1"], power(20, 1.0))
+
+
+def test_the_fit_that_refuses_gaps_is_the_same_but_for_them():
+    some = case(share=0.05)
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        studies.refusing(some.X)
+    studies.refusing(some.complete)
+    assert studies.PCA(2).fit(some.X).missing_share_.any()  # everything is as before

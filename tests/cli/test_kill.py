@@ -71,12 +71,12 @@ for line in sys.stdin:
 
 
 class Forks:
-    """Commands that are run in a folder, one after the other."""
+    """Commands that are run in a folder, one after the other, after some code if it is given."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, code=""):
         self._folder = folder
         streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        command = [sys.executable, "-c", FORK]
+        command = [sys.executable, "-c", code + FORK]
         self._process = subprocess.Popen(command, cwd=folder, text=True, **streams)
 
     def run(self, words, killed_after=None, by=signal.SIGKILL):

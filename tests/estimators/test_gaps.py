@@ -153,6 +153,15 @@ def test_a_column_may_be_observed_in_one_of_two_merged_streams_alone(turn):
     assert merged.mean_[3] == pytest.approx(COMPLETE[:, 3].mean(), abs=0.5)
 
 
+def test_a_stream_may_be_saved_and_pickled_before_a_column_begins():
+    rows = late_rows()
+    model = PCA(K).partial_fit(rows[:1000])
+    for twin in (pickle.loads(pickle.dumps(model)), onepass.from_bytes(model.to_bytes())):
+        with pytest.raises(ValueError, match="column 3: fewer than two of 1,000 rows"):
+            twin.components_  # noqa: B018
+        assert angle(twin.partial_fit(rows[1000:]), PCA(K).fit(COMPLETE)) < 0.05
+
+
 # -- nothing missing -----------------------------------------------------------------------------
 
 

@@ -361,7 +361,6 @@ class Calls(BaseEstimator):
                 break
         with one_thread():
             model = replace(finished.model(), whiten=whiten)
-        self._check_observed(model)
         published = Published(learner, rows, finished, model)
         self._published = published
         return published
@@ -382,7 +381,9 @@ class Calls(BaseEstimator):
 
     def _model(self) -> Model:
         """Return what is read after fitting."""
-        return self._read().model
+        model = self._read().model
+        self._check_observed(model)
+        return model
 
     def _finished(self) -> Any:
         """Return the learner with all rows learned from."""

@@ -256,7 +256,8 @@ def unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str) -
         own = {key: array for key, array in arrays.items() if not key.startswith(OF_PARTS)}
         estimator = _unpack(header, own)
         with np.errstate(all="ignore"):  # numbers that make no sense are refused below
-            components = estimator.components_
+            # Not `components_`: a column may be empty in what was saved of a longer stream.
+            components = estimator._read().model.components
         if not np.isfinite(components).all():
             raise ValueError("its components are not finite")
     except Exception as error:
