@@ -178,7 +178,7 @@ CHOOSING = [
     Mutant(
         "long rows cannot object",
         f"{SOURCE}/pca/evidence.py",
-        "is_against = choice.tail < -SURE and choice.energy < 0.0",
+        "is_against = choice.tail < -1.0 and choice.energy < 0.0",
         "is_against = False",
         "tests/pca/test_evidence.py",
     ),
