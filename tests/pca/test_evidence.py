@@ -30,7 +30,7 @@ def part(gain, noise=0.0, ratios=1.0, level=0.5, mild=None):
 def evidence_of(*parts, weight=1.0):
     evidence = Evidence()
     for shares, ratios in parts:
-        evidence.add(shares, ratios, np.full(len(ratios), weight))
+        evidence.add(shares, ratios, np.full(len(ratios), weight), 1000.0)
     return evidence
 
 
@@ -144,13 +144,24 @@ def test_drift_is_an_f_test_of_the_tightest_shares():
     assert found == pytest.approx(statistic / stats.f.isf(1e-4, 1, 2 * N - 2), rel=1e-9)
 
 
+@pytest.mark.parametrize(("sign", "drifts"), [(-1.0, False), (1.0, True)])
+def test_learning_is_no_drift(sign, drifts):
+    """Directions from t rows capture a / t less; what grows less with t than that is drift."""
+    rng = np.random.default_rng(0)
+    evidence = Evidence()
+    for learned in np.linspace(1000, 4000, 40):
+        shares = 0.5 + sign * 200 / learned + 0.05 * rng.normal(size=N)
+        evidence.add(dict.fromkeys((BOUNDED, PLAIN), shares), np.ones(N), np.ones(N), learned)
+    assert (evidence.drift(40 * N) > 1.0) == drifts
+
+
 def test_independent_shares_do_not_drift():
     rng = np.random.default_rng(1)
     for _ in range(50):
         evidence = Evidence()
         for _ in range(30):
             shares = rng.beta(2, 2, 200)
-            evidence.add({BOUNDED: shares, PLAIN: shares}, np.ones(200), np.ones(200))
+            evidence.add({BOUNDED: shares, PLAIN: shares}, np.ones(200), np.ones(200), 1000.0)
         assert evidence.drift(6000) < 1.0
 
 
@@ -158,7 +169,7 @@ def test_short_segments_say_nothing_about_drift():
     evidence = Evidence()
     for share in (0.1, 0.9):
         few = np.full(TERM_ROWS - 1, share)
-        evidence.add({BOUNDED: few, PLAIN: few}, np.ones(len(few)), np.ones(len(few)))
+        evidence.add({BOUNDED: few, PLAIN: few}, np.ones(len(few)), np.ones(len(few)), 1000.0)
     assert evidence.drift(2 * TERM_ROWS) == 0.0
 
 
@@ -194,7 +205,9 @@ def test_tails_are_sums_over_rows_that_are_longer():
     weights = rng.uniform(0.5, 2, 400)
     evidence = Evidence()
     for piece in (slice(0, 160), slice(160, 400)):  # whole terms
-        evidence.add({k: v[piece] for k, v in shares.items()}, ratios[piece], weights[piece])
+        evidence.add(
+            {k: v[piece] for k, v in shares.items()}, ratios[piece], weights[piece], 1000.0
+        )
     for which, name in enumerate((BOUNDED, MILD)):
         gain = weights * (shares[name] - shares[PLAIN])
         for level, found in zip(LEVELS, evidence.tails[which], strict=True):
@@ -247,7 +260,7 @@ def test_evidence_fades():
     evidence.fade(0.5)
     np.testing.assert_allclose(evidence.tails, before[0] * [0.5, 0.25, 0.5])
     np.testing.assert_allclose(
-        evidence.segments.table, before[1] * [0.5, 0.5, 0.5, 0.5, 0.25, 0.5, 0.25]
+        evidence.segments.table, before[1] * [0.5, 0.5, 0.5, 0.5, 0.5, 0.25, 0.5, 0.25]
     )
 
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from onepass.evaluation.segments import Segments
 from onepass.persistence.fields import Field, Number, Part, State
 
-LATEST = 0.75  # of the stream: earlier directions were too far from their limit for a / t to hold
+LATEST = 0.5  # of the stream: earlier directions were too far from their limit for a / t to hold
 LARGEST_RATIO = 1e100  # of energies to the first ones, so that sums of their squares stay finite
 # Standard error above which a share says nothing: two errors to each side are 40 of 100 per cent.
 LARGEST_ERROR = 0.1

@@ -70,9 +70,19 @@ class Segments(State):
         return self.table[::-1][: 1 + int(np.searchsorted(held, share * rows * (1.0 - 1e-12)))]
 
     def merge(self, other: Self) -> None:
-        """Include the segments of another stream, as if both had come alternately."""
-        both = np.vstack([self.table, other.table])
-        place = [(np.arange(len(table)) + 1) / len(table) for table in (self.table, other.table)]
-        self.table = both[np.argsort(np.concatenate(place), kind="stable")]
-        self.full = max(self.full, other.full)
-        self._shorten()
+        """Include the segments of another stream, as if both had come alternately.
+
+        Rows at the same place of their streams come into one segment, wherever they are from:
+        what the streams differ in is no difference between earlier and later rows.
+        """
+        fine, coarse = self.table, other.table
+        if len(fine) < len(coarse):
+            fine, coarse = coarse, fine
+        if len(coarse):
+            place, end = (np.cumsum(table[:, 0]) for table in (fine, coarse))
+            place, end = place / place[-1], np.append(0.0, end / end[-1])
+            sums = np.vstack([np.zeros(coarse.shape[1]), np.cumsum(coarse, axis=0)])
+            until = np.stack([np.interp(place, end, column) for column in sums.T], axis=1)
+            fine = fine + np.diff(until, axis=0, prepend=0.0)
+        self.table = fine
+        self.full = max(self.full, other.full, float(fine[:, 0].max(initial=0.0)))

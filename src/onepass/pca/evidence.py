@@ -40,12 +40,13 @@ LATEST = 0.5  # of the stream: earlier directions say little about those that ar
 # The risk that a stream of independent rows counts as one that drifts. It is small, because a false
 # alarm costs the robust answer, and streams in natural order are far beyond any limit.
 DRIFT_RISK = 1e-4
-# Of a segment at least: few rows evaluated with the same directions tell little about the stream.
-SEGMENT_ROWS = 128.0
+# Of a segment at least, eight terms: fewer rows, with the same directions, tell little.
+SEGMENT_ROWS = 8.0 * TERM_ROWS
 ROBUST = (BOUNDED, MILD)
-# Columns of the table: rows, the sums of the tightest candidate's shares and of their squares, then
-# for each robust candidate the sum of its gains and of their squares, by terms.
-POWERS = (1, 1, 1, 1, 2, 1, 2)
+# Columns of the table: rows, the sums of the tightest candidate's shares, of their squares and of
+# 1 / t, then for each robust candidate the sum of its gains and of their squares, by terms. And the
+# power of the factor with which each of them fades.
+POWERS = (1, 1, 1, 1, 1, 2, 1, 2)
 TINY = 1e-300  # in place of zero where something is divided by it
 
 
@@ -131,6 +132,7 @@ class Evidence(State):
         shares: dict[str, NDArray[np.float64]],
         ratios: NDArray[np.float64],
         weights: NDArray[np.float64],
+        learned: float,
     ) -> None:
         """Include rows (r,) with energies in typical ones, and shares captured by each candidate.
 
@@ -141,10 +143,13 @@ class Evidence(State):
         ratios : ndarray of shape (r,)
             Energies in units of the typical one.
         weights : ndarray of shape (r,)
+        learned : float
+            The number of rows t that the directions are from.
         """
         starts = np.arange(0, len(ratios), TERM_ROWS)
         tightest = shares[BOUNDED]
         sums = [len(ratios), float(tightest.sum()), float(tightest @ tightest)]
+        sums.append(len(ratios) / learned)
         levels = 1 + int(np.searchsorted(LEVELS, ratios.max(initial=0.0)))
         tails = self.tails.copy()
         for which, name in enumerate(ROBUST):
@@ -168,18 +173,23 @@ class Evidence(State):
 
         One-way analysis of variance: the mean square between segments over that within them, in
         units of its critical value. The tightest candidate's shares are used, which no row can
-        dominate.
+        dominate. Directions from t rows capture a / t less than they will (see `HeldOut`), so that
+        shares that grow with t are no drift: what a regression on 1 / t explains is taken off.
         """
         table = self.segments.latest(rows, LATEST)
-        count, total, squares = table[table[:, 0] >= TERM_ROWS][:, :3].T
+        count, total, squares, inverse = table[table[:, 0] >= TERM_ROWS][:, :4].T
         groups = len(count)
         if groups < 2:
             return 0.0
         free = max(float(count.sum()) - groups, 1.0)
         within = (squares - total**2 / count).sum() / free
-        spread = count * (total / count - total.sum() / count.sum()) ** 2
-        statistic = spread.sum() / (groups - 1) / max(within, TINY)
-        return float(statistic / fdtri(groups - 1, free, 1.0 - DRIFT_RISK))
+        share, learning = (sums / count - sums.sum() / count.sum() for sums in (total, inverse))
+        slope = min(float(count @ (share * learning)) / max(float(count @ learning**2), TINY), 0.0)
+        degrees = groups - 1 - (slope < 0.0)
+        if not degrees:
+            return 0.0
+        between = float(count @ (share - slope * learning) ** 2) / degrees
+        return between / max(float(within), TINY) / float(fdtri(degrees, free, 1.0 - DRIFT_RISK))
 
     def choose(self, rows: float, *, drifts_count: bool = True) -> Choice:
         """Return which candidate answers for a stream of so many rows.
@@ -200,7 +210,7 @@ class Evidence(State):
         between = max(self.between, 0.0) * float(latest[0]) / max(rows, 1.0)
         found = []
         for which, name in enumerate(ROBUST):
-            gain, squares = (float(value) for value in latest[3 + 2 * which : 5 + 2 * which])
+            gain, squares = (float(value) for value in latest[4 + 2 * which : 6 + 2 * which])
             gain -= between
             tail, tail_squares, energy = self.tails[which].T
             levels = max(int(np.count_nonzero(tail_squares)), 1)

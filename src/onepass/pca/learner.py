@@ -380,7 +380,8 @@ class PCALearner(Learner):
             energies = np.maximum(measured.from_centre, TINY)
             shares = np.clip(measured.captured_robust / energies[:, None], 0.0, 1.0)
             ratios = np.minimum(energies / max(bounds.typical.energy, TINY), LARGEST_RATIO)
-            self.evidence.add(dict(zip(self._names(found), shares.T, strict=True)), ratios, weights)
+            named = dict(zip(self._names(found), shares.T, strict=True))
+            self.evidence.add(named, ratios, weights, self.rows_found)
         return errors
 
     def _names(self, found: int) -> tuple[str, ...]:
