@@ -62,6 +62,16 @@ def test_neither_calls_nor_reading_nor_pickling_change_a_bit(kind):
 
 
 @pytest.mark.usefixtures("small_budget")
+@pytest.mark.parametrize("kind", ["PCA", "ERM"])
+def test_complete_rows_are_learned_alike_whether_their_call_has_gaps_or_not(kind):
+    rows = np.vstack([ROWS[:1000], COMPLETE[1000:1600]])
+    at_once, apart = KINDS[kind]().partial_fit(rows), KINDS[kind]()
+    for part in np.array_split(rows, [990, 1000, 1100]):
+        apart.partial_fit(part)
+    same_bits(at_once, apart)
+
+
+@pytest.mark.usefixtures("small_budget")
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "half-life"])
 def test_components_are_near_those_of_complete_rows(kind):
     found, best = KINDS[kind]().fit(ROWS), KINDS[kind]().fit(COMPLETE)
