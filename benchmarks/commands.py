@@ -8,7 +8,7 @@ own, reads the same file with pca(chunked=True), and finds neighbours in what on
 
 from __future__ import annotations
 
-import os
+import json
 import subprocess
 import sys
 import tempfile
@@ -58,21 +58,27 @@ class Study:
     measure: Callable[[Effort, Path], Row]
 
 
+# Of a process that is started, Linux counts the memory of the one that starts it, too. So a small
+# one starts it, and says what it took.
+LAUNCHER = """
+import json, resource, subprocess, sys, time
+begin = time.perf_counter()
+code = subprocess.run(sys.argv[1:], stdout=sys.stderr).returncode
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+seconds = {"cpu": used.ru_utime + used.ru_stime, "wall": time.perf_counter() - begin}
+print(json.dumps({**seconds, "memory": used.ru_maxrss / 1e3}))  # which is in kB
+sys.exit(code)
+"""
+
+
 def process(*words: Any) -> dict[str, float]:
     """Run a command, and return seconds of processor and wall, and the peak of memory in MB."""
-    begin = time.perf_counter()
-    with tempfile.TemporaryFile() as said:
-        started = subprocess.Popen([str(word) for word in words], stdout=said, stderr=said)
-        _, status, usage = os.wait4(started.pid, 0)
-        started.returncode = os.waitstatus_to_exitcode(status)
-        said.seek(0)
-        if started.returncode:
-            raise RuntimeError(last_line(said.read().decode()))
-    return {
-        "cpu": usage.ru_utime + usage.ru_stime,
-        "wall": time.perf_counter() - begin,
-        "memory": usage.ru_maxrss / 1e3,  # which is in kB
-    }
+    launched = [sys.executable, "-S", "-c", LAUNCHER, *(str(word) for word in words)]
+    done = subprocess.run(launched, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(last_line(done.stderr))
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
 
 
 def cells(effort: Effort, folder: Path) -> Row:

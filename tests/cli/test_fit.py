@@ -63,7 +63,7 @@ def test_json_is_one_object(tmp_path):
             "standard_error": model.captured_.standard_error,
             "reason": "",
         },
-        "missing": {"entries": 0, "share": 0.0, "columns": 0, "empty_rows": 0},
+        "missing": {"entries": 0, "share": 0.0, "rows": 0, "columns": 0, "empty_rows": 0},
         "model": output,
     }
 

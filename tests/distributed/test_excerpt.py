@@ -10,7 +10,7 @@ from onepass import PCA, open_source
 from onepass.distributed import ShardError, fit
 from onepass.distributed.executor import InProcess
 from onepass.distributed.shards import Extent, excerpt, extents, shards_of
-from onepass.sources import ArraySource, Position, SourceError, SparseSource
+from onepass.sources import ArraySource, Position, SourceError
 from tests.distributed.models import made_rows, same_bits
 
 dask = pytest.importorskip("dask")
@@ -42,9 +42,7 @@ def test_extents_are_all_rows_in_their_order_in_parts_alike(counts, most):
 def test_an_excerpt_has_its_rows_and_no_others(bounds, block_rows, is_sparse):
     start, stop, n = sorted(bounds)
     rows = np.arange(2.0 * n).reshape(n, 2)
-    source = (
-        SparseSource(sp.csr_array(rows), block_rows) if is_sparse else ArraySource(rows, block_rows)
-    )
+    source = ArraySource(sp.csr_array(rows) if is_sparse else rows, block_rows)
     found = excerpt(source, Extent(0, start, stop))
     assert found.n_rows == stop - start
     for skipped in {0, (stop - start) // 2}:
