@@ -50,6 +50,12 @@ class Average(State):
             "pending": Array((Size("rows of the average", waiting), d), dtype),
         }
 
+    def take(self, content: dict[str, Any]) -> None:
+        """Take over checked values, by the names of their fields."""
+        if not np.linalg.norm(content["factor"], axis=1).all():
+            raise ValueError("factor has a direction of length zero")
+        super().take(content)
+
     def add(self, rows: Any, rests: float, count: float) -> None:
         """Add `count` iterates: rows (s, d) whose ``rows.T @ rows`` is their sum less `rests` I.
 

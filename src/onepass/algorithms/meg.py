@@ -31,6 +31,10 @@ class MEG(SpectralRule):
     name = "meg"
     largest_weight = 1e308  # the state holds the dual of the weights
 
+    @property
+    def largest_rest(self) -> float:
+        return self.largest_weight if self.k < self.d else np.inf
+
     def start(self, dtype: np.dtype) -> Subspace:
         rest = -np.log1p(-self.k / self.d) if self.k < self.d else np.inf
         return Subspace.empty(self.d, rest, dtype)  # W = (d - k)/d I

@@ -61,6 +61,11 @@ class Rule(ABC):
         return self.options["max_rank"]
 
     @property
+    def largest_rest(self) -> float:
+        """The largest weight of the directions that are not in the basis."""
+        return self.largest_weight
+
+    @property
     def memory(self) -> dict[str, Any]:
         """What the rule remembers from step to step, for a model file."""
         return {}

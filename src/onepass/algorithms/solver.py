@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator
-from math import inf
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -104,11 +103,11 @@ class Solver(State):
         rule, d = self.rule, self.rule.d
         rank: int | Size = rule.k if rule.fixed_rank else Size("rank", d)
         dtype = (self.state.basis.dtype.name,)
-        largest = rule.largest_weight * (1.0 + 1e-6)  # with room for rounding
+        room = 1.0 + 1e-6  # for rounding
         table: dict[str, Field] = {
             "basis": Array((rank, d), dtype, -2.0, 2.0, orthonormal=True),
-            "weights": Array((rank,), least=0.0, most=largest, descending=True),
-            "rest": Number(float, 0.0, inf),
+            "weights": Array((rank,), least=0.0, most=room * rule.largest_weight, descending=True),
+            "rest": Number(float, 0.0, room * rule.largest_rest),
             "steps_taken": whole(),
             "gradients": Number(),
             "trusted_rows": whole(),

@@ -43,6 +43,10 @@ AVERAGE_FACTOR, AVERAGE_MORE = 2, 16
 class IterativeEstimator(Estimator):
     """An estimator whose state is an iterate of one of the paper's algorithms."""
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_whole("batch_size", getattr(self, "batch_size", 1))
+
     @abstractmethod
     def _rule(self, d: int, rng: np.random.Generator) -> rules.Rule:
         """Return the algorithm for rows of d columns."""

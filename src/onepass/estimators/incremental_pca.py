@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from onepass.estimators.attributes import Attributes
 from onepass.estimators.base import arbitrary_components, component_count
-from onepass.estimators.parameters import estimator
+from onepass.estimators.parameters import check_whole, estimator
 from onepass.model import Model
 from onepass.pca.learner import PCALearner
 from onepass.rows.stream import Stream
@@ -63,6 +63,11 @@ class IncrementalPCA(Attributes):
     copy: bool = True
     batch_size: int | None = None
     takes_none: ClassVar[bool] = True
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.batch_size is not None:
+            check_whole("batch_size", self.batch_size)
 
     def _learner_for(self, stream: Stream) -> PCALearner:
         k = self.n_components

@@ -76,12 +76,6 @@ def check_whole(name: str, value: Any, least: int = 1) -> None:
         raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
 
 
-def check_batch_size(name: str, value: Any) -> None:
-    """Refuse a value that is neither None nor a whole number of at least one."""
-    if value is not None:
-        check_whole(name, value)
-
-
 def check_component_count(value: Any, *, shares: bool, none: bool) -> None:
     """Refuse what is no number of components, share of the variance or None, where these may be."""
     if (is_whole(value) and value >= 1) or (none and value is None):
@@ -131,7 +125,6 @@ def _check_step_size(name: str, value: Any) -> None:
 # What is known of a parameter by its name alone; estimators check the others.
 CHECKS: dict[str, Callable[[str, Any], None]] = {
     "average": check_bool,
-    "batch_size": check_batch_size,
     "center": check_bool,
     "half_life": partial(check_positive, or_none=True),
     "max_memory": check_positive,

@@ -257,9 +257,9 @@ def unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str) -
         estimator = _unpack(header, own)
         with np.errstate(all="ignore"):  # numbers that make no sense are refused below
             # Not `components_`: a column may be empty in what was saved of a longer stream.
-            components = estimator._read().model.components
-        if not np.isfinite(components).all():
-            raise ValueError("its components are not finite")
+            model = estimator._read().model
+        if not (np.isfinite(model.components).all() and np.isfinite(model.mean).all()):
+            raise ValueError("its components or its mean are not finite")
     except Exception as error:
         raise ModelFileError(f"{name}: not a valid model: {error}") from error
     return estimator
@@ -268,6 +268,8 @@ def unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str) -
 def _unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
     """Return an estimator; raise any exception if something is wrong."""
     name, d = header["estimator"], Number(int, 1, MOST_COLUMNS).check(header["n_features"])
+    if d > max((array.size for array in arrays.values()), default=0):  # a mean has as many entries
+        raise ValueError(f"it has {d} columns, and no array is as long")
     if name not in ESTIMATORS:
         raise ValueError(f"it is of an unknown estimator, {name!r}")
     cls = getattr(onepass, name)

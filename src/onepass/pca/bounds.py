@@ -105,6 +105,12 @@ class Typical(State):
             "sums": Array((4,), least=0.0, fades=1),
         }
 
+    def take(self, content: dict[str, Any]) -> None:
+        """Take over checked values, by the names of their fields."""
+        super().take(content)
+        if not np.isfinite(self.energy):
+            raise ValueError("sums have no typical energy")
+
     @property
     def energy(self) -> float:
         """The typical energy of a row."""

@@ -146,8 +146,10 @@ def rows_about(
     """Return rows (r, d) about a point, dense or sparse as they are."""
     if hasattr(values, "rows_about"):  # rows that know more than their entries
         return values.rows_about(weights, origin, scale)
-    if values.dtype == np.float32 and not _fits_single(values):
-        values = values.astype(np.float64)
+    if values.dtype == np.float32:
+        is_near = float(np.abs(origin).max(initial=0.0)) < MOST_SINGLE
+        if not (is_near and _fits_single(values)):
+            values = values.astype(np.float64)
     kind = SparseRows if sparse.issparse(values) else DenseRows
     return kind(values, weights, origin, scale)
 
