@@ -165,10 +165,13 @@ def ratios(
 
 
 def optional(X: Numbers, k: int) -> dict[str, Directions]:
-    """Return the directions of statsmodels where it is installed."""
+    """Return the directions of statsmodels, where it is installed and takes the rows.
+
+    It refuses rows that have fewer entries than there are components.
+    """
     try:
         return {"statsmodels fill-em": methods.fill_em(X, k)}
-    except ImportError:
+    except (ImportError, ValueError):
         return {}
 
 
