@@ -21,8 +21,8 @@ from benchmarks.accuracy import generated, unseen
 from benchmarks.results import Results, Row, chosen, parser
 from onepass import OnepassWarning
 
-SEEDS = 2
-COVERAGE_RUNS = 60
+SEEDS = 1
+COVERAGE_RUNS = 40
 STUDIES = (
     "t2.5",
     "t5",
