@@ -29,9 +29,8 @@ DENSE_COLUMNS = 2048
 CHUNK_BYTES = 2**23  # of dense rows: they stay in the processor's cache
 CHUNK_ROWS = 512  # of dense rows: enough to make what is done once per chunk cheap
 SPARSE_CHUNK_ROWS = 1024  # of sparse rows: what is done once per chunk, with d columns, costs more
-LEAST_REST = (
-    1e-9  # of the energy: the variance beside the directions, where next to nothing is left
-)
+# Of the energy: the variance beside the directions, where next to nothing is left.
+LEAST_REST = 1e-9
 
 
 class SolverLearner(Learner):
