@@ -135,17 +135,34 @@ EXACT = 1e-6  # a smaller share of the variance counts as nothing lost
 
 
 def rivals(rows: list[Row]) -> str:
-    """Return a table for each problem, the fastest first, with who wins."""
-    return "\n\n".join(f"{_winners(row)}\n\n{_contest(row)}" for row in rows)
+    """Return who wins each problem, and below a table for each, the fastest solver first."""
+    winners = table(
+        [
+            "rows",
+            "fastest",
+            "fastest exact",
+            "least memory",
+            "`PCA` takes, times the fastest exact",
+        ],
+        [[row["title"], *_winners(row)] for row in rows],
+    )
+    versions = {one["version"]: None for row in rows for one in row["solvers"] if one["version"]}
+    contests = [f"**{row['title']}**\n\n{_contest(row)}" for row in rows]
+    return "\n\n".join(
+        [winners, *contests, *([f"*{', '.join(sorted(versions))}.*"] if versions else [])]
+    )
 
 
-def _winners(row: Row) -> str:
-    """Return the title of a problem, and who is first in what."""
+def _winners(row: Row) -> list[str]:
+    """Return who is first in what, and how far PCA is from the fastest exact solver."""
+    clock = row["clock"]
     fastest = next((one["solver"] for one in row["solvers"]), "nobody")
-    exact = next((one["solver"] for one in row["solvers"] if one["lost"] < EXACT), "nobody")
+    exact = next((one for one in row["solvers"] if one["lost"] < EXACT), None)
     measured = [one for one in row["solvers"] if one["memory"] is not None]
     least = min(measured, key=lambda one: one["memory"])["solver"] if measured else "not measured"
-    return f"**{row['title']}.** Fastest: {fastest}. Fastest exact: {exact}. Least memory: {least}."
+    ours = next((one for one in row["solvers"] if one["solver"] == "onepass PCA"), None)
+    ratio = decimals(ours[clock] / exact[clock]) if ours and exact else ""
+    return [fastest, exact["solver"] if exact else "nobody", least, ratio]
 
 
 def _contest(row: Row) -> str:

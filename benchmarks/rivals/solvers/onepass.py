@@ -39,6 +39,7 @@ SOLVERS = [
     for name, fit in (
         ("onepass PCA", _fit("PCA")),
         ("onepass PCA robust=False", _fit("PCA", robust=False)),
+        ("onepass IncrementalPCA", _fit("IncrementalPCA")),
         ("onepass CappedMSG", _fit("CappedMSG")),
     )
 ]

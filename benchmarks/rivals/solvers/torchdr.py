@@ -8,7 +8,12 @@ from typing import Any
 
 from benchmarks.rivals.solver import Found, Solver, batches, in_memory
 
-REQUIRES = ["torchdr", "matplotlib", "pyarrow"]  # it imports matplotlib without requiring it
+REQUIRES = [
+    "torchdr",
+    "torch==2.13.0",
+    "matplotlib",
+    "pyarrow",
+]  # it imports matplotlib without requiring it
 BATCH = 10_000  # rows
 
 
