@@ -47,7 +47,9 @@ TOY_SECONDS = 5e-4  # per sequence
 
 Curves = dict[Reading, Arrays]  # `marks`, and suboptimality (sequences, s) under "algorithm/k"
 Measure = Callable[[Arrays, str, int], NDArray[Any]]  # of an algorithm and k, a number per run
-Panels = dict[tuple[Reading, int], dict[str, tuple[NDArray, NDArray]]]  # for each k, x and y
+Panels = dict[
+    tuple[Reading, int], dict[str, tuple[NDArray[Any], NDArray[Any]]]
+]  # for each k, x and y
 
 # An algorithm has the same colour and dash in every picture.
 LINES: dict[str, dict[str, str]] = {

@@ -24,7 +24,7 @@ from onepass.persistence.atomic import replacing
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-Arrays = dict[str, NDArray]
+Arrays = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,7 @@ The model file works with the other commands, and with onepass.load in Python.""
 @verbosity_options
 @json_option
 @click.pass_context
-def fit(ctx: click.Context, **given: Any) -> None:
+def fit(ctx: click.Context, /, **given: Any) -> None:
     """Learn principal components of the rows in DATA, in one pass."""
     from onepass.cli.fit import fit
 

@@ -174,7 +174,7 @@ class DaskClient:
         self, function: Callable[..., Any], *args: Any, label: str = "", progress: Any = None
     ) -> Any:
         """Return a delayed object."""
-        from dask import delayed
+        from dask.delayed import delayed
 
         key = f"onepass-{function.__name__}-{self._name}-{len(self._labels)}"
         task = delayed(function, pure=False)(*args, dask_key_name=key)
@@ -186,7 +186,7 @@ class DaskClient:
 
     def share(self, value: Any) -> Any:
         """Return a delayed object, which is sent to the cluster once."""
-        from dask import delayed
+        from dask.delayed import delayed
 
         return delayed(value, name=f"onepass-shared-{uuid.uuid4().hex}", traverse=False)
 

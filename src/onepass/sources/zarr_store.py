@@ -36,7 +36,7 @@ def open_store(path: str) -> CheckedStore:
     return CheckedStore(LocalStore(path, read_only=True))
 
 
-class CheckedStore(WrapperStore):
+class CheckedStore(WrapperStore[Any]):
     """A store that refuses chunks which expand to much more than is declared."""
 
     def __init__(self, store: Any) -> None:
