@@ -71,9 +71,6 @@ def advance_gram(
     seen: float = 0.0,
     sums: bool = False,
 ) -> Advanced: ...
-def sparse_gram(
-    data: Numbers, indices: NDArray[np.int64], starts: NDArray[np.int64], rows: int
-) -> Numbers: ...
 def add_sparse_outer(
     out: Numbers,
     data: NDArray[T],

@@ -133,16 +133,6 @@ def advance_gram(a):
     return [rule, gram, m, d, weights, rest, a.steps(r)], a.options()
 
 
-def sparse_gram(a):
-    r, d = a.size(), a.size(60)
-    rows = sparse.random_array((r, d), density=0.2, format="csc", random_state=a.rng)
-    indices, starts = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
-    if a.rng.random() < 0.3:
-        array = starts if a.rng.random() < 0.5 or not len(indices) else indices
-        array[a.rng.integers(len(array))] = a.rng.choice([-(2**62), -1, 1, 5, r, d, 2**62])
-    return [a.array(len(indices)), indices, starts, r], {}
-
-
 def add_sparse_outer(a):
     r, d, index = a.size(), a.size(40), a.rng.choice([np.int32, np.int64])
     rows = sparse.random_array((r, d), density=0.2, format="csr", random_state=a.rng)
@@ -233,7 +223,6 @@ CALLED = (
     *(
         advance,
         advance_gram,
-        sparse_gram,
         add_sparse_outer,
         complete,
         centre,

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from onepass import _core
 from tests.contracts.rows import MAKERS, make
@@ -142,29 +141,3 @@ def test_a_basis_that_is_far_from_orthonormal_is_refused():
     rule = _core.Rule("msg", 2, max_rank=4)
     with pytest.raises(ValueError, match="far from orthonormal"):
         _core.advance_gram(rule, np.ones((5, 5)), 2, 9, np.ones(2), 0.0, None, scale=1.0)
-
-
-def by_columns(rows):
-    return rows.data, rows.indices.astype(np.int64), rows.indptr.astype(np.int64), rows.shape[0]
-
-
-@pytest.mark.parametrize("shape", [(0, 0), (0, 5), (5, 0), (1, 1), (7, 40), (40, 7), (300, 900)])
-def test_products_of_sparse_rows(shape, isa):
-    rows = sparse.random_array(shape, density=0.2, format="csc", random_state=0)
-    found = _core.sparse_gram(*by_columns(rows))
-    np.testing.assert_allclose(found, (rows @ rows.T).toarray(), rtol=1e-13, atol=1e-15)
-    np.testing.assert_array_equal(found, found.T)
-
-
-@pytest.mark.parametrize(
-    ("place", "wrong"),
-    [(1, [0, 3, 1]), (1, [-1, 0, 1]), (1, [1, 1, 1]), (1, [0, 1]), (2, [0, 3, 2]), (2, [0, 2]),
-     (2, [1, 2, 3]), (2, []), (2, [0, 2**62, 3]), (3, -1), (3, 2**40)],
-)  # fmt: skip
-def test_sparse_rows_that_do_not_fit_together_are_refused(place, wrong):
-    good = (np.ones(3), np.array([0, 1, 1]), np.array([0, 2, 3]), 2)
-    np.testing.assert_array_equal(_core.sparse_gram(*good), [[1, 1], [1, 2]])
-    bad = list(good)
-    bad[place] = wrong if place == 3 else np.array(wrong, np.int64)
-    with pytest.raises(ValueError):
-        _core.sparse_gram(*bad)

@@ -234,6 +234,14 @@ def test_products_of_sparse_rows_with_each_other(dtype, index):
     close(sparse_gram(rows), wide @ wide.T)
 
 
+@pytest.mark.parametrize("shape", [(0, 0), (0, 5), (5, 0), (1, 1), (7, 40), (40, 7), (300, 900)])
+def test_products_of_any_number_of_sparse_rows(shape):
+    rows = sparse.random_array(shape, density=0.2, format="csr", random_state=0)
+    found = sparse_gram(rows)
+    np.testing.assert_allclose(found, (rows @ rows.T).toarray(), rtol=1e-13, atol=1e-15)
+    np.testing.assert_array_equal(found, found.T)
+
+
 def test_no_rows():
     """As a sketch has before its first rows."""
     rows = DenseRows(np.zeros((0, D)), np.zeros(0), np.zeros(D))

@@ -82,14 +82,6 @@ struct Stack {
     ptrdiff_t b, d;
 };
 
-// Sparse rows by columns: the numbers of the rows in column c are indices[starts[c]:starts[c + 1]],
-// ascending.
-struct SparseColumns {
-    ptrdiff_t columns, rows;
-    const int64_t *starts, *indices;
-    const double* data;
-};
-
 // Sparse rows with their weights: row i has data[starts[i]:starts[i + 1]] in the columns `indices` of
 // the same places, ascending.
 template <class T, class I>
@@ -136,7 +128,6 @@ struct TypedKernels : IndexedKernels<T, int32_t>, IndexedKernels<T, int64_t> {
 
 struct Kernels : TypedKernels<double>, TypedKernels<float> {
     void (*advance_gram)(Task<double>&);
-    void (*sparse_gram)(const SparseColumns&, double* out);
     void (*rank_one)(ptrdiff_t n, const double* values, const double* z, double* new_values,
                      double* vectors);
     void (*map_spectrum)(Rule&, Eigenvalues&);

@@ -138,7 +138,6 @@ using Array2 = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Numbers = Vector<double>;
-using Integers = Vector<int64_t>;
 using Squares = Array2<double>;
 using MutableSquares = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
@@ -323,29 +322,6 @@ Advanced advance_gram(const Rule& rule, Squares gram, Index m, Index d, Numbers 
     return run<double>(
         {rule, m, d, n - m, nullptr, gram.data(), nullptr, rest, nullptr, scale, seen, true, sums},
         weights, steps, chosen.kernels->advance_gram, n);
-}
-
-nb::object sparse_gram(Numbers data, Integers indices, Integers starts, Index rows) {
-    const Index columns = length(starts) - 1, count = length(data);
-    check(columns >= 0 && starts.data()[0] == 0 && starts.data()[columns] == count,
-          "starts must lead from 0 to the number of entries");
-    check(length(indices) == count, "there must be an index for each entry");
-    check(rows >= 0, "the number of rows is negative");
-    check_size(rows, "the number of rows");
-    for (Index c = 0; c < columns; c++) {
-        const int64_t start = starts.data()[c], stop = starts.data()[c + 1];
-        check(start <= stop && stop <= count, "starts are not ascending");
-        for (int64_t e = start, last = -1; e < stop; last = indices.data()[e++])
-            check(last < indices.data()[e] && indices.data()[e] < rows, "the indices of column ", c,
-                  " are not ascending, or not below ", rows);
-    }
-    const NewArray<double> out{std::size_t(rows), std::size_t(rows)};
-    {
-        nb::gil_scoped_release unlocked;
-        chosen.kernels->sparse_gram({columns, rows, starts.data(), indices.data(), data.data()},
-                                    out.data);
-    }
-    return out.array;
 }
 
 // Checks rows in the compressed format: where they start, and that columns are ascending.
@@ -640,7 +616,6 @@ NB_MODULE(_core, m) {
     m.def("advance_gram", &advance_gram, "rule"_a, array("gram"), "m"_a, "d"_a, array("weights"),
           "rest"_a, array("steps").none(), nb::kw_only(), "scale"_a = 0.0, "seen"_a = 0.0,
           "sums"_a = false);
-    m.def("sparse_gram", &sparse_gram, array("data"), array("indices"), array("starts"), "rows"_a);
     m.def("rank_one", &rank_one, array("values"), array("z"));
     m.def("map_spectrum", &map_spectrum, "rule"_a, array("values"), "rest"_a, "d"_a);
     m.def("project", &project, array("values"), array("multiplicities"), "k"_a, "exact"_a);

@@ -13,17 +13,6 @@ void advance(onepass::Task<T>& task) {
 
 void advance_gram(onepass::Task<double>& task) { GramAdvance(task).run(); }
 
-// The products (rows, rows) of sparse rows with each other.
-void sparse_gram(const onepass::SparseColumns& s, double* out) {
-    for (Index i = 0; i < s.rows * s.rows; i++) out[i] = 0.0;
-    for (Index c = 0; c < s.columns; c++)
-        for (Index a = s.starts[c]; a < s.starts[c + 1]; a++)
-            for (Index b = s.starts[c]; b <= a; b++)
-                out[s.indices[a] * s.rows + s.indices[b]] += s.data[a] * s.data[b];
-    for (Index i = 0; i < s.rows; i++)
-        for (Index j = 0; j < i; j++) out[j * s.rows + i] = out[i * s.rows + j];
-}
-
 // Rows centred as they come: sqrt(w W / (W + w)) (x - mean of the rows before), W their weight.
 // Their second moments add up to the scatter of all rows about the final mean.
 template <class T>
@@ -117,8 +106,8 @@ constexpr onepass::TypedKernels<T> typed{{add_sparse_outer<T, int32_t>},
 namespace onepass {
 namespace ONEPASS_ISA {
 extern const Kernels kernels;
-const Kernels kernels{typed<double>, typed<float>, advance_gram,      sparse_gram,
-                      rank_one,      map_values,   project_values,    cap_logs,
-                      cholesky,      split_row,    Algorithms::names, Algorithms::count};
+const Kernels kernels{typed<double>, typed<float>,      advance_gram,     rank_one,
+                      map_values,    project_values,    cap_logs,         cholesky,
+                      split_row,     Algorithms::names, Algorithms::count};
 }  // namespace ONEPASS_ISA
 }  // namespace onepass

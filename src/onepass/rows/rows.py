@@ -394,6 +394,8 @@ def column_blocks(d: int) -> list[slice]:
 
 def sparse_gram(rows: Any) -> NDArray[np.float64]:
     """Return the products (r, r) of rows of a csr_array (r, d) with each other."""
-    columns = rows.astype(np.float64, copy=False).tocsc()
-    indices, starts = columns.indices.astype(np.int64), columns.indptr.astype(np.int64)
-    return _core.sparse_gram(columns.data, indices, starts, rows.shape[0])
+    columns = sparse.csr_array(rows.T)  # the products are the sum of their outer products
+    gram, weights = np.zeros((rows.shape[0],) * 2), np.ones(rows.shape[1])
+    parts = columns.data, columns.indices, columns.indptr
+    _core.add_sparse_outer(gram, *parts, weights, 0, len(gram))
+    return gram + np.triu(gram, 1).T
