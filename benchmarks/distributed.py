@@ -114,7 +114,8 @@ def efficiency(costs: Costs, workers: int, rows: int, each: int) -> float:
 
 def draw(costs: Costs, stem: str) -> None:
     """Draw efficiency against workers."""
-    from onepass.report.style import figure, save
+    from onepass.report.style import figure
+    from reproduction.drawing import save
 
     workers = np.unique(np.geomspace(10, 1000, 25).astype(int))
     with figure(1, 1, 6.0, 3.6) as (drawing, axes):

@@ -17,6 +17,7 @@ from onepass.schedules import AdaGradNorm
 from onepass.sources.synthetic import Orthogonal
 from reproduction.algorithms import RULES, checkpoints, trajectory
 from reproduction.claims import Measured, Part, Reading, across, exact
+from reproduction.drawing import legend_below, save
 from reproduction.runs import Arrays, Run, Scope, repetitions, seed_of
 
 D, TAU, K = 32, 1.1, 4
@@ -114,5 +115,5 @@ def draw(runs: Mapping[Reading, Arrays], out: Path) -> None:
             bottom.set(xlabel="Iterations", xscale="log", ylim=(0, 1.02))
         axes[0, 0].set_ylabel("Rank $k_t'$")
         axes[1, 0].set_ylabel("Eigenvalues")
-        style.legend_below(drawing, axes, 5)
-        style.save(drawing, out / "figure1")
+        legend_below(drawing, axes, 5)
+        save(drawing, out / "figure1")

@@ -25,6 +25,7 @@ from reproduction.claims import (
     ratio_of_means,
     share,
 )
+from reproduction.drawing import legend_below, save
 from reproduction.figure1 import ORTHOGONAL, TAU, D, orthogonal
 from reproduction.runs import Arrays, Run, Scope, gather, repetitions, seed_of
 
@@ -258,5 +259,5 @@ def draw_panels(stem: Path, panels: Panels, xlabel: str, ylabel: str) -> None:
             axis.set_xlabel(xlabel)
         for axis in axes[:, 0]:
             axis.set_ylabel(ylabel)
-        style.legend_below(drawing, axes, 3 * (len(readings) - 1))
-        style.save(drawing, stem)
+        legend_below(drawing, axes, 3 * (len(readings) - 1))
+        save(drawing, stem)

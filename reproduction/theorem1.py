@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from onepass import _core
 from onepass.report import style
 from reproduction.claims import Part, expectation
+from reproduction.drawing import legend_below, save
 from reproduction.figure1 import FLAT, STEEP, orthogonal
 from reproduction.runs import Arrays, Run, Scope, seed_of
 
@@ -110,5 +111,5 @@ def draw(runs: Mapping[str, Arrays], out: Path) -> None:
             axis.axhline(bound, color=style.BLACK, linestyle=dash, label=name)
         axis.set(xlabel="Iterations $T$", ylabel=r"Excess / $\sqrt{k/T}$", ylim=(0, 1.08))
         style.logarithmic(axis, "x")
-        style.legend_below(drawing, axes, 3)
-        style.save(drawing, out / "theorem1")
+        legend_below(drawing, axes, 3)
+        save(drawing, out / "theorem1")

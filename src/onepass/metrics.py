@@ -56,7 +56,7 @@ def captured(directions: ArrayLike, data: Any, *, mean: ArrayLike | None = None)
     8.5
     """
     moment = measured(data, mean)
-    return moment.captured(orthonormal(directions, moment.n_features))
+    return moment.captured(span_basis(directions, moment.n_features))
 
 
 def captured_share(directions: ArrayLike, data: Any, *, mean: ArrayLike | None = None) -> float:
@@ -83,7 +83,7 @@ def captured_share(directions: ArrayLike, data: Any, *, mean: ArrayLike | None =
     """
     moment = measured(data, mean)
     total = moment.trace
-    inside = moment.captured(orthonormal(directions, moment.n_features))
+    inside = moment.captured(span_basis(directions, moment.n_features))
     return min(1.0, inside / total) if total else 1.0
 
 
@@ -117,7 +117,7 @@ def suboptimality(directions: ArrayLike, data: Any, k: int | None = None) -> flo
     3.33e-21
     """
     moment = measured(data, None)
-    span = orthonormal(directions, moment.n_features)
+    span = span_basis(directions, moment.n_features)
     k = len(np.atleast_2d(directions)) if k is None else k
     if not len(span) <= k <= moment.n_features:
         raise ValueError(
@@ -158,7 +158,7 @@ def principal_angles(A: ArrayLike, B: ArrayLike) -> NDArray[np.float64]:
     array([1.e-12])
     """
     d = np.atleast_2d(A).shape[1]
-    return scipy.linalg.subspace_angles(orthonormal(A, d).T, orthonormal(B, d).T)
+    return scipy.linalg.subspace_angles(span_basis(A, d).T, span_basis(B, d).T)
 
 
 def from_dense(second_moment: ArrayLike) -> Subspace:
@@ -184,7 +184,7 @@ def from_dense(second_moment: ArrayLike) -> Subspace:
     return Subspace(np.ascontiguousarray(vectors.T[::-1]), np.maximum(values[::-1], 0.0))
 
 
-def orthonormal(directions: ArrayLike, d: int) -> NDArray[np.float64]:
+def span_basis(directions: ArrayLike, d: int) -> NDArray[np.float64]:
     """Return orthonormal rows that span the directions, as a (rank, d) array."""
     rows = np.atleast_2d(np.asarray(directions, dtype=np.float64))
     if rows.ndim != 2 or rows.shape[1] != d:

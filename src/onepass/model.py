@@ -10,17 +10,16 @@ from numpy.typing import NDArray
 
 from onepass.evaluation.held_out import Captured
 from onepass.evaluation.row_errors import ErrorHistogram, RowSample
+from onepass.precision import ROUNDING, TINY
 from onepass.rows.completion import (
     LEAST_NOISE,
-    TINY,
+    FactorModel,
     Gaps,
-    Gaussian,
     has_gaps,
     rows_with_gaps,
 )
 from onepass.rows.rows import Rows, rows_about
 
-ROUNDING = 8 * np.finfo(np.float64).eps  # of the total variance: a smaller one is none
 DOMINANT = 0.8  # of all variance in one column: it is then nearly the first component by itself
 
 
@@ -108,15 +107,15 @@ class Model:
         mean = self.mean.astype(np.float64)
         return rows_about(values, np.ones(values.shape[0]), mean, self.scale)
 
-    def density(self) -> Gaussian:
+    def density(self) -> FactorModel:
         """Return the Gaussian of `covariance`: low-rank, and noise everywhere else."""
         units = np.ones(self.d) if self.scale is None else self.scale
         excess = np.sqrt(np.maximum(self.explained_variance - self.noise_variance, 0.0))
         loadings = (self.components * excess[:, None]).T.astype(np.float64) * units[:, None]
         noise = np.maximum(self.noise_variance * units**2, TINY)
-        return Gaussian(self.mean.astype(np.float64), np.ascontiguousarray(loadings), noise)
+        return FactorModel(self.mean.astype(np.float64), np.ascontiguousarray(loadings), noise)
 
-    def filling(self) -> Gaussian:
+    def filling(self) -> FactorModel:
         """Return the Gaussian that fills gaps: that of the stream, if it had any.
 
         Otherwise it is the density, with a noise for each column that makes its variance right.
@@ -129,7 +128,7 @@ class Model:
         explained = np.einsum("ij,ij->i", density.loadings, density.loadings)
         least = LEAST_NOISE * density.noise
         noise = np.maximum(self.column_variances - explained, np.maximum(least, TINY))
-        return Gaussian(density.mean, density.loadings, noise)
+        return FactorModel(density.mean, density.loadings, noise)
 
     def filled(self, values: Any) -> Any:
         """Return checked rows (n, d) with conditional means in their gaps, if they have any."""

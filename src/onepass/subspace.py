@@ -8,8 +8,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-# An eigenvalue smaller than this part of the largest one is the rounding of a sum of products.
-ZERO_EIGENVALUE = 1e-14
+from onepass.precision import ZERO_EIGENVALUE
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 import onepass
 from onepass import ERM, PCA, CappedMSG
-from onepass.evaluation.row_errors import GROWTH, LARGEST_ROWS, SAMPLE_ROWS, RowSample
+from onepass.evaluation.row_errors import FRAME_GROWTH, LARGEST_ROWS, SAMPLE_ROWS, RowSample
 
 RNG = np.random.default_rng(0)
 TURN = np.linalg.qr(RNG.normal(size=(20, 20)))[0]
@@ -98,7 +98,7 @@ def test_wide_rows_have_a_smaller_sample():
 
 
 def test_the_frame_turns_with_a_chunk_that_gives_no_row():
-    before = int(GROWTH**27)  # the next row makes the frame turn
+    before = int(FRAME_GROWTH**27)  # the next row makes the frame turn
     held = RowSample(3)
     held.add(np.zeros((before, 3)), np.zeros(before), np.eye(3)[:2], np.zeros(3))
     numbers = held.numbers

@@ -86,7 +86,7 @@ CRAFTED = {
     "rows_since is 1e+300, outside of 0 to 1e+70": number("rows_since", 1e300),
     "rows is -1, outside of 0 to 1e+70": number("rows", -1.0),
     "rows_learned is 1.0, not of type int": number("rows_learned", 1.0),
-    "answering is 'wild', not one of plain, mild, bounded": number("answering", "wild"),
+    "chosen is 'wild', not one of plain, mild, bounded": number("chosen", "wild"),
     "bounds.moments.count is 4, outside of 1 to 3": number("bounds.moments.count", 4),
     "moments are 2, for 3 bounds": lambda header, arrays: fewer_moments(header, arrays),
     "directions are of 2 candidates, for 3 bounds": array("directions", lambda old: old[:2]),

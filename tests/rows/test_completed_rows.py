@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from onepass.rows.completion import Completed, Gaussian
+from onepass.rows.completion import Completed, FactorModel
 from onepass.rows.rows import rows_about
 
 RNG = np.random.default_rng(0)
 N, D, R = 30, 6, 2
-MODEL = Gaussian(RNG.normal(size=D), RNG.normal(size=(D, R)), RNG.uniform(0.5, 2.0, D))
+MODEL = FactorModel(RNG.normal(size=D), RNG.normal(size=(D, R)), RNG.uniform(0.5, 2.0, D))
 ORIGIN, WEIGHTS = RNG.normal(size=D), RNG.uniform(0.0, 2.0, N)
 ROWS = RNG.normal(size=(N, D))
 ROWS[RNG.random((N, D)) < 0.3] = np.nan

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.persistence.fields import MOST_WEIGHT, Array, Field, Number, Size, State
-from onepass.subspace import ZERO_EIGENVALUE, Subspace, orthonormal, truncate
+from onepass.precision import ZERO_EIGENVALUE
+from onepass.subspace import Subspace, orthonormal, truncate
 
 # Rows for each direction kept that wait to be added together: most of what is truncated is new.
 PENDING = 4

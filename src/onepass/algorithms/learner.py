@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass import rounding
-from onepass.algorithms.solver import Progress, Solver
+from onepass.algorithms.solver import Advanced, Solver
 from onepass.algorithms.variances import ExactVariances, Step, TrackedVariances
 from onepass.learner import Learner
 from onepass.model import Model, in_type, signed
 from onepass.persistence.fields import Field, Part, Parts, whole
+from onepass.precision import TINY
 from onepass.rows.centred import Mean, centred
-from onepass.rows.completion import TINY, GapCounts, Gaussian
+from onepass.rows.completion import FactorModel, GapCounts
 from onepass.rows.stream import Stream
 from onepass.subspace import orthonormal
 
@@ -91,7 +92,7 @@ class SolverLearner(Learner):
 
         Each row is completed by the iterate before its step, by least squares on its observed
         entries. For the mean and the variances, random draws take the place of gaps: of the
-        Gaussian that has the variances found so far along the directions, and their mean variance
+        Gaussian with the variances found so far along the directions, and their mean variance
         everywhere else.
         """
         before = self.mean.weight
@@ -115,7 +116,7 @@ class SolverLearner(Learner):
         values: Any,
         weights: NDArray[np.float64],
         learned: Any,
-        advance: Callable[[], Progress],
+        advance: Callable[[], Advanced],
         before: float,
     ) -> None:
         """Let the solver advance, and measure what its directions capture.
@@ -152,7 +153,7 @@ class SolverLearner(Learner):
         self.sample.add(values, errors, held if len(held) else now, self.mean.vector)
         self.variances.add(Step(values, weights, turn, inner, float(energy.sum())))
 
-    def _model_of_gaps(self, values: NDArray[np.floating]) -> Gaussian:
+    def _model_of_gaps(self, values: NDArray[np.floating]) -> FactorModel:
         """Return the Gaussian of the mean and the directions so far; of columns at the start."""
         d, held = self.stream.d, self._held().astype(np.float64)[: self.solver.rule.k]
         weight, center = self.mean.weight, self.stream.center
@@ -162,7 +163,7 @@ class SolverLearner(Learner):
             known = np.where(seen, values, 0.0).astype(np.float64)
             mean = known.sum(axis=0) / count * center
             squares = (np.where(seen, known - mean, 0.0) ** 2).sum(axis=0) / count
-            return Gaussian(mean, np.zeros((d, 1)), np.maximum(squares, TINY))
+            return FactorModel(mean, np.zeros((d, 1)), np.maximum(squares, TINY))
         wide = np.asarray(orthonormal(held), np.float64)
         second = self.variances.compress(wide, self._held().astype(np.float64))
         along, turns = np.linalg.eigh(second / weight)
@@ -171,7 +172,7 @@ class SolverLearner(Learner):
         roots = np.sqrt(np.maximum(along - rest, 0.0))
         loadings = np.ascontiguousarray((roots[:, None] * (turns.T @ wide)).T)
         mean = self.mean.vector if center else np.zeros(d)
-        return Gaussian(mean, loadings, np.full(d, rest))
+        return FactorModel(mean, loadings, np.full(d, rest))
 
     def _held(self) -> NDArray[np.floating]:
         """Return the directions (m, d) that variances are measured along."""

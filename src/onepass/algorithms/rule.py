@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass import _core
-from onepass.subspace import ZERO_EIGENVALUE, Subspace, add_up, orthonormal
+from onepass.precision import ZERO_EIGENVALUE
+from onepass.subspace import Subspace, add_up, orthonormal
 
 GRAM_ACCURATE = 1e-4  # of the largest eigenvalue: eigenvectors lose four of sixteen digits
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from onepass import _core
 from onepass.algorithms.averaging import Average
 from onepass.algorithms.rule import Rule
 from onepass.persistence.fields import MOST_ROWS, Array, Field, Number, Part, Size, State, whole
+from onepass.rows.centred import MixedRows
 from onepass.schedules import AdaGradNorm, Schedule
 from onepass.subspace import Subspace
 
@@ -21,28 +22,7 @@ DENSE_ROWS = 16  # sparse rows that are made dense at a time where products lose
 TRUSTED_ROWS = 1024  # after which the core makes the basis orthonormal again
 
 
-class SparseRows(Protocol):
-    """Rows (r, d) that are multiplied with arrays, and not made dense unless that is asked for."""
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, part: slice) -> SparseRows: ...
-
-    def __matmul__(self, columns: NDArray[np.floating]) -> NDArray[np.float64]: ...
-
-    def __rmatmul__(self, left: NDArray[np.floating]) -> NDArray[np.float64]: ...
-
-    def gram(self) -> NDArray[np.float64]:
-        """Return the products (r, r) of the rows with each other."""
-
-    def count_accurate(self, energies: NDArray[np.float64]) -> int:
-        """Return how many rows there are before one whose products lose digits to the mean."""
-
-    def toarray(self) -> NDArray[np.floating]:
-        """Return the rows (r, d) as a dense array."""
-
-
-class Progress(NamedTuple):
+class Advanced(NamedTuple):
     """What came of a chunk.
 
     Attributes
@@ -103,11 +83,11 @@ class Solver(State):
         rule, d = self.rule, self.rule.d
         rank: int | Size = rule.k if rule.fixed_rank else Size("rank", d)
         dtype = (self.state.basis.dtype.name,)
-        room = 1.0 + 1e-6  # for rounding
+        above = 1.0 + 1e-6  # of limits, by rounding
         table: dict[str, Field] = {
             "basis": Array((rank, d), dtype, -2.0, 2.0, orthonormal=True),
-            "weights": Array((rank,), least=0.0, most=room * rule.largest_weight, descending=True),
-            "rest": Number(float, 0.0, room * rule.largest_rest),
+            "weights": Array((rank,), least=0.0, most=above * rule.largest_weight, descending=True),
+            "rest": Number(float, 0.0, above * rule.largest_rest),
             "steps_taken": whole(),
             "gradients": Number(),
             "trusted_rows": whole(),
@@ -119,11 +99,11 @@ class Solver(State):
         """Return the current iterate M."""
         return self.rule.primal(self.state)
 
-    def advance(self, rows: Any) -> Progress:
-        """Learn from rows (r, d) or `SparseRows`, weighted and centred."""
+    def advance(self, rows: Any) -> Advanced:
+        """Learn from rows (r, d) or `MixedRows`, weighted and centred."""
         return _chained(self._parts(rows), self.state.rank)
 
-    def advance_incomplete(self, rows: NDArray[np.floating]) -> Progress:
+    def advance_incomplete(self, rows: NDArray[np.floating]) -> Advanced:
         """Learn from dense rows (r, d) with gaps (NaN), weighted and centred.
 
         A row is completed by the iterate before its step. Its energy is that of the whole row.
@@ -143,9 +123,9 @@ class Solver(State):
                 whole[t] = self.rule.completed(self.state, whole[t])
             yield whole
 
-    def _parts(self, rows: Any) -> Iterator[Progress]:
+    def _parts(self, rows: Any) -> Iterator[Advanced]:
         """Learn from rows, and yield what came of each part of them."""
-        advance: Callable[[Any], Progress] = self._advance_rows
+        advance: Callable[[Any], Advanced] = self._advance_rows
         length, taken = max(len(rows), 1), 0
         if self.batch_size > 1:
             advance, length = self._advance_batch, self.batch_size
@@ -159,7 +139,7 @@ class Solver(State):
             taken += len(done.energy)
             yield done
 
-    def _advance_rows(self, rows: NDArray[np.floating]) -> Progress:
+    def _advance_rows(self, rows: NDArray[np.floating]) -> Advanced:
         """Learn from dense rows one by one."""
         state, rule = self.state, self.rule
         done = _core.advance(
@@ -176,7 +156,7 @@ class Solver(State):
         )
         return self._move_on(done, done.basis, done.sums)
 
-    def _advance_sparse(self, rows: SparseRows) -> Progress:
+    def _advance_sparse(self, rows: MixedRows) -> Advanced:
         """Learn from the first sparse rows, as many as their Gram matrix determines."""
         state, rule, m = self.state, self.rule, self.state.rank
         products = rows.gram()
@@ -206,7 +186,7 @@ class Solver(State):
         """Return whether the basis is orthonormal but for the rounding of a few rows."""
         return self.trusted_rows < TRUSTED_ROWS
 
-    def _move_on(self, done: Any, basis: NDArray[np.floating], sums: Any) -> Progress:
+    def _move_on(self, done: Any, basis: NDArray[np.floating], sums: Any) -> Advanced:
         """Take over what the core has computed; `sums` are rows for an average."""
         taken = len(done.energy)
         self.state = Subspace(basis, done.weights, done.rest)
@@ -216,9 +196,9 @@ class Solver(State):
         self.trusted_rows = (self.trusted_rows if self._is_trusted() else 0) + taken
         if self.average is not None:
             self.average.add(sums, done.rests, taken)
-        return Progress(done.captured, done.energy, done.turn, done.inner)
+        return Advanced(done.captured, done.energy, done.turn, done.inner)
 
-    def _advance_batch(self, rows: Any) -> Progress:
+    def _advance_batch(self, rows: Any) -> Advanced:
         """Take one step with the mean gradient of the rows."""
         state, count = self.state, len(rows)
         dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
@@ -246,7 +226,7 @@ class Solver(State):
         )
         if self.rule.k == self.rule.d:  # all directions capture everything
             captured = energy
-        return Progress(captured, energy, turn, turn @ (inside.T @ inside) @ turn.T)
+        return Advanced(captured, energy, turn, turn @ (inside.T @ inside) @ turn.T)
 
     def _steps(self, rows: Any) -> NDArray[np.float64]:
         """Return the step sizes of rows, by a schedule that the core does not know."""
@@ -316,7 +296,7 @@ class Solver(State):
         super().take(content)
 
 
-def _chained(parts: Iterable[Progress], rank: int) -> Progress:
+def _chained(parts: Iterable[Advanced], rank: int) -> Advanced:
     """Return what came of parts that follow each other, from a basis of some rank on."""
     captured, energy = [np.zeros(0)], [np.zeros(0)]
     turn, inner = np.eye(rank), np.zeros((rank, rank))
@@ -324,7 +304,7 @@ def _chained(parts: Iterable[Progress], rank: int) -> Progress:
         captured.append(done.captured)
         energy.append(done.energy)
         turn, inner = done.turn @ turn, done.turn @ inner @ done.turn.T + done.inner
-    return Progress(np.concatenate(captured), np.concatenate(energy), turn, inner)
+    return Advanced(np.concatenate(captured), np.concatenate(energy), turn, inner)
 
 
 class _Combined:
@@ -333,7 +313,7 @@ class _Combined:
     __array_ufunc__ = None  # so that products with arrays come here
 
     def __init__(
-        self, coefficients: NDArray[np.float64], basis: NDArray[np.floating], rows: SparseRows
+        self, coefficients: NDArray[np.float64], basis: NDArray[np.floating], rows: MixedRows
     ) -> None:
         self._coefficients, self._basis, self._rows = coefficients, basis, rows
 

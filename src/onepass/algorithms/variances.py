@@ -85,7 +85,7 @@ class ExactVariances(Variances):
         """Return the sums along all principal directions, shape (d,), largest first."""
         return self.moment.spectrum()
 
-    def unsettled(self) -> float:
+    def still_moving(self) -> float:
         """Return how much newer rows have more along the directions: nothing that matters here."""
         return 0.0
 
@@ -122,7 +122,7 @@ class TrackedVariances(Variances):
         """Return the sums along the directions (m, d) that rows were measured along."""
         return np.linalg.eigvalsh(self.compress(held, held))[::-1].clip(min=0.0)
 
-    def unsettled(self) -> float:
+    def still_moving(self) -> float:
         """Return by which share the newer rows have more along the directions than the older."""
         return abs(self.moment.gain())
 

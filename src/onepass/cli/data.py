@@ -10,7 +10,7 @@ from typing import Any
 from onepass.cli.errors import Failure
 from onepass.cli.messages import is_quiet, note, warn
 from onepass.progress import Progress
-from onepass.report.portrait import listed
+from onepass.report.summary import listed
 from onepass.sources import SourceError
 from onepass.sources.files import FileSource, open_tables
 from onepass.sources.paths import open_content, split

@@ -24,14 +24,13 @@ from onepass.cli.data import check_output, expected_rows, progress_over, warn_of
 from onepass.cli.errors import Failure, MachineFailure, hiding_interrupts, noting_signals, reason
 from onepass.distributed import fit as fit_on_shards
 from onepass.distributed.executor import require_dask
-from onepass.estimators.checkpoint import Checkpoint, rows_in
-from onepass.estimators.checkpoint import describe as describe_run
+from onepass.estimators.checkpoint import Checkpoint, describe_run, rows_in
 from onepass.persistence.archive import ModelFileError
 from onepass.persistence.atomic import remove_unfinished
 from onepass.progress import Progress
 from onepass.report import model_page
 from onepass.report import require as require_report
-from onepass.report.portrait import chosen_words, counted, describe, missing_entries
+from onepass.report.summary import chosen_words, counted, describe, missing_entries
 from onepass.sources import Block, Position
 from onepass.sources.excerpt import Excerpt
 from onepass.sources.files import FileSource

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from onepass.cli.errors import printable
 from onepass.cli.options import algorithm_name
-from onepass.report.portrait import counted, listed
+from onepass.report.summary import counted, listed
 from onepass.sources.files import FileSource
 
 _MOST_COMPONENTS = 20  # that are listed one by one

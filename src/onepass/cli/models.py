@@ -23,7 +23,7 @@ from onepass.cli.memory import shown
 from onepass.cli.writers import check_format, writing
 from onepass.report import model_page
 from onepass.report import require as require_report
-from onepass.report.portrait import (
+from onepass.report.summary import (
     chosen_words,
     counted,
     known_variances,

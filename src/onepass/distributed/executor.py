@@ -17,7 +17,7 @@ from onepass.distributed.shards import ShardError
 LOOK_EVERY = 10.0  # seconds without a result, after which the scheduler is asked
 PATIENCE = 6  # times in a row: a scheduler may need a while to read a large graph
 
-Progress = Callable[[int], None]  # called with a number of rows
+RowCounter = Callable[[int], None]  # called with a number of rows
 
 
 class Executor(Protocol):
@@ -103,7 +103,7 @@ class Waiting:
     """A task that runs in this process when its result is asked for."""
 
     def __init__(
-        self, function: Callable[..., Any], args: tuple[Any, ...], progress: Progress | None
+        self, function: Callable[..., Any], args: tuple[Any, ...], progress: RowCounter | None
     ) -> None:
         self.function, self.args, self.progress = function, args, progress
 
@@ -168,7 +168,7 @@ class DaskClient:
             )
         self._client, self._name = client, uuid.uuid4().hex
         self._labels: dict[str, str] = {}  # of tasks, by their keys
-        self._counts: list[tuple[Any, Progress]] = []  # tasks whose results are numbers of rows
+        self._counts: list[tuple[Any, RowCounter]] = []  # tasks whose results are numbers of rows
 
     def submit(
         self, function: Callable[..., Any], *args: Any, label: str = "", progress: Any = None

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from onepass.distributed.executor import Executor, executor_for
 from onepass.distributed.shards import SHARD_ROWS, Learned, Shard, join, learn, shards_of
-from onepass.estimators.checkpoint import Checkpoint, describe
+from onepass.estimators.checkpoint import Checkpoint, describe_run
 from onepass.persistence.archive import ModelFileError
 from onepass.sources.paths import split
 
@@ -136,7 +136,7 @@ def _run(estimator: Any, shards: Sequence[Shard]) -> dict[str, Any]:
     seen = [path for path in paths if os.path.exists(split(path)[0])]  # others are on workers
     labels = [shard.label for shard in shards]
     options = {"estimator": type(estimator).__name__, **params}
-    return describe("on shards (--dask or --workers)", options, seen, shards=labels)
+    return describe_run("on shards (--dask or --workers)", options, seen, shards=labels)
 
 
 @dataclass

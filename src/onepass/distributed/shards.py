@@ -88,14 +88,14 @@ def _of_items(items: list[Any], executor: Executor, shard_rows: int | None) -> I
     paths = [item for item in items if isinstance(item, str | os.PathLike)]
     looked: dict[int, Any] = {}
     if shard_rows is not None:  # paths are paths on the workers
-        looked = dict(executor.results([executor.submit(rows_in, path) for path in paths]))
+        looked = dict(executor.results([executor.submit(file_lengths, path) for path in paths]))
     looks = (looked[number] for number in sorted(looked))
     number = 0
     for item in items:
         is_path, is_source = isinstance(item, str | os.PathLike), isinstance(item, Source)
         files: list[tuple[str, int | None]] = []
         if shard_rows is not None and (is_path or is_source):
-            files = next(looks) if is_path else rows_in(item)
+            files = next(looks) if is_path else file_lengths(item)
         parts: list[Any] = extents([count for _, count in files], shard_rows or 1)
         content = item
         if len(parts) <= 1:
@@ -127,7 +127,7 @@ def _of_array(array: Any) -> Iterator[Shard]:
         yield Shard(f"shard {number}{rows}", part)
 
 
-def rows_in(content: Any) -> list[tuple[str, int | None]]:
+def file_lengths(content: Any) -> list[tuple[str, int | None]]:
     """Return name and number of rows, if known, of each file of a source or a path.
 
     Nothing if it cannot be opened: learning from it then raises the error.

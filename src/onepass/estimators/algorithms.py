@@ -26,15 +26,15 @@ from onepass.subspace import Subspace, orthonormal
 from onepass.warning import OnepassWarning
 
 # Share by which newer rows have more or less along the components than older ones: a few per cent
-# where directions have settled, see `DirectionalMoment`.
-UNSETTLED = 0.05
+# where directions have converged, see `DirectionalMoment`.
+NOT_CONVERGED = 0.05
 STILL_TURNING = (
     "the components still turned when the rows ended, and explained_variance_ was measured along "
     "earlier ones: it is not reliable; pass more rows, or use PCA"
 )
 # A mean is far from zero if it has this share of the energy of so many first rows: more than all
 # other directions together. Means of fewer rows are chance; more rows only take time.
-FAR_SHARE, LEAST_ROWS, MOST_ROWS = 0.5, 32, 512
+FAR_SHARE, LEAST_FIRST_ROWS, MOST_FIRST_ROWS = 0.5, 32, 512
 # Directions of an average, for each component and besides: iterates turn, and their sum has more.
 AVERAGE_FACTOR, AVERAGE_MORE = 2, 16
 
@@ -68,8 +68,8 @@ class IterativeEstimator(Estimator):
         return SolverLearner(stream, solver, getattr(self, "rounding", "top"), seed)
 
     def _warning_message(self, model: Model) -> str:
-        unsettled = self._finished().variances.unsettled() > UNSETTLED
-        return super()._warning_message(model) or (STILL_TURNING if unsettled else "")
+        still_moving = self._finished().variances.still_moving() > NOT_CONVERGED
+        return super()._warning_message(model) or (STILL_TURNING if still_moving else "")
 
     def _check_rank(self, max_rank: Any, others: str) -> None:
         """Refuse a rank that is neither None nor at least k; `others` says what else it may be."""
@@ -96,8 +96,8 @@ class SteppingEstimator(IterativeEstimator):
     fears_mean: ClassVar[bool] = False  # whether it learns little else from rows far from zero
 
     def _start(self, rows: Any) -> Learner:
-        if self.fears_mean and not self.center and rows.shape[0] >= LEAST_ROWS:
-            first = rows[:MOST_ROWS]
+        if self.fears_mean and not self.center and rows.shape[0] >= LEAST_FIRST_ROWS:
+            first = rows[:MOST_FIRST_ROWS]
             mean = first.mean(axis=0, dtype=np.float64)
             entries = (first.data if sparse.issparse(first) else first).astype(np.float64).ravel()
             if first.shape[0] * float(mean @ mean) > FAR_SHARE * float(entries @ entries):

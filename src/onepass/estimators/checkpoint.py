@@ -29,7 +29,7 @@ class Saved(NamedTuple):
     parts: dict[str, Any]  # models of parts of the rows
 
 
-def describe(
+def describe_run(
     kind: str, options: dict[str, Any], paths: Sequence[str], **more: list[Any]
 ) -> dict[str, Any]:
     """Return what identifies a run: runs that differ in it may end with different models.
@@ -46,7 +46,7 @@ class Checkpoint:
     """Where a run saves how far it has come, and how often."""
 
     path: str
-    run: dict[str, Any]  # see `describe`
+    run: dict[str, Any]  # see `describe_run`
     every: float  # seconds between two checkpoints
     rows: int = 0  # that the file holds the model of; 0 if this run has no file yet
 

@@ -24,7 +24,7 @@ from onepass.pca.evidence import Choice
 from onepass.persistence import archive
 from onepass.persistence.archive import ModelFileError
 from onepass.persistence.fields import Array, Field, Number, Part, Size, State, Text, point, whole
-from onepass.rows.completion import Gaps, Gaussian
+from onepass.rows.completion import FactorModel, Gaps
 from onepass.rows.stream import Stream
 from onepass.sources.preparation import Preparation
 
@@ -32,7 +32,7 @@ OF_PARTS = "of-"  # how names of arrays begin that belong to other models in the
 SCHEDULES = ("AdaGradNorm", "Constant", "InverseSqrt")  # by whose names a file may have them made
 MOST_PREPARED = 1e50  # sum of a prepared row, whose square can be added up
 MOST_CURVE = 4096  # points of a learning curve: far more than segments are kept
-MOST_COLUMNS = 2**31 - 1  # that 32-bit indices of sparse rows can count
+MOST_FEATURES = 2**31 - 1  # that 32-bit indices of sparse rows can count
 NO_LEARNER = (
     "this model was made for transforming only, by for_transform or `onepass export`, and cannot "
     "{}: go back to the model that it was made from"
@@ -69,7 +69,7 @@ class GapRecord(State):
 
     def gaps(self) -> Gaps:
         """Return what a restored record knows."""
-        model = Gaussian(self.mean, self.loadings, self.noise)
+        model = FactorModel(self.mean, self.loadings, self.noise)
         apart = tuple(self.apart.tolist())
         if len(apart) not in (0, 2):
             raise ValueError("a pair of columns has one column")
@@ -267,7 +267,7 @@ def unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str) -
 
 def _unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
     """Return an estimator; raise any exception if something is wrong."""
-    name, d = header["estimator"], Number(int, 1, MOST_COLUMNS).check(header["n_features"])
+    name, d = header["estimator"], Number(int, 1, MOST_FEATURES).check(header["n_features"])
     if d > max((array.size for array in arrays.values()), default=0):  # a mean has as many entries
         raise ValueError(f"it has {d} columns, and no array is as long")
     if name not in ESTIMATORS:

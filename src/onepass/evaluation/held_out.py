@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 
 from onepass.evaluation.segments import Segments
 from onepass.persistence.fields import Field, Number, Part, State
+from onepass.precision import LARGEST_RATIO
 
 LATEST = 0.5  # of the stream: earlier directions were too far from their limit for a / t to hold
-LARGEST_RATIO = 1e100  # of energies to the first ones, so that sums of their squares stay finite
 # Standard error above which a share says nothing: two errors to each side are 40 of 100 per cent.
 LARGEST_ERROR = 0.1
 LEAST_ROWS = 32  # that were held out: from fewer, the spread of rows is not known

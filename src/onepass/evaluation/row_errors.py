@@ -35,10 +35,12 @@ SAMPLE_ROWS, LEAST_SAMPLE_ROWS, SAMPLED_VALUES = 400, 50, 2**21
 LARGEST_ROWS = 12  # with the largest errors: what a page lists
 MOST_DIRECTIONS = 8  # along which coordinates are kept: pictures show pairs of the first ones
 SAME_SPAN = 1e-6  # relative size of what is taken for rounding: half the digits of float64
-FEW_ROWS = 16  # BLAS copies both factors of a product; with so few rows that is most of the work
+ONE_BY_ONE_ROWS = (
+    16  # BLAS copies both factors of a product; with so few rows that is most of the work
+)
 # The frame turns when there are 1.5 times as many rows, and eight times in a half-life: it follows
 # the components, and the number of turns grows as slowly as the logarithm of the rows.
-GROWTH, TURNS_IN_HALF_LIFE = 1.5, 8
+FRAME_GROWTH, TURNS_IN_HALF_LIFE = 1.5, 8
 
 
 class ErrorHistogram(State):
@@ -157,7 +159,7 @@ class RowSample(State):
         self.half_life, self.rows = half_life, 0
         self.size = min(SAMPLE_ROWS, max(LEAST_SAMPLE_ROWS, SAMPLED_VALUES // d))
         # Of the frame: less than d directions, so that rows cannot be had back from coordinates.
-        self.room = min(MOST_DIRECTIONS, d - 1)
+        self.frame_size = min(MOST_DIRECTIONS, d - 1)
         self.directions: NDArray[np.float64] = np.zeros((0, d))
         self.point: NDArray[np.float64] = np.zeros(d)
         self.numbers: NDArray[np.int64] = np.zeros(0, np.int64)
@@ -205,7 +207,7 @@ class RowSample(State):
         if turning:
             self.turn(directions[:MOST_DIRECTIONS], point)
         chosen = offered[new]
-        if sparse.issparse(rows) or len(chosen) > FEW_ROWS:
+        if sparse.issparse(rows) or len(chosen) > ONE_BY_ONE_ROWS:
             inner = rows[chosen].astype(np.float64, copy=False) @ self.directions.T
         else:
             along = [self.directions @ rows[i] for i in chosen]
@@ -216,7 +218,7 @@ class RowSample(State):
     def _turns(self, rows: int) -> int:
         """Return how many times the frame has turned within so many rows."""
         faded = 0.0 if self.half_life is None else TURNS_IN_HALF_LIFE * rows / self.half_life
-        return int(np.log(max(rows, 1)) / np.log(GROWTH)) + int(faded)
+        return int(np.log(max(rows, 1)) / np.log(FRAME_GROWTH)) + int(faded)
 
     def _select(
         self,
@@ -251,9 +253,9 @@ class RowSample(State):
         inside = new @ old.T
         if len(new) - np.linalg.norm(inside) ** 2 < SAME_SPAN**2:
             new = old
-        elif len(new) < self.room:
+        elif len(new) < self.frame_size:
             besides = [(self.coordinates, old - inside.T @ new)]
-            new = np.vstack([new, _varying(besides, self.room - len(new))])
+            new = np.vstack([new, _varying(besides, self.frame_size - len(new))])
         self._move(new, point)
 
     def _move(self, frame: NDArray[np.float64], point: NDArray[np.float64]) -> None:
@@ -282,7 +284,7 @@ class RowSample(State):
             self._move(other.directions, other.point)
         elif len(other.directions):
             both = [(part.coordinates, part.directions) for part in (self, other)]
-            frame = _varying(both, max(self.room, 1))
+            frame = _varying(both, max(self.frame_size, 1))
             for part in (self, other):
                 part._move(frame, self.point)
         numbers, priorities = other.numbers + self.rows, other.priorities

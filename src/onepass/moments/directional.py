@@ -16,7 +16,7 @@ class DirectionalMoment(State):
     Each row is measured along the directions held before it was learned from, since directions
     turn towards the rows that they learn from. What was measured turns with the directions, and
     only the rows of the last half to three quarters of the stream count: earlier directions were
-    others. On stationary rows, once the directions have settled, the shares are those of new rows
+    others. On stationary rows, once the directions have converged, the shares are those of new rows
     within a few per cent.
 
     Attributes
@@ -105,7 +105,7 @@ class DirectionalMoment(State):
     def gain(self) -> float:
         """Return by which share the newer rows have more along the directions than the older ones.
 
-        It is near zero once directions have settled, and zero where there is but one window.
+        It is near zero once directions have converged, and zero where there is but one window.
         """
         if not self.energies.all():
             return 0.0

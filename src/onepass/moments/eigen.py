@@ -13,17 +13,18 @@ from scipy.linalg import LinAlgError, cholesky, eigh
 from scipy.linalg.blas import dsymv, dsyrk
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
+from onepass.precision import ROUNDING
+
 SMALL = 256  # columns up to which LAPACK takes no longer than an iteration
 MANY = 12  # columns for each eigenvector below which an iteration takes too long
 MOST_RESTARTS = 12  # of the iteration: LAPACK is faster where a spectrum needs more
-ROUNDING = 8 * np.finfo(np.float64).eps
 # Steps of the iteration that improves directions. From those found after four fifths of the rows,
 # one step loses up to 6e-4 of what the best ones capture and two 3e-5 (spikes of 2.5 to 5 over
 # noise, 2,000 columns, 10,000 rows); on a spectrum i^-2, 4e-7 and 4e-9.
 STEPS = 2
 # Random directions that such an iteration starts from as well: rows along columns that none had
 # entries in before are orthogonal to all that was found, and would never be seen otherwise.
-BESIDE = 2
+RANDOM_STARTS = 2
 Pairs = tuple[NDArray[np.float64], NDArray[np.float64]]
 Times = Callable[[list[NDArray[np.float64]]], list[NDArray[np.float64]]]
 
@@ -107,16 +108,16 @@ def improve(times: Times, starts: list[NDArray[np.float64]]) -> list[Pairs]:
         Previous eigenvectors of each.
     """
     k, d = starts[0].shape
-    beside = np.random.default_rng(0).normal(size=(BESIDE, d))
+    beside = np.random.default_rng(0).normal(size=(RANDOM_STARTS, d))
     bases = [np.linalg.qr(np.vstack([start, beside]).T)[0] for start in starts]
     products = times(bases)
     for _ in range(STEPS):
         joined = [
-            np.hstack([basis, product[:, -k - BESIDE :]])
+            np.hstack([basis, product[:, -k - RANDOM_STARTS :]])
             for basis, product in zip(bases, products, strict=True)
         ]
         # The first columns of Q are those of the basis, but for signs.
-        blocks = [np.linalg.qr(columns)[0][:, -k - BESIDE :] for columns in joined]
+        blocks = [np.linalg.qr(columns)[0][:, -k - RANDOM_STARTS :] for columns in joined]
         added = times(blocks)
         bases = [np.hstack(pair) for pair in zip(bases, blocks, strict=True)]
         products = [np.hstack(pair) for pair in zip(products, added, strict=True)]

@@ -10,9 +10,9 @@ from scipy.linalg.blas import dsymm, dsyr, dsyr2
 
 from onepass.moments.eigen import Pairs, leading_pairs
 from onepass.persistence.fields import Array, Field, State, point, triangle, weight
+from onepass.precision import ROUNDING
 from onepass.rows.rows import Rows
 
-ROUNDING = 8 * np.finfo(np.float64).eps  # relative size of what differences of sums leave over
 Scale = NDArray[np.float64] | None
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from onepass.moments.eigen import leading_pairs
 from onepass.moments.exact import Scale
 from onepass.persistence.fields import Array, Field, Number, Size, State, point, weight
+from onepass.precision import ROUNDING
 from onepass.rows.rows import DenseRows, Rows
 
 TAKEN_OFF = 1.25  # times what a discarded direction received; measured, see docs/benchmarks.md
@@ -24,7 +25,6 @@ BESIDE = 8  # beyond: directions beside those wanted; steps of the iteration for
 # 1.2% and 0.8% of what exact PCA captures; one step at rank 200 and 300 loses 2.6% and 1.8%, and
 # takes longer. So the rank stays, and three steps are what loses at most 1%.
 POWER_STEPS, FIRST_POWER_STEPS = 3, 4
-ROUNDING = 8 * np.finfo(np.float64).eps
 NEGLIGIBLE, SKEW = 1e-13, 1e-6  # ratios of eigenvalues: left out; no longer orthonormal enough
 # Smallest pivot of the Gram matrix of unit rows, above which one Cholesky factor makes them
 # orthonormal, and above which two do; below, QR does.

@@ -33,6 +33,7 @@ from onepass.moments.eigen import Pairs, improve, iterates
 from onepass.moments.exact import Scale, SecondMoment, sums_about_mean
 from onepass.moments.sketch import Sketch
 from onepass.persistence.fields import Array, Field, Number, Part, Parts, State, point
+from onepass.precision import LARGEST_RATIO, TINY
 from onepass.rows.rows import Rows, rows_about
 from onepass.rows.stream import Stream
 
@@ -55,9 +56,7 @@ TYPICAL_POWER = 0.25
 WEISZFELD_STEPS = 30  # for the centre of the first rows, which later rows improve
 # Of the typical length: rows that are nearer to the centre do not pull it more.
 LEAST_LENGTH = 0.1
-LARGEST_RATIO = 1e100  # of energies, so that their squares stay finite
 NONE: NDArray[np.float64] = np.zeros(0)  # energies or weights of no rows
-TINY = 1e-300  # in place of zero where something is divided by it
 
 
 def exact_columns(is_sparse: bool) -> int:

@@ -25,6 +25,7 @@ from scipy.special import fdtri, ndtr, ndtri
 from onepass.evaluation.segments import Segments
 from onepass.pca.bounds import BOUNDED, BOUNDS, MILD, PLAIN
 from onepass.persistence.fields import MOST_SUM, Array, Field, Number, Part, State
+from onepass.precision import TINY
 
 # Standard errors that count as sure, for and against: one in 44 by chance where terms are normal.
 SURE = 2.0
@@ -47,7 +48,6 @@ ROBUST = (BOUNDED, MILD)
 # 1 / t, then for each robust candidate the sum of its gains and of their squares, by terms. And the
 # power of the factor with which each of them fades.
 POWERS = (1, 1, 1, 1, 1, 2, 1, 2)
-TINY = 1e-300  # in place of zero where something is divided by it
 
 
 @dataclass(frozen=True)

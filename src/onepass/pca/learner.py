@@ -15,22 +15,14 @@ from onepass.evaluation.held_out import Captured
 from onepass.evaluation.row_errors import MOST_DIRECTIONS
 from onepass.learner import Learner
 from onepass.model import Model, in_type, signed
-from onepass.pca.bounds import (
-    BOUNDED,
-    LADDER_COLUMNS,
-    LARGEST_RATIO,
-    MILD,
-    PLAIN,
-    TINY,
-    Bounds,
-    exact_columns,
-)
+from onepass.pca.bounds import BOUNDED, LADDER_COLUMNS, MILD, PLAIN, Bounds, exact_columns
 from onepass.pca.evidence import Choice, Evidence
 from onepass.persistence.fields import Array, Field, Part, Parts, Size, Text, weight
+from onepass.precision import LARGEST_RATIO, TINY
 from onepass.rows.completion import (
+    FactorModel,
     GapModel,
     Gaps,
-    Gaussian,
     entries,
     rows_with_gaps,
     sparse_rows,
@@ -132,8 +124,8 @@ class PCALearner(Learner):
         That were learned from, with a half-life in units of rows that count fully.
     rows_found, rows_since : float
         Of these, when the directions were found, and since then.
-    answering : str
-        The candidate whose directions answered then.
+    chosen : str
+        The candidate whose directions captured then.
     """
 
     def __init__(
@@ -159,7 +151,7 @@ class PCALearner(Learner):
         self.evidence = Evidence()
         self.directions: NDArray[np.float64] = np.zeros((0, 0, stream.d))
         self.rows = self.rows_found = self.rows_since = 0.0
-        self.answering = PLAIN
+        self.chosen = PLAIN
         self.gap_models: list[GapModel] = []  # one, from the first gap on
 
     def fields(self) -> dict[str, Field]:
@@ -173,17 +165,17 @@ class PCALearner(Learner):
             "rows": weight(),
             "rows_found": weight(),
             "rows_since": weight(0),
-            "answering": Text((PLAIN, MILD, BOUNDED)),
+            "chosen": Text((PLAIN, MILD, BOUNDED)),
             "gap_models": Parts(self._gap_model, 0, 1),
         }
 
     def take(self, content: dict[str, Any]) -> None:
-        """Take over directions: of one candidate, or of all, one of which has answered."""
+        """Take over directions: of one candidate, or of all, one of which has captured."""
         found, names = len(content["directions"]), self.bounds.names
         if found > 1 and (found != len(names) or not self.bounds.compares):
             raise ValueError(f"directions are of {found} candidates, for {len(names)} bounds")
-        if content["answering"] not in names:
-            raise ValueError(f"answering is {content['answering']!r}, not one of {names}")
+        if content["chosen"] not in names:
+            raise ValueError(f"chosen is {content['chosen']!r}, not one of {names}")
         super().take(content)
 
     def chunk_rows(self) -> int:
@@ -287,7 +279,7 @@ class PCALearner(Learner):
             start = stop
         gaps.find(bounds.plain(), bounds.scale_now())
 
-    def _fill_late(self, gaps: GapModel, model: Gaussian) -> None:
+    def _fill_late(self, gaps: GapModel, model: FactorModel) -> None:
         """Write what a model expects of late columns into all sums, and into the centre."""
         for moment in self.bounds.moments:
             gaps.fill_late(moment, model)
@@ -368,11 +360,11 @@ class PCALearner(Learner):
         bounds, weights, found = self.bounds, measured.rows.weights, len(self.directions)
         if not found:
             return None
-        answered = measured.captured[:, self._names(found).index(self.answering)]
+        captured = measured.captured[:, self._names(found).index(self.chosen)]
         # About a mean of n rows, energies are larger by a factor of 1 + 1 / n on average.
         share = weights * bounds.weight / (bounds.weight + 1.0)
-        self.held_out.add(share * answered, share * measured.from_mean, self.rows_found)
-        errors = measured.from_mean - answered
+        self.held_out.add(share * captured, share * measured.from_mean, self.rows_found)
+        errors = measured.from_mean - captured
         self.errors.add(errors, weights)
         if found > 1:
             assert measured.from_centre is not None
@@ -386,14 +378,14 @@ class PCALearner(Learner):
 
     def _names(self, found: int) -> tuple[str, ...]:
         """Return the candidates whose directions are kept: one before there are others."""
-        return self.bounds.names if found > 1 else (self.answering,)
+        return self.bounds.names if found > 1 else (self.chosen,)
 
     def _remember(self, values: Any, rows: Rows, errors: NDArray[np.float64] | None) -> None:
         """Offer rows to the sample; the first ones with errors along the first directions."""
         found, _, d = self.directions.shape
         directions = np.zeros((0, d))
         if found:
-            directions = self.directions[self._names(found).index(self.answering)]
+            directions = self.directions[self._names(found).index(self.chosen)]
         elif self.n_components == d <= MOST_DIRECTIONS:
             directions = np.eye(d)  # as good as any, and nothing was evaluated
         if errors is None:
@@ -424,7 +416,7 @@ class PCALearner(Learner):
             return
         bounds.is_double = min(sums[-1] / max(sums[0], TINY) for _, sums in pairs) < SINGLE_RANGE
         self.directions = np.stack(found)
-        self.answering = self._choose().name
+        self.chosen = self._choose().name
         self.rows_found, self.rows_since = self.rows, 0.0
 
     def _choose(self) -> Choice:

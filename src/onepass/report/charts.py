@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.report.portrait import Portrait, describe
 from onepass.report.style import BLACK, BLUE, GREY, GRID, RED, figure, logarithmic
+from onepass.report.summary import Summary, describe
 
-MOST_COLUMNS, MOST_COMPONENTS, MOST_IMAGES = 30, 10, 12  # in a plot; pages have more room
+PLOT_COLUMNS, PLOT_COMPONENTS, PLOT_IMAGES = 30, 10, 12  # in a plot; pages have more room
 MOST_VARIANCES = 200  # in the scree chart: points of more would cover each other
 LEAST_VARIANCE = 1e-8  # of the largest, in the scree chart: what is less is rounding
 MOST_NUMBERED = 5  # of the rows with the largest errors: labels of more cover each other
@@ -38,7 +38,7 @@ def plot(model: Any, *, grid: tuple[int, int] | None = None) -> Any:
     -------
     matplotlib.figure.Figure
     """
-    shown = Portrait(model, grid)
+    shown = Summary(model, grid)
     with figure(2, 2, 11.0, 8.0) as (drawing, axes):
         for axis, draw in zip(axes.flat, (variance, curve, scatter, loadings), strict=True):
             draw(axis, shown)
@@ -46,7 +46,7 @@ def plot(model: Any, *, grid: tuple[int, int] | None = None) -> Any:
     return drawing
 
 
-def svg(draw: Callable[[Any, Portrait], None], shown: Portrait, title: str) -> str:
+def svg(draw: Callable[[Any, Summary], None], shown: Summary, title: str) -> str:
     """Return what one of the functions below draws, as SVG with the colours of the page.
 
     Each gid becomes an id. Screen readers read the title.
@@ -70,7 +70,7 @@ def svg(draw: Callable[[Any, Portrait], None], shown: Portrait, title: str) -> s
     return f"<svg {attributes}>" + text[text.index(">", text.index("<svg")) + 1 :].strip()
 
 
-def variance(axis: Any, shown: Portrait) -> None:
+def variance(axis: Any, shown: Summary) -> None:
     """Draw the share of each component, and the sum so far."""
     numbers = np.arange(len(shown.ratio))
     axis.bar(numbers, 100 * shown.ratio, color=BLUE, label="each")
@@ -83,7 +83,7 @@ def variance(axis: Any, shown: Portrait) -> None:
     axis.legend()
 
 
-def scree(axis: Any, shown: Portrait) -> None:
+def scree(axis: Any, shown: Summary) -> None:
     """Draw all variances that are known, and where the fitted components end."""
     known = shown.known_variances[:MOST_VARIANCES]
     axis.plot(np.arange(len(known)), known, "o-", color=BLUE, ms=3, lw=1, gid="scree")
@@ -100,7 +100,7 @@ def scree(axis: Any, shown: Portrait) -> None:
     axis.xaxis.get_major_locator().set_params(integer=True)
 
 
-def curve(axis: Any, shown: Portrait) -> None:
+def curve(axis: Any, shown: Summary) -> None:
     """Draw the learning curve, with a band of two standard errors."""
     axis.set(xlabel="rows", ylabel="captured of new rows, %")
     axis.xaxis.get_major_locator().set_params(nbins=5)
@@ -112,7 +112,7 @@ def curve(axis: Any, shown: Portrait) -> None:
         axis.plot(rows, 100 * share, "o-", color=BLUE, ms=4, gid="curve")
 
 
-def scatter(axis: Any, shown: Portrait) -> None:
+def scatter(axis: Any, shown: Summary) -> None:
     """Draw a sample of rows along two components; points further out are at the border."""
     axis.set(xlabel="component 0", ylabel="component 1")
     axis.xaxis.label.set_gid("across-label")
@@ -161,13 +161,13 @@ def _separate(axis: Any, names: list[Any], numbers: list[Any]) -> None:
             taken.append(label.get_window_extent())
 
 
-def loadings(axis: Any, shown: Portrait) -> None:
+def loadings(axis: Any, shown: Summary) -> None:
     """Draw the components as images, or the columns with the largest weights."""
     axis.grid(visible=False)
-    limit = float(np.abs(shown.components[:MOST_COMPONENTS]).max()) or 1.0
+    limit = float(np.abs(shown.components[:PLOT_COMPONENTS]).max()) or 1.0
     style = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit}
     if shown.grid is not None:
-        images = shown.components[:MOST_IMAGES].reshape(-1, *shown.grid)
+        images = shown.components[:PLOT_IMAGES].reshape(-1, *shown.grid)
         framed = np.pad(images, ((0, 0), (0, 1), (0, 1)), constant_values=np.nan)
         wide = int(np.ceil(np.sqrt(len(images))))
         empty = np.full((-len(images) % wide, *framed.shape[1:]), np.nan)
@@ -175,7 +175,7 @@ def loadings(axis: Any, shown: Portrait) -> None:
         axis.imshow(np.vstack([np.hstack(list(line)) for line in lines]), **style)
         axis.set(xticks=[], yticks=[], xlabel="components as images")
         return
-    names, weights = shown.leading(MOST_COLUMNS, MOST_COMPONENTS)
+    names, weights = shown.leading(PLOT_COLUMNS, PLOT_COMPONENTS)
     image = axis.imshow(weights, aspect="auto", **style)
     labels = [name[:16] for name in names]
     axis.set_xticks(np.arange(len(names)), labels, rotation=90, fontsize=8, parse_math=False)

@@ -17,11 +17,11 @@ import numpy as np
 
 from onepass.persistence.atomic import replacing
 from onepass.report import charts
-from onepass.report.portrait import Portrait, describe, listed
 from onepass.report.style import require
+from onepass.report.summary import Summary, describe, listed
 
 # In the tables and pictures of a page: what can be read on a screen or two.
-MOST_COLUMNS, MOST_COMPONENTS, MOST_IMAGES = 60, 12, 24
+PAGE_COLUMNS, PAGE_COMPONENTS, PAGE_IMAGES = 60, 12, 24
 
 
 def model_page(
@@ -67,8 +67,8 @@ def model_page(
 
     import onepass
 
-    shown = Portrait(model, grid)
-    names, weights = shown.leading(MOST_COLUMNS, MOST_COMPONENTS)
+    shown = Summary(model, grid)
+    names, weights = shown.leading(PAGE_COLUMNS, PAGE_COMPONENTS)
     files = f" ({listed(data)})" if data else ""
     template = resources.files("onepass.report").joinpath("model_page.html").read_text("utf-8")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
@@ -92,14 +92,14 @@ def model_page(
         file.write(html.encode(errors="backslashreplace"))  # names of files may be no text
 
 
-def _images(shown: Portrait) -> list[str]:
+def _images(shown: Summary) -> list[str]:
     """Return the components as pictures, if columns are pixels."""
     if shown.grid is None:
         return []
     from matplotlib.image import imsave
 
     sources = []
-    for component in shown.components[:MOST_IMAGES]:
+    for component in shown.components[:PAGE_IMAGES]:
         limit, file = float(np.abs(component).max()) or 1.0, io.BytesIO()
         image = component.reshape(shown.grid)
         imsave(file, image, cmap="RdBu_r", vmin=-limit, vmax=limit, format="png")
@@ -107,7 +107,7 @@ def _images(shown: Portrait) -> list[str]:
     return sources
 
 
-def _data(shown: Portrait) -> str:
+def _data(shown: Summary) -> str:
     """Return what the scripts of the page need, as JSON that can stand in HTML."""
     numbered = zip(shown.numbers, shown.errors, strict=True)
     rows = [f"row {number + 1:,}, error {error:.4g}" for number, error in numbered]

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import importlib
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import inf
 from typing import Any
-
-from onepass.persistence.atomic import replacing
 
 # Okabe and Ito's palette for colour-blind readers, without its yellow, which is faint on white.
 BLACK, ORANGE, SKY, GREEN, BLUE, RED, PINK, GREY = (
@@ -73,23 +70,3 @@ def logarithmic(axis: Any, which: str) -> None:
         scale.set_major_locator(LogLocator(subs=(1.0, 3.0)))
         both = LogFormatterSciNotation(labelOnlyBase=False, minor_thresholds=(inf, inf))
         scale.set_major_formatter(both)
-
-
-def legend_below(drawing: Any, axes: Any, columns: int) -> None:
-    """Put one legend for all axes below them."""
-    entries: dict[str, Any] = {}
-    for axis in axes.flat:
-        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
-            entries.setdefault(label, handle)
-    drawing.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=columns)
-
-
-def save(drawing: Any, stem: str | os.PathLike[str]) -> None:
-    """Write ``stem.png`` and ``stem.svg``."""
-    import matplotlib
-
-    with matplotlib.rc_context(RC):
-        for suffix, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
-            with replacing(f"{os.fspath(stem)}.{suffix}") as file:
-                drawing.savefig(file, format=suffix, metadata=metadata)
-            drawing.set_layout_engine("none")  # the layout of the first serves both

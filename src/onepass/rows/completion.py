@@ -38,6 +38,7 @@ from onepass.persistence.fields import (
     weight,
     whole,
 )
+from onepass.precision import TINY
 from onepass.rows.rows import DenseRows, Rows, rows_about
 
 # Numbers in rows with gaps that are kept for batch EM, 8 MB. Beyond, online EM takes over, at the
@@ -54,7 +55,6 @@ LEAST_STEPS, STEPS_PER_SHARE, LEAST_SHARE = 12, 8.0, 0.2
 SETTLED = 0.02
 PAIRS_COLUMNS = 2048  # up to which it is known which columns were observed together
 MOST_KEPT_ROWS = 2**24  # in a model file
-TINY = 1e-300  # in place of zero where something is divided by it
 
 
 def has_gaps(values: Any) -> bool:
@@ -84,7 +84,7 @@ def entries(values: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Gaussian:
+class FactorModel:
     """The model that completes rows: mean (d,), loadings W (d, r) and noise psi (d,)."""
 
     mean: NDArray[np.float64]
@@ -92,7 +92,7 @@ class Gaussian:
     noise: NDArray[np.float64]
 
     @classmethod
-    def of(cls, moment: Any, rank: int, scale: NDArray[np.float64] | None) -> Gaussian:
+    def of(cls, moment: Any, rank: int, scale: NDArray[np.float64] | None) -> FactorModel:
         """Return the model of a second moment, in units of a scale (d,) if there is one."""
         d, total = moment.d, max(moment.weight, TINY)
         found, sums = moment.leading(min(rank, d), scale, prove=False)
@@ -182,7 +182,7 @@ class Gaps:
 
     Attributes
     ----------
-    model : Gaussian
+    model : FactorModel
     observed : ndarray of shape (d,)
         How many rows have an entry in each column.
     rows, incomplete, empty : float, int and int
@@ -191,7 +191,7 @@ class Gaps:
         Two columns that were never observed in the same row; empty if there are none.
     """
 
-    model: Gaussian
+    model: FactorModel
     observed: NDArray[np.float64]
     rows: float
     incomplete: int
@@ -218,7 +218,7 @@ class Completed:
         These rows as they came, with NaN.
     variances : ndarray of shape (m, d)
         Conditional variances of their entries, zero where these were observed.
-    model : Gaussian
+    model : FactorModel
         That they were completed by.
     """
 
@@ -226,10 +226,10 @@ class Completed:
     holes: NDArray[np.intp]
     given: NDArray[np.floating]
     variances: NDArray[np.floating]
-    model: Gaussian
+    model: FactorModel
 
     @classmethod
-    def by(cls, model: Gaussian, values: NDArray[np.floating]) -> Completed:
+    def by(cls, model: FactorModel, values: NDArray[np.floating]) -> Completed:
         """Return rows (r, d) completed by a model."""
         holes = np.flatnonzero(np.isnan(values).any(axis=1))
         given = np.ascontiguousarray(values[holes])
@@ -386,7 +386,7 @@ class GapCounts(State):
             counts = seen.astype(np.float32)
             self.together = self.together | (counts.T @ counts > 0.0)
 
-    def gaps(self, model: Gaussian) -> Gaps:
+    def gaps(self, model: FactorModel) -> Gaps:
         """Return what is known of the gaps, with the model that fills those of other rows."""
         apart = tuple(*np.argwhere(np.tril(~self.together, -1))[:1].tolist())
         return Gaps(model, self.observed, self.rows, self.incomplete, self.empty, apart)
@@ -450,9 +450,9 @@ class GapModel(GapCounts):
         return self.loadings.shape[1] > 0
 
     @property
-    def model(self) -> Gaussian:
+    def model(self) -> FactorModel:
         """The model."""
-        return Gaussian(self.mean, self.loadings, self.noise)
+        return FactorModel(self.mean, self.loadings, self.noise)
 
     def keeps(self, values: Any) -> bool:
         """Return whether rows (r, d) are to be kept for batch EM.
@@ -476,9 +476,9 @@ class GapModel(GapCounts):
 
     def find(self, moment: Any, scale: NDArray[np.float64] | None) -> None:
         """Find the model of a second moment, in units of a scale (d,) if there is one."""
-        self._take_model(Gaussian.of(moment, self.rank(), scale))
+        self._take_model(FactorModel.of(moment, self.rank(), scale))
 
-    def _take_model(self, model: Gaussian) -> None:
+    def _take_model(self, model: FactorModel) -> None:
         self.mean, self.loadings, self.noise = model.mean, model.loadings, model.noise
 
     def start(self, base: Any, scale_of: Callable[[Any], NDArray[np.float64] | None]) -> None:
@@ -491,7 +491,7 @@ class GapModel(GapCounts):
         steps = LEAST_STEPS + ceil(STEPS_PER_SHARE / max(LEAST_SHARE, self._least_share()))
         settled = SETTLED / np.sqrt(max(self.rows, 1.0))
         for step in range(steps):
-            before, model = model, Gaussian.of(moment, self.rank(), scale_of(moment))
+            before, model = model, FactorModel.of(moment, self.rank(), scale_of(moment))
             if before is not None and _change(before.loadings, model.loadings) < settled:
                 break
             moment = base.copy()
@@ -501,7 +501,7 @@ class GapModel(GapCounts):
         self._take_model(model)
 
     def _add_kept(
-        self, moment: Any, model: Gaussian, origin: NDArray[np.float64], seed: int
+        self, moment: Any, model: FactorModel, origin: NDArray[np.float64], seed: int
     ) -> None:
         """Add the rows kept, completed by a model, and their covariances to a second moment."""
         if not moment.is_additive:
@@ -513,7 +513,7 @@ class GapModel(GapCounts):
         moment.add(rows_about(done.rows, self.kept_weights, origin), self.kept_weights)
         moment.squares += np.tril(covariance.T)
 
-    def fill_late(self, moment: Any, model: Gaussian) -> None:
+    def fill_late(self, moment: Any, model: FactorModel) -> None:
         """Write what a model expects of late columns into a second moment of rows without them.
 
         Given all other columns, those of a row are linear in them plus noise, so that their sums
@@ -537,7 +537,7 @@ class GapModel(GapCounts):
         moment.total, moment.squares = total, np.asfortranarray(np.tril(squares))
 
     def completed(
-        self, values: Any, model: Gaussian | None = None, *, is_exact: bool, seed: int
+        self, values: Any, model: FactorModel | None = None, *, is_exact: bool, seed: int
     ) -> Any:
         """Return rows (r, d) completed by a model, by that of the stream if none is given.
 

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from onepass.pca.bounds import PLAIN
 from onepass.pca.evidence import SURE
 
-FEW_ROWS = 10  # per component: with fewer, the components are uncertain
+ROWS_PER_COMPONENT = 10  # per component: with fewer, the components are uncertain
 BIPLOT_COLUMNS = 12  # of a biplot at most: the labels of more arrows cover each other
 MOST_MISSING = 20  # columns that are listed with their share of missing entries: a screen
 SMOOTH = 0.3  # correlation of neighbouring columns above which they count as pixels
 
 
-class Portrait:
+class Summary:
     """Everything that is shown of a fitted estimator, with k components of d columns.
 
     `grid` is the height and width of images, if columns are pixels.
@@ -172,10 +172,10 @@ def _warnings(model: Any, names: list[str]) -> list[str]:
     """Return reasons to doubt the components."""
     found = []
     n, k = model.n_samples_seen_, model.n_components_
-    if n < FEW_ROWS * k:
+    if n < ROWS_PER_COMPONENT * k:
         found.append(
             f"Few rows: {n:,} for {k} components. Other rows may give other components; use at "
-            f"least {FEW_ROWS * k:,}."
+            f"least {ROWS_PER_COMPONENT * k:,}."
         )
     if dominant := model._model().dominant():
         column, share = dominant
