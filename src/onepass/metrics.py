@@ -21,6 +21,7 @@ import scipy.sparse
 import scipy.sparse.linalg
 from numpy.typing import ArrayLike, NDArray
 
+from onepass.rows.rows import rows_about
 from onepass.subspace import Subspace
 
 __all__ = ["captured", "captured_share", "from_dense", "principal_angles", "suboptimality"]
@@ -222,48 +223,39 @@ class OfRows:
     """The second moment X'X / n of rows, which is not formed where that would be large."""
 
     def __init__(self, rows: Any, mean: ArrayLike | None) -> None:
-        self.sparse = scipy.sparse.issparse(rows)
-        self.rows: Any = rows.tocsr() if self.sparse else np.asarray(rows, dtype=np.float64)
-        if self.rows.ndim != 2 or 0 in self.rows.shape:
-            raise ValueError(f"rows must be of shape (n, d), not {self.rows.shape}")
-        self.n, self.n_features = self.rows.shape
-        self.mean = np.zeros(self.n_features) if mean is None else np.asarray(mean, np.float64)
-        if self.mean.shape != (self.n_features,):
-            raise ValueError(f"mean has shape {self.mean.shape}, not ({self.n_features},)")
-        if not self.sparse and mean is not None:
-            self.rows = self.rows - self.mean
-            self.mean = np.zeros(self.n_features)
+        self.is_sparse = scipy.sparse.issparse(rows)
+        self.values: Any = scipy.sparse.csr_array(rows) if self.is_sparse else np.asarray(rows)
+        self.values = self.values.astype(np.float64, copy=False)
+        if self.values.ndim != 2 or 0 in self.values.shape:
+            raise ValueError(f"rows must be of shape (n, d), not {self.values.shape}")
+        self.n, self.n_features = self.values.shape
+        origin = np.zeros(self.n_features) if mean is None else np.asarray(mean, np.float64)
+        if origin.shape != (self.n_features,):
+            raise ValueError(f"mean has shape {origin.shape}, not ({self.n_features},)")
+        self.rows = rows_about(self.values, np.ones(self.n), origin)
 
     def captured(self, directions: NDArray[np.float64]) -> float:
         """Return tr(directions X'X directions') / n."""
-        scores = self.rows @ directions.T - directions @ self.mean
-        return float(np.vdot(scores, scores)) / self.n
+        inner = self.rows.inner(directions)
+        return float(np.vdot(inner, inner)) / self.n
 
     @property
     def trace(self) -> float:
         """The trace of X'X / n."""
-        if not self.sparse:
-            return float(np.vdot(self.rows, self.rows)) / self.n
-        # Entries that are not stored are zero; counting them loses no digits to a mean far from it.
-        stored = np.bincount(self.rows.indices, minlength=self.n_features)
-        absent = float((self.n - stored) @ self.mean**2)
-        inside = self.rows.data.astype(np.float64) - self.mean[self.rows.indices]
-        return (absent + float(inside @ inside)) / self.n
+        return float(self.rows.energies.sum()) / self.n
 
     def leading(self, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
         """Return the k largest eigenvalues, their eigenvectors (k, d), and the k-th eigenvalue."""
         if self.trace == 0:
             return np.zeros(0), np.zeros((0, self.n_features)), 0.0
         if min(self.n, self.n_features) <= max(DENSE_SIZE, 4 * k):
-            rows = self.rows.toarray().astype(np.float64) if self.sparse else self.rows
+            rows = self.values.toarray() if self.is_sparse else self.values
             if self.n > self.n_features:  # the R of a QR has the same ones, and is small
                 rows = np.linalg.qr(rows, mode="r")
             _, singular, vectors = np.linalg.svd(rows, full_matrices=False)
         else:
             start = np.ones(min(self.n, self.n_features))
-            _, singular, vectors = scipy.sparse.linalg.svds(
-                self.rows.astype(np.float64), k=k, v0=start, tol=0
-            )
+            _, singular, vectors = scipy.sparse.linalg.svds(self.values, k=k, v0=start, tol=0)
             order = np.argsort(-singular)
             singular, vectors = singular[order], vectors[order]
         values = np.zeros(k)

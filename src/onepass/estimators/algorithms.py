@@ -132,9 +132,6 @@ class MSG(SteppingEstimator):
     The iterate is a d x d matrix M with eigenvalues between 0 and 1 that sum to at most k (or to
     k). Only the eigenvectors of non-zero eigenvalues are kept. Nothing bounds the rank, and with it
     the cost of a row: `CappedMSG` is the practical variant.
-
-    The gaps of a row are filled before its step by the running mean plus U w, with U the k leading
-    directions of the iterate and w the least-squares fit to the observed entries.
     """
 
     batch_size: int = 1
@@ -153,9 +150,6 @@ class CappedMSG(MSG):
     Like `MSG`, but only the K = `max_rank` largest eigenvalues are kept before every projection.
     With K > k there is room to try new directions, so it rarely gets stuck, as the incremental
     algorithm does. A row costs O(d K).
-
-    The gaps of a row are filled before its step by the running mean plus U w, with U the k leading
-    directions of the iterate and w the least-squares fit to the observed entries.
 
     Parameters
     ----------
@@ -215,9 +209,6 @@ class MEG(SteppingEstimator):
     Mirror descent on I - M with the entropy of the spectrum: multiplicative updates where `MSG` has
     additive ones. Nothing bounds its rank.
 
-    The gaps of a row are filled before its step by the running mean plus U w, with U the k leading
-    directions of the iterate and w the least-squares fit to the observed entries.
-
     Parameters
     ----------
     average : bool, default=False
@@ -243,9 +234,6 @@ class Incremental(IterativeEstimator):
 
     It has no step size and makes the fastest progress where it works. But with K = k it can get
     stuck, for example if all rows are orthogonal: see Section 5.2 of the paper.
-
-    The gaps of a row are filled before its step by the running mean plus U w, with U the k leading
-    directions of the iterate and w the least-squares fit to the observed entries.
 
     Parameters
     ----------
@@ -283,9 +271,6 @@ class Oja(SteppingEstimator):
 
     Stochastic gradient ascent on the basis itself, orthonormalised after every step. The problem in
     the basis is not convex, and the speed of progress depends on the steps.
-
-    The gaps of a row are filled before its step by the running mean plus U w, with U the k leading
-    directions of the iterate and w the least-squares fit to the observed entries.
 
     References
     ----------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -88,33 +89,23 @@ def _named(estimators: Sequence[Any]) -> dict[str, Any]:
 
 def _cut(source: Any, at: Sequence[int] | None) -> Iterator[tuple[int, Any, bool]]:
     """Yield the rows so far, the next block, and whether results are read after it."""
-    opening = opened(source)
-    blocks = opening if isinstance(opening, Source) else [opening]
-    points = None if at is None else sorted({int(point) for point in at})
-    if points is not None and (not points or points[0] < 1):
+    if at is not None and (len(at) == 0 or min(at) < 1):
         raise ValueError(f"at must be numbers of rows from 1 on, got {at!r}")
-    rows, last = 0, False
+    doubled = (FIRST_POINT << power for power in count())
+    points = doubled if at is None else iter(sorted({int(point) for point in at}))
+    opening = opened(source)
+    rows, point = 0, next(points, None)
     pending: tuple[int, Any, bool] | None = None
-    for block in blocks:
+    for block in opening if isinstance(opening, Source) else [opening]:
         block = np.asarray(block) if isinstance(block, list) else block
         start, length = 0, len(block) if hasattr(block, "__len__") else block.shape[0]
         while start < length:
-            following = _next_point(rows, points)
-            stop = length if following is None else min(length, start + following - rows)
-            rows, last = (
-                rows + stop - start,
-                following is not None and rows + stop - start == following,
-            )
+            stop = length if point is None else min(length, start + point - rows)
+            rows += stop - start
             if pending is not None:
                 yield pending
-            pending = (rows, block[start:stop], last)
+            pending = (rows, block[start:stop], rows == point)
+            point = next(points, None) if rows == point else point
             start = stop
     if pending is not None:  # without points given, the end is one
         yield pending[0], pending[1], pending[2] or at is None
-
-
-def _next_point(rows: int, points: list[int] | None) -> int | None:
-    """Return the number of rows after which results are read next."""
-    if points is None:
-        return max(FIRST_POINT, 2 ** rows.bit_length())
-    return next((point for point in points if point > rows), None)

@@ -2,7 +2,7 @@
 
 The docstring of an estimator holds what is its own, in the sections of numpydoc. Here it gets the
 parameters that it does not describe, the attributes that all have, the reference of the paper's
-algorithms, and an example if it has none.
+algorithms and what they do with gaps, and an example if it has none.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 from onepass import ESTIMATORS
 
+ORDER = ("Parameters", "Attributes", "See Also", "Notes", "References", "Examples")  # of numpydoc
 ITERATES = ("subspace_", "average_")  # attributes that only some estimators have
 SHARED = """
 Parameters
@@ -70,6 +71,11 @@ subspace_ : Subspace
 average_ : Subspace
     The average of the iterates, where one is kept.
 
+Notes
+-----
+The gaps of a row are filled before its step by the running mean plus U w, with U the k leading
+directions of the iterate and w the least-squares fit to the observed entries.
+
 References
 ----------
 .. [1] R. Arora, A. Cotter, N. Srebro, "Stochastic Optimization of PCA with Capped MSG",
@@ -105,13 +111,15 @@ def complete(docstring: str, cls: Any) -> str:
         "Attributes": "\n".join(attributes[name] for name in listed),
         **own,
     }
+    if hasattr(cls, "subspace_"):
+        sections.setdefault("Notes", shared["Notes"])
     if ESTIMATORS[cls.__name__] == "algorithms":
         sections["References"] = f"{shared['References']}\n{own.get('References', '')}".strip()
     made = f"{cls.__name__}(2{', random_state=0' if 'random_state' in names else ''})"
     example = shared["Examples"].replace("NAME(2)", made).replace("NAME", cls.__name__)
     sections.setdefault("Examples", example)
-    for title, section in sections.items():
-        text += f"\n\n{title}\n{'-' * len(title)}\n{section}"
+    for title in (title for title in ORDER if title in sections):
+        text += f"\n\n{title}\n{'-' * len(title)}\n{sections[title]}"
     return text
 
 
@@ -122,7 +130,7 @@ def _entry(entries: dict[str, str], name: str) -> str:
 
 def _sections(docstring: str) -> tuple[str, dict[str, str]]:
     """Return the text before the first section, and the sections by their titles."""
-    text, *parts = re.split(r"^(\w+)\n-+\n", inspect.cleandoc(docstring), flags=re.MULTILINE)
+    text, *parts = re.split(r"^([\w ]+)\n-+\n", inspect.cleandoc(docstring), flags=re.MULTILINE)
     return text.strip(), {parts[i]: parts[i + 1].strip() for i in range(0, len(parts), 2)}
 
 
