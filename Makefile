@@ -21,6 +21,12 @@ $(VENV)/ready: pyproject.toml $(CONSTRAINTS) $(CORE) build_backend/backend.py
 	$(PIP_INSTALL) --editable ".[dev]"
 	@touch $@
 
+# The demo needs less than the tests, which add the rest to the same environment.
+$(VENV)/installed: pyproject.toml $(CONSTRAINTS) $(CORE) build_backend/backend.py
+	$(PYTHON) -m venv $(VENV)
+	$(PIP_INSTALL) --editable ".[files,report]"
+	@touch $@
+
 # Without an environment of its own, `make core PYTHON=...` builds for any Python that has
 # nanobind, cmake and ninja.
 CORE_PYTHON = $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))
@@ -35,7 +41,7 @@ core:  ## build the compiled part in place, in src/onepass
 	$(CORE_PYTHON) -m cmake --build build/core
 
 .PHONY: demo
-demo: $(VENV)/ready  ## fit a file with gaps and outliers, fill it, and write the report page; a minute
+demo: $(if $(wildcard $(VENV)/ready),$(VENV)/ready,$(VENV)/installed)  ## fit a file with gaps and outliers, fill it, and write the report page; a minute
 	$(BIN)/onepass demo --keep build/demo
 
 .PHONY: test

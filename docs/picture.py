@@ -42,7 +42,7 @@ def draw() -> Figure:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OnepassWarning)  # that there are outliers
         panels = {
-            "rows: gaps and outliers": rows[:SHOWN],
+            "rows: gaps in orange, outliers": rows[:SHOWN],
             "onepass.PCA": PCA(SHOWN).fit(rows).components_,
             "IncrementalPCA, means in gaps": decomposition.IncrementalPCA(SHOWN)
             .fit(filled)
@@ -54,7 +54,7 @@ def draw() -> Figure:
     for line, (name, images) in zip(axes, panels.items(), strict=True):
         line[0].set_ylabel(name, rotation=0, ha="right", va="center", fontsize=10)
         for j, (axis, image) in enumerate(zip(line, images, strict=True)):
-            is_row = images is panels["rows: gaps and outliers"]
+            is_row = images is panels["rows: gaps in orange, outliers"]
             colours = plt.get_cmap("gray_r" if is_row else "RdBu").with_extremes(bad="#e8b04b")
             largest = 16.0 if is_row else np.abs(image).max()
             sign = 1.0 if is_row else np.sign(image @ clean[j])
