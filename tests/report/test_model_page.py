@@ -117,6 +117,10 @@ def test_components_of_images_are_images(tmp_path):
 
     model = PCA(4).fit(load_digits().data)
     assert len(page(model, tmp_path)[1].all("img")) == 4
+    frame, _ = load_digits(return_X_y=True, as_frame=True)  # columns pixel_0_0 to pixel_7_7
+    assert len(page(PCA(4).fit(frame), tmp_path)[1].all("img")) == 4
+    words = frame.rename(columns=lambda name: f"{name} of ink")
+    assert not page(PCA(4).fit(words), tmp_path)[1].all("img")
     assert not page(PCA(4).fit(rows(n=500, d=64)), tmp_path)[1].all("img")
     assert len(page(PCA(4).fit(rows(n=500, d=15)), tmp_path, grid=(3, 5))[1].all("img")) == 4
 

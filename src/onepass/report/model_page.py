@@ -20,8 +20,8 @@ from onepass.report import charts
 from onepass.report.style import require
 from onepass.report.summary import Summary, describe, listed
 
-# In the tables and pictures of a page: what can be read on a screen or two.
-PAGE_COLUMNS, PAGE_COMPONENTS, PAGE_IMAGES = 60, 12, 24
+# In the tables and pictures of a page: what can be read on a screen.
+PAGE_COLUMNS, PAGE_COMPONENTS, PAGE_IMAGES = 30, 12, 24
 
 
 def model_page(

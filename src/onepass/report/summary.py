@@ -14,7 +14,7 @@ from onepass.pca.evidence import SURE
 
 ROWS_PER_COMPONENT = 10  # per component: with fewer, the components are uncertain
 BIPLOT_COLUMNS = 12  # of a biplot at most: the labels of more arrows cover each other
-MOST_MISSING = 20  # columns that are listed with their share of missing entries: a screen
+MOST_MISSING = 10  # columns that are listed with their share of missing entries: half a screen
 SMOOTH = 0.3  # correlation of neighbouring columns above which they count as pixels
 
 
@@ -29,7 +29,7 @@ class Summary:
         self.names = [f"column {j}" for j in range(self.components.shape[1])]
         if hasattr(model, "feature_names_in_"):
             self.names = [str(name) for name in model.feature_names_in_]
-        elif grid is None:
+        if grid is None and all(name[-1:].isdigit() for name in self.names):  # as those of pixels
             grid = find_grid(self.components)
         self.grid = grid
         self.ratio: NDArray[np.floating] = model.explained_variance_ratio_  # (k,)
