@@ -116,7 +116,12 @@ class Model:
         return FactorModel(self.mean.astype(np.float64), np.ascontiguousarray(loadings), noise)
 
     def filling(self) -> FactorModel:
-        """Return the Gaussian that fills gaps: that of the stream, if it had any.
+        """Return the Gaussian that fills gaps, with what few rows overstate taken off."""
+        rows = self.rows if self.gaps is None else self.gaps.pairs
+        return self.gap_model().shrunk(rows, self.scale)
+
+    def gap_model(self) -> FactorModel:
+        """Return the Gaussian of rows with gaps: that of the stream, if it had any.
 
         Otherwise it is the density, with a noise for each column that makes its variance right.
         """

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -248,6 +249,22 @@ def test_impute_fills_gaps_alone_and_says_how_sure_it_is(kind):
     means = np.abs(COMPLETE - np.nanmean(ROWS, axis=0))[gaps].mean()
     assert np.abs(filled - COMPLETE)[gaps].mean() < 0.5 * means
     np.testing.assert_allclose(model.transform(ROWS), model.transform(filled))
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5])
+def test_intervals_hold_the_truth_of_few_rows(share):
+    """The model has more directions than the rows: what these take up of the noise is no signal."""
+    rng, n, d = np.random.default_rng(3), 100, 20
+    inside = []
+    for _ in range(5):
+        full = rng.normal(size=(n, 3)) @ (2 * rng.normal(size=(3, d))) + rng.normal(size=(n, d))
+        gaps = rng.random(full.shape) < share
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", OnepassWarning)  # half of the entries are missing
+            model = PCA(3).fit(np.where(gaps, np.nan, full))
+        filled, deviations = model.impute(np.where(gaps, np.nan, full), return_std=True)
+        inside.append(np.mean(np.abs(filled - full)[gaps] < 1.645 * deviations[gaps]))
+    assert 0.87 < np.mean(inside) < 0.93
 
 
 def test_the_likelihood_is_that_of_what_is_observed():

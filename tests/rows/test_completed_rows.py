@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from onepass.moments.exact import SecondMoment
 from onepass.rows.completion import Completed, FactorModel
 from onepass.rows.rows import rows_about
 
@@ -41,9 +42,58 @@ def test_squares_are_expected_ones(scale, part):
         x = (mean - ORIGIN) / units
         expected.append(np.outer(x, x) + spread / np.outer(units, units))
     sums = np.einsum("i,ijk->jk", weights, expected)
-    if scale is None:  # exact second moments are those of rows that are not scaled
-        matrix = np.zeros((D, D), order="F")
-        rows.add_outer(weights, matrix)
-        np.testing.assert_allclose(np.tril(matrix), np.tril(sums), atol=1e-10)
+    matrix = np.zeros((D, D), order="F")
+    rows.add_outer(weights, matrix)
+    np.testing.assert_allclose(np.tril(matrix), np.tril(sums), atol=1e-10)
     np.testing.assert_allclose(rows.column_squares(weights), sums.diagonal(), atol=1e-10)
     np.testing.assert_allclose(rows.energies, [each.trace() for each in expected], atol=1e-10)
+
+
+@pytest.mark.parametrize("scale", [None, np.arange(1.0, 1.0 + D)], ids=["plain", "scaled"])
+def test_what_is_not_known_along_directions_is_the_mean_of_covariances(scale):
+    units = np.ones(D) if scale is None else scale
+    directions = np.linalg.qr(RNG.normal(size=(D, 2)))[0].T
+    rows = rows_about(Completed.by(MODEL, ROWS), WEIGHTS, ORIGIN, scale)
+    holes = np.isnan(ROWS).any(axis=1)
+    spread = np.mean([conditional(row)[1] for row in ROWS[holes]], axis=0) / np.outer(units, units)
+    unseen = rows.unseen(directions)
+    np.testing.assert_allclose(
+        unseen[holes], (directions @ spread @ directions.T).diagonal()[None].repeat(holes.sum(), 0)
+    )
+    assert not unseen[~holes].any()
+
+
+@pytest.mark.parametrize("scale", [None, np.linspace(0.1, 10.0, 40)], ids=["plain", "scaled"])
+def test_a_shrunk_model_varies_along_its_directions_as_new_rows_do(scale):
+    d, n, variances = 40, 120, np.r_[20.0, 8.0]
+    units = np.ones(d) if scale is None else scale
+    rng = np.random.default_rng(1)
+    ratios, noises = [], []
+    for _ in range(20):
+        truth = np.linalg.qr(rng.normal(size=(d, 2)))[0]
+        X = rng.normal(size=(n, 2)) * np.sqrt(variances) @ truth.T + rng.normal(size=(n, d))
+        moment = SecondMoment(d)
+        moment.add(rows_about(X * units, np.ones(n), np.zeros(d)), np.ones(n))
+        found = FactorModel.of(moment, 12, scale)
+        model = found.shrunk(n, scale)
+        assert model.loadings.shape[1] <= 3  # of twelve directions, ten are noise
+        spread = (found.loadings**2).sum(axis=1) + found.noise
+        np.testing.assert_allclose((model.loadings**2).sum(axis=1) + model.noise, spread)
+        W = model.loadings[:, :2] / units[:, None]
+        squares = (W**2).sum(axis=0)
+        along = ((truth.T @ (W / np.sqrt(squares))) ** 2 * variances[:, None]).sum(axis=0)
+        ratios.append(squares / along)  # of what new rows vary there
+        noises.append([(each.noise / units**2).mean() for each in (found, model)])
+    np.testing.assert_allclose(np.mean(ratios, axis=0), 1.0, atol=0.1)
+    before, after = np.mean(noises, axis=0)
+    assert before < 0.75
+    assert abs(after - 1.0) < 0.05
+
+
+def test_a_model_of_many_rows_stays_and_one_of_noise_predicts_means():
+    many = MODEL.shrunk(1e12, None)
+    np.testing.assert_allclose(many.loadings, MODEL.loadings, rtol=1e-5)
+    noise = FactorModel(np.zeros(D), 0.1 * MODEL.loadings, np.ones(D)).shrunk(20.0, None)
+    assert not noise.loadings.any()
+    assert noise.loadings.shape == (D, 1)
+    np.testing.assert_allclose(noise.noise, 1.0 + 0.01 * (MODEL.loadings**2).sum(axis=1))

@@ -217,7 +217,7 @@ class SolverLearner(Learner):
         )
         if not self.gap_counts:
             return found
-        return replace(found, gaps=self.gap_counts[0].gaps(found.filling()))
+        return replace(found, gaps=self.gap_counts[0].gaps(found.gap_model()))
 
     def known_variances(self) -> NDArray[np.floating]:
         """Return the variances along all directions of which they are known, largest first."""

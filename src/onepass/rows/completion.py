@@ -49,6 +49,7 @@ ROWS_PER_DIRECTION = 8  # observed rows that a direction of the model is based o
 # Of the mean variance of the directions left out: the least noise of a column. Without it a column
 # that the directions explain by chance would count as observed without error.
 LEAST_NOISE = 0.05
+LEAST_REST = 1e-9  # of a variance: what is left out at least, so that nothing divides by rounding
 # Steps of EM: an entry that is observed with probability q is learned at a rate of about q.
 LEAST_STEPS, STEPS_PER_SHARE, LEAST_SHARE = 12, 8.0, 0.2
 # Change of the model between two steps, of the sampling error 1 / sqrt(n), at which EM has settled.
@@ -98,13 +99,47 @@ class FactorModel:
         found, sums = moment.leading(min(rank, d), scale, prove=False)
         values = sums / total
         rest = moment.energy(scale) / total - float(values.sum())
-        rest = max(rest / max(d - len(values), 1), 1e-9 * float(values.max(initial=0.0)), TINY)
+        least = max(LEAST_REST * float(values.max(initial=0.0)), TINY)
+        rest = max(rest / max(d - len(values), 1), least)
         units = np.ones(d) if scale is None else scale
         loadings = (found * np.sqrt(np.maximum(values - rest, 0.0))[:, None]).T * units[:, None]
         explained = np.einsum("ij,ij->i", loadings, loadings)
-        least = np.maximum(LEAST_NOISE * rest * units**2, TINY)
-        noise = np.maximum(moment.column_sums() / total - explained, least)
+        floor = np.maximum(LEAST_NOISE * rest * units**2, TINY)
+        noise = np.maximum(moment.column_sums() / total - explained, floor)
         return cls(moment.mean.copy(), np.ascontiguousarray(loadings), noise)
+
+    def shrunk(self, rows: float, scale: NDArray[np.float64] | None) -> FactorModel:
+        """Return the model that predicts new entries best, if it was found from so many rows.
+
+        Directions found from few rows take up noise. In units of the noise, a true variance 1 + t
+        shows up as 1 + t + g + g / t, with g = d / rows; the direction found has the squared cosine
+        c = (1 - g / t^2) / (1 + g / t) with the true one, so that new rows vary by 1 + t c along
+        it; and below t = sqrt(g) there is nothing to be found (Paul 2007). The noise is the mean of
+        the variances left out after s directions, with rows - s degrees of freedom; directions
+        count if they are above its edge (Kritchman and Nadler 2008). The variances of columns stay:
+        what directions lose is noise.
+        """
+        d, r = self.loadings.shape
+        units = np.ones(d) if scale is None else scale
+        excess = ((self.loadings / units[:, None]) ** 2).sum(axis=0)
+        order = np.argsort(-excess, kind="stable")
+        rest = float(np.mean(self.noise / units**2))
+        values, counts = excess[order] + rest, np.arange(1, r + 1)
+        left = excess.sum() + d * rest - np.cumsum(values)
+        degrees = np.maximum(1.0 - counts / max(rows, 1.0), TINY)
+        noise = np.maximum(left / np.maximum(d - counts, 1), LEAST_REST * values) / degrees
+        g = d / max(rows, 1.0)
+        found = np.flatnonzero(values > noise * (1.0 + np.sqrt(g)) ** 2)
+        share = np.zeros(r)  # of the excess of each direction that new rows have
+        if len(found):
+            order, sigma = order[: found[-1] + 1], noise[found[-1]]
+            both = values[: len(order)] / sigma - 1.0 - g
+            t = 0.5 * (both + np.sqrt(np.maximum(both**2 - 4.0 * g, 0.0)))
+            cosine = np.maximum(1.0 - g / t**2, 0.0) / (1.0 + g / t)
+            share[order] = np.minimum(sigma * t * cosine / excess[order], 1.0)
+        kept = order if len(found) else order[:1]
+        loadings = np.ascontiguousarray((self.loadings * np.sqrt(share))[:, kept])
+        return FactorModel(self.mean, loadings, self.noise + self.loadings**2 @ (1.0 - share))
 
     def complete(self, rows: NDArray[np.floating], **options: Any) -> Any:
         """Return what the core's `complete` does with rows (n, d) that have gaps."""
@@ -202,6 +237,11 @@ class Gaps:
     def missing_share(self) -> NDArray[np.float64]:
         """The share of the rows that lack an entry in each column, shape (d,)."""
         return 1.0 - self.observed / max(self.rows, 1.0)
+
+    @property
+    def pairs(self) -> float:
+        """How many rows observe two columns both, if they are missing independently: n q^2."""
+        return float(self.rows * np.mean(1.0 - self.missing_share) ** 2)
 
 
 @dataclass(frozen=True)
@@ -314,7 +354,10 @@ class CompletedRows(DenseRows):
         matrix: NDArray[np.float64],
     ) -> None:
         """Add weighted conditional covariances of rows to the lower triangle of a matrix (d, d)."""
-        self.completed.model.complete(given, weights=weights, covariance=matrix.T)
+        sums = matrix.T if self.scale is None else np.zeros((self.d, self.d))
+        self.completed.model.complete(given, weights=weights, covariance=sums)
+        if self.scale is not None:
+            matrix += sums.T / self.scale / self.scale[:, None]
 
     def unseen(self, directions: NDArray[np.float64]) -> NDArray[np.float64]:
         holes = self.completed.holes
@@ -323,9 +366,7 @@ class CompletedRows(DenseRows):
             matrix = np.zeros((self.d, self.d), order="F")
             self._add_covariances(self.completed.given, np.ones(len(holes)), matrix)
             matrix += np.tril(matrix, -1).T
-            raw = directions if self.scale is None else directions / self.scale
-            along = np.einsum("ij,ij->i", raw @ matrix, raw)
-            unseen[holes] = along / len(holes)
+            unseen[holes] = np.einsum("ij,ij->i", directions @ matrix, directions) / len(holes)
         return unseen
 
 
