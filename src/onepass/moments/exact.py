@@ -73,9 +73,9 @@ class SecondMoment(State):
         self.move(rows.origin)
         if not weights.any():
             return
-        rows.add_outer(weights, self.squares)
+        total = rows.add_outer(weights, self.squares)
         if self.center:
-            self.total = self.total + rows.combine(weights[None])[0]
+            self.total = self.total + total
         self.weight += float(weights.sum())
 
     def move(self, origin: NDArray[np.float64]) -> None:

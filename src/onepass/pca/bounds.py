@@ -138,16 +138,17 @@ class Typical(State):
         """Find the centre of the first rows: their spatial median."""
         if not self.center:
             return
-        shares = rows.weights / rows.weights.sum()
+        shares, gram = rows.weights / rows.weights.sum(), rows.gram
         for _ in range(WEISZFELD_STEPS):
-            centre = rows.combine(shares[None])
-            away = np.sqrt(rows.distances(centre, rows.inner(centre))[:, 0])
+            inner = gram @ shares  # with the centre, which is shares @ rows
+            away = np.sqrt(np.maximum(gram.diagonal() - 2.0 * inner + shares @ inner, 0.0))
             away = np.maximum(away, LEAST_LENGTH * np.median(away))
             if not away.all():  # more than half of the rows are the same
                 break
             shares = rows.weights / away
             shares /= shares.sum()
-        self.centre = rows.origin + centre[0] * (1.0 if rows.scale is None else rows.scale)
+        centre = rows.combine(shares[None])[0]
+        self.centre = rows.origin + centre * (1.0 if rows.scale is None else rows.scale)
 
     def add(self, rows: Rows, energies: NDArray[np.float64]) -> None:
         """Include rows with these energies (r,) about the centre."""

@@ -340,12 +340,15 @@ class CompletedRows(DenseRows):
         spread = weights[self.completed.holes] @ self.completed.variances
         return super().column_squares(weights) + spread / self._units()
 
-    def add_outer(self, weights: NDArray[np.float64], matrix: NDArray[np.float64]) -> None:
-        super().add_outer(weights, matrix)
+    def add_outer(
+        self, weights: NDArray[np.float64], matrix: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        total = super().add_outer(weights, matrix)
         share = weights[self.completed.holes]
         counted = share > 0.0
         if counted.any():
             self._add_covariances(self.completed.given[counted], share[counted], matrix)
+        return total
 
     def _add_covariances(
         self,

@@ -19,7 +19,7 @@ from scipy.linalg.blas import dsyr2, dsyrk, ssyrk
 from onepass import _core
 from onepass.threads import run_all
 
-TILE_BYTES = 2**21  # of dense rows that are centred and multiplied while they are in a core's cache
+TILE_BYTES = 2**20  # of dense rows that are centred and multiplied while they are in a core's cache
 # Sums over tiles are taken in so many accumulators and then added: a fixed number, so that the bits
 # do not depend on the number of threads. It is also the number of threads that narrow rows can use.
 ACCUMULATORS = 4
@@ -130,10 +130,12 @@ class Rows(ABC):
         """Yield the rows a few at a time, as float64 arrays, and which ones they are."""
 
     @abstractmethod
-    def add_outer(self, weights: NDArray[np.float64], matrix: NDArray[np.float64]) -> None:
+    def add_outer(
+        self, weights: NDArray[np.float64], matrix: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """Add the sum of w x x' over the rows to the lower triangle of a matrix (d, d), in place.
 
-        The matrix is in Fortran order.
+        The matrix is in Fortran order. The sum of w x is returned, shape (d,).
         """
 
 
@@ -164,24 +166,27 @@ def _fits_single(values: Any) -> bool:
 class DenseRows(Rows):
     """Rows of a dense array, centred tile by tile."""
 
+    @property
+    def _tile_rows(self) -> int:
+        """How many rows are worked on at a time."""
+        return max(FEW_ROWS, TILE_BYTES // (self.d * self.values.itemsize))
+
     @cached_property
     def _tiles(self) -> list[slice]:
         """Rows that are worked on at a time."""
-        length = max(FEW_ROWS, TILE_BYTES // (self.d * self.values.itemsize))
+        length = self._tile_rows
         return [slice(start, start + length) for start in range(0, max(len(self), 1), length)]
 
-    def _tile(self, part: slice) -> NDArray[np.floating]:
-        """Return some of the rows, centred and scaled."""
-        if len(self._tiles) == 1:
-            return self._whole
-        return self._centred(part)
+    def _tile(self, part: Any) -> NDArray[np.floating]:
+        """Return some of the rows, a slice or by their indices, centred and scaled."""
+        return self._whole[part] if len(self._tiles) == 1 else self._centred(part)
 
     @cached_property
     def _whole(self) -> NDArray[np.floating]:
         """All rows, where they are one tile."""
         return self._centred(slice(None))
 
-    def _centred(self, part: slice) -> NDArray[np.floating]:
+    def _centred(self, part: Any) -> NDArray[np.floating]:
         values = self.values[part]
         if self.origin.any():
             values = values - self.origin.astype(values.dtype)
@@ -235,56 +240,70 @@ class DenseRows(Rows):
             values = self.values[part].astype(np.float64) - self.origin
             yield part, values if self.scale is None else values / self.scale
 
-    def add_outer(self, weights: NDArray[np.float64], matrix: NDArray[np.float64]) -> None:
-        counted = weights > 0.0
-        if not counted.any():
-            return
-        rows = self
-        if not counted.all():
-            rows = DenseRows(self.values[counted], weights[counted], self.origin, self.scale)
-        if self.d < SPLIT_COLUMNS:
-            rows._add_by_tiles(weights[counted], matrix)
-        else:
-            rows._add_by_columns(weights[counted], matrix)
+    def add_outer(
+        self, weights: NDArray[np.float64], matrix: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        add = self._add_by_tiles if self.d < SPLIT_COLUMNS else self._add_by_columns
+        return add(weights, matrix)
 
-    def _weighted(self, part: slice, weights: NDArray[np.float64]) -> NDArray[np.floating]:
-        """Return a tile with its rows multiplied by the roots of weights (r,)."""
-        tile, share = self._tile(part), weights[part]
-        if (share == 1.0).all():
-            return np.ascontiguousarray(tile)
-        return np.sqrt(share).astype(tile.dtype)[:, None] * tile
+    def _counted(self, weights: NDArray[np.float64], length: int) -> list[Any]:
+        """Return the rows of positive weight, as slices or indices of at most so many."""
+        counted = np.flatnonzero(weights > 0.0)
+        parts = [slice(start, start + length) for start in range(0, len(counted), length)]
+        return parts if len(counted) == len(weights) else [counted[part] for part in parts]
 
-    def _add_by_tiles(self, weights: NDArray[np.float64], matrix: NDArray[np.float64]) -> None:
+    def _weighted(
+        self, part: Any, weights: NDArray[np.float64]
+    ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+        """Return some rows times the roots of their weights, and these roots."""
+        tile = self._tile(part)
+        roots = np.sqrt(weights[part]).astype(tile.dtype, copy=False)
+        if (roots == 1.0).all():
+            return np.ascontiguousarray(tile), roots
+        return roots[:, None] * tile, roots
+
+    def _add_by_tiles(
+        self, weights: NDArray[np.float64], matrix: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """Add outer products: tile t to accumulator t modulo their number."""
         dtype = self.values.dtype
         syrk = dsyrk if dtype == np.float64 else ssyrk
-        if len(self._tiles) == 1 and dtype == np.float64:
-            tile = self._weighted(self._tiles[0], weights)
-            dsyrk(1.0, tile.T, beta=1.0, c=matrix, lower=1, overwrite_c=1)
-            return
+        parts = self._counted(weights, self._tile_rows)
 
-        def accumulate(tiles: list[slice]) -> NDArray[np.floating]:
-            total = np.zeros((self.d, self.d), dtype, order="F")
-            for part in tiles:
-                tile = self._weighted(part, weights)
-                syrk(1.0, tile.T, beta=1.0, c=total, lower=1, overwrite_c=1)
-            return total
+        def accumulate(first: int) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
+            squares, total = matrix, np.zeros(self.d)
+            if first or dtype != np.float64:  # the matrix itself is the first accumulator
+                squares = np.zeros((self.d, self.d), dtype, order="F")
+            for part in parts[first::ACCUMULATORS]:
+                tile, roots = self._weighted(part, weights)
+                syrk(1.0, tile.T, beta=1.0, c=squares, lower=1, overwrite_c=1)
+                total += roots @ tile
+            return squares, total
 
-        groups = [self._tiles[start::ACCUMULATORS] for start in range(ACCUMULATORS)]
-        for total in run_all(accumulate, [group for group in groups if group]):
-            matrix += total
+        total = np.zeros(self.d)
+        for squares, added in run_all(accumulate, range(min(ACCUMULATORS, len(parts)))):
+            total += added
+            if squares is not matrix:
+                matrix += squares
+        return total
 
-    def _add_by_columns(self, weights: NDArray[np.float64], matrix: NDArray[np.float64]) -> None:
+    def _add_by_columns(
+        self, weights: NDArray[np.float64], matrix: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """Add outer products: each block of columns of the lower triangle by itself."""
-        blocks = column_blocks(self.d)
+        total, upper = np.zeros(self.d), matrix.T
         length = max(FEW_ROWS, SPLIT_BYTES // (self.d * self.values.itemsize))
-        for start in range(0, len(self), length):
-            tile = self._weighted(slice(start, start + length), weights)
+        for part in self._counted(weights, length):
+            tile, roots = self._weighted(part, weights)
 
-            def add(block: slice, tile: NDArray[np.floating] = tile) -> None:
-                matrix[block.start :, block] += tile[:, block.start :].T @ tile[:, block]
+            def add(block: slice, tile: Any = tile, roots: Any = roots) -> None:
+                columns = tile[:, block]
+                upper[block, block] += columns.T @ columns
+                upper[block, block.stop :] += columns.T @ tile[:, block.stop :]
+                total[block] += roots @ columns
 
-            run_all(add, blocks)
+            run_all(add, column_blocks(self.d))
+        return total
 
 
 class SparseRows(Rows):
@@ -361,7 +380,9 @@ class SparseRows(Rows):
             squares += offset * (weights.sum() * offset - 2.0 * (near.T @ weights))
         return squares.clip(min=0.0)
 
-    def add_outer(self, weights: NDArray[np.float64], matrix: NDArray[np.float64]) -> None:
+    def add_outer(
+        self, weights: NDArray[np.float64], matrix: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         near, offset = self._near
         near.sort_indices()
 
@@ -374,6 +395,7 @@ class SparseRows(Rows):
         if offset is not None:
             half = 0.5 * float(weights.sum()) * offset - near.T @ weights
             dsyr2(1.0, offset, half, lower=1, a=matrix, overwrite_a=1)
+        return self.combine(weights[None])[0]
 
     def dense(self) -> Iterator[tuple[slice, NDArray[np.float64]]]:
         near, offset = self._near
