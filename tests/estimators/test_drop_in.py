@@ -1,12 +1,14 @@
 """Code for scikit-learn's IncrementalPCA runs here; what is foreign is explained."""
 
 import contextlib
+import inspect
 import io
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn import decomposition
 from sklearn.decomposition import PCA as BatchPCA
 
 import onepass
@@ -133,3 +135,16 @@ def test_defaults_are_those_that_the_study_chose(name):
     assert params["center"] is True
     averages = {"MSG": True, "CappedMSG": True, "Oja": True, "Grouse": True, "MEG": False}
     assert params.get("average") == averages.get(name)
+
+
+def test_every_argument_of_theirs_is_taken():
+    rows = np.random.default_rng(0).normal(size=(60, 5))
+    for name in ("__init__", "fit", "partial_fit", "transform", "inverse_transform"):
+        theirs, ours = (
+            set(inspect.signature(getattr(kind, name)).parameters)
+            for kind in (decomposition.IncrementalPCA, onepass.IncrementalPCA)
+        )
+        assert theirs <= ours, name
+    model = onepass.IncrementalPCA(2).partial_fit(rows, check_input=False)
+    with pytest.raises(ValueError, match="contains inf"):
+        model.partial_fit(np.full((2, 5), np.inf), check_input=False)

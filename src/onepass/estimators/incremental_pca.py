@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +63,24 @@ class IncrementalPCA(Attributes):
     copy: bool = True
     batch_size: int | None = None
     takes_none: ClassVar[bool] = True
+
+    def partial_fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, check_input: bool = True
+    ) -> Self:
+        """Learn from more rows, any number of them, and keep what was learned before.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+        check_input : bool, default=True
+            Accepted and without effect: rows are always checked.
+
+        Returns
+        -------
+        self
+        """
+        return super().partial_fit(X, y, sample_weight)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
