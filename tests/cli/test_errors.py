@@ -154,6 +154,14 @@ def test_an_interrupt_while_modules_are_imported_stops(tmp_path, monkeypatch):
     assert said == "onepass: stopped\n"
 
 
+def test_an_interrupt_before_a_command_begins_stops(monkeypatch):
+    def interrupted(*given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("onepass.cli.errors.GuardedGroup.parse_args", interrupted)
+    assert run("info", "m", code=130).stderr.strip() == "onepass: stopped"
+
+
 def test_the_report_does_not_overwrite_the_checkpoint(tmp_path):
     np.save(tmp_path / "a.npy", rows())
     words = ("fit", tmp_path / "a.npy", "-k", 1, "-o", tmp_path / "m")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 import threading
 import warnings
 from collections.abc import Iterator
@@ -62,8 +63,20 @@ class GuardedGroup(click.Group):
         ctx.meta["onepass.words"] = ["onepass", *args]
         return super().parse_args(ctx, args)
 
+    def main(self, args: Any = None, *more: Any, **extra: Any) -> NoReturn:
+        """Run the command line; Ctrl-C outside of a command is one line and an exit code, too."""
+        try:
+            code = super().main(args, *more, **{**extra, "standalone_mode": False})
+        except click.ClickException as error:
+            error.show()
+            code = error.exit_code
+        except (click.Abort, KeyboardInterrupt):
+            click.echo("onepass: stopped", err=True)
+            code = 128 + signal.SIGINT
+        sys.exit(code)
+
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; turn an exception into a line and an exit code."""
+        """Run a command; turn an exception into one that click shows, or an exit code."""
         # SIGTERM ends like an exception, so that unfinished files are removed on the way out.
         with _handling({signal.SIGTERM: _exit}), warnings.catch_warnings():
             warnings.showwarning = _warn_in_a_line

@@ -26,7 +26,6 @@ _SPARSE_BLOCK_BYTES = 1 << 24  # four times as many as of dense rows, of which m
 _SPARSE_ENTRY_BYTES = 12  # an index and a number
 # No compressor shrinks numbers by more: four bytes are 128 kB of one value in Zstandard.
 _LARGEST_RATIO = 1 << 15
-_SLACK_BYTES = 1 << 10  # by which a compressed chunk may be longer than what is in it
 
 
 class ArrayTable(Table):
@@ -93,7 +92,7 @@ def check_stored(array: Any, path: str) -> None:
     shape, part, itemsize = array.shape, stored_in(array), array.dtype.itemsize
     size = math.prod(part) * itemsize
     check_size(f"its chunks of shape {part} are too large: each takes", size, path)
-    stored = _stored_hdf5(array) if hasattr(array, "id") else _stored_zarr(array, path)
+    stored = array.stored() if hasattr(array, "stored") else stored_zarr(array, path)
     if stored is None:
         return
     n_parts, n_bytes = stored
@@ -111,28 +110,7 @@ def check_stored(array: Any, path: str) -> None:
         )
 
 
-def _stored_hdf5(array: Any) -> tuple[int, int]:
-    """Return how many parts of a data set are stored, and in how many bytes.
-
-    Chunks that are larger than what they are said to hold are refused: gzip makes a chunk longer by
-    a few bytes at most, and expands it by no more than 1,032.
-    """
-    declared = math.prod(array.chunks or ()) * array.dtype.itemsize
-
-    def check(chunk: Any) -> None:
-        if chunk.size > declared + _SLACK_BYTES + declared // 100:
-            raise ValueError(
-                f"a chunk of {chunk.size:,} bytes is said to hold numbers of {declared:,} bytes"
-            )
-
-    if array.compression is not None and hasattr(array.id, "chunk_iter"):  # not with an old HDF5
-        array.id.chunk_iter(check)
-    n_bytes = array.id.get_storage_size()
-    # Without chunks, in parts of one number, there is all or nothing.
-    return (array.id.get_num_chunks() if array.chunks else array.size * (n_bytes > 0)), n_bytes
-
-
-def _stored_zarr(array: Any, path: str) -> tuple[int, int] | None:
+def stored_zarr(array: Any, path: str) -> tuple[int, int] | None:
     """Return how many parts of an array are stored, and in how many bytes; None if unknown."""
     from onepass.sources.zarr_store import METADATA
 
@@ -151,11 +129,11 @@ class NpyArray:
     """An array in the npy format, in an open file; what is asked for is read, and no more."""
 
     def __init__(self, file: Any, size: int) -> None:
-        version = np.lib.format.read_magic(file)
-        if version not in ((1, 0), (2, 0)):
+        # Later versions are for headers of more than 64 kB, which may be of any length.
+        if (version := np.lib.format.read_magic(file)) != (1, 0):
             raise ValueError(f"npy files of version {version} hold no plain numbers")
-        read_header = getattr(np.lib.format, f"read_array_header_{version[0]}_0")
-        self.shape, self.in_fortran_order, self.dtype = read_header(file)
+        header = np.lib.format.read_array_header_1_0(file)
+        self.shape, self.in_fortran_order, self.dtype = header
         self._file, self._offset = file, file.tell()
         self.nbytes = math.prod(self.shape) * self.dtype.itemsize
         if size < self._offset + self.nbytes:
@@ -290,7 +268,10 @@ def _open_npz(path: str) -> Iterator[Any]:
 
 def _sparse_of(path: str, members: dict[str, NpyArray]) -> SparseArray:
     """Return the matrix of a file that ``scipy.sparse.save_npz`` has written, if it is CSR."""
-    form = members["format"].whole().item() if "format" in members else "csr"
+    form: Any = "csr"
+    if "format" in members:
+        check_size("the name of its format takes", members["format"].nbytes, path)
+        form = members["format"].whole().item()
     form = form.decode() if isinstance(form, bytes) else form
     if form != "csr":
         raise SourceError(f"a sparse matrix of format {form!r}: save it as csr", path)
@@ -304,6 +285,8 @@ def _sparse_of(path: str, members: dict[str, NpyArray]) -> SparseArray:
 def _open_hdf5(path: str) -> Iterator[Any]:
     """Open a data set of an HDF5 file."""
     import h5py
+
+    from onepass.sources.hdf5_chunks import Dataset
 
     path, name = split(path)
     arrays: dict[str, Any] = {}
@@ -320,7 +303,7 @@ def _open_hdf5(path: str) -> Iterator[Any]:
         data = arrays[_choose(path, name, arrays)]
         if data.external or data.is_virtual:
             raise SourceError("its numbers lie in other files, which are not read", path)
-        yield data
+        yield Dataset(data, path)
 
 
 @contextmanager

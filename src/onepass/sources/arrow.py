@@ -297,11 +297,16 @@ class ArrowTable(ColumnTable):
         )
 
     def _read(self, fields: list[int]) -> Iterator[pa.RecordBatch]:
-        """Yield the record batches of some fields."""
+        """Yield the record batches of some fields.
+
+        Offsets of lists and indices of dictionaries are as a file says: Arrow follows them blindly.
+        """
         options = pa.ipc.IpcReadOptions(included_fields=fields)
         with _opened(self.path) as content:
             read = self._stream if self._is_stream else self._file
-            yield from read(content, options)
+            for batch in read(content, options):
+                batch.validate(full=True)
+                yield batch
 
     def _stream(self, content: Any, options: pa.ipc.IpcReadOptions) -> Iterator[pa.RecordBatch]:
         """Yield the record batches of a stream, each checked before it is expanded."""

@@ -16,6 +16,9 @@ Block: TypeAlias = NDArray[np.floating] | Any
 
 BLOCK_TARGET_BYTES = 1 << 22
 LIMIT_BYTES = 1 << 28  # of a row, or of what has to be read at once
+# What is stored in more bytes than the limit is read all the same: numbers with any noise in them
+# compress by less than this, and memory stays in proportion to the size of the file.
+HONEST_RATIO = 8
 # The largest entries: sums of the squares of any number of rows stay finite, in each precision.
 LARGEST, LARGEST_SINGLE = 1e100, 1e18
 

@@ -6,6 +6,7 @@ by genes in CSR.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -20,8 +21,7 @@ from onepass.sources import base
 from onepass.sources.arrays import (
     ArrayTable,
     SparseArray,
-    check_entries,
-    sparse_rows_per_block,
+    stored_zarr,
 )
 from onepass.sources.base import Block, Position, Source, SourceError
 from onepass.sources.paths import open_file, split, suffix_of
@@ -29,6 +29,7 @@ from onepass.sources.tables import ReadOptions
 
 _PARTS = ("data", "indices", "indptr")  # of a sparse matrix
 _OBJECT_BLOCK_ROWS = 1024  # of sparse objects, whose number of entries is not looked at
+_TEXT_BYTES = 64  # of a short text as an object of Python, with what leads to it
 _MARK, _ANNDATA = "encoding-type", "anndata"  # what anndata writes at the root of its files
 
 
@@ -133,10 +134,14 @@ class TenxTable(CellTable):
     @contextmanager
     def opened(self) -> Iterator[SparseArray]:
         """Open the matrix, cells by genes."""
+        from onepass.sources.hdf5_chunks import Dataset
+
         with _hdf5(self.path) as root:
             matrix = _inside(root, str(_find_10x(root)), self.path)
-            data, indices, indptr = (matrix[name] for name in _PARTS)
-            n_genes, n_cells = matrix["shape"][:2].tolist()
+            data, indices, indptr, shape = (
+                Dataset(matrix[name], self.path) for name in (*_PARTS, "shape")
+            )
+            n_genes, n_cells = shape[:2].tolist()
             yield SparseArray(self.path, data, indices, indptr, (n_cells, n_genes))
 
     def obs(self) -> Any:
@@ -167,8 +172,44 @@ def _find_10x(root: Any) -> str | None:
 
 def _texts(array: Any, path: str) -> list[str]:
     """Return the text of an HDF5 data set."""
-    base.check_size("its names take", array.size * array.dtype.itemsize, path)
+    _check_table(array, path)
     return [str(text) for text in array.asstr()[:]]
+
+
+def _check_table(node: Any, path: str) -> None:
+    """Refuse a table that takes far more memory than is stored of it."""
+    sizes = [_sizes(array, path) for array in _arrays(node)]
+    taken, stored = (sum(each) for each in zip(*sizes, strict=True)) if sizes else (0, 0)
+    if taken > base.HONEST_RATIO * stored:
+        base.check_size(f"the table {node.name} takes", taken, path)
+
+
+def _arrays(node: Any) -> Iterator[Any]:
+    """Yield an array, or all arrays in a group."""
+    if hasattr(node, "shape"):
+        yield node
+        return
+    for name in node:
+        yield from _arrays(node[name])
+
+
+def _sizes(array: Any, path: str) -> tuple[int, int]:
+    """Return how many bytes of memory an array takes, and in how many it is stored.
+
+    In an HDF5 file, chunks that expand too much and texts that are stored as one are refused.
+    """
+    each = array.dtype.itemsize
+    if array.dtype.kind not in "biufc":
+        each = max(each, _TEXT_BYTES)
+    taken = each * math.prod(array.shape)
+    if suffix_of(path) == ".zarr":
+        return taken, (stored_zarr(array, path) or (0, 0))[1]
+    from onepass.sources.hdf5_chunks import Dataset, check_texts
+
+    data = Dataset(array, path)
+    data.check(0, (*array.shape, 1)[0])
+    check_texts(array, path)
+    return taken, data.stored()[1]
 
 
 @contextmanager
@@ -214,7 +255,7 @@ class AnnDataTable(CellTable):
         self._layer = options.layer
         super().__init__(path, options)
         with self._root() as root:
-            var = read_elem(_inside(root, "var", path))
+            var = read_elem(self._table(root, "var"))
         if not hasattr(var, "columns"):
             raise self.error("var is no table; write the file again with a newer anndata")
         names = [str(name) for name in var.index]
@@ -240,14 +281,15 @@ class AnnDataTable(CellTable):
         from anndata.io import read_elem
 
         with self._root() as root:
-            node = _inside(root, "obs", self.path)
-            for name in node:
-                # Rows are there, and the longest column is as long as they are many.
-                if len(getattr(node[name], "shape", ())) and node[name].shape[0] > self.n_rows:
-                    raise self.error(f"obs has a column {name!r} that is longer than X")
-            table = read_elem(node)
+            table = read_elem(self._table(root, "obs"))
         table.index = self._checked(table.index.astype(str))
         return table
+
+    def _table(self, root: Any, name: str) -> Any:
+        """Return a table of the file, which takes about as much memory as is stored of it."""
+        node = _inside(root, name, self.path)
+        _check_table(node, self.path)
+        return node
 
     @contextmanager
     def opened(self) -> Iterator[Any]:
@@ -270,7 +312,7 @@ class AnnDataTable(CellTable):
         from anndata.io import sparse_dataset
 
         if hasattr(node, "shape"):
-            return node
+            return self._array(node)
         rows = sparse_dataset(node)
         if rows.format != "csr":
             it = "X" if self._layer is None else f"layers[{self._layer!r}]"
@@ -280,7 +322,16 @@ class AnnDataTable(CellTable):
                 f"adata = anndata.io.read_{kind}({self.path!r}); adata.{it} = adata.{it}.tocsr(); "
                 f"adata.write_{kind}('by-cells.{kind}')"
             )
-        return _StoredRows(self.path, rows, [node[part] for part in _PARTS])
+        data, indices, indptr = (self._array(node[part]) for part in _PARTS)
+        return SparseArray(self.path, data, indices, indptr, tuple(map(int, rows.shape)))
+
+    def _array(self, node: Any) -> Any:
+        """Return an array of the file, of which slices are read."""
+        if suffix_of(self.path) == ".zarr":
+            return node
+        from onepass.sources.hdf5_chunks import Dataset
+
+        return Dataset(node, self.path)
 
     @contextmanager
     def _root(self) -> Iterator[Any]:
@@ -294,23 +345,6 @@ class AnnDataTable(CellTable):
         from onepass.sources.zarr_store import open_store
 
         yield zarr.open_group(open_store(self.path), mode="r")
-
-
-class _StoredRows:
-    """A CSR matrix that anndata reads."""
-
-    format = "csr"
-
-    def __init__(self, path: str, rows: Any, parts: list[Any]) -> None:
-        self._path, self._stored, self.parts = path, rows, parts
-        self.shape, self.dtype = rows.shape, rows.dtype
-        self.rows_per_block = sparse_rows_per_block(self.shape[0], parts[0].shape[0])
-
-    def __getitem__(self, rows: slice) -> Any:
-        """Return some rows as CSR."""
-        first, last = (int(self.parts[2][at]) for at in (rows.start, rows.stop))
-        check_entries(last - first, self.dtype, self._path, rows)
-        return scipy.sparse.csr_array(self._stored[rows])
 
 
 class AnnDataSource(Source):

@@ -32,14 +32,17 @@ from onepass.sources.tables import ReadOptions, Table, numbered_names
 
 _SAMPLE_BYTES = 1 << 16  # that show delimiter and kinds of columns: some hundreds of rows
 _ROW_LIMIT_BYTES = 1 << 24  # of the first two rows, all of which is parsed in Python
-_MOST_COLUMNS = 1 << 18  # pyarrow takes about 5 kB for each
+_MOST_COLUMNS = 1 << 16  # pyarrow takes about 10 kB for each
+_LESS = f", the limit is {_MOST_COLUMNS:,}: write it as npy or parquet"
 # What stands for a missing value in a column of numbers: what pandas and pyarrow take for one by
 # default, and a dash.
 _MISSING = (
     *("", "-", "NA", "N/A", "n/a", "<NA>", "#N/A", "#NA", "#N/A N/A", "null", "NULL", "None"),
     *("NaN", "nan", "-NaN", "-nan", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
 )
-_PADDING = 8  # blanks before or after a missing value; pyarrow compares them, too
+# Blanks before or after a missing value, which pyarrow compares, too. It takes 400 bytes for each
+# column and each text that is missing.
+_PADDING, _MISSING_BYTES, _ALL_MISSING_BYTES = 8, 400, 1 << 26
 _FALSE, _TRUE = ("False", "false", "FALSE", "0"), ("True", "true", "TRUE", "1")
 _DELIMITERS = ",\t;| "  # in the order of preference, if there is nothing else to tell them apart
 # Added as a last row: it is missing at the end if a quotation mark before it is never closed.
@@ -70,7 +73,7 @@ class CsvTable(Table):
             self._first_line = text.first_line
             given = options.delimiter or text.separator
             sample = self._sample(text, given, expected)
-        rows, lines, header_bytes, header_lines, self.delimiter = sample
+        rows, lines, header_bytes, header_lines, self.delimiter, is_padded = sample
         if given is None and self.delimiter != expected:
             self.notes = [f"{self.path}: values are separated by {self.delimiter!r}"]
         if not rows:
@@ -85,8 +88,7 @@ class CsvTable(Table):
             self.names = self._names(rows.pop(0), rows)
         self.width = len(rows[0])
         if self.width > _MOST_COLUMNS:
-            message = f"{self.width:,} columns are too many for a file of text, the limit is "
-            raise self.error(f"{message}{_MOST_COLUMNS:,}: write it as npy or parquet")
+            raise self.error(f"{self.width:,} columns are too many for a file of text{_LESS}")
         if self.delimiter == " " and any(not any(column) for column in zip(*rows, strict=False)):
             raise self.error(
                 "values are separated by several blanks, which is not read: "
@@ -95,6 +97,7 @@ class CsvTable(Table):
         self._sort_columns(rows, lines, is_header)
         if given is not None and self.width == 1 and (self.not_numeric or self.damaged):
             raise self.error(f"the delimiter {given!r} separates nothing in its first rows")
+        self._missing_texts = self._with_blanks(_PADDING if is_padded else 0)
         last = repr(_LAST).replace(".", options.decimal)
         self._last = "\n" + self.delimiter.join([last] * self.width) + "\n"
         longest = max(sum(map(len, row)) + 3 * len(row) for row in rows)  # with quotation marks
@@ -226,11 +229,10 @@ class CsvTable(Table):
         kinds = kinds or {
             str(j): pa.string() if j in self._booleans else pa.float64() for j in self.chosen()
         }
-        blanks = [" " * count for count in range(_PADDING + 1)]
         converting = pa.csv.ConvertOptions(
             column_types=kinds,
             include_columns=list(kinds),
-            null_values=sorted({t for m in self._missing for b in blanks for t in (b + m, m + b)}),
+            null_values=self._missing_texts,
             strings_can_be_null=not as_text,
             check_utf8=as_text,
             decimal_point=self._options.decimal,
@@ -302,6 +304,12 @@ class CsvTable(Table):
             message = f"a row of more than {size} MB, or a quotation mark that is never closed"
         return self.error(message, row=row + 1)
 
+    def _with_blanks(self, most: int) -> list[str]:
+        """Return what stands for a missing value, with up to so many blanks before or after it."""
+        each = 2 * len(self._missing) * _MISSING_BYTES * self.width
+        blanks = [" " * count for count in range(min(most, _ALL_MISSING_BYTES // each) + 1)]
+        return sorted({text for m in self._missing for b in blanks for text in (b + m, m + b)})
+
     def _number(self, text: str) -> float | None:
         """Return the number that a text is in this file, and None if it is no number."""
         if self._options.decimal != ".":
@@ -322,6 +330,10 @@ class CsvTable(Table):
 
     def _remedy(self, text: str) -> str:
         """Return what to do about a text in a column of numbers."""
+        if text.strip() in self._missing:
+            return (
+                f"; there are no blanks beside values in the first rows: pass na=[{text!r}] (--na)"
+            )
         text = text.strip()
         if re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?", text):
             return (
@@ -374,13 +386,15 @@ class CsvTable(Table):
                     raise ValueError("a quotation mark is never closed")
             if whole or len(rows) >= 2:
                 header_bytes = len(sample[:end].encode("utf-8", "surrogateescape"))
-                return _Sample(rows, lines, header_bytes, end_line, found)
-            if size > _ROW_LIMIT_BYTES:
+                mark = f"[{re.escape(found)}\r\n]"
+                is_padded = re.search(f"(?:^|{mark}) | (?:{mark}|$)", sample) is not None
+                return _Sample(rows, lines, header_bytes, end_line, found, is_padded)
+            if size == _ROW_LIMIT_BYTES:
                 limit = f"{_ROW_LIMIT_BYTES >> 20} MB"
                 raise ValueError(
                     f"its first rows have more than {limit}, or a quotation mark is never closed"
                 )
-            size *= 4
+            size = min(4 * size, _ROW_LIMIT_BYTES)
 
     def _sniff(self, text: str, whole: bool, expected: str) -> str:
         """Return the delimiter that makes most rows equally long, and most values numbers."""
@@ -416,6 +430,7 @@ class _Sample(NamedTuple):
     header_bytes: int  # of the first row, and what is before it
     header_lines: int
     delimiter: str
+    is_padded: bool  # whether there are blanks beside values
 
 
 def _number(text: str) -> float | None:
@@ -433,6 +448,9 @@ def _rows(text: str, delimiter: str, whole: bool) -> tuple[list[list[str]], list
     The last row counts only if it is whole. The other results are how many characters and lines
     there are up to the end of the first row.
     """
+    width = re.match(r"[^\r\n]*", text)[0].count(delimiter)  # type: ignore[index]
+    if width > _MOST_COLUMNS:  # which take much memory as Python's objects
+        raise ValueError(f"{width:,} columns or more are too many for a file of text{_LESS}")
     lines = io.StringIO(text, newline="")
     rows: list[list[str]] = []
     starts: list[int] = []

@@ -18,9 +18,6 @@ from onepass.sources import base
 from onepass.sources.base import SourceError
 
 MAGIC = b"ARROW1"
-# Batches that are stored in more bytes than the limit are read all the same: numbers with any
-# noise in them compress by less than this, and memory stays in proportion to the size of the file.
-_HONEST_RATIO = 8
 _DICTIONARY, _RECORD_BATCH = 2, 3  # kinds of messages that have buffers
 _CONTINUES = b"\xff" * 4  # stands before the length of each message since Arrow 0.15
 
@@ -111,7 +108,7 @@ def check_message(file: Any, at: int, path: str) -> tuple[int | None, int | None
             if size > 8:  # the size that it expands to comes first, or -1 if it is stored as it is
                 file.seek(body + offset)
                 expanded += max(struct.unpack("<q", file.read(8))[0], size - 8)
-        if expanded > max(base.LIMIT_BYTES, _HONEST_RATIO * stored):
+        if expanded > max(base.LIMIT_BYTES, base.HONEST_RATIO * stored):
             raise SourceError(
                 f"a record batch of {stored:,} bytes expands to {expanded >> 20:,} MB, the limit "
                 f"is {base.LIMIT_BYTES >> 20} MB; write smaller batches, with pyarrow "

@@ -14,7 +14,6 @@ from onepass.sources.base import SourceError
 
 _HEADER_BYTES = (1 << 8, 1 << 16)  # to read: few headers are longer than a few dozen bytes
 _UNCOMPRESSED, _COMPRESSED = 2, 3  # numbers of the fields that say how long a page is
-_HONEST_RATIO = 8  # as for Arrow's record batches: memory stays in proportion to the file
 
 
 def check_pages(file: Any, group: Any, columns: set[str], path: str) -> None:
@@ -40,7 +39,7 @@ def check_pages(file: Any, group: Any, columns: set[str], path: str) -> None:
             stored += column.total_compressed_size
             if column.compression != "UNCOMPRESSED":
                 expanded += _largest_page(file, column)
-    if expanded > max(base.LIMIT_BYTES, _HONEST_RATIO * stored):
+    if expanded > max(base.LIMIT_BYTES, base.HONEST_RATIO * stored):
         raise SourceError(
             f"pages in {stored:,} bytes of a row group expand to {expanded >> 20:,} MB, the limit "
             f"is {base.LIMIT_BYTES >> 20} MB; write smaller pages (data_page_size in pyarrow)",

@@ -16,7 +16,7 @@ from onepass.sources.paths import open_content
 from onepass.sources.tables import ReadOptions, Table
 
 _PIECE_CHARACTERS = 1 << 20
-_ROW_LIMIT_CHARACTERS = 1 << 26
+_ROW_LIMIT_CHARACTERS = 1 << 23  # as Python's objects a row takes forty times as many bytes
 _INDEX_LIMIT = 1 << 31
 _NUMBER_OR_RANGE = re.compile(r"(?:\d+-)?(\d+)", re.ASCII)  # of columns: 3 or 3-40
 _INDEX = re.compile(r"(?:^|\s)(\d+):", re.ASCII)
@@ -36,9 +36,10 @@ class SvmlightTable(Table):
         self.smallest, self.largest = _INDEX_LIMIT, -1
         for _, lines in self._lines():
             self.n_rows += len(lines)
-            found = [int(index) for index in _INDEX.findall("\n".join(lines))]
-            self.smallest = min([self.smallest, *found])
-            self.largest = max([self.largest, *found])
+            for line in lines:
+                for index in map(int, _INDEX.findall(line)):
+                    self.smallest = min(self.smallest, index)
+                    self.largest = max(self.largest, index)
         if self.n_rows == 0:
             raise self.error("there are no rows")
         if self.largest < 0:

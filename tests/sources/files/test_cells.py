@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from contextlib import nullcontext
 
 import anndata
 import h5py
@@ -10,8 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+import zarr
 
-from onepass.sources import SourceError, open_source
+from onepass.sources import SourceError, base, open_source
 
 RNG = np.random.default_rng(0)
 COUNTS = RNG.poisson(0.7, size=(60, 8)).astype(np.float32)
@@ -244,3 +246,55 @@ def test_missing_entries_stay_missing(tmp_path, kind, make):
     found = stacked(open_source(path, normalize=10))[0]
     expected = rows * 10 / np.where(np.nansum(rows, 1) == 0, 1, np.nansum(rows, 1))[:, None]
     np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_tables_that_take_far_more_than_is_stored(tmp_path, kind):
+    adata = cells(COUNTS)
+    adata.obs["batch"] = pd.Categorical(["a", "b"] * 30)
+    path = write(tmp_path, kind, adata)
+    opening = (
+        h5py.File(path, "a")
+        if kind == "h5ad"
+        else nullcontext(zarr.open_group(path, use_consolidated=False))
+    )
+    with opening as file:
+        group = file["obs/batch"]
+        attributes = dict(group["categories"].attrs)
+        del group["categories"]
+        # Of which nothing is stored.
+        more = {"fill_value": 0, "compressors": "auto"} if kind != "h5ad" else {}
+        array = group.create_dataset if kind == "h5ad" else group.create_array
+        new = array("categories", shape=(1 << 30,), dtype="i8", chunks=(1 << 20,), **more)
+        new.attrs.update(attributes | {"encoding-type": "array"})
+    if kind != "h5ad":
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            zarr.consolidate_metadata(path)
+    with pytest.raises(SourceError, match=r"the table /obs takes 8,192 MB, the limit is 256 MB"):
+        open_source(path).tables[0].obs()
+
+
+def test_names_that_are_stored_as_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(base, "LIMIT_BYTES", 1 << 20)
+    monkeypatch.setattr(base, "HONEST_RATIO", 2)
+    path = write(tmp_path, "h5ad", cells(COUNTS))
+    with h5py.File(path, "a") as file:
+        attributes = dict(file["var/_index"].attrs)
+        del file["var/_index"]
+        names = file.create_dataset("var/_index", (8,), h5py.string_dtype())
+        names[:] = ["x" * (1 << 20), *"abcdefg"]
+        names.attrs.update(attributes)
+        place = names.id.get_offset()
+    content = path.read_bytes()
+    # A length and a place in the file for each.
+    path.write_bytes(content[:place] + content[place : place + 16] * 8 + content[place + 128 :])
+    with pytest.raises(SourceError, match="the texts of /var/_index take more than 8 MB"):
+        open_source(path)
+
+
+def test_groups_that_contain_themselves(tmp_path):
+    path = write(tmp_path, "h5ad", cells(COUNTS))
+    with h5py.File(path, "a") as file:
+        file["var/again"] = file["var"]
+    with pytest.raises(SourceError, match="not a sound h5ad file: maximum recursion"):
+        open_source(path)

@@ -3,6 +3,7 @@
 import gzip
 import inspect
 import io
+import json
 import re
 import subprocess
 import sys
@@ -20,6 +21,7 @@ import zarr
 
 from onepass.sources import SourceError, base, open_source
 from onepass.sources.parquet_pages import _largest_page, check_pages
+from onepass.sources.zarr_store import open_store
 from onepass.warning import OnepassWarning
 
 MANY = 1 << 28
@@ -70,8 +72,9 @@ import scipy.sparse, h5py, zarr, pyarrow.dataset
 from onepass.sources import open_source
 before = peak()
 try:
-    for block in open_source(sys.argv[1]):
+    for block in open_source(sys.argv[1], **eval(f"dict({sys.argv[2]})")):
         pass
+    print()
 except ValueError as error:
     print(error)
 print(peak() - before)
@@ -79,12 +82,12 @@ print(peak() - before)
 )
 
 
-def opened(path):
-    """What is said of a file, and how much memory it took to find it out, in kB."""
-    command = [sys.executable, "-c", OPEN, str(path)]
+def opened(path, options=""):
+    """What is said of a file, if anything, and how much memory it took to find it out, in kB."""
+    command = [sys.executable, "-c", OPEN, str(path), options]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     message, kilobytes = done.stdout.splitlines()
-    return message, int(kilobytes)
+    return message or None, int(kilobytes)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no /proc")
@@ -345,3 +348,176 @@ def test_hdf5_chunks_that_do_not_compress(tmp_path):
         with h5py.File(tmp_path / f"{kind}.h5", "w") as file:
             file.create_dataset("a", data=rows, chunks=(1 << 16, 2), compression=kind)
         assert sum(map(len, open_source(tmp_path / f"{kind}.h5"))) == len(rows)
+
+
+def test_wide_csv_files_take_little_for_each_column(tmp_path):
+    """pyarrow holds what stands for a missing value once for each column."""
+    rows = [",".join(str(10 * i + j % 7) for j in range(8000)) for i in range(3)]
+    (tmp_path / "a.csv").write_text("\n".join(rows) + "\n")
+    said, kilobytes = opened(tmp_path / "a.csv", "header=False")
+    assert said is None
+    assert kilobytes < 8000 * 20
+
+
+@pytest.mark.parametrize("text", ["12," * (1 << 22), "1" * (1 << 25), '"' + "1\n" * (1 << 24)])
+def test_first_rows_of_text_that_are_too_long(tmp_path, text):
+    with gzip.open(tmp_path / "a.csv.gz", "wb", 1) as file:
+        file.write(text.encode())
+    said, kilobytes = opened(tmp_path / "a.csv.gz")
+    assert "columns or more are too many" in said or "more than 16 MB" in said
+    assert kilobytes < 250_000
+
+
+# Lists that begin far before their numbers, and an index beyond a dictionary.
+OFFSETS = np.arange(0, 404, 4, dtype="i4")
+OUTSIDE = {
+    "list": (OFFSETS, OFFSETS - 2_000_000_000),
+    "dictionary": (np.full(100, 3, "i4"), np.full(100, 1_000_000_000, "i4")),
+}
+
+
+@pytest.mark.parametrize("kind", OUTSIDE)
+@pytest.mark.parametrize("make", [pa.ipc.new_file, pa.ipc.new_stream])
+def test_arrow_offsets_that_lead_outside(tmp_path, make, kind):
+    lists = pa.ListArray.from_arrays(pa.array(OFFSETS), pa.array(np.arange(400.0)))
+    words = pa.DictionaryArray.from_arrays(np.full(100, 3, "i4"), ["u", "v", "w", "x"])
+    batch = pa.record_batch({"a": lists if kind == "list" else words})
+    with make(tmp_path / "a.arrow", batch.schema) as writer:
+        writer.write_batch(batch)
+    before, after = (array.tobytes() for array in OUTSIDE[kind])
+    content = (tmp_path / "a.arrow").read_bytes()
+    assert content.count(before) == 1
+    (tmp_path / "a.arrow").write_bytes(content.replace(before, after))
+    code = "import sys; from onepass.sources.arrow import *; table = ArrowTable(sys.argv[1], None)"
+    code += "; print(list(table.cells([0])), list(table.read(0, 9, np.dtype('f8'))))"
+    command = [sys.executable, "-c", code, str(tmp_path / "a.arrow")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "ArrowInvalid" in done.stderr or "ArrowIndexError" in done.stderr
+
+
+def test_long_rows_of_svmlight_files(tmp_path):
+    (tmp_path / "a.svmlight").write_text("1 " + "1:1 " * (1 << 22))
+    said, kilobytes = opened(tmp_path / "a.svmlight")
+    assert "more than 8 MB" in said
+    assert kilobytes < 100_000
+    (tmp_path / "a.svmlight").write_text("1 " + "1:1 " * (1 << 20))
+    said, kilobytes = opened(tmp_path / "a.svmlight")
+    assert "an index comes twice" in said
+    assert kilobytes < 200_000
+
+
+# In each place of a Zarr array where a codec can stand; older numcodecs execute what is pickled.
+CODECS = {
+    "bz2": {"compressor": {"id": "bz2", "level": 1}, "filters": None},
+    "lzma": {"compressor": None, "filters": [{"id": "lzma"}]},
+    "pickle": {"compressor": {"id": "pickle", "protocol": 4}, "filters": [{"id": "vlen-utf8"}]},
+}
+
+
+@pytest.mark.parametrize("name", CODECS)
+def test_zarr_codecs_that_are_not_read(tmp_path, name):
+    (tmp_path / "a.zarr").mkdir()
+    dtype, fill = ("|O", '""') if name == "pickle" else ("<f8", "0.0")
+    codecs = json.dumps(CODECS[name])[1:-1]
+    array = f'"shape": [9, 2], "chunks": [9, 2], "dtype": "{dtype}", "fill_value": {fill}'
+    text = f'{{"zarr_format": 2, "order": "C", {array}, {codecs}}}'
+    (tmp_path / "a.zarr" / ".zarray").write_text(text)
+    store = open_store(str(tmp_path / "a.zarr"))
+    node = zarr.open(store, mode="r")
+    with pytest.raises(ValueError, match=f"its chunks are encoded with {name}, which is not read"):
+        store.check(node)
+
+
+def test_compressed_zarr_filters_that_expand(tmp_path):
+    (tmp_path / "a.zarr").mkdir()
+    array = '"shape": [9, 2], "chunks": [9, 2], "dtype": "<f8", "fill_value": 0.0'
+    codecs = '"compressor": null, "filters": [{"id": "zlib", "level": 9}]'
+    text = f'{{"zarr_format": 2, "order": "C", {array}, {codecs}}}'
+    (tmp_path / "a.zarr" / ".zarray").write_text(text)
+    (tmp_path / "a.zarr" / "0.0").write_bytes(zlib.compress(bytes(2 << 20)))
+    with pytest.raises(SourceError, match=r"the chunk 0\.0 expands to 2 MB"):
+        list(open_source(tmp_path / "a.zarr"))
+
+
+def npy_of(descr, body=b""):
+    stream = io.BytesIO()
+    header = {"descr": descr, "fortran_order": False, "shape": ()}
+    np.lib.format.write_array_header_1_0(stream, header)
+    return stream.getvalue() + body
+
+
+LONG = 100 << 20  # bytes
+LONG_PARTS = {
+    "a long header": b"\x93NUMPY\x02\x00" + LONG.to_bytes(4, "little") + b" " * LONG,
+    "a long format": npy_of(f"<U{LONG}", bytes(4 * LONG)),
+}
+
+
+@pytest.mark.parametrize("part", LONG_PARTS)
+def test_npz_files_with_long_parts(tmp_path, part):
+    others = {"data": np.ones(1), "indices": np.zeros(1, "i4"), "indptr": np.array([0, 1])}
+    np.savez(tmp_path / "a.npz", shape=np.array([1, 1]), **others)
+    with zipfile.ZipFile(tmp_path / "a.npz", "a", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.writestr("format.npy", LONG_PARTS[part])
+    message, kilobytes = opened(tmp_path / "a.npz")
+    assert "hold no plain numbers" in message or "its format takes 400 MB" in message
+    assert kilobytes < 60_000
+
+
+def deflated(megabytes):
+    """As zlib writes zeros, and what it takes."""
+    stream = zlib.compressobj(1)
+    return b"".join([*(stream.compress(bytes(1 << 20)) for _ in range(megabytes)), stream.flush()])
+
+
+EXPANDING = {"gzip": deflated(300), "lzf": b"\0\0" + b"\xe0\xff\0" * ((300 << 20) // 264)}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no /proc")
+@pytest.mark.parametrize("kind", EXPANDING)
+def test_large_hdf5_chunks_that_expand(tmp_path, kind):
+    """They are no longer than what they are said to hold."""
+    data = EXPANDING[kind]
+    n = len(data) // 16 + 1
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        array = file.create_dataset("a", (n, 2), "f8", chunks=(n, 2), compression=kind)
+        array.id.write_direct_chunk((0, 0), data)
+    message, kilobytes = opened(tmp_path / "a.h5")
+    assert re.search(r"a\.h5: its chunk at \(0, 0\) expands to \d+ MB, the limit is 256", message)
+    assert kilobytes < 60_000
+
+
+@pytest.mark.parametrize("kind", ["gzip", "lzf", None])
+def test_large_hdf5_chunks_are_read(tmp_path, kind, monkeypatch):
+    monkeypatch.setattr(base, "LIMIT_BYTES", 1 << 20)
+    rows = np.random.default_rng(0).integers(3, size=(30_000, 4)).astype(float)
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        options = {"shuffle": True, "compression": kind} if kind else {}
+        file.create_dataset("a", data=rows, chunks=(20_000, 3), **options)
+    np.testing.assert_array_equal(np.concatenate(list(open_source(tmp_path / "a.h5"))), rows)
+
+
+def test_hdf5_chunks_that_are_compressed_twice(tmp_path):
+    settings = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    settings.set_chunk((9, 2))
+    for _ in range(2):
+        settings.set_filter(h5py.h5z.FILTER_DEFLATE, 0, (9,))
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        space = h5py.h5s.create_simple((9, 2))
+        h5py.h5d.create(file.id, b"a", h5py.h5t.IEEE_F64LE, space, settings)
+    with pytest.raises(SourceError, match="its chunks are compressed more than once"):
+        open_source(tmp_path / "a.h5")
+
+
+def test_hdf5_chunks_that_are_packed(tmp_path):
+    """The size that they are unpacked to is in the header of the data set."""
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("a", data=np.ones((1234, 2), int), chunks=(1234, 2), scaleoffset=0)
+    assert sum(map(len, open_source(tmp_path / "a.h5"))) == 1234
+    count = (2468).to_bytes(4, "little") + bytes(4) + (8).to_bytes(4, "little")
+    content = (tmp_path / "a.h5").read_bytes()
+    assert content.count(count) == 1
+    (tmp_path / "a.h5").write_bytes(content.replace(count, b"\xff\xff\xff\x0f" + count[4:]))
+    with pytest.raises(SourceError, match="packed to another size"):
+        open_source(tmp_path / "a.h5")
