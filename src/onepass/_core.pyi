@@ -41,7 +41,7 @@ class Advanced:
     weights: Final[Numbers]
     captured: Final[Numbers]
     energy: Final[Numbers]
-    turn: Final[Numbers]
+    rotation: Final[Numbers]
     inner: Final[Numbers]
     sums: Final[NDArray[Any] | None]
 

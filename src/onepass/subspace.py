@@ -127,8 +127,8 @@ def truncate(
     values, columns = np.linalg.eigh(gram)
     values, columns = values[::-1][:max_rank], columns[:, ::-1][:, :max_rank]
     kept = values > ZERO_EIGENVALUE * max(values[0], 0.0)
-    turn = (columns[:, kept] / np.sqrt(values[kept])).T.astype(factor.dtype)
-    return turn @ factor, values[kept]
+    combination = (columns[:, kept] / np.sqrt(values[kept])).T.astype(factor.dtype)
+    return combination @ factor, values[kept]
 
 
 def add_up(summands: list[Subspace], max_rank: int) -> Subspace:

@@ -110,12 +110,12 @@ def test_turn_and_inner_follow_the_second_moment_along_the_basis(method):
             after, out = advance(following, part, scale=1.0)
             turn = after.basis @ following.basis.T
             products = part @ after.basis.T
-            np.testing.assert_allclose(out.turn, turn, atol=1e-12)
+            np.testing.assert_allclose(out.rotation, turn, atol=1e-12)
             np.testing.assert_allclose(out.inner, products.T @ products, atol=1e-12)
             wanted, following = turn @ wanted @ turn.T + products.T @ products, after
         whole, out = advance(state, rows[:32], scale=1.0)
         # Vectors of equal weight may come in any order: compare the matrices.
-        got = out.turn @ moment @ out.turn.T + out.inner
+        got = out.rotation @ moment @ out.rotation.T + out.inner
         assert_close(
             whole.basis.T @ got @ whole.basis, following.basis.T @ wanted @ following.basis, 1e-11
         )
@@ -222,7 +222,7 @@ def test_no_rows_change_nothing(dtype):
         assert not np.may_share_memory(again.basis, state.basis)
         assert np.array_equal(again.weights, state.weights)
         assert (again.rest, again.seen) == (state.rest, state.seen)
-        assert np.array_equal(out.turn, np.eye(len(state.basis)))
+        assert np.array_equal(out.rotation, np.eye(len(state.basis)))
         assert not out.inner.any()
         assert (out.captured.shape, out.energy.shape, out.sums.shape) == ((0,), (0,), (0, 40))
         assert out.rests == 0
@@ -243,7 +243,7 @@ def test_arguments_are_left_alone():
         for array, copy in zip(arrays, before, strict=True):
             assert np.array_equal(array, copy)
         assert (rule.max_rank, rule.deficient, rule.step, rule.next_test) == memory
-        for name in ("basis", "weights", "captured", "energy", "turn", "inner"):
+        for name in ("basis", "weights", "captured", "energy", "rotation", "inner"):
             array = getattr(out, name)
             assert array.flags.c_contiguous
             assert array.flags.writeable

@@ -84,7 +84,7 @@ def test_turn_and_inner_follow_the_second_moment_along_the_basis():
         )
         basis = out.basis @ stack
         products = rows[16:] @ basis.T
-        np.testing.assert_allclose(out.turn, basis @ state.basis.T, atol=1e-12)
+        np.testing.assert_allclose(out.rotation, basis @ state.basis.T, atol=1e-12)
         np.testing.assert_allclose(out.inner, products.T @ products, atol=1e-11)
 
 

@@ -517,8 +517,8 @@ CORE = [
     Mutant(
         "the second moment along the basis forgets the rows of the block",
         f"{SOURCE}/_core/advance.hpp",
-        "        multiply<double>(products.turned(), products, whole, 1.0);",
-        "        multiply<double>(products.turned(), products, whole, 0.0);",
+        "        multiply<double>(products.transpose(), products, whole, 1.0);",
+        "        multiply<double>(products.transpose(), products, whole, 0.0);",
         "tests/core/test_advance.py",
     ),
     Mutant(

@@ -28,31 +28,31 @@ constexpr Limits GRAM_LIMITS{1e-280, 1e290, 1e-2, 1e-2};
 // The rows that are cheapest to take at once.
 inline Index block_rows(Index d, Index k) { return k <= 20 && d <= 2000 ? 16 : 24; }
 
-// How the basis moved: `turn` (rank, m) is the new basis in terms of the old one, and `inner` the
+// How the basis moved: `rotation` (rank, m) is the new basis in terms of the old one, and `inner` the
 // second moment of the rows along the new basis, as far as it does not come from that before.
 class Motion {
 public:
     explicit Motion(Index m) : rank(m), first(m) {
-        double* t = turn.zeros(m * m);
+        double* t = rotation.zeros(m * m);
         for (Index i = 0; i < m; i++) t[i * (m + 1)] = 1.0;
         inner.zeros(m * m);
     }
 
-    // `block_turn` (rank', rank), and `products` (b, rank') of the rows with the new basis.
-    void add(const Matrix<const double>& block_turn, const Matrix<const double>& products) {
-        const Index m = rank, after = block_turn.rows;
+    // `block_rotation` (rank', rank), and `products` (b, rank') of the rows with the new basis.
+    void add(const Matrix<const double>& block_rotation, const Matrix<const double>& products) {
+        const Index m = rank, after = block_rotation.rows;
         const Matrix<double> moved{spare.reserve(after * max(m, first)), after, first, first};
-        multiply<double>(block_turn, {turn.get(), m, first, first}, moved);
-        turn.swap(spare);
+        multiply<double>(block_rotation, {rotation.get(), m, first, first}, moved);
+        rotation.swap(spare);
         const Matrix<double> half{spare.reserve(after * max(m, first)), after, m, m};
-        multiply<double>(block_turn, {inner.get(), m, m, m}, half);
+        multiply<double>(block_rotation, {inner.get(), m, m, m}, half);
         const Matrix<double> whole{inner.reserve(after * after), after, after, after};
-        multiply<double>({half.data, after, m, m}, block_turn.turned(), whole);
-        multiply<double>(products.turned(), products, whole, 1.0);
+        multiply<double>({half.data, after, m, m}, block_rotation.transpose(), whole);
+        multiply<double>(products.transpose(), products, whole, 1.0);
         rank = after;
     }
 
-    Buffer<double> turn, inner;
+    Buffer<double> rotation, inner;
 
 private:
     Index rank, first;
@@ -152,13 +152,14 @@ protected:
             for (Index t = 0; t < count; t++) captured[t] = energy[t];
     }
 
-    // Counts rows in coordinates; the new basis is `block_turn` in terms of that before them.
+    // Counts rows in coordinates; the new basis is `block_rotation` in terms of that before them.
     void count_rows(const double* coordinates, Index count,
-                    const Matrix<const double>& block_turn) {
+                    const Matrix<const double>& block_rotation) {
         const Matrix<double> products{inner_products.reserve(count * rank), count, rank, rank};
         const Matrix<const double> new_basis{V, rank, dimension, V_stride};
-        multiply<double>({coordinates, count, dimension, V_stride}, new_basis.turned(), products);
-        motion.add(block_turn, {products.data, count, rank, rank});
+        multiply<double>({coordinates, count, dimension, V_stride}, new_basis.transpose(),
+                         products);
+        motion.add(block_rotation, {products.data, count, rank, rank});
         task.taken += count;
     }
 
@@ -186,7 +187,7 @@ protected:
     void finish() {
         task.rank = rank, task.rest = rest;
         task.new_weights = weights.give(), task.new_basis = front.give(), task.sums = sums.give();
-        task.turn = motion.turn.give(), task.inner = motion.inner.give();
+        task.rotation = motion.rotation.give(), task.inner = motion.inner.give();
     }
 
     onepass::Task<T>& task;
@@ -320,10 +321,10 @@ private:
             column_sum = {column_matrix.zeros(d * columns), columns, 0.0};
         column_sum.rests = 0.0;
         Base::take(coordinates, count, d, column_sum);
-        const Matrix<double> turn{wide_turn.reserve(rank * m), rank, m, m};
+        const Matrix<double> rotation{wide_rotation.reserve(rank * m), rank, m, m};
         const Matrix<const double> before{old_basis, m, d, columns};
-        multiply<double>({V, rank, d, columns}, before.turned(), turn);
-        Base::count_rows(coordinates, count, {turn.data, rank, m, m});
+        multiply<double>({V, rank, d, columns}, before.transpose(), rotation);
+        Base::count_rows(coordinates, count, {rotation.data, rank, m, m});
         narrow(V, rank, columns, back.reserve(rank * d));
         Base::use_new_basis();
         sound = true, trusted_blocks = sizeof(T) == 8 ? 1 : 0;
@@ -341,7 +342,7 @@ private:
         const Index m = rank;
         const Matrix<T> products{basis_gram.reserve(m * m), m, m, m};
         const Matrix<const T> U{basis, m, d, d};
-        multiply<T>(U, U.turned(), products);
+        multiply<T>(U, U.transpose(), products);
         double* L = basis_factor.reserve(m * m);
         for (Index i = 0; i < m * m; i++) L[i] = products.data[i];
         factor_basis(L, m);
@@ -361,7 +362,7 @@ private:
     void orthonormalise_wide(double* U, Index m, Index columns) {
         const Matrix<const double> matrix{U, m, columns, columns};
         double* L = basis_factor.reserve(m * m);
-        multiply<double>(matrix, matrix.turned(), {L, m, m, m});
+        multiply<double>(matrix, matrix.transpose(), {L, m, m, m});
         factor_basis(L, m);
         solve_triangle(Solve::left, L, m, {U, m, d, columns});
     }
@@ -395,7 +396,7 @@ private:
     bool sound = true;
     IterateSum column_sum;
     Buffer<T> coefficients, residual, basis_gram;
-    Buffer<double> basis_factor, wide_basis, wide_rows, wide_turn, alone, column_matrix;
+    Buffer<double> basis_factor, wide_basis, wide_rows, wide_rotation, alone, column_matrix;
 };
 
 // Rows of which only the Gram matrix is known. Sparse rows are cheap, and a basis of d dense columns
@@ -429,7 +430,7 @@ private:
         const Index reached = task.m + start;
         const double* rows = task.rows + reached * columns;
         const Matrix<const double> known{basis, c.m, reached, columns};
-        multiply<double>({rows, c.b, reached, columns}, known.turned(),
+        multiply<double>({rows, c.b, reached, columns}, known.transpose(),
                          {c.data, c.b, c.m, c.stride});
         for (Index i = 0; i < c.b; i++)
             for (Index j = 0; j <= i; j++)

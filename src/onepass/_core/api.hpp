@@ -57,9 +57,9 @@ struct Task {
     ptrdiff_t taken = 0, rank = 0, sum_rows = 0;
     double rests = 0.0;
     // Allocated by the kernel; the caller owns them as soon as it returns.
-    double* new_weights = nullptr;             // (rank,)
-    double *turn = nullptr, *inner = nullptr;  // (rank, m), (rank, rank)
-    T *new_basis = nullptr, *sums = nullptr;   // (rank, d), (sum_rows, d)
+    double* new_weights = nullptr;                 // (rank,)
+    double *rotation = nullptr, *inner = nullptr;  // (rank, m), (rank, rank)
+    T *new_basis = nullptr, *sums = nullptr;       // (rank, d), (sum_rows, d)
 };
 
 // A running mean, the weight of the rows in it, and rows that are to be centred.

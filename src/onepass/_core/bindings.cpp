@@ -242,7 +242,7 @@ struct Advanced {
     Rule rule;
     Index taken;
     double rest, seen, rests;
-    nb::object basis, weights, captured, energy, turn, inner, sums;
+    nb::object basis, weights, captured, energy, rotation, inner, sums;
 };
 
 template <class T>
@@ -273,12 +273,12 @@ Advanced run(onepass::Task<T> task, const Numbers& weights, const Numbers& steps
     task.captured = captured.data, task.energy = energy.data;
     task.weights = weights.data(), task.steps = steps.is_valid() ? steps.data() : nullptr;
     Memory<T> basis, sums;
-    Memory<double> new_weights, turn, inner;
+    Memory<double> new_weights, rotation, inner;
     try {
         nb::gil_scoped_release unlocked;
         kernel(task);
         basis.reset(task.new_basis), sums.reset(task.sums), new_weights.reset(task.new_weights);
-        turn.reset(task.turn), inner.reset(task.inner);
+        rotation.reset(task.rotation), inner.reset(task.inner);
     } catch (const onepass::BasisError&) {
         check(false, "the rows of the basis are far from orthonormal");
     } catch (const onepass::RowError& error) {
@@ -298,7 +298,7 @@ Advanced run(onepass::Task<T> task, const Numbers& weights, const Numbers& steps
         owned(std::move(new_weights), {rank}),
         captured.first(task.taken),
         energy.first(task.taken),
-        owned(std::move(turn), {rank, m}),
+        owned(std::move(rotation), {rank, m}),
         owned(std::move(inner), {rank, rank}),
         task.wants_sums ? owned(std::move(sums), {std::size_t(task.sum_rows), width}) : nb::none()};
 }
@@ -600,7 +600,7 @@ NB_MODULE(_core, m) {
         .def_ro("weights", &Advanced::weights)
         .def_ro("captured", &Advanced::captured)
         .def_ro("energy", &Advanced::energy)
-        .def_ro("turn", &Advanced::turn)
+        .def_ro("rotation", &Advanced::rotation)
         .def_ro("inner", &Advanced::inner)
         .def_ro("sums", &Advanced::sums);
 

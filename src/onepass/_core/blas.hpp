@@ -28,7 +28,7 @@ struct Matrix {
 
     Index height() const { return transposed ? columns : rows; }
     Index width() const { return transposed ? rows : columns; }
-    Matrix turned() const { return {data, rows, columns, stride, !transposed}; }
+    Matrix transpose() const { return {data, rows, columns, stride, !transposed}; }
 };
 
 inline onepass::Gemm<double>* gemm_of(double) { return onepass::blas.dgemm; }

@@ -197,7 +197,7 @@ struct Oja : AnyRule {
     void step(Iterate& M, const SplitRow& row, Workspace& w) const {
         const double length = sqrt(row.inside);  // divided by eta, which may be very large
         const double angle = atan2(length * row.residual, 1.0 / row.step + row.inside);
-        turn_towards(M.basis, w.z, length, angle);
+        rotate_towards(M.basis, w.z, length, angle);
     }
 };
 
@@ -210,7 +210,7 @@ struct Grouse : AnyRule {
 
     void step(Iterate& M, const SplitRow& row, Workspace& w) const {
         const double length = sqrt(row.inside);
-        turn_towards(M.basis, w.z, length, row.step * row.residual * length);
+        rotate_towards(M.basis, w.z, length, row.step * row.residual * length);
     }
 };
 
@@ -232,7 +232,7 @@ struct IterateSum {
         }
         const Matrix<const double> rows{U.data, U.rank, U.width, U.stride};
         const Matrix<const double> weighted{scratch, U.rank, U.width, U.width};
-        multiply<double>(rows.turned(), weighted, {matrix, U.width, U.width, stride}, 1.0);
+        multiply<double>(rows.transpose(), weighted, {matrix, U.width, U.width, stride}, 1.0);
     }
 };
 

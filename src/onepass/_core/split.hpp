@@ -81,23 +81,23 @@ inline double split(const Basis& U, const double* row, double* inside) {
 }
 
 template <int H>
-inline void rotate_tile(const double* turn, Index turn_stride, const Basis& U, Index size, Index c,
-                        double* out) {
+inline void rotate_tile(const double* rotation, Index rotation_stride, const Basis& U, Index size,
+                        Index c, double* out) {
     vec sums[H] = {};
     for (Index j = 0; j < size; j++) {
         const vec row = load(U.row(j) + c);
 #pragma GCC unroll 4
-        for (int i = 0; i < H; i++) sums[i] += turn[i * turn_stride + j] * row;
+        for (int i = 0; i < H; i++) sums[i] += rotation[i * rotation_stride + j] * row;
     }
     for (int i = 0; i < H; i++) store(out + i * LANES, sums[i]);
 }
 
-// U[:kept] = turn[:kept, :size] U[:size], for the matrix `turn` (kept, size). The scratch has room
-// for `kept` rows of the padded width.
-inline void rotate(const Matrix<const double>& turn, const Basis& U, double* scratch) {
-    const Index kept = turn.rows, size = turn.columns, width = padded(U.width);
+// U[:kept] = rotation U[:size], for a matrix (kept, size). The scratch has room for `kept` rows of
+// the padded width.
+inline void rotate(const Matrix<const double>& rotation, const Basis& U, double* scratch) {
+    const Index kept = rotation.rows, size = rotation.columns, width = padded(U.width);
     if (size > BLAS_ROWS) {
-        multiply<double>(turn, {U.data, size, width, U.stride}, {scratch, kept, width, width});
+        multiply<double>(rotation, {U.data, size, width, U.stride}, {scratch, kept, width, width});
         for (Index i = 0; i < kept; i++)
             __builtin_memcpy(U.row(i), scratch + i * width, std::size_t(width) * sizeof(double));
         return;
@@ -105,18 +105,18 @@ inline void rotate(const Matrix<const double>& turn, const Basis& U, double* scr
     for (Index c = 0; c < width; c += LANES) {
         Index i = 0;
         for (; i + 4 <= kept; i += 4)
-            rotate_tile<4>(turn.data + i * turn.stride, turn.stride, U, size, c,
+            rotate_tile<4>(rotation.data + i * rotation.stride, rotation.stride, U, size, c,
                            scratch + i * LANES);
         for (; i < kept; i++)
-            rotate_tile<1>(turn.data + i * turn.stride, turn.stride, U, size, c,
+            rotate_tile<1>(rotation.data + i * rotation.stride, rotation.stride, U, size, c,
                            scratch + i * LANES);
         for (i = 0; i < kept; i++) store(U.row(i) + c, load(scratch + i * LANES));
     }
 }
 
-// Turns the basis by an angle in the plane of p = U' inside and the unit vector after the basis:
+// Rotates the basis by an angle in the plane of p = U' inside and the unit vector after the basis:
 // p/|p| goes to cos p/|p| + sin q, and what is orthogonal to p stays. Overwrites `inside`.
-inline void turn_towards(const Basis& U, double* inside, double length, double angle) {
+inline void rotate_towards(const Basis& U, double* inside, double length, double angle) {
     if (!(length > 0.0) || angle == 0.0) return;
     const double cosine = cos(angle), sine = sin(angle);
     for (Index i = 0; i < U.rank; i++) inside[i] /= length;

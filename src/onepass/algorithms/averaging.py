@@ -114,5 +114,5 @@ class Average(State):
         kept = values > 4 * width * np.finfo(F.dtype).eps * values[-1]
         root = (vectors[:, kept] / np.sqrt(values[kept])).T
         gram = root @ (WA @ WA.T).astype(np.float64) @ root.T
-        turn = np.linalg.eigh(gram)[1].T[::-1][: self.max_rank] @ root
-        return turn.astype(F.dtype) @ WA
+        combination = np.linalg.eigh(gram)[1].T[::-1][: self.max_rank] @ root
+        return combination.astype(F.dtype) @ WA

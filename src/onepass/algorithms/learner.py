@@ -134,16 +134,16 @@ class SolverLearner(Learner):
             The weight of the rows before.
         """
         center, held = self.stream.center, self._held()
-        captured, energy, turn, inner = advance()
+        captured, energy, rotation, inner = advance()
         now = self._held()
         learned_from = np.maximum(before + np.arange(len(weights)), 1.0)
         if not before > 0.0:  # no directions before: rows are measured along those learned
-            turn, along = np.zeros((len(now), 0)), np.asarray(learned @ now.T, np.float64)
+            rotation, along = np.zeros((len(now), 0)), np.asarray(learned @ now.T, np.float64)
             inner = along.T @ along
         elif self.solver.average is not None:  # it is the average that is read
-            turn = (now @ held.T).astype(np.float64)
+            rotation = (now @ held.T).astype(np.float64)
             along = np.asarray(learned @ held.T, np.float64)
-            inner = turn @ (along.T @ along) @ turn.T
+            inner = rotation @ (along.T @ along) @ rotation.T
             captured = np.einsum("ij,ij->i", along, along) if len(held) else captured
             learned_from = np.full(len(weights), before)
         scored = slice(int(not before > 0.0 and center), None)  # the first row is its own mean
@@ -151,7 +151,7 @@ class SolverLearner(Learner):
         errors = (energy - captured) / weights
         self.errors.add(errors[scored], weights[scored])
         self.sample.add(values, errors, held if len(held) else now, self.mean.vector)
-        self.variances.add(Step(values, weights, turn, inner, float(energy.sum())))
+        self.variances.add(Step(values, weights, rotation, inner, float(energy.sum())))
 
     def _model_of_gaps(self, values: NDArray[np.floating]) -> FactorModel:
         """Return the Gaussian of the mean and the directions so far; of columns at the start."""
@@ -166,11 +166,11 @@ class SolverLearner(Learner):
             return FactorModel(mean, np.zeros((d, 1)), np.maximum(squares, TINY))
         wide = np.asarray(orthonormal(held), np.float64)
         second = self.variances.compress(wide, self._held().astype(np.float64))
-        along, turns = np.linalg.eigh(second / weight)
+        along, vectors = np.linalg.eigh(second / weight)
         energy = self.variances.energy / weight
         rest = max((energy - float(along.sum())) / max(d - len(wide), 1), LEAST_REST * energy, TINY)
         roots = np.sqrt(np.maximum(along - rest, 0.0))
-        loadings = np.ascontiguousarray((roots[:, None] * (turns.T @ wide)).T)
+        loadings = np.ascontiguousarray((roots[:, None] * (vectors.T @ wide)).T)
         mean = self.mean.vector if center else np.zeros(d)
         return FactorModel(mean, loadings, np.full(d, rest))
 

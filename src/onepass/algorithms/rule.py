@@ -128,10 +128,10 @@ def eigen(
     """
     factor = np.vstack([state.factor(), np.sqrt(size) * rows])
     if 0 < len(factor) < factor.shape[1]:
-        values, turns = np.linalg.eigh(factor @ factor.T)
-        values, turns = values[::-1][:most], turns.T[::-1][:most]
+        values, vectors = np.linalg.eigh(factor @ factor.T)
+        values, vectors = values[::-1][:most], vectors.T[::-1][:most]
         if values[-1] > GRAM_ACCURATE * values[0]:
-            return values, (turns / np.sqrt(values)[:, None]) @ factor
+            return values, (vectors / np.sqrt(values)[:, None]) @ factor
     _, singular, vectors = np.linalg.svd(factor, full_matrices=False)
     kept = singular[:most] ** 2 > ZERO_EIGENVALUE * singular.max(initial=0.0) ** 2
     return singular[:most][kept] ** 2, vectors[:most][kept]

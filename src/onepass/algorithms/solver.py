@@ -31,7 +31,7 @@ class Advanced(NamedTuple):
         The energy of each row in the k leading directions, before it was learned from.
     energy : ndarray of shape (r,)
         The squared norm of each row.
-    turn : ndarray of shape (m', m)
+    rotation : ndarray of shape (m', m)
         The new basis in terms of the old one.
     inner : ndarray of shape (m', m')
         The second moment of the rows, each measured along the basis held before it.
@@ -39,7 +39,7 @@ class Advanced(NamedTuple):
 
     captured: NDArray[np.float64]
     energy: NDArray[np.float64]
-    turn: NDArray[np.float64]
+    rotation: NDArray[np.float64]
     inner: NDArray[np.float64]
 
 
@@ -196,7 +196,7 @@ class Solver(State):
         self.trusted_rows = (self.trusted_rows if self._is_trusted() else 0) + taken
         if self.average is not None:
             self.average.add(sums, done.rests, taken)
-        return Advanced(done.captured, done.energy, done.turn, done.inner)
+        return Advanced(done.captured, done.energy, done.rotation, done.inner)
 
     def _advance_batch(self, rows: Any) -> Advanced:
         """Take one step with the mean gradient of the rows."""
@@ -220,13 +220,13 @@ class Solver(State):
         moved = self.rule.step(
             Subspace(basis, state.weights, state.rest), batch, float(steps[0]) / count
         )
-        turn = moved.basis @ basis.T
+        rotation = moved.basis @ basis.T
         self.state = Subspace(
             np.ascontiguousarray(moved.basis, state.basis.dtype), moved.weights, moved.rest
         )
         if self.rule.k == self.rule.d:  # all directions capture everything
             captured = energy
-        return Advanced(captured, energy, turn, turn @ (inside.T @ inside) @ turn.T)
+        return Advanced(captured, energy, rotation, rotation @ (inside.T @ inside) @ rotation.T)
 
     def _steps(self, rows: Any) -> NDArray[np.float64]:
         """Return the step sizes of rows, by a schedule that the core does not know."""
@@ -299,12 +299,15 @@ class Solver(State):
 def _chained(parts: Iterable[Advanced], rank: int) -> Advanced:
     """Return what came of parts that follow each other, from a basis of some rank on."""
     captured, energy = [np.zeros(0)], [np.zeros(0)]
-    turn, inner = np.eye(rank), np.zeros((rank, rank))
+    rotation, inner = np.eye(rank), np.zeros((rank, rank))
     for done in parts:
         captured.append(done.captured)
         energy.append(done.energy)
-        turn, inner = done.turn @ turn, done.turn @ inner @ done.turn.T + done.inner
-    return Advanced(np.concatenate(captured), np.concatenate(energy), turn, inner)
+        rotation, inner = (
+            done.rotation @ rotation,
+            done.rotation @ inner @ done.rotation.T + done.inner,
+        )
+    return Advanced(np.concatenate(captured), np.concatenate(energy), rotation, inner)
 
 
 class _Combined:

@@ -25,7 +25,7 @@ class Step(NamedTuple):
     values : ndarray or csr_array of shape (r, d)
         The rows of the chunk, as they came; dense where there are few columns.
     weights : ndarray of shape (r,)
-    turn : ndarray of shape (m', m)
+    rotation : ndarray of shape (m', m)
         The new directions in terms of the old ones.
     inner : ndarray of shape (m', m')
         The second moment of the rows along them, each measured before it was learned from.
@@ -35,7 +35,7 @@ class Step(NamedTuple):
 
     values: Any
     weights: NDArray[np.float64]
-    turn: NDArray[np.float64]
+    rotation: NDArray[np.float64]
     inner: NDArray[np.float64]
     energy: float
 
@@ -107,7 +107,7 @@ class TrackedVariances(Variances):
 
     def add(self, step: Step) -> None:
         """Include the rows of a chunk."""
-        self.moment.add(step.turn, step.inner, step.energy, float(step.weights.sum()))
+        self.moment.add(step.rotation, step.inner, step.energy, float(step.weights.sum()))
 
     def compress(
         self, directions: NDArray[np.float64], held: NDArray[np.float64]

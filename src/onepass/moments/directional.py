@@ -49,7 +49,7 @@ class DirectionalMoment(State):
 
     def add(
         self,
-        turn: NDArray[np.float64],
+        rotation: NDArray[np.float64],
         inner: NDArray[np.float64],
         energy: float,
         weight: float,
@@ -58,7 +58,7 @@ class DirectionalMoment(State):
 
         Parameters
         ----------
-        turn : ndarray of shape (m', m)
+        rotation : ndarray of shape (m', m)
             The new directions in terms of the old ones; before the first rows, there are none.
         inner : ndarray of shape (m', m')
             The sum of x x' along the new directions.
@@ -73,13 +73,13 @@ class DirectionalMoment(State):
             self.next_window *= 2.0
             self.sums = np.stack([self.sums[1], np.zeros_like(self.sums[1])])
             self.energies = np.array([self.energies[1], 0.0])
-        if turn.size:
+        if rotation.size:
             # Directions that fluctuate about their limit would lose a little of what was measured
-            # with every turn, and their variances would become too small. So a turn is replaced by
-            # the closest rotation, except for directions that are lost: these shrink.
-            left, cosines, right = np.linalg.svd(turn, full_matrices=False)
-            turn = (left * np.where(cosines > LOST, 1.0, cosines)) @ right
-        older, newer = turn @ self.sums @ turn.T
+            # with every chunk, and their variances would become too small. The closest orthogonal
+            # matrix is taken instead, except for directions that are lost: these shrink.
+            left, cosines, right = np.linalg.svd(rotation, full_matrices=False)
+            rotation = (left * np.where(cosines > LOST, 1.0, cosines)) @ right
+        older, newer = rotation @ self.sums @ rotation.T
         self.sums = np.stack([older, newer + inner])
         self.energies = self.energies + [0.0, energy]
 
@@ -115,13 +115,13 @@ class DirectionalMoment(State):
     def merge(
         self,
         other: DirectionalMoment,
-        our_turn: NDArray[np.float64],
-        their_turn: NDArray[np.float64],
+        our_rotation: NDArray[np.float64],
+        their_rotation: NDArray[np.float64],
     ) -> None:
-        """Include the rows of another one; turns lead from both directions to the joint ones."""
-        other, unmeasured = other.copy(), np.zeros(2 * our_turn.shape[:1])
-        self.add(our_turn, unmeasured, 0.0, 0.0)
-        other.add(their_turn, unmeasured, 0.0, 0.0)
+        """Include the rows of another one; rotations lead from both to the joint directions."""
+        other, unmeasured = other.copy(), np.zeros(2 * our_rotation.shape[:1])
+        self.add(our_rotation, unmeasured, 0.0, 0.0)
+        other.add(their_rotation, unmeasured, 0.0, 0.0)
         self.sums = self.sums + other.sums
         self.energies = self.energies + other.energies
         self.energy, self.weight = self.energy + other.energy, self.weight + other.weight
