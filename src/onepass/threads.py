@@ -54,6 +54,11 @@ def one_thread() -> Iterator[None]:
                 _limit, _allowed, _pool = None, 1, None
 
 
+def thread_count() -> int:
+    """Return how many threads `run_all` uses."""
+    return _allowed
+
+
 def run_all(work: Callable[[Job], Outcome], jobs: Iterable[Job]) -> list[Outcome]:
     """Return ``[work(job) for job in jobs]``, computed by as many threads as BLAS may use.
 

@@ -4,6 +4,8 @@
 // row of the matrix come together: column c of the rows says which of them have an entry there, and
 // the entries of these rows from c on are added to row c of the matrix, which stays in the cache.
 #pragma once
+#include <algorithm>
+
 #include "api.hpp"
 #include "memory.hpp"
 
@@ -12,6 +14,7 @@ namespace {
 using onepass::WeightedCsr;
 
 // Where in the data the entries of the columns first..last-1 are, column by column, by ascending row.
+// Rows of weight zero have none. The columns of a row ascend.
 class ColumnEntries {
 public:
     struct Entry {
@@ -22,11 +25,13 @@ public:
     ColumnEntries(const WeightedCsr<T, I>& x, Index first, Index last) {
         ends = counts.zeros(last - first + 1);
         auto each = [&](auto use) {
-            for (Index row = 0; row < x.rows; row++)
-                for (Index place = x.starts[row]; place < x.starts[row + 1]; place++) {
-                    const Index c = x.indices[place];
-                    if (c >= first && c < last) use(c - first, Entry{row, place});
-                }
+            for (Index row = 0; row < x.rows; row++) {
+                if (x.weights[row] == 0.0) continue;
+                const I* stop = x.indices + x.starts[row + 1];
+                const I* index = std::lower_bound(x.indices + x.starts[row], stop, first);
+                for (; index < stop && *index < last; index++)
+                    use(*index - first, Entry{row, Index(index - x.indices)});
+            }
         };
         Index total = 0;
         each([&](Index c, const Entry&) { ends[c + 1]++, total++; });
@@ -44,6 +49,13 @@ private:
     Index* ends;
 };
 
+// Asks for the first cache lines of what is read next; the processor sees by itself how it goes on.
+inline void fetch(const void* begin) {
+    constexpr int LINE = 64, LINES = 8;  // bytes, and as many lines as arrive during one row
+    for (int line = 0; line < LINES; line++)
+        __builtin_prefetch(static_cast<const char*>(begin) + line * LINE);
+}
+
 // Adds to the rows first..last-1 of the matrix `out` (columns, columns). Each of its entries is a
 // sum over the rows in their order, whatever the range: parts of the matrix can be filled at the
 // same time, with the same bits.
@@ -55,6 +67,10 @@ void add_sparse_outer(const WeightedCsr<T, I>& x, Index first, Index last, doubl
         for (const auto* entry = columns.begin(c); entry < columns.end(c); entry++) {
             const double factor = x.weights[entry->row] * double(x.data[entry->place]);
             const Index stop = x.starts[entry->row + 1];
+            if (entry + 1 < columns.end(c)) {
+                fetch(x.data + entry[1].place);
+                fetch(x.indices + entry[1].place);
+            }
             for (Index p = entry->place; p < stop; p++)
                 line[x.indices[p]] += factor * double(x.data[p]);
         }

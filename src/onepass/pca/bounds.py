@@ -29,7 +29,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.moments.eigen import Pairs, improve, iterates
+from onepass.moments.eigen import STEPS, Pairs, improve, iterates
 from onepass.moments.exact import Scale, SecondMoment, sums_about_mean
 from onepass.moments.sketch import Sketch
 from onepass.persistence.fields import Array, Field, Number, Part, Parts, State, point
@@ -387,19 +387,21 @@ class Bounds(State):
         """Return the second moment of all rows as they came."""
         return self.of(self.names[-1])
 
-    def directions(self, k: int, previous: NDArray[np.float64]) -> list[Pairs]:
+    def directions(self, k: int, previous: NDArray[np.float64], steps: int = STEPS) -> list[Pairs]:
         """Return k directions (k, d) of each candidate by now, and the sums (k,) along them.
 
-        They are what rows are evaluated with. Where each candidate has previous ones, (m, k, d),
-        these are improved, which takes a fraction of the time.
+        They are what rows are evaluated with. Previous ones of each candidate, (m, k, d), or of
+        the only one so far, are improved in some steps, which takes a fraction of the time.
         """
         scale, names = self.scale_now(), self.names if self.compares else self.names[-1:]
-        if self.is_exact and iterates(self.stream.d, k) and previous.shape[:2] == (len(names), k):
-            return self._improved(previous, scale)
+        can_improve = previous.shape[1] == k and len(previous) in (1, len(names))
+        if self.is_exact and iterates(self.stream.d, k) and can_improve:
+            starts = [previous[number % len(previous)] for number in range(len(names))]
+            return self._improved(starts, scale, steps)
         return [self.of(name).leading(k, scale, prove=False) for name in names]
 
-    def _improved(self, previous: NDArray[np.float64], scale: Scale) -> list[Pairs]:
-        """Return the directions of each candidate, from previous ones (m, k, d)."""
+    def _improved(self, starts: list[NDArray[np.float64]], scale: Scale, steps: int) -> list[Pairs]:
+        """Return the directions of each candidate, from previous ones (k, d)."""
         divisor = np.ones(1) if scale is None else scale[:, None]
         totals = np.cumsum([moment.total for moment in self.moments], axis=0)
         weights = np.cumsum([moment.weight for moment in self.moments])
@@ -416,7 +418,7 @@ class Bounds(State):
                     products[:, part] -= np.outer(total, total @ raw[:, part] / weight)
             return np.hsplit(products / divisor, len(blocks))
 
-        return improve(times, list(previous))
+        return improve(times, starts, steps)
 
     def merge(self, other: Self) -> None:
         """Include the rows of another stream."""

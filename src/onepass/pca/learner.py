@@ -15,6 +15,8 @@ from onepass.evaluation.held_out import Captured
 from onepass.evaluation.row_errors import MOST_DIRECTIONS
 from onepass.learner import Learner
 from onepass.model import Model, in_type, signed
+from onepass.moments.eigen import STEPS
+from onepass.moments.sketch import GRAM_ROWS, leading_of
 from onepass.pca.bounds import BOUNDED, LADDER_COLUMNS, MILD, PLAIN, Bounds, exact_columns
 from onepass.pca.evidence import Choice, Evidence
 from onepass.persistence.fields import Array, Field, Part, Parts, Size, Text, weight
@@ -47,6 +49,10 @@ FIRST_SPARSE_ROWS, LEAST_SPARSE_ROWS = 1024, 4096
 # Growth of the stream after which directions for evaluation are found again, while candidates are
 # compared, and where only `captured_` needs them.
 COMPARED_GROWTH, GROWTH = 0.25, 1.0
+# The same for more than `LADDER_COLUMNS` while there are fewer rows than the next constant says:
+# finding directions takes longer than learning then, and one step of the iteration is enough. What
+# it leaves over, up to 6e-4, is little beside what so few rows turn directions by.
+EARLY_GROWTH, EARLY_STEPS = 3.0, 1
 # Columns for which finding directions costs as much as learning from one row each.
 COSTLY_ROWS = 2.0
 # Of the first eigenvalue: where the last one that is wanted is below this part, products of float32
@@ -347,9 +353,11 @@ class PCALearner(Learner):
         bounds.add(rows, measured.scaled, measured.from_centre)
         self.rows += len(rows)
         self.rows_since += len(rows)
+        if self._is_early():  # more than so many rows explain
+            energy *= self.rows / max(self.rows - len(rows), 1.0)
         grown = bounds.compares and bounds.typical.total > (1.0 + COMPARED_GROWTH) * energy
         if grown or bounds.compares > began or self.rows_since >= self._patience():
-            self._find_directions(self.directions)
+            self._find_directions(measured.scaled)
         self._remember(measured.values, measured.scaled, errors)
 
     def _evaluate(self, measured: Measured) -> NDArray[np.float64] | None:
@@ -398,19 +406,34 @@ class PCALearner(Learner):
         raw = directions if rows.scale is None else directions / rows.scale
         self.sample.add(entries(values), errors, raw, self.bounds.mean)
 
+    def _is_early(self) -> bool:
+        """Return whether rows are wide, and fewer than finding directions costs."""
+        d = self.stream.d
+        return self.bounds.is_exact and d > LADDER_COLUMNS and self.rows < COSTLY_ROWS * d
+
     def _patience(self) -> float:
         """Return after how many rows directions for evaluation are found again."""
         costly = COSTLY_ROWS * self.stream.d if self.bounds.is_exact else 0.0
         compares = self.bounds.compares and isinstance(self.n_components, int)
         growth = COMPARED_GROWTH if compares and self.robust == "auto" else GROWTH
-        return max(growth * self.rows_found, min(costly, self.rows_found))
+        early = EARLY_GROWTH if self._is_early() else 1.0
+        return max(growth * self.rows_found, min(costly, early * self.rows_found))
 
-    def _find_directions(self, previous: NDArray[np.float64] | None = None) -> None:
-        """Find the directions that further rows are evaluated with, from previous ones if given."""
-        bounds, k = self.bounds, self._count(PLAIN)
-        if not 0 < k < min(self.rows, self.stream.d):  # all directions capture the same
+    def _find_directions(self, rows: Rows | None = None) -> None:
+        """Find the directions that further rows are evaluated with.
+
+        Previous ones are improved if rows are given, the latest. Where these are all there are, and
+        few, directions come from them alone.
+        """
+        bounds, k, d = self.bounds, self._count(PLAIN), self.stream.d
+        if not 0 < k < min(self.rows, d):  # all directions capture the same
             return
-        pairs = bounds.directions(k, self.directions[:0] if previous is None else previous)
+        previous, pairs = self.directions if rows is not None else self.directions[:0], []
+        if rows is not None and len(rows) == self.rows <= min(GRAM_ROWS, d):
+            pairs = [leading_of(rows, k, self.stream.center)]
+            previous = pairs[0][0][None]
+        if not pairs or bounds.compares:
+            pairs = bounds.directions(k, previous, EARLY_STEPS if self._is_early() else STEPS)
         found = [directions for directions, _ in pairs]
         if min(len(directions) for directions in found) < k:
             return

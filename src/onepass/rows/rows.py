@@ -17,7 +17,7 @@ from scipy import sparse
 from scipy.linalg.blas import dsyr2, dsyrk, ssyrk
 
 from onepass import _core
-from onepass.threads import run_all
+from onepass.threads import run_all, thread_count
 
 TILE_BYTES = 2**20  # of dense rows that are centred and multiplied while they are in a core's cache
 # Sums over tiles are taken in so many accumulators and then added: a fixed number, so that the bits
@@ -391,7 +391,8 @@ class SparseRows(Rows):
                 matrix.T, near.data, near.indices, near.indptr, weights, block.start, block.stop
             )
 
-        run_all(add, column_blocks(self.d))
+        # The kernel adds rows in their order, however columns are split.
+        run_all(add, column_blocks(self.d) if thread_count() > 1 else [slice(0, self.d)])
         if offset is not None:
             half = 0.5 * float(weights.sum()) * offset - near.T @ weights
             dsyr2(1.0, offset, half, lower=1, a=matrix, overwrite_a=1)
