@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from importlib import import_module
 from pathlib import Path
@@ -30,7 +31,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["README.md"]
+exclude_patterns = ["README.md", "**sg_execution_times.rst"]
 # The gallery's order is a function; generated tables have small headings or none.
 suppress_warnings = ["config.cache", "myst.header", "toc.no_title"]
 nitpicky = False
@@ -112,6 +113,15 @@ def _math(translator: Any, node: Any, display: str) -> None:
     raise SkipNode
 
 
+def _gallery(app: Any, page: str, source: list[str]) -> None:
+    """Let links to the scripts of the gallery, which a clone has, lead to its pages."""
+    link = re.compile(r"\]\((?:\.\./)+examples/gallery/(\w+)\.\w+\)")
+    up = "../" * page.count("/")
+    source[0] = link.sub(
+        lambda found: f"]({up}gallery/{found[1].replace('README', 'index')}.rst)", source[0]
+    )
+
+
 def _epilog(app: Any, ctx: Any, lines: list[str]) -> None:
     """Show the examples below a command as they are printed, and other paragraphs as text."""
     del lines[:]
@@ -124,7 +134,8 @@ def _epilog(app: Any, ctx: Any, lines: list[str]) -> None:
 
 
 def setup(app: Any) -> None:
-    """Register the writer of formulas, and the examples of commands."""
+    """Register the writer of formulas, links to the gallery, and the examples of commands."""
+    app.connect("source-read", _gallery)
     app.connect("sphinx-click-process-epilog", _epilog)
     app.add_html_math_renderer(
         "mathml",
