@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from tests import reference
 from tests.contracts.chunks import SHORT, chunks_of, next_chunk
-from tests.contracts.results import assert_equals_reference
+from tests.contracts.results import assert_close, assert_equals_reference
 from tests.contracts.rows import MAKERS, make
 from tests.contracts.splits import at_once, feed, ragged
 from tests.contracts.variants import BATCH_VARIANTS, VARIANTS
@@ -64,21 +65,25 @@ KINDS = {
 }
 
 
+def mostly_zero(d, k):
+    """Return rows (N, d) of which most entries are zero, and weights (N,), some of them zero."""
+    rng = np.random.default_rng(d)
+    rows = make("gaussian", N, d, k) + 0.1
+    rows[rng.random(rows.shape) < 0.6] = 0
+    rows[:, 1] = 0.3  # a column that every row has
+    rows[5] = 0
+    return np.float32(rows).astype(float), np.where(rng.random(N) < 0.3, 0, rng.uniform(0.2, 4, N))
+
+
 @EVERY
 @pytest.mark.parametrize("center", [False, True])
 def test_weights_and_every_kind_of_rows(variant, center):
-    """Zeros, weights of zero and single rows among them; the engine works in a Gram matrix too."""
+    """Zeros, weights of zero and single rows among them."""
     if not center and "center" not in variant.parameters:
         pytest.skip("it always centres")
     variant = variant.with_params(center=center)
     for d, k in [(14, 3), (45, 3)]:
-        rng = np.random.default_rng(d)
-        rows = make("gaussian", N, d, k) + 0.1
-        rows[rng.random(rows.shape) < 0.6] = 0
-        rows[:, 1] = 0.3  # a column that every row has
-        rows[5] = 0
-        rows = np.float32(rows).astype(float)
-        weights = np.where(rng.random(N) < 0.3, 0, rng.uniform(0.2, 4, N))
+        rows, weights = mostly_zero(d, k)
         outcome = None if variant.is_batch else variant.expected(rows, k, weights)
         for kind, (make_rows, tolerance) in KINDS.items():
             with chunks_of(8):
@@ -86,6 +91,24 @@ def test_weights_and_every_kind_of_rows(variant, center):
             assert_equals_reference(estimator, variant, rows, k, weights, tolerance, outcome)
             narrow = np.float32 if "float32" in kind else np.float64
             assert estimator.components_.dtype == estimator.mean_.dtype == narrow, kind
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_rows_that_stay_sparse(variant, center, monkeypatch):
+    """Of many columns, sparse rows are not made dense: the engine knows their products alone."""
+    monkeypatch.setattr("onepass.algorithms.learner.DENSE_COLUMNS", 44)
+    monkeypatch.setattr("onepass.algorithms.learner.EXACT_VARIANCE_COLUMNS", 44)
+    variant, d, k = variant.with_params(center=center), 45, 3
+    rows, weights = mostly_zero(d, k)
+    outcome = variant.expected(rows, k, weights)
+    for kind in ("sparse", "sparse float32"):
+        make_rows, tolerance = KINDS[kind]
+        with chunks_of(8):
+            estimator = feed(variant.build(d, k), make_rows(rows), ragged, weights)
+        mean = reference.scatter(rows, weights, center=center)[0]
+        assert_close(estimator.mean_, mean, tolerance)
+        assert_close(estimator.subspace_.to_dense(), outcome.last, tolerance)
 
 
 @EVERY

@@ -80,6 +80,19 @@ def test_means_and_variances_merge_exactly(variant, rows, weights):
     assert_variances_are_those_of(merged, variant, rows, weights, 1e-10)
 
 
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_total_variance_of_many_columns_merges_exactly(algorithm, rows, weights, monkeypatch):
+    """Beyond the exact matrix the sum of all squares is kept, and means that differ add to it."""
+    monkeypatch.setattr("onepass.algorithms.learner.EXACT_VARIANCE_COLUMNS", D - 1)
+    moved = rows + np.where(np.arange(len(rows)) < CUTS[0], 0.0, 4.0)[:, None]
+    variant = Variant(algorithm, params={"center": True})
+    merged = onepass.merge(*fitted_parts(variant, moved, weights))
+    total = merged.explained_variance_.sum() + (D - K) * merged.noise_variance_
+    scatter = reference.scatter(moved, weights, center=True)[1]
+    degrees = weights.sum() * (1.0 - 1.0 / (weights > 0).sum())
+    assert total == pytest.approx(scatter.trace() / degrees, rel=1e-10)
+
+
 @pytest.mark.parametrize("variant", [v for v in VARIANTS if v.averages], ids=str)
 def test_averages_merge_by_the_number_of_their_iterates(variant, rows):
     parts = fitted_parts(variant, rows)

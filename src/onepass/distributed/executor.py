@@ -5,11 +5,12 @@ from __future__ import annotations
 import queue
 import sys
 import uuid
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable
 from concurrent import futures
 from contextlib import closing
 from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import Any
 from weakref import WeakSet
 
 from onepass.distributed.shards import ShardError
@@ -20,9 +21,10 @@ PATIENCE = 6  # times in a row: a scheduler may need a while to read a large gra
 RowCounter = Callable[[int], None]  # called with a number of rows
 
 
-class Executor(Protocol):
+class Executor(ABC):
     """Runs tasks, some of which need the results of others."""
 
+    @abstractmethod
     def submit(
         self, function: Callable[..., Any], *args: Any, label: str = "", progress: Any = None
     ) -> Any:
@@ -34,8 +36,10 @@ class Executor(Protocol):
         """
 
     def share(self, value: Any) -> Any:
-        """Return what stands for a value that is an argument of several tasks."""
+        """Return what stands for a value that is an argument of several tasks: itself."""
+        return value
 
+    @abstractmethod
     def results(self, handles: Iterable[Any]) -> Generator[tuple[int, Any], None, None]:
         """Yield number and result of each handle when it is done, in any order.
 
@@ -73,7 +77,7 @@ def require_dask() -> None:
         raise ImportError("a Dask cluster needs dask: pip install 'onepass[dask]'")
 
 
-class InProcess:
+class InProcess(Executor):
     """Runs each task when it is submitted: a handle is the result itself.
 
     Handles that are made one by one, while `results` is read, are done one by one.
@@ -89,10 +93,6 @@ class InProcess:
         if progress is not None:
             progress(result.rows)
         return result
-
-    def share(self, value: Any) -> Any:
-        """Return the value."""
-        return value
 
     def results(self, handles: Iterable[Any]) -> Generator[tuple[int, Any], None, None]:
         """Yield number and result of each handle."""
@@ -117,7 +117,7 @@ class Waiting:
         return result
 
 
-class Pool:
+class Pool(Executor):
     """Runs tasks in an executor of `concurrent.futures`.
 
     Its futures cannot be arguments of other tasks, so tasks that need other results run in this
@@ -140,10 +140,6 @@ class Pool:
         self._futures.add(future)
         return Waiting(lambda result: result, (future,), progress)
 
-    def share(self, value: Any) -> Any:
-        """Return the value, which is sent with every task."""
-        return value
-
     def results(self, handles: Iterable[Any]) -> Generator[tuple[int, Any], None, None]:
         """Yield number and result of each handle, in their order."""
         try:
@@ -156,7 +152,7 @@ class Pool:
                 future.cancel()
 
 
-class DaskClient:
+class DaskClient(Executor):
     """Runs tasks on a Dask cluster, which holds intermediate results."""
 
     def __init__(self, client: Any) -> None:

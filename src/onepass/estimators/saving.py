@@ -82,14 +82,8 @@ class ModelRecord(State):
     def __init__(self, d: int, dtype: np.dtype, *, has_gaps: bool = False) -> None:
         self.d, self.dtype = d, dtype
         self.gaps = GapRecord(d) if has_gaps else None
-        self.values: dict[str, Any] = {}  # of all fields but the parts
         self.errors, self.sample = ErrorHistogram(), RowSample(d)
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self.__dict__["values"][name]
-        except KeyError:
-            raise AttributeError(name) from None
+        self.rows = 0  # and the other fields, once they are taken from a model or a file
 
     def fields(self) -> dict[str, Field]:
         k, d = Size("components", self.d), self.d
@@ -119,24 +113,23 @@ class ModelRecord(State):
     def of(cls, model: Model) -> ModelRecord:
         """Return the record of a model."""
         record = cls(model.d, model.components.dtype)
-        record.gaps = None if model.gaps is None else GapRecord(model.d, model.gaps)
-        record.errors, record.sample = model.errors, model.sample
-        captured, chosen = model.captured, model.chosen
+        captured, chosen, none = model.captured, model.chosen, np.zeros(0)
         known = (captured.mean, captured.standard_error) if captured.is_known else (0.0, 0.0)
-        record.values = {name: getattr(model, name, None) for name in record.fields()} | {
-            "captured": np.array(known),
-            "captured_reason": captured.reason,
-            "chosen": "" if chosen is None else chosen.name,
-            "chosen_numbers": np.array((0.0,) * 5 if chosen is None else astuple(chosen)[1:]),
-        }
-        for name in ("column_variances", "scale"):
-            if record.values[name] is None:
-                record.values[name] = np.zeros(0)
+        record.take({name: getattr(model, name, None) for name in record.fields()})
+        record.take(
+            {
+                "gaps": None if model.gaps is None else GapRecord(model.d, model.gaps),
+                "column_variances": none
+                if model.column_variances is None
+                else model.column_variances,
+                "scale": none if model.scale is None else model.scale,
+                "captured": np.array(known),
+                "captured_reason": captured.reason,
+                "chosen": "" if chosen is None else chosen.name,
+                "chosen_numbers": np.array((0.0,) * 5 if chosen is None else astuple(chosen)[1:]),
+            }
+        )
         return record
-
-    def take(self, content: dict[str, Any]) -> None:
-        """Take over checked values, by the names of their fields."""
-        self.values = content
 
     def model(self, center: bool) -> Model:
         """Return the model of a restored record."""
@@ -299,7 +292,7 @@ def _unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
         record = ModelRecord(d, dtype, has_gaps="gaps.rows" in header["state"])
         record.restore(header["state"], arrays)
         estimator._set_model(record.model(center))
-        seen = record.values["rows"]
+        seen = record.rows
     if seen != header["n_samples_seen"]:
         raise ValueError("its numbers of rows contradict each other")
     return estimator
