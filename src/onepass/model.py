@@ -16,7 +16,7 @@ from onepass.rows.completion import (
     FactorModel,
     Gaps,
     has_gaps,
-    rows_with_gaps,
+    tiles_with_gaps,
 )
 from onepass.rows.rows import Rows, rows_about
 
@@ -139,10 +139,9 @@ class Model:
         """Return checked rows (n, d) with conditional means in their gaps, if they have any."""
         return self.filling().filled(values) if has_gaps(values) else values
 
-    def impute(self, values: NDArray[np.floating]) -> tuple[Any, NDArray[np.floating]]:
+    def impute(self, values: Any) -> tuple[Any, Any]:
         """Return completed rows (n, d), and the standard deviations (n, d) of filled entries."""
-        done = self.filling().complete(values, variances=True)
-        return done.rows, np.sqrt(done.variances)
+        return self.filling().imputed(values)
 
     def transform(self, values: Any) -> NDArray[np.floating]:
         """Return the coordinates (n, k) of checked rows (n, d)."""
@@ -175,14 +174,11 @@ class Model:
         """
         components, filled = self.components.astype(np.float64), self.filled(values)
         errors = self._about_mean(filled).outside(components)[1]
-        if filled is not values and not hasattr(values, "indptr"):
-            holes = rows_with_gaps(values)
-            for (part, tile), given in zip(
-                self._about_mean(filled[holes]).dense(), [values[holes]], strict=False
-            ):
+        for rows, given in tiles_with_gaps(values) if filled is not values else ():
+            for part, tile in self._about_mean(filled[rows]).dense():
                 rest = tile - (tile @ components.T) @ components
                 rest[np.isnan(given[part])] = 0.0
-                errors[np.flatnonzero(holes)[part]] = np.einsum("ij,ij->i", rest, rest)
+                errors[rows[part]] = np.einsum("ij,ij->i", rest, rest)
         return errors
 
     def error_threshold(self, quantile: float) -> float:
@@ -195,17 +191,18 @@ class Model:
         Of rows with gaps it is that of what is observed.
         """
         variances, noise = self._positive_variances("log-likelihood")
-        if has_gaps(values):
-            dense = values.toarray() if hasattr(values, "toarray") else values
-            done = self.density().complete(dense, likelihood=True)
-            observed = (~np.isnan(dense)).sum(axis=1) * np.log(2.0 * np.pi)
-            return -0.5 * (done.distances + done.log_determinants + observed)
         constant = np.log(variances).sum() + self.d * np.log(2.0 * np.pi)
         constant += (self.d - self.k) * np.log(noise)
         if self.scale is not None:
             constant += 2.0 * np.log(self.scale).sum()
-        inside, outside = self._about_mean(values).outside(self.components.astype(np.float64))
-        return -0.5 * ((inside**2 / variances).sum(axis=1) + outside / noise + constant)
+        filled = self.filled(values)
+        inside, outside = self._about_mean(filled).outside(self.components.astype(np.float64))
+        scores = -0.5 * ((inside**2 / variances).sum(axis=1) + outside / noise + constant)
+        for rows, given in tiles_with_gaps(values) if filled is not values else ():
+            done = self.density().complete(given, likelihood=True)
+            observed = (~np.isnan(given)).sum(axis=1) * np.log(2.0 * np.pi)
+            scores[rows] = -0.5 * (done.distances + done.log_determinants + observed)
+        return scores
 
     def covariance(self) -> NDArray[np.floating]:
         """Return the covariance (d, d): components, and noise everywhere else."""

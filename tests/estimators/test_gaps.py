@@ -278,9 +278,11 @@ def test_the_likelihood_is_that_of_what_is_observed():
     np.testing.assert_allclose(model.score_samples(rows), expected)
 
 
-def test_errors_are_those_of_observed_entries():
+@pytest.mark.parametrize("count", [20, 3000], ids=["few", "many"])
+def test_errors_are_those_of_observed_entries(count, monkeypatch):
+    monkeypatch.setattr("onepass.rows.rows.TILE_BYTES", 8 * D * 100)
     model = PCA(K).fit(ROWS)
-    rows = ROWS[:20]
+    rows = ROWS[:count]
     on_components = model.inverse_transform(model.transform(rows))
     expected = np.nansum((rows - on_components) ** 2, axis=1)
     np.testing.assert_allclose(model.reconstruction_error(rows), expected)

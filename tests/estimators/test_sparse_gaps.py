@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from onepass import PCA, metrics
+from onepass.rows import completion
 
 rng = np.random.default_rng(0)
 HIDDEN = rng.poisson(0.5, size=(1500, 1)) * rng.gamma(2.0, size=(1, 20))
@@ -29,3 +30,19 @@ def test_missing_entries_of_sparse_rows_are_completed(rows, calls):
     np.testing.assert_allclose(model.missing_share_, missing)
     assert np.isfinite(model.transform(rows)).all()
     assert np.isfinite(model.score_samples(rows)).all()
+
+
+def test_filled_rows_are_sparse_and_equal_dense_ones(rows, monkeypatch):
+    monkeypatch.setattr(completion, "TILE_BYTES", 8 * 20 * 7)  # seven rows at a time
+    model = PCA(1).fit(rows)
+    filled, deviations = model.impute(rows, return_std=True)
+    dense = rows.toarray()
+    expected, spread = model.impute(dense, return_std=True)
+    assert sparse.issparse(filled)
+    assert filled.nnz == rows.nnz  # zeros are observed, and stay
+    assert deviations.nnz == np.isnan(rows.data).sum()
+    np.testing.assert_allclose(filled.toarray(), expected)
+    np.testing.assert_allclose(deviations.toarray(), spread)
+    np.testing.assert_allclose(model.transform(rows), model.transform(dense))
+    np.testing.assert_allclose(model.score_samples(rows), model.score_samples(dense))
+    np.testing.assert_allclose(model.reconstruction_error(rows), model.reconstruction_error(dense))

@@ -155,7 +155,7 @@ def impute(model: str, data: tuple[str, ...], output: str, **reading: Any) -> No
     with progress_over("impute", source) as progress, writing(output, names, delimiter) as write:
         for position, block in source.blocks():
             dense: Any = block.toarray() if hasattr(block, "toarray") else block
-            filled = fitted.impute(_only(source, position, block))
+            filled = fitted.impute(_only(source, position, dense))
             holes = np.isnan(dense)
             gaps, rows_filled = gaps + int(holes.sum()), rows_filled + int(holes.any(axis=1).sum())
             if kept is not None:

@@ -74,8 +74,9 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Calls):
 
         Returns
         -------
-        ndarray of shape (n, d)
-            And another one, zero where entries were observed, if `return_std` is set.
+        ndarray or csr_array of shape (n, d)
+            Sparse if X is. And another one, zero where entries were observed, if `return_std` is
+            set.
 
         Examples
         --------
@@ -89,12 +90,11 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Calls):
         """
         model, rows, deviations = self._model(), [], []
         for block in self._checked(X):
-            dense = block.toarray() if sparse.issparse(block) else block
-            filled, spread = model.impute(dense)
+            filled, spread = model.impute(block)
             rows.append(filled)
             deviations.append(spread)
-        completed = np.vstack(rows)
-        return (completed, np.vstack(deviations)) if return_std else completed
+        stack: Any = sparse.vstack if sparse.issparse(rows[0]) else np.vstack
+        return (stack(rows), stack(deviations)) if return_std else stack(rows)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the fraction of the variance of X, about `mean_`, that the components capture."""

@@ -374,9 +374,10 @@ class Calls(BaseEstimator):
             names = getattr(self, "feature_names_in_", range(model.d))
             listed = ", ".join(repr(names[column]) for column in unknown[:3])
             more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
+            columns, its = ("column", "its") if len(unknown) == 1 else ("columns", "their")
             raise ValueError(
-                f"column {listed}{more}: fewer than two of {model.gaps.rows:,.0f} rows have an "
-                "entry, so that nothing is known of its variance; leave such columns out"
+                f"{columns} {listed}{more}: fewer than two of {model.gaps.rows:,.0f} rows have an "
+                f"entry, so that nothing is known of {its} variance; leave such columns out"
             )
 
     def _model(self) -> Model:

@@ -18,7 +18,7 @@ the EM algorithm for missing values.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import ceil
 from typing import Any, Self
@@ -39,7 +39,7 @@ from onepass.persistence.fields import (
     whole,
 )
 from onepass.precision import TINY
-from onepass.rows.rows import DenseRows, Rows, rows_about
+from onepass.rows.rows import TILE_BYTES, DenseRows, Rows, rows_about
 
 # Numbers in rows with gaps that are kept for batch EM, 8 MB. Beyond, online EM takes over, at the
 # cost of a few per cent in accuracy.
@@ -72,6 +72,20 @@ def rows_with_gaps(values: Any) -> NDArray[np.bool_]:
     missing = np.flatnonzero(np.isnan(values.data))
     found[np.searchsorted(values.indptr, missing, "right") - 1] = True
     return found
+
+
+def tiles_with_gaps(values: Any) -> Iterator[tuple[NDArray[np.intp], NDArray[np.floating]]]:
+    """Yield the rows with gaps of rows (r, d), dense or CSR, a few at a time.
+
+    Yields which rows they are, and the rows as an array.
+    """
+    holes, length = (
+        np.flatnonzero(rows_with_gaps(values)),
+        max(1, TILE_BYTES // (8 * values.shape[1])),
+    )
+    for start in range(0, len(holes), length):
+        rows = holes[start : start + length]
+        yield rows, values[rows].toarray() if sparse.issparse(values) else values[rows]
 
 
 def sparse_rows(values: NDArray[np.floating]) -> Any:
@@ -149,66 +163,71 @@ class FactorModel:
 
     def filled(self, values: Any) -> Any:
         """Return rows (n, d), dense or CSR, with conditional means in their gaps."""
+        if sparse.issparse(values):
+            return self.imputed(values)[0]
+        completed = values.copy()
+        for rows, given in tiles_with_gaps(values):
+            completed[rows] = self.complete(given).rows
+        return completed
+
+    def imputed(self, values: Any) -> tuple[Any, Any]:
+        """Return the same, and the conditional standard deviations (n, d) of filled entries."""
         if not sparse.issparse(values):
-            holes = np.flatnonzero(np.isnan(values).any(axis=1))
-            completed = values.copy()
-            completed[holes] = self.complete(values[holes]).rows
-            return completed
-        return self._sparse(values, None)
+            done = self.complete(values, variances=True)
+            return done.rows, np.sqrt(done.variances)
+        completed, variances = values.copy(), values.copy()
+        variances.data[:] = 0.0
+        missing = np.flatnonzero(np.isnan(values.data))
+        owners = np.searchsorted(values.indptr, missing, "right") - 1
+        for rows, given in tiles_with_gaps(values):
+            done = self.complete(given, variances=True)
+            some = slice(*np.searchsorted(owners, [rows[0], rows[-1] + 1]))
+            places = np.searchsorted(rows, owners[some]), values.indices[missing[some]]
+            completed.data[missing[some]] = done.rows[places]
+            variances.data[missing[some]] = done.variances[places]
+        variances.eliminate_zeros()
+        return completed, variances.sqrt()
 
     def drawn(self, values: Any, seed: int) -> Any:
         """Return rows (n, d) with random draws of their conditional distribution in their gaps.
 
         The second moment of such rows is right on average, without a matrix of covariances.
         """
-        rng = np.random.default_rng(seed)
-        if sparse.issparse(values):
-            return self._sparse(values, rng)
-        completed = values.copy()
-        precision = np.eye(self.loadings.shape[1]) + self.loadings.T @ self._scaled
-        for row in np.flatnonzero(np.isnan(values).any(axis=1)):
-            holes = np.isnan(values[row])
-            completed[row, holes] = self._entries(values[row], holes, precision, rng)
+        rng, completed = np.random.default_rng(seed), values.copy()
+        scaled = self.loadings / self.noise[:, None]
+        precision = np.eye(self.loadings.shape[1]) + self.loadings.T @ scaled
+        is_sparse = sparse.issparse(values)
+        for row in np.flatnonzero(rows_with_gaps(values)):
+            given = values[[row]].toarray()[0] if is_sparse else values[row]
+            holes = np.isnan(given)
+            entries = self._draw(given, holes, scaled, precision, rng)
+            if is_sparse:
+                part = slice(values.indptr[row], values.indptr[row + 1])
+                stored = np.isnan(values.data[part])
+                order = np.searchsorted(np.flatnonzero(holes), values.indices[part][stored])
+                completed.data[part][stored] = entries[order]
+            else:
+                completed[row, holes] = entries
         return completed
 
-    @property
-    def _scaled(self) -> NDArray[np.float64]:
-        """W / psi, shape (d, r)."""
-        return self.loadings / self.noise[:, None]
-
-    def _entries(
+    def _draw(
         self,
         row: NDArray[np.floating],
         holes: NDArray[np.bool_],
+        scaled: NDArray[np.float64],
         precision: NDArray[np.float64],
-        rng: np.random.Generator | None,
+        rng: np.random.Generator,
     ) -> NDArray[np.float64]:
-        """Return conditional means of the entries of a row (d,) at its holes, or draws of them."""
-        W = self.loadings[holes]
-        G = precision - W.T @ (W / self.noise[holes, None])
-        known = np.where(holes, 0.0, row - self.mean)
-        h = self._scaled.T @ known
-        z = np.linalg.solve(G, h)
-        if rng is None:
-            return self.mean[holes] + W @ z
-        root = np.linalg.inv(np.linalg.cholesky(G))
-        z = z + root.T @ rng.normal(size=len(z))
-        return self.mean[holes] + W @ z + np.sqrt(self.noise[holes]) * rng.normal(size=holes.sum())
+        """Return draws of the entries of a row (d,) at its holes, with W / psi and the precision.
 
-    def _sparse(self, values: Any, rng: np.random.Generator | None) -> Any:
-        """Return CSR rows with means or draws in the places of stored NaN; zeros are observed."""
-        completed = values.copy()
-        precision = np.eye(self.loadings.shape[1]) + self.loadings.T @ self._scaled
-        missing = np.isnan(values.data)
-        for row in np.unique(np.searchsorted(values.indptr, np.flatnonzero(missing), "right") - 1):
-            part = slice(values.indptr[row], values.indptr[row + 1])
-            dense, holes = np.zeros(values.shape[1]), np.zeros(values.shape[1], dtype=bool)
-            dense[values.indices[part]] = values.data[part]
-            holes[values.indices[part][missing[part]]] = True
-            entries = np.zeros(values.shape[1])
-            entries[holes] = self._entries(dense, holes, precision, rng)
-            completed.data[part][missing[part]] = entries[values.indices[part][missing[part]]]
-        return completed
+        The precision is that of z given a row without gaps.
+        """
+        W = self.loadings[holes]
+        G = precision - W.T @ scaled[holes]
+        known = np.where(holes, 0.0, row - self.mean)
+        root = np.linalg.inv(np.linalg.cholesky(G))
+        z = np.linalg.solve(G, scaled.T @ known) + root.T @ rng.normal(size=len(G))
+        return self.mean[holes] + W @ z + np.sqrt(self.noise[holes]) * rng.normal(size=holes.sum())
 
 
 @dataclass(frozen=True)
