@@ -16,6 +16,7 @@ from onepass.rows.completion import (
     FactorModel,
     Gaps,
     has_gaps,
+    observed_errors,
     tiles_with_gaps,
 )
 from onepass.rows.rows import Rows, rows_about
@@ -175,10 +176,7 @@ class Model:
         components, filled = self.components.astype(np.float64), self.filled(values)
         errors = self._about_mean(filled).outside(components)[1]
         for rows, given in tiles_with_gaps(values) if filled is not values else ():
-            for part, tile in self._about_mean(filled[rows]).dense():
-                rest = tile - (tile @ components.T) @ components
-                rest[np.isnan(given[part])] = 0.0
-                errors[rows[part]] = np.einsum("ij,ij->i", rest, rest)
+            errors[rows] = observed_errors(self._about_mean(filled[rows]), given, components)
         return errors
 
     def error_threshold(self, quantile: float) -> float:

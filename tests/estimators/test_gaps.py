@@ -288,6 +288,14 @@ def test_errors_are_those_of_observed_entries(count, monkeypatch):
     np.testing.assert_allclose(model.reconstruction_error(rows), expected)
 
 
+@pytest.mark.parametrize("kind", ["PCA", "scaled"])
+def test_a_share_of_the_rows_is_above_the_threshold_of_errors(kind):
+    model = KINDS[kind]().fit(ROWS)
+    errors = model.reconstruction_error(ROWS)
+    assert 0.07 < np.mean(errors > model.error_threshold(0.9)) < 0.13
+    assert 0.005 < np.mean(errors > model.error_threshold(0.99)) < 0.015
+
+
 @pytest.mark.parametrize("algorithm", [CappedMSG, Oja])
 def test_the_algorithms_of_the_paper_complete_rows_and_count_gaps(algorithm):
     rows = np.vstack([COMPLETE[:100], np.full((3, D), np.nan), ROWS])

@@ -368,11 +368,14 @@ class PCALearner(Learner):
         bounds, weights, found = self.bounds, measured.rows.weights, len(self.directions)
         if not found:
             return None
-        captured = measured.captured[:, self._names(found).index(self.chosen)]
+        answering = self._names(found).index(self.chosen)
+        captured = measured.captured[:, answering]
         # About a mean of n rows, energies are larger by a factor of 1 + 1 / n on average.
         share = weights * bounds.weight / (bounds.weight + 1.0)
         self.held_out.add(share * captured, share * measured.from_mean, self.rows_found)
-        errors = measured.from_mean - captured
+        errors = measured.scaled.observed_errors(
+            measured.from_mean - captured, bounds.mean, self.directions[answering]
+        )
         self.errors.add(errors, weights)
         if found > 1:
             assert measured.from_centre is not None
@@ -403,6 +406,7 @@ class PCALearner(Learner):
                 inner = rows.inner(np.vstack([point, directions]))
                 along = inner[:, 1:] - directions @ point[0]
                 errors = rows.distances(point, inner[:, :1])[:, 0] - (along**2).sum(axis=1)
+                errors = rows.observed_errors(errors, self.bounds.mean, directions)
         raw = directions if rows.scale is None else directions / rows.scale
         self.sample.add(entries(values), errors, raw, self.bounds.mean)
 

@@ -88,6 +88,21 @@ def tiles_with_gaps(values: Any) -> Iterator[tuple[NDArray[np.intp], NDArray[np.
         yield rows, values[rows].toarray() if sparse.issparse(values) else values[rows]
 
 
+def observed_errors(
+    rows: Rows, given: NDArray[np.floating], directions: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return squared distances (r,) from the span of directions (k, d), over observed entries.
+
+    The rows are completed, and `given` (r, d) has NaN in their gaps.
+    """
+    errors = np.empty(len(rows))
+    for part, tile in rows.dense():
+        rest = tile - (tile @ directions.T) @ directions
+        rest[np.isnan(given[part])] = 0.0
+        errors[part] = np.einsum("ij,ij->i", rest, rest)
+    return errors
+
+
 def sparse_rows(values: NDArray[np.floating]) -> Any:
     """Return dense rows (r, d) as a CSR array."""
     return sparse.csr_array(values)
@@ -380,6 +395,18 @@ class CompletedRows(DenseRows):
         self.completed.model.complete(given, weights=weights, covariance=sums)
         if self.scale is not None:
             matrix += sums.T / self.scale / self.scale[:, None]
+
+    def observed_errors(
+        self,
+        errors: NDArray[np.float64],
+        point: NDArray[np.float64],
+        directions: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """Return errors in which, of rows with gaps, observed entries count alone."""
+        holes, given, errors = self.completed.holes, self.completed.given, errors.copy()
+        about = DenseRows(self.values[holes], self.weights[holes], point, self.scale)
+        errors[holes] = observed_errors(about, given, directions)
+        return errors
 
     def unseen(self, directions: NDArray[np.float64]) -> NDArray[np.float64]:
         holes = self.completed.holes

@@ -112,6 +112,19 @@ class Rows(ABC):
                 distances[part] = np.einsum("ij,ij->i", rest, rest)
         return inner, distances
 
+    def observed_errors(
+        self,
+        errors: NDArray[np.float64],
+        point: NDArray[np.float64],
+        directions: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """Return errors (r,) in which observed entries of the rows count alone.
+
+        `errors` (r,) are squared distances from the point (d,) plus the span of the directions
+        (k, d), over all entries.
+        """
+        return errors
+
     def unseen(self, directions: NDArray[np.float64]) -> NDArray[np.float64] | float:
         """Return the expected squares (r, m) along directions of what is not known of the rows."""
         return 0.0
