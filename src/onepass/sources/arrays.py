@@ -24,6 +24,9 @@ _SPARSE = ("data", "indices", "indptr", "shape")
 _SPARSE_BLOCK_ROWS = 4096
 _SPARSE_BLOCK_BYTES = 1 << 24  # four times as many as of dense rows, of which most are zeros
 _SPARSE_ENTRY_BYTES = 12  # an index and a number
+# While they are sorted and checked: an index of eight bytes, a number, and copies of both.
+_SPARSE_WORK_BYTES = 48
+_ZIPPED_BY = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}  # others expand without a limit
 # No compressor shrinks numbers by more: four bytes are 128 kB of one value in Zstandard.
 _LARGEST_RATIO = 1 << 15
 
@@ -199,8 +202,9 @@ class SparseArray:
 
     @property
     def rows_per_block(self) -> int:
-        """How many rows have about as many bytes as a block is meant to have."""
-        return sparse_rows_per_block(self.shape[0], self._data.shape[0])
+        """A few thousand rows, fewer if they have very many entries."""
+        each = _SPARSE_ENTRY_BYTES * max(1, self._data.shape[0] // max(1, self.shape[0]))
+        return max(1, min(_SPARSE_BLOCK_ROWS, _SPARSE_BLOCK_BYTES // each))
 
     def __getitem__(self, rows: slice) -> Any:
         """Return some rows as CSR."""
@@ -216,22 +220,11 @@ class SparseArray:
         first, last = bounds[[0, -1]].tolist()
         self._check(0 <= first <= last <= n_entries and (begin > 0 or first == 0))
         self._check(end < self.shape[0] or last == n_entries)
-        check_entries(last - first, self.dtype, self._path, rows)
+        what = f"{end - begin} rows have {last - first:,} entries, which take"
+        check_size(what, (last - first) * _SPARSE_WORK_BYTES, self._path, begin + 1)
         places = self._indices[first:last].astype(np.int64)
         parts = (self._data[first:last], places, bounds - first)
         return scipy.sparse.csr_array(parts, shape=(end - begin, self.shape[1]))
-
-
-def sparse_rows_per_block(n_rows: int, n_entries: int) -> int:
-    """Return the rows of a sparse block: a few thousand, fewer if they have very many entries."""
-    size = _SPARSE_ENTRY_BYTES * max(1, n_entries // max(1, n_rows))
-    return max(1, min(_SPARSE_BLOCK_ROWS, _SPARSE_BLOCK_BYTES // size))
-
-
-def check_entries(count: int, dtype: np.dtype, path: str, rows: slice) -> None:
-    """Refuse rows with so many entries that they take too much memory."""
-    what = f"{rows.stop - rows.start} rows have entries of"
-    check_size(what, count * (4 + dtype.itemsize), path, rows.start + 1)
 
 
 @contextmanager
@@ -248,6 +241,8 @@ def _open_npz(path: str) -> Iterator[Any]:
     """Open one array of an npz file, or the sparse matrix that its arrays make up."""
     path, name = split(path)
     with open_file(path) as file, zipfile.ZipFile(file) as archive:
+        if {info.compress_type for info in archive.infolist()} - _ZIPPED_BY:
+            raise ValueError("it is compressed in a way that NumPy does not write")
         members = {
             info.filename.removesuffix(".npy"): NpyArray(archive.open(info), info.file_size)
             for info in archive.infolist()

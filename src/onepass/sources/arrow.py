@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from onepass.sources.base import Block, rows_per_block
+from onepass.sources.base import Block, check_size, rows_per_block
 from onepass.sources.ipc_messages import MAGIC, check_message, check_next_batch, message_places
 from onepass.sources.parquet_pages import check_pages
 from onepass.sources.paths import is_remote, open_file
@@ -129,8 +129,17 @@ class ColumnTable(Table):
         """Return a column of a batch, or a number of each of its lists."""
         name = self._schema.names[self._fields[j]]
         if name not in self._lists:
-            return batch.column(name)
+            return self._written_out(batch.column(name), name)
         return pc.list_element(batch.column(name), j - self._lists[name].start)
+
+    def _written_out(self, column: pa.Array, name: str) -> pa.Array:
+        """Return a column in the type of the file; refuse one text that stands for too many."""
+        kind = self._schema.field(name).type
+        if pa.types.is_dictionary(column.type) and _is_text(column.type.value_type):
+            lengths = pc.take(pc.binary_length(column.dictionary), column.indices)
+            what = f"the texts of {column.type.value_type} in {len(column):,} rows of {name!r} take"
+            check_size(what, pc.sum(lengths).as_py() or 0, self.path)
+        return column if column.type == kind else column.cast(kind)
 
     def _block(self, part: pa.RecordBatch, row: int, dtype: np.dtype) -> Block:
         """Return the chosen columns of a few rows, before which `row` rows came."""
@@ -187,6 +196,13 @@ def _is_list_of_numbers(kind: pa.DataType) -> bool:
     return any(check(kind) for check in checks) and _is_number(kind.value_type)
 
 
+def _is_text(kind: pa.DataType) -> bool:
+    """Return whether an Arrow type is one of texts or bytes of any length."""
+    types = pa.types
+    checks = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
+    return any(check(kind) for check in checks)
+
+
 def _is_single(kind: pa.DataType) -> bool:
     """Return whether float32 holds all numbers of a type of floating-point numbers."""
     return bool(pa.types.is_float16(kind) or pa.types.is_float32(kind))
@@ -234,7 +250,10 @@ class ParquetTable(ColumnTable):
 
     def batches(self, start: int, most: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Yield batches, beginning with the row group of the row `start`."""
-        with _opened(self.path) as content, pa.parquet.ParquetFile(content, **_IN_PARTS) as file:
+        # A text that comes often is stored once, and held once.
+        texts = [field.name for field in self._schema if _is_text(field.type)]
+        options = {"read_dictionary": texts, **_IN_PARTS}
+        with _opened(self.path) as content, pa.parquet.ParquetFile(content, **options) as file:
             groups, row = list(range(file.metadata.num_row_groups)), 0
             while groups and start >= row + file.metadata.row_group(groups[0]).num_rows:
                 row += file.metadata.row_group(groups.pop(0)).num_rows

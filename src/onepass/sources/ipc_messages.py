@@ -1,8 +1,10 @@
 """How much memory the record batches of an Arrow file or stream take, before they are expanded.
 
 pyarrow expands a compressed batch as soon as it is asked for it, to whatever size is written in
-front of each buffer. Messages are flatbuffers, and the few fields that are read here are those of
-Arrow's Message.fbs and File.fbs: https://arrow.apache.org/docs/format/Columnar.html.
+front of each buffer. `pyarrow.ipc.Message` gives the bytes of a message, but not where the buffers
+in it begin, and pyarrow's memory pools have no limit. Messages are flatbuffers, and the few fields
+that are read here are those of Arrow's Message.fbs and File.fbs:
+https://arrow.apache.org/docs/format/Columnar.html.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """How much memory the pages of a parquet file take, before they are expanded.
 
-pyarrow expands a page to the size that stands in front of it, and holds one of each column. Headers
-of pages are structs in Thrift's compact protocol, described in
-https://github.com/apache/parquet-format (parquet.thrift, PageHeader).
+pyarrow expands a page to the size that stands in front of it, and holds one of each column; a list
+is read as a whole, and repeated values in it take no space in the file. `ParquetFile.metadata` has
+sizes of whole row groups only, which nothing compares with the pages, and pyarrow's memory pools
+have no limit: so the headers of pages are read here. They are structs in Thrift's compact protocol,
+described in https://github.com/apache/parquet-format (parquet.thrift, PageHeader).
 """
 
 from __future__ import annotations
@@ -14,10 +16,15 @@ from onepass.sources.base import SourceError
 
 _HEADER_BYTES = (1 << 8, 1 << 16)  # to read: few headers are longer than a few dozen bytes
 _UNCOMPRESSED, _COMPRESSED = 2, 3  # numbers of the fields that say how long a page is
+_DATA_HEADERS = (5, 8)  # of the fields for pages of data, of either version,
+_COUNT = 1  # and of the field in them that says how many values there are
+_VALUE_BYTES = 24  # of memory for a number of a list: itself, its levels, and a copy
 
 
 def check_pages(file: Any, group: Any, columns: set[str], path: str) -> None:
     """Refuse a row group if the largest pages of all its columns expand too much together.
+
+    Refuse it as well if lists have many more numbers than bytes.
 
     Parameters
     ----------
@@ -30,47 +37,53 @@ def check_pages(file: Any, group: Any, columns: set[str], path: str) -> None:
     path : str
         The file, for errors.
     """
-    expanded = stored = 0
+    expanded = stored = in_lists = 0
     for number in range(group.num_columns):
         column = group.column(number)
         name = column.path_in_schema
         # Numbers of lists are two levels below the list, or one in old files.
         if {name, name.rpartition(".")[0], name.rsplit(".", 2)[0]} & columns:
             stored += column.total_compressed_size
+            largest, count = _pages(file, column)
             if column.compression != "UNCOMPRESSED":
-                expanded += _largest_page(file, column)
+                expanded += largest
+            in_lists += count * (name not in columns)
     if expanded > max(base.LIMIT_BYTES, base.HONEST_RATIO * stored):
         raise SourceError(
             f"pages in {stored:,} bytes of a row group expand to {expanded >> 20:,} MB, the limit "
             f"is {base.LIMIT_BYTES >> 20} MB; write smaller pages (data_page_size in pyarrow)",
             file=path,
         )
+    if in_lists > max(base.LIMIT_BYTES // _VALUE_BYTES, stored):
+        message = f"lists of {in_lists:,} numbers are stored in {stored:,} bytes of a row group"
+        raise SourceError(f"{message}; write smaller row groups (row_group_size)", file=path)
 
 
-def _largest_page(file: Any, column: Any) -> int:
-    """Return the size of the largest page of a column in a row group, when it is expanded."""
-    at, largest = column.data_page_offset, 0
+def _pages(file: Any, column: Any) -> tuple[int, int]:
+    """Return the size of the largest page of a column when it is expanded, and its values."""
+    at, largest, count = column.data_page_offset, 0, 0
     if column.has_dictionary_page and column.dictionary_page_offset:
         at = min(at, column.dictionary_page_offset)
     end = at + column.total_compressed_size
     while at < end:
-        length, sizes = _header(file, at)
-        largest = max(largest, sizes[_UNCOMPRESSED])
-        at += length + sizes[_COMPRESSED]
-    return largest
+        length, header = _header(file, at)
+        largest = max(largest, header[_UNCOMPRESSED])
+        count += sum(header.get(field, {}).get(_COUNT, 0) for field in _DATA_HEADERS)
+        at += length + header[_COMPRESSED]
+    return largest, count
 
 
-def _header(file: Any, at: int) -> tuple[int, dict[int, int]]:
-    """Return the length of the header of a page, and the numbers in it."""
+def _header(file: Any, at: int) -> tuple[int, dict[int, Any]]:
+    """Return the length of the header of a page, and its fields."""
     for size in _HEADER_BYTES:
         file.seek(at)
         header = _Struct(file.read(size))
         try:
-            sizes = header.numbers()
+            fields = header.fields()
         except IndexError:
             continue
-        if min(sizes.get(_UNCOMPRESSED, -1), sizes.get(_COMPRESSED, -1)) >= 0:
-            return header.at, sizes
+        if min(fields.get(_UNCOMPRESSED, -1), fields.get(_COMPRESSED, -1)) >= 0:
+            return header.at, fields
     raise ValueError("a page has no sound header")
 
 
@@ -80,15 +93,17 @@ class _Struct:
     def __init__(self, data: bytes) -> None:
         self._data, self.at = data, 0
 
-    def numbers(self) -> dict[int, int]:
-        """Return the fields that are whole numbers; `at` is behind the struct then."""
-        found: dict[int, int] = {}
+    def fields(self) -> dict[int, Any]:
+        """Return the fields that are whole numbers and structs; `at` is behind the struct then."""
+        found: dict[int, Any] = {}
         field = 0
         while head := self._byte():
             delta, kind = head >> 4, head & 15
             field = field + delta if delta else self._zigzag()
             if kind in (4, 5, 6):  # of 16, 32 and 64 bits
                 found[field] = self._zigzag()
+            elif kind == 12:
+                found[field] = self.fields()
             else:
                 self._skip(kind)
         return found
@@ -128,6 +143,6 @@ class _Struct:
             for _ in range(min(count, len(self._data))):  # each has at least one byte
                 self._skip(3 if head & 15 in (1, 2) else head & 15)
         elif kind == 12:
-            self.numbers()
+            self.fields()
         elif kind not in (1, 2):  # true and false, which are in the type
             raise ValueError("a page has no sound header")

@@ -20,7 +20,7 @@ import scipy.sparse
 import zarr
 
 from onepass.sources import SourceError, base, open_source
-from onepass.sources.parquet_pages import _largest_page, check_pages
+from onepass.sources.parquet_pages import _pages, check_pages
 from onepass.sources.zarr_store import open_store
 from onepass.warning import OnepassWarning
 
@@ -328,7 +328,9 @@ def test_parquet_pages_with_long_headers(tmp_path):
         with open(path, "rb") as file:
             group = pa.parquet.ParquetFile(path).metadata.row_group(0)
             check_pages(file, group, {"text", "a"}, "")
-            assert _largest_page(file, group.column(0)) > 3000
+            largest, count = _pages(file, group.column(0))
+            assert largest > 3000
+            assert count == 20
         assert sum(map(len, open_source(path, columns=["a"]))) == 20
 
 
@@ -521,3 +523,41 @@ def test_hdf5_chunks_that_are_packed(tmp_path):
     (tmp_path / "a.h5").write_bytes(content.replace(count, b"\xff\xff\xff\x0f" + count[4:]))
     with pytest.raises(SourceError, match="packed to another size"):
         open_source(tmp_path / "a.h5")
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_npz_files_that_numpy_does_not_write(tmp_path, method):
+    np.savez(tmp_path / "b.npz", np.ones((9, 2)))
+    with zipfile.ZipFile(tmp_path / "a.npz", "w", method) as archive:
+        archive.writestr("a.npy", zipfile.ZipFile(tmp_path / "b.npz").read("arr_0.npy"))
+    with pytest.raises(SourceError, match="in a way that NumPy does not write"):
+        open_source(tmp_path / "a.npz")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no /proc")
+@pytest.mark.parametrize("lengths", [[20_000_000], [2] * 100 + [20_000_000]])
+def test_parquet_lists_of_equal_numbers(tmp_path, lengths):
+    """They take next to nothing in the file, whatever its codec."""
+    bounds = pa.array(np.cumsum([0, *lengths]))
+    lists = pa.LargeListArray.from_arrays(bounds, pa.array(np.zeros(sum(lengths), np.float32)))
+    pa.parquet.write_table(pa.table({"a": lists}), tmp_path / "a.parquet", compression="none")
+    message, kilobytes = opened(tmp_path / "a.parquet")
+    assert re.search(r"lists of 20,000,\d+ numbers are stored in [\d,]+ bytes", message)
+    assert kilobytes < 60_000
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow"])
+def test_one_text_that_stands_for_many(tmp_path, name, monkeypatch):
+    words = pa.DictionaryArray.from_arrays(np.zeros(2000, "i4"), ["x" * 1000])
+    words = words if name == "a.arrow" else words.cast(pa.string())
+    table = pa.table({"a": np.arange(2000.0), "b": words})
+    if name == "a.parquet":
+        pa.parquet.write_table(table, tmp_path / name)
+    else:
+        with pa.ipc.new_file(tmp_path / name, table.schema) as writer:
+            writer.write_table(table)
+    file = open_source(tmp_path / name, columns=["a"]).tables[0]
+    assert [column.type for (column,) in file.cells([1])] == [table.schema.types[1]]
+    monkeypatch.setattr(base, "LIMIT_BYTES", 1 << 20)
+    with pytest.raises(SourceError, match=r"in 2,000 rows of 'b' take 1 MB, the limit is 1 MB"):
+        list(file.cells([1]))
