@@ -59,9 +59,10 @@ class ColumnTable(Table):
         self.names, self.not_numeric, self.index = [], {}, []
         self._lists: dict[str, range] = {}  # the columns that the numbers of a list are
         self._fields: list[int] = []  # the number of the field in the file that a column is in
-        self._schema = schema
+        # A schema would make new lists of all of them each time.
+        self._labels, self._kinds = schema.names, schema.types
         index = _pandas_index(schema.metadata or {})
-        for number, (name, kind) in enumerate(zip(schema.names, schema.types, strict=True)):
+        for number, (name, kind) in enumerate(zip(self._labels, self._kinds, strict=True)):
             first = len(self.names)
             length = self._length(name, kind, first_rows) if _is_list_of_numbers(kind) else 0
             if length:
@@ -96,7 +97,7 @@ class ColumnTable(Table):
 
     def float_type(self) -> np.dtype:
         """Return float32 if no chosen column is more precise, or float64."""
-        kinds = {self._schema.types[number] for number in self.fields()}
+        kinds = {self._kinds[number] for number in self.fields()}
         singles = [_is_single(getattr(kind, "value_type", kind)) for kind in kinds]
         return np.dtype(np.float32 if all(singles) else np.float64)
 
@@ -127,14 +128,14 @@ class ColumnTable(Table):
 
     def _cells(self, batch: pa.RecordBatch, j: int) -> pa.Array:
         """Return a column of a batch, or a number of each of its lists."""
-        name = self._schema.names[self._fields[j]]
+        name = self._labels[self._fields[j]]
         if name not in self._lists:
             return self._written_out(batch.column(name), name)
         return pc.list_element(batch.column(name), j - self._lists[name].start)
 
     def _written_out(self, column: pa.Array, name: str) -> pa.Array:
         """Return a column in the type of the file; refuse one text that stands for too many."""
-        kind = self._schema.field(name).type
+        kind = self._kinds[self._labels.index(name)]
         if pa.types.is_dictionary(column.type) and _is_text(column.type.value_type):
             lengths = pc.take(pc.binary_length(column.dictionary), column.indices)
             what = f"the texts of {column.type.value_type} in {len(column):,} rows of {name!r} take"
@@ -146,14 +147,14 @@ class ColumnTable(Table):
         kind = pa.from_numpy_dtype(dtype)
         chosen = np.array(self.chosen())
         if not self._lists:
-            names = [self._schema.names[self._fields[j]] for j in chosen]
+            names = [self._labels[self._fields[j]] for j in chosen]
             arrays = [_as_float(part.column(name), kind) for name in names]
             rows = pa.RecordBatch.from_arrays(arrays, names)
             return rows.to_tensor(null_to_nan=True, row_major=True).to_numpy()
         block = np.empty((part.num_rows, len(chosen)), dtype=dtype)
         numbers = np.array(self._fields)[chosen]
         for number in np.unique(numbers).tolist():
-            name, places = self._schema.names[number], np.flatnonzero(numbers == number)
+            name, places = self._labels[number], np.flatnonzero(numbers == number)
             if name in self._lists:
                 lists = self._lists[name]
                 rows = self._numbers(part.column(name), len(lists), row, name, kind)
@@ -251,7 +252,7 @@ class ParquetTable(ColumnTable):
     def batches(self, start: int, most: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Yield batches, beginning with the row group of the row `start`."""
         # A text that comes often is stored once, and held once.
-        texts = [field.name for field in self._schema if _is_text(field.type)]
+        texts = [self._labels[number] for number in self.fields() if _is_text(self._kinds[number])]
         options = {"read_dictionary": texts, **_IN_PARTS}
         with _opened(self.path) as content, pa.parquet.ParquetFile(content, **options) as file:
             groups, row = list(range(file.metadata.num_row_groups)), 0
@@ -259,7 +260,7 @@ class ParquetTable(ColumnTable):
                 row += file.metadata.row_group(groups.pop(0)).num_rows
             if not groups:  # which pyarrow 18 takes for an error
                 return
-            names = [self._schema.names[number] for number in self.fields()]
+            names = [self._labels[number] for number in self.fields()]
             for batch in _read_groups(self.path, file, groups, names, most):
                 yield row, batch
                 row += batch.num_rows

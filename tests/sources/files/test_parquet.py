@@ -3,6 +3,7 @@
 import decimal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pandas as pd
@@ -213,3 +214,16 @@ def test_names_of_folders_are_left_out_and_pyarrow_takes_them(tmp_path):
     model = onepass.PCA(2).fit(pyarrow.dataset.dataset(folder, partitioning="hive"))
     assert model.feature_names_in_.tolist() == ["x", "y", "year"]
     np.testing.assert_allclose(model.mean_[2], 2023.5)
+
+
+def test_the_time_for_many_columns_is_linear(tmp_path):
+    times = {}
+    for width in (500, 2000):
+        table = pa.table({f"c{j}": np.ones(2) for j in range(width)})
+        pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
+        for _ in range(3):
+            begin = time.process_time()
+            assert [block.shape for block in open_source(tmp_path / "a.parquet")] == [(2, width)]
+            taken = time.process_time() - begin
+            times[width] = min(taken, times.get(width, taken))
+    assert times[2000] < 8 * times[500]
