@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
+import pytest
+
 from onepass import learner
 
 SHORT = (8, 24)  # rows; with 130 rows at least five chunks
@@ -40,3 +42,12 @@ def chunks_learned(estimator: Any, rows: Any) -> int:
         estimator.partial_fit(rows[i : i + 1])
         count += waiting(estimator) == 0
     return count
+
+
+def learn_as_if_wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the paper's algorithms learn as from rows of very many columns.
+
+    Sparse rows stay sparse, and variances are tracked along directions that move.
+    """
+    monkeypatch.setattr("onepass.algorithms.learner.DENSE_COLUMNS", 0)
+    monkeypatch.setattr("onepass.algorithms.learner.EXACT_VARIANCE_COLUMNS", 0)

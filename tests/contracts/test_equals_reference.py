@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from tests import reference
-from tests.contracts.chunks import SHORT, chunks_of, next_chunk
+from tests.contracts.chunks import SHORT, chunks_of, learn_as_if_wide, next_chunk
 from tests.contracts.results import assert_close, assert_equals_reference
 from tests.contracts.rows import MAKERS, make
 from tests.contracts.splits import at_once, feed, ragged
@@ -97,8 +97,7 @@ def test_weights_and_every_kind_of_rows(variant, center):
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
 def test_rows_that_stay_sparse(variant, center, monkeypatch):
     """Of many columns, sparse rows are not made dense: the engine knows their products alone."""
-    monkeypatch.setattr("onepass.algorithms.learner.DENSE_COLUMNS", 44)
-    monkeypatch.setattr("onepass.algorithms.learner.EXACT_VARIANCE_COLUMNS", 44)
+    learn_as_if_wide(monkeypatch)
     variant, d, k = variant.with_params(center=center), 45, 3
     rows, weights = mostly_zero(d, k)
     outcome = variant.expected(rows, k, weights)

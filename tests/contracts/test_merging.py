@@ -9,7 +9,7 @@ from scipy import sparse
 import onepass
 from onepass.schedules import Constant
 from tests import reference
-from tests.contracts.chunks import chunks_of
+from tests.contracts.chunks import chunks_of, learn_as_if_wide
 from tests.contracts.results import (
     assert_close,
     assert_equals_reference,
@@ -83,7 +83,7 @@ def test_means_and_variances_merge_exactly(variant, rows, weights):
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_total_variance_of_many_columns_merges_exactly(algorithm, rows, weights, monkeypatch):
     """Beyond the exact matrix the sum of all squares is kept, and means that differ add to it."""
-    monkeypatch.setattr("onepass.algorithms.learner.EXACT_VARIANCE_COLUMNS", D - 1)
+    learn_as_if_wide(monkeypatch)
     moved = rows + np.where(np.arange(len(rows)) < CUTS[0], 0.0, 4.0)[:, None]
     variant = Variant(algorithm, params={"center": True})
     merged = onepass.merge(*fitted_parts(variant, moved, weights))

@@ -13,7 +13,14 @@ from onepass.moments import eigen
 from onepass.pca import bounds
 from onepass.persistence import archive
 from onepass.schedules import Constant, Schedule
-from tests.contracts.chunks import SHORT, chunks_learned, chunks_of, next_chunk, waiting
+from tests.contracts.chunks import (
+    SHORT,
+    chunks_learned,
+    chunks_of,
+    learn_as_if_wide,
+    next_chunk,
+    waiting,
+)
 from tests.contracts.results import assert_close, assert_identical, published
 from tests.contracts.rows import make
 from tests.contracts.splits import at_once, feed, one_by_one, ragged
@@ -47,9 +54,14 @@ def test_any_split_gives_the_same_bits(variant, length, rows):
 
 
 @EVERY
-@pytest.mark.parametrize("kind", [np.float32, sparse.csr_array])
-def test_any_split_of_weighted_rows_gives_the_same_bits(variant, kind, rows):
+@pytest.mark.filterwarnings("ignore:the components still turned")
+@pytest.mark.parametrize(
+    ("kind", "wide"), [(np.float32, False), (sparse.csr_array, False), (sparse.csr_array, True)]
+)
+def test_any_split_of_weighted_rows_gives_the_same_bits(variant, kind, wide, rows, monkeypatch):
     """Rows of weight zero do not fill a chunk, and wherever a call ends they are absent."""
+    if wide:
+        learn_as_if_wide(monkeypatch)
     weights = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 3.0], len(rows))
     with chunks_of(8):
         whole, pieces = (
@@ -116,7 +128,9 @@ def test_directions_that_are_improved_change_nothing(variant, tmp_path, monkeypa
 
 
 @EVERY
-def test_a_checkpoint_in_the_middle_of_sparse_rows_changes_nothing(variant, rows):
+@pytest.mark.filterwarnings("ignore:the components still turned")
+def test_a_checkpoint_in_the_middle_of_sparse_rows_changes_nothing(variant, rows, monkeypatch):
+    learn_as_if_wide(monkeypatch)
     thin = sparse.csr_array(np.where(np.abs(rows) > 0.1, rows, 0).astype(np.float32))
     weights = np.linspace(0.5, 2, len(rows))
     with chunks_of(24):

@@ -9,6 +9,7 @@ from scipy import sparse
 import onepass
 from onepass import CappedMSG
 from onepass.schedules import Constant, Schedule
+from tests.contracts.chunks import learn_as_if_wide
 from tests.contracts.variants import ALGORITHMS, Variant, build
 
 RNG = np.random.default_rng(0)
@@ -22,7 +23,8 @@ def test_variances_are_right_where_the_scale_changes():
     np.testing.assert_allclose(model.explained_variance_, exact, rtol=0.1)
 
 
-def test_centred_sparse_rows_in_pieces_give_the_same_bits():
+def test_centred_sparse_rows_in_pieces_give_the_same_bits(monkeypatch):
+    learn_as_if_wide(monkeypatch)
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(1500, 300)) * np.geomspace(3, 0.3, 300) + 5
     rows[rng.random(rows.shape) < 0.9] = 0
@@ -49,7 +51,8 @@ def test_wide_rows_that_teach_nothing(name, center):
 
 @pytest.mark.parametrize("offset", [1.0, 1e6])
 @pytest.mark.parametrize("name", ["MSG", "CappedMSG", "MEG", "Incremental"])
-def test_sparse_rows_that_begin_with_the_same_row_twice(name, offset):
+def test_sparse_rows_that_begin_with_the_same_row_twice(name, offset, monkeypatch):
+    learn_as_if_wide(monkeypatch)
     X = RNG.normal(size=(300, 6)) * [3, 2, 1, 0.5, 0.4, 0.3] + offset
     X[1] = X[0]
     dense, thin = (
