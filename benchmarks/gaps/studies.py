@@ -222,12 +222,13 @@ def heavy_tails(seed: int, folder: Path | None, quick: bool) -> Iterator[Row]:
     yield ratio_row("heavy-tails", title, found, 0.3, None)
 
 
-def prime(seed: int, folder: Path | None, quick: bool) -> Iterator[Row]:
-    """Yield the setting of primePCA: 2,000 x 500, two directions, 5% observed."""
-    n, d, k = (400, 40, 2) if quick else (2000, 500, 2)
-    share = 0.3 if quick else 0.05
-    basis = np.stack([np.ones(d), np.r_[np.ones(d // 2), -np.ones(d - d // 2)]]) / np.sqrt(d)
-    for words in ("uniformly", "rates by rows", "rates by columns"):
+def prime(words: str) -> Callable[[int, Path | None, bool], Iterator[Row]]:
+    """Return the study of a setting of primePCA: 2,000 x 500, two directions, 5% observed."""
+
+    def rows(seed: int, folder: Path | None, quick: bool) -> Iterator[Row]:
+        n, d, k = (400, 40, 2) if quick else (2000, 500, 2)
+        share = 0.3 if quick else 0.05
+        basis = np.stack([np.ones(d), np.r_[np.ones(d // 2), -np.ones(d - d // 2)]]) / np.sqrt(d)
         for variance in (20, 40, 60):
             losses: dict[str, list[float]] = {}
             for number in range(1 if quick else PRIME_RUNS):
@@ -250,6 +251,8 @@ def prime(seed: int, folder: Path | None, quick: bool) -> Iterator[Row]:
                 "met": None,
             }
 
+    return rows
+
 
 def _rates(words: str, share: float, n: int, d: int, rng: np.random.Generator) -> Any:
     """Return observed shares that are uniform between a tenth of the mean and nearly twice it."""
@@ -259,20 +262,15 @@ def _rates(words: str, share: float, n: int, d: int, rng: np.random.Generator) -
     return rng.uniform(0.1 * share, 1.9 * share, size=shape)
 
 
-def imputation(seed: int, folder: Path | None, quick: bool) -> Iterator[Row]:
-    """Yield the errors of hidden entries of real data, a fifth of them, in standard deviations."""
-    for name, k in (
-        ("digits", 10),
-        ("gas-drift", 10),
-        ("covtype", 5),
-        ("los-speed", 10),
-        ("indian-pines", 10),
-    ):
+def imputation(name: str, k: int) -> Callable[[int, Path | None, bool], Iterator[Row]]:
+    """Return the study of hidden entries of real data, a fifth of them, in standard deviations."""
+
+    def rows(seed: int, folder: Path | None, quick: bool) -> Iterator[Row]:
         try:
             X = table_of(name, folder, seed, 300 if quick else MOST_ROWS)
         except FileNotFoundError as error:
             print(f"note: {error}")
-            continue
+            return
         observed = np.random.default_rng(seed).random(X.shape) >= 0.2
         row, covered = imputed(np.where(observed, X, np.nan), X, observed, k, quick)
         yield {
@@ -283,6 +281,8 @@ def imputation(seed: int, folder: Path | None, quick: bool) -> Iterator[Row]:
             "coverage": covered,
             "met": 0.85 <= covered <= 0.95,
         }
+
+    return rows
 
 
 def table_of(name: str, folder: Path | None, seed: int, most: int) -> Numbers:
@@ -401,8 +401,14 @@ STUDIES = [
     ),
     Study("merged", merged),
     Study("heavy-tails", heavy_tails),
-    Study("prime", prime),
-    Study("imputation", imputation),
+    Study("prime-uniformly", prime("uniformly")),
+    Study("prime-rows", prime("rates by rows")),
+    Study("prime-columns", prime("rates by columns")),
+    Study("impute-digits", imputation("digits", 10)),
+    Study("impute-gas-drift", imputation("gas-drift", 10)),
+    Study("impute-covtype", imputation("covtype", 5)),
+    Study("impute-los-speed", imputation("los-speed", 10)),
+    Study("impute-indian-pines", imputation("indian-pines", 10)),
     Study("cost", cost),
     Study("no-gaps", no_gaps),
 ]
