@@ -119,8 +119,6 @@ CONSTANTS = [
     one(f"{EVIDENCE}.DRIFT_RISK"),
     one("onepass.evaluation.segments.SEGMENTS"),
     one(f"{LEARNER}.FIRST_ROWS"),
-    one(f"{LEARNER}.CHUNK_SHARE", share),
-    one(f"{LEARNER}.COMPARED_SHARE"),
     one(f"{LEARNER}.COMPARED_GROWTH"),
     one(f"{HELD_OUT}.LATEST", share),
     one(f"{HELD_OUT}.LEAST_ROWS"),

@@ -125,14 +125,18 @@ class Typical(State):
         self, energies: NDArray[np.float64] = NONE, weights: NDArray[np.float64] = NONE
     ) -> bool:
         """Return whether rows are of uneven length, with further ones of energies (r,) if given."""
-        added = self._powers(energies) @ weights if self.unit else np.zeros(4)
+        added = self._powers(energies, weights) if self.unit else np.zeros(4)
         weight, _, energy, square = self.sums + added
         return bool(energy > 0.0 and weight * square > UNEVEN * energy**2)
 
-    def _powers(self, energies: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what rows of energies (r,) add to the sums, (4, r)."""
+    def _powers(
+        self, energies: NDArray[np.float64], weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return what rows of energies (r,) and weights (r,) add to the sums (4,)."""
         ratio = np.minimum(energies / self.unit, LARGEST_RATIO)
-        return np.stack([np.ones(len(ratio)), ratio**TYPICAL_POWER, ratio, ratio * ratio])
+        weighted = weights * ratio
+        low = float(weights @ ratio**TYPICAL_POWER)
+        return np.array([weights.sum(), low, weighted.sum(), weighted @ ratio])
 
     def start(self, rows: Rows) -> None:
         """Find the centre of the first rows: their spatial median."""
@@ -158,7 +162,7 @@ class Typical(State):
         if not self.unit:
             self.sums = self.sums + [float(weights.sum()), 0.0, 0.0, 0.0]
             return
-        self.sums = self.sums + self._powers(energies) @ weights
+        self.sums = self.sums + self._powers(energies, weights)
         if self.center:
             least = LEAST_LENGTH**2 * self.energy
             pull = weights / np.sqrt(np.maximum(energies, max(least, TINY)))

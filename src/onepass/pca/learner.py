@@ -34,11 +34,6 @@ from onepass.rows.stream import Stream
 from onepass.subspace import orthonormal
 
 FIRST_ROWS = 128  # of the first chunk: enough for a centre, a typical length and first directions
-# A chunk is at most this part of the rows before it, so that the directions that it is evaluated
-# with are from not much fewer rows than those that are read.
-CHUNK_SHARE = 0.5
-# The same where candidates are compared: evidence from many directions, on the latest rows too.
-COMPARED_SHARE = 0.125
 MOST_CHUNK_ROWS = 8192  # of a chunk: sums of so many products keep seven digits in float32
 MOST_CHUNK_BYTES = 3 * 2**23  # of dense rows; from 32 MB on, glibc asks for new memory each time
 # Of a sketch: the length of a chunk of dense and of sparse rows. The longer, the fewer truncations.
@@ -47,7 +42,7 @@ SKETCH_ROWS, SPARSE_SKETCH_ROWS = 512, 8192
 # at least so long, because truncations are what takes the time.
 FIRST_SPARSE_ROWS, LEAST_SPARSE_ROWS = 1024, 4096
 # Growth of the stream after which directions for evaluation are found again, while candidates are
-# compared, and where only `captured_` needs them.
+# compared, and where only `captured_` needs them. A chunk is at most this part of the rows before.
 COMPARED_GROWTH, GROWTH = 0.25, 1.0
 # The same for more than `LADDER_COLUMNS` while there are fewer rows than the next constant says:
 # finding directions takes longer than learning then, and one step of the iteration is enough. What
@@ -87,10 +82,12 @@ class Measured(NamedTuple):
         About a point, as they are and in units of the deviations.
     from_mean : ndarray of shape (r,)
         Energies about the mean.
-    captured : ndarray of shape (r, m)
-        Energies about the mean along the directions of m candidates.
-    from_centre, captured_robust : ndarray of shape (r,) and (r, m), or None
-        The same about the robust centre, where candidates are compared.
+    captured : ndarray of shape (r,)
+        Energies about the mean along the directions of the candidate chosen by now.
+    from_centre : ndarray of shape (r,), or None
+        Energies about the robust centre, where there may be several candidates.
+    compared : ndarray of shape (m, r)
+        Energies about this centre along the directions of each of m candidates.
     """
 
     values: Any
@@ -98,8 +95,8 @@ class Measured(NamedTuple):
     scaled: Rows
     from_mean: NDArray[np.float64]
     captured: NDArray[np.float64]
-    from_centre: NDArray[np.float64] | None = None
-    captured_robust: NDArray[np.float64] | None = None
+    from_centre: NDArray[np.float64] | None
+    compared: NDArray[np.float64]
 
 
 class PCALearner(Learner):
@@ -190,7 +187,7 @@ class PCALearner(Learner):
     def _chunk_rows(self, before: float) -> int:
         """Return the length of a chunk after so many rows."""
         d = self.stream.d
-        share = COMPARED_SHARE if self.bounds.compares else CHUNK_SHARE
+        share = COMPARED_GROWTH if self.bounds.compares else GROWTH
         least, most = FIRST_ROWS, MOST_CHUNK_ROWS
         if not self.bounds.is_exact:
             least = 2 * FIRST_ROWS
@@ -317,7 +314,7 @@ class PCALearner(Learner):
         if begins and not bounds.typical.is_uneven(energies, weights):
             return [count]
         grown = bounds.typical.total + np.cumsum(weights * energies)
-        length = max(FIRST_ROWS, int(COMPARED_SHARE * self.rows)) if begins else count
+        length = max(FIRST_ROWS, int(COMPARED_GROWTH * self.rows)) if begins else count
         stops, energy = [0], bounds.typical.total
         while stops[-1] < count:
             heavy = 1 + int(np.searchsorted(grown, (1.0 + COMPARED_GROWTH) * energy))
@@ -327,23 +324,16 @@ class PCALearner(Learner):
 
     def _measure(self, values: Any, weights: NDArray[np.float64]) -> Measured:
         """Measure rows (r, d) along the directions found before, about the mean and the centre."""
-        bounds, (found, k, d) = self.bounds, self.directions.shape
+        bounds, found = self.bounds, len(self.directions)
         compared = len(bounds.names) > 1
         rows, scaled = bounds.about(values, weights, measured=compared)
         points = [scaled.at(bounds.mean), scaled.at(bounds.typical.centre)][: 1 + compared]
-        flat = self.directions.reshape(found * k, d)
-        inner = scaled.inner(np.vstack([*points, flat]))
-        energies = scaled.distances(np.stack(points), inner[:, : len(points)])
-        along = inner[:, len(points) :]
-        unseen = scaled.unseen(flat)
-        captured = [
-            ((along - flat @ point) ** 2 + unseen).reshape(len(rows), found, k).sum(axis=2)
-            for point in points
-        ]
-        measured = Measured(values, rows, scaled, energies[:, 0], captured[0])
-        if not compared:
-            return measured
-        return measured._replace(from_centre=energies[:, 1], captured_robust=captured[1])
+        pairs = [(0, self._names(found).index(self.chosen))] if found else []
+        pairs += [(1, candidate) for candidate in range(found) if found > 1]
+        energies, captured = scaled.measure(np.stack(points), self.directions, pairs)
+        answered = captured[0] if found else np.zeros(len(rows))
+        centred = energies[1] if compared else None
+        return Measured(values, rows, scaled, energies[0], answered, centred, captured[1:])
 
     def _learn_measured(self, measured: Measured) -> None:
         """Evaluate rows with the directions found before, and learn from them."""
@@ -368,8 +358,7 @@ class PCALearner(Learner):
         bounds, weights, found = self.bounds, measured.rows.weights, len(self.directions)
         if not found:
             return None
-        answering = self._names(found).index(self.chosen)
-        captured = measured.captured[:, answering]
+        captured, answering = measured.captured, self._names(found).index(self.chosen)
         # About a mean of n rows, energies are larger by a factor of 1 + 1 / n on average.
         share = weights * bounds.weight / (bounds.weight + 1.0)
         self.held_out.add(share * captured, share * measured.from_mean, self.rows_found)
@@ -379,11 +368,10 @@ class PCALearner(Learner):
         self.errors.add(errors, weights)
         if found > 1:
             assert measured.from_centre is not None
-            assert measured.captured_robust is not None
             energies = np.maximum(measured.from_centre, TINY)
-            shares = np.clip(measured.captured_robust / energies[:, None], 0.0, 1.0)
+            shares = np.clip(measured.compared / energies, 0.0, 1.0)
             ratios = np.minimum(energies / max(bounds.typical.energy, TINY), LARGEST_RATIO)
-            named = dict(zip(self._names(found), shares.T, strict=True))
+            named = dict(zip(self._names(found), shares, strict=True))
             self.evidence.add(named, ratios, weights, self.rows_found)
         return errors
 

@@ -408,6 +408,9 @@ class CompletedRows(DenseRows):
         errors[holes] = observed_errors(about, given, directions)
         return errors
 
+    def tiles(self) -> list[Rows]:
+        return [self]
+
     def unseen(self, directions: NDArray[np.float64]) -> NDArray[np.float64]:
         holes = self.completed.holes
         unseen = np.zeros((len(self), len(directions)))

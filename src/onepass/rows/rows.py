@@ -19,7 +19,7 @@ from scipy.linalg.blas import dsyr2, dsyrk, ssyrk
 from onepass import _core
 from onepass.threads import run_all, thread_count
 
-TILE_BYTES = 2**20  # of dense rows that are centred and multiplied while they are in a core's cache
+TILE_BYTES = 2**19  # of dense rows that are centred and multiplied while they are in a core's cache
 # Sums over tiles are taken in so many accumulators and then added: a fixed number, so that the bits
 # do not depend on the number of threads. It is also the number of threads that narrow rows can use.
 ACCUMULATORS = 4
@@ -125,9 +125,47 @@ class Rows(ABC):
         """
         return errors
 
-    def unseen(self, directions: NDArray[np.float64]) -> NDArray[np.float64] | float:
+    def measure(
+        self,
+        points: NDArray[np.float64],
+        directions: NDArray[np.float64],
+        pairs: list[tuple[int, int]],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return squared distances (p, r) from points, and how much of them directions capture.
+
+        Parameters
+        ----------
+        points : ndarray of shape (p, d)
+            In the coordinates of these rows.
+        directions : ndarray of shape (m, k, d)
+            Of several candidates.
+        pairs : list of (point, candidate)
+            What is captured about a point along the directions of a candidate: (len(pairs), r).
+        """
+        k, flat = directions.shape[1], directions.reshape(-1, self.d)
+        factors, offsets = np.vstack([points, flat]), flat @ points.T
+
+        def of_tile(rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            inner, unseen = rows.inner(factors), rows.unseen(flat)
+            captured = np.empty((len(pairs), len(rows)))
+            for number, (point, candidate) in enumerate(pairs):
+                part = slice(candidate * k, (candidate + 1) * k)
+                along = inner.T[len(points) :][part] - offsets[part, point, None]
+                np.einsum("ij,ij->j", along, along, out=captured[number])
+                if unseen is not None:
+                    captured[number] += unseen[:, part].sum(axis=1)
+            return rows.distances(points, inner[:, : len(points)]).T, captured
+
+        distances, captured = zip(*run_all(of_tile, self.tiles()), strict=True)
+        return np.hstack(distances), np.hstack(captured)
+
+    def tiles(self) -> list[Rows]:
+        """Return the rows in parts that are worked on one by one, or in several threads."""
+        return [self]
+
+    def unseen(self, directions: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return the expected squares (r, m) along directions of what is not known of the rows."""
-        return 0.0
+        return None
 
     @cached_property
     @abstractmethod
@@ -190,6 +228,14 @@ class DenseRows(Rows):
         length = self._tile_rows
         return [slice(start, start + length) for start in range(0, max(len(self), 1), length)]
 
+    def tiles(self) -> list[Rows]:
+        if len(self._tiles) == 1:
+            return [self]
+        return [
+            DenseRows(self.values[part], self.weights[part], self.origin, self.scale)
+            for part in self._tiles
+        ]
+
     def _tile(self, part: Any) -> NDArray[np.floating]:
         """Return some of the rows, a slice or by their indices, centred and scaled."""
         return self._whole[part] if len(self._tiles) == 1 else self._centred(part)
@@ -223,7 +269,9 @@ class DenseRows(Rows):
         def of_tile(part: slice) -> NDArray[np.floating]:
             return typed @ self._tile(part).T  # few by many is faster than many by few
 
-        return np.hstack(run_all(of_tile, self._tiles)).T.astype(np.float64, copy=False)
+        first, *others = run_all(of_tile, self._tiles)
+        products = np.hstack([first, *others]) if others else first
+        return products.T.astype(np.float64, copy=False)
 
     def combine(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
         typed = coefficients.astype(self.values.dtype, copy=False)
