@@ -225,8 +225,15 @@ class DenseRows(Rows):
     @cached_property
     def _tiles(self) -> list[slice]:
         """Rows that are worked on at a time."""
-        length = self._tile_rows
+        return self._slices(self._tile_rows)
+
+    def _slices(self, length: int) -> list[slice]:
+        """Return slices of so many rows."""
         return [slice(start, start + length) for start in range(0, max(len(self), 1), length)]
+
+    def _tiles_for(self, count: int) -> list[slice]:
+        """Return tiles for products with so many vectors, which are not larger than they are."""
+        return self._tiles if count <= self._tile_rows else self._slices(count)
 
     def tiles(self) -> list[Rows]:
         if len(self._tiles) == 1:
@@ -269,7 +276,7 @@ class DenseRows(Rows):
         def of_tile(part: slice) -> NDArray[np.floating]:
             return typed @ self._tile(part).T  # few by many is faster than many by few
 
-        first, *others = run_all(of_tile, self._tiles)
+        first, *others = run_all(of_tile, self._tiles_for(len(typed)))
         products = np.hstack([first, *others]) if others else first
         return products.T.astype(np.float64, copy=False)
 
@@ -279,7 +286,7 @@ class DenseRows(Rows):
         def of_tile(part: slice) -> NDArray[np.float64]:
             return (typed[:, part] @ self._tile(part)).astype(np.float64, copy=False)
 
-        first, *others = run_all(of_tile, self._tiles)
+        first, *others = run_all(of_tile, self._tiles_for(len(typed)))
         for other in others:
             first += other
         return first
