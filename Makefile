@@ -105,7 +105,7 @@ bench: $(VENV)/ready  ## accuracy, intervals, speed and gaps against what is pro
 	$(BIN)/python -m benchmarks.gaps $(ARGS)
 
 .PHONY: rivals
-rivals: $(VENV)/ready  ## other libraries on the same rows, each in an environment of its own; half an hour
+rivals: $(VENV)/ready  ## other libraries on the same rows, each in an environment of its own; twenty minutes
 	$(PIP_INSTALL) --editable ".[bench]"
 	$(BIN)/python -m benchmarks.rivals $(ARGS)
 

@@ -24,9 +24,7 @@ import numpy as np
 from benchmarks.rivals.solver import Solver, read
 
 WARM_UP = 500  # rows of the first fit, which imports and compiles
-ENOUGH = (
-    4.0  # seconds after which no fit is repeated, so that all of them take less than half an hour
-)
+ENOUGH = 4.0  # seconds after which no fit is repeated: all solvers take twenty minutes
 STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
