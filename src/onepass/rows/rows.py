@@ -489,4 +489,6 @@ def sparse_gram(rows: Any) -> NDArray[np.float64]:
     gram, weights = np.zeros((rows.shape[0],) * 2), np.ones(rows.shape[1])
     parts = columns.data, columns.indices, columns.indptr
     _core.add_sparse_outer(gram, *parts, weights, 0, len(gram))
-    return gram + np.triu(gram, 1).T
+    both = gram + gram.T  # the lower triangle was zero
+    both.flat[:: len(gram) + 1] = gram.diagonal()
+    return both
