@@ -672,10 +672,11 @@ class GapModel(GapCounts):
             moment.add(rows_about(filled, self.kept_weights, self._origin(base)), self.kept_weights)
             return moment
         moment.move(mean)
-        near = np.where(seen, known - mean, 0.0)
+        deviations = np.where(seen, known - mean, 0.0)
         both = np.outer(early, early)
         pairs = weights.T @ seen + base.weight * both
-        squares = (self.kept_weights[:, None] * near).T @ near + np.tril(moment.squares) * both
+        squares = (self.kept_weights[:, None] * deviations).T @ deviations
+        squares += np.tril(moment.squares) * both
         moment.squares = np.asfortranarray(np.tril(squares / np.maximum(pairs, 1.0)))
         moment.weight, moment.total = 1.0, np.zeros(self.d)
         return moment

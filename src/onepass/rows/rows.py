@@ -1,6 +1,6 @@
 """Rows as everything below sees them: dense or sparse, about a point, in units of a scale.
 
-Products with rows are methods of `Rows`. Whether rows are sparse is asked in `rows_about` alone.
+Products with rows are methods of `Rows`; `rows_about` says which kind rows are of.
 """
 
 from __future__ import annotations
@@ -293,8 +293,8 @@ class DenseRows(Rows):
 
     @cached_property
     def gram(self) -> NDArray[np.float64]:
-        near = self._centred(slice(None))
-        return (near @ near.T).astype(np.float64, copy=False)
+        centred = self._centred(slice(None))
+        return (centred @ centred.T).astype(np.float64, copy=False)
 
     def column_squares(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         def of_tile(part: slice) -> NDArray[np.float64]:
@@ -383,11 +383,11 @@ class SparseRows(Rows):
     """
 
     @cached_property
-    def _near(self) -> tuple[Any, NDArray[np.float64] | None]:
+    def _stored(self) -> tuple[Any, NDArray[np.float64] | None]:
         """A CSR array and an offset (d,), or None: the rows are their difference."""
-        near, offset = self.values, self.origin.copy()
-        stored = np.bincount(near.indices, minlength=self.d)
-        moved = np.flatnonzero((offset != 0.0) & (2 * stored > len(self)))
+        stored, offset = self.values, self.origin.copy()
+        counts = np.bincount(stored.indices, minlength=self.d)
+        moved = np.flatnonzero((offset != 0.0) & (2 * counts > len(self)))
         if len(moved):
             count = len(self)
             parts = (
@@ -395,83 +395,89 @@ class SparseRows(Rows):
                 np.tile(moved, count),
                 np.arange(count + 1) * len(moved),
             )
-            near = sparse.csr_array(near - sparse.csr_array(parts, shape=near.shape))
+            stored = sparse.csr_array(stored - sparse.csr_array(parts, shape=stored.shape))
             offset[moved] = 0.0
         if self.scale is not None:
-            data = near.data / self.scale[near.indices]
-            near = sparse.csr_array((data, near.indices, near.indptr), shape=near.shape)
+            data = stored.data / self.scale[stored.indices]
+            stored = sparse.csr_array((data, stored.indices, stored.indptr), shape=stored.shape)
             offset /= self.scale
-        return near, offset if offset.any() else None
+        return stored, offset if offset.any() else None
 
     @cached_property
     def _squares(self) -> Any:
         """The squares of the stored entries, as a CSR array."""
-        near, _ = self._near
-        data = near.data.astype(np.float64) ** 2
-        return sparse.csr_array((data, near.indices, near.indptr), shape=near.shape)
+        stored, _ = self._stored
+        data = stored.data.astype(np.float64) ** 2
+        return sparse.csr_array((data, stored.indices, stored.indptr), shape=stored.shape)
 
     @cached_property
     def energies(self) -> NDArray[np.float64]:
         """The squared norms of the rows, shape (r,)."""
-        near, offset = self._near
+        stored, offset = self._stored
         squares = np.asarray(self._squares @ np.ones(self.d))
         if offset is not None:
-            squares = (squares - 2.0 * (near @ offset) + offset @ offset).clip(min=0.0)
+            squares = (squares - 2.0 * (stored @ offset) + offset @ offset).clip(min=0.0)
         return squares
 
     def inner(self, directions: NDArray[np.floating]) -> NDArray[np.float64]:
-        near, offset = self._near
-        products = np.asarray(near @ np.ascontiguousarray(directions.T), np.float64)
+        stored, offset = self._stored
+        products = np.asarray(stored @ np.ascontiguousarray(directions.T), np.float64)
         return products if offset is None else products - directions @ offset
 
     def combine(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ``coefficients @ rows`` (m, d), in Fortran order, in which products are fast."""
-        near, offset = self._near
-        combined = np.asarray(near.T @ np.ascontiguousarray(coefficients.T), np.float64)
+        stored, offset = self._stored
+        combined = np.asarray(stored.T @ np.ascontiguousarray(coefficients.T), np.float64)
         if offset is not None:
             combined -= np.outer(offset, coefficients.sum(axis=1))
         return combined.T
 
     @cached_property
     def gram(self) -> NDArray[np.float64]:
-        near, offset = self._near
-        products = sparse_gram(near)
+        stored, offset = self._stored
+        products = sparse_gram(stored)
         if offset is not None:
-            across = near @ offset
+            across = stored @ offset
             products -= across[:, None] + across - offset @ offset
         return products
 
     def column_squares(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        near, offset = self._near
+        stored, offset = self._stored
         squares = np.asarray(self._squares.T @ weights)
         if offset is not None:
-            squares += offset * (weights.sum() * offset - 2.0 * (near.T @ weights))
+            squares += offset * (weights.sum() * offset - 2.0 * (stored.T @ weights))
         return squares.clip(min=0.0)
 
     def add_outer(
         self, weights: NDArray[np.float64], matrix: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        near, offset = self._near
-        near.sort_indices()
+        stored, offset = self._stored
+        stored.sort_indices()
 
         def add(block: slice) -> None:
             _core.add_sparse_outer(
-                matrix.T, near.data, near.indices, near.indptr, weights, block.start, block.stop
+                matrix.T,
+                stored.data,
+                stored.indices,
+                stored.indptr,
+                weights,
+                block.start,
+                block.stop,
             )
 
         # The kernel adds rows in their order, however columns are split.
         run_all(add, column_blocks(self.d) if thread_count() > 1 else [slice(0, self.d)])
         if offset is not None:
-            half = 0.5 * float(weights.sum()) * offset - near.T @ weights
+            half = 0.5 * float(weights.sum()) * offset - stored.T @ weights
             dsyr2(1.0, offset, half, lower=1, a=matrix, overwrite_a=1)
         return self.combine(weights[None])[0]
 
     def dense(self) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-        near, offset = self._near
+        stored, offset = self._stored
         length = max(1, TILE_BYTES // (8 * self.d))
         for start in range(0, len(self), length):
             part = slice(start, start + length)
-            tile = near[part].toarray().astype(np.float64, copy=False)
+            tile = stored[part].toarray().astype(np.float64, copy=False)
             yield part, tile if offset is None else tile - offset
 
 
