@@ -45,6 +45,7 @@ myst_heading_anchors = 3
 
 autosummary_generate = True
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"  # names with their class are wider than the sidebar
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 

@@ -18,7 +18,10 @@ Numbers = NDArray[np.float64]  # of shape (s,)
 
 
 class Schedule(ABC):
-    """What every schedule can do."""
+    """A rule for step sizes: subclass it for one of your own, and pass an instance as `step_size`.
+
+    Models with a schedule of your own cannot be saved in model files; `pickle` works.
+    """
 
     needs_norms: ClassVar[bool] = True  # whether steps depend on the norms of the gradients
 
@@ -34,6 +37,11 @@ class Schedule(ABC):
             sqrt(sum of the squared Frobenius norms of the gradients up to this step).
         diameter : float
             The diameter of the set that the algorithm moves in.
+
+        Returns
+        -------
+        ndarray of shape (s,)
+            Positive step sizes.
         """
 
 
