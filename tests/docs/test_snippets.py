@@ -35,10 +35,22 @@ def test_pages_have_snippets():
     assert len([page for page in PAGES if snippets(page)]) >= 10
 
 
+def anchors(page):
+    """Return the anchors of the headings of a page, as GitHub makes them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 def test_links_between_pages_and_files_exist():
     pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     assert len(pages) > 20
     for page in pages:
-        for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text()):
-            if "://" not in target:
-                assert (page.parent / target).exists(), f"{page.name} links to {target}"
+        for target, anchor in re.findall(r"\]\(([^)#]*)(?:#([^)]*))?\)", page.read_text()):
+            if "://" in target:
+                continue
+            path = page.parent / target if target else page
+            assert path.exists(), f"{page.name} links to {target}"
+            # Sphinx checks those of pages that include others.
+            if anchor and "{include}" not in path.read_text():
+                assert anchor in anchors(path), f"{page.name} links to {target}#{anchor}"
