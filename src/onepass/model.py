@@ -56,7 +56,7 @@ class Model:
         Squared distances of rows from the subspace before they were learned from, coordinates of
         some of them, and the learning curve (p, 3): rows, share captured, standard error.
     chosen : Choice or None
-        Which candidate of `PCA` answers, and why.
+        Which candidate of `PCA` was chosen, and why.
     gaps : Gaps or None
         What is known of missing entries, and the model that fills them; None if there were none.
     """

@@ -170,10 +170,10 @@ SOLVERS = [
 
 CHOOSING = [
     Mutant(
-        "a robust candidate answers whatever it gains",
+        "a robust candidate is chosen whatever it gains",
         f"{SOURCE}/pca/evidence.py",
-        "            answers = choice.gain > SURE and not is_against\n",
-        "            answers = choice.gain > 0.0 and not is_against\n",
+        "            wins = choice.gain > SURE and not is_against\n",
+        "            wins = choice.gain > 0.0 and not is_against\n",
         "tests/pca/test_evidence.py",
     ),
     Mutant(

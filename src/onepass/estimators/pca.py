@@ -26,7 +26,7 @@ class PCA(Estimator):
     rows, the second moment of the rows is kept exactly, beyond that the leading part of it. Where
     rows are of uneven length, up to two robust candidates learn from the same rows: they bound the
     length with which a row counts. Rows that none of them has learned from decide which one
-    answers; `chosen_` says which, and why.
+    is chosen; `chosen_` says which, and why.
 
     Parameters
     ----------
@@ -61,14 +61,14 @@ class PCA(Estimator):
     scale_ : ndarray of shape (d,)
         What the columns are divided by: the roots of `var_`, or ones unless `scale` is set.
     chosen_ : Choice
-        `name` of the candidate that answers ("plain", "mild" or "bounded"), and the numbers that
+        `name` of the candidate that is chosen ("plain", "mild" or "bounded"), and the numbers that
         were compared (`gain`, `tail`, `energy`, `drift`). As a string, one sentence that says it.
 
     Notes
     -----
-    Whichever candidate answers, `mean_`, `var_`, `scale_`, `explained_variance_`, whitening,
+    Whichever candidate is chosen, `mean_`, `var_`, `scale_`, `explained_variance_`, whitening,
     `get_covariance` and `score_samples` are those of all rows as they came: coordinates have mean
-    zero and the variances `explained_variance_`. With a robust answer, components are ordered by
+    zero and the variances `explained_variance_`. With a robust candidate, components are ordered by
     the variances of the bounded rows, so that `explained_variance_` need not descend, and
     coordinates may be correlated. `fit` then warns.
 
@@ -162,5 +162,5 @@ class PCA(Estimator):
 
     @property
     def chosen_(self) -> Choice:
-        """Which candidate answers, and why."""
+        """Which candidate is chosen, and why."""
         return self._model().chosen

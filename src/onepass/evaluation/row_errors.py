@@ -126,7 +126,7 @@ class ErrorHistogram(State):
 
 
 class RowSample(State):
-    """Coordinates of some rows along the directions that would have answered when they came.
+    """Coordinates of some rows along the directions of the model when they came.
 
     A row is in the sample if its priority, a number that depends on nothing but its position in the
     stream, is among the smallest: so a sample merges with another, and how rows are split into

@@ -39,7 +39,7 @@ SAME = 1e-12
 TERM_ROWS = 16  # whose gains make one term of a sum: neighbouring rows may be dependent
 LATEST = 0.5  # of the stream: earlier directions say little about those that are read
 # The risk that a stream of independent rows counts as one that drifts. It is small, because a false
-# alarm costs the robust answer, and streams in natural order are far beyond any limit.
+# alarm costs the robust components, and streams in natural order are far beyond any limit.
 DRIFT_RISK = 1e-4
 # Of a segment at least, eight terms: fewer rows, with the same directions, tell little.
 SEGMENT_ROWS = 8.0 * TERM_ROWS
@@ -52,16 +52,16 @@ POWERS = (1, 1, 1, 1, 1, 2, 1, 2)
 
 @dataclass(frozen=True)
 class Choice:
-    """Which candidate answers, and why.
+    """Which candidate is chosen, and why.
 
     All numbers but `drift` are of the robust candidate that gains most over ordinary PCA on rows
-    not yet learned from. It answers if ``gain > 2``, unless ``tail < -1`` and ``energy < 0``, or
+    not yet learned from. It is chosen if ``gain > 2``, unless ``tail < -1`` and ``energy < 0``, or
     the stream drifts: ``drift > 1``.
 
     Attributes
     ----------
     name : {"plain", "mild", "bounded"}
-        The candidate that answers.
+        The candidate that is chosen.
     gain : float
         What it captures more on the last half of the stream, of energies cut at 16 typical ones, in
         standard errors. What lies between merged streams counts as lost.
@@ -192,9 +192,9 @@ class Evidence(State):
         return between / max(float(within), TINY) / float(fdtri(degrees, free, 1.0 - DRIFT_RISK))
 
     def choose(self, rows: float, *, drifts_count: bool = True) -> Choice:
-        """Return which candidate answers for a stream of so many rows.
+        """Return which candidate is chosen for a stream of so many rows.
 
-        A robust candidate answers if its gain G over the plain one, of energies cut at 16, is sure,
+        A robust one is chosen if its gain G over the plain one, of energies cut at 16, is sure,
 
             G > 2 root of the sum of squares of its terms,
 
@@ -202,8 +202,8 @@ class Evidence(State):
         and with energies cut at some level it loses energy. There, z is such that one of m levels
         is beyond it as rarely as one is beyond 2: Phi(-z) = Phi(-2) / m, the union bound. From G,
         the energy between merged streams is taken off, as if only the plain candidate captured it.
-        Of several, the one that gains most answers. Where captured shares differ between segments
-        of the stream, the rows so far say little about all rows, and ordinary PCA answers;
+        Of several, the one that gains most is chosen. Where captured shares differ between segments
+        of the stream, the rows so far say little about all rows, and ordinary PCA is chosen;
         `drifts_count` is False with a half-life, where it is the next rows that matter.
         """
         latest, drift = self.segments.latest(rows, LATEST).sum(axis=0), self.drift(rows)
@@ -224,10 +224,10 @@ class Evidence(State):
                 gained=gain / max(float(latest[0]), 1.0),
             )
             is_against = choice.tail < -1.0 and choice.energy < 0.0
-            answers = choice.gain > SURE and not is_against
-            found.append((answers and not (drifts_count and drift > 1.0), gain, choice))
-        answers, _, best = max(found, key=lambda entry: entry[:2])
-        return best if answers else replace(best, name=PLAIN)
+            wins = choice.gain > SURE and not is_against
+            found.append((wins and not (drifts_count and drift > 1.0), gain, choice))
+        wins, _, best = max(found, key=lambda entry: entry[:2])
+        return best if wins else replace(best, name=PLAIN)
 
     def merge(self, other: Self, between: float) -> None:
         """Include the evidence of another stream, with so much energy between the centres."""

@@ -109,7 +109,7 @@ class PCALearner(Learner):
     n_components : int, float or None
         Their number, the share of the variance to capture, or None for all there are.
     robust : "auto", True or False
-        Whether a robust candidate may answer, must, or must not.
+        Whether a robust candidate may be chosen, must, or must not.
     scale : bool
         Whether columns are divided by their deviations.
     keep_all : bool
@@ -331,9 +331,9 @@ class PCALearner(Learner):
         pairs = [(0, self._names(found).index(self.chosen))] if found else []
         pairs += [(1, candidate) for candidate in range(found) if found > 1]
         energies, captured = scaled.measure(np.stack(points), self.directions, pairs)
-        answered = captured[0] if found else np.zeros(len(rows))
+        of_chosen = captured[0] if found else np.zeros(len(rows))
         centred = energies[1] if compared else None
-        return Measured(values, rows, scaled, energies[0], answered, centred, captured[1:])
+        return Measured(values, rows, scaled, energies[0], of_chosen, centred, captured[1:])
 
     def _learn_measured(self, measured: Measured) -> None:
         """Evaluate rows with the directions found before, and learn from them."""
@@ -358,12 +358,12 @@ class PCALearner(Learner):
         bounds, weights, found = self.bounds, measured.rows.weights, len(self.directions)
         if not found:
             return None
-        captured, answering = measured.captured, self._names(found).index(self.chosen)
+        captured, number = measured.captured, self._names(found).index(self.chosen)
         # About a mean of n rows, energies are larger by a factor of 1 + 1 / n on average.
         share = weights * bounds.weight / (bounds.weight + 1.0)
         self.held_out.add(share * captured, share * measured.from_mean, self.rows_found)
         errors = measured.scaled.observed_errors(
-            measured.from_mean - captured, bounds.mean, self.directions[answering]
+            measured.from_mean - captured, bounds.mean, self.directions[number]
         )
         self.errors.add(errors, weights)
         if found > 1:
@@ -435,7 +435,7 @@ class PCALearner(Learner):
         self.rows_found, self.rows_since = self.rows, 0.0
 
     def _choose(self) -> Choice:
-        """Return which candidate answers."""
+        """Return which candidate is chosen."""
         if not self.bounds.compares:
             return Choice(PLAIN)
         if self.robust is True:

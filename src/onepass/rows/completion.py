@@ -52,8 +52,8 @@ LEAST_NOISE = 0.05
 LEAST_REST = 1e-9  # of a variance: what is left out at least, so that nothing divides by rounding
 # Steps of EM: an entry that is observed with probability q is learned at a rate of about q.
 LEAST_STEPS, STEPS_PER_SHARE, LEAST_SHARE = 12, 8.0, 0.2
-# Change of the model between two steps, of the sampling error 1 / sqrt(n), at which EM has settled.
-SETTLED = 0.02
+# Change of the model between two steps at which EM has converged, times 1 / sqrt(n).
+CONVERGED = 0.02
 PAIRS_COLUMNS = 2048  # up to which it is known which columns were observed together
 MOST_KEPT_ROWS = 2**24  # in a model file
 
@@ -582,10 +582,10 @@ class GapModel(GapCounts):
         moment, model = self._first_moment(base), None
         origin = self._origin(base)
         steps = LEAST_STEPS + ceil(STEPS_PER_SHARE / max(LEAST_SHARE, self._least_share()))
-        settled = SETTLED / np.sqrt(max(self.rows, 1.0))
+        least = CONVERGED / np.sqrt(max(self.rows, 1.0))
         for step in range(steps):
             before, model = model, FactorModel.of(moment, self.rank(), scale_of(moment))
-            if before is not None and _change(before.loadings, model.loadings) < settled:
+            if before is not None and _change(before.loadings, model.loadings) < least:
                 break
             moment = base.copy()
             self.fill_late(moment, model)
