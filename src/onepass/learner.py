@@ -159,12 +159,16 @@ class Learner(State):
         if not self.buffer.count and not self.keeps_rows():
             return self
         twin = self.copy()
-        with one_thread():
-            if twin.buffer.count:
-                twin._learn(*twin.buffer.content(), twin.buffer.has_gaps)
-                twin.buffer = RowBuffer(self.stream)
-            twin.learn_kept()
+        twin.finish()
         return twin
+
+    def finish(self) -> None:
+        """Learn from the rows that wait."""
+        with one_thread():
+            if self.buffer.count:
+                self._learn(*self.buffer.content(), self.buffer.has_gaps)
+                self.buffer = RowBuffer(self.stream)
+            self.learn_kept()
 
     def keeps_rows(self) -> bool:
         """Return whether rows wait for others outside of the buffer."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from onepass.moments import eigen
-from onepass.moments.eigen import SMALL, improve, leading_pairs
+from onepass.moments.eigen import SMALL, Scatter, improve, leading_pairs
 
 
 def matrix_with(values, seed=0):
@@ -191,3 +191,18 @@ def test_of_few_rows_improved_directions_are_orthonormal(scale):
     [(found, sums)] = improve(lambda blocks: [A @ blocks[0]], [np.eye(3, 300)])
     np.testing.assert_allclose(found @ found.T, np.eye(3), atol=1e-12)
     np.testing.assert_allclose(sums, [scale, 0, 0], rtol=1e-9, atol=1e-12 * scale)
+
+
+@pytest.mark.parametrize("d", [20, SMALL + 50])
+@pytest.mark.parametrize("k", [2, 10])
+def test_a_scatter_need_not_be_formed(d, k):
+    rng = np.random.default_rng(0)
+    X, scale = rng.normal(size=(2 * d, d)) + 0.5, rng.random(d) + 0.5
+    squares, t = np.asfortranarray(np.tril(X.T @ X)), X.sum(axis=0) / np.sqrt(len(X))
+    whole = np.cov(X / scale, rowvar=False, bias=True) * len(X)
+    scatter = Scatter(squares, t, scale)
+    np.testing.assert_allclose(np.tril(scatter.triangle()), np.tril(whole), atol=1e-9)
+    np.testing.assert_allclose(scatter.trace(), whole.trace())
+    vectors, found = leading_pairs(scatter, k)
+    np.testing.assert_allclose(found, np.linalg.eigvalsh(whole)[::-1][:k])
+    np.testing.assert_allclose(vectors @ whole, found[:, None] * vectors, atol=1e-8 * found[0])

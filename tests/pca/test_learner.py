@@ -46,3 +46,14 @@ def test_the_first_directions_are_those_of_the_first_rows(monkeypatch):
     learner.push(X)
     vectors = np.linalg.eigh(np.cov(X, rowvar=False))[1].T[::-1][:K]
     np.testing.assert_allclose(np.abs(np.sum(learner.directions[0] * vectors, axis=1)), 1.0)
+
+
+def test_finishing_in_place_gives_the_bits_of_a_finished_copy():
+    X = np.random.default_rng(2).normal(size=(300, D))
+    learner = PCALearner(Stream(D, np.dtype(np.float64), False, True), K)
+    learner.push(X)
+    twin = learner.finished()
+    assert learner.buffer.count
+    learner.finish()
+    assert not learner.buffer.count
+    np.testing.assert_array_equal(learner.model().components, twin.model().components)

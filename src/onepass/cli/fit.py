@@ -273,6 +273,7 @@ class LocalFit(Fit):
                     self._save_checkpoint()
                 if progress.wants_captured():
                     progress.captured(self.model.captured_.mean)
+            self.model._end()  # in place: a copy of wide second moments takes much memory
             self._save()  # a signal that comes now is too late: there is nothing left to stop
         return None
 

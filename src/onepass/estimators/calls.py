@@ -365,6 +365,15 @@ class Calls(BaseEstimator):
         self._published = published
         return published
 
+    def _end(self) -> None:
+        """Learn from the rows that wait, for a stream that goes on no more.
+
+        Reading would learn from them in a copy. The learner itself changes: no other thread may
+        read meanwhile.
+        """
+        if self._learner is not None:
+            self._learner.finish()
+
     def _check_observed(self, model: Model) -> None:
         """Refuse a model of columns of which nothing, or a single entry, is known."""
         if model.gaps is None:

@@ -6,6 +6,7 @@ Only the lower triangles of matrices are read.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,25 +36,73 @@ Pairs = tuple[NDArray[np.float64], NDArray[np.float64]]
 Times = Callable[[list[NDArray[np.float64]]], list[NDArray[np.float64]]]
 
 
-def leading_pairs(matrix: NDArray[np.float64], k: int, *, prove: bool = True) -> Pairs:
+class Scatter(NamedTuple):
+    """The symmetric matrix ``(squares - t t') / s s'``, of which nothing is formed.
+
+    Attributes
+    ----------
+    squares : ndarray of shape (d, d)
+        A lower triangle, in Fortran order.
+    t, s : ndarray of shape (d,), or None
+    """
+
+    squares: NDArray[np.float64]
+    t: NDArray[np.float64] | None = None
+    s: NDArray[np.float64] | None = None
+
+    def times(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the product with a vector (d,)."""
+        raw = vector if self.s is None else vector / self.s
+        product = dsymv(1.0, self.squares, raw, lower=1)
+        if self.t is not None:
+            product -= self.t * (self.t @ raw)
+        return product if self.s is None else product / self.s
+
+    def columns(self, first: int, last: int) -> NDArray[np.float64]:
+        """Return the rows from the first on of some columns, shape (d - first, last - first)."""
+        block = self.squares[first:, first:last]
+        if self.t is not None:
+            block = block - np.outer(self.t[first:], self.t[first:last])
+        return block if self.s is None else block / self.s[first:last] / self.s[first:, None]
+
+    def triangle(self) -> NDArray[np.float64]:
+        """Return the lower triangle, in Fortran order."""
+        d = len(self.squares)
+        lower = np.zeros((d, d), order="F")
+        for first in range(0, d, BLOCK):
+            lower[first:, first : first + BLOCK] = self.columns(first, first + BLOCK)
+        return lower
+
+    def trace(self) -> float:
+        """Return the sum of the diagonal."""
+        diagonal = self.squares.diagonal()
+        if self.t is not None:
+            diagonal = diagonal - self.t**2
+        return float(diagonal.sum() if self.s is None else (diagonal / self.s**2).sum())
+
+
+def leading_pairs(matrix: NDArray[np.float64] | Scatter, k: int, *, prove: bool = True) -> Pairs:
     """Return the k leading eigenvectors (k, d) and eigenvalues (k,), largest first.
 
     Parameters
     ----------
-    matrix : ndarray of shape (d, d)
+    matrix : ndarray of shape (d, d), or Scatter
         The lower triangle of a symmetric one; no eigenvalue is negative but for rounding.
     k : int
         How many, at most d.
     prove : bool
         Whether it must be certain that none of several equal eigenvalues is missing.
     """
-    d = len(matrix)
-    found = _iterate(matrix, k, prove) if iterates(d, k) else None
+    d, found = len(matrix.squares if isinstance(matrix, Scatter) else matrix), None
+    if iterates(d, k):
+        given = matrix if isinstance(matrix, Scatter) else Scatter(np.asfortranarray(matrix))
+        found = _iterate(given, k, prove)
     if found is None:
+        lower = matrix.triangle() if isinstance(matrix, Scatter) else matrix
         if 4 * k > d:  # LAPACK finds all of them faster than some
-            found = np.linalg.eigh(matrix)
+            found = np.linalg.eigh(lower)
         else:
-            found = eigh(matrix, subset_by_index=(d - k, d - 1), check_finite=False)
+            found = eigh(lower, subset_by_index=(d - k, d - 1), check_finite=False)
     return _largest_first(found[0], found[1], k)
 
 
@@ -68,18 +117,15 @@ def _largest_first(values: NDArray[np.float64], vectors: NDArray[np.float64], k:
     return np.ascontiguousarray(vectors.T[::-1]), values[::-1].clip(min=0.0)
 
 
-def _iterate(matrix: NDArray[np.float64], k: int, prove: bool) -> Pairs | None:
+def _iterate(scatter: Scatter, k: int, prove: bool) -> Pairs | None:
     """Return eigenvalues (k,) and eigenvectors (d, k), ascending, or None if there is no proof.
 
     Lanczos' iteration may miss one of several equal eigenvalues.
     """
-    d = len(matrix)
-    if not 1e-200 < float(matrix.trace()) < 1e200:
+    d = len(scatter.squares)
+    if not 1e-200 < scatter.trace() < 1e200:
         return None
-    matrix = np.asfortranarray(matrix)  # as BLAS reads it, without a copy for each product
-    operator = LinearOperator(
-        matrix.shape, lambda vector: dsymv(1.0, matrix, vector, lower=1), dtype=np.float64
-    )
+    operator = LinearOperator((d, d), scatter.times, dtype=np.float64)
     start = np.random.default_rng(0).normal(size=d)
     try:
         tolerance = 0.0 if prove else UNPROVEN
@@ -88,28 +134,28 @@ def _iterate(matrix: NDArray[np.float64], k: int, prove: bool) -> Pairs | None:
         return None
     order = np.argsort(values)
     values, vectors = values[order], vectors[:, order]
-    if prove and not _are_leading(matrix, values, vectors):
+    if prove and not _are_leading(scatter, values, vectors):
         return None
     return values, vectors
 
 
 def _are_leading(
-    matrix: NDArray[np.float64], values: NDArray[np.float64], vectors: NDArray[np.float64]
+    scatter: Scatter, values: NDArray[np.float64], vectors: NDArray[np.float64]
 ) -> bool:
     """Return whether no eigenvalue above the first of these (k,), ascending, is missing.
 
-    The Cholesky factor of ``top I - (matrix - what was found)`` exists only then. It is found in
+    The Cholesky factor of ``top I - (scatter - what was found)`` exists only then. It is found in
     single precision, which takes half the time and memory. Its rounding hides eigenvalues above
     `top` by less than d * 1e-7 of it: components that as good as tie with the last one.
     """
-    d = len(matrix)
+    d = len(vectors)
     top = values[0] + d * ROUNDING * values[-1]
     found = vectors * np.sqrt(values.clip(min=0.0))
     missed = np.empty((d, d), np.float32, order="F")
     with np.errstate(over="ignore"):  # infinite where it was missed by far
         for start in range(0, d, BLOCK):  # no second matrix (d, d) in double precision
             block = slice(start, start + BLOCK)
-            rest = found[start:] @ found[block].T - matrix[start:, block]
+            rest = found[start:] @ found[block].T - scatter.columns(start, start + BLOCK)
             missed[start:, block] = rest / top
     missed[np.diag_indices(d)] += 1.0 + d * np.finfo(np.float32).eps
     return spotrf(missed, lower=1, clean=0, overwrite_a=1)[1] == 0

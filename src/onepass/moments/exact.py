@@ -6,9 +6,9 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import dsymm, dsyr, dsyr2
+from scipy.linalg.blas import dsymm, dsyr2
 
-from onepass.moments.eigen import Pairs, leading_pairs
+from onepass.moments.eigen import Pairs, Scatter, leading_pairs
 from onepass.persistence.fields import Array, Field, State, point, triangle, weight
 from onepass.precision import ROUNDING
 from onepass.rows.rows import Rows
@@ -111,26 +111,22 @@ class SecondMoment(State):
 
     def scatter(self, scale: Scale = None) -> NDArray[np.float64]:
         """Return the scatter (d, d), whole, of columns divided by a scale (d,) if there is one."""
-        lower = np.tril(self._triangle(scale))
-        return lower + np.tril(lower, -1).T
+        lower = self._scatter(scale).triangle()
+        return np.tril(lower) + np.tril(lower, -1).T
 
-    def _triangle(self, scale: Scale) -> NDArray[np.float64]:
-        """Return the lower triangle of the scatter (d, d), in Fortran order."""
-        matrix = self.squares.copy(order="F")
-        if self.center and self.weight > 0.0:
-            dsyr(-1.0 / self.weight, self.total, lower=1, a=matrix, overwrite_a=1)
-        if scale is not None:
-            matrix /= scale
-            matrix /= scale[:, None]
-        return matrix
+    def _scatter(self, scale: Scale) -> Scatter:
+        """Return the scatter, of columns divided by a scale (d,) if there is one."""
+        if not (self.center and self.weight > 0.0):
+            return Scatter(self.squares, None, scale)
+        return Scatter(self.squares, self.total / np.sqrt(self.weight), scale)
 
     def leading(self, k: int, scale: Scale = None, *, prove: bool = True) -> Pairs:
         """Return the k leading directions (k, d) of the scatter and the sums along them (k,)."""
-        return leading_pairs(self._triangle(scale), k, prove=prove)
+        return leading_pairs(self._scatter(scale), k, prove=prove)
 
     def spectrum(self, scale: Scale = None) -> NDArray[np.float64]:
         """Return the sums along all principal directions, shape (d,), largest first."""
-        return np.linalg.eigvalsh(self._triangle(scale))[::-1].clip(min=0.0)
+        return np.linalg.eigvalsh(self._scatter(scale).triangle())[::-1].clip(min=0.0)
 
     def times(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ``squares @ columns``, the sums about the point, for columns (d, m)."""
