@@ -377,6 +377,20 @@ HOUSE = [
         "pass",
         "tests/rows/test_completed_rows.py",
     ),
+    Mutant(
+        "directions found from few rows are believed",
+        f"{SOURCE}/model.py",
+        "return self.gap_model().shrunk(rows, self.scale)",
+        "return self.gap_model()",
+        "tests/estimators/test_gaps.py",
+    ),
+    Mutant(
+        "errors of rows with gaps count filled entries",
+        f"{SOURCE}/rows/completion.py",
+        "        rest[np.isnan(given[part])] = 0.0",
+        "        pass",
+        "tests/estimators/test_gaps.py",
+    ),
 ]
 
 CORE = [
