@@ -191,7 +191,7 @@ class Learner(State):
         with one_thread():
             self.include(other)
         self.errors.merge(other.errors)
-        self.sample.merge(other.sample)
+        self.sample.merge(other.sample, self.rows_learned)
         self.held_out.merge(other.held_out)
         self.rows_learned += other.rows_learned
 

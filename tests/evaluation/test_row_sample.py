@@ -1,5 +1,7 @@
 """Some rows to look at: the sample merges, and splits of the rows do not change it."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -106,3 +108,23 @@ def test_the_frame_turns_with_a_chunk_that_gives_no_row():
     np.testing.assert_array_equal(held.numbers, numbers)
     np.testing.assert_array_equal(held.directions, np.eye(3)[1:])
     assert held.coordinates.shape == (SAMPLE_ROWS, 2)
+
+
+@pytest.mark.parametrize("kind", [PCA, CappedMSG])
+def test_rows_with_gaps_keep_their_numbers(kind):
+    """They wait for others, and rows without any entry are passed over."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2500, 9)) * [9, 7, *[0.3] * 7]
+    X[(rng.random((2500, 1)) < 0.07) & (rng.random(X.shape) < 0.2)] = np.nan
+    X[[300, 301, 900]] = np.nan
+    far = [400, 777, 1500, 2300]
+    X[far] = np.nan_to_num(X[far])
+    X[far, 5] = [200, 210, 220, 230]
+    X[[400, 1500], 7] = np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        whole, parts = kind(2).fit(X), [kind(2).fit(X[:1100]), kind(2).fit(X[1100:])]
+        merged = onepass.merge(*parts)
+    for model in (whole, merged):
+        sample = model._model().sample
+        assert sorted(sample.numbers[sample.largest()[:4]]) == far

@@ -101,6 +101,7 @@ CRAFTED = {
         "bounds.moments.0.squares", lambda old: old[1:]
     ),
     "its numbers of rows contradict each other": number("rows_learned", 199),
+    "directions are there, and were found from no rows": number("rows_found", 0.0),
 }
 
 

@@ -109,7 +109,8 @@ class SolverLearner(Learner):
         given = measured.copy()
         given[np.isnan(dense)] = np.nan
         advance = self.solver.advance_incomplete
-        self._learn_from(drawn, weights, measured, lambda: advance(given), before)
+        numbers = self.rows_learned + np.flatnonzero(~empty)
+        self._learn_from(drawn, weights, measured, lambda: advance(given), before, numbers)
 
     def _learn_from(
         self,
@@ -118,6 +119,7 @@ class SolverLearner(Learner):
         learned: Any,
         advance: Callable[[], Advanced],
         before: float,
+        numbers: NDArray[np.int64] | None = None,
     ) -> None:
         """Let the solver advance, and measure what its directions capture.
 
@@ -132,6 +134,8 @@ class SolverLearner(Learner):
             Takes the solver's steps with them.
         before : float
             The weight of the rows before.
+        numbers : ndarray of shape (r,), optional
+            Of the rows in the stream, if some between them are not learned from.
         """
         center, held = self.stream.center, self._held()
         captured, energy, rotation, inner = advance()
@@ -150,7 +154,7 @@ class SolverLearner(Learner):
         self.held_out.add(captured[scored], energy[scored], learned_from[scored])
         errors = (energy - captured) / weights
         self.errors.add(errors[scored], weights[scored])
-        self.sample.add(values, errors, held if len(held) else now, self.mean.vector)
+        self.sample.add(values, errors, held if len(held) else now, self.mean.vector, numbers)
         self.variances.add(Step(values, weights, rotation, inner, float(energy.sum())))
 
     def _model_of_gaps(self, values: NDArray[np.floating]) -> FactorModel:

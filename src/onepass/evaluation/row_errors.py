@@ -187,12 +187,17 @@ class RowSample(State):
         errors: NDArray[np.float64],
         directions: NDArray[np.floating],
         point: NDArray[np.float64],
+        numbers: NDArray[np.int64] | None = None,
     ) -> None:
-        """Offer rows (r, d) with errors (r,), about a point (d,), along directions (m, d)."""
+        """Offer rows (r, d) with errors (r,), about a point (d,), along directions (m, d).
+
+        They are the next ones of the stream, or have the numbers (r,): rows with gaps may wait.
+        """
         before, self.rows = self.rows, self.rows + rows.shape[0]
         if not len(directions):
             return
-        numbers = np.arange(before, self.rows)
+        if numbers is None:
+            numbers = np.arange(before, self.rows)
         priorities = self._priorities(numbers)
         errors = np.where(np.isfinite(errors), errors, 0.0)
         offered = np.flatnonzero(
@@ -277,9 +282,9 @@ class RowSample(State):
         order = np.lexsort((self.numbers, -self.errors))[:LARGEST_ROWS]
         return order[self.errors[order] > 0.0]
 
-    def merge(self, other: RowSample) -> None:
-        """Include another sample, whose rows count as coming after these."""
-        other = other.copy()
+    def merge(self, other: RowSample, after: int | None = None) -> None:
+        """Include another sample, whose rows count as coming after so many: after these."""
+        other, after = other.copy(), self.rows if after is None else after
         if not len(self.directions):
             self._move(other.directions, other.point)
         elif len(other.directions):
@@ -287,9 +292,9 @@ class RowSample(State):
             frame = _varying(both, max(self.frame_size, 1))
             for part in (self, other):
                 part._move(frame, self.point)
-        numbers, priorities = other.numbers + self.rows, other.priorities
+        numbers, priorities = other.numbers + after, other.priorities
         if self.half_life is not None:
-            priorities = priorities - self.rows / self.half_life * np.log(2.0)
+            priorities = priorities - after / self.half_life * np.log(2.0)
         self.rows += other.rows
         if len(numbers):
             new = self._select(numbers, priorities, other.errors)

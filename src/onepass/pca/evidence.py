@@ -149,7 +149,9 @@ class Evidence(State):
         starts = np.arange(0, len(ratios), TERM_ROWS)
         tightest = shares[BOUNDED]
         sums = [len(ratios), float(tightest.sum()), float(tightest @ tightest)]
-        sums.append(len(ratios) / learned)
+        sums.append(
+            len(ratios) / max(learned, 1.0)
+        )  # a very short half-life leaves less than a row
         levels = 1 + int(np.searchsorted(LEVELS, ratios.max(initial=0.0)))
         tails = self.tails.copy()
         for which, name in enumerate(ROBUST):

@@ -177,6 +177,8 @@ class PCALearner(Learner):
         found, names = len(content["directions"]), self.bounds.names
         if found > 1 and (found != len(names) or not self.bounds.compares):
             raise ValueError(f"directions are of {found} candidates, for {len(names)} bounds")
+        if found and not content["rows_found"] > 0.0:
+            raise ValueError("directions are there, and were found from no rows")
         if content["chosen"] not in names:
             raise ValueError(f"chosen is {content['chosen']!r}, not one of {names}")
         super().take(content)
@@ -208,37 +210,39 @@ class PCALearner(Learner):
         self._learn_rows(values, weights)
 
     def learn_with_gaps(self, values: Any, weights: NDArray[np.float64]) -> None:
-        values, weights = self._without_empty(values, weights)
+        values, weights, numbers = self._without_empty(values, weights)
         gaps = self.gap_models[0]
         if not gaps.keeps(values):
             self._forget(weights)
             gaps.count(values)
             exact = self.bounds.is_exact
             completed = gaps.completed(values, is_exact=exact, seed=self.rows_learned)
-            self._learn_rows(completed, weights)
+            self._learn_rows(completed, weights, numbers)
             gaps.find(self.bounds.plain(), self.bounds.scale_now())
             return
         gaps.count(values)
         holes = rows_with_gaps(values) | bool(gaps.late.any())
         if not holes.all():
-            self._learn_rows(values[~holes], weights[~holes])
+            self._learn_rows(values[~holes], weights[~holes], numbers[~holes])
         kept = values[holes]
-        if gaps.keep(kept.toarray() if self.stream.is_sparse else kept, weights[holes]):
+        kept = kept.toarray() if self.stream.is_sparse else kept
+        if gaps.keep(kept, weights[holes], numbers[holes]):
             self.learn_kept()
 
     def _without_empty(
         self, values: Any, weights: NDArray[np.float64]
-    ) -> tuple[Any, NDArray[np.float64]]:
-        """Return rows that have an entry, and their weights; count the others."""
+    ) -> tuple[Any, NDArray[np.float64], NDArray[np.int64]]:
+        """Return rows that have an entry, their weights and their numbers; count the others."""
         if not self.gap_models:
             self.gap_models = [self._gap_model()]
+        numbers = self.rows_learned + np.arange(len(weights))
         if self.stream.is_sparse:
-            return values, weights
+            return values, weights, numbers
         empty = np.isnan(values).all(axis=1)
         if not empty.any():
-            return values, weights
+            return values, weights, numbers
         self.gap_models[0].empty += int(empty.sum())
-        return values[~empty], weights[~empty]
+        return values[~empty], weights[~empty], numbers[~empty]
 
     def _gap_model(self) -> GapModel:
         """Return a model of gaps, after rows that had none."""
@@ -266,8 +270,8 @@ class PCALearner(Learner):
         gaps, bounds = self.gap_models[0], self.bounds
         gaps.start(bounds.plain(), lambda moment: _deviations(moment) if bounds.scale else None)
         self._fill_late(gaps, gaps.model)
-        values, weights = gaps.kept, gaps.kept_weights
-        gaps.kept, gaps.kept_weights = values[:0], weights[:0]
+        values, weights, numbers = gaps.kept, gaps.kept_weights, gaps.kept_numbers
+        gaps.kept, gaps.kept_weights, gaps.kept_numbers = values[:0], weights[:0], numbers[:0]
         is_exact = bounds.is_exact and not self.stream.is_sparse  # sparse rows get draws
         gaps.late = (gaps.observed == 0) & is_exact
         start = 0
@@ -278,7 +282,7 @@ class PCALearner(Learner):
             )
             if self.stream.is_sparse:
                 completed = sparse_rows(completed)
-            self._learn_rows(completed, weights[start:stop])
+            self._learn_rows(completed, weights[start:stop], numbers[start:stop])
             start = stop
         gaps.find(bounds.plain(), bounds.scale_now())
 
@@ -289,15 +293,23 @@ class PCALearner(Learner):
         typical = self.bounds.typical
         typical.centre = np.where(gaps.late, model.mean, typical.centre)
 
-    def _learn_rows(self, values: Any, weights: NDArray[np.float64]) -> None:
-        """Learn from rows (r, d) without gaps, or completed."""
+    def _learn_rows(
+        self,
+        values: Any,
+        weights: NDArray[np.float64],
+        numbers: NDArray[np.int64] | None = None,
+    ) -> None:
+        """Learn from rows (r, d) without gaps, or completed; the next ones, or numbers (r,)."""
+        if numbers is None:
+            numbers = self.rows_learned + np.arange(len(weights))
         measured = self._measure(values, weights)
         stops = self._stops(measured)
         if len(stops) == 1:
-            self._learn_measured(measured)
+            self._learn_measured(measured, numbers)
             return
         for start, stop in pairwise([0, *stops]):
-            self._learn_measured(self._measure(values[start:stop], weights[start:stop]))
+            measured = self._measure(values[start:stop], weights[start:stop])
+            self._learn_measured(measured, numbers[start:stop])
 
     def _stops(self, measured: Measured) -> list[int]:
         """Return where a chunk is cut, so that the rest of it is evidence, too: its end, or more.
@@ -335,7 +347,7 @@ class PCALearner(Learner):
         centred = energies[1] if compared else None
         return Measured(values, rows, scaled, energies[0], of_chosen, centred, captured[1:])
 
-    def _learn_measured(self, measured: Measured) -> None:
+    def _learn_measured(self, measured: Measured, numbers: NDArray[np.int64]) -> None:
         """Evaluate rows with the directions found before, and learn from them."""
         bounds, rows = self.bounds, measured.rows
         errors = self._evaluate(measured)
@@ -348,7 +360,7 @@ class PCALearner(Learner):
         grown = bounds.compares and bounds.typical.total > (1.0 + COMPARED_GROWTH) * energy
         if grown or bounds.compares > began or self.rows_since >= self._patience():
             self._find_directions(measured.scaled)
-        self._remember(measured.values, measured.scaled, errors)
+        self._remember(measured.values, measured.scaled, errors, numbers)
 
     def _evaluate(self, measured: Measured) -> NDArray[np.float64] | None:
         """Include rows in the evidence; return their errors (r,), or None without directions.
@@ -379,7 +391,13 @@ class PCALearner(Learner):
         """Return the candidates whose directions are kept: one before there are others."""
         return self.bounds.names if found > 1 else (self.chosen,)
 
-    def _remember(self, values: Any, rows: Rows, errors: NDArray[np.float64] | None) -> None:
+    def _remember(
+        self,
+        values: Any,
+        rows: Rows,
+        errors: NDArray[np.float64] | None,
+        numbers: NDArray[np.int64],
+    ) -> None:
         """Offer rows to the sample; the first ones with errors along the first directions."""
         found, _, d = self.directions.shape
         directions = np.zeros((0, d))
@@ -396,7 +414,7 @@ class PCALearner(Learner):
                 errors = rows.distances(point, inner[:, :1])[:, 0] - (along**2).sum(axis=1)
                 errors = rows.observed_errors(errors, self.bounds.mean, directions)
         raw = directions if rows.scale is None else directions / rows.scale
-        self.sample.add(entries(values), errors, raw, self.bounds.mean)
+        self.sample.add(entries(values), errors, raw, self.bounds.mean, numbers)
 
     def _is_early(self) -> bool:
         """Return whether rows are wide, and fewer than finding directions costs."""
