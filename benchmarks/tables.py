@@ -156,13 +156,20 @@ def rivals(rows: list[Row]) -> str:
 def _winners(row: Row) -> list[str]:
     """Return who is first in what, and how far PCA is from the fastest exact solver."""
     clock = row["clock"]
-    fastest = next((one["solver"] for one in row["solvers"]), "nobody")
+    fastest = next(map(_with_loss, row["solvers"]), "nobody")
     exact = next((one for one in row["solvers"] if one["lost"] < EXACT), None)
     measured = [one for one in row["solvers"] if one["memory"] is not None]
-    least = min(measured, key=lambda one: one["memory"])["solver"] if measured else "not measured"
+    least = min(measured, key=lambda one: one["memory"]) if measured else None
     ours = next((one for one in row["solvers"] if one["solver"] == "onepass PCA"), None)
     ratio = decimals(ours[clock] / exact[clock]) if ours and exact else ""
-    return [fastest, exact["solver"] if exact else "nobody", least, ratio]
+    memory = _with_loss(least) if least else "not measured"
+    return [fastest, exact["solver"] if exact else "nobody", memory, ratio]
+
+
+def _with_loss(one: Row) -> str:
+    """Return the name of a solver, and the share of the variance that it loses."""
+    lost = "" if one["lost"] < EXACT else f" (loses {share(one['lost'])})"
+    return one["solver"] + lost
 
 
 def _contest(row: Row) -> str:

@@ -211,7 +211,7 @@ def test_gaps_have_a_table_for_each_group(results):
 def test_the_table_of_rivals_says_who_wins(results):
     text = tables.rendered("<!-- table: rivals -->\n<!-- end -->", results)
     lines = [[cell.strip() for cell in line.split("|")] for line in text.splitlines()]
-    assert ["", "dense rows", "quick", "onepass PCA", "onepass PCA", "1.00", ""] in lines
+    assert ["", "dense rows", "quick (loses 2%)", "onepass PCA", "onepass PCA", "1.00", ""] in lines
     assert "*a-library 1.2.*" in text
     assert ["", "quick", "1.5", "500", "2%", "4,200%", ""] in lines
     assert ["", "onepass PCA", "2.5", "20", "0", "", ""] in lines
