@@ -25,3 +25,12 @@ def test_every_public_name_is_there():
         assert name in dir(onepass)
         assert getattr(onepass, name).__name__ == name
     assert not hasattr(onepass, "no_such_name")
+
+
+def test_it_works_without_docstrings_and_assertions():
+    code = "import onepass; print(*(getattr(onepass, name)(2) for name in onepass.ESTIMATORS))"
+    code += "; print(onepass.PCA(1).fit([[1.0, 2.0], [3.0, 5.0], [0.0, 1.0]]).components_.shape)"
+    command = [sys.executable, "-OO", "-c", code]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert output.startswith("PCA(n_components=2)")
+    assert output.endswith("(1, 2)\n")

@@ -2,6 +2,7 @@
 
 import os
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow.parquet
@@ -152,6 +153,21 @@ def test_an_interrupt_while_modules_are_imported_stops(tmp_path, monkeypatch):
     np.save(tmp_path / "a.npy", rows())
     said = run("fit", tmp_path / "a.npy", "-k", 1, "-o", tmp_path / "m", code=130).stderr
     assert said == "onepass: stopped\n"
+
+
+@pytest.mark.parametrize(("end", "code"), [(KeyboardInterrupt(), 130), (SystemExit(143), 143)])
+def test_a_signal_while_a_package_is_imported_stops(tmp_path, monkeypatch, end, code):
+    def interrupted(name):
+        try:
+            raise end
+        except BaseException:
+            raise ImportError("an extension was not initialised")  # noqa: B904 as extensions do
+
+    np.save(tmp_path / "a.npy", rows())
+    run("fit", tmp_path / "a.npy", "-k", 1, "-o", tmp_path / "m")
+    importing = SimpleNamespace(import_module=interrupted)
+    monkeypatch.setattr("onepass.report.style.importlib", importing)
+    assert "pip install" not in run("report", tmp_path / "m", code=code).stderr
 
 
 def test_an_interrupt_before_a_command_begins_stops(monkeypatch):

@@ -86,11 +86,11 @@ class GuardedGroup(click.Group):
             except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):
                 raise  # click handles these, and a closed pipe quietly
             except (KeyboardInterrupt, ValueError, ImportError) as error:
-                # A Ctrl-C while the compiled core is imported is the cause of an ImportError.
-                if isinstance(error.__cause__ or error, KeyboardInterrupt):
+                end = _ending(error)
+                if isinstance(end, KeyboardInterrupt):
                     click.echo("onepass: stopped", err=True)
                     ctx.exit(128 + signal.SIGINT)
-                raise Failure(str(error)) from error
+                raise end or Failure(str(error)) from error
             except MemoryError as error:
                 raise MachineFailure(f"not enough memory: {error}") from error
             except _WRONG_PATHS as error:
@@ -103,6 +103,13 @@ class GuardedGroup(click.Group):
                 what = f"{type(error).__name__}: {error}"
                 message = f"{what} (a bug; ONEPASS_TRACEBACK=1 shows where)"
                 raise MachineFailure(message) from error
+
+
+def _ending(error: BaseException | None) -> BaseException | None:
+    """Return the exception of a signal that led to an error, as while an extension is imported."""
+    while error is not None and not isinstance(error, KeyboardInterrupt | SystemExit):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 def reason(error: OSError) -> str:

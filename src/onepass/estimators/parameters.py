@@ -36,10 +36,11 @@ Class = TypeVar("Class", bound=type)
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
 def estimator(cls: Class) -> Class:
     """Turn the fields of a class into its parameters, and complete its docstring."""
+    docstring = cls.__doc__  # None with python -OO
     dataclass(cls, kw_only=True, eq=False, repr=False)
     cls.__init__ = _explain_foreign(cls.__init__)  # type: ignore[misc]
-    if cls.__name__ in ESTIMATORS:
-        cls.__doc__ = complete(cls.__doc__ or "", cls)
+    if docstring is not None and cls.__name__ in ESTIMATORS:
+        cls.__doc__ = complete(docstring, cls)
     return cls
 
 

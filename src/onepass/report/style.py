@@ -38,7 +38,7 @@ def require(*packages: str) -> None:
     for name in packages or ("matplotlib", "jinja2"):
         try:
             importlib.import_module(name)
-        except ImportError as error:
+        except ModuleNotFoundError as error:
             raise ImportError(f"a report needs {name}: pip install 'onepass[report]'") from error
 
 
