@@ -82,8 +82,11 @@ def _write_digits() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[n
 def _run(*words: str) -> None:
     """Show a command and run it."""
     click.secho(f"\n$ {shlex.join(['onepass', *words])}", bold=True)
-    if code := main(words, prog_name="onepass", standalone_mode=False):
-        raise click.exceptions.Exit(code)
+    try:
+        main(words, prog_name="onepass")
+    except SystemExit as end:  # of the command; the demo goes on if it succeeded
+        if end.code:
+            raise
 
 
 def _comparison(clean: NDArray[np.float64], damaged: NDArray[np.float64]) -> Table:
