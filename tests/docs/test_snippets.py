@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FENCE = re.compile(r"^```python\n(.*?)^```\n(?:\n^```text\n(.*?)^```)?", re.DOTALL | re.MULTILINE)
-PAGES = ["README.md", "docs/index.md", "docs/get-started.md"]
+PAGES = ["README.md", "docs/index.md", "docs/get-started.md", "docs/algorithms.md"]
 PAGES += sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs" / "guide").glob("*.md"))
 
 

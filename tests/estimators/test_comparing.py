@@ -45,3 +45,8 @@ def test_suboptimality_where_the_distribution_is_known():
 def test_nonsense_is_refused(estimators, at):
     with pytest.raises(ValueError, match=r"no estimator|at must be"):
         compare(estimators, ROWS, at=at)
+
+
+def test_a_single_estimator_has_to_be_in_a_list():
+    with pytest.raises(ValueError, match="estimators must be a list or a dict"):
+        compare(CappedMSG(2), ROWS)

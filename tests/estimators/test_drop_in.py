@@ -148,3 +148,7 @@ def test_every_argument_of_theirs_is_taken():
     model = onepass.IncrementalPCA(2).partial_fit(rows, check_input=False)
     with pytest.raises(ValueError, match="contains inf"):
         model.partial_fit(np.full((2, 5), np.inf), check_input=False)
+
+
+def test_the_noise_variance_is_a_number_of_numpy():
+    assert isinstance(onepass.IncrementalPCA(1).fit(np.eye(4)).noise_variance_, np.float64)

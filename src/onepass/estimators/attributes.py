@@ -258,7 +258,7 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Calls):
     @property
     def noise_variance_(self) -> float:
         """Mean variance of the directions that are left out."""
-        return self._model().noise_variance
+        return np.float64(self._model().noise_variance)  # with methods, as scikit-learn's has
 
     @property
     def n_components_(self) -> int:

@@ -52,6 +52,8 @@ def compare(
     >>> curves["algorithm"].tolist(), curves["rows"].tolist()
     (['CappedMSG', 'CappedMSG', 'Oja', 'Oja'], [100, 500, 100, 500])
     """
+    if hasattr(estimators, "partial_fit"):
+        raise ValueError("estimators must be a list or a dict, also of a single one")
     named = dict(estimators) if isinstance(estimators, Mapping) else _named(estimators)
     if not named:
         raise ValueError("there is no estimator to compare")
