@@ -1,6 +1,6 @@
 """Measure what distributed work costs, and work out what that means for 10 to 1,000 workers.
 
-    python -m benchmarks.distributed [--plot docs/distributed] [--speed] [--memory] [--accuracy]
+    python -m benchmarks.distributed [--speed] [--memory] [--accuracy]
 
 One shard's learning, one merge, one message and one task of Dask are measured; the rest is
 arithmetic, in `predicted`. Times are of the processor, so that a busy machine does little harm,
@@ -112,24 +112,6 @@ def efficiency(costs: Costs, workers: int, rows: int, each: int) -> float:
     return each * rows * costs.row / predicted(costs, workers, shards, rows)
 
 
-def draw(costs: Costs, stem: str) -> None:
-    """Draw efficiency against workers."""
-    from onepass.report.style import figure
-    from reproduction.drawing import save
-
-    workers = np.unique(np.geomspace(10, 1000, 25).astype(int))
-    with figure(1, 1, 6.0, 3.6) as (drawing, axes):
-        axis = axes[0, 0]
-        for rows, style in ((10_000, ":"), (100_000, "--"), (1_000_000, "-")):
-            shares = [efficiency(costs, int(count), rows, 4) for count in workers]
-            axis.plot(workers, shares, "k" + style, label=f"{rows:,} rows in a shard")
-        axis.set(xscale="log", ylim=(0, 1.02), xlabel="workers, 4 shards each")
-        axis.set(ylabel="share of the time spent learning")
-        axis.set_title(f"{costs.d} columns, {costs.k} components")
-        axis.legend(loc="center left")
-        save(drawing, stem)
-
-
 def compare_speed() -> None:
     """Print how much faster two workers are than one; the machine has to be idle."""
     from dask import delayed
@@ -217,7 +199,6 @@ def _excesses(freedom: float, d: int, rows: int, apart: float, seed: int) -> np.
 
 def main() -> None:
     parser = argparse.ArgumentParser("python -m benchmarks.distributed", description=__doc__)
-    parser.add_argument("--plot", metavar="STEM", help="draw STEM.png and STEM.svg")
     parser.add_argument(
         "--speed", action="store_true", help="two workers against one, nothing else"
     )
@@ -248,8 +229,6 @@ def main() -> None:
             shares = [efficiency(c, count, rows, 4) for count in (10, 100, 1000)]
             cells = " | ".join(f"{share:.0%}" for share in shares)
             print(f"| {c.d} | {c.k} | {rows:,} | {cells} |")
-    if args.plot:
-        draw(found[1], args.plot)
     show_sizes()
 
 
