@@ -194,6 +194,12 @@ def test_rank_and_rank_deficiency_of_capped_msg():
         assert estimator.rank_deficient_ is (rank < 5)
 
 
+@pytest.mark.parametrize("kind", [onepass.MSG, onepass.MEG])
+def test_the_rank_of_the_iterate(kind):
+    estimator = kind(2).fit(make("gaussian", 100, 6, 2))
+    assert 2 <= estimator.rank_ == estimator.subspace_.rank <= 6
+
+
 def test_automatic_rank_starts_above_k_and_may_grow():
     rows = make("unit_one_hot", 3000, 30, 4)
     estimator = onepass.CappedMSG(4, max_rank="auto").fit(rows)

@@ -84,6 +84,11 @@ class IterativeEstimator(Estimator):
         """The current iterate M."""
         return self._finished().solver.iterate()
 
+    @property
+    def rank_(self) -> int:
+        """The rank of the current iterate."""
+        return self._finished().solver.state.rank
+
 
 @estimator
 class SteppingEstimator(IterativeEstimator):
@@ -160,8 +165,6 @@ class CappedMSG(MSG):
 
     Attributes
     ----------
-    rank_ : int
-        The rank of the iterate.
     rank_deficient_ : bool
         Whether the rank is below its bound: the paper's test for the global optimum. On a noisy
         stream it is only a hint.
@@ -185,11 +188,6 @@ class CappedMSG(MSG):
         max_rank = k + 1 if self.max_rank is None or grow else self.max_rank
         exact = self.trace == "exact"
         return rules.CappedMSG(k, d, max_rank=max_rank, exact_trace=exact, grow=grow)
-
-    @property
-    def rank_(self) -> int:
-        """The rank of the current iterate."""
-        return self._finished().solver.state.rank
 
     @property
     def max_rank_(self) -> int:

@@ -15,7 +15,7 @@ from typing import Any
 from onepass import ESTIMATORS
 
 ORDER = ("Parameters", "Attributes", "See Also", "Notes", "References", "Examples")  # of numpydoc
-ITERATES = ("subspace_", "average_")  # attributes that only some estimators have
+ITERATES = ("subspace_", "rank_", "average_")  # attributes that only some estimators have
 SHARED = """
 Parameters
 ----------
@@ -68,6 +68,8 @@ feature_names_in_ : ndarray of shape (d,)
     The names of the columns, if the rows had any.
 subspace_ : Subspace
     The current iterate M: basis, weights, and the eigenvalue of everything else.
+rank_ : int
+    The rank of the iterate.
 average_ : Subspace
     The average of the iterates, where one is kept.
 
