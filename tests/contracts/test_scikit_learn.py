@@ -59,7 +59,8 @@ def test_check_estimator(estimator, check):
 def test_weights_have_a_name(algorithm):
     kind = getattr(onepass, algorithm)
     for method in (kind.fit, kind.partial_fit):
-        assert list(inspect.signature(method).parameters) == ["self", "X", "y", "sample_weight"]
+        names = list(inspect.signature(method).parameters)
+        assert names[:4] == ["self", "X", "y", "sample_weight"]
     assert has_fit_parameter(kind(2), "sample_weight")
 
 
