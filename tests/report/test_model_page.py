@@ -304,7 +304,7 @@ def test_the_scree_chart_has_all_variances_and_marks_k(tmp_path):
     assert marks(small, "scree") == 2  # what else there was is not known any more
 
 
-def test_why_ordinary_pca_has_answered(tmp_path):
+def test_why_ordinary_pca_was_chosen(tmp_path):
     model = PCA(2).fit(rows(n=2000, d=5))
     text, _ = page(model, tmp_path)
     assert "The components are those of ordinary PCA." in text

@@ -52,7 +52,7 @@ Completion of commands and options with the tab key:
   eval "$(onepass completion bash)"              in ~/.bashrc; zsh, fish alike
 
 Exit codes: 0 done, 1 a disk, memory or a program has failed, 2 wrong usage or bad data, 130
-stopped by Ctrl-C. `onepass COMMAND --help` explains a command with examples.""",
+stopped by Ctrl-C, 143 by kill. `onepass COMMAND --help` explains a command with examples.""",
 )
 @click.version_option(__version__, prog_name="onepass")
 def main() -> None:

@@ -64,35 +64,47 @@ class GuardedGroup(click.Group):
         return super().parse_args(ctx, args)
 
     def main(self, args: Any = None, *more: Any, **extra: Any) -> NoReturn:
-        """Run the command line; Ctrl-C outside of a command is one line and an exit code, too."""
+        """Run the command line; Ctrl-C and kill are one line and an exit code, too."""
+        signals: list[int] = []
+        code: Any = None
         try:
-            code = super().main(args, *more, **{**extra, "standalone_mode": False})
-        except click.ClickException as error:
-            error.show()
-            code = error.exit_code
+            # Signals end like an exception, so that unfinished files are removed on the way out.
+            with noting_signals(patience=0) as signals:
+                code = super().main(args, *more, **{**extra, "standalone_mode": False})
         except (click.Abort, KeyboardInterrupt):
+            signals = signals or [signal.SIGINT]
+        except click.ClickException as error:
+            if not signals:
+                error.show()
+            code = error.exit_code
+        except BaseException:
+            if not signals:
+                raise
+        # A signal decides how the command ends, whatever else happened. Compiled code may replace
+        # its exception by another, or drop it and go on. Then the output may be in place, but 0
+        # would promise that it is as if nothing had happened; this code says: run it again.
+        if signals:
             click.echo("onepass: stopped", err=True)
-            code = 128 + signal.SIGINT
+            code = 128 + signals[0]
         sys.exit(code)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; turn an exception into one that click shows, or an exit code."""
-        # SIGTERM ends like an exception, so that unfinished files are removed on the way out.
-        with _handling({signal.SIGTERM: _exit}), warnings.catch_warnings():
+        """Run a command; turn an exception into one that click shows."""
+        with warnings.catch_warnings():
             warnings.showwarning = _warn_in_a_line
             warnings.simplefilter("always", OnepassWarning)
             try:
                 return super().invoke(ctx)
             except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):
                 raise  # click handles these, and a closed pipe quietly
-            except (KeyboardInterrupt, ValueError, ImportError) as error:
-                end = _ending(error)
-                if isinstance(end, KeyboardInterrupt):
-                    click.echo("onepass: stopped", err=True)
-                    ctx.exit(128 + signal.SIGINT)
-                raise end or Failure(str(error)) from error
+            except KeyboardInterrupt as error:
+                raise click.Abort from error
+            except (ValueError, ImportError) as error:
+                # A module that is there and cannot be loaded has a path, a missing one has none.
+                kind = MachineFailure if getattr(error, "path", None) else Failure
+                raise kind(str(error)) from error
             except MemoryError as error:
-                raise MachineFailure(f"not enough memory: {error}") from error
+                raise MachineFailure(f"not enough memory: {error}".rstrip(": ")) from error
             except _WRONG_PATHS as error:
                 raise Failure(reason(error)) from error
             except OSError as error:
@@ -105,22 +117,11 @@ class GuardedGroup(click.Group):
                 raise MachineFailure(message) from error
 
 
-def _ending(error: BaseException | None) -> BaseException | None:
-    """Return the exception of a signal that led to an error, as while an extension is imported."""
-    while error is not None and not isinstance(error, KeyboardInterrupt | SystemExit):
-        error = error.__cause__ or error.__context__
-    return error
-
-
 def reason(error: OSError) -> str:
     """Return what the operating system said, without its number."""
     if error.strerror is None:
         return str(error)
     return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-
-
-def _exit(number: int, frame: FrameType | None) -> NoReturn:
-    raise SystemExit(128 + number)
 
 
 @contextlib.contextmanager

@@ -109,10 +109,9 @@ def fit(
     if report is not None:
         try:
             model_page(model, report, title=output, data=source.paths, command=shlex.join(words))
-        except KeyboardInterrupt:
-            stopped = f"onepass: stopped; {output} is complete, {report} is missing"
-            messages.say(stopped, err=True)
-            ctx.exit(128 + signal.SIGINT)
+        except BaseException:
+            messages.say(f"onepass: {output} is complete, {report} is missing", err=True)
+            raise
     found = messages.facts(model, output)
     for doubt in _doubts(model):
         messages.warn(doubt)

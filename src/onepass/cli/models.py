@@ -283,7 +283,7 @@ def info(model: str | None, loadings: str | None, cite: bool, as_json: bool) -> 
         ),
         "parameters": "  ".join(f"{name}={value}" for name, value in params.items()),
         "captures": messages.expectation(found),
-        "answered by": chosen_words(fitted),
+        "chosen": chosen_words(fitted),
         "learns": "" if found["learns"] else "no more: it was made by export, for transforming",
         "loadings": loadings or "",
     }
