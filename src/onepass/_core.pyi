@@ -71,6 +71,13 @@ def advance_gram(
     seen: float = 0.0,
     sums: bool = False,
 ) -> Advanced: ...
+def add_outer(out: NDArray[T], rows: NDArray[T]) -> None:
+    """Add the sum of x x' over rows (r, d) to an upper triangle (d, d).
+
+    It is BLAS's syrk. SciPy's own wrapper holds the interpreter's lock, so that threads would wait
+    for each other.
+    """
+
 def add_sparse_outer(
     out: Numbers,
     data: NDArray[T],

@@ -133,6 +133,11 @@ def advance_gram(a):
     return [rule, gram, m, d, weights, rest, a.steps(r)], a.options()
 
 
+def add_outer(a):
+    r, d, dtype = a.size(), a.size(), a.dtype()
+    return [a.array(d, d, dtype=dtype), a.array(r, d, dtype=dtype)], {}
+
+
 def add_sparse_outer(a):
     r, d, index = a.size(), a.size(40), a.rng.choice([np.int32, np.int64])
     rows = sparse.random_array((r, d), density=0.2, format="csr", random_state=a.rng)
@@ -223,6 +228,7 @@ CALLED = (
     *(
         advance,
         advance_gram,
+        add_outer,
         add_sparse_outer,
         complete,
         centre,

@@ -34,7 +34,7 @@ def import_with(name, integer):
     )
 
 
-@pytest.mark.parametrize("name", ["dgemm", "sgemm", "dtrsm"])
+@pytest.mark.parametrize("name", ["dgemm", "sgemm", "dsyrk", "ssyrk", "dtrsm"])
 @pytest.mark.parametrize(
     "integer", ["int64_t *", "__pyx_t_5scipy_6linalg_11cython_blas_blas_int *"]
 )

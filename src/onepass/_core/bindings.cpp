@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cfloat>
+#include <climits>
 #include <cmath>
 #include <cstdlib>
 #include <memory>
@@ -139,7 +140,9 @@ template <class T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Numbers = Vector<double>;
 using Squares = Array2<double>;
-using MutableSquares = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Mutable2 = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using MutableSquares = Mutable2<double>;
 
 template <class A>
 Index length(const A& array, int axis = 0) {
@@ -340,6 +343,16 @@ void check_csr(const Vector<I>& starts, const Vector<I>& indices, Index entries,
             check(last < index[p] && Index(index[p]) < columns, "the columns of row ", row,
                   " are not ascending, or not below ", columns);
     }
+}
+
+template <class T>
+void add_outer(Mutable2<T> out, Array2<T> rows) {
+    const Index r = length(rows), d = length(rows, 1);
+    check(length(out) == d && length(out, 1) == d,
+          "the matrix must have a row and a column for each column of the rows");
+    check(r <= INT_MAX && d <= INT_MAX, "BLAS takes fewer rows and columns");
+    nb::gil_scoped_release unlocked;
+    add_products<T>({rows.data(), r, d, d}, out.data());
 }
 
 template <class T, class I>
@@ -553,6 +566,7 @@ template <class T>
 void define_typed(nb::module_& m) {
     define_indexed<T, int32_t>(m);
     define_indexed<T, int64_t>(m);
+    m.def("add_outer", &add_outer<T>, array("out"), array("rows"));
     m.def("advance", &advance<T>, "rule"_a, array("basis"), array("weights"), "rest"_a,
           array("rows"), array("steps").none(), nb::kw_only(), "scale"_a = 0.0, "seen"_a = 0.0,
           "trusted"_a = false, "sums"_a = false);
@@ -573,6 +587,8 @@ NB_MODULE(_core, m) {
     nb::object table = nb::module_::import_("scipy.linalg.cython_blas").attr("__pyx_capi__");
     find_blas(table, "dgemm", onepass::blas.dgemm);
     find_blas(table, "sgemm", onepass::blas.sgemm);
+    find_blas(table, "dsyrk", onepass::blas.dsyrk);
+    find_blas(table, "ssyrk", onepass::blas.ssyrk);
     find_blas(table, "dtrsm", onepass::blas.dtrsm);
     const char* wanted = std::getenv("ONEPASS_ISA");
     use_isa(wanted && *wanted ? wanted : supported().back().name);

@@ -6,10 +6,14 @@
 namespace onepass {
 template <class T>
 using Gemm = void(char*, char*, int*, int*, int*, T*, T*, int*, T*, int*, T*, T*, int*);
+template <class T>
+using Syrk = void(char*, char*, int*, int*, T*, T*, int*, T*, T*, int*);
 using Dtrsm = void(char*, char*, char*, char*, int*, int*, double*, double*, int*, double*, int*);
 struct Blas {
     Gemm<double>* dgemm;
     Gemm<float>* sgemm;
+    Syrk<double>* dsyrk;
+    Syrk<float>* ssyrk;
     Dtrsm* dtrsm;
 };
 extern Blas blas;  // set when the module is imported
@@ -33,6 +37,20 @@ struct Matrix {
 
 inline onepass::Gemm<double>* gemm_of(double) { return onepass::blas.dgemm; }
 inline onepass::Gemm<float>* gemm_of(float) { return onepass::blas.sgemm; }
+
+inline onepass::Syrk<double>* syrk_of(double) { return onepass::blas.dsyrk; }
+inline onepass::Syrk<float>* syrk_of(float) { return onepass::blas.ssyrk; }
+
+// Adds rows' rows to the upper triangle of `out` (columns, columns).
+template <class T>
+void add_products(const Matrix<const T>& rows, T* out) {
+    if (rows.rows == 0 || rows.columns == 0) return;
+    char triangle = 'L', transposed = 'N';  // of columns, where we mean rows
+    int size = int(rows.columns), inner = int(rows.rows), stride = int(rows.stride);
+    T one = T(1);
+    syrk_of(one)(&triangle, &transposed, &size, &inner, &one, const_cast<T*>(rows.data), &stride,
+                 &one, out, &size);
+}
 
 // out = left right + beta out, with beta 0 or 1; out must not overlap the others.
 template <class T>

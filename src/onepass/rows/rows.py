@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg.blas import dsyr2, dsyrk, ssyrk
+from scipy.linalg.blas import dsyr2
 
 from onepass import _core
 from onepass.threads import run_all, thread_count
@@ -335,7 +335,6 @@ class DenseRows(Rows):
     ) -> NDArray[np.float64]:
         """Add outer products: tile t to accumulator t modulo their number."""
         dtype = self.values.dtype
-        syrk = dsyrk if dtype == np.float64 else ssyrk
         parts = self._counted(weights, self._tile_rows)
 
         def accumulate(first: int) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
@@ -344,7 +343,7 @@ class DenseRows(Rows):
                 squares = np.zeros((self.d, self.d), dtype, order="F")
             for part in parts[first::ACCUMULATORS]:
                 tile, roots = self._weighted(part, weights)
-                syrk(1.0, tile.T, beta=1.0, c=squares, lower=1, overwrite_c=1)
+                _core.add_outer(squares.T, tile)
                 total += roots @ tile
             return squares, total
 
