@@ -67,14 +67,21 @@ def run_all(work: Callable[[Job], Outcome], jobs: Iterable[Job]) -> list[Outcome
     """
     global _pool
     jobs = list(jobs)
+    count = min(_allowed, len(jobs))
+    if count < 2:
+        return [work(job) for job in jobs]
+
+    def share(first: int) -> list[Outcome]:
+        return [work(job) for job in jobs[first::count]]
+
     with _lock:  # another thread may be about to leave `one_thread`, which ends the pool
-        if min(_allowed, len(jobs)) > 1:
-            _pool = _pool or ThreadPoolExecutor(_allowed)
-            futures = [_pool.submit(work, job) for job in jobs]
-            jobs = []
-        else:
-            futures = []
-    return [future.result() for future in futures] + [work(job) for job in jobs]
+        _pool = _pool or ThreadPoolExecutor(max(_allowed - 1, 1))  # beside this thread
+        futures = [_pool.submit(share, first) for first in range(1, count)]
+    found: list[Any] = [None] * len(jobs)
+    found[::count] = share(0)
+    for first, future in enumerate(futures, 1):
+        found[first::count] = future.result()
+    return found
 
 
 def _forget_threads() -> None:

@@ -338,7 +338,8 @@ class DenseRows(Rows):
         parts = self._counted(weights, self._tile_rows)
 
         def accumulate(first: int) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
-            squares, total = matrix, np.zeros(self.d)
+            squares: NDArray[Any] = matrix
+            total = np.zeros(self.d)
             if first or dtype != np.float64:  # the matrix itself is the first accumulator
                 squares = np.zeros((self.d, self.d), dtype, order="F")
             for part in parts[first::ACCUMULATORS]:
