@@ -279,6 +279,19 @@ def _cost(rows: list[Row]) -> str:
     )
 
 
+def commands(rows: list[Row]) -> str:
+    """Return the table of commands as whole processes."""
+
+    def cells(run: Row) -> list[str]:
+        memory = f"{run['memory']:,.0f}" if "memory" in run else ""
+        return [number(run["cpu"]), memory, share(run["lost"]) if "lost" in run else ""]
+
+    return table(
+        ["file", "command", "seconds (processor)", "memory, MB", "variance lost"],
+        [[row["title"], name, *cells(run)] for row in rows for name, run in row["runs"].items()],
+    )
+
+
 def constants(rows: list[Row]) -> str:
     """Return the table of what studies find at half and at twice each constant."""
     names = list(dict.fromkeys(name for row in rows for name in row["measured"]))
@@ -304,6 +317,7 @@ def constants(rows: list[Row]) -> str:
 RENDERERS: dict[str, Renderer] = {
     "accuracy": accuracy,
     "captured": captured,
+    "commands": commands,
     "constants": constants,
     "floor": floor,
     "gaps": gaps,

@@ -25,7 +25,7 @@ def test_embeddings(tmp_path):
     commands.main(["--quick", "--only", "embeddings", "--output", str(output)])
     (row,) = json.loads(output.read_text())["rows"]
     for command in ("fit", "transform", "report"):
-        assert row[command]["memory"] < 500
+        assert row["runs"][command]["memory"] < 500
 
 
 def test_cells_without_scanpy(tmp_path, monkeypatch):
@@ -33,5 +33,5 @@ def test_cells_without_scanpy(tmp_path, monkeypatch):
     output = tmp_path / "found.json"
     commands.main(["--quick", "--only", "cells", "--output", str(output)])
     (row,) = json.loads(output.read_text())["rows"]
-    assert row["fit --no-robust"]["lost"] < 1e-6
-    assert row["fit --no-robust"]["memory"] < 800
+    assert row["runs"]["fit --no-robust"]["lost"] < 1e-6
+    assert row["runs"]["fit --no-robust"]["memory"] < 800

@@ -115,6 +115,13 @@ ROWS = {
             "met": True,
         },
     ],
+    "commands": [
+        {
+            "name": "cells",
+            "title": "cells",
+            "runs": {"fit": {"cpu": 5.25, "memory": 739.4, "lost": 3e-15}, "peer": {"cpu": 0.78}},
+        }
+    ],
     "rivals": [
         {
             "name": "dense",
@@ -206,6 +213,13 @@ def test_gaps_have_a_table_for_each_group(results):
     assert ["", "signal 20", "0.30", "0.50", "3", ""] in lines
     assert ["", "digits", "0.310 (0.2)", "83.0% (**not 85 to 95%**)", ""] in lines
     assert ["", "50 columns", "6", "5.12", "yes", ""] in lines
+
+
+def test_commands_have_a_line_for_each_process(results):
+    text = tables.rendered("<!-- table: commands -->\n<!-- end -->", results)
+    lines = [[cell.strip() for cell in line.split("|")] for line in text.splitlines()]
+    assert ["", "cells", "fit", "5.25", "739", "0", ""] in lines
+    assert ["", "cells", "peer", "0.78", "", "", ""] in lines
 
 
 def test_the_table_of_rivals_says_who_wins(results):

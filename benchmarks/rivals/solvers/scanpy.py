@@ -7,7 +7,8 @@ from typing import Any
 
 from benchmarks.rivals.solver import Found, Solver, read
 
-REQUIRES = ["scanpy", "pyarrow"]
+# With pynndescent 0.7, `neighbors` of scanpy 1.11 finds sparse arrays where it expects matrices.
+REQUIRES = ["scanpy", "pyarrow", "pynndescent<0.6"]
 CHUNK = 6000  # rows, its own default
 
 
