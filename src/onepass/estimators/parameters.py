@@ -59,6 +59,10 @@ def _explain_foreign(init: Callable[..., None]) -> Callable[..., None]:
     return explained
 
 
+# Rows: with less, a row has lost all its digits, 2^-100 of its weight, when the next one comes.
+LEAST_HALF_LIFE = 0.01
+
+
 def is_whole(value: Any) -> bool:
     """Return whether a value is a whole number."""
     return isinstance(value, Integral) and not isinstance(value, bool)
@@ -97,10 +101,17 @@ def check_component_count(value: Any, *, shares: bool, none: bool) -> None:
     raise ValueError(f"n_components must be {wanted}; got {value!r}")
 
 
-def check_positive(name: str, value: Any, *, or_none: bool = False) -> None:
+def check_positive(name: str, value: Any) -> None:
     """Refuse a value that is not a finite number above zero."""
-    if not (is_positive(value) or (or_none and value is None)):
+    if not is_positive(value):
         raise ValueError(f"{name} must be a positive number, got {value!r}")
+
+
+def _check_half_life(name: str, value: Any) -> None:
+    """Refuse a value that is neither None nor a number of rows that leaves anything of them."""
+    if value is not None and not (is_positive(value) and value >= LEAST_HALF_LIFE):
+        wanted = f"a number of rows of at least {LEAST_HALF_LIFE}, or None"
+        raise ValueError(f"{name} must be {wanted}; got {value!r}")
 
 
 def check_bool(name: str, value: Any) -> None:
@@ -127,7 +138,7 @@ def _check_step_size(name: str, value: Any) -> None:
 CHECKS: dict[str, Callable[[str, Any], None]] = {
     "average": check_bool,
     "center": check_bool,
-    "half_life": partial(check_positive, or_none=True),
+    "half_life": _check_half_life,
     "max_memory": check_positive,
     "robust": partial(check_option, options=("auto", True, False)),
     "rounding": partial(check_option, options=("top", "sample")),
