@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -127,6 +128,10 @@ def test_the_paper_is_cited():
     said = run("info", "--cite").stdout
     assert "@inproceedings{" in said
     assert "10.48550/arXiv.1307.1674" in said
+    entry = said[said.index("@inproceedings{") :].strip()
+    root = Path(__file__).parents[2]
+    for page in ("README.md", "docs/the-paper.md"):
+        assert f"```bibtex\n{entry}\n```" in (root / page).read_text("utf-8")
     assert "MODEL" in run("info", code=2).stderr
 
 

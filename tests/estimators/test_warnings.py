@@ -128,6 +128,8 @@ def test_a_column_with_nearly_all_of_the_variance(kind):
     rows = X * [1, 1, 1, 100, 1, 1]
     with pytest.warns(OnepassWarning, match=r"column 3 has 99\.\d% of the variance.*scale=True"):
         onepass.PCA(2, robust=False).fit(kind(rows))
+    with pytest.warns(OnepassWarning, match=r"column 3 has 8\d\.\d% of the variance"):
+        onepass.PCA(2, robust=False).fit(kind(X * [1, 1, 1, 14, 1, 1]))
     onepass.PCA(2, scale=True).fit(kind(rows))
     onepass.PCA(2, robust=False).fit(kind(X * [1, 1, 1, 8, 1, 1]))  # 67%
     onepass.PCA(1).fit(kind(rows[:, 3:4]))  # there is no other column

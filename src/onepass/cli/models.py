@@ -42,12 +42,12 @@ REFERENCE = """\
 R. Arora, A. Cotter and N. Srebro: Stochastic optimization of PCA with capped MSG. Advances in
 Neural Information Processing Systems 26 (NIPS 2013). doi:10.48550/arXiv.1307.1674
 
-@inproceedings{arora2013capped,
+@inproceedings{arora2013stochastic,
   author    = {Arora, Raman and Cotter, Andrew and Srebro, Nathan},
   title     = {Stochastic Optimization of {PCA} with Capped {MSG}},
   booktitle = {Advances in Neural Information Processing Systems 26},
   year      = {2013},
-  doi       = {10.48550/arXiv.1307.1674},
+  doi       = {10.48550/arXiv.1307.1674}
 }"""
 
 # Takes rows of numbers of a block and returns what is written for them.

@@ -85,7 +85,7 @@ class CsvTable(Table):
         self._header_lines = header_lines if is_header else 0
         if is_header:
             lines.pop(0)
-            self.names = self._names(rows.pop(0), rows)
+            self.names = self._names(rows.pop(0), rows, lines)
         self.width = len(rows[0])
         if self.width > _MOST_COLUMNS:
             raise self.error(f"{self.width:,} columns are too many for a file of text{_LESS}")
@@ -103,7 +103,7 @@ class CsvTable(Table):
         longest = max(sum(map(len, row)) + 3 * len(row) for row in rows)  # with quotation marks
         self._block_bytes = max(plain_text.BLOCK_BYTES, 4 * longest, 2 * len(self._last))
 
-    def _names(self, names: list[str], below: list[list[str]]) -> list[str]:
+    def _names(self, names: list[str], below: list[list[str]], lines: list[int]) -> list[str]:
         """Return the names of the columns, all different; decide which columns are no data."""
         if any(0xD800 <= ord(mark) < 0xE000 for mark in "".join(names)):
             raise self.error(
@@ -122,6 +122,9 @@ class CsvTable(Table):
             names = ["", *names]  # R's write.table gives no name to the names of rows
         if len(names) != width:
             message = f"there are {width} values, and {len(names)} names in the header"
+            if not self.once:
+                self.names = names
+                message += self._hint(below[0], self._first_line + lines[0])
             raise self.error(message, row=1)
         if width > 1 and names[-1] == "" and ends_empty:  # each line ends with a delimiter
             self.left_out = [width - 1]

@@ -141,6 +141,20 @@ def test_what_to_do_about_lines_before_the_header_is_said(tmp_path, case):
     assert (names, rows.tolist()) == (["a", "b"], [[1, 2], [3, 4]])
 
 
+@pytest.mark.parametrize(
+    ("start", "remedy", "options"),
+    [
+        ("# made by hand\n", r"comment='#' \(--comment\)", {"comment": "#"}),
+        ("May\n", r"in line 2, pass skip_lines=1 \(--skip-lines\)", {"skip_lines": 1}),
+    ],
+)
+def test_a_line_before_the_header_that_has_fewer_values(tmp_path, start, remedy, options):
+    content = start + "a,b,c\n" + "1.5,2,3\n" * 40
+    with pytest.raises(SourceError, match=f"3 values, and 1 names in the header; .*{remedy}"):
+        opened(tmp_path / "a.csv", content)
+    assert rows_of(tmp_path / "a.csv", content, **options)[0] == ["a", "b", "c"]
+
+
 def test_several_blanks_are_not_columns(tmp_path):
     with pytest.raises(SourceError, match="values are separated by several blanks"):
         opened(tmp_path / "a.txt", "a  b\n1  2\n3  4\n")
