@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from onepass import PCA, load
+from onepass.cli.fit import _closing
 from onepass.distributed import fit, fitting
 from onepass.progress import Progress
 from tests.cli.commands import onepass, parts, rows
@@ -70,6 +71,15 @@ def test_errors_are_one_line(words, tmp_path):
         distributed.default_client()
     piped = onepass("fit", "-", "-k", 2, "--dask", address, code=2, given="1,2\n3,4\n").stderr
     assert "standard input" in piped
+
+
+def test_an_error_while_the_client_closes_does_not_hide_the_first_one():
+    class Client:
+        def close(self):
+            raise AssertionError
+
+    with pytest.raises(ValueError, match="first"), _closing(Client()):
+        raise ValueError("first")
 
 
 def test_what_is_done_is_safe_when_a_file_is_bad(words, tmp_path, expected):

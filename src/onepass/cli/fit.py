@@ -369,7 +369,7 @@ def _connected(address: str | None, workers: int | None, model: Any) -> Iterator
             client = Client(address, set_as_default=False)
         except (OSError, ValueError) as error:
             raise Failure(f"--dask {address}: there is no scheduler: {error}") from error
-        with client:
+        with _closing(client):
             yield client
     else:
         with hiding_interrupts():
@@ -379,10 +379,24 @@ def _connected(address: str | None, workers: int | None, model: Any) -> Iterator
                 dashboard_address="127.0.0.1:0",
                 silence_logs=logging.CRITICAL,  # this process reports errors
             )
-        with cluster, Client(cluster, set_as_default=False) as client:
+        with cluster, _closing(Client(cluster, set_as_default=False)) as client:
             for module in ("onepass.distributed", type(model).__module__):
                 client.run(importlib.import_module, module)  # before the clock starts
             yield client
+
+
+@contextmanager
+def _closing(client: Any) -> Iterator[Any]:
+    """Close a client of Dask in the end.
+
+    What ends the work counts, not how the connection ends: Dask's own checks of that may fail, when
+    it is closed while errors of other tasks arrive.
+    """
+    try:
+        yield client
+    finally:
+        with suppress(Exception):
+            client.close()
 
 
 def _written(path: str) -> int:

@@ -158,8 +158,8 @@ class RowSample(State):
     def __init__(self, d: int, half_life: float | None = None) -> None:
         self.half_life, self.rows = half_life, 0
         self.size = min(SAMPLE_ROWS, max(LEAST_SAMPLE_ROWS, SAMPLED_VALUES // d))
-        # Directions that the frame is filled up to: less than d, so that rows cannot be had back from
-        # coordinates, unless the components themselves are as many as the columns.
+        # Directions that the frame is filled up to: less than d, so that rows cannot be had back
+        # from coordinates, unless the components themselves are as many as the columns.
         self.frame_size = min(MOST_DIRECTIONS, d - 1)
         self.directions: NDArray[np.float64] = np.zeros((0, d))
         self.point: NDArray[np.float64] = np.zeros(d)
