@@ -10,7 +10,7 @@ directions.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from onepass import ERM, MEG, MSG, PCA, CappedMSG, Grouse, Incremental, Oja, metrics
+from onepass import ERM, MEG, MSG, PCA, CappedMSG, Grouse, Incremental, Oja, compare
 from onepass.sources.synthetic import Gaussian
 
 rows = Gaussian(spectrum=0.8 ** np.arange(32))
@@ -26,16 +26,13 @@ models = {
     "PCA": (PCA(k, center=False), "#56B4E9", "-"),
 }
 marks = np.unique(np.geomspace(20, n, 16).astype(int))
-X = np.vstack(list(rows.stream(n, seed=4)))
+estimators = {name: model for name, (model, _, _) in models.items()}
+curves = compare(estimators, rows.stream(n, seed=4), at=marks)
 
 # %%
 fig, axis = plt.subplots(figsize=(9, 5), layout="constrained")
-for name, (model, colour, dash) in models.items():
-    missed, before = [], 0
-    for mark in marks:
-        model.partial_fit(X[before:mark])
-        missed.append(metrics.suboptimality(model.components_, rows))
-        before = mark
+for name, (_, colour, dash) in models.items():
+    missed = curves["suboptimality"][curves["algorithm"] == name]
     axis.plot(marks, missed, color=colour, ls=dash, label=name, lw=1.9)
 axis.set(xscale="log", yscale="log", xlabel="rows", ylabel="variance missed")
 axis.legend(frameon=False, ncols=2)
