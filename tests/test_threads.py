@@ -62,6 +62,7 @@ def test_with_one_thread_jobs_run_one_after_the_other():
 def test_any_number_of_threads_gives_the_same_bits(kind, type_, split, exact, robust, monkeypatch):
     """With more threads than this machine may have cores, too."""
     monkeypatch.setattr(rows_module, "TILE_BYTES", 2**14)
+    monkeypatch.setattr(rows_module, "OUTER_BYTES", 2**14)
     monkeypatch.setattr(rows_module, "SPLIT_COLUMNS", split)
     monkeypatch.setattr(bounds, "EXACT_BYTES", 8 * exact**2)
     monkeypatch.setattr(bounds, "SPARSE_EXACT_BYTES", 8 * exact**2)

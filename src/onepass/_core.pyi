@@ -71,11 +71,35 @@ def advance_gram(
     seen: float = 0.0,
     sums: bool = False,
 ) -> Advanced: ...
-def add_outer(out: NDArray[T], rows: NDArray[T]) -> None:
-    """Add the sum of x x' over rows (r, d) to an upper triangle (d, d).
+def add_outer(
+    out: NDArray[T],
+    rows: NDArray[T],
+    origin: NDArray[T],
+    scale: NDArray[T] | None,
+    weights: Numbers,
+    tile_rows: int,
+    first: int,
+    step: int,
+) -> Numbers:
+    """Add the sum of w x x' over x = (row - origin) / scale to an upper triangle (d, d).
 
-    It is BLAS's syrk. SciPy's own wrapper holds the interpreter's lock, so that threads would wait
-    for each other.
+    The rows (r, d) of positive weight are taken in tiles, of which every `step`-th is added, from
+    the `first` on. The sum of w x is returned, shape (d,). It is BLAS's syrk on rows that are
+    centred while they are in the cache, without the interpreter's lock.
+    """
+
+def measure(
+    rows: NDArray[T],
+    origin: NDArray[T],
+    scale: NDArray[T] | None,
+    points: NDArray[T],
+    directions: NDArray[T],
+    pairs: NDArray[np.int64],
+) -> tuple[Numbers, Numbers]:
+    """Return the squared distances (p, r) of x = (row - origin) / scale from points (p, d).
+
+    And for each pair of a point and a candidate, shape (n, 2), how much of these distances the
+    candidate's directions capture, of (m, k, d): shape (n, r).
     """
 
 def add_sparse_outer(

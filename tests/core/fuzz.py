@@ -133,9 +133,25 @@ def advance_gram(a):
     return [rule, gram, m, d, weights, rest, a.steps(r)], a.options()
 
 
+def about(a, r, d, dtype):
+    """Return rows in some order in memory, an origin, and a scale or None."""
+    rows = a.array(r, d, dtype=dtype)
+    rows = np.asfortranarray(rows) if a.rng.integers(2) else rows[:: int(a.rng.choice([1, -1]))]
+    return [rows, a.array(d, dtype=dtype), None if a.rng.integers(2) else a.array(d, dtype=dtype)]
+
+
 def add_outer(a):
     r, d, dtype = a.size(), a.size(), a.dtype()
-    return [a.array(d, d, dtype=dtype), a.array(r, d, dtype=dtype)], {}
+    tile, first, step = (int(a.rng.integers(-1, 9)) for _ in range(3))
+    rows = about(a, r, d, dtype)
+    return [a.array(d, d, dtype=dtype), *rows, a.array(r), tile, first, step], {}
+
+
+def measure(a):
+    r, d, p, m, k, dtype = a.size(), a.size(), a.size(5), a.size(5), a.size(9), a.dtype()
+    pairs = a.rng.integers(-(a.rng.random() < 0.2), 5, (a.size(9), 2))
+    points, directions = a.array(p, d, dtype=dtype), a.array(m, k * d, dtype=dtype)
+    return [*about(a, r, d, dtype), points, directions.reshape(m, k, d), pairs], {}
 
 
 def add_sparse_outer(a):
@@ -229,6 +245,7 @@ CALLED = (
         advance,
         advance_gram,
         add_outer,
+        measure,
         add_sparse_outer,
         complete,
         centre,

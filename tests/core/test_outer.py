@@ -1,4 +1,4 @@
-"""Sums of outer products of dense rows, by BLAS."""
+"""Sums of outer products of dense rows about a point, by BLAS."""
 
 import threading
 
@@ -7,30 +7,77 @@ import pytest
 
 from onepass import _core
 
+RNG = np.random.default_rng(0)
+
+
+def add(out, rows, weights, origin=None, scale=None, tile=4, first=0, step=1):
+    """Add outer products of rows, in tiles; return the sum of the rows."""
+    origin = np.zeros(rows.shape[1], rows.dtype) if origin is None else origin
+    return _core.add_outer(out, rows, origin, scale, weights, tile, first, step)
+
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize(("n", "d"), [(40, 30), (7, 1), (0, 4), (3, 0)])
-def test_equals_the_product(n, d, dtype):
-    rows = np.random.default_rng(0).normal(size=(n, d)).astype(dtype)
-    before = np.random.default_rng(1).random((d, d)).astype(dtype)
+@pytest.mark.parametrize(("n", "d"), [(40, 30), (7, 1), (0, 4), (4, 3)])
+@pytest.mark.parametrize("tile", [1, 4, 1000])
+def test_equals_the_product(n, d, tile, dtype):
+    rows, before = RNG.normal(size=(n, d)).astype(dtype), RNG.random((d, d)).astype(dtype)
+    weights = np.where(RNG.random(n) < 0.3, 0.0, RNG.random(n))
+    origin, scale = RNG.normal(size=d).astype(dtype), RNG.uniform(0.5, 2.0, d).astype(dtype)
     out = before.copy()
-    _core.add_outer(out, rows)
-    expected = before + np.triu(rows.T @ rows)
-    np.testing.assert_allclose(out, expected, rtol=200 * np.finfo(dtype).eps, atol=1e-5)
+    total = add(out, rows, weights, origin, scale, tile)
+    centred = (rows.astype(np.float64) - origin) / scale
+    rounding = 200 * np.finfo(dtype).eps
+    expected = before + np.triu(centred.T @ (weights[:, None] * centred))
+    np.testing.assert_allclose(out, expected, rtol=rounding, atol=10 * rounding)
     np.testing.assert_array_equal(np.tril(out, -1), np.tril(before, -1))
+    np.testing.assert_allclose(total, weights @ centred, rtol=rounding, atol=10 * rounding)
 
 
-def test_shapes_that_do_not_fit():
-    for shape in ((3, 4), (4, 3), (3, 3)):
-        with pytest.raises(ValueError, match="for each column of the rows"):
-            _core.add_outer(np.zeros(shape), np.ones((5, 4)))
+def test_every_third_tile():
+    """Rows of positive weight are in tiles of four; the second of three jobs has two of these."""
+    rows, weights = RNG.normal(size=(24, 5)), np.ones(24)
+    weights[2] = 0.0
+    counted = np.delete(np.arange(24), 2)
+    mine = rows[np.concatenate([counted[4:8], counted[16:20]])]
+    out = np.zeros((5, 5))
+    total = add(out, rows, weights, first=1, step=3)
+    np.testing.assert_allclose(out, np.triu(mine.T @ mine), rtol=1e-13)
+    np.testing.assert_allclose(total, mine.sum(axis=0), rtol=1e-13)
+
+
+@pytest.mark.parametrize("turn", [np.asfortranarray, lambda a: np.repeat(a, 2, axis=1)[:, ::2]])
+def test_any_order_in_memory(turn):
+    rows, one, other = RNG.normal(size=(20, 6)), np.zeros((6, 6)), np.zeros((6, 6))
+    add(one, rows, np.ones(20)), add(other, turn(rows), np.ones(20))
+    np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"out": np.zeros((3, 4))}, "for each column of the rows"),
+        ({"out": np.zeros((3, 3))}, "for each column of the rows"),
+        ({"origin": np.zeros(3)}, "origin has 3 entries, and the rows 4 columns"),
+        ({"scale": np.ones(5)}, "a scale for each column"),
+        ({"weights": np.ones(4)}, "a weight for each row"),
+        ({"rows": np.ones((5, 0)), "origin": np.zeros(0)}, "at least one column"),
+        ({"tile": 0}, "no such tile"),
+        ({"first": 1}, "no such tile"),
+        ({"first": -1}, "no such tile"),
+        ({"tile": 2**31}, "too large"),
+    ],
+)
+def test_what_does_not_fit(changes, message):
+    given = {"out": np.zeros((4, 4)), "rows": np.ones((5, 4)), "weights": np.ones(5)}
+    with pytest.raises(ValueError, match=message):
+        add(**given | changes)
 
 
 def test_other_threads_go_on_meanwhile():
     rows, out, ended = np.ones((20_000, 400)), np.zeros((400, 400)), threading.Event()
 
     def work():
-        _core.add_outer(out, rows)
+        add(out, rows, np.ones(20_000), tile=500)
         ended.set()
 
     thread = threading.Thread(target=work)

@@ -50,17 +50,22 @@ def test_squares_are_expected_ones(scale, part):
 
 
 @pytest.mark.parametrize("scale", [None, np.arange(1.0, 1.0 + D)], ids=["plain", "scaled"])
-def test_what_is_not_known_along_directions_is_the_mean_of_covariances(scale):
+def test_measures_include_what_is_not_known(scale):
+    """Distances have the variances of a row's gaps, captured energies their mean over rows."""
     units = np.ones(D) if scale is None else scale
-    directions = np.linalg.qr(RNG.normal(size=(D, 2)))[0].T
-    rows = rows_about(Completed.by(MODEL, ROWS), WEIGHTS, ORIGIN, scale)
+    completed = Completed.by(MODEL, ROWS)
     holes = np.isnan(ROWS).any(axis=1)
-    spread = np.mean([conditional(row)[1] for row in ROWS[holes]], axis=0) / np.outer(units, units)
-    unseen = rows.unseen(directions)
-    np.testing.assert_allclose(
-        unseen[holes], (directions @ spread @ directions.T).diagonal()[None].repeat(holes.sum(), 0)
-    )
-    assert not unseen[~holes].any()
+    spreads = [conditional(row)[1] / np.outer(units, units) for row in ROWS[holes]]
+    points, directions = RNG.normal(size=(2, D)), np.linalg.qr(RNG.normal(size=(D, 2)))[0].T
+    arguments = points, directions[None], [(1, 0)]
+    known = rows_about(completed.values, WEIGHTS, ORIGIN, scale).measure(*arguments)
+    found = rows_about(completed, WEIGHTS, ORIGIN, scale).measure(*arguments)
+    distances, captured = (one - other for one, other in zip(found, known, strict=True))
+    assert not distances[:, ~holes].any()
+    assert not captured[:, ~holes].any()
+    np.testing.assert_allclose(distances[0, holes], [each.trace() for each in spreads])
+    inside = np.trace(directions @ np.mean(spreads, axis=0) @ directions.T)
+    np.testing.assert_allclose(captured[0, holes], inside)
 
 
 @pytest.mark.parametrize("scale", [None, np.linspace(0.1, 10.0, 40)], ids=["plain", "scaled"])

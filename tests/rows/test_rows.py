@@ -24,6 +24,7 @@ def tiles(request, monkeypatch):
     """Have all rows in one tile, or a few rows in each; products by blocks of columns, or not."""
     if request.param != "one tile":
         monkeypatch.setattr(module, "TILE_BYTES", 4 * 8 * D)
+        monkeypatch.setattr(module, "OUTER_BYTES", 4 * 8 * D)
         monkeypatch.setattr(module, "FEW_ROWS", 3)
     if request.param == "split columns":
         monkeypatch.setattr(module, "SPLIT_COLUMNS", D)
@@ -106,6 +107,17 @@ def test_distances(made):
     assert own.diagonal().max() < 1e-12
 
 
+def test_measures(made):
+    """Distances from points, and what directions of candidates capture about them."""
+    rows, plain = made
+    points, directions = RNG.normal(size=(2, D)), RNG.normal(size=(3, 2, D))
+    distances, captured = rows.measure(points, directions, [(0, 2), (1, 0)])
+    close(distances, ((plain - points[:, None]) ** 2).sum(axis=2))
+    for found, (point, candidate) in zip(captured, [(0, 2), (1, 0)], strict=True):
+        along = (plain - points[point]) @ directions[candidate].T
+        close(found, (along**2).sum(axis=1))
+
+
 def test_distances_from_a_subspace(made):
     rows, plain = made
     directions = np.linalg.qr(RNG.normal(size=(D, 3)))[0].T
@@ -181,10 +193,12 @@ def test_the_number_of_threads_changes_no_bit(monkeypatch, d):
     """Neither do the rows of a tile depend on it."""
     values = RNG.normal(size=(5000 if d < 100 else 600, d))
     monkeypatch.setattr(module, "TILE_BYTES", 2**16)
+    monkeypatch.setattr(module, "OUTER_BYTES", 2**16)
 
     def results():
         rows = rows_about(values, np.ones(len(values)), values[0])
         return [
+            *rows.measure(values[1:3], values[None, 3:5], [(1, 0)]),
             outer(rows, np.ones(len(values))),
             rows.energies,
             rows.combine(np.ones((1, len(values)))),

@@ -92,6 +92,30 @@ struct WeightedCsr {
     const double* weights;  // (rows,)
 };
 
+// The rows (x - origin) / scale of an array (r, d), with strides in numbers; without scale, null.
+template <class T>
+struct PointRows {
+    const T* data;
+    ptrdiff_t r, d, row_stride, column_stride;
+    const T *origin, *scale;  // (d,) each
+};
+
+// Of rows that are worked on in tiles of some length, every step-th tile from the first on.
+struct Share {
+    ptrdiff_t length, first, step;
+};
+
+// Rows whose distances from points are wanted, and what directions of candidates capture of them.
+template <class T>
+struct MeasureTask {
+    PointRows<T> x;
+    ptrdiff_t p, m, k;
+    const T *points, *directions;  // (p, d), (m, k, d)
+    ptrdiff_t pair_count;
+    const int64_t* pairs;          // (pair_count, 2): a point and a candidate
+    double *distances, *captured;  // (p, r), (pair_count, r)
+};
+
 // The model x = m + W z + e of rows, with z ~ N(0, I) of r entries and e ~ N(0, diag(noise)).
 struct GapModel {
     ptrdiff_t d, r;
@@ -122,6 +146,9 @@ struct TypedKernels : IndexedKernels<T, int32_t>, IndexedKernels<T, int64_t> {
     void (*advance)(Task<T>&);
     void (*centre)(CentreTask<T>&);
     void (*complete)(CompletionTask<T>&);
+    void (*measure)(const MeasureTask<T>&);
+    void (*add_outer)(const PointRows<T>&, const double* weights, const Share&, T* out,
+                      double* total);
     void (*gram)(const Stack<T>&, double* out, ptrdiff_t stride);
     void (*combine)(const T* coefficients, ptrdiff_t k, const Stack<T>&, T* out);
 };

@@ -143,6 +143,11 @@ using Squares = Array2<double>;
 template <class T>
 using Mutable2 = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using MutableSquares = Mutable2<double>;
+template <class T>
+using Rows2 = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;  // with any strides
+template <class T>
+using Array3 = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Pairs = Array2<int64_t>;
 
 template <class A>
 Index length(const A& array, int axis = 0) {
@@ -345,14 +350,64 @@ void check_csr(const Vector<I>& starts, const Vector<I>& indices, Index entries,
     }
 }
 
+// The rows of an array about a point, which outlives neither of them.
 template <class T>
-void add_outer(Mutable2<T> out, Array2<T> rows) {
-    const Index r = length(rows), d = length(rows, 1);
-    check(length(out) == d && length(out, 1) == d,
+onepass::PointRows<T> about(const Rows2<T>& rows, const Vector<T>& origin, const Vector<T>& scale) {
+    const Index d = length(rows, 1);
+    check(d >= 1, "there must be at least one column");
+    check(length(origin) == d, "the origin has ", length(origin), " entries, and the rows ", d,
+          " columns");
+    check(!scale.is_valid() || length(scale) == d, "there must be a scale for each column");
+    return {rows.data(),
+            length(rows),
+            d,
+            rows.stride(0),
+            rows.stride(1),
+            origin.data(),
+            scale.is_valid() ? scale.data() : nullptr};
+}
+
+template <class T>
+nb::object add_outer(Mutable2<T> out, Rows2<T> rows, Vector<T> origin, Vector<T> scale,
+                     Numbers weights, Index tile_rows, Index first, Index step) {
+    const onepass::PointRows<T> x = about(rows, origin, scale);
+    check(length(out) == x.d && length(out, 1) == x.d,
           "the matrix must have a row and a column for each column of the rows");
-    check(r <= INT_MAX && d <= INT_MAX, "BLAS takes fewer rows and columns");
-    nb::gil_scoped_release unlocked;
-    add_products<T>({rows.data(), r, d, d}, out.data());
+    check_size(x.d, "the number of columns");
+    check_size(tile_rows, "the number of rows of a tile");
+    check(tile_rows >= 1 && 0 <= first && first < step, "there is no such tile");
+    check(length(weights) == x.r, "there must be a weight for each row");
+    const NewArray<double> total{std::size_t(x.d)};
+    std::fill(total.data, total.data + x.d, 0.0);
+    {
+        nb::gil_scoped_release unlocked;
+        typed_kernels<T>().add_outer(x, weights.data(), {std::min(tile_rows, x.r), first, step},
+                                     out.data(), total.data);
+    }
+    return total.array;
+}
+
+template <class T>
+std::tuple<nb::object, nb::object> measure(Rows2<T> rows, Vector<T> origin, Vector<T> scale,
+                                           Array2<T> points, Array3<T> directions, Pairs pairs) {
+    const onepass::PointRows<T> x = about(rows, origin, scale);
+    const Index p = length(points), m = length(directions), k = length(directions, 1);
+    check(length(points, 1) == x.d && length(directions, 2) == x.d,
+          "points and directions must have ", x.d, " columns, as the rows do");
+    check(length(pairs, 1) == 2, "a pair is a point and a candidate");
+    for (Index i = 0; i < length(pairs); i++) {
+        const int64_t* pair = pairs.data() + 2 * i;
+        check(0 <= pair[0] && pair[0] < p && 0 <= pair[1] && pair[1] < m, "pair ", i,
+              " is not one of ", p, " points and ", m, " candidates");
+    }
+    const std::size_t R = rows.shape(0);
+    const NewArray<double> distances{points.shape(0), R}, captured{pairs.shape(0), R};
+    {
+        nb::gil_scoped_release unlocked;
+        typed_kernels<T>().measure({x, p, m, k, points.data(), directions.data(), length(pairs),
+                                    pairs.data(), distances.data, captured.data});
+    }
+    return {distances.array, captured.array};
 }
 
 template <class T, class I>
@@ -566,7 +621,10 @@ template <class T>
 void define_typed(nb::module_& m) {
     define_indexed<T, int32_t>(m);
     define_indexed<T, int64_t>(m);
-    m.def("add_outer", &add_outer<T>, array("out"), array("rows"));
+    m.def("add_outer", &add_outer<T>, array("out"), array("rows"), array("origin"),
+          array("scale").none(), array("weights"), "tile_rows"_a, "first"_a, "step"_a);
+    m.def("measure", &measure<T>, array("rows"), array("origin"), array("scale").none(),
+          array("points"), array("directions"), array("pairs"));
     m.def("advance", &advance<T>, "rule"_a, array("basis"), array("weights"), "rest"_a,
           array("rows"), array("steps").none(), nb::kw_only(), "scale"_a = 0.0, "seen"_a = 0.0,
           "trusted"_a = false, "sums"_a = false);

@@ -2,6 +2,7 @@
 // Everything but `kernels` is in unnamed namespaces, so that the linker mixes nothing.
 #include "advance.hpp"
 #include "completion.hpp"
+#include "dense_rows.hpp"
 #include "sparse_outer.hpp"
 
 namespace {
@@ -98,6 +99,8 @@ constexpr onepass::TypedKernels<T> typed{{add_sparse_outer<T, int32_t>},
                                          advance<T>,
                                          centre<T>,
                                          complete<T>,
+                                         measure<T>,
+                                         add_outer<T>,
                                          gram_rows<T>,
                                          combine<T>};
 

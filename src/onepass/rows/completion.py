@@ -368,7 +368,7 @@ class CompletedRows(DenseRows):
     def energies(self) -> NDArray[np.float64]:
         """The expected squared norms of the rows, shape (r,)."""
         energies = super().energies.copy()
-        energies[self.completed.holes] += self.completed.variances @ (1.0 / self._units())
+        energies[self.completed.holes] += self._unseen()
         return energies
 
     def column_squares(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -409,18 +409,32 @@ class CompletedRows(DenseRows):
         errors[holes] = observed_errors(about, given, directions)
         return errors
 
-    def tiles(self) -> list[Rows]:
-        return [self]
-
-    def unseen(self, directions: NDArray[np.float64]) -> NDArray[np.float64]:
+    def measure(
+        self,
+        points: NDArray[np.float64],
+        directions: NDArray[np.float64],
+        pairs: list[tuple[int, int]],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        distances, captured = super().measure(points, directions, pairs)
         holes = self.completed.holes
-        unseen = np.zeros((len(self), len(directions)))
         if len(holes):
-            matrix = np.zeros((self.d, self.d), order="F")
-            self._add_covariances(self.completed.given, np.ones(len(holes)), matrix)
-            matrix += np.tril(matrix, -1).T
-            unseen[holes] = np.einsum("ij,ij->i", directions @ matrix, directions) / len(holes)
-        return unseen
+            distances[:, holes] += self._unseen()
+            covariance = self._mean_covariance()
+            for number, (_, candidate) in enumerate(pairs):
+                along = directions[candidate]
+                captured[number, holes] += np.vdot(along @ covariance, along)
+        return distances, captured
+
+    def _unseen(self) -> NDArray[np.float64]:
+        """Return the expected energies of what is not known of the rows with gaps."""
+        return self.completed.variances @ (1.0 / self._units())
+
+    def _mean_covariance(self) -> NDArray[np.float64]:
+        """Return the mean conditional covariance (d, d) of the rows with gaps."""
+        matrix = np.zeros((self.d, self.d), order="F")
+        count = len(self.completed.holes)
+        self._add_covariances(self.completed.given, np.full(count, 1.0 / count), matrix)
+        return matrix + np.tril(matrix, -1).T
 
 
 class GapCounts(State):

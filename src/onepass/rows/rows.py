@@ -20,6 +20,7 @@ from onepass import _core
 from onepass.threads import run_all, thread_count
 
 TILE_BYTES = 2**19  # of dense rows that are centred and multiplied while they are in a core's cache
+OUTER_BYTES = 2**20  # of rows whose outer products are added at a time, as much as a core's cache
 # Sums over tiles are taken in so many accumulators and then added: a fixed number, so that the bits
 # do not depend on the number of threads. It is also the number of threads that narrow rows can use.
 ACCUMULATORS = 4
@@ -143,29 +144,13 @@ class Rows(ABC):
             What is captured about a point along the directions of a candidate: (len(pairs), r).
         """
         k, flat = directions.shape[1], directions.reshape(-1, self.d)
-        factors, offsets = np.vstack([points, flat]), flat @ points.T
-
-        def of_tile(rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-            inner, unseen = rows.inner(factors), rows.unseen(flat)
-            captured = np.empty((len(pairs), len(rows)))
-            for number, (point, candidate) in enumerate(pairs):
-                part = slice(candidate * k, (candidate + 1) * k)
-                along = inner.T[len(points) :][part] - offsets[part, point, None]
-                np.einsum("ij,ij->j", along, along, out=captured[number])
-                if unseen is not None:
-                    captured[number] += unseen[:, part].sum(axis=1)
-            return rows.distances(points, inner[:, : len(points)]).T, captured
-
-        distances, captured = zip(*run_all(of_tile, self.tiles()), strict=True)
-        return np.hstack(distances), np.hstack(captured)
-
-    def tiles(self) -> list[Rows]:
-        """Return the rows in parts that are worked on one by one, or in several threads."""
-        return [self]
-
-    def unseen(self, directions: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return the expected squares (r, m) along directions of what is not known of the rows."""
-        return None
+        inner, offsets = self.inner(np.vstack([points, flat])), flat @ points.T
+        captured = np.empty((len(pairs), len(self)))
+        for number, (point, candidate) in enumerate(pairs):
+            part = slice(candidate * k, (candidate + 1) * k)
+            along = inner.T[len(points) :][part] - offsets[part, point, None]
+            np.einsum("ij,ij->j", along, along, out=captured[number])
+        return self.distances(points, inner[:, : len(points)]).T, captured
 
     @cached_property
     @abstractmethod
@@ -235,14 +220,6 @@ class DenseRows(Rows):
         """Return tiles for products with so many vectors, which are not larger than they are."""
         return self._tiles if count <= self._tile_rows else self._slices(count)
 
-    def tiles(self) -> list[Rows]:
-        if len(self._tiles) == 1:
-            return [self]
-        return [
-            DenseRows(self.values[part], self.weights[part], self.origin, self.scale)
-            for part in self._tiles
-        ]
-
     def _tile(self, part: Any) -> NDArray[np.floating]:
         """Return some of the rows, a slice or by their indices, centred and scaled."""
         return self._whole[part] if len(self._tiles) == 1 else self._centred(part)
@@ -269,6 +246,33 @@ class DenseRows(Rows):
             return np.einsum("ij,ij->i", tile, tile).astype(np.float64, copy=False)
 
         return np.concatenate(run_all(of_tile, self._tiles))
+
+    def _about(self) -> tuple[NDArray[np.floating], NDArray[np.floating] | None]:
+        """Return origin and scale (d,) in the type of the rows."""
+        dtype = self.values.dtype
+        scale = None if self.scale is None else self.scale.astype(dtype)
+        return self.origin.astype(dtype), scale
+
+    def measure(
+        self,
+        points: NDArray[np.float64],
+        directions: NDArray[np.float64],
+        pairs: list[tuple[int, int]],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        dtype, about = self.values.dtype, self._about()
+        factors = (
+            np.ascontiguousarray(points, dtype),
+            np.ascontiguousarray(directions, dtype),
+            np.reshape(np.array(pairs, np.int64), (-1, 2)),
+        )
+
+        def of_part(part: slice) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            return _core.measure(self.values[part], *about, *factors)
+
+        # What is found of a row does not depend on the others: any split gives the same bits.
+        length = max(FEW_ROWS, -(-len(self) // thread_count()))
+        distances, captured = zip(*run_all(of_part, self._slices(length)), strict=True)
+        return np.hstack(distances), np.hstack(captured)
 
     def inner(self, directions: NDArray[np.floating]) -> NDArray[np.float64]:
         typed = directions.astype(self.values.dtype, copy=False)
@@ -334,22 +338,24 @@ class DenseRows(Rows):
         self, weights: NDArray[np.float64], matrix: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Add outer products: tile t to accumulator t modulo their number."""
-        dtype = self.values.dtype
-        parts = self._counted(weights, self._tile_rows)
+        dtype, about = self.values.dtype, self._about()
+        counted = max(int(np.count_nonzero(weights)), 1)
+        tiles = -(-counted * self.d * dtype.itemsize // OUTER_BYTES)
+        if tiles > 1:  # as many for each accumulator
+            tiles = -(-tiles // ACCUMULATORS) * ACCUMULATORS
+        length = -(-counted // tiles)
 
         def accumulate(first: int) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
             squares: NDArray[Any] = matrix
-            total = np.zeros(self.d)
             if first or dtype != np.float64:  # the matrix itself is the first accumulator
                 squares = np.zeros((self.d, self.d), dtype, order="F")
-            for part in parts[first::ACCUMULATORS]:
-                tile, roots = self._weighted(part, weights)
-                _core.add_outer(squares.T, tile)
-                total += roots @ tile
+            total = _core.add_outer(
+                squares.T, self.values, *about, weights, length, first, ACCUMULATORS
+            )
             return squares, total
 
         total = np.zeros(self.d)
-        for squares, added in run_all(accumulate, range(min(ACCUMULATORS, len(parts)))):
+        for squares, added in run_all(accumulate, range(min(ACCUMULATORS, tiles))):
             total += added
             if squares is not matrix:
                 matrix += squares
