@@ -3,6 +3,7 @@
 // Row by row, every product would land in another row of a large matrix. Here all products of one
 // row of the matrix come together: column c of the rows says which of them have an entry there, and
 // the entries of these rows from c on are added to row c of the matrix, which stays in the cache.
+// The entries of a row are read once for each of its columns, so rows are taken in blocks.
 #pragma once
 #include <algorithm>
 
@@ -12,6 +13,10 @@
 namespace {
 
 using onepass::WeightedCsr;
+
+// Of a block of rows: 12 MB, which the last cache holds. With fewer, the matrix would be read and
+// written more often than is gained.
+constexpr Index OUTER_ENTRIES = 1 << 20;
 
 // Where in the data the entries of the columns first..last-1 are, column by column, by ascending row.
 // Rows of weight zero have none. The columns of a row ascend.
@@ -56,11 +61,8 @@ inline void fetch(const void* begin) {
         __builtin_prefetch(static_cast<const char*>(begin) + line * LINE);
 }
 
-// Adds to the rows first..last-1 of the matrix `out` (columns, columns). Each of its entries is a
-// sum over the rows in their order, whatever the range: parts of the matrix can be filled at the
-// same time, with the same bits.
 template <class T, class I>
-void add_sparse_outer(const WeightedCsr<T, I>& x, Index first, Index last, double* out) {
+void add_block(const WeightedCsr<T, I>& x, Index first, Index last, double* out) {
     const ColumnEntries columns(x, first, last);
     for (Index c = 0; c < last - first; c++) {
         double* line = out + (first + c) * x.columns;
@@ -74,6 +76,20 @@ void add_sparse_outer(const WeightedCsr<T, I>& x, Index first, Index last, doubl
             for (Index p = entry->place; p < stop; p++)
                 line[x.indices[p]] += factor * double(x.data[p]);
         }
+    }
+}
+
+// Adds to the rows first..last-1 of the matrix `out` (columns, columns). Each of its entries is a
+// sum over the rows in their order, whatever the range: parts of the matrix can be filled at the
+// same time, with the same bits.
+template <class T, class I>
+void add_sparse_outer(const WeightedCsr<T, I>& x, Index first, Index last, double* out) {
+    for (Index from = 0, to = 0; from < x.rows; from = to) {
+        while (to < x.rows && (to == from || x.starts[to + 1] - x.starts[from] <= OUTER_ENTRIES))
+            to++;
+        add_block<T, I>(
+            {to - from, x.columns, x.starts + from, x.indices, x.data, x.weights + from}, first,
+            last, out);
     }
 }
 

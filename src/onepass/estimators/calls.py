@@ -252,8 +252,8 @@ class Calls(BaseEstimator):
         """Learn from checked rows (r, d), which may have gaps, and their weights (r,)."""
         learner = self._learner
         assert learner is not None
-        if not learner.fits_buffer(rows.shape[0]):
-            learner = learner.successor()
+        if learner.rows_seen and not learner.fits_buffer(rows.shape[0]):
+            learner = learner.successor()  # a new one nobody else reads
         learner.push(rows, weights, has_gaps=has_gaps)
         self._learner = learner
 

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 # limits; larger ones would overflow when the model goes on.
 MOST_ENTRY, MOST_WEIGHT, MOST_SUM = 1e101, 1e70, 1e280
 MOST_ROWS = 2**62  # of a stream: sums of two such numbers still fit 64 bits
+COPIED_COLUMNS = 256  # of a triangle at a time: what lies above its diagonal there is copied, too
 ORTHONORMAL = 1e-3  # deviation from orthonormal rows that no saved model has
 
 
@@ -146,6 +147,10 @@ class Array:
         """Return the array of a checked one from a file."""
         return array
 
+    def copied(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return a copy, in the same order in memory."""
+        return array.copy("K")
+
     def _is_within(self, array: NDArray[Any]) -> bool:
         """Return whether all entries are within the limits, and none is NaN."""
         if self.gaps:
@@ -176,6 +181,14 @@ class Triangle(Array):
         for column in range(self.d):
             matrix[column:, column] = array[start : start + self.d - column]
             start += self.d - column
+        return matrix
+
+    def copied(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return a copy of the triangle. Memory above it is never touched, so none is used."""
+        matrix = np.zeros((self.d, self.d), order="F")
+        for first in range(0, self.d, COPIED_COLUMNS):
+            columns = slice(first, first + COPIED_COLUMNS)
+            matrix[first:, columns] = array[first:, columns]
         return matrix
 
 
@@ -239,8 +252,10 @@ class State(ABC):
             if name in shared:
                 continue
             value = getattr(self, name)
-            if isinstance(field, Part) or (isinstance(field, Array) and field.in_place):
-                setattr(twin, name, value.copy("K") if isinstance(field, Array) else value.copy())
+            if isinstance(field, Part):
+                setattr(twin, name, value.copy())
+            elif isinstance(field, Array) and field.in_place:
+                setattr(twin, name, field.copied(value))
             elif isinstance(field, Parts):
                 setattr(twin, name, [part.copy() for part in value])
         return twin
