@@ -8,7 +8,13 @@ from sklearn.base import clone
 
 import onepass
 from onepass import ERM, PCA, CappedMSG
-from onepass.evaluation.row_errors import FRAME_GROWTH, LARGEST_ROWS, SAMPLE_ROWS, RowSample
+from onepass.evaluation.row_errors import (
+    FRAME_GROWTH,
+    LARGEST_ROWS,
+    SAMPLE_ROWS,
+    RowSample,
+    crossed_errors,
+)
 
 RNG = np.random.default_rng(0)
 TURN = np.linalg.qr(RNG.normal(size=(20, 20)))[0]
@@ -128,3 +134,38 @@ def test_rows_with_gaps_keep_their_numbers(kind):
     for model in (whole, merged):
         sample = model._model().sample
         assert sorted(sample.numbers[sample.largest()[:4]]) == far
+
+
+@pytest.mark.parametrize("place", [0, 40, 127, 128])
+@pytest.mark.parametrize("center", [True, False])
+def test_an_outlier_among_the_first_rows_is_found(place, center):
+    """It turns a direction of the first rows to itself, along which it has no error."""
+    rows = np.random.default_rng(0).normal(size=(1000, 8)) * [5, 3, 1, 1, 1, 1, 1, 1]
+    rows[place, 6] += 60.0
+    held = sample(PCA(2, center=center).partial_fit(rows))
+    first, second = held.largest()[:2]
+    assert held.numbers[first] == place
+    assert 0.7 < held.errors[first] / 60.0**2 < 1.4
+    assert held.errors[second] < 100.0
+
+
+@pytest.mark.parametrize("center", [True, False])
+def test_crossed_errors_are_from_the_directions_of_the_other_half(center):
+    rows = np.random.default_rng(1).normal(size=(31, 9)) * np.arange(1.0, 10.0) + 1.0
+    halves, expected = (rows[:15], rows[15:]), []
+    for seen, held_out in (halves[::-1], halves):
+        point = seen.mean(axis=0) if center else np.zeros(9)
+        directions = np.linalg.svd(seen - point)[2][:3]
+        along = (held_out - point) @ directions.T
+        expected.append(((held_out - point) ** 2).sum(axis=1) - (along**2).sum(axis=1))
+    expected = np.concatenate(expected)
+    errors = np.full(31, np.median(expected) / 2.0)
+    found = crossed_errors(rows @ rows.T, errors, 3, center)
+    np.testing.assert_allclose(found, expected / 2.0, rtol=1e-9)
+    np.testing.assert_allclose(crossed_errors(rows @ rows.T, 4.0 * errors, 3, center), expected)
+
+
+def test_too_few_first_rows_keep_their_errors():
+    rows, errors = np.random.default_rng(2).normal(size=(9, 5)), np.arange(9.0)
+    np.testing.assert_array_equal(crossed_errors(rows @ rows.T, errors, 4, True), errors)
+    assert not crossed_errors(np.zeros((20, 20)), np.zeros(20), 4, True).any()

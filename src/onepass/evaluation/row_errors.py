@@ -125,6 +125,48 @@ class ErrorHistogram(State):
             self.low -= before
 
 
+def crossed_errors(
+    gram: NDArray[np.float64], errors: NDArray[np.float64], k: int, center: bool
+) -> NDArray[np.float64]:
+    """Return errors (r,) of the first rows of a stream along directions that did not see them.
+
+    One of these rows, if it is long enough, turns a direction to itself: along the directions of
+    all of them it has no error. So each half of the rows is measured along the k directions of the
+    other half. Half of the rows find worse directions than all: the errors are scaled down to the
+    median of those along the directions of all rows.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (r, r)
+        Products of the rows with each other.
+    errors : ndarray of shape (r,)
+        Along the k directions of all rows.
+    k : int
+    center : bool
+        Whether distances are from the mean.
+    """
+    count = len(gram)
+    halves = np.arange(count) < count // 2, np.arange(count) >= count // 2
+    if count // 2 <= k:  # half of the rows have too few directions
+        return errors
+    crossed = np.empty(count)
+    for seen, held_out in (halves, halves[::-1]):
+        inside, across = gram[np.ix_(seen, seen)], gram[np.ix_(held_out, seen)]
+        distances = gram.diagonal()[held_out]
+        if center:
+            mean = inside.mean(axis=0)  # the products of these rows with their mean
+            distances = distances - 2.0 * across.mean(axis=1) + mean.mean()
+            across = across - across.mean(axis=1)[:, None] - mean + mean.mean()
+            inside = inside - mean - mean[:, None] + mean.mean()
+        sums, vectors = np.linalg.eigh(inside)
+        sums, vectors = sums[-k:], vectors[:, -k:]
+        kept = sums > SAME_SPAN**2 * sums[-1]
+        along = across @ vectors[:, kept] / np.sqrt(sums[kept])
+        crossed[held_out] = np.maximum(distances - (along**2).sum(axis=1), 0.0)
+    typical = float(np.median(crossed))
+    return crossed * min(float(np.median(errors)) / typical, 1.0) if typical > 0.0 else crossed
+
+
 class RowSample(State):
     """Coordinates of some rows along the directions of the model when they came.
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.evaluation.held_out import Captured
-from onepass.evaluation.row_errors import MOST_DIRECTIONS
+from onepass.evaluation.held_out import Captured, HeldOut
+from onepass.evaluation.row_errors import MOST_DIRECTIONS, crossed_errors
 from onepass.learner import Learner
 from onepass.model import Model, in_type, signed
 from onepass.moments.eigen import STEPS
@@ -274,6 +274,8 @@ class PCALearner(Learner):
         gaps.kept, gaps.kept_weights, gaps.kept_numbers = values[:0], weights[:0], numbers[:0]
         is_exact = bounds.is_exact and not self.stream.is_sparse  # sparse rows get draws
         gaps.late = (gaps.observed == 0) & is_exact
+        others = self.evidence, self.held_out
+        self.evidence, self.held_out = Evidence(), HeldOut()
         start = 0
         while start < len(values):  # in chunks, as if they had come one by one
             stop = start + self._chunk_rows(self.rows)
@@ -284,6 +286,10 @@ class PCALearner(Learner):
                 completed = sparse_rows(completed)
             self._learn_rows(completed, weights[start:stop], numbers[start:stop])
             start = stop
+        # They came among the others: what completed rows differ in from these is no drift.
+        others[0].merge(self.evidence, 0.0)
+        others[1].merge(self.held_out)
+        self.evidence, self.held_out = others
         gaps.find(bounds.plain(), bounds.scale_now())
 
     def _fill_late(self, gaps: GapModel, model: FactorModel) -> None:
@@ -398,7 +404,7 @@ class PCALearner(Learner):
         errors: NDArray[np.float64] | None,
         numbers: NDArray[np.int64],
     ) -> None:
-        """Offer rows to the sample; the first ones with errors along the first directions."""
+        """Offer rows to the sample; the first ones with errors that they had no part in."""
         found, _, d = self.directions.shape
         directions = np.zeros((0, d))
         if found:
@@ -412,6 +418,7 @@ class PCALearner(Learner):
                 inner = rows.inner(np.vstack([point, directions]))
                 along = inner[:, 1:] - directions @ point[0]
                 errors = rows.distances(point, inner[:, :1])[:, 0] - (along**2).sum(axis=1)
+                errors = crossed_errors(rows.gram, errors, len(directions), self.stream.center)
                 errors = rows.observed_errors(errors, self.bounds.mean, directions)
         raw = directions if rows.scale is None else directions / rows.scale
         self.sample.add(entries(values), errors, raw, self.bounds.mean, numbers)
