@@ -34,6 +34,9 @@ LEAST_BIN, INFINITE_BIN = 32, 2047 * 32  # of normal numbers; smaller ones are t
 SAMPLE_ROWS, LEAST_SAMPLE_ROWS, SAMPLED_VALUES = 400, 50, 2**21
 LARGEST_ROWS = 12  # with the largest errors: what a page lists
 MOST_DIRECTIONS = 8  # along which coordinates are kept: pictures show pairs of the first ones
+# Of the squares along a direction of the first rows: a row with more may have turned it. Of 128
+# Gaussian rows that is one beyond five standard deviations.
+MASKING_SHARE = 0.2
 SAME_SPAN = 1e-6  # relative size of what is taken for rounding: half the digits of float64
 ONE_BY_ONE_ROWS = (
     16  # BLAS copies both factors of a product; with so few rows that is most of the work
@@ -123,6 +126,12 @@ class ErrorHistogram(State):
             zero, rest = self.counts[:, :1], self.counts[:, 1:]
             self.counts = np.hstack([zero, np.pad(rest, ((0, 0), (before, after)))])
             self.low -= before
+
+
+def masks_itself(along: NDArray[np.float64]) -> bool:
+    """Return whether one of the rows with these coordinates (r, k) may have turned a direction."""
+    squares = along**2
+    return bool((squares > MASKING_SHARE * squares.sum(axis=0)).any())
 
 
 def crossed_errors(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.evaluation.held_out import Captured, HeldOut
-from onepass.evaluation.row_errors import MOST_DIRECTIONS, crossed_errors
+from onepass.evaluation.row_errors import MOST_DIRECTIONS, crossed_errors, masks_itself
 from onepass.learner import Learner
 from onepass.model import Model, in_type, signed
 from onepass.moments.eigen import STEPS
@@ -418,7 +418,8 @@ class PCALearner(Learner):
                 inner = rows.inner(np.vstack([point, directions]))
                 along = inner[:, 1:] - directions @ point[0]
                 errors = rows.distances(point, inner[:, :1])[:, 0] - (along**2).sum(axis=1)
-                errors = crossed_errors(rows.gram, errors, len(directions), self.stream.center)
+                if masks_itself(along):
+                    errors = crossed_errors(rows.gram, errors, len(directions), self.stream.center)
                 errors = rows.observed_errors(errors, self.bounds.mean, directions)
         raw = directions if rows.scale is None else directions / rows.scale
         self.sample.add(entries(values), errors, raw, self.bounds.mean, numbers)
