@@ -22,7 +22,7 @@ DENSE_ROWS = 16  # sparse rows that are made dense at a time where products lose
 TRUSTED_ROWS = 1024  # after which the core makes the basis orthonormal again
 
 
-class Advanced(NamedTuple):
+class ChunkResult(NamedTuple):
     """What came of a chunk.
 
     Attributes
@@ -99,11 +99,11 @@ class Solver(State):
         """Return the current iterate M."""
         return self.rule.primal(self.state)
 
-    def advance(self, rows: Any) -> Advanced:
+    def advance(self, rows: Any) -> ChunkResult:
         """Learn from rows (r, d) or `MixedRows`, weighted and centred."""
         return _chained(self._parts(rows), self.state.rank)
 
-    def advance_incomplete(self, rows: NDArray[np.floating]) -> Advanced:
+    def advance_incomplete(self, rows: NDArray[np.floating]) -> ChunkResult:
         """Learn from dense rows (r, d) with gaps (NaN), weighted and centred.
 
         A row is completed by the iterate before its step. Its energy is that of the whole row.
@@ -123,9 +123,9 @@ class Solver(State):
                 whole[t] = self.rule.completed(self.state, whole[t])
             yield whole
 
-    def _parts(self, rows: Any) -> Iterator[Advanced]:
+    def _parts(self, rows: Any) -> Iterator[ChunkResult]:
         """Learn from rows, and yield what came of each part of them."""
-        advance: Callable[[Any], Advanced] = self._advance_rows
+        advance: Callable[[Any], ChunkResult] = self._advance_rows
         length, taken = max(len(rows), 1), 0
         if self.batch_size > 1:
             advance, length = self._advance_batch, self.batch_size
@@ -139,7 +139,7 @@ class Solver(State):
             taken += len(done.energy)
             yield done
 
-    def _advance_rows(self, rows: NDArray[np.floating]) -> Advanced:
+    def _advance_rows(self, rows: NDArray[np.floating]) -> ChunkResult:
         """Learn from dense rows one by one."""
         state, rule = self.state, self.rule
         done = _core.advance(
@@ -156,7 +156,7 @@ class Solver(State):
         )
         return self._move_on(done, done.basis, done.sums)
 
-    def _advance_sparse(self, rows: MixedRows) -> Advanced:
+    def _advance_sparse(self, rows: MixedRows) -> ChunkResult:
         """Learn from the first sparse rows, as many as their Gram matrix determines."""
         state, rule, m = self.state, self.rule, self.state.rank
         products = rows.gram()
@@ -186,7 +186,7 @@ class Solver(State):
         """Return whether the basis is orthonormal but for the rounding of a few rows."""
         return self.trusted_rows < TRUSTED_ROWS
 
-    def _move_on(self, done: Any, basis: NDArray[np.floating], sums: Any) -> Advanced:
+    def _move_on(self, done: Any, basis: NDArray[np.floating], sums: Any) -> ChunkResult:
         """Take over what the core has computed; `sums` are rows for an average."""
         taken = len(done.energy)
         self.state = Subspace(basis, done.weights, done.rest)
@@ -196,9 +196,9 @@ class Solver(State):
         self.trusted_rows = (self.trusted_rows if self._is_trusted() else 0) + taken
         if self.average is not None:
             self.average.add(sums, done.rests, taken)
-        return Advanced(done.captured, done.energy, done.rotation, done.inner)
+        return ChunkResult(done.captured, done.energy, done.rotation, done.inner)
 
-    def _advance_batch(self, rows: Any) -> Advanced:
+    def _advance_batch(self, rows: Any) -> ChunkResult:
         """Take one step with the mean gradient of the rows."""
         state, count = self.state, len(rows)
         dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
@@ -226,7 +226,7 @@ class Solver(State):
         )
         if self.rule.k == self.rule.d:  # all directions capture everything
             captured = energy
-        return Advanced(captured, energy, rotation, rotation @ (inside.T @ inside) @ rotation.T)
+        return ChunkResult(captured, energy, rotation, rotation @ (inside.T @ inside) @ rotation.T)
 
     def _steps(self, rows: Any) -> NDArray[np.float64]:
         """Return the step sizes of rows, by a schedule that the core does not know."""
@@ -296,7 +296,7 @@ class Solver(State):
         super().take(content)
 
 
-def _chained(parts: Iterable[Advanced], rank: int) -> Advanced:
+def _chained(parts: Iterable[ChunkResult], rank: int) -> ChunkResult:
     """Return what came of parts that follow each other, from a basis of some rank on."""
     captured, energy = [np.zeros(0)], [np.zeros(0)]
     rotation, inner = np.eye(rank), np.zeros((rank, rank))
@@ -307,7 +307,7 @@ def _chained(parts: Iterable[Advanced], rank: int) -> Advanced:
             done.rotation @ rotation,
             done.rotation @ inner @ done.rotation.T + done.inner,
         )
-    return Advanced(np.concatenate(captured), np.concatenate(energy), rotation, inner)
+    return ChunkResult(np.concatenate(captured), np.concatenate(energy), rotation, inner)
 
 
 class _Combined:
