@@ -103,7 +103,7 @@ class Calls(BaseEstimator):
         if model.gaps is None:
             return ""
         names = getattr(self, "feature_names_in_", range(model.d))
-        if model.gaps.apart:
+        if len(model.gaps.apart):
             one, other = (repr(names[column]) for column in model.gaps.apart)
             return (
                 f"columns {other} and {one} were never observed in the same row: how they vary "
