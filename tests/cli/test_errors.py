@@ -171,7 +171,7 @@ def test_an_extension_that_cannot_be_loaded_is_no_mistake(tmp_path, monkeypatch,
     def failing(*given, **params):
         raise ImportError("failed to map segment from shared object", path=path)
 
-    monkeypatch.setattr("onepass.cli.options.estimator", failing)
+    monkeypatch.setattr("onepass.cli.options.make_estimator", failing)
     np.save(tmp_path / "a.npy", rows())
     said = run("fit", tmp_path / "a.npy", "-k", 1, "-o", tmp_path / "m", code=code).stderr
     assert said == "onepass: failed to map segment from shared object\n"

@@ -14,7 +14,7 @@ from onepass.persistence.atomic import replacing
 from onepass.sources.files import FileSource
 
 SUFFIX = ".h5ad"
-_CHUNK_BYTES = 1 << 20  # of coordinates in the file: few chunks, and none of them large
+_FILE_CHUNK_BYTES = 1 << 20  # of coordinates in the file: few chunks, and none of them large
 
 
 def is_anndata(path: str) -> bool:
@@ -136,7 +136,7 @@ def writing_cells(
             n_kept = table.num_columns - len(heads)
             block = np.column_stack([np.asarray(column) for column in table.columns[n_kept:][:k]])
             if coordinates is None:
-                rows_per_chunk = max(1, _CHUNK_BYTES // (k * block.itemsize))
+                rows_per_chunk = max(1, _FILE_CHUNK_BYTES // (k * block.itemsize))
                 coordinates = root["obsm"].create_dataset(
                     "X_pca", (0, k), block.dtype, maxshape=(None, k), chunks=(rows_per_chunk, k)
                 )

@@ -21,7 +21,13 @@ import click
 from onepass import open_source
 from onepass.cli import memory, messages, options
 from onepass.cli.data import check_output, expected_rows, progress_over, warn_of_repeats
-from onepass.cli.errors import Failure, MachineFailure, hiding_interrupts, noting_signals, reason
+from onepass.cli.errors import (
+    Failure,
+    MachineFailure,
+    hiding_interrupts,
+    noting_signals,
+    system_message,
+)
 from onepass.distributed import fit as fit_on_shards
 from onepass.distributed.executor import require_dask
 from onepass.estimators.checkpoint import Checkpoint, describe_run, rows_in
@@ -88,7 +94,7 @@ def fit(
         messages.describe_source(source, expected_rows(source))
     _check_memory(algorithm, n_components, source.n_features)
     params = {"center": center, "scale": scale or None, "robust": robust, "half_life": half_life}
-    model = options.estimator(algorithm, n_components, seed, **params)
+    model = options.make_estimator(algorithm, n_components, seed, **params)
     asked = {"algorithm": algorithm, "components": n_components, "seed": seed, **params, **reading}
     asked = {name.replace("_", "-"): value for name, value in asked.items()}
     work: Fit = LocalFit(model, source, output, checkpoint_every, asked)
@@ -211,7 +217,7 @@ class Fit(ABC):
             self.model.save(self.output)
         except OSError as error:
             self._save_checkpoint()
-            message = f"{self.output} could not be written ({reason(error)})"
+            message = f"{self.output} could not be written ({system_message(error)})"
             raise MachineFailure(f"{message}{self._safe()}") from error
         with suppress(OSError):  # the model is complete, and there may be no such file
             os.unlink(self.path)
