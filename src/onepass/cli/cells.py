@@ -115,7 +115,6 @@ def writing_cells(
     from onepass.cli.kept import as_table
 
     k = fitted.components_.shape[0]
-    names = getattr(fitted, "feature_names_in_", range(fitted.n_features_in_))
     parts: list[Any] = []  # of `obs`
     with replacing(path) as file, _hdf5(file) as root:
         # https://anndata.readthedocs.io describes the format; dense arrays may grow.
@@ -123,7 +122,7 @@ def writing_cells(
         for name in ("layers", "obsm", "obsp", "varp"):
             write_elem(root, name, {})
         write_elem(root, "varm", {"PCs": np.ascontiguousarray(fitted.components_.T)})
-        write_elem(root, "var", pd.DataFrame(index=[str(name) for name in names]))
+        write_elem(root, "var", pd.DataFrame(index=[str(name) for name in fitted._column_names]))
         variances = fitted.explained_variance_, fitted.explained_variance_ratio_
         found = dict(zip(("variance", "variance_ratio"), variances, strict=True))
         params = {"zero_center": bool(fitted.get_params().get("center", True))}

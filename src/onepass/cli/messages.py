@@ -117,7 +117,7 @@ def component_table(model: Any) -> Table:
     table.add_column("largest weights", overflow="ellipsis", no_wrap=True)
     room = Console().width - 42  # beside the numbers
     ratios = model.explained_variance_ratio_
-    names = getattr(model, "feature_names_in_", range(model.n_features_in_))
+    names = model._column_names
     for i in range(min(len(ratios), _MOST_COMPONENTS)):
         weights = model.components_[i]
         leading = abs(weights).argsort()[::-1][:3]

@@ -341,8 +341,7 @@ def _write_loadings(fitted: Any, path: str) -> None:
 
     from onepass.cli.kept import as_table, beside
 
-    names = getattr(fitted, "feature_names_in_", range(len(weights)))
-    named = pa.table({"column": [str(name) for name in names]})
+    named = pa.table({"column": [str(name) for name in fitted._column_names]})
     with writing(path, numbered_names(["column", *heads])) as write:
         write(beside([named, as_table(weights, heads)]))
 

@@ -102,7 +102,7 @@ class Calls(BaseEstimator):
         """Return why results depend on how gaps were filled; an empty string if they hardly do."""
         if model.gaps is None:
             return ""
-        names = getattr(self, "feature_names_in_", range(model.d))
+        names = self._column_names
         if len(model.gaps.apart):
             one, other = (repr(names[column]) for column in model.gaps.apart)
             return (
@@ -328,6 +328,11 @@ class Calls(BaseEstimator):
             raise ValueError("The source has no rows; an iterator can be read only once")
 
     @property
+    def _column_names(self) -> Any:
+        """The names of the columns; their numbers where they have none."""
+        return getattr(self, "feature_names_in_", range(self.n_features_in_))
+
+    @property
     def _prepared(self) -> dict[str, Any]:
         """What the source that learning began with did with each row, by the names of options."""
         found = {name: value for name, value in asdict(self._preparation).items() if value}
@@ -380,8 +385,7 @@ class Calls(BaseEstimator):
             return
         unknown = np.flatnonzero(model.gaps.observed < 2)
         if len(unknown):
-            names = getattr(self, "feature_names_in_", range(model.d))
-            listed = ", ".join(repr(names[column]) for column in unknown[:3])
+            listed = ", ".join(repr(self._column_names[column]) for column in unknown[:3])
             more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
             columns, its = ("column", "its") if len(unknown) == 1 else ("columns", "their")
             raise ValueError(

@@ -165,7 +165,6 @@ def missing_entries(model: Any) -> str:
     gaps, shares, found = model._model().gaps, model.missing_share_, missing_counts(model)
     if gaps is None:
         return ""
-    names = getattr(model, "feature_names_in_", range(len(shares)))
     rows, worst = round(gaps.rows), int(shares.argmax())
     text = (
         f"{found['entries']:,} of {rows * len(shares):,} entries are missing "
@@ -173,7 +172,7 @@ def missing_entries(model: Any) -> str:
         f"{found['columns']:,} of {counted(len(shares), 'column')}"
     )
     if found["entries"]:
-        text += f", most in column {names[worst]} ({shares[worst]:.1%})"
+        text += f", most in column {model._column_names[worst]} ({shares[worst]:.1%})"
     if gaps.empty:
         text += f"; {counted(gaps.empty, 'row')} without any entry left out"
     return text
