@@ -130,7 +130,7 @@ def eigen(
     if 0 < len(factor) < factor.shape[1]:
         vectors, values = truncate(factor, most)
         if len(values) and values[-1] > GRAM_ACCURATE * values[0]:
-            return values, vectors
+            return values, np.asarray(vectors, np.float64)
     _, singular, vectors = np.linalg.svd(factor, full_matrices=False)
     kept = singular[:most] ** 2 > ZERO_EIGENVALUE * singular.max(initial=0.0) ** 2
     return singular[:most][kept] ** 2, vectors[:most][kept]

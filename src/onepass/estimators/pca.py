@@ -140,8 +140,8 @@ class PCA(Estimator):
         if dominant := model.dominant():
             column, share = dominant
             return (
-                f"column {self._column_names[column]!r} has {share:.1%} of the variance, which hides "
-                "the other columns: if their units differ, pass scale=True"
+                f"column {self._column_names[column]!r} has {share:.1%} of the variance, which "
+                "hides the other columns: if their units differ, pass scale=True"
             )
         return ""
 
