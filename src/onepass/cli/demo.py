@@ -39,7 +39,7 @@ def demo(keep: str | None) -> None:
         clean, damaged, broken = _write_digits()
         _run("fit", TRAIN, "-k", str(COMPONENTS), "-o", MODEL, *(["--report", PAGE] * pictures))
 
-        click.echo("\nDo these components describe images that are whole, and that it never saw?")
+        click.echo("\nDo these components describe whole images that the model has not seen?")
         _run("score", MODEL, HELD_OUT)
         Console().print(_comparison(clean, damaged))
 

@@ -31,7 +31,7 @@ class Failure(click.ClickException):
 
 
 def printable(text: str) -> str:
-    r"""Return a text in which characters that are orders to a terminal are escaped.
+    r"""Return a text in which control characters are escaped, so that a terminal shows them.
 
     >>> printable("\x1b[31mred\n")
     '\\x1b[31mred\n'

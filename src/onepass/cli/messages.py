@@ -29,9 +29,9 @@ def is_verbose() -> bool:
 
 
 def say(message: str, *, err: bool = False) -> None:
-    """Print a line, on standard error if `err`; what a terminal would take for orders is escaped.
+    """Print a line, on standard error if `err`.
 
-    Names of files and columns come from others.
+    Names of files and columns may have control characters, which are escaped.
     """
     click.echo(printable(message), err=err)
 
@@ -105,7 +105,7 @@ def expectation(found: dict[str, Any]) -> str:
     """Return how much of new rows a model captures, or why that is not known."""
     mean, error = found["captured"]["mean"], found["captured"]["standard_error"] or 0.0
     if mean is None:
-        return f"of new rows are not known: {found['captured']['reason']}"
+        return f"an unknown share of the variance of new rows: {found['captured']['reason']}"
     return f"{mean:.2%} ± {error:.2%} of the variance of new rows"
 
 

@@ -285,7 +285,7 @@ def info(model: str | None, loadings: str | None, cite: bool, as_json: bool) -> 
         "parameters": "  ".join(f"{name}={value}" for name, value in params.items()),
         "captures": messages.expectation(found),
         "chosen": chosen_words(fitted),
-        "learns": "" if found["learns"] else "no more: it was made by export, for transforming",
+        "learns": "" if found["learns"] else "no longer: it was exported, for transforming only",
         "loadings": loadings or "",
     }
     for name, text in lines.items():

@@ -173,8 +173,8 @@ class DaskClient(Executor):
     def _finished(self, submitted: list[Any]) -> Generator[tuple[str, Any], None, None]:
         """Yield key and result of each future when it is done; in the end, release all of them.
 
-        The scheduler drops tasks whose futures are released. If it does not know a future any
-        more, that future will never be done, and this is an error.
+        The scheduler drops tasks whose futures are released. If it no longer knows a future,
+        that future will never be done, and this is an error.
         """
         from distributed import CancelledError, KilledWorker
 
@@ -190,7 +190,7 @@ class DaskClient(Executor):
                 except queue.Empty:
                     unknown = 0 if self._are_known(submitted) else unknown + 1
                     if unknown >= PATIENCE:
-                        message = f"The scheduler {address} does not know the work any more"
+                        message = f"The scheduler {address} no longer knows the tasks"
                         raise ConnectionError(message) from None
                     continue
                 left, unknown = left - 1, 0

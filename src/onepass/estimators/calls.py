@@ -371,7 +371,7 @@ class Calls(BaseEstimator):
         return published
 
     def _end(self) -> None:
-        """Learn from the rows that wait, for a stream that goes on no more.
+        """Learn from the rows that wait, for a stream that has ended.
 
         Reading would learn from them in a copy. The learner itself changes: no other thread may
         read meanwhile.
@@ -485,7 +485,7 @@ class Calls(BaseEstimator):
         return twin
 
     def _set_model(self, model: Model) -> None:
-        """Have a model and no learner."""
+        """Hold a model without a learner."""
         self._learner, self._published = None, Published(None, model.rows, None, model)
 
 

@@ -18,13 +18,13 @@ from onepass.schedules import Schedule, check_positive, is_positive
 # Parameters of scikit-learn's decompositions that have no meaning here, and what to do instead.
 _RANDOMISED = "nothing is randomised; leave it out"
 FOREIGN = {
-    "svd_solver": "the way is chosen for the data; leave it out",
+    "svd_solver": "the solver is chosen for the data; leave it out",
     "batch_size": "how rows are split changes no result; leave it out",
     "iterated_power": _RANDOMISED,
     "n_oversamples": _RANDOMISED,
     "power_iteration_normalizer": _RANDOMISED,
     "random_state": "nothing is random; leave it out",
-    "tol": "nothing is iterated until it converges; leave it out",
+    "tol": "there is no tolerance to choose; leave it out",
     "whiten": "onepass.PCA has it",
     "scale": "onepass.PCA has it",
     "half_life": "onepass.PCA has it",
