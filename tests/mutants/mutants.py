@@ -385,6 +385,13 @@ HOUSE = [
         "tests/estimators/test_gaps.py",
     ),
     Mutant(
+        "gaps of sparse rows are filled in another order",
+        f"{SOURCE}/rows/completion.py",
+        "= filled[np.isnan(given)]  # columns ascend in both",
+        "= filled[np.isnan(given)][::-1]",
+        "tests/estimators/test_sparse_gaps.py",
+    ),
+    Mutant(
         "errors of rows with gaps count filled entries",
         f"{SOURCE}/rows/completion.py",
         "        rest[np.isnan(given[part])] = 0.0",

@@ -204,14 +204,14 @@ class FactorModel:
 
     def imputed(self, values: Any) -> tuple[Any, Any]:
         """Return the same, and the conditional standard deviations (n, d) of filled entries."""
-        completed, deviations = values.copy(), values.copy()
-        entries = deviations.data if sparse.issparse(values) else deviations
-        entries[~np.isnan(entries)] = 0.0
+        completed, is_sparse = values.copy(), sparse.issparse(values)
+        deviations = values.copy() if is_sparse else np.zeros_like(values)
         for rows, given in tiles_with_gaps(values):
             done = self.complete(given, variances=True)
             fill_gaps(completed, rows, given, done.rows)
             fill_gaps(deviations, rows, given, np.sqrt(done.variances))
-        if sparse.issparse(values):
+        if is_sparse:
+            deviations.data[~np.isnan(values.data)] = 0.0
             deviations.eliminate_zeros()
         return completed, deviations
 
