@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -135,7 +136,7 @@ class Solver(State):
             done = advance(rows[taken : taken + length])
             if not len(done.energy):
                 # A row is nearly in the span of others, or nearly the mean: products lose digits.
-                done = self._advance_rows(rows[taken : taken + DENSE_ROWS].toarray())
+                done = self._advance_rows(np.asarray(rows[taken : taken + DENSE_ROWS]))
             taken += len(done.energy)
             yield done
 
@@ -178,9 +179,9 @@ class Solver(State):
             seen=self.gradients,
             sums=self.average is not None,
         )
-        basis = np.asarray(_Combined(done.basis, state.basis, rows))
-        sums = None if done.sums is None else _Combined(done.sums, state.basis, rows)
-        return self._move_on(done, basis, sums)
+        combined = partial(MixedRows, rows, dense=state.basis, dtype=state.basis.dtype)
+        sums = None if done.sums is None else combined(done.sums)
+        return self._move_on(done, np.asarray(combined(done.basis)), sums)
 
     def _is_trusted(self) -> bool:
         """Return whether the basis is orthonormal but for the rounding of a few rows."""
@@ -201,8 +202,7 @@ class Solver(State):
     def _advance_batch(self, rows: Any) -> ChunkResult:
         """Take one step with the mean gradient of the rows."""
         state, count = self.state, len(rows)
-        dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
-        batch = dense.astype(np.float64, copy=False)
+        batch = np.asarray(rows).astype(np.float64, copy=False)
         basis = state.basis.astype(np.float64, copy=False)
         gram = batch @ batch.T if count < batch.shape[1] else batch.T @ batch
         unit = float(np.abs(gram).max(initial=0.0)) or 1.0
@@ -308,31 +308,3 @@ def _chained(parts: Iterable[ChunkResult], rank: int) -> ChunkResult:
             done.rotation @ inner @ done.rotation.T + done.inner,
         )
     return ChunkResult(np.concatenate(captured), np.concatenate(energy), rotation, inner)
-
-
-class _Combined:
-    """The rows ``coefficients @ [basis; rows]``, shape (s, d), to multiply with arrays."""
-
-    __array_ufunc__ = None  # so that products with arrays come here
-
-    def __init__(
-        self, coefficients: NDArray[np.float64], basis: NDArray[np.floating], rows: MixedRows
-    ) -> None:
-        self._coefficients, self._basis, self._rows = coefficients, basis, rows
-
-    def __len__(self) -> int:
-        return len(self._coefficients)
-
-    def __matmul__(self, columns: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return the products (s, m) with columns (d, m)."""
-        inner = np.vstack([self._basis @ columns, self._rows @ columns])
-        return (self._coefficients @ inner).astype(self._basis.dtype)
-
-    def __rmatmul__(self, left: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return combinations (m, d) of the rows, left (m, s)."""
-        m, coefficients = len(self._basis), left @ self._coefficients
-        combined = coefficients[:, m:] @ self._rows + coefficients[:, :m] @ self._basis
-        return np.ascontiguousarray(combined, self._basis.dtype)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[np.floating]:
-        return np.eye(len(self)) @ self
