@@ -117,16 +117,15 @@ def add_sparse_outer(
     disjoint ranges may run at the same time: every entry gets the same bits in any split.
     """
 
-class Completed:
+class Completion:
     """Rows without gaps, and what is known of the entries that were missing.
 
-    `rows` (n, d), `traces` (n,) of the conditional covariances, `variances` (n, d) of the missing
-    entries, and `log_determinants` and `distances` (n,) of the observed ones: -1/2 (log_determinant
-    + distance + count log 2 pi) is their log-likelihood. What was not asked for is None.
+    `rows` (n, d), conditional `variances` (n, d) of the missing entries, and `log_determinants` and
+    `distances` (n,) of the observed ones: -1/2 (log_determinant + distance + count log 2 pi) is
+    their log-likelihood. What was not asked for is None.
     """
 
     rows: Final[NDArray[Any]]
-    traces: Final[Numbers]
     variances: Final[NDArray[Any] | None]
     log_determinants: Final[Numbers | None]
     distances: Final[Numbers | None]
@@ -141,7 +140,7 @@ def complete(
     covariance: Numbers | None = None,
     variances: bool = False,
     likelihood: bool = False,
-) -> Completed:
+) -> Completion:
     """Fill gaps (NaN) with their means given the rest of the row, for x = mean + loadings z + e.
 
     z is standard normal and e has the variances `noise`. The sum of the weighted conditional

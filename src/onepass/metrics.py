@@ -56,7 +56,7 @@ def captured(directions: ArrayLike, data: Any, *, mean: ArrayLike | None = None)
     >>> metrics.captured([[0.0, 2.0]], rows)
     8.5
     """
-    moment = measured(data, mean)
+    moment = moment_of(data, mean)
     return moment.captured(span_basis(directions, moment.n_features))
 
 
@@ -82,7 +82,7 @@ def captured_share(directions: ArrayLike, data: Any, *, mean: ArrayLike | None =
     >>> round(metrics.captured_share([[0.0, 1.0]], Toy()), 4)
     0.5714
     """
-    moment = measured(data, mean)
+    moment = moment_of(data, mean)
     total = moment.trace
     inside = moment.captured(span_basis(directions, moment.n_features))
     return min(1.0, inside / total) if total else 1.0
@@ -117,7 +117,7 @@ def suboptimality(directions: ArrayLike, data: Any, k: int | None = None) -> flo
     >>> print(f"{metrics.suboptimality([[1e-10, 1.0]], Toy()):.3g}")
     3.33e-21
     """
-    moment = measured(data, None)
+    moment = moment_of(data, None)
     span = span_basis(directions, moment.n_features)
     k = len(np.atleast_2d(directions)) if k is None else k
     if not len(span) <= k <= moment.n_features:
@@ -208,7 +208,7 @@ def residual(rows: NDArray[np.float64], basis: NDArray[np.float64]) -> NDArray[n
     return rows
 
 
-def measured(data: Any, mean: ArrayLike | None) -> Subspace | OfRows:
+def moment_of(data: Any, mean: ArrayLike | None) -> Subspace | OfRows:
     """Return the second moment that `data` stands for."""
     if hasattr(data, "second_moment"):
         data = data.second_moment()

@@ -9,7 +9,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import isfinite, sqrt
-from typing import ClassVar
+from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,9 +46,16 @@ class Schedule(ABC):
         """
 
 
-def _check_positive(name: str, value: float) -> None:
-    """Refuse a step size that is not a positive number."""
-    if not (value > 0.0 and isfinite(value)):
+def is_positive(value: Any) -> bool:
+    """Return whether a value is a finite number above zero."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    return float(value) > 0.0 and isfinite(value)
+
+
+def check_positive(name: str, value: Any) -> None:
+    """Refuse a value that is not a finite number above zero."""
+    if not is_positive(value):
         raise ValueError(f"{name} must be a positive number, got {value!r}")
 
 
@@ -66,7 +74,7 @@ class InverseSqrt(Schedule):
     scale: float
 
     def __post_init__(self) -> None:
-        _check_positive("scale", self.scale)
+        check_positive("scale", self.scale)
 
     def steps(self, number: Numbers, gradients: Numbers, diameter: float) -> Numbers:
         return self.scale / np.sqrt(number)
@@ -87,7 +95,7 @@ class Constant(Schedule):
     step: float
 
     def __post_init__(self) -> None:
-        _check_positive("step", self.step)
+        check_positive("step", self.step)
 
     def steps(self, number: Numbers, gradients: Numbers, diameter: float) -> Numbers:
         return np.full(len(number), self.step)
@@ -110,7 +118,7 @@ class AdaGradNorm(Schedule):
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        _check_positive("scale", self.scale)
+        check_positive("scale", self.scale)
 
     def numerator(self, diameter: float) -> float:
         """Return c of the steps ``c / sqrt(sum_s |g_s|^2)``."""

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import onepass
 from onepass.cli import main
-from onepass.cli.options import ALGORITHMS, estimator
+from onepass.cli.options import ALGORITHMS, make_estimator
 from tests.cli.commands import SEPARATE, rows
 from tests.cli.commands import onepass as run
 
@@ -57,7 +57,7 @@ def test_completion(shell):
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_info_of_every_model(tmp_path, algorithm):
     path = tmp_path / "m.onepass"
-    model = estimator(algorithm, 2).fit(rows())
+    model = make_estimator(algorithm, 2).fit(rows())
     model.save(path)
     found = json.loads(run("info", path, "--json").stdout)
     assert found["algorithm"] == algorithm
@@ -135,7 +135,7 @@ def test_a_bug_is_told_without_a_traceback(tmp_path, monkeypatch):
     def broken(*given, **params):
         raise KeyError("lost")
 
-    monkeypatch.setattr("onepass.cli.options.estimator", broken)
+    monkeypatch.setattr("onepass.cli.options.make_estimator", broken)
     np.save(tmp_path / "a.npy", rows())
     result = CliRunner(**SEPARATE).invoke(main, ["fit", str(tmp_path / "a.npy"), "-k", "1"])
     assert result.exit_code == 1

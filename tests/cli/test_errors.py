@@ -161,7 +161,7 @@ def test_a_signal_whose_exception_is_lost_decides(tmp_path, monkeypatch, number,
     np.save(tmp_path / "a.npy", rows())
     run("fit", tmp_path / "a.npy", "-k", 1, "-o", tmp_path / "m")
     importing = SimpleNamespace(import_module=interrupted)
-    monkeypatch.setattr("onepass.report.style.importlib", importing)
+    monkeypatch.setattr("onepass.extras.importlib", importing)
     assert run("report", tmp_path / "m", code=128 + number).stderr == "onepass: stopped\n"
     assert (tmp_path / "m.html").exists() == (error is None)
 
@@ -171,7 +171,7 @@ def test_an_extension_that_cannot_be_loaded_is_no_mistake(tmp_path, monkeypatch,
     def failing(*given, **params):
         raise ImportError("failed to map segment from shared object", path=path)
 
-    monkeypatch.setattr("onepass.cli.options.estimator", failing)
+    monkeypatch.setattr("onepass.cli.options.make_estimator", failing)
     np.save(tmp_path / "a.npy", rows())
     said = run("fit", tmp_path / "a.npy", "-k", 1, "-o", tmp_path / "m", code=code).stderr
     assert said == "onepass: failed to map segment from shared object\n"

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse
 
 import onepass
-from onepass.cli.options import ALGORITHMS, estimator
+from onepass.cli.options import ALGORITHMS, make_estimator
 from tests.cli.commands import onepass as run
 from tests.cli.commands import parts, rows
 from tests.sources.files.written import WRITERS, csv_text
@@ -34,7 +34,7 @@ def test_every_algorithm(tmp_path, algorithm):
     np.save(tmp_path / "a.npy", rows())
     words = ["fit", tmp_path / "a.npy", "-k", 2, "--algorithm", algorithm, "--center"]
     result = run(*words, "-o", tmp_path / "m", "--json")
-    expected = estimator(algorithm, 2, center=True).fit(rows())
+    expected = make_estimator(algorithm, 2, center=True).fit(rows())
     model = onepass.load(tmp_path / "m")
     np.testing.assert_array_equal(model.components_, expected.components_)
     assert json.loads(result.stdout)["algorithm"] == algorithm

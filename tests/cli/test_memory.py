@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from onepass.cli import memory
-from onepass.cli.options import ALGORITHMS, estimator
+from onepass.cli.options import ALGORITHMS, make_estimator
 
 
 def assert_estimated(algorithm, d, k):
     """Demand that a fit takes less than the estimate, and not much less."""
     X = np.random.default_rng(0).normal(size=(200, d))
-    assert estimator(algorithm, 2).fit(X[:, :4]).captured_  # imports what it needs
+    assert make_estimator(algorithm, 2).fit(X[:, :4]).captured_  # imports what it needs
     tracemalloc.start()
     try:
-        model = estimator(algorithm, k)
+        model = make_estimator(algorithm, k)
         for _ in range(3):
             model.partial_fit([X])
         assert model.explained_variance_[0] > 0

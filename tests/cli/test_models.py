@@ -138,7 +138,7 @@ def test_the_paper_is_cited():
 def test_export(tmp_path, files):
     model, data, reading = files
     run("export", model, "-o", tmp_path / "small.onepass")
-    assert "made by export" in run("info", tmp_path / "small.onepass").stdout
+    assert "exported, for transforming only" in run("info", tmp_path / "small.onepass").stdout
     for name in (model, tmp_path / "small.onepass"):
         run("transform", name, data, *reading, "-o", f"{name}.npy")
     assert np.array_equal(np.load(f"{model}.npy"), np.load(tmp_path / "small.onepass.npy"))

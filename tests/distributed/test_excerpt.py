@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from onepass import PCA, open_source
 from onepass.distributed import ShardError, fit
-from onepass.distributed.executor import InProcess
+from onepass.distributed.executor import Local
 from onepass.distributed.shards import Extent, excerpt, extents, shards_of
 from onepass.sources import ArraySource, Position, SourceError
 from tests.distributed.models import made_rows, same_bits
@@ -117,7 +117,7 @@ def test_a_source_of_several_files_is_split_by_files(tmp_path):
     text = "\n".join(",".join(map(repr, row)) for row in X[:40].tolist())
     (tmp_path / "9.csv").write_text(text)
     source = open_source([*sorted(tmp_path.glob("*.npy")), tmp_path / "9.csv"])
-    labels = [shard.label for shard in shards_of(source, InProcess(), 250)]
+    labels = [shard.label for shard in shards_of(source, Local(), 250)]
     names = [tmp_path / name for name in ("0.npy", "1.npy", "3.npy", "9.csv")]
     assert labels == [
         f"shard 0 ({names[0]})", f"shard 1 ({names[1]})", f"shard 2 ({names[2]} from row 0)",

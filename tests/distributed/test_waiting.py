@@ -54,6 +54,6 @@ def test_tasks_that_the_scheduler_has_forgotten(monkeypatch, progress):
 
         timer = threading.Timer(0.5, cluster.loop.add_callback, [forget])
         timer.start()
-        with pytest.raises(ConnectionError, match="does not know the work any more"):
+        with pytest.raises(ConnectionError, match="no longer knows the tasks"):
             fit(PCA(2), SHARDS, client, progress=progress)
         timer.join()

@@ -275,8 +275,8 @@ HOUSE = [
     Mutant(
         "copies share what is changed in place",
         f"{SOURCE}/persistence/fields.py",
-        "(isinstance(field, Array) and field.in_place)",
-        "(isinstance(field, Array) and False)",
+        "isinstance(field, Array) and field.in_place",
+        "isinstance(field, Array) and False",
         FIELDS,
     ),
     Mutant(
@@ -383,6 +383,13 @@ HOUSE = [
         "return self.gap_model().shrunk(rows, self.scale)",
         "return self.gap_model()",
         "tests/estimators/test_gaps.py",
+    ),
+    Mutant(
+        "gaps of sparse rows are filled in another order",
+        f"{SOURCE}/rows/completion.py",
+        "= filled[np.isnan(given)]  # columns ascend in both",
+        "= filled[np.isnan(given)][::-1]",
+        "tests/estimators/test_sparse_gaps.py",
     ),
     Mutant(
         "errors of rows with gaps count filled entries",

@@ -117,20 +117,19 @@ struct MeasureTask {
 };
 
 // The model x = m + W z + e of rows, with z ~ N(0, I) of r entries and e ~ N(0, diag(noise)).
-struct GapModel {
+struct FactorModel {
     ptrdiff_t d, r;
     const double *mean, *loadings, *noise;  // (d,), W (d, r), (d,)
 };
 
-// Rows whose gaps are NaN, and what comes of them. All but `completed` and `traces` may be null.
+// Rows whose gaps are NaN, and what comes of them. All but `completed` may be null.
 template <class T>
 struct CompletionTask {
-    GapModel model;
+    FactorModel model;
     ptrdiff_t rows_count;
     const T* rows;                         // (n, d)
     const double* weights;                 // (n,), or null: all are 1
     T *completed, *variances;              // (n, d) each; variances of the missing entries
-    double* traces;                        // (n,): sums of these variances
     double *log_determinants, *distances;  // (n,) each, of the observed entries
     double* covariance;  // (d, d): to its upper triangle that of the missing entries is added
 };

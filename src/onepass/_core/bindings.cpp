@@ -427,13 +427,13 @@ void add_sparse_outer(MutableSquares out, Vector<T> data, Vector<I> indices, Vec
 
 // -- rows with gaps ------------------------------------------------------------------------------
 
-struct Completed {
-    nb::object rows, traces, variances, log_determinants, distances;
+struct Completion {
+    nb::object rows, variances, log_determinants, distances;
 };
 
 template <class T>
-Completed complete(Array2<T> rows, Numbers mean, Squares loadings, Numbers noise, Numbers weights,
-                   MutableSquares covariance, bool variances, bool likelihood) {
+Completion complete(Array2<T> rows, Numbers mean, Squares loadings, Numbers noise, Numbers weights,
+                    MutableSquares covariance, bool variances, bool likelihood) {
     const Index n = length(rows), d = length(rows, 1), r = length(loadings, 1);
     check(length(loadings) == d, "the loadings have ", length(loadings), " rows, and the rows ", d,
           " columns");
@@ -445,14 +445,13 @@ Completed complete(Array2<T> rows, Numbers mean, Squares loadings, Numbers noise
           "the covariance must have a row and a column for each column of the rows");
     const std::size_t N = rows.shape(0), D = rows.shape(1);
     const NewArray<T> completed{N, D}, spread{variances ? N : 0, D};
-    const NewArray<double> traces{N}, logs{likelihood ? N : 0}, distances{likelihood ? N : 0};
+    const NewArray<double> logs{likelihood ? N : 0}, distances{likelihood ? N : 0};
     onepass::CompletionTask<T> task{{d, r, mean.data(), loadings.data(), noise.data()},
                                     n,
                                     rows.data(),
                                     weights.is_valid() ? weights.data() : nullptr,
                                     completed.data,
                                     variances ? spread.data : nullptr,
-                                    traces.data,
                                     likelihood ? logs.data : nullptr,
                                     likelihood ? distances.data : nullptr,
                                     covariance.is_valid() ? covariance.data() : nullptr};
@@ -464,7 +463,7 @@ Completed complete(Array2<T> rows, Numbers mean, Squares loadings, Numbers noise
     } catch (const onepass::ModelError&) {
         check(false, "the loadings are so large that variances are not finite");
     }
-    return {completed.array, traces.array, variances ? spread.array : nb::none(),
+    return {completed.array, variances ? spread.array : nb::none(),
             likelihood ? logs.array : nb::none(), likelihood ? distances.array : nb::none()};
 }
 
@@ -678,12 +677,11 @@ NB_MODULE(_core, m) {
         .def_ro("inner", &Advanced::inner)
         .def_ro("sums", &Advanced::sums);
 
-    nb::class_<Completed>(m, "Completed")
-        .def_ro("rows", &Completed::rows)
-        .def_ro("traces", &Completed::traces)
-        .def_ro("variances", &Completed::variances)
-        .def_ro("log_determinants", &Completed::log_determinants)
-        .def_ro("distances", &Completed::distances);
+    nb::class_<Completion>(m, "Completion")
+        .def_ro("rows", &Completion::rows)
+        .def_ro("variances", &Completion::variances)
+        .def_ro("log_determinants", &Completion::log_determinants)
+        .def_ro("distances", &Completion::distances);
 
     define_typed<double>(m);
     define_typed<float>(m);

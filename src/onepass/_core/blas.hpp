@@ -30,7 +30,6 @@ struct Matrix {
     Index rows, columns, stride;
     bool transposed = false;
 
-    Index height() const { return transposed ? columns : rows; }
     Index width() const { return transposed ? rows : columns; }
     Matrix transpose() const { return {data, rows, columns, stride, !transposed}; }
 };

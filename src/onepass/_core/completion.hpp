@@ -24,9 +24,9 @@ namespace {
 constexpr double SUBTRACTABLE_TRACE = 1e-10 / 0x1p-52;
 
 // Which entries of a row are missing.
-class Gaps {
+class GapPattern {
 public:
-    explicit Gaps(Index d) : d(d), observed(both.reserve(2 * d)), missing(observed + d) {}
+    explicit GapPattern(Index d) : d(d), observed(both.reserve(2 * d)), missing(observed + d) {}
 
     template <class T>
     void find(const T* row) {
@@ -38,7 +38,7 @@ public:
                 missing[missing_count++] = j;
     }
 
-    bool same_as(const Gaps& other) const {
+    bool same_as(const GapPattern& other) const {
         return missing_count == other.missing_count &&
                !std::memcmp(missing, other.missing, std::size_t(missing_count) * sizeof(Index));
     }
@@ -56,7 +56,7 @@ public:
 // What the model says of the entries that are missing, given the others.
 class Conditional {
 public:
-    explicit Conditional(const onepass::GapModel& model)
+    explicit Conditional(const onepass::FactorModel& model)
         : model(model), d(model.d), r(model.r), stride(tiled(model.r)) {
         double* a = scaled.zeros(d * stride);
         double* root = inverse_root.reserve(d);
@@ -73,7 +73,7 @@ public:
     }
 
     // Finds R and B for rows with these gaps.
-    void condition(const Gaps& gaps) {
+    void condition(const GapPattern& gaps) {
         find_precision(gaps);
         factor();
         width = tiled(gaps.missing_count);
@@ -96,7 +96,7 @@ public:
                 const double entry = b[i * width + c];
                 variance[c] += entry * entry;
             }
-        trace = 0.0;
+        double trace = 0.0;
         for (Index c = 0; c < gaps.missing_count; c++)
             trace += variance[c] += model.noise[gaps.missing[c]];
         if (!(trace <= DBL_MAX)) throw onepass::ModelError{};
@@ -104,7 +104,7 @@ public:
 
     // Copies a row and writes conditional means into its gaps; returns whether they are finite.
     template <class T>
-    bool complete(const Gaps& gaps, const T* row, T* completed) {
+    bool complete(const GapPattern& gaps, const T* row, T* completed) {
         project(gaps, row);
         double* __restrict means = fill.zeros(width);
         double length = 0.0;
@@ -120,7 +120,7 @@ public:
     }
 
     // Adds the covariance of the missing entries, times a weight, to an upper triangle (d, d).
-    void add_covariance(const Gaps& gaps, double weight, double* out) {
+    void add_covariance(const GapPattern& gaps, double weight, double* out) {
         const Index count = gaps.missing_count;
         const Index* missing = gaps.missing;
         double* panel = products.reserve(CROSS_ROWS * width);
@@ -136,7 +136,7 @@ public:
     }
 
     // The logarithm of the determinant of the covariance of the observed entries.
-    double log_determinant(const Gaps& gaps) const {
+    double log_determinant(const GapPattern& gaps) const {
         double sum = 0.0;
         for (Index i = 0; i < r; i++) sum -= 2.0 * log(inverse_diagonal.get()[i]);
         for (Index p = 0; p < gaps.observed_count; p++) sum += log(model.noise[gaps.observed[p]]);
@@ -145,7 +145,7 @@ public:
 
     // The squared Mahalanobis distance of the observed entries of the row that was completed last:
     // |e|^2 + |z|^2 at the conditional mean of z, with e in units of the noise.
-    double distance(const Gaps& gaps) {
+    double distance(const GapPattern& gaps) {
         double* mean = z.get();
         double sum = 0.0;
         for (Index i = r - 1; i >= 0; i--) {  // solves with R
@@ -165,11 +165,10 @@ public:
     }
 
     Buffer<double> variances;  // of the missing entries
-    double trace = 0.0;        // their sum
 
 private:
     // Writes the upper triangle of G to R. Of the two sums, that over fewer entries is formed.
-    void find_precision(const Gaps& gaps) {
+    void find_precision(const GapPattern& gaps) {
         const bool subtract = subtractable && gaps.missing_count < gaps.observed_count;
         const Index count = subtract ? gaps.missing_count : gaps.observed_count;
         const Index* places = subtract ? gaps.missing : gaps.observed;
@@ -202,7 +201,7 @@ private:
 
     // Writes y = R^-T h for a row, and its deviations from the mean in units of the noise.
     template <class T>
-    void project(const Gaps& gaps, const T* row) {
+    void project(const GapPattern& gaps, const T* row) {
         double* e = deviations.get();
         for (Index p = 0; p < gaps.observed_count; p++) {
             const Index j = gaps.observed[p];
@@ -224,7 +223,7 @@ private:
         }
     }
 
-    const onepass::GapModel model;
+    const onepass::FactorModel model;
     const Index d, r, stride;
     Index width = 0;  // of B, padded
     bool subtractable;
@@ -240,20 +239,19 @@ template <class T>
 void complete(onepass::CompletionTask<T>& task) {
     const Index d = task.model.d;
     Conditional model(task.model);
-    Gaps first(d), second(d), *gaps = &first, *next = &second;
+    GapPattern first(d), second(d), *gaps = &first, *next = &second;
     double weight = 0.0;  // of the rows with these gaps
     for (Index t = 0; t < task.rows_count; t++) {
         const T* row = task.rows + t * d;
         next->find(row);
         if (t == 0 || !next->same_as(*gaps)) {
             if (task.covariance) model.add_covariance(*gaps, weight, task.covariance);
-            Gaps* const old = gaps;
+            GapPattern* const old = gaps;
             gaps = next, next = old, weight = 0.0;
             model.condition(*gaps);
         }
         weight += task.weights ? task.weights[t] : 1.0;
         if (!model.complete(*gaps, row, task.completed + t * d)) throw onepass::RowError{t};
-        task.traces[t] = model.trace;
         if (task.variances) {
             T* variances = task.variances + t * d;
             for (Index j = 0; j < d; j++) variances[j] = T(0);

@@ -119,7 +119,7 @@ struct Msg : AnyRule {
         test_rank(sigma.size, sigma.d);
     }
 
-    // Section 5: an iterate that stays at rank K asks for a larger K; tests become ever rarer.
+    // Section 5: an iterate that stays at rank K asks for a larger K; each test waits twice as long.
     void test_rank(Index rank, Index d) const {
         if (!rule.grow) return;
         rule.step++;

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass import rounding
-from onepass.algorithms.solver import Advanced, Solver
-from onepass.algorithms.variances import ExactVariances, Step, TrackedVariances
+from onepass.algorithms.solver import ChunkResult, Solver
+from onepass.algorithms.variances import ExactVariances, TrackedVariances
 from onepass.learner import Learner
 from onepass.model import Model, in_type, signed
 from onepass.persistence.fields import Field, Part, Parts, whole
 from onepass.precision import TINY
 from onepass.rows.centred import Mean, centred
-from onepass.rows.completion import FactorModel, GapCounts
+from onepass.rows.completion import LEAST_REST, FactorModel, GapCounts
 from onepass.rows.stream import Stream
 from onepass.subspace import orthonormal
 
@@ -30,8 +30,6 @@ DENSE_COLUMNS = 2048
 CHUNK_BYTES = 2**23  # of dense rows: they stay in the processor's cache
 CHUNK_ROWS = 512  # of dense rows: enough to make what is done once per chunk cheap
 SPARSE_CHUNK_ROWS = 1024  # of sparse rows: what is done once per chunk, with d columns, costs more
-# Of the energy: the variance beside the directions, where next to nothing is left.
-LEAST_REST = 1e-9
 
 
 class SolverLearner(Learner):
@@ -117,7 +115,7 @@ class SolverLearner(Learner):
         values: Any,
         weights: NDArray[np.float64],
         learned: Any,
-        advance: Callable[[], Advanced],
+        advance: Callable[[], ChunkResult],
         before: float,
         numbers: NDArray[np.int64] | None = None,
     ) -> None:
@@ -155,7 +153,7 @@ class SolverLearner(Learner):
         errors = (energy - captured) / weights
         self.errors.add(errors[scored], weights[scored])
         self.sample.add(values, errors, held if len(held) else now, self.mean.vector, numbers)
-        self.variances.add(Step(values, weights, rotation, inner, float(energy.sum())))
+        self.variances.add(values, weights, ChunkResult(captured, energy, rotation, inner))
 
     def _model_of_gaps(self, values: NDArray[np.floating]) -> FactorModel:
         """Return the Gaussian of the mean and the directions so far; of columns at the start."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from onepass import _core
 from onepass.precision import ZERO_EIGENVALUE
-from onepass.subspace import Subspace, add_up, orthonormal
+from onepass.subspace import Subspace, add_up, orthonormal, truncate
 
 GRAM_ACCURATE = 1e-4  # of the largest eigenvalue: eigenvectors lose four of sixteen digits
 
@@ -128,10 +128,9 @@ def eigen(
     """
     factor = np.vstack([state.factor(), np.sqrt(size) * rows])
     if 0 < len(factor) < factor.shape[1]:
-        values, vectors = np.linalg.eigh(factor @ factor.T)
-        values, vectors = values[::-1][:most], vectors.T[::-1][:most]
-        if values[-1] > GRAM_ACCURATE * values[0]:
-            return values, (vectors / np.sqrt(values)[:, None]) @ factor
+        vectors, values = truncate(factor, most)
+        if len(values) and values[-1] > GRAM_ACCURATE * values[0]:
+            return values, np.asarray(vectors, np.float64)
     _, singular, vectors = np.linalg.svd(factor, full_matrices=False)
     kept = singular[:most] ** 2 > ZERO_EIGENVALUE * singular.max(initial=0.0) ** 2
     return singular[:most][kept] ** 2, vectors[:most][kept]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -22,7 +23,7 @@ DENSE_ROWS = 16  # sparse rows that are made dense at a time where products lose
 TRUSTED_ROWS = 1024  # after which the core makes the basis orthonormal again
 
 
-class Advanced(NamedTuple):
+class ChunkResult(NamedTuple):
     """What came of a chunk.
 
     Attributes
@@ -99,11 +100,11 @@ class Solver(State):
         """Return the current iterate M."""
         return self.rule.primal(self.state)
 
-    def advance(self, rows: Any) -> Advanced:
+    def advance(self, rows: Any) -> ChunkResult:
         """Learn from rows (r, d) or `MixedRows`, weighted and centred."""
         return _chained(self._parts(rows), self.state.rank)
 
-    def advance_incomplete(self, rows: NDArray[np.floating]) -> Advanced:
+    def advance_incomplete(self, rows: NDArray[np.floating]) -> ChunkResult:
         """Learn from dense rows (r, d) with gaps (NaN), weighted and centred.
 
         A row is completed by the iterate before its step. Its energy is that of the whole row.
@@ -123,9 +124,9 @@ class Solver(State):
                 whole[t] = self.rule.completed(self.state, whole[t])
             yield whole
 
-    def _parts(self, rows: Any) -> Iterator[Advanced]:
+    def _parts(self, rows: Any) -> Iterator[ChunkResult]:
         """Learn from rows, and yield what came of each part of them."""
-        advance: Callable[[Any], Advanced] = self._advance_rows
+        advance: Callable[[Any], ChunkResult] = self._advance_rows
         length, taken = max(len(rows), 1), 0
         if self.batch_size > 1:
             advance, length = self._advance_batch, self.batch_size
@@ -135,11 +136,11 @@ class Solver(State):
             done = advance(rows[taken : taken + length])
             if not len(done.energy):
                 # A row is nearly in the span of others, or nearly the mean: products lose digits.
-                done = self._advance_rows(rows[taken : taken + DENSE_ROWS].toarray())
+                done = self._advance_rows(np.asarray(rows[taken : taken + DENSE_ROWS]))
             taken += len(done.energy)
             yield done
 
-    def _advance_rows(self, rows: NDArray[np.floating]) -> Advanced:
+    def _advance_rows(self, rows: NDArray[np.floating]) -> ChunkResult:
         """Learn from dense rows one by one."""
         state, rule = self.state, self.rule
         done = _core.advance(
@@ -156,7 +157,7 @@ class Solver(State):
         )
         return self._move_on(done, done.basis, done.sums)
 
-    def _advance_sparse(self, rows: MixedRows) -> Advanced:
+    def _advance_sparse(self, rows: MixedRows) -> ChunkResult:
         """Learn from the first sparse rows, as many as their Gram matrix determines."""
         state, rule, m = self.state, self.rule, self.state.rank
         products = rows.gram()
@@ -178,15 +179,15 @@ class Solver(State):
             seen=self.gradients,
             sums=self.average is not None,
         )
-        basis = np.asarray(_Combined(done.basis, state.basis, rows))
-        sums = None if done.sums is None else _Combined(done.sums, state.basis, rows)
-        return self._move_on(done, basis, sums)
+        combined = partial(MixedRows, rows, dense=state.basis, dtype=state.basis.dtype)
+        sums = None if done.sums is None else combined(done.sums)
+        return self._move_on(done, np.asarray(combined(done.basis)), sums)
 
     def _is_trusted(self) -> bool:
         """Return whether the basis is orthonormal but for the rounding of a few rows."""
         return self.trusted_rows < TRUSTED_ROWS
 
-    def _move_on(self, done: Any, basis: NDArray[np.floating], sums: Any) -> Advanced:
+    def _move_on(self, done: Any, basis: NDArray[np.floating], sums: Any) -> ChunkResult:
         """Take over what the core has computed; `sums` are rows for an average."""
         taken = len(done.energy)
         self.state = Subspace(basis, done.weights, done.rest)
@@ -196,13 +197,12 @@ class Solver(State):
         self.trusted_rows = (self.trusted_rows if self._is_trusted() else 0) + taken
         if self.average is not None:
             self.average.add(sums, done.rests, taken)
-        return Advanced(done.captured, done.energy, done.rotation, done.inner)
+        return ChunkResult(done.captured, done.energy, done.rotation, done.inner)
 
-    def _advance_batch(self, rows: Any) -> Advanced:
+    def _advance_batch(self, rows: Any) -> ChunkResult:
         """Take one step with the mean gradient of the rows."""
         state, count = self.state, len(rows)
-        dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
-        batch = dense.astype(np.float64, copy=False)
+        batch = np.asarray(rows).astype(np.float64, copy=False)
         basis = state.basis.astype(np.float64, copy=False)
         gram = batch @ batch.T if count < batch.shape[1] else batch.T @ batch
         unit = float(np.abs(gram).max(initial=0.0)) or 1.0
@@ -226,7 +226,7 @@ class Solver(State):
         )
         if self.rule.k == self.rule.d:  # all directions capture everything
             captured = energy
-        return Advanced(captured, energy, rotation, rotation @ (inside.T @ inside) @ rotation.T)
+        return ChunkResult(captured, energy, rotation, rotation @ (inside.T @ inside) @ rotation.T)
 
     def _steps(self, rows: Any) -> NDArray[np.float64]:
         """Return the step sizes of rows, by a schedule that the core does not know."""
@@ -296,7 +296,7 @@ class Solver(State):
         super().take(content)
 
 
-def _chained(parts: Iterable[Advanced], rank: int) -> Advanced:
+def _chained(parts: Iterable[ChunkResult], rank: int) -> ChunkResult:
     """Return what came of parts that follow each other, from a basis of some rank on."""
     captured, energy = [np.zeros(0)], [np.zeros(0)]
     rotation, inner = np.eye(rank), np.zeros((rank, rank))
@@ -307,32 +307,4 @@ def _chained(parts: Iterable[Advanced], rank: int) -> Advanced:
             done.rotation @ rotation,
             done.rotation @ inner @ done.rotation.T + done.inner,
         )
-    return Advanced(np.concatenate(captured), np.concatenate(energy), rotation, inner)
-
-
-class _Combined:
-    """The rows ``coefficients @ [basis; rows]``, shape (s, d), to multiply with arrays."""
-
-    __array_ufunc__ = None  # so that products with arrays come here
-
-    def __init__(
-        self, coefficients: NDArray[np.float64], basis: NDArray[np.floating], rows: MixedRows
-    ) -> None:
-        self._coefficients, self._basis, self._rows = coefficients, basis, rows
-
-    def __len__(self) -> int:
-        return len(self._coefficients)
-
-    def __matmul__(self, columns: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return the products (s, m) with columns (d, m)."""
-        inner = np.vstack([self._basis @ columns, self._rows @ columns])
-        return (self._coefficients @ inner).astype(self._basis.dtype)
-
-    def __rmatmul__(self, left: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return combinations (m, d) of the rows, left (m, s)."""
-        m, coefficients = len(self._basis), left @ self._coefficients
-        combined = coefficients[:, m:] @ self._rows + coefficients[:, :m] @ self._basis
-        return np.ascontiguousarray(combined, self._basis.dtype)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[np.floating]:
-        return np.eye(len(self)) @ self
+    return ChunkResult(np.concatenate(captured), np.concatenate(energy), rotation, inner)

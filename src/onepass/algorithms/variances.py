@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from abc import abstractmethod
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from onepass.algorithms.solver import ChunkResult
 from onepass.moments.directional import DirectionalMoment
 from onepass.moments.exact import SecondMoment
 from onepass.persistence.fields import Field, Part, State
@@ -17,34 +19,18 @@ from onepass.rows.rows import rows_about
 Held = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 
 
-class Step(NamedTuple):
-    """What a chunk did to the directions that variances are measured along.
-
-    Attributes
-    ----------
-    values : ndarray or csr_array of shape (r, d)
-        The rows of the chunk, as they came; dense where there are few columns.
-    weights : ndarray of shape (r,)
-    rotation : ndarray of shape (m', m)
-        The new directions in terms of the old ones.
-    inner : ndarray of shape (m', m')
-        The second moment of the rows along them, each measured before it was learned from.
-    energy : float
-        The sum of the squared norms of the centred rows.
-    """
-
-    values: Any
-    weights: NDArray[np.float64]
-    rotation: NDArray[np.float64]
-    inner: NDArray[np.float64]
-    energy: float
-
-
 class Variances(State):
     """The second moment of all rows along the directions of a solver."""
 
     def fields(self) -> dict[str, Field]:
         return {"moment": Part()}
+
+    @abstractmethod
+    def add(self, values: Any, weights: NDArray[np.float64], result: ChunkResult) -> None:
+        """Include the rows (r, d) of a chunk, as they came, with weights (r,), and what they did.
+
+        Where there are few columns, the rows are dense.
+        """
 
 
 class ExactVariances(Variances):
@@ -58,21 +44,20 @@ class ExactVariances(Variances):
         """The sum of the squared norms of all rows about their mean."""
         return self.moment.energy()
 
-    def add(self, step: Step) -> None:
-        """Include the rows of a chunk."""
+    def add(self, values: Any, weights: NDArray[np.float64], result: ChunkResult) -> None:
         moment = self.moment
         origin = moment.origin
         if moment.center and not moment.weight > 0.0:
             # The mean, since a model file holds the origin, and no row. It is taken about the first
             # row, so that it is exact for columns that are constant.
-            first = step.values[0].astype(np.float64)
-            mean = first + np.average(step.values - first, axis=0, weights=step.weights)
-            origin = mean.astype(step.values.dtype).astype(np.float64)
-        rows = rows_about(step.values, step.weights, origin)
-        moment.add(rows, step.weights)
+            first = values[0].astype(np.float64)
+            mean = first + np.average(values - first, axis=0, weights=weights)
+            origin = mean.astype(values.dtype).astype(np.float64)
+        rows = rows_about(values, weights, origin)
+        moment.add(rows, weights)
         if moment.center:  # where most squares are those of the mean, sums would lose digits
             far = moment.weight * moment.column_squares < 2.0 * moment.total**2
-            nearer = moment.mean.astype(step.values.dtype).astype(np.float64)
+            nearer = moment.mean.astype(values.dtype).astype(np.float64)
             moment.move(np.where(far, nearer, moment.origin))
 
     def compress(
@@ -105,9 +90,9 @@ class TrackedVariances(Variances):
         """The sum of the squared norms of all rows about their mean."""
         return self.moment.energy
 
-    def add(self, step: Step) -> None:
-        """Include the rows of a chunk."""
-        self.moment.add(step.rotation, step.inner, step.energy, float(step.weights.sum()))
+    def add(self, values: Any, weights: NDArray[np.float64], result: ChunkResult) -> None:
+        energy, weight = float(result.energy.sum()), float(weights.sum())
+        self.moment.add(result.rotation, result.inner, energy, weight)
 
     def compress(
         self, directions: NDArray[np.float64], held: NDArray[np.float64]

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from onepass.cli.writers import Write
+from onepass.extras import require
 from onepass.persistence.atomic import replacing
 from onepass.sources.files import FileSource
 
 SUFFIX = ".h5ad"
-_CHUNK_BYTES = 1 << 20  # of coordinates in the file: few chunks, and none of them large
+_FILE_CHUNK_BYTES = 1 << 20  # of coordinates in the file: few chunks, and none of them large
 
 
 def is_anndata(path: str) -> bool:
     """Return whether a path is that of an AnnData file, which needs the package."""
     if not path.lower().endswith(SUFFIX):
         return False
-    if not find_spec("anndata"):
-        raise ImportError("writing h5ad files needs anndata: pip install 'onepass[anndata]'")
+    require("writing h5ad files", "anndata", "anndata")
     return True
 
 
@@ -115,7 +114,6 @@ def writing_cells(
     from onepass.cli.kept import as_table
 
     k = fitted.components_.shape[0]
-    names = getattr(fitted, "feature_names_in_", range(fitted.n_features_in_))
     parts: list[Any] = []  # of `obs`
     with replacing(path) as file, _hdf5(file) as root:
         # https://anndata.readthedocs.io describes the format; dense arrays may grow.
@@ -123,7 +121,7 @@ def writing_cells(
         for name in ("layers", "obsm", "obsp", "varp"):
             write_elem(root, name, {})
         write_elem(root, "varm", {"PCs": np.ascontiguousarray(fitted.components_.T)})
-        write_elem(root, "var", pd.DataFrame(index=[str(name) for name in names]))
+        write_elem(root, "var", pd.DataFrame(index=[str(name) for name in fitted._column_names]))
         variances = fitted.explained_variance_, fitted.explained_variance_ratio_
         found = dict(zip(("variance", "variance_ratio"), variances, strict=True))
         params = {"zero_center": bool(fitted.get_params().get("center", True))}
@@ -136,7 +134,7 @@ def writing_cells(
             n_kept = table.num_columns - len(heads)
             block = np.column_stack([np.asarray(column) for column in table.columns[n_kept:][:k]])
             if coordinates is None:
-                rows_per_chunk = max(1, _CHUNK_BYTES // (k * block.itemsize))
+                rows_per_chunk = max(1, _FILE_CHUNK_BYTES // (k * block.itemsize))
                 coordinates = root["obsm"].create_dataset(
                     "X_pca", (0, k), block.dtype, maxshape=(None, k), chunks=(rows_per_chunk, k)
                 )

@@ -10,13 +10,13 @@ from typing import Any
 from onepass.cli.errors import Failure
 from onepass.cli.messages import is_quiet, note, warn
 from onepass.progress import Progress
-from onepass.report.summary import listed
+from onepass.report.summary import shortened
 from onepass.sources import SourceError
 from onepass.sources.files import FileSource, open_tables
 from onepass.sources.paths import open_content, split
 from onepass.sources.tables import ReadOptions
 
-_SAMPLE_BYTES = 1 << 20
+_COUNTED_BYTES = 1 << 20
 
 
 def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, Any]) -> FileSource:
@@ -36,7 +36,7 @@ def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, An
         if reading["columns"] is None and source.feature_names is not None:
             said = [f"{path} has no names of columns; those of {file} are taken in their order"]
     elif tables[0].names is not None:
-        fitted_on = f"({path} was fitted on {listed(names, 8)})"
+        fitted_on = f"({path} was fitted on {shortened(names, 8)})"
         try:
             source = FileSource(tables, **by_name)
         except SourceError as error:
@@ -46,7 +46,7 @@ def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, An
     else:
         try:  # a model of some columns of files without names has their numbers as names
             source = FileSource(tables, **by_name)
-            taken = f"by their numbers, {listed(names, 8)}, as in"
+            taken = f"by their numbers, {shortened(names, 8)}, as in"
         except SourceError:
             source, taken = FileSource(tables, **reading), "in the order of"
         said = [f"{file} has no names of columns; they are taken {taken} {path}"]
@@ -88,7 +88,7 @@ def _lines(path: str, has_header: bool) -> int | None:
         return None
     try:
         with open(path, "rb") as file, open_content(path, file) as text:
-            sample = text.read(_SAMPLE_BYTES)
+            sample = text.read(_COUNTED_BYTES)
             taken = file.tell()
     except Exception:  # of a damaged file: the error comes when it is read
         return None

@@ -23,7 +23,7 @@ from onepass.cli.commands import main
 COMPONENTS = 8
 LEARNED = 1200  # images to learn from; the other 597 are held out
 MISSING, NOISE = 0.2, 0.02  # shares of pixels that are missing, and of images that are noise
-LARGEST = 16.0  # the darkest pixel
+DARKEST = 16.0  # the darkest pixel
 SHADES = " ░▒▓█"
 SHOWN = 4  # images of the picture in the terminal
 TRAIN, HELD_OUT, MODEL, PAGE = "digits.csv", "held-out.csv", "digits.onepass", "digits.html"
@@ -39,7 +39,7 @@ def demo(keep: str | None) -> None:
         clean, damaged, broken = _write_digits()
         _run("fit", TRAIN, "-k", str(COMPONENTS), "-o", MODEL, *(["--report", PAGE] * pictures))
 
-        click.echo("\nDo these components describe images that are whole, and that it never saw?")
+        click.echo("\nDo these components describe whole images that the model has not seen?")
         _run("score", MODEL, HELD_OUT)
         Console().print(_comparison(clean, damaged))
 
@@ -66,7 +66,7 @@ def _write_digits() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[n
     rows = load_digits().data
     clean, held_out = np.split(rows[rng.permutation(len(rows))], [LEARNED])
     damaged, broken = clean.copy(), rng.random(LEARNED) < NOISE
-    damaged[broken] = rng.normal(0.0, 4.0 * LARGEST, size=(broken.sum(), rows.shape[1])).round(1)
+    damaged[broken] = rng.normal(0.0, 4.0 * DARKEST, size=(broken.sum(), rows.shape[1])).round(1)
     damaged[rng.random(damaged.shape) < MISSING] = np.nan
     names = ",".join(f"pixel_{i // 8}_{i % 8}" for i in range(rows.shape[1]))
     for path, part in ((TRAIN, damaged), (HELD_OUT, held_out)):
@@ -136,4 +136,4 @@ def _shade(value: float) -> str:
     """Return two characters for a pixel."""
     if np.isnan(value):
         return "··"
-    return 2 * SHADES[int(np.clip(value / LARGEST, 0.0, 1.0) * (len(SHADES) - 1) + 0.5)]
+    return 2 * SHADES[int(np.clip(value / DARKEST, 0.0, 1.0) * (len(SHADES) - 1) + 0.5)]

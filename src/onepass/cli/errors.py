@@ -31,7 +31,7 @@ class Failure(click.ClickException):
 
 
 def printable(text: str) -> str:
-    r"""Return a text in which characters that are orders to a terminal are escaped.
+    r"""Return a text in which control characters are escaped, so that a terminal shows them.
 
     >>> printable("\x1b[31mred\n")
     '\\x1b[31mred\n'
@@ -106,9 +106,9 @@ class GuardedGroup(click.Group):
             except MemoryError as error:
                 raise MachineFailure(f"not enough memory: {error}".rstrip(": ")) from error
             except _WRONG_PATHS as error:
-                raise Failure(reason(error)) from error
+                raise Failure(system_message(error)) from error
             except OSError as error:
-                raise MachineFailure(reason(error)) from error
+                raise MachineFailure(system_message(error)) from error
             except Exception as error:
                 if os.environ.get("ONEPASS_TRACEBACK"):
                     raise
@@ -117,24 +117,11 @@ class GuardedGroup(click.Group):
                 raise MachineFailure(message) from error
 
 
-def reason(error: OSError) -> str:
+def system_message(error: OSError) -> str:
     """Return what the operating system said, without its number."""
     if error.strerror is None:
         return str(error)
     return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-
-
-@contextlib.contextmanager
-def _handling(handlers: dict[int, Any]) -> Iterator[None]:
-    """Handle signals in the main thread; in others do nothing, since no signal arrives there."""
-    if threading.current_thread() is not threading.main_thread():
-        handlers = {}
-    previous = {number: signal.signal(number, handle) for number, handle in handlers.items()}
-    try:
-        yield
-    finally:
-        for number, handle in previous.items():
-            signal.signal(number, handle)
 
 
 def _warn_in_a_line(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
@@ -167,9 +154,11 @@ def noting_signals(*, active: bool = True, patience: int = 1) -> Iterator[list[i
     """Give a list of the signals that come, so that work can stop where nothing is lost.
 
     The first `patience` signals do nothing else; each later one raises KeyboardInterrupt. Signals
-    that were ignored, as SIGHUP is under nohup, stay ignored. If not `active`, nothing changes.
+    that were ignored, as SIGHUP is under nohup, stay ignored. If not `active`, nothing changes, nor
+    outside of the main thread, where no signal arrives.
     """
     came: list[int] = []
+    active = active and threading.current_thread() is threading.main_thread()
 
     def note(number: int, frame: FrameType | None) -> None:
         came.append(number)
@@ -179,5 +168,9 @@ def noting_signals(*, active: bool = True, patience: int = 1) -> Iterator[list[i
     names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if active and hasattr(signal, name)]
     numbers = [getattr(signal, name) for name in names]
     heard = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
-    with _handling(dict.fromkeys(heard, note)):
+    previous = {number: signal.signal(number, note) for number in heard}
+    try:
         yield came
+    finally:
+        for number, handle in previous.items():
+            signal.signal(number, handle)

@@ -21,15 +21,20 @@ import click
 from onepass import open_source
 from onepass.cli import memory, messages, options
 from onepass.cli.data import check_output, expected_rows, progress_over, warn_of_repeats
-from onepass.cli.errors import Failure, MachineFailure, hiding_interrupts, noting_signals, reason
+from onepass.cli.errors import (
+    Failure,
+    MachineFailure,
+    hiding_interrupts,
+    noting_signals,
+    system_message,
+)
 from onepass.distributed import fit as fit_on_shards
-from onepass.distributed.executor import require_dask
 from onepass.estimators.checkpoint import Checkpoint, describe_run, rows_in
+from onepass.extras import require
 from onepass.persistence.archive import ModelFileError
 from onepass.persistence.atomic import remove_unfinished
 from onepass.progress import Progress
-from onepass.report import model_page
-from onepass.report import require as require_report
+from onepass.report import model_page, require_report
 from onepass.report.summary import chosen_words, counted, describe, missing_entries
 from onepass.sources import Block, Position
 from onepass.sources.excerpt import Excerpt
@@ -88,7 +93,7 @@ def fit(
         messages.describe_source(source, expected_rows(source))
     _check_memory(algorithm, n_components, source.n_features)
     params = {"center": center, "scale": scale or None, "robust": robust, "half_life": half_life}
-    model = options.estimator(algorithm, n_components, seed, **params)
+    model = options.make_estimator(algorithm, n_components, seed, **params)
     asked = {"algorithm": algorithm, "components": n_components, "seed": seed, **params, **reading}
     asked = {name.replace("_", "-"): value for name, value in asked.items()}
     work: Fit = LocalFit(model, source, output, checkpoint_every, asked)
@@ -211,7 +216,7 @@ class Fit(ABC):
             self.model.save(self.output)
         except OSError as error:
             self._save_checkpoint()
-            message = f"{self.output} could not be written ({reason(error)})"
+            message = f"{self.output} could not be written ({system_message(error)})"
             raise MachineFailure(f"{message}{self._safe()}") from error
         with suppress(OSError):  # the model is complete, and there may be no such file
             os.unlink(self.path)
@@ -361,7 +366,7 @@ class ClusterFit(Fit):
 @contextmanager
 def _connected(address: str | None, workers: int | None, model: Any) -> Iterator[Any]:
     """Give a client of a running cluster, or of a new one whose workers have imported onepass."""
-    require_dask()
+    require("a Dask cluster", "dask", "dask", "distributed")
     from distributed import Client, LocalCluster
 
     if address is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,25 @@ from onepass.sources.files import FileSource
 from onepass.sources.tables import numbered_names
 
 
-class KeptColumns:
+class InStep:
+    """Tables of the same columns that follow each other, taken in pieces of other lengths."""
+
+    def __init__(self, tables: Iterator[pa.Table], names: list[str]) -> None:
+        self._tables = tables
+        self._waiting = pa.table({name: pa.array([], pa.null()) for name in names})
+
+    def take(self, rows: int) -> pa.Table:
+        """Return the next rows."""
+        parts, count = [self._waiting], self._waiting.num_rows
+        while count < rows:
+            parts.append(next(self._tables))
+            count += parts[-1].num_rows
+        whole = pa.concat_tables(parts, promote_options="permissive")
+        self._waiting = whole.slice(rows)
+        return whole.slice(0, rows)
+
+
+class KeptColumns(InStep):
     """Columns of files as they are there, taken in step with the blocks of a source.
 
     Parameters
@@ -35,22 +53,12 @@ class KeptColumns:
         labels = [first.column(j) for j in first.find_all(columns)]
         self.names = [str(label) for label in labels]
         places = [[table.find(label) for label in labels] for table in source.tables]
-        self._cells = (
+        tables = (
             pa.table(dict(zip(self.names, cells, strict=True)))
             for table, columns in zip(source.tables, places, strict=True)
             for cells in table.cells(columns)
         )
-        self._waiting = pa.table({name: pa.array([], pa.null()) for name in self.names})
-
-    def take(self, rows: int) -> pa.Table:
-        """Return the columns of the next rows."""
-        parts, count = [self._waiting], self._waiting.num_rows
-        while count < rows:
-            parts.append(next(self._cells))
-            count += parts[-1].num_rows
-        whole = pa.concat_tables(parts, promote_options="permissive")
-        self._waiting = whole.slice(rows)
-        return whole.slice(0, rows)
+        super().__init__(tables, self.names)
 
 
 class RowNumbers:
@@ -70,35 +78,25 @@ class RowNumbers:
         self.heading = "line" if has_lines else "row"
         self.names = [*["file"] * (len(source.files) > 1), self.heading]
         self._file = -1
-        self._lines: Any = iter(())  # of this file
-        self._waiting: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._lines: InStep  # of this file
 
     def take(self, end: Position, rows: int) -> pa.Table:
         """Return the numbers of the rows of a block, and their files if there are several.
 
         `end` is the position after the block.
         """
-        numbers = np.arange(end.row - rows + 1, end.row + 1)
+        numbers = pa.table({"row": np.arange(end.row - rows + 1, end.row + 1)})
         if self.heading == "line":
-            numbers = self._taken(end.file, rows)
-        columns: dict[str, Any] = {self.heading: numbers}
+            if end.file != self._file:
+                lines = self._source.tables[end.file].lines()
+                assert lines is not None
+                self._file = end.file
+                self._lines = InStep((pa.table({"line": part}) for part in lines), ["line"])
+            numbers = self._lines.take(rows)
         if len(self._source.files) > 1:
-            columns = {"file": pa.repeat(self._source.paths[end.file], rows), **columns}
-        return pa.table(columns)
-
-    def _taken(self, file: int, rows: int) -> NDArray[np.int64]:
-        """Return the lines of the next rows of a file."""
-        if file != self._file:
-            lines = self._source.tables[file].lines()
-            assert lines is not None
-            self._file, self._lines, self._waiting = file, lines, np.zeros(0, np.int64)
-        parts, count = [self._waiting], len(self._waiting)
-        while count < rows:
-            parts.append(next(self._lines))
-            count += len(parts[-1])
-        whole = np.concatenate(parts)
-        self._waiting = whole[rows:]
-        return whole[:rows]
+            file = pa.repeat(self._source.paths[end.file], rows)
+            numbers = numbers.add_column(0, "file", [file])
+        return numbers
 
 
 def beside(tables: list[pa.Table]) -> pa.Table:
@@ -115,7 +113,7 @@ def as_table(block: NDArray[Any], names: list[str]) -> pa.Table:
     return pa.table(columns)
 
 
-def completed(
+def filled_cells(
     cells: pa.Table,
     names: list[str],
     block: NDArray[Any],

@@ -7,7 +7,7 @@ import os
 
 import numpy as np
 
-from onepass.cli.options import estimator
+from onepass.cli.options import make_estimator
 from onepass.learner import Learner
 from onepass.persistence.fields import Array, Part, Parts, Size, State, Triangle
 from onepass.rows.completion import KEPT_NUMBERS, RANK_FACTOR, RANK_MORE
@@ -48,7 +48,7 @@ def learning(algorithm: str, n_components: int | float, d: int) -> int:
     """
     k = min(d, n_components if isinstance(n_components, int) else _SHARE)
     stream = Stream(d, np.dtype(np.float64), False, True, None)
-    learner: Learner = estimator(algorithm, k)._learner_for(stream)
+    learner: Learner = make_estimator(algorithm, k)._learner_for(stream)
     learner.rows_learned = _MANY_ROWS
     chunk = learner.next_chunk_rows()
     sizes = {

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from onepass.cli.errors import printable
 from onepass.cli.options import algorithm_name
-from onepass.report.summary import counted, listed
+from onepass.report.summary import counted, missing_counts, shortened
 from onepass.sources.files import FileSource
 
 _MOST_COMPONENTS = 20  # that are listed one by one
@@ -29,9 +29,9 @@ def is_verbose() -> bool:
 
 
 def say(message: str, *, err: bool = False) -> None:
-    """Print a line, on standard error if `err`; what a terminal would take for orders is escaped.
+    """Print a line, on standard error if `err`.
 
-    Names of files and columns come from others.
+    Names of files and columns may have control characters, which are escaped.
     """
     click.echo(printable(message), err=err)
 
@@ -68,9 +68,9 @@ def describe_source(source: FileSource, rows: int | None) -> None:
         count = f"about {float(f'{rows:.2g}'):,.0f} rows"
     columns = counted(source.n_features, "column")
     if source.named:
-        columns += f" with the names {', '.join(names) if is_verbose() else listed(names)}"
+        columns += f" with the names {', '.join(names) if is_verbose() else shortened(names)}"
     else:
-        columns += " without names" + (f", numbers {listed(names)}" if names else "")
+        columns += " without names" + (f", numbers {shortened(names)}" if names else "")
     say(f"reading {files}: {count} of {columns}")
     if is_verbose() and len(paths) > 1:
         for path, known in source.files:
@@ -96,21 +96,8 @@ def facts(model: Any, path: str) -> dict[str, Any]:
             "standard_error": finite(captured.standard_error),
             "reason": captured.reason,
         },
-        "missing": missing(model),
+        "missing": missing_counts(model),
         "model": path,
-    }
-
-
-def missing(model: Any) -> dict[str, Any]:
-    """Return how many entries were missing, in how many rows and columns."""
-    gaps, shares = model._model().gaps, model.missing_share_
-    rows = float(model.n_samples_seen_) if gaps is None else gaps.rows
-    return {
-        "entries": round(float(shares.sum()) * rows),
-        "share": float(shares.mean()),
-        "rows": 0 if gaps is None else gaps.incomplete,
-        "columns": int((shares > 0.0).sum()),
-        "empty_rows": 0 if gaps is None else gaps.empty,
     }
 
 
@@ -118,7 +105,7 @@ def expectation(found: dict[str, Any]) -> str:
     """Return how much of new rows a model captures, or why that is not known."""
     mean, error = found["captured"]["mean"], found["captured"]["standard_error"] or 0.0
     if mean is None:
-        return f"of new rows are not known: {found['captured']['reason']}"
+        return f"an unknown share of the variance of new rows: {found['captured']['reason']}"
     return f"{mean:.2%} ± {error:.2%} of the variance of new rows"
 
 
@@ -130,7 +117,7 @@ def component_table(model: Any) -> Table:
     table.add_column("largest weights", overflow="ellipsis", no_wrap=True)
     room = Console().width - 42  # beside the numbers
     ratios = model.explained_variance_ratio_
-    names = getattr(model, "feature_names_in_", range(model.n_features_in_))
+    names = model._column_names
     for i in range(min(len(ratios), _MOST_COMPONENTS)):
         weights = model.components_[i]
         leading = abs(weights).argsort()[::-1][:3]

@@ -21,14 +21,13 @@ from onepass.cli.data import check_output, open_for, progress_over, warn_of_repe
 from onepass.cli.errors import Failure, printable
 from onepass.cli.memory import shown
 from onepass.cli.writers import check_format, writing
-from onepass.report import model_page
-from onepass.report import require as require_report
+from onepass.report import model_page, require_report
 from onepass.report.summary import (
     chosen_words,
     counted,
     known_variances,
-    listed,
     missing_entries,
+    shortened,
 )
 from onepass.sources import Block, Position
 from onepass.sources.excerpt import Excerpt
@@ -131,7 +130,9 @@ def impute(model: str, data: tuple[str, ...], output: str, **reading: Any) -> No
     check_format(output)
     fitted = onepass.load(model)
     if fitted._preparation:
-        raise Failure(f"{model} was fitted on rows prepared by {_preparation(fitted)}, not on DATA")
+        raise Failure(
+            f"{model} was fitted on rows prepared by {_preparation_options(fitted)}, not on DATA"
+        )
     source = open_for(fitted, model, data, reading)
     check_output(output, [*source.paths, model])
     first = source.tables[0]
@@ -144,7 +145,7 @@ def impute(model: str, data: tuple[str, ...], output: str, **reading: Any) -> No
                 "standard input can be read only once, so that it must have no other columns"
             )
     else:
-        from onepass.cli.kept import KeptColumns, completed
+        from onepass.cli.kept import KeptColumns, filled_cells
 
         everything = [j for j in range(first.width) if j not in first.left_out]
         kept = KeptColumns(source, everything)
@@ -160,7 +161,7 @@ def impute(model: str, data: tuple[str, ...], output: str, **reading: Any) -> No
             gaps, rows_filled = gaps + int(holes.sum()), rows_filled + int(holes.any(axis=1).sum())
             if kept is not None:
                 cells = kept.take(len(dense))
-                filled = completed(cells, used, dense, filled, decimal)
+                filled = filled_cells(cells, used, dense, filled, decimal)
             write(filled)
             progress.advance(len(dense))
     if not messages.is_quiet():
@@ -268,7 +269,7 @@ def info(model: str | None, loadings: str | None, cite: bool, as_json: bool) -> 
         messages.print_json(found)
         return
     names = found["feature_names"]
-    columns = "" if names is None else f": {listed(names)}"
+    columns = "" if names is None else f": {shortened(names)}"
     params = {name: value for name, value in found["params"].items() if name != "n_components"}
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold")
@@ -279,12 +280,12 @@ def info(model: str | None, loadings: str | None, cite: bool, as_json: bool) -> 
         "columns": f"{found['n_features']:,}{columns}",
         "missing": missing_entries(fitted) or "nothing",
         "prepared by": ", then ".join(
-            filter(None, [_preparation(fitted), "source.map(function)" * fitted._mapped])
+            filter(None, [_preparation_options(fitted), "source.map(function)" * fitted._mapped])
         ),
         "parameters": "  ".join(f"{name}={value}" for name, value in params.items()),
         "captures": messages.expectation(found),
         "chosen": chosen_words(fitted),
-        "learns": "" if found["learns"] else "no more: it was made by export, for transforming",
+        "learns": "" if found["learns"] else "no longer: it was exported, for transforming only",
         "loadings": loadings or "",
     }
     for name, text in lines.items():
@@ -320,7 +321,7 @@ def _details(fitted: Any, path: str) -> dict[str, Any]:
     }
 
 
-def _preparation(fitted: Any) -> str:
+def _preparation_options(fitted: Any) -> str:
     """Return what is done with rows before they are learned from or transformed."""
     normalize, log1p = fitted._preparation.normalize, fitted._preparation.log1p
     parts = [] if normalize is None else [f"--normalize {normalize:g}"]
@@ -339,8 +340,7 @@ def _write_loadings(fitted: Any, path: str) -> None:
 
     from onepass.cli.kept import as_table, beside
 
-    names = getattr(fitted, "feature_names_in_", range(len(weights)))
-    named = pa.table({"column": [str(name) for name in names]})
+    named = pa.table({"column": [str(name) for name in fitted._column_names]})
     with writing(path, numbered_names(["column", *heads])) as write:
         write(beside([named, as_table(weights, heads)]))
 
@@ -351,7 +351,7 @@ def export(model: str, output: str) -> None:
     fitted = onepass.load(model)
     if output.lower().endswith(".onnx"):
         if fitted._preparation:
-            messages.warn(f"{output} takes rows prepared by {_preparation(fitted)}")
+            messages.warn(f"{output} takes rows prepared by {_preparation_options(fitted)}")
         fitted.to_onnx(output)
     else:
         fitted.for_transform().save(output)

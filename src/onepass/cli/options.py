@@ -29,7 +29,7 @@ def algorithm_name(estimator: str) -> str:
 ALGORITHMS = {algorithm_name(name): name for name in ESTIMATORS if name != "IncrementalPCA"}
 
 
-def estimator(algorithm: str, n_components: int | float, seed: int = 0, **params: Any) -> Any:
+def make_estimator(algorithm: str, n_components: int | float, seed: int = 0, **params: Any) -> Any:
     """Return a new estimator; parameters that are None keep the algorithm's own default."""
     import onepass
 
@@ -39,7 +39,7 @@ def estimator(algorithm: str, n_components: int | float, seed: int = 0, **params
     return made.set_params(**{name: value for name, value in params.items() if value is not None})
 
 
-def component_count(value: str) -> int | float:
+def parse_components(value: str) -> int | float:
     """Return a number of components, or a share of the variance between 0 and 1."""
     with suppress(ValueError):
         if int(value) >= 1:

@@ -9,7 +9,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable
 from concurrent import futures
 from contextlib import closing
-from importlib.util import find_spec
 from typing import Any
 from weakref import WeakSet
 
@@ -53,7 +52,7 @@ def executor_for(client: Any) -> Executor:
     None is the default client of Dask, or this process if there is none.
     """
     if isinstance(client, futures.Executor):
-        return Pool(client)
+        return Local(client)
     if client is None and sys.modules.get("distributed"):
         from distributed import default_client
 
@@ -62,41 +61,13 @@ def executor_for(client: Any) -> Executor:
         except ValueError:
             client = None
     if client is None:
-        return InProcess()
+        return Local()
     if not hasattr(client, "scheduler"):
         raise TypeError(
             f"{type(client).__name__} runs no tasks: pass a client of Dask, an executor of "
             "concurrent.futures, or None"
         )
     return DaskClient(client)
-
-
-def require_dask() -> None:
-    """Raise ImportError if Dask is not installed."""
-    if not (find_spec("dask") and find_spec("distributed")):
-        raise ImportError("a Dask cluster needs dask: pip install 'onepass[dask]'")
-
-
-class InProcess(Executor):
-    """Runs each task when it is submitted: a handle is the result itself.
-
-    Handles that are made one by one, while `results` is read, are done one by one.
-    """
-
-    def submit(
-        self, function: Callable[..., Any], *args: Any, label: str = "", progress: Any = None
-    ) -> Any:
-        """Return the result."""
-        result = function(
-            *(arg.compute(scheduler="synchronous") if _is_collection(arg) else arg for arg in args)
-        )
-        if progress is not None:
-            progress(result.rows)
-        return result
-
-    def results(self, handles: Iterable[Any]) -> Generator[tuple[int, Any], None, None]:
-        """Yield number and result of each handle."""
-        yield from enumerate(handles)
 
 
 class Waiting:
@@ -109,22 +80,21 @@ class Waiting:
 
     def result(self) -> Any:
         """Return the result, once: what the task was made from is dropped, for its memory."""
-        args, self.args = iter(self.args), ()
-        kinds = (Waiting, futures.Future)
-        result = self.function(*(arg.result() if isinstance(arg, kinds) else arg for arg in args))
+        args, self.args = map(_value, self.args), ()
+        result = self.function(*args)
         if self.progress is not None:
             self.progress(result.rows)
         return result
 
 
-class Pool(Executor):
-    """Runs tasks in an executor of `concurrent.futures`.
+class Local(Executor):
+    """Runs tasks in this process one by one, or in an executor of `concurrent.futures`.
 
-    Its futures cannot be arguments of other tasks, so tasks that need other results run in this
-    process: learning takes far longer than merging.
+    Futures of these cannot be arguments of other tasks, so tasks that need other results run in
+    this process: learning takes far longer than merging.
     """
 
-    def __init__(self, executor: futures.Executor) -> None:
+    def __init__(self, executor: futures.Executor | None = None) -> None:
         self._executor = executor
         self._futures: WeakSet[Any] = WeakSet()  # results are kept by the tasks that need them
 
@@ -132,10 +102,10 @@ class Pool(Executor):
         self, function: Callable[..., Any], *args: Any, label: str = "", progress: Any = None
     ) -> Waiting:
         """Return a handle of the task."""
+        if self._executor is None or any(isinstance(arg, Waiting) for arg in args):
+            return Waiting(function, args, progress)
         if any(map(_is_collection, args)):
             raise TypeError("Dask's collections need Dask's client, or none")
-        if any(isinstance(arg, Waiting) for arg in args):
-            return Waiting(function, args, progress)
         future = self._executor.submit(function, *args)
         self._futures.add(future)
         return Waiting(lambda result: result, (future,), progress)
@@ -203,8 +173,8 @@ class DaskClient(Executor):
     def _finished(self, submitted: list[Any]) -> Generator[tuple[str, Any], None, None]:
         """Yield key and result of each future when it is done; in the end, release all of them.
 
-        The scheduler drops tasks whose futures are released. If it does not know a future any
-        more, that future will never be done, and this is an error.
+        The scheduler drops tasks whose futures are released. If it no longer knows a future,
+        that future will never be done, and this is an error.
         """
         from distributed import CancelledError, KilledWorker
 
@@ -220,7 +190,7 @@ class DaskClient(Executor):
                 except queue.Empty:
                     unknown = 0 if self._are_known(submitted) else unknown + 1
                     if unknown >= PATIENCE:
-                        message = f"The scheduler {address} does not know the work any more"
+                        message = f"The scheduler {address} no longer knows the tasks"
                         raise ConnectionError(message) from None
                     continue
                 left, unknown = left - 1, 0
@@ -254,3 +224,10 @@ class DaskClient(Executor):
 def _is_collection(value: Any) -> bool:
     """Return whether a value is one of Dask's collections, such as a delayed object."""
     return hasattr(value, "__dask_graph__")
+
+
+def _value(arg: Any) -> Any:
+    """Return what an argument of a task stands for: a result, a computed collection, or itself."""
+    if _is_collection(arg):
+        return arg.compute(scheduler="synchronous")
+    return arg.result() if isinstance(arg, Waiting | futures.Future) else arg

@@ -16,8 +16,8 @@ from onepass.estimators import onnx_export
 from onepass.estimators.calls import Calls
 from onepass.estimators.containers import opened
 from onepass.estimators.input import check_block
-from onepass.estimators.parameters import is_positive
 from onepass.evaluation.held_out import Captured
+from onepass.schedules import is_positive
 
 
 class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Calls):

@@ -102,8 +102,8 @@ class Calls(BaseEstimator):
         """Return why results depend on how gaps were filled; an empty string if they hardly do."""
         if model.gaps is None:
             return ""
-        names = getattr(self, "feature_names_in_", range(model.d))
-        if model.gaps.apart:
+        names = self._column_names
+        if len(model.gaps.apart):
             one, other = (repr(names[column]) for column in model.gaps.apart)
             return (
                 f"columns {other} and {one} were never observed in the same row: how they vary "
@@ -328,6 +328,11 @@ class Calls(BaseEstimator):
             raise ValueError("The source has no rows; an iterator can be read only once")
 
     @property
+    def _column_names(self) -> Any:
+        """The names of the columns; their numbers where they have none."""
+        return getattr(self, "feature_names_in_", range(self.n_features_in_))
+
+    @property
     def _prepared(self) -> dict[str, Any]:
         """What the source that learning began with did with each row, by the names of options."""
         found = {name: value for name, value in asdict(self._preparation).items() if value}
@@ -366,7 +371,7 @@ class Calls(BaseEstimator):
         return published
 
     def _end(self) -> None:
-        """Learn from the rows that wait, for a stream that goes on no more.
+        """Learn from the rows that wait, for a stream that has ended.
 
         Reading would learn from them in a copy. The learner itself changes: no other thread may
         read meanwhile.
@@ -380,8 +385,7 @@ class Calls(BaseEstimator):
             return
         unknown = np.flatnonzero(model.gaps.observed < 2)
         if len(unknown):
-            names = getattr(self, "feature_names_in_", range(model.d))
-            listed = ", ".join(repr(names[column]) for column in unknown[:3])
+            listed = ", ".join(repr(self._column_names[column]) for column in unknown[:3])
             more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
             columns, its = ("column", "its") if len(unknown) == 1 else ("columns", "their")
             raise ValueError(
@@ -481,7 +485,7 @@ class Calls(BaseEstimator):
         return twin
 
     def _set_model(self, model: Model) -> None:
-        """Have a model and no learner."""
+        """Hold a model without a learner."""
         self._learner, self._published = None, Published(None, model.rows, None, model)
 
 

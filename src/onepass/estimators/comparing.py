@@ -53,7 +53,7 @@ def compare(
     (['CappedMSG', 'CappedMSG', 'Oja', 'Oja'], [100, 500, 100, 500])
     """
     if hasattr(estimators, "partial_fit"):
-        raise ValueError("estimators must be a list or a dict, also of a single one")
+        raise ValueError("estimators must be a list or a dict, even for a single one")
     named = dict(estimators) if isinstance(estimators, Mapping) else _named(estimators)
     if not named:
         raise ValueError("there is no estimator to compare")

@@ -22,9 +22,9 @@ from onepass.sources.base import BLOCK_TARGET_BYTES, rows_per_block, unmasked
 
 BATCH_ROWS = 4096  # of tables that are read in parts: some megabytes of a hundred columns
 # How the names begin that libraries give to the types of columns.
-DATES = re.compile(r"date|time|duration|period|interval|month")
-TEXT = re.compile(r"str|utf8|large_str|binary|large_bin|bytes")
-PERHAPS_TEXT = re.compile(r"object|categor|dictionary|enum")
+DATE_TYPES = re.compile(r"date|time|duration|period|interval|month")
+TEXT_TYPES = re.compile(r"str|utf8|large_str|binary|large_bin|bytes")
+PERHAPS_TEXT_TYPES = re.compile(r"object|categor|dictionary|enum")
 KINDS = {"M": "datetime", "m": "timedelta", "U": "str", "T": "str", "S": "bytes", "O": "object"}
 
 
@@ -290,10 +290,10 @@ def _check_column(name: Any, kind: str, column: Any) -> None:
     what = ""
     if kind == "lists":
         raise ValueError(f"column {name!r} contains lists; choose it alone, or columns of numbers")
-    if DATES.match(kind):
+    if DATE_TYPES.match(kind):
         what = f"dates or times ({kind})"
-    elif TEXT.match(kind) or PERHAPS_TEXT.match(kind):
-        what = "text" if TEXT.match(kind) else ""
+    elif TEXT_TYPES.match(kind) or PERHAPS_TEXT_TYPES.match(kind):
+        what = "text" if TEXT_TYPES.match(kind) else ""
         for row, value in enumerate(np.asarray(column).ravel()):
             if isinstance(value, str | bytes):
                 what = f"text ({value[:20]!r} in row {row})"

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Any, ClassVar, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from onepass.estimators.attributes import Attributes
 from onepass.estimators.base import arbitrary_components, component_count
 from onepass.estimators.parameters import check_whole, estimator
+from onepass.estimators.pca import PCA
 from onepass.model import Model
 from onepass.pca.learner import PCALearner
 from onepass.rows.stream import Stream
@@ -63,6 +61,7 @@ class IncrementalPCA(Attributes):
     copy: bool = True
     batch_size: int | None = None
     takes_none: ClassVar[bool] = True
+    var_ = PCA.var_
 
     def partial_fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, check_input: bool = True
@@ -100,10 +99,3 @@ class IncrementalPCA(Attributes):
     def batch_size_(self) -> int:
         """How many rows scikit-learn's `fit` would have taken at a time."""
         return self.batch_size or ROWS_PER_COLUMN * self._model().d
-
-    @property
-    def var_(self) -> NDArray[np.floating]:
-        """Variances of the columns, shape (d,)."""
-        model = self._model()
-        assert model.column_variances is not None
-        return model.column_variances.astype(model.components.dtype)

@@ -27,7 +27,7 @@ from onepass.sources.base import (
 SMALLEST = 1e-100  # that the largest entry of non-zero rows may be: smaller squares vanish
 LEAST_WEIGHT = 1e-50  # and its inverse the largest: products of weights and squares stay in range
 # What NumPy and scikit-learn say of objects that are no numbers.
-NOT_A_NUMBER = re.compile(r"could not convert string|must be a string or a real number")
+NOT_CONVERTED = re.compile(r"could not convert string|must be a string or a real number")
 # What is wrong with arrays whose kind, in NumPy's letters, is not one of numbers.
 OTHER_KINDS = {
     "V": "is a structured array: write fit(numpy.lib.recfunctions.structured_to_unstructured(X))",
@@ -107,7 +107,7 @@ def _converted(X: Any, name: str, convert: Callable[..., Any]) -> Any:
             ensure_all_finite=False,
         )
     except (ValueError, TypeError, OverflowError) as error:
-        if isinstance(error, OverflowError) or NOT_A_NUMBER.search(str(error)):
+        if isinstance(error, OverflowError) or NOT_CONVERTED.search(str(error)):
             _locate_text(X, name, error)
         raise
     check_width(rows.shape[1])

@@ -6,26 +6,25 @@ import inspect
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import partial, wraps
-from math import isfinite
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
 
 from onepass import ESTIMATORS
 from onepass.estimators.documentation import complete
-from onepass.schedules import Schedule
+from onepass.schedules import Schedule, check_positive, is_positive
 
 # Parameters of scikit-learn's decompositions that have no meaning here, and what to do instead.
 _RANDOMISED = "nothing is randomised; leave it out"
 FOREIGN = {
-    "svd_solver": "the way is chosen for the data; leave it out",
+    "svd_solver": "the solver is chosen for the data; leave it out",
     "batch_size": "how rows are split changes no result; leave it out",
     "iterated_power": _RANDOMISED,
     "n_oversamples": _RANDOMISED,
     "power_iteration_normalizer": _RANDOMISED,
     "random_state": "nothing is random; leave it out",
-    "tol": "nothing is iterated until it converges; leave it out",
+    "tol": "there is no tolerance to choose; leave it out",
     "whiten": "onepass.PCA has it",
     "scale": "onepass.PCA has it",
     "half_life": "onepass.PCA has it",
@@ -68,13 +67,6 @@ def is_whole(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def is_positive(value: Any) -> bool:
-    """Return whether a value is a finite number above zero."""
-    if not isinstance(value, Real) or isinstance(value, bool):
-        return False
-    return float(value) > 0.0 and isfinite(value)
-
-
 def check_whole(name: str, value: Any, least: int = 1) -> None:
     """Refuse a value that is not a whole number of at least `least`."""
     if not is_whole(value) or value < least:
@@ -99,12 +91,6 @@ def check_component_count(value: Any, *, shares: bool, none: bool) -> None:
     elif not shares and (value is None or is_share):
         wanted += "; onepass.PCA takes shares of the variance and None"
     raise ValueError(f"n_components must be {wanted}; got {value!r}")
-
-
-def check_positive(name: str, value: Any) -> None:
-    """Refuse a value that is not a finite number above zero."""
-    if not is_positive(value):
-        raise ValueError(f"{name} must be a positive number, got {value!r}")
 
 
 def _check_half_life(name: str, value: Any) -> None:

@@ -139,10 +139,9 @@ class PCA(Estimator):
             return str(model.chosen)
         if dominant := model.dominant():
             column, share = dominant
-            names = getattr(self, "feature_names_in_", range(model.d))
             return (
-                f"column {names[column]!r} has {share:.1%} of the variance, which hides the other "
-                "columns: if their units differ, pass scale=True"
+                f"column {self._column_names[column]!r} has {share:.1%} of the variance, which "
+                "hides the other columns: if their units differ, pass scale=True"
             )
         return ""
 

@@ -24,7 +24,7 @@ from onepass.pca.evidence import Choice
 from onepass.persistence import archive
 from onepass.persistence.archive import ModelFileError
 from onepass.persistence.fields import Array, Field, Number, Part, Size, State, Text, point, whole
-from onepass.rows.completion import FactorModel, Gaps
+from onepass.rows.completion import Gaps
 from onepass.rows.stream import Stream
 from onepass.sources.preparation import Preparation
 
@@ -39,49 +39,12 @@ NO_LEARNER = (
 )
 
 
-class GapRecord(State):
-    """What a model knows of missing entries, as fields, for a file without a learner."""
-
-    def __init__(self, d: int, gaps: Gaps | None = None) -> None:
-        self.d = d
-        if gaps is not None:
-            self.mean, self.loadings, self.noise = (
-                gaps.model.mean,
-                gaps.model.loadings,
-                gaps.model.noise,
-            )
-            self.observed, self.rows = gaps.observed, gaps.rows
-            self.incomplete, self.empty = gaps.incomplete, gaps.empty
-            self.apart: NDArray[np.int64] = np.array(gaps.apart, dtype=np.int64)
-
-    def fields(self) -> dict[str, Field]:
-        d = self.d
-        return {
-            "mean": point(d),
-            "loadings": Array((d, Size("rank of the model", d)), least=-1e150, most=1e150),
-            "noise": Array((d,), least=1e-300),
-            "observed": Array((d,), least=0.0),
-            "rows": Number(),
-            "incomplete": whole(),
-            "empty": whole(),
-            "apart": Array((Size("columns apart", 2),), ("int64",), 0, d - 1),
-        }
-
-    def gaps(self) -> Gaps:
-        """Return what a restored record knows."""
-        model = FactorModel(self.mean, self.loadings, self.noise)
-        apart = tuple(self.apart.tolist())
-        if len(apart) not in (0, 2):
-            raise ValueError("a pair of columns has one column")
-        return Gaps(model, self.observed, self.rows, self.incomplete, self.empty, apart)
-
-
 class ModelRecord(State):
     """A model as fields, for a file without a learner; `has_gaps` if it knows missing entries."""
 
     def __init__(self, d: int, dtype: np.dtype, *, has_gaps: bool = False) -> None:
         self.d, self.dtype = d, dtype
-        self.gaps = GapRecord(d) if has_gaps else None
+        self.gaps = Gaps(d) if has_gaps else None
         self.errors, self.sample = ErrorHistogram(), RowSample(d)
         self.rows = 0  # and the other fields, once they are taken from a model or a file
 
@@ -118,7 +81,7 @@ class ModelRecord(State):
         record.take({name: getattr(model, name, None) for name in record.fields()})
         record.take(
             {
-                "gaps": None if model.gaps is None else GapRecord(model.d, model.gaps),
+                "gaps": model.gaps,
                 "column_variances": none
                 if model.column_variances is None
                 else model.column_variances,
@@ -145,7 +108,7 @@ class ModelRecord(State):
         held["captured"] = unknown(reason) if reason else Captured(share, error)
         name = held["chosen"]
         held["chosen"] = Choice(name, *numbers.tolist()) if name else None
-        held["gaps"] = None if self.gaps is None else self.gaps.gaps()
+        held["gaps"] = self.gaps
         return Model(**held, center=center)
 
 

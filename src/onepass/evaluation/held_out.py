@@ -34,7 +34,7 @@ LARGEST_ERROR = 0.1
 LEAST_ROWS = 32  # that were held out: from fewer, the spread of rows is not known
 # Columns of the table: rows, the sums of 1 / t and of c, e, c^2, c e, e^2 (captured, energy), and
 # the power of the factor with which each of them fades.
-POWERS = (1, 1, 1, 1, 2, 2, 2)
+FADING_POWERS = (1, 1, 1, 1, 2, 2, 2)
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class HeldOut(State):
 
     def __init__(self) -> None:
         self.unit = 0.0  # energies are kept relative to this one
-        self.segments = Segments("held-out rows", POWERS)
+        self.segments = Segments("held-out rows", FADING_POWERS)
 
     def fields(self) -> dict[str, Field]:
         return {"unit": Number(), "segments": Part()}

@@ -10,7 +10,7 @@ from scipy.linalg.blas import dsymm, dsyr2
 
 from onepass.moments.eigen import Pairs, Scatter, leading_pairs
 from onepass.persistence.fields import Array, Field, State, point, triangle, weight
-from onepass.precision import ROUNDING
+from onepass.precision import ROUNDING, TINY
 from onepass.rows.rows import Rows
 
 Scale = NDArray[np.float64] | None
@@ -140,6 +140,12 @@ class SecondMoment(State):
             return inner
         along = raw @ self.total
         return inner - np.outer(along, along) / self.weight
+
+
+def deviations(sums: NDArray[np.float64], weight: float) -> NDArray[np.float64]:
+    """Return standard deviations (d,) from sums of squares about the mean; one where that is 0."""
+    found = np.sqrt(sums / max(weight, TINY))
+    return np.where(found > 0.0, found, 1.0)
 
 
 def sums_about_mean(

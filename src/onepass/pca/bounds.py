@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.moments.eigen import STEPS, Pairs, improve, iterates
-from onepass.moments.exact import Scale, SecondMoment, sums_about_mean
+from onepass.moments.exact import Scale, SecondMoment, deviations, sums_about_mean
 from onepass.moments.sketch import Sketch
 from onepass.persistence.fields import Array, Field, Number, Part, Parts, State, point
 from onepass.precision import LARGEST_RATIO, TINY
@@ -302,8 +302,7 @@ class Bounds(State):
 
         Columns are divided by them if `scale` is set.
         """
-        deviations = np.sqrt(self.column_sums() / max(self.weight, TINY))
-        return np.where(deviations > 0.0, deviations, 1.0)
+        return deviations(self.column_sums(), self.weight)
 
     def scale_now(self) -> Scale:
         """Return what columns are divided by at present, (d,), or None."""
@@ -464,5 +463,4 @@ def _deviations_of(rows: Rows) -> NDArray[np.float64]:
     """Return the deviations (d,) of the first rows; one where a column is constant."""
     shares = rows.weights / rows.weights.sum()
     total = rows.combine(shares[None])[0]
-    deviations = np.sqrt(sums_about_mean(rows.column_squares(shares), total, 1.0))
-    return np.where(deviations > 0.0, deviations, 1.0)
+    return deviations(sums_about_mean(rows.column_squares(shares), total, 1.0), 1.0)

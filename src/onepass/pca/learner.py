@@ -16,6 +16,7 @@ from onepass.evaluation.row_errors import MOST_DIRECTIONS, crossed_errors, masks
 from onepass.learner import Learner
 from onepass.model import Model, in_type, signed
 from onepass.moments.eigen import STEPS
+from onepass.moments.exact import deviations
 from onepass.moments.sketch import GRAM_ROWS, leading_of
 from onepass.pca.bounds import BOUNDED, LADDER_COLUMNS, MILD, PLAIN, Bounds, exact_columns
 from onepass.pca.evidence import Choice, Evidence
@@ -268,7 +269,11 @@ class PCALearner(Learner):
         if not self.keeps_rows():
             return
         gaps, bounds = self.gap_models[0], self.bounds
-        gaps.start(bounds.plain(), lambda moment: _deviations(moment) if bounds.scale else None)
+
+        def scale_of(moment: Any) -> NDArray[np.float64] | None:
+            return deviations(moment.column_sums(), moment.weight) if bounds.scale else None
+
+        gaps.start(bounds.plain(), scale_of)
         self._fill_late(gaps, gaps.model)
         values, weights, numbers = gaps.kept, gaps.kept_weights, gaps.kept_numbers
         gaps.kept, gaps.kept_weights, gaps.kept_numbers = values[:0], weights[:0], numbers[:0]
@@ -553,12 +558,6 @@ class PCALearner(Learner):
         self.evidence.merge(other.evidence, between / max(typical.energy, TINY))
         self.rows += other.rows
         self._find_directions()
-
-
-def _deviations(moment: Any) -> NDArray[np.float64]:
-    """Return the deviations (d,) of the columns of a second moment; one where there is none."""
-    deviations = np.sqrt(moment.column_sums() / max(moment.weight, TINY))
-    return np.where(deviations > 0.0, deviations, 1.0)
 
 
 def _rotated(

@@ -22,8 +22,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from onepass.persistence.atomic import replacing
 
-__all__ = ["ModelFileError", "from_bytes", "read", "replacing", "to_bytes", "write"]
-
 FORMAT = "onepass model"
 VERSION = 3  # of the format: raised where a file of the old one would be read wrongly
 
@@ -33,7 +31,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,199}", re.ASCII)
 
 SEAL_PREFIX = b"sha256:"
 SEAL_LENGTH = len(SEAL_PREFIX) + 64
-PIECE_BYTES = 1 << 20  # read at once to be hashed, so that a file does not have to fit in memory
+HASHED_BYTES = 1 << 20  # read at once to be hashed, so that a file does not have to fit in memory
 
 
 class ModelFileError(ValueError):
@@ -45,7 +43,7 @@ def seal(file: BinaryIO, length: int) -> bytes:
     digest = hashlib.sha256()
     file.seek(0)
     while length > 0:
-        piece = file.read(min(PIECE_BYTES, length))
+        piece = file.read(min(HASHED_BYTES, length))
         if not piece:
             raise ModelFileError("it ends too early")
         digest.update(piece)
@@ -86,8 +84,14 @@ def _members(header: Mapping[str, Any], arrays: Mapping[str, ArrayLike]) -> dict
 
 
 def _write(file: BinaryIO, members: Mapping[str, NDArray[Any]]) -> None:
-    """Write the archive and its seal."""
-    _archive(file, members)
+    """Write the members uncompressed, and the seal as the archive's comment."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        archive.comment = bytes(SEAL_LENGTH)
+        for name, array in members.items():
+            # A ZipInfo made from a name alone carries a fixed date.
+            info = zipfile.ZipInfo(name + ".npy")
+            with archive.open(info, "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
     end = file.seek(0, os.SEEK_END) - SEAL_LENGTH
     mark = seal(file, end)
     file.seek(end)
@@ -101,17 +105,6 @@ def _storable(name: str, array: ArrayLike) -> NDArray[Any]:
     if stored.dtype.str not in DTYPES:
         raise TypeError(f"array {name!r} of type {stored.dtype} cannot be stored in a model file")
     return stored
-
-
-def _archive(file: BinaryIO, members: Mapping[str, NDArray[Any]]) -> None:
-    """Write the members uncompressed, with room for the seal as the archive's comment."""
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        archive.comment = bytes(SEAL_LENGTH)
-        for name, array in members.items():
-            # A ZipInfo made from a name alone carries a fixed date.
-            info = zipfile.ZipInfo(name + ".npy")
-            with archive.open(info, "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

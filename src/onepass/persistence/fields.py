@@ -225,9 +225,9 @@ def point(d: int) -> Array:
     return Array((d,), least=-MOST_ENTRY, most=MOST_ENTRY)
 
 
-def triangle(d: int, fades: int = 1) -> Triangle:
+def triangle(d: int) -> Triangle:
     """Return the field of a symmetric matrix (d, d) that is a sum over rows."""
-    return Triangle((d * (d + 1) // 2,), fades=fades, in_place=True, d=d)
+    return Triangle((d * (d + 1) // 2,), fades=1, in_place=True, d=d)
 
 
 def directions(count: int | Size, d: int, types: tuple[str, ...] = ("float64",)) -> Array:

@@ -17,8 +17,8 @@ import numpy as np
 
 from onepass.persistence.atomic import replacing
 from onepass.report import charts
-from onepass.report.style import require
-from onepass.report.summary import Summary, describe, listed
+from onepass.report.style import require_report
+from onepass.report.summary import Summary, describe, shortened
 
 # In the tables and pictures of a page: what can be read on a screen.
 PAGE_COLUMNS, PAGE_COMPONENTS, PAGE_IMAGES = 30, 12, 24
@@ -61,7 +61,7 @@ def model_page(
     >>> os.path.getsize(path) > 10_000
     True
     """
-    require()
+    require_report()
     import jinja2
     from markupsafe import Markup
 
@@ -69,7 +69,7 @@ def model_page(
 
     shown = Summary(model, grid)
     names, weights = shown.leading(PAGE_COLUMNS, PAGE_COMPONENTS)
-    files = f" ({listed(data)})" if data else ""
+    files = f" ({shortened(data)})" if data else ""
     template = resources.files("onepass.report").joinpath("model_page.html").read_text("utf-8")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     html = environment.from_string(template).render(

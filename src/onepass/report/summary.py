@@ -82,7 +82,7 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
-def listed(names: Sequence[str], most: int = 6) -> str:
+def shortened(names: Sequence[str], most: int = 6) -> str:
     """Return the first names as text."""
     return ", ".join(names[:most]) + ", ..." * (len(names) > most)
 
@@ -148,21 +148,31 @@ def known_variances(model: Any) -> NDArray[np.floating]:
     return model.explained_variance_ if learner is None else learner.known_variances()
 
 
+def missing_counts(model: Any) -> dict[str, Any]:
+    """Return how many entries are missing, in how many rows and columns."""
+    gaps, shares = model._model().gaps, model.missing_share_
+    return {
+        "entries": 0 if gaps is None else round(float(shares.sum()) * gaps.rows),
+        "share": float(shares.mean()),
+        "rows": 0 if gaps is None else gaps.incomplete,
+        "columns": int(np.count_nonzero(shares)),
+        "empty_rows": 0 if gaps is None else gaps.empty,
+    }
+
+
 def missing_entries(model: Any) -> str:
     """Return how much is missing where, in words; an empty text if nothing is."""
-    gaps, shares = model._model().gaps, model.missing_share_
+    gaps, shares, found = model._model().gaps, model.missing_share_, missing_counts(model)
     if gaps is None:
         return ""
-    names = getattr(model, "feature_names_in_", range(len(shares)))
     rows, worst = round(gaps.rows), int(shares.argmax())
-    count = round(float(shares.sum()) * gaps.rows)
     text = (
-        f"{count:,} of {rows * len(shares):,} entries are missing ({shares.mean():.2%}), in "
-        f"{gaps.incomplete:,} of {counted(rows, 'row')} and {np.count_nonzero(shares):,} of "
-        f"{counted(len(shares), 'column')}"
+        f"{found['entries']:,} of {rows * len(shares):,} entries are missing "
+        f"({found['share']:.2%}), in {found['rows']:,} of {counted(rows, 'row')} and "
+        f"{found['columns']:,} of {counted(len(shares), 'column')}"
     )
-    if count:
-        text += f", most in column {names[worst]} ({shares[worst]:.1%})"
+    if found["entries"]:
+        text += f", most in column {model._column_names[worst]} ({shares[worst]:.1%})"
     if gaps.empty:
         text += f"; {counted(gaps.empty, 'row')} without any entry left out"
     return text

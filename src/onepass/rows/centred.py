@@ -100,19 +100,22 @@ def _centred_sparse(rows: Any, weights: NDArray[np.float64], mean: Mean) -> Mixe
     old, added = mean.vector, float(weights.sum())
     mean.weight += added
     mean.vector = old + (weights @ rows - added * old) / mean.weight
-    return MixedRows(rows, mixing, old)
+    return MixedRows(rows, mixing, old[None])
 
 
 class MixedRows:
-    """The rows ``mixing @ [mean; rows]``, or ``rows`` themselves, without a dense copy.
+    """The rows ``mixing @ [dense; rows]``, or ``rows`` themselves, without a dense copy.
 
     They are multiplied with arrays as an array (r, d) is.
 
     Parameters
     ----------
-    rows : csr_array of shape (s, d)
-    mixing : ndarray of shape (r, s + 1), optional
-    mean : ndarray of shape (d,), optional
+    rows : csr_array of shape (s, d), or other mixed rows
+    mixing : ndarray of shape (r, m + s), optional
+    dense : ndarray of shape (m, d), optional
+        A few rows, such as the mean or a basis.
+    dtype : dtype
+        Of products.
     """
 
     __array_ufunc__ = None  # so that products with arrays come here
@@ -121,10 +124,12 @@ class MixedRows:
         self,
         rows: Any,
         mixing: NDArray[np.float64] | None = None,
-        mean: NDArray[np.float64] | None = None,
+        dense: NDArray[np.floating] | None = None,
+        dtype: np.dtype | type = np.float64,
     ) -> None:
-        self._rows, self._mixing = rows, mixing
-        self._mean = np.zeros(rows.shape[1]) if mean is None else mean
+        self._rows, self._mixing, self._dtype = rows, mixing, dtype
+        self.dtype = rows.dtype
+        self._dense = np.zeros((0, rows.shape[1])) if dense is None else dense
 
     def __len__(self) -> int:
         return self._rows.shape[0] if self._mixing is None else len(self._mixing)
@@ -135,30 +140,29 @@ class MixedRows:
             return MixedRows(self._rows[part])
         # A row is mixed from those up to it; there may be others before the first one.
         last = self._rows.shape[0] - len(self) + range(len(self))[part].stop
-        return MixedRows(self._rows[:last], self._mixing[part, : last + 1], self._mean)
+        mixing = self._mixing[part, : len(self._dense) + last]
+        return MixedRows(self._rows[:last], mixing, self._dense)
 
-    def __matmul__(self, columns: NDArray[np.floating]) -> NDArray[np.float64]:
+    def __matmul__(self, columns: NDArray[np.floating]) -> NDArray[np.floating]:
         """Return the products (r, m) with columns (d, m)."""
         products = np.asarray(self._rows @ columns, dtype=np.float64)
-        if self._mixing is None:
-            return products
-        return self._mixing @ np.vstack([self._mean @ columns, products])
+        if self._mixing is not None:
+            products = self._mixing @ np.vstack([self._dense @ columns, products])
+        return products.astype(self._dtype, copy=False)
 
-    def __rmatmul__(self, left: NDArray[np.floating]) -> NDArray[np.float64]:
+    def __rmatmul__(self, left: NDArray[np.floating]) -> NDArray[np.floating]:
         """Return combinations (m, d) of the rows, with coefficients (m, r)."""
-        if self._mixing is None:
-            return np.asarray((self._rows.T @ left.T).T)
-        mixed = left @ self._mixing
-        return np.outer(mixed[:, 0], self._mean) + (self._rows.T @ mixed[:, 1:].T).T
+        m, mixed = len(self._dense), left if self._mixing is None else left @ self._mixing
+        combined = mixed[:, :m] @ self._dense + mixed[:, m:] @ self._rows
+        return np.ascontiguousarray(combined, self._dtype)
 
     def gram(self) -> NDArray[np.float64]:
         """Return the products (r, r) of the rows with each other."""
         products = sparse_gram(self._rows)
         if self._mixing is None:
             return products
-        across = self._rows.astype(np.float64, copy=False) @ self._mean
-        whole = np.block([[np.array([[self._mean @ self._mean]]), across[None]],
-                          [across[:, None], products]])  # fmt: skip
+        across = self._rows.astype(np.float64, copy=False) @ self._dense.T
+        whole = np.block([[self._dense @ self._dense.T, across.T], [across, products]])
         return self._mixing @ whole @ self._mixing.T
 
     def count_accurate(self, energies: NDArray[np.float64]) -> int:
@@ -170,12 +174,12 @@ class MixedRows:
             return len(self)
         wide = self._rows.astype(np.float64, copy=False)
         squares = np.asarray(wide.multiply(wide).sum(axis=1)).ravel()
-        squares = np.append(self._mean @ self._mean, squares)
+        squares = np.append(np.einsum("ij,ij->i", self._dense, self._dense), squares)
         left = energies >= ENERGY_LEFT * (self._mixing**2 @ squares)
         return len(self) if left.all() else int(np.argmin(left))
 
-    def toarray(self) -> NDArray[np.floating]:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[np.floating]:
         """Return the rows (r, d) as a dense array."""
         if self._mixing is None:
             return self._rows.toarray()
-        return (np.eye(len(self)) @ self).astype(self._rows.dtype)
+        return (np.eye(len(self)) @ self).astype(self.dtype, copy=False)

@@ -33,6 +33,7 @@ from onepass.persistence.fields import (
     MOST_ROWS,
     Array,
     Field,
+    Number,
     Size,
     State,
     point,
@@ -87,6 +88,23 @@ def tiles_with_gaps(values: Any) -> Iterator[tuple[NDArray[np.intp], NDArray[np.
     for start in range(0, len(holes), length):
         rows = holes[start : start + length]
         yield rows, values[rows].toarray() if sparse.issparse(values) else values[rows]
+
+
+def fill_gaps(
+    values: Any,
+    rows: NDArray[np.intp],
+    given: NDArray[np.floating],
+    filled: NDArray[np.floating],
+) -> None:
+    """Write the entries of filled rows (m, d) into the gaps of rows (r, d), dense or CSR.
+
+    `rows` and `given` (m, d) are one of `tiles_with_gaps`: no row between them has gaps.
+    """
+    if not sparse.issparse(values):
+        values[rows] = filled
+        return
+    stored = values.data[values.indptr[rows[0]] : values.indptr[rows[-1] + 1]]
+    stored[np.isnan(stored)] = filled[np.isnan(given)]  # columns ascend in both
 
 
 def observed_errors(
@@ -179,30 +197,23 @@ class FactorModel:
 
     def filled(self, values: Any) -> Any:
         """Return rows (n, d), dense or CSR, with conditional means in their gaps."""
-        if sparse.issparse(values):
-            return self.imputed(values)[0]
         completed = values.copy()
         for rows, given in tiles_with_gaps(values):
-            completed[rows] = self.complete(given).rows
+            fill_gaps(completed, rows, given, self.complete(given).rows)
         return completed
 
     def imputed(self, values: Any) -> tuple[Any, Any]:
         """Return the same, and the conditional standard deviations (n, d) of filled entries."""
-        if not sparse.issparse(values):
-            done = self.complete(values, variances=True)
-            return done.rows, np.sqrt(done.variances)
-        completed, variances = values.copy(), values.copy()
-        variances.data[:] = 0.0
-        missing = np.flatnonzero(np.isnan(values.data))
-        owners = np.searchsorted(values.indptr, missing, "right") - 1
+        completed, is_sparse = values.copy(), sparse.issparse(values)
+        deviations = values.copy() if is_sparse else np.zeros_like(values)
         for rows, given in tiles_with_gaps(values):
             done = self.complete(given, variances=True)
-            some = slice(*np.searchsorted(owners, [rows[0], rows[-1] + 1]))
-            places = np.searchsorted(rows, owners[some]), values.indices[missing[some]]
-            completed.data[missing[some]] = done.rows[places]
-            variances.data[missing[some]] = done.variances[places]
-        variances.eliminate_zeros()
-        return completed, variances.sqrt()
+            fill_gaps(completed, rows, given, done.rows)
+            fill_gaps(deviations, rows, given, np.sqrt(done.variances))
+        if is_sparse:
+            deviations.data[~np.isnan(values.data)] = 0.0
+            deviations.eliminate_zeros()
+        return completed, deviations
 
     def drawn(self, values: Any, seed: int) -> Any:
         """Return rows (n, d) with random draws of their conditional distribution in their gaps.
@@ -212,61 +223,83 @@ class FactorModel:
         rng, completed = np.random.default_rng(seed), values.copy()
         scaled = self.loadings / self.noise[:, None]
         precision = np.eye(self.loadings.shape[1]) + self.loadings.T @ scaled
-        is_sparse = sparse.issparse(values)
-        for row in np.flatnonzero(rows_with_gaps(values)):
-            given = values[[row]].toarray()[0] if is_sparse else values[row]
-            holes = np.isnan(given)
-            entries = self._draw(given, holes, scaled, precision, rng)
-            if is_sparse:
-                part = slice(values.indptr[row], values.indptr[row + 1])
-                stored = np.isnan(values.data[part])
-                order = np.searchsorted(np.flatnonzero(holes), values.indices[part][stored])
-                completed.data[part][stored] = entries[order]
-            else:
-                completed[row, holes] = entries
+        for rows, given in tiles_with_gaps(values):
+            fill_gaps(completed, rows, given, self._draw(given, scaled, precision, rng))
         return completed
 
     def _draw(
         self,
-        row: NDArray[np.floating],
-        holes: NDArray[np.bool_],
+        rows: NDArray[np.floating],
         scaled: NDArray[np.float64],
         precision: NDArray[np.float64],
         rng: np.random.Generator,
-    ) -> NDArray[np.float64]:
-        """Return draws of the entries of a row (d,) at its holes, with W / psi and the precision.
+    ) -> NDArray[np.floating]:
+        """Return rows (n, d) with draws in their gaps, with W / psi and the precision.
 
         The precision is that of z given a row without gaps.
         """
-        W = self.loadings[holes]
-        G = precision - W.T @ scaled[holes]
-        known = np.where(holes, 0.0, row - self.mean)
-        root = np.linalg.inv(np.linalg.cholesky(G))
-        z = np.linalg.solve(G, scaled.T @ known) + root.T @ rng.normal(size=len(G))
-        return self.mean[holes] + W @ z + np.sqrt(self.noise[holes]) * rng.normal(size=holes.sum())
+        drawn = rows.copy()
+        for row in drawn:
+            holes = np.isnan(row)
+            W = self.loadings[holes]
+            G = precision - W.T @ scaled[holes]
+            known = np.where(holes, 0.0, row - self.mean)
+            root = np.linalg.inv(np.linalg.cholesky(G))
+            z = np.linalg.solve(G, scaled.T @ known) + root.T @ rng.normal(size=len(G))
+            noise = np.sqrt(self.noise[holes]) * rng.normal(size=holes.sum())
+            row[holes] = self.mean[holes] + W @ z + noise
+        return drawn
 
 
-@dataclass(frozen=True)
-class Gaps:
+class Gaps(State):
     """What is known of the gaps of a stream, and the model that fills those of other rows.
+
+    It does not change: `GapCounts.gaps` makes it, or a model file.
 
     Attributes
     ----------
-    model : FactorModel
+    mean, loadings, noise : ndarray of shape (d,), (d, r) and (d,)
+        Of the model.
     observed : ndarray of shape (d,)
         How many rows have an entry in each column.
     rows, incomplete, empty : float, int and int
         Rows with an entry, those of them with gaps, and those without any entry.
-    apart : tuple of int
-        Two columns that were never observed in the same row; empty if there are none.
+    apart : ndarray of shape (2,) or (0,)
+        Two columns that were never observed in the same row, if there are such.
     """
 
-    model: FactorModel
+    mean: NDArray[np.float64]
+    loadings: NDArray[np.float64]
+    noise: NDArray[np.float64]
     observed: NDArray[np.float64]
     rows: float
     incomplete: int
     empty: int
-    apart: tuple[int, ...]
+    apart: NDArray[np.int64]
+
+    def __init__(self, d: int) -> None:
+        self.d = d
+
+    def fields(self) -> dict[str, Field]:
+        return {
+            **_model_fields(self.d),
+            "observed": Array((self.d,), least=0.0),
+            "rows": Number(),
+            "incomplete": whole(),
+            "empty": whole(),
+            "apart": Array((Size("columns apart", 2),), ("int64",), 0, self.d - 1),
+        }
+
+    def take(self, content: dict[str, Any]) -> None:
+        """Take over values, by the names of their fields."""
+        if len(content["apart"]) == 1:
+            raise ValueError("a pair of columns has one column")
+        super().take(content)
+
+    @property
+    def model(self) -> FactorModel:
+        """The model that fills gaps."""
+        return FactorModel(self.mean, self.loadings, self.noise)
 
     @property
     def missing_share(self) -> NDArray[np.float64]:
@@ -277,6 +310,15 @@ class Gaps:
     def pairs(self) -> float:
         """How many rows observe two columns both, if they are missing independently: n q^2."""
         return float(self.rows * np.mean(1.0 - self.missing_share) ** 2)
+
+
+def _model_fields(d: int) -> dict[str, Field]:
+    """Return the fields of a `FactorModel` of d columns."""
+    return {
+        "mean": point(d),
+        "loadings": Array((d, Size("rank of the model", d)), least=-1e150, most=1e150),
+        "noise": Array((d,), least=TINY),
+    }
 
 
 @dataclass(frozen=True)
@@ -496,8 +538,11 @@ class GapCounts(State):
 
     def gaps(self, model: FactorModel) -> Gaps:
         """Return what is known of the gaps, with the model that fills those of other rows."""
-        apart = tuple(*np.argwhere(np.tril(~self.together, -1))[:1].tolist())
-        return Gaps(model, self.observed, self.rows, self.incomplete, self.empty, apart)
+        gaps, apart = Gaps(self.d), np.argwhere(np.tril(~self.together, -1))[:1]
+        own = ("observed", "rows", "incomplete", "empty")
+        held = {name: getattr(self, name) for name in own}
+        gaps.take({**vars(model), **held, "apart": apart.ravel().astype(np.int64)})
+        return gaps
 
     def merge(self, other: Self) -> None:
         """Include what is known of another stream."""
@@ -545,9 +590,7 @@ class GapModel(GapCounts):
         dtype = (self.kept.dtype.name,)
         return {
             **super().fields(),
-            "mean": point(d),
-            "loadings": Array((d, Size("rank of the model", d)), least=-1e150, most=1e150),
-            "noise": Array((d,), least=TINY),
+            **_model_fields(d),
             "late": Array((d,), ("bool",), 0, 1),
             "kept": Array((kept, d), dtype, -MOST_ENTRY, MOST_ENTRY, gaps=True),
             "kept_weights": Array((kept,), least=1e-300),
@@ -652,18 +695,15 @@ class GapModel(GapCounts):
         squares[np.ix_(late, late)] = slopes @ known @ slopes.T + moment.weight * noise
         moment.total, moment.squares = total, np.asfortranarray(np.tril(squares))
 
-    def completed(
-        self, values: Any, model: FactorModel | None = None, *, is_exact: bool, seed: int
-    ) -> Any:
-        """Return rows (r, d) completed by a model, by that of the stream if none is given.
+    def completed(self, values: Any, *, is_exact: bool, seed: int) -> Any:
+        """Return rows (r, d) completed by the model.
 
         Where second moments are exact, dense rows know their conditional covariances. Elsewhere
         draws take the place of gaps.
         """
-        model = self.model if model is None else model
         if is_exact and not sparse.issparse(values):
-            return Completed.by(model, values)
-        return model.drawn(values, seed)
+            return Completed.by(self.model, values)
+        return self.model.drawn(values, seed)
 
     def _origin(self, moment: Any) -> NDArray[np.float64]:
         """Return a point (d,) near the rows kept: that of a second moment, or their mean."""

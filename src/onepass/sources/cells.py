@@ -25,7 +25,7 @@ from onepass.sources.arrays import (
 )
 from onepass.sources.base import Block, Position, Source, SourceError
 from onepass.sources.paths import open_file, split, suffix_of
-from onepass.sources.tables import ReadOptions
+from onepass.sources.tables import ReadOptions, numbered_names
 
 _PARTS = ("data", "indices", "indptr")  # of a sparse matrix
 _OBJECT_BLOCK_ROWS = 1024  # of sparse objects, whose number of entries is not looked at
@@ -64,7 +64,7 @@ class CellTable(ArrayTable):
 
     def _choose(self, names: Sequence[str], mask: NDArray[np.bool_] | None) -> None:
         """Note the names of all genes, numbered where they come twice, and which are read."""
-        self._all_names = _numbered(names)
+        self._all_names = numbered_names(names, "-")
         repeated = len(names) - len(set(names))
         if repeated:
             self.notes = [f"{self.path}: {repeated} names of genes come again, and are numbered"]
@@ -389,7 +389,7 @@ class AnnDataSource(Source):
                     "adata = adata.to_memory(); adata.X = adata.X.tocsr()"
                 )
             self._matrix = matrix.tocsr()
-        self.feature_names = _numbered([str(name) for name in adata.var_names])
+        self.feature_names = numbered_names([str(name) for name in adata.var_names], "-")
         self._genes: NDArray[np.intp] | None = None
         if mask is not None:
             self._genes = np.flatnonzero(mask)
@@ -418,18 +418,3 @@ class AnnDataSource(Source):
             if scipy.sparse.issparse(rows):
                 rows = scipy.sparse.csr_array(rows)
             yield Position(0, end), base.take(rows, self._genes, self._dtype)
-
-
-def _numbered(names: Sequence[str]) -> list[str]:
-    """Return names of which none comes twice: ``TBCE``, ``TBCE-1``, as anndata makes them."""
-    taken, seen, result = set(names), Counter[str](), []
-    for name in names:
-        seen[name] += 1
-        new = name
-        if seen[name] > 1:
-            number = seen[name] - 1
-            while (new := f"{name}-{number}") in taken:
-                number += 1
-            taken.add(new)
-        result.append(new)
-    return result

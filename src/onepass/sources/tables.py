@@ -281,8 +281,10 @@ class Table(ABC):
             raise self.error(message, column=self.column(bad[0]))
 
 
-def numbered_names(names: Sequence[str]) -> list[str]:
+def numbered_names(names: Sequence[str], mark: str = ".") -> list[str]:
     """Return names that are all different: a second "x" is called "x.1", as pandas does.
+
+    anndata puts another mark before the number: it would write "x-1".
 
     >>> numbered_names(["x", "y", "x", "x.1"])
     ['x', 'y', 'x.2', 'x.1']
@@ -294,7 +296,7 @@ def numbered_names(names: Sequence[str]) -> list[str]:
         different = name
         if counts[name]:
             while different in taken:
-                different = f"{name}.{counts[name]}"
+                different = f"{name}{mark}{counts[name]}"
                 counts[name] += 1
             taken.add(different)
         else:
