@@ -391,6 +391,13 @@ HOUSE = [
         "        pass",
         "tests/estimators/test_gaps.py",
     ),
+    Mutant(
+        "what algorithms capture is measured on rows with means in their gaps",
+        f"{SOURCE}/algorithms/learner.py",
+        "drawn = drawing.drawn(values, int(numbers[0]))",
+        "drawn = drawing.filled(values)",
+        "tests/estimators/test_gaps.py",
+    ),
 ]
 
 CORE = [
