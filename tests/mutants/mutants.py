@@ -392,11 +392,25 @@ HOUSE = [
         "tests/estimators/test_gaps.py",
     ),
     Mutant(
-        "what algorithms capture is measured on rows with means in their gaps",
+        "all columns are as noisy where algorithms of many columns draw rows",
         f"{SOURCE}/algorithms/learner.py",
-        "drawn = drawing.drawn(values, int(numbers[0]))",
-        "drawn = drawing.filled(values)",
+        "by_column = is_new and not isinstance(self.variances, ExactVariances)",
+        "by_column = False",
         "tests/estimators/test_gaps.py",
+    ),
+    Mutant(
+        "the first rows are measured along directions from them",
+        f"{SOURCE}/pca/learner.py",
+        "others.weights = np.where(part, 0.0, weights)",
+        "others.weights = weights",
+        "tests/estimators/test_outliers.py",
+    ),
+    Mutant(
+        "few rows know every quantile",
+        f"{SOURCE}/evaluation/row_errors.py",
+        "share * (total + unit)",
+        "share * total",
+        "tests/evaluation/test_error_histogram.py",
     ),
 ]
 

@@ -91,12 +91,26 @@ class ErrorHistogram(State):
         self.counts = self.counts.copy()
         self.counts[1] += np.bincount(columns, weights, minlength=self.counts.shape[1])
 
-    def quantile(self, share: float) -> float:
-        """Return the upper edge of the bin that a share of the rows reaches; NaN without rows."""
+    @property
+    def total(self) -> float:
+        """The weight of the rows that count."""
+        return float(self.counts.sum())
+
+    def quantile(self, share: float, unit: float = 1.0) -> float:
+        """Return an error that at most a share 1 - `share` of new rows exceed; NaN if unknown.
+
+        Of n rows and a new one, in any order alike, the new one is above the r-th smallest error of
+        the others with probability 1 - r / (n + 1). So r is `share` (n + 1), rounded up, and too
+        few rows know nothing if that is above n (split conformal prediction; Vovk, Gammerman and
+        Shafer 2005). The upper edge of its bin is returned. With a share of 1 it is the largest
+        error. `unit` is the weight of a row.
+        """
         totals = np.cumsum(self.counts.sum(axis=0))
-        if not totals[-1] > 0.0:
+        total = float(totals[-1])
+        rank = total if share == 1.0 else share * (total + unit)
+        if not 0.0 < rank <= total * (1.0 + 1e-12):
             return float("nan")
-        column = int(np.searchsorted(totals, share * totals[-1] * (1.0 - 1e-12)))
+        column = int(np.searchsorted(totals, rank * (1.0 - 1e-9)))
         if column == 0:
             return 0.0
         edge = min(self.low + column, INFINITE_BIN) << DROPPED_BITS

@@ -5,6 +5,7 @@ A chunk is evaluated with the directions that were found before it, and then it 
 
 from __future__ import annotations
 
+import copy
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
@@ -54,6 +55,9 @@ COSTLY_ROWS = 2.0
 # rows are summed in double precision. Their error, 4e-8 of the first, turns its direction then.
 SINGLE_RANGE = 1e-5
 RANK_ROUNDING = 4 * np.finfo(np.float64).eps  # of the largest variance: below, there is none
+# Parts of the first rows that are measured along directions of the others: these are then three
+# quarters of them, more than the half that later directions may be from.
+TURNS = 4
 # Components of a sketch, where their number is to be found.
 MOST_FOUND = 64
 DENSE_RANK = 176  # directions that a sketch of dense rows holds at least: they average its noise
@@ -360,7 +364,31 @@ class PCALearner(Learner):
         grown = bounds.compares and bounds.typical.total > (1.0 + COMPARED_GROWTH) * energy
         if grown or bounds.compares > began or self.rows_since >= self._patience():
             self._find_directions(measured.scaled)
+        if errors is None and len(rows) == self.rows and self.chosen == PLAIN:
+            self._cross_evaluate(measured.scaled)
         self._remember(measured.values, measured.scaled, errors, numbers)
+
+    def _cross_evaluate(self, rows: Rows) -> None:
+        """Measure the errors of the first rows of all, before which there are no directions.
+
+        They are measured in turns, each part along the directions of the others.
+        """
+        weights, turn, k = rows.weights, np.arange(len(rows)) % TURNS, self._count(PLAIN)
+        if not 0 < k < min(len(rows) * (1.0 - 1.0 / TURNS), self.stream.d):
+            return
+        errors = np.empty(len(rows))
+        for part in (turn == number for number in range(TURNS)):
+            others = copy.copy(rows)
+            others.weights = np.where(part, 0.0, weights)
+            directions = leading_of(others, k, self.stream.center)[0]
+            shares = others.weights / others.weights.sum() * self.stream.center
+            mean = rows.combine(shares[None])
+            inner = rows.inner(np.vstack([mean, directions]))
+            along = inner[:, 1:] - directions @ mean[0]
+            found = rows.distances(mean, inner[:, :1])[:, 0] - (along**2).sum(axis=1)
+            point = rows.origin + mean[0] * (1.0 if rows.scale is None else rows.scale)
+            errors[part] = rows.observed_errors(found, point, directions)[part]
+        self.errors.add(errors, weights)
 
     def _evaluate(self, measured: Measured) -> NDArray[np.float64] | None:
         """Include rows in the evidence; return their errors (r,), or None without directions.
