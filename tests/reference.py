@@ -264,12 +264,16 @@ def complete(row: Array, mean: Array, covariance: Array) -> Conditioned:
     return Conditioned(completed, left, log_determinant, float(deviation @ inverse @ deviation))
 
 
-def captured(outcome: Outcome, k: int) -> float:
-    """The share of variance in the top k of each iterate, of the batch that it sees next."""
-    inside = total = 0.0
+def captured(outcome: Outcome, k: int, latest: int = 0) -> float:
+    """The share of variance in the top k of each iterate, of the batch that it sees next.
+
+    It is that of all rows, or of so many of the latest.
+    """
+    inside: list[float] = []
+    total: list[float] = []
     for batch, M in zip(outcome.batches, outcome.before, strict=True):
         values, vectors = np.linalg.eigh(M)
         top = vectors[:, -k:][:, values[-k:] > 1e-12 * values[-1]]
-        inside += np.sum((batch @ top) ** 2)
-        total += np.sum(batch**2)
-    return inside / total
+        inside += np.sum((batch @ top) ** 2, axis=1).tolist()
+        total += np.sum(batch**2, axis=1).tolist()
+    return sum(inside[-latest:]) / sum(total[-latest:])

@@ -187,6 +187,8 @@ def from_dense(second_moment: ArrayLike) -> Subspace:
 
 def span_basis(directions: ArrayLike, d: int) -> NDArray[np.float64]:
     """Return orthonormal rows that span the directions, as a (rank, d) array."""
+    if hasattr(directions, "components_"):
+        raise ValueError(f"directions are a {type(directions).__name__}: pass its components_")
     rows = np.atleast_2d(np.asarray(directions, dtype=np.float64))
     if rows.ndim != 2 or rows.shape[1] != d:
         raise ValueError(f"directions have shape {rows.shape}, not (k, {d})")

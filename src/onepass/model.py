@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -180,8 +181,27 @@ class Model:
         return errors
 
     def error_threshold(self, quantile: float) -> float:
-        """Return the reconstruction error that a share of the rows seen stayed below."""
-        return self.errors.quantile(quantile) if self.k < self.d else 0.0
+        """Return the reconstruction error that a share of new rows stays below; NaN if unknown."""
+        return self.errors.quantile(quantile, self._row_weight()) if self.k < self.d else 0.0
+
+    def why_no_threshold(self, quantile: float) -> str:
+        """Return why `error_threshold` is not known; an empty text if it is."""
+        if not np.isnan(self.error_threshold(quantile)):
+            return ""
+        # See `ErrorHistogram.quantile`: quantile (n + 1) must be at most n.
+        needed = 1 if quantile == 1.0 else ceil(quantile / (1.0 - quantile) - 1e-9)
+        measured = round(self.errors.total / self._row_weight())
+        return (
+            f"no threshold of errors is known: a quantile of {quantile:g} needs the errors of "
+            f"at least {needed} rows of the last half of the stream, and {measured} "
+            f"{'was' if measured == 1 else 'were'} measured; fit more rows, or take a smaller "
+            "quantile"
+        )
+
+    def _row_weight(self) -> float:
+        """Return the mean weight of a row; with a half-life, which fades them, less than that."""
+        lost = 1.0 / max(self.rows, 2) if self.center else 0.0
+        return self.degrees / (1.0 - lost) / max(self.rows, 1)
 
     def score_samples(self, values: Any) -> NDArray[np.float64]:
         """Return the log-density (n,) of checked rows under the Gaussian of `covariance`.

@@ -55,6 +55,23 @@ def test_columns_are_kept_beside_coordinates(tmp_path, files):
     assert 0 < outliers.sum() < 300
 
 
+def test_outliers_are_not_counted_without_a_threshold(tmp_path):
+    np.save(tmp_path / "a.npy", rows(40, 3))
+    run("fit", tmp_path / "a.npy", "-k", 1, "-o", tmp_path / "m")
+    words = ("score", tmp_path / "m", tmp_path / "a.npy", "--rows", tmp_path / "out.csv")
+    said = run(*words).stdout
+    assert "no threshold of errors is known" in said
+    assert "0 outliers" not in said
+    known = json.loads(run(*words, "--json").stdout)
+    assert (known["threshold"], known["above_threshold"]) == (None, None)
+    assert "outliers (" in run(*words, "--quantile", 0.8).stdout
+    (tmp_path / "out.csv").unlink()
+    for command in (words, ("transform", *words[1:3], "-o", tmp_path / "out.csv")):
+        failed = run(*command, "--flag", code=2).stderr
+        assert "--flag cannot tell outliers: no threshold of errors is known" in failed
+        assert not (tmp_path / "out.csv").exists()
+
+
 @pytest.mark.usefixtures("small_blocks")
 def test_rows_are_numbered_as_an_editor_shows_them(tmp_path, files):
     model, data, reading = files

@@ -101,6 +101,8 @@ def test_words_for_numbers_of_components_are_explained():
     for value in (None, 0.5):
         with pytest.raises(ValueError, match=r"onepass\.PCA takes shares of the variance and None"):
             ERM(value).fit(X)
+    with pytest.raises(ValueError, match=r"onepass\.PCA takes shares of the variance; got 0\.95"):
+        onepass.IncrementalPCA(0.95).fit(X)
 
 
 def test_no_number_of_components_is_as_many_as_there_are():

@@ -17,6 +17,7 @@ from onepass import ERM, PCA, CappedMSG, open_source
 from onepass.estimators.containers import opened
 from onepass.sources import base as sources_base
 from onepass.sources.base import unmasked
+from onepass.sources.synthetic import Toy
 
 N, D = 300, 4
 NAMES = [*"abcd"]
@@ -214,6 +215,9 @@ def bad_tables():
     mixed.loc[7, "c"] = datetime.datetime(2020, 1, 1)
     yield mixed, r"column 'c' contains dates or times"
     yield table.assign(kind=pd.Categorical(["x"] * N)), r"column 'kind' contains text"
+    phases = table.assign(z=X[:, 0] + 1j, n=pd.array([1, None] * (N // 2), dtype="Int64"))
+    yield phases, r"column 'z' contains complex numbers"
+    yield phases.astype({"z": object}), r"column 'z' contains complex numbers \(.*j\) in row 0"
     frame = pl.DataFrame(X, schema=NAMES)
     yield frame.with_columns(city=pl.lit("Oslo")), r"column 'city' contains text \('Oslo'"
     yield frame.with_columns(when=pl.lit(datetime.date(2020, 1, 1))), r"column 'when' .* dates"
@@ -228,7 +232,7 @@ def bad_plain():
     yield None, r"X is None: pass rows, or an iterable of blocks of rows"
     yield [], r"X is empty: pass rows, or an iterable of blocks of rows"
     yield (), r"X is empty: pass rows"
-    yield "rows.csv", r"X is a path: write fit\(onepass.open_source\('rows.csv'\)\)"
+    yield "rows.csv", r"X is a path: pass onepass.open_source\('rows.csv'\) instead"
     yield pathlib.Path("rows.npy"), r"open_source\('rows.npy'\)"
     yield [(x, x) for x in blocks()], r"not clear which are the rows: write fit\(x for x, y in X\)"
     yield [(x, y[:-1]) for x, y in pairs()], r"not clear which are the rows"
@@ -252,8 +256,10 @@ def bad_plain():
     yield X[None], r"dim 3.* write X.reshape\(len\(X\), -1\)$"
     images = X.reshape(N, 1, -1, 1)
     yield [(images, Y)], r"A block has shape .* write fit\(x.reshape\(len\(x\), -1\) for x in X\)"
-    yield ["a.csv", "b.csv"], r"if these are paths, write fit\(onepass.open_source\(\['a.csv', "
-    yield [pathlib.Path("a.csv")], r"fit\(onepass.open_source\(\['a.csv', "
+    yield ["a.csv", "b.csv"], r"if these are paths, pass onepass.open_source\(\['a.csv', "
+    yield [pathlib.Path("a.csv")], r"pass onepass.open_source\(\['a.csv', "
+    yield Toy(), r"X is a Toy, which holds no rows: pass X.stream\(rows, seed=0\)"
+    yield {"a": [1.0, 2.0], "z": [1j, 2.0]}, r"column 'z' contains complex numbers"
     dates = X.astype(object)
     dates[3, 1] = datetime.datetime(2020, 1, 1)
     yield dates, r"dates or times \('2020-01-01 00:00:00'\) at row 3, column 1: .* subtract a date"

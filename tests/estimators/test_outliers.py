@@ -6,7 +6,7 @@ from scipy import sparse, stats
 from sklearn.decomposition import PCA as BatchPCA
 
 import onepass
-from tests.contracts.variants import ESTIMATORS, build
+from tests.contracts.variants import BATCH, ESTIMATORS, build
 
 D, K = 12, 3
 RNG = np.random.default_rng(0)
@@ -108,7 +108,42 @@ def test_a_share_that_is_none_is_refused():
         with pytest.raises(ValueError, match="quantile must be above 0 and at most 1"):
             model.error_threshold(share)
     assert model.error_threshold(1) >= model.error_threshold(0.5)
-    assert np.isnan(onepass.ERM(1).fit(X[:5]).error_threshold())
+
+
+@EVERY
+@pytest.mark.parametrize("count", [98, 99, 130])
+def test_a_threshold_is_known_from_as_many_rows_as_it_takes(algorithm, count):
+    """The first rows of all are measured as well, along directions that are not from them."""
+    # The paper's algorithms take the first row for the mean. Early rows are far from their
+    # first directions, so that the threshold of a short stream is on the large side.
+    mean, least = (0, 0.06) if algorithm in BATCH else (1, 0.01)
+    shares = []
+    for start in range(0, 4000, 200):
+        model = fitted(algorithm, X[start : start + count + mean])
+        errors = model.reconstruction_error(NEW)
+        shares.append(np.mean(errors > model.error_threshold(0.9)))
+        if count < 99:
+            with pytest.warns(onepass.OnepassWarning, match="at least 99 rows .* 98 were measured"):
+                assert np.isnan(model.error_threshold(0.99))
+        else:
+            assert np.mean(errors > model.error_threshold(0.99)) < 0.06
+    assert least < np.mean(shares) < 0.11
+
+
+def test_a_quantile_of_few_rows_is_one_that_they_determine():
+    model = onepass.PCA(1).fit(X[:20])
+    assert model.error_threshold(0.9) <= model.error_threshold(0.95) < np.inf
+    assert model.error_threshold(1.0) == model.error_threshold(0.95)
+    with pytest.warns(onepass.OnepassWarning, match="0.96 needs the errors of at least 24 rows"):
+        assert np.isnan(model.error_threshold(0.96))
+    doubled = onepass.PCA(1).fit(X[:20], sample_weight=np.full(20, 100.0))
+    with pytest.warns(onepass.OnepassWarning, match="20 were measured"):
+        assert np.isnan(doubled.error_threshold(0.99))
+
+
+def test_as_many_components_as_rows_leave_no_errors_to_measure():
+    with pytest.warns(onepass.OnepassWarning, match="0 were measured"):
+        assert np.isnan(onepass.ERM(3).fit(X[:4]).error_threshold(0.5))
 
 
 @pytest.mark.parametrize("offset", [1e3, 1e6])

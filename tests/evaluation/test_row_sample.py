@@ -15,6 +15,7 @@ from onepass.evaluation.row_errors import (
     RowSample,
     crossed_errors,
 )
+from onepass.rows.rows import rows_about
 
 RNG = np.random.default_rng(0)
 TURN = np.linalg.qr(RNG.normal(size=(20, 20)))[0]
@@ -150,22 +151,24 @@ def test_an_outlier_among_the_first_rows_is_found(place, center):
 
 
 @pytest.mark.parametrize("center", [True, False])
-def test_crossed_errors_are_from_the_directions_of_the_other_half(center):
-    rows = np.random.default_rng(1).normal(size=(31, 9)) * np.arange(1.0, 10.0) + 1.0
-    halves, expected = (rows[:15], rows[15:]), []
-    for seen, held_out in (halves[::-1], halves):
-        point = seen.mean(axis=0) if center else np.zeros(9)
-        directions = np.linalg.svd(seen - point)[2][:3]
-        along = (held_out - point) @ directions.T
-        expected.append(((held_out - point) ** 2).sum(axis=1) - (along**2).sum(axis=1))
-    expected = np.concatenate(expected)
-    errors = np.full(31, np.median(expected) / 2.0)
-    found = crossed_errors(rows @ rows.T, errors, 3, center)
-    np.testing.assert_allclose(found, expected / 2.0, rtol=1e-9)
-    np.testing.assert_allclose(crossed_errors(rows @ rows.T, 4.0 * errors, 3, center), expected)
+@pytest.mark.parametrize("scale", [None, np.arange(2.0, 11.0)])
+def test_crossed_errors_are_from_the_directions_of_the_other_half(center, scale):
+    rng = np.random.default_rng(1)
+    values, weights = rng.normal(size=(31, 9)) * np.arange(1.0, 10.0) + 1.0, rng.uniform(1, 2, 31)
+    rows = values / (1.0 if scale is None else scale)
+    expected = np.empty(31)
+    for seen, held_out in ((slice(0, 15), slice(15, 31)), (slice(15, 31), slice(0, 15))):
+        point = np.average(rows[seen], axis=0, weights=weights[seen]) if center else np.zeros(9)
+        weighted = np.sqrt(weights[seen])[:, None] * (rows[seen] - point)
+        directions, about = np.linalg.svd(weighted)[2][:3], rows[held_out] - point
+        expected[held_out] = (about**2).sum(axis=1) - ((about @ directions.T) ** 2).sum(axis=1)
+    origin = np.full(9, float(center))
+    found = crossed_errors(rows_about(values, weights, origin, scale), 3, center)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
-def test_too_few_first_rows_keep_their_errors():
-    rows, errors = np.random.default_rng(2).normal(size=(9, 5)), np.arange(9.0)
-    np.testing.assert_array_equal(crossed_errors(rows @ rows.T, errors, 4, True), errors)
-    assert not crossed_errors(np.zeros((20, 20)), np.zeros(20), 4, True).any()
+def test_too_few_first_rows_have_no_errors():
+    rows = rows_about(np.random.default_rng(2).normal(size=(9, 5)), np.ones(9), np.zeros(5))
+    assert crossed_errors(rows, 4, True) is None
+    zeros = rows_about(np.zeros((20, 5)), np.ones(20), np.zeros(5))
+    assert not crossed_errors(zeros, 4, True).any()

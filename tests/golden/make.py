@@ -154,7 +154,7 @@ def results(model: Any) -> dict[str, Any]:
         "noise_variance": model.noise_variance_,
         "captured_mean": model.captured_.mean,
         "captured_error": model.captured_.standard_error,
-        "threshold": model.error_threshold(0.9),
+        "threshold": model._model().error_threshold(0.9),
         "n_samples_seen": model.n_samples_seen_,
     }
     if hasattr(model, "scale_"):

@@ -6,7 +6,7 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onepass import metrics
+from onepass import PCA, metrics
 from onepass.sources.synthetic import Gaussian, Orthogonal, Toy
 from onepass.subspace import Subspace
 
@@ -145,3 +145,12 @@ def test_sparse_rows_about_a_far_mean_lose_no_digits(far):
     found = metrics.captured_share(np.eye(2, 5), scipy.sparse.csr_array(rows), mean=mean)
     squares = ((rows - mean) ** 2).sum(axis=0)
     assert found == pytest.approx(squares[:2].sum() / squares.sum(), rel=1e-15 * far)
+
+
+def test_a_model_is_not_its_directions():
+    model = PCA(1).fit(np.random.default_rng(0).normal(size=(50, 3)))
+    for measure in (metrics.suboptimality, metrics.captured, metrics.captured_share):
+        with pytest.raises(ValueError, match="directions are a PCA: pass its components_"):
+            measure(model, np.eye(3))
+    with pytest.raises(ValueError, match="pass its components_"):
+        metrics.principal_angles(model, np.eye(3))

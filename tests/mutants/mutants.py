@@ -398,6 +398,48 @@ HOUSE = [
         "        pass",
         "tests/estimators/test_gaps.py",
     ),
+    Mutant(
+        "all columns are as noisy where algorithms of many columns draw rows",
+        f"{SOURCE}/algorithms/learner.py",
+        "by_column = is_new and not isinstance(self.variances, ExactVariances)",
+        "by_column = False",
+        "tests/estimators/test_gaps.py",
+    ),
+    Mutant(
+        "the first rows are measured along directions from them",
+        f"{SOURCE}/evaluation/row_errors.py",
+        "roots = np.sqrt(weights[seen])",
+        "roots, seen = np.sqrt(weights[~seen]), ~seen",
+        "tests/evaluation/test_row_sample.py",
+    ),
+    Mutant(
+        "rows with gaps come after all others",
+        f"{SOURCE}/pca/learner.py",
+        "self.evidence, self.held_out = Evidence(), HeldOut()",
+        "others = Evidence(), HeldOut()",
+        "tests/estimators/test_gaps.py -k drift",
+    ),
+    Mutant(
+        "a tile is added by each of the threads",
+        f"{SOURCE}/_core/dense_rows.hpp",
+        "if (tile_number % share.step == share.first) {",
+        "if (share.first >= 0) {",
+        "tests/core/test_outer.py",
+    ),
+    Mutant(
+        "what is captured is about zero",
+        f"{SOURCE}/_core/dense_rows.hpp",
+        "const double part = along[j] - offset[(p + j) * p + point];",
+        "const double part = along[j];",
+        "tests/core/test_measure.py",
+    ),
+    Mutant(
+        "few rows know every quantile",
+        f"{SOURCE}/evaluation/row_errors.py",
+        "share * (total + unit)",
+        "share * total",
+        "tests/evaluation/test_error_histogram.py",
+    ),
 ]
 
 CORE = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal, Self
 
@@ -17,7 +16,7 @@ from onepass.model import Model, in_type, signed
 from onepass.persistence.fields import Field, Part, Parts, whole
 from onepass.precision import TINY
 from onepass.rows.centred import Mean, centred
-from onepass.rows.completion import LEAST_REST, FactorModel, GapCounts
+from onepass.rows.completion import LEAST_NOISE, LEAST_REST, FactorModel, GapCounts
 from onepass.rows.stream import Stream
 from onepass.subspace import orthonormal
 
@@ -83,60 +82,95 @@ class SolverLearner(Learner):
         if self.stream.is_sparse and self.is_dense:
             values = values.toarray()
         learned = centred(values, weights, self.mean, self.stream.center)
-        self._learn_from(values, weights, learned, lambda: self.solver.advance(learned), before)
+        self._learn_from(values, weights, learned, before)
 
     def learn_with_gaps(self, values: Any, weights: NDArray[np.float64]) -> None:
-        """Learn from rows with gaps.
+        """Learn from rows with gaps, a part at a time.
 
-        Each row is completed by the iterate before its step, by least squares on its observed
-        entries. For the mean and the variances, random draws take the place of gaps: of the
-        Gaussian with the variances found so far along the directions, and their mean variance
-        everywhere else.
+        A part is at most as long as all rows before it, so that what it is measured by was found
+        from at least half as many rows as there are by then.
         """
-        before = self.mean.weight
         dense = values.toarray() if self.stream.is_sparse else values
-        empty = np.isnan(dense).all(axis=1)
-        dense, weights = dense[~empty], weights[~empty]
+        some = np.flatnonzero(~np.isnan(dense).all(axis=1))
         self.gap_counts = self.gap_counts or [self._gap_counts()]
-        self.gap_counts[0].empty += int(empty.sum())
+        self.gap_counts[0].empty += len(weights) - len(some)
+        dense, weights, numbers = dense[some], weights[some], self.rows_learned + some
         self.gap_counts[0].count(dense)
-        if not len(weights):
-            return
-        drawn = self._model_of_gaps(dense).drawn(dense, self.rows_learned)
+        start, batch = 0, self.batch_size
+        while start < len(weights):
+            length = max(int(numbers[start]), self.solver.rule.k + 1)
+            part = slice(start, start + -(-length // batch) * batch)
+            self._learn_incomplete(dense[part], weights[part], numbers[part])
+            start = part.stop
+
+    def _learn_incomplete(
+        self,
+        values: NDArray[np.floating],
+        weights: NDArray[np.float64],
+        numbers: NDArray[np.int64],
+    ) -> None:
+        """Learn from dense rows (r, d) with gaps, which have numbers (r,) in the stream.
+
+        The solver completes each row by its iterate, by least squares on the observed entries.
+        Such a row lies in the iterate's own span as far as it was missing, so that nothing can be
+        measured of it. For the mean, the variances and what is captured, random draws take the
+        place of gaps: their second moment is right on average. Errors are those of observed
+        entries, as `Model.reconstruction_error` measures them.
+        """
+        before, held, k = self.mean.weight, self._held(), self.solver.rule.k
+        # Without directions before, rows are measured along those learned, and do not count.
+        is_new, gaps = before > 0.0 and len(held) > 0, np.isnan(values)
+        model = self._model_of_gaps() if is_new else self._model_of_columns(values)
+        by_column = is_new and not isinstance(self.variances, ExactVariances)
+        drawing = self._with_column_noise(model, values) if by_column else model
+        drawn = drawing.drawn(values, int(numbers[0]))
         measured = centred(drawn, weights, self.mean, self.stream.center)
         given = measured.copy()
-        given[np.isnan(dense)] = np.nan
-        advance = self.solver.advance_incomplete
-        numbers = self.rows_learned + np.flatnonzero(~empty)
-        self._learn_from(drawn, weights, measured, lambda: advance(given), before, numbers)
+        given[gaps] = np.nan
+        self.solver.advance_incomplete(given)
+        now = self._held()
+        directions = (held if is_new else now).astype(np.float64)
+        rotation = np.asarray(now @ held.T if is_new else np.eye(len(now)), np.float64)
+        along = measured @ directions.T
+        inner = rotation @ (along.T @ along) @ rotation.T
+        energy = np.einsum("ij,ij->i", measured, measured, dtype=np.float64)
+        captured = (
+            np.einsum("ij,ij->i", along[:, :k], along[:, :k]) if k < self.stream.d else energy
+        )
+        errors = np.zeros(len(weights))
+        if is_new:
+            pairs = self.gap_counts[0].pairs
+            about = replace(model, mean=np.zeros(self.stream.d)).shrunk(pairs, None)
+            filled = about.filled(given).astype(np.float64)
+            rest = np.where(gaps, 0.0, filled - (filled @ directions[:k].T) @ directions[:k])
+            errors = np.einsum("ij,ij->i", rest, rest) / weights
+            self.held_out.add(captured, energy, before)
+            self.errors.add(errors, weights)
+        self.sample.add(drawn, errors, directions, self.mean.vector, numbers)
+        rotation = rotation if is_new else np.zeros((len(now), 0))
+        self.variances.add(drawn, weights, ChunkResult(captured, energy, rotation, inner))
 
     def _learn_from(
         self,
         values: Any,
         weights: NDArray[np.float64],
         learned: Any,
-        advance: Callable[[], ChunkResult],
         before: float,
-        numbers: NDArray[np.int64] | None = None,
     ) -> None:
         """Let the solver advance, and measure what its directions capture.
 
         Parameters
         ----------
         values : ndarray or csr_array of shape (r, d)
-            The rows as they came, with gaps filled.
+            The rows as they came.
         weights : ndarray of shape (r,)
         learned : ndarray or MixedRows of shape (r, d)
             The rows weighted and centred.
-        advance : callable
-            Takes the solver's steps with them.
         before : float
             The weight of the rows before.
-        numbers : ndarray of shape (r,), optional
-            Of the rows in the stream, if some between them are not learned from.
         """
         center, held = self.stream.center, self._held()
-        captured, energy, rotation, inner = advance()
+        captured, energy, rotation, inner = self.solver.advance(learned)
         now = self._held()
         learned_from = np.maximum(before + np.arange(len(weights)), 1.0)
         if not before > 0.0:  # no directions before: rows are measured along those learned
@@ -152,29 +186,46 @@ class SolverLearner(Learner):
         self.held_out.add(captured[scored], energy[scored], learned_from[scored])
         errors = (energy - captured) / weights
         self.errors.add(errors[scored], weights[scored])
-        self.sample.add(values, errors, held if len(held) else now, self.mean.vector, numbers)
+        self.sample.add(values, errors, held if len(held) else now, self.mean.vector)
         self.variances.add(values, weights, ChunkResult(captured, energy, rotation, inner))
 
-    def _model_of_gaps(self, values: NDArray[np.floating]) -> FactorModel:
-        """Return the Gaussian of the mean and the directions so far; of columns at the start."""
-        d, held = self.stream.d, self._held().astype(np.float64)[: self.solver.rule.k]
-        weight, center = self.mean.weight, self.stream.center
-        if not weight > 0.0 or not len(held):
-            seen = ~np.isnan(values)
-            count = np.maximum(seen.sum(axis=0), 1)
-            known = np.where(seen, values, 0.0).astype(np.float64)
-            mean = known.sum(axis=0) / count * center
-            squares = (np.where(seen, known - mean, 0.0) ** 2).sum(axis=0) / count
-            return FactorModel(mean, np.zeros((d, 1)), np.maximum(squares, TINY))
-        wide = np.asarray(orthonormal(held), np.float64)
-        second = self.variances.compress(wide, self._held().astype(np.float64))
-        along, vectors = np.linalg.eigh(second / weight)
+    def _model_of_gaps(self) -> FactorModel:
+        """Return the Gaussian of the rows so far, as the model published from them has it.
+
+        It is that of the second moment. Where this is not kept, for many columns, it has the
+        variances found along the solver's directions, and their mean everywhere else.
+        """
+        d, k, weight = self.stream.d, self.solver.rule.k, self.mean.weight
+        if isinstance(self.variances, ExactVariances):
+            return FactorModel.of(self.variances.moment, self.gap_counts[0].rank(k), None)
+        held = self._held().astype(np.float64)
+        wide = np.asarray(orthonormal(held[:k]), np.float64)
+        along, vectors = np.linalg.eigh(self.variances.compress(wide, held) / weight)
         energy = self.variances.energy / weight
         rest = max((energy - float(along.sum())) / max(d - len(wide), 1), LEAST_REST * energy, TINY)
         roots = np.sqrt(np.maximum(along - rest, 0.0))
         loadings = np.ascontiguousarray((roots[:, None] * (vectors.T @ wide)).T)
-        mean = self.mean.vector if center else np.zeros(d)
+        mean = self.mean.vector if self.stream.center else np.zeros(d)
         return FactorModel(mean, loadings, np.full(d, rest))
+
+    def _with_column_noise(self, model: FactorModel, values: NDArray[np.floating]) -> FactorModel:
+        """Return a model with the variances that the columns of rows (r, d) have.
+
+        The variance of the model counts as one more row: of wide rows there may be few.
+        """
+        seen, explained = ~np.isnan(values), np.einsum("ij,ij->i", model.loadings, model.loadings)
+        squares = (np.where(seen, values - model.mean, 0.0).astype(np.float64) ** 2).sum(axis=0)
+        variances = (squares + explained + model.noise) / (seen.sum(axis=0) + 1)
+        return replace(model, noise=np.maximum(variances - explained, LEAST_NOISE * model.noise))
+
+    def _model_of_columns(self, values: NDArray[np.floating]) -> FactorModel:
+        """Return the Gaussian of independent columns, for the first rows (r, d)."""
+        seen, d = ~np.isnan(values), self.stream.d
+        count = np.maximum(seen.sum(axis=0), 1)
+        known = np.where(seen, values, 0.0).astype(np.float64)
+        mean = known.sum(axis=0) / count * self.stream.center
+        squares = (np.where(seen, known - mean, 0.0) ** 2).sum(axis=0) / count
+        return FactorModel(mean, np.zeros((d, 1)), np.maximum(squares, TINY))
 
     def _held(self) -> NDArray[np.floating]:
         """Return the directions (m, d) that variances are measured along."""
@@ -219,7 +270,9 @@ class SolverLearner(Learner):
         )
         if not self.gap_counts:
             return found
-        return replace(found, gaps=self.gap_counts[0].gaps(found.gap_model()))
+        exact = isinstance(self.variances, ExactVariances)
+        model = self._model_of_gaps() if exact else found.gap_model()
+        return replace(found, gaps=self.gap_counts[0].gaps(model))
 
     def known_variances(self) -> NDArray[np.floating]:
         """Return the variances along all directions of which they are known, largest first."""

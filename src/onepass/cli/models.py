@@ -72,7 +72,7 @@ def transform(
     source = open_for(fitted, model, data, reading)
     check_output(output, [*source.paths, model])
     names = [str(name) for name in fitted.get_feature_names_out()]
-    threshold = fitted.error_threshold(QUANTILE if quantile is None else quantile)
+    threshold, _ = _threshold(fitted, QUANTILE if quantile is None else quantile, flag)
     heads = [*names, *[OUTLIER] * flag]
     cells = table_of_cells(source) if in_anndata else None
     numbered = in_anndata and cells is None
@@ -197,9 +197,10 @@ def score(
         check_output(rows_file, [*source.paths, model])
         columns = [*ROW_COLUMNS, *[OUTLIER] * flag]
         names, add = _with_kept(source, rows_file, keep, columns, numbered=True)
-        writer, threshold = writing(rows_file, names), fitted.error_threshold(quantile)
+        threshold, reason = _threshold(fitted, quantile, flag)
+        writer = writing(rows_file, names)
         found |= {"rows_file": rows_file, "quantile": quantile}
-        found |= {"threshold": messages.finite(threshold), "above_threshold": 0}
+        found |= {"threshold": messages.finite(threshold), "above_threshold": None if reason else 0}
     with writer as write, progress_over("score", source) as progress:
 
         def blocks(start: Position | None) -> Iterator[tuple[Position, Block]]:
@@ -207,7 +208,8 @@ def score(
                 if write is not None:
                     errors = _errors(fitted, _only(source, position, block))
                     is_above = errors[:, 0] > threshold
-                    found["above_threshold"] += int(is_above.sum())
+                    if not reason:
+                        found["above_threshold"] += int(is_above.sum())
                     write(add(position, np.column_stack([errors, is_above]) if flag else errors))
                 yield position, block
                 progress.advance(block.shape[0])
@@ -226,11 +228,20 @@ def score(
         messages.say(f"captures {found['score']:.4%} of the variance of {rows}")
     if rows_file is not None:
         above = found["above_threshold"]
-        messages.say(
-            f"{rows_file}: {' and '.join(ROW_COLUMNS)} of each row; "
+        outliers = reason or (
             f"{counted(above, 'outlier')} ({above / found['rows']:.2%}), with a larger error than "
             f"{100 * quantile:.10g}% of the rows that the model was fitted on"
         )
+        messages.say(f"{rows_file}: {' and '.join(ROW_COLUMNS)} of each row; {outliers}")
+
+
+def _threshold(fitted: Any, quantile: float, flag: bool) -> tuple[float, str]:
+    """Return the threshold of errors, and why there is none, which --flag does not accept."""
+    model = fitted._model()
+    reason = model.why_no_threshold(quantile)
+    if reason and flag:
+        raise Failure(f"--flag cannot tell outliers: {reason}")
+    return model.error_threshold(quantile), reason
 
 
 def _only(source: FileSource, end: Position, block: Block) -> Excerpt:
@@ -316,7 +327,7 @@ def _details(fitted: Any, path: str) -> dict[str, Any]:
             if hasattr(fitted, attribute)
         },
         "missing_share": fitted.missing_share_,
-        "error_threshold": messages.finite(fitted.error_threshold(QUANTILE)),
+        "error_threshold": messages.finite(_threshold(fitted, QUANTILE, False)[0]),
         "chosen": None if chosen is None else asdict(chosen) | {"why": chosen_words(fitted)},
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +19,7 @@ from onepass.estimators.containers import opened
 from onepass.estimators.input import check_block
 from onepass.evaluation.held_out import Captured
 from onepass.schedules import is_positive
+from onepass.warning import OnepassWarning
 
 
 class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Calls):
@@ -120,12 +122,20 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Calls):
         return np.concatenate([model.reconstruction_error(rows) for rows in self._checked(X)])
 
     def error_threshold(self, quantile: float = 0.99) -> float:
-        """Return the reconstruction error that a share of the rows seen stayed below.
+        """Return the reconstruction error that a share of new rows stays below.
 
         A row whose `reconstruction_error` is above it does not fit the model. Errors were measured
-        on each row before the model learned from it, over at least the last half of the stream.
-        The model has learned more since then: its errors on the same rows have a quantile that
-        differs from this one by up to about a tenth, or more with ``scale=True`` and outliers.
+        on each row before the model learned from it, over at least the last half of the stream;
+        those of the first rows of `PCA`, `IncrementalPCA` and `ERM` along directions from three
+        quarters of them, the others. The model has learned more since then: its errors on the same
+        rows have a quantile that differs from this one by up to about a tenth, or more with
+        ``scale=True`` and outliers.
+
+        From few rows, a large quantile is not known: of n rows and a new one, each has the largest
+        error with probability 1 / (n + 1). So a quantile q needs the errors of q / (1 - q) rows: 9
+        for 0.9, 99 for 0.99, 999 for 0.999. With twice as many in the stream it is always known;
+        with fewer, a warning says how many were measured. ``PCA(robust=True)`` does not measure the
+        first 128 rows.
 
         Parameters
         ----------
@@ -135,8 +145,9 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Calls):
         Returns
         -------
         float
-            Within 3% of the quantile; NaN where no row was measured. Where the components span
-            all columns it is 0, as all errors are.
+            Within 3% of the quantile. NaN, with a warning, where it is not known: then
+            comparisons say nothing about rows. Where the components span all columns it is 0, as
+            all errors are.
 
         Examples
         --------
@@ -151,7 +162,11 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Calls):
         """
         if not (is_positive(quantile) and quantile <= 1.0):
             raise ValueError(f"quantile must be above 0 and at most 1, got {quantile!r}")
-        return self._model().error_threshold(float(quantile))
+        model = self._model()
+        reason = model.why_no_threshold(float(quantile))
+        if reason:
+            warnings.warn(reason, OnepassWarning, stacklevel=2)
+        return model.error_threshold(float(quantile))
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Return the log-likelihood of each row of X, shape (n,), as scikit-learn's PCA does.

@@ -10,7 +10,7 @@ from onepass.estimators.parameters import estimator
 from onepass.model import Model
 from onepass.rows.stream import Stream
 
-NOTHING_VARIES = "{} rows span 0 directions only: nothing varies, and components are any directions"
+NOTHING_VARIES = "nothing varies, and components are any directions"
 
 
 @estimator
@@ -38,7 +38,17 @@ def arbitrary_components(model: Model, k: int, *, center: bool) -> str:
             f"of n_components={k}: the others are arbitrary; pass more rows, or ask for fewer "
             "components"
         )
-    return "" if model.explained_variance[0] > 0.0 else NOTHING_VARIES.format(rows)
+    if model.explained_variance[0] > 0.0:
+        return ""
+    return f"{spanned_directions(rows, 0)}: {NOTHING_VARIES}"
+
+
+def spanned_directions(rows: int, directions: int) -> str:
+    """Return how many directions so many rows span, in words."""
+    return (
+        f"{rows} row{' spans' if rows == 1 else 's span'} {directions} "
+        f"direction{'s' * (directions != 1)} only"
+    )
 
 
 def component_count(n_components: int, stream: Stream) -> int:

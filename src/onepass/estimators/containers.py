@@ -19,13 +19,22 @@ from scipy import sparse
 from onepass.estimators.lists import expanded, types_of
 from onepass.sources import ArraySource, BlockSource, Source
 from onepass.sources.base import BLOCK_TARGET_BYTES, rows_per_block, unmasked
+from onepass.sources.synthetic import Distribution
 
 BATCH_ROWS = 4096  # of tables that are read in parts: some megabytes of a hundred columns
 # How the names begin that libraries give to the types of columns.
 DATE_TYPES = re.compile(r"date|time|duration|period|interval|month")
 TEXT_TYPES = re.compile(r"str|utf8|large_str|binary|large_bin|bytes")
 PERHAPS_TEXT_TYPES = re.compile(r"object|categor|dictionary|enum")
-KINDS = {"M": "datetime", "m": "timedelta", "U": "str", "T": "str", "S": "bytes", "O": "object"}
+KINDS = {
+    "M": "datetime",
+    "m": "timedelta",
+    "U": "str",
+    "T": "str",
+    "S": "bytes",
+    "O": "object",
+    "c": "complex",
+}
 
 
 @dataclass(frozen=True)
@@ -95,7 +104,10 @@ def opened(X: Any) -> Any:
             f"X is a {type(X).__name__} of {listed}; choose one: fit(X[{next(iter(X))!r}])"
         )
     if isinstance(X, str | os.PathLike):
-        raise ValueError(f"X is a path: write fit(onepass.open_source({os.fspath(X)!r}))")
+        raise ValueError(f"X is a path: pass onepass.open_source({os.fspath(X)!r}) instead")
+    if isinstance(X, Distribution):
+        kind = type(X).__name__
+        raise ValueError(f"X is a {kind}, which holds no rows: pass X.stream(rows, seed=0)")
     if hasattr(X, "obs_names") and hasattr(X, "var_names"):  # AnnData
         from onepass.sources.cells import AnnDataSource
 
@@ -114,8 +126,8 @@ def opened(X: Any) -> Any:
         _refuse_words(first)
         if isinstance(first, str | os.PathLike):
             raise ValueError(
-                f"X is a {type(X).__name__} of text, not of rows: if these are paths, write "
-                f"fit(onepass.open_source([{os.fspath(first)!r}, ...]))"
+                f"X is a {type(X).__name__} of text, not of rows: if these are paths, pass "
+                f"onepass.open_source([{os.fspath(first)!r}, ...]) instead"
             )
         if not _is_block(first):
             return [unmasked(row) for row in X]
@@ -285,9 +297,9 @@ def _from_table(table: Any) -> Any:
 
 
 def _check_column(name: Any, kind: str, column: Any) -> None:
-    """Refuse a column of text or dates, by its name."""
+    """Refuse a column of text, dates or complex numbers, by its name."""
     kind = kind.lower()
-    what = ""
+    what = "complex numbers" if kind.startswith("complex") else ""
     if kind == "lists":
         raise ValueError(f"column {name!r} contains lists; choose it alone, or columns of numbers")
     if DATE_TYPES.match(kind):
@@ -297,6 +309,9 @@ def _check_column(name: Any, kind: str, column: Any) -> None:
         for row, value in enumerate(np.asarray(column).ravel()):
             if isinstance(value, str | bytes):
                 what = f"text ({value[:20]!r} in row {row})"
+                break
+            if isinstance(value, complex | np.complexfloating):
+                what = f"complex numbers ({value} in row {row})"
                 break
             if hasattr(value, "year"):
                 what = f"dates or times ({value} in row {row})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from copy import copy
 from typing import Any
 
@@ -44,6 +45,11 @@ def merge(*estimators: Any) -> Any:
     if not estimators:
         raise ValueError("There is nothing to merge")
     first = estimators[0]
+    if isinstance(first, Iterable):
+        raise ValueError(
+            f"merge takes models one by one, not a {type(first).__name__} of them: "
+            "write merge(*models)"
+        )
     learner = _learner(first).finished().copy()
     for number, other in enumerate(estimators[1:], start=2):
         same = 1 + [model is other for model in estimators].index(True)

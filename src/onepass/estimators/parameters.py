@@ -89,7 +89,7 @@ def check_component_count(value: Any, *, shares: bool, none: bool) -> None:
         wanted += "; instead of 'mle', pass a share such as 0.95"
         wanted += "" if shares else " to onepass.PCA"
     elif not shares and (value is None or is_share):
-        wanted += "; onepass.PCA takes shares of the variance and None"
+        wanted += "; onepass.PCA takes shares of the variance" + " and None" * (not none)
     raise ValueError(f"n_components must be {wanted}; got {value!r}")
 
 

@@ -8,7 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.estimators.base import NOTHING_VARIES, Estimator, component_count
+from onepass.estimators.base import (
+    NOTHING_VARIES,
+    Estimator,
+    component_count,
+    spanned_directions,
+)
 from onepass.estimators.parameters import estimator, is_whole
 from onepass.model import Model
 from onepass.pca.bounds import PLAIN
@@ -119,12 +124,10 @@ class PCA(Estimator):
         k, found = self.n_components, model.k
         captured = float(model.explained_variance.sum()) / (model.total_variance or 1.0)
         if model.explained_variance[0] == 0.0:
-            return NOTHING_VARIES.format(model.rows)
+            return f"{spanned_directions(model.rows, 0)}: {NOTHING_VARIES}"
         if is_whole(k) and found < k:
-            return (
-                f"{model.rows} rows span {found} directions only: there are {found} components, "
-                f"not n_components={k}"
-            )
+            there = "is 1 component" if found == 1 else f"are {found} components"
+            return f"{spanned_directions(model.rows, found)}: there {there}, not n_components={k}"
         if k is not None and not is_whole(k) and captured < k - 1e-9:
             return (
                 f"{found} components, all that can be told apart, capture {captured:.3g} of the "

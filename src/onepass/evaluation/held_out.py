@@ -19,7 +19,7 @@ whatever `a` is. The two biases cancel only on average, so half of the correctio
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import isnan, nan
+from math import ceil, isnan, nan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,9 @@ LATEST = 0.5  # of the stream: earlier directions were too far from their limit 
 # Standard error above which a share says nothing: two errors to each side are 40 of 100 per cent.
 LARGEST_ERROR = 0.1
 LEAST_ROWS = 32  # that were held out: from fewer, the spread of rows is not known
+# Of the rows so far: what comes into one segment at most, unless that is fewer than the rows above.
+# Chunks of the algorithms have different lengths, and all of them are to cover the same rows.
+SEGMENT_SHARE = 1 / 16
 # Columns of the table: rows, the sums of 1 / t and of c, e, c^2, c e, e^2 (captured, energy), and
 # the power of the factor with which each of them fades.
 FADING_POWERS = (1, 1, 1, 1, 2, 2, 2)
@@ -92,10 +95,14 @@ class HeldOut(State):
         with np.errstate(over="ignore"):
             c = np.clip(captured / self.unit, -LARGEST_RATIO, LARGEST_RATIO)
             e = np.clip(energies / self.unit, 0.0, LARGEST_RATIO)
-        inverse = float(np.broadcast_to(1.0 / np.asarray(learned), len(e)).sum())
-        self.segments.add(
-            np.array([len(e), inverse, c.sum(), e.sum(), c @ c, c @ e, e @ e], np.float64)
-        )
+        inverse = np.broadcast_to(1.0 / np.asarray(learned), len(e))
+        rows = float(self.segments.table[:, 0].sum()) + len(e)
+        length = max(LEAST_ROWS, ceil(rows * SEGMENT_SHARE))
+        for start in range(0, len(e), length):
+            some = slice(start, start + length)
+            t, x, y = inverse[some], c[some], e[some]
+            sums = [len(t), t.sum(), x.sum(), y.sum(), x @ x, x @ y, y @ y]
+            self.segments.add(np.array(sums, np.float64))
 
     def estimate(self, rows: float, seen: float) -> Captured:
         """Return what directions from so many rows will capture of new ones.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.linalg import eigh
 
 from onepass.persistence.fields import (
     MOST_ROWS,
@@ -23,6 +24,7 @@ from onepass.persistence.fields import (
     weight,
     whole,
 )
+from onepass.rows.rows import Rows
 
 # A bin is named by the leading bits of its numbers: the exponent and five bits of the fraction.
 # Bins are the same for all streams, so that histograms add up, and at most 1/32 wide.
@@ -34,9 +36,6 @@ LEAST_BIN, INFINITE_BIN = 32, 2047 * 32  # of normal numbers; smaller ones are t
 SAMPLE_ROWS, LEAST_SAMPLE_ROWS, SAMPLED_VALUES = 400, 50, 2**21
 LARGEST_ROWS = 12  # with the largest errors: what a page lists
 MOST_DIRECTIONS = 8  # along which coordinates are kept: pictures show pairs of the first ones
-# Of the squares along a direction of the first rows: a row with more may have turned it. Of 128
-# Gaussian rows that is one beyond five standard deviations.
-MASKING_SHARE = 0.2
 SAME_SPAN = 1e-6  # relative size of what is taken for rounding: half the digits of float64
 ONE_BY_ONE_ROWS = (
     16  # BLAS copies both factors of a product; with so few rows that is most of the work
@@ -94,12 +93,26 @@ class ErrorHistogram(State):
         self.counts = self.counts.copy()
         self.counts[1] += np.bincount(columns, weights, minlength=self.counts.shape[1])
 
-    def quantile(self, share: float) -> float:
-        """Return the upper edge of the bin that a share of the rows reaches; NaN without rows."""
+    @property
+    def total(self) -> float:
+        """The weight of the rows that count."""
+        return float(self.counts.sum())
+
+    def quantile(self, share: float, unit: float = 1.0) -> float:
+        """Return an error that at most a share 1 - `share` of new rows exceed; NaN if unknown.
+
+        Of n rows and a new one, in any order alike, the new one is above the r-th smallest error of
+        the others with probability 1 - r / (n + 1). So r is `share` (n + 1), rounded up, and too
+        few rows know nothing if that is above n (split conformal prediction; Vovk, Gammerman and
+        Shafer 2005). The upper edge of its bin is returned. With a share of 1 it is the largest
+        error. `unit` is the weight of a row.
+        """
         totals = np.cumsum(self.counts.sum(axis=0))
-        if not totals[-1] > 0.0:
+        total = float(totals[-1])
+        rank = total if share == 1.0 else share * (total + unit)
+        if not 0.0 < rank <= total * (1.0 + 1e-12):
             return float("nan")
-        column = int(np.searchsorted(totals, share * totals[-1] * (1.0 - 1e-12)))
+        column = int(np.searchsorted(totals, rank * (1.0 - 1e-9)))
         if column == 0:
             return 0.0
         edge = min(self.low + column, INFINITE_BIN) << DROPPED_BITS
@@ -128,52 +141,37 @@ class ErrorHistogram(State):
             self.low -= before
 
 
-def masks_itself(along: NDArray[np.float64]) -> bool:
-    """Return whether one of the rows with these coordinates (r, k) may have turned a direction."""
-    squares = along**2
-    return bool((squares > MASKING_SHARE * squares.sum(axis=0)).any())
-
-
-def crossed_errors(
-    gram: NDArray[np.float64], errors: NDArray[np.float64], k: int, center: bool
-) -> NDArray[np.float64]:
-    """Return errors (r,) of the first rows of a stream along directions that did not see them.
+def crossed_errors(rows: Rows, k: int, center: bool) -> NDArray[np.float64] | None:
+    """Return errors (r,) of the first rows of a stream, from directions that did not see them.
 
     One of these rows, if it is long enough, turns a direction to itself: along the directions of
     all of them it has no error. So each half of the rows is measured along the k directions of the
-    other half. Half of the rows find worse directions than all: the errors are scaled down to the
-    median of those along the directions of all rows.
-
-    Parameters
-    ----------
-    gram : ndarray of shape (r, r)
-        Products of the rows with each other.
-    errors : ndarray of shape (r,)
-        Along the k directions of all rows.
-    k : int
-    center : bool
-        Whether distances are from the mean.
+    other half, about its mean where rows are centred. Later rows are measured along directions from
+    at least half of the rows, too. Where a half has no k directions there are no errors.
     """
-    count = len(gram)
-    halves = np.arange(count) < count // 2, np.arange(count) >= count // 2
-    if count // 2 <= k:  # half of the rows have too few directions
-        return errors
-    crossed = np.empty(count)
-    for seen, held_out in (halves, halves[::-1]):
-        inside, across = gram[np.ix_(seen, seen)], gram[np.ix_(held_out, seen)]
-        distances = gram.diagonal()[held_out]
-        if center:
-            mean = inside.mean(axis=0)  # the products of these rows with their mean
-            distances = distances - 2.0 * across.mean(axis=1) + mean.mean()
-            across = across - across.mean(axis=1)[:, None] - mean + mean.mean()
-            inside = inside - mean - mean[:, None] + mean.mean()
-        sums, vectors = np.linalg.eigh(inside)
-        sums, vectors = sums[-k:], vectors[:, -k:]
+    gram, weights, count = rows.gram, rows.weights, len(rows)
+    first = np.arange(count) < count // 2
+    if count // 2 <= k:
+        return None
+    errors = np.empty(count)
+    for seen in (first, ~first):
+        shares = np.where(seen, weights, 0.0)
+        shares *= float(center) / shares.sum()
+        with_mean = gram @ shares  # the products of the rows with the mean
+        centred = gram - with_mean - with_mean[:, None] + shares @ with_mean
+        roots = np.sqrt(weights[seen])
+        inside = roots[:, None] * centred[np.ix_(seen, seen)] * roots
+        last = len(inside) - 1
+        sums, vectors = eigh(inside, subset_by_index=(last - k + 1, last), check_finite=False)
         kept = sums > SAME_SPAN**2 * sums[-1]
-        along = across @ vectors[:, kept] / np.sqrt(sums[kept])
-        crossed[held_out] = np.maximum(distances - (along**2).sum(axis=1), 0.0)
-    typical = float(np.median(crossed))
-    return crossed * min(float(np.median(errors)) / typical, 1.0) if typical > 0.0 else crossed
+        coefficients = np.zeros((int(kept.sum()), count))
+        coefficients[:, seen] = (roots[:, None] * vectors[:, kept] / np.sqrt(sums[kept])).T
+        along = centred @ coefficients.T
+        found = np.maximum(centred.diagonal() - np.einsum("ij,ij->i", along, along), 0.0)
+        directions = rows.combine(coefficients - np.outer(coefficients.sum(axis=1), shares))
+        mean = rows.combine(shares[None])[0] * (1.0 if rows.scale is None else rows.scale)
+        errors[~seen] = rows.observed_errors(found, rows.origin + mean, directions)[~seen]
+    return errors
 
 
 class RowSample(State):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.evaluation.held_out import Captured, HeldOut
-from onepass.evaluation.row_errors import MOST_DIRECTIONS, crossed_errors, masks_itself
+from onepass.evaluation.row_errors import MOST_DIRECTIONS, crossed_errors
 from onepass.learner import Learner
 from onepass.model import Model, in_type, signed
 from onepass.moments.eigen import STEPS
@@ -371,6 +371,12 @@ class PCALearner(Learner):
         grown = bounds.compares and bounds.typical.total > (1.0 + COMPARED_GROWTH) * energy
         if grown or bounds.compares > began or self.rows_since >= self._patience():
             self._find_directions(measured.scaled)
+        if errors is None and len(rows) == self.rows and self.chosen == PLAIN:
+            k = self._count(PLAIN)  # the first rows of all, before which there are no directions
+            if 0 < k < self.stream.d:
+                errors = crossed_errors(measured.scaled, k, self.stream.center)
+            if errors is not None:
+                self.errors.add(errors, rows.weights)
         self._remember(measured.values, measured.scaled, errors, numbers)
 
     def _evaluate(self, measured: Measured) -> NDArray[np.float64] | None:
@@ -409,7 +415,7 @@ class PCALearner(Learner):
         errors: NDArray[np.float64] | None,
         numbers: NDArray[np.int64],
     ) -> None:
-        """Offer rows to the sample; the first ones with errors that they had no part in."""
+        """Offer rows to the sample; without errors, with those along the directions found now."""
         found, _, d = self.directions.shape
         directions = np.zeros((0, d))
         if found:
@@ -423,8 +429,6 @@ class PCALearner(Learner):
                 inner = rows.inner(np.vstack([point, directions]))
                 along = inner[:, 1:] - directions @ point[0]
                 errors = rows.distances(point, inner[:, :1])[:, 0] - (along**2).sum(axis=1)
-                if masks_itself(along):
-                    errors = crossed_errors(rows.gram, errors, len(directions), self.stream.center)
                 errors = rows.observed_errors(errors, self.bounds.mean, directions)
         raw = directions if rows.scale is None else directions / rows.scale
         self.sample.add(entries(values), errors, raw, self.bounds.mean, numbers)

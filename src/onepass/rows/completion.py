@@ -521,6 +521,16 @@ class GapCounts(State):
         """The share of the entries that were observed."""
         return float(self.observed.sum()) / max(self.rows * self.d, 1.0)
 
+    @property
+    def pairs(self) -> float:
+        """How many rows observe two columns both, if they are missing independently: n q^2."""
+        return self.rows * self.share**2
+
+    def rank(self, k: int) -> int:
+        """Return the rank of the model that completes rows, for k components."""
+        most = min(RANK_FACTOR * k + RANK_MORE, self.d - 1)
+        return int(max(1, min(most, self.rows * self.share / ROWS_PER_DIRECTION)))
+
     def count(self, values: Any) -> None:
         """Include rows (r, d), dense or CSR, none of which is empty."""
         self.rows += values.shape[0]
@@ -628,14 +638,9 @@ class GapModel(GapCounts):
         self.kept_numbers = np.concatenate([self.kept_numbers, numbers])
         return self.kept.size > KEPT_NUMBERS
 
-    def rank(self) -> int:
-        """Return the rank of the model."""
-        most = min(RANK_FACTOR * self.k + RANK_MORE, self.d - 1)
-        return int(max(1, min(most, self.rows * self.share / ROWS_PER_DIRECTION)))
-
     def find(self, moment: Any, scale: NDArray[np.float64] | None) -> None:
         """Find the model of a second moment, in units of a scale (d,) if there is one."""
-        self._take_model(FactorModel.of(moment, self.rank(), scale))
+        self._take_model(FactorModel.of(moment, self.rank(self.k), scale))
 
     def _take_model(self, model: FactorModel) -> None:
         self.mean, self.loadings, self.noise = model.mean, model.loadings, model.noise
@@ -650,7 +655,7 @@ class GapModel(GapCounts):
         steps = LEAST_STEPS + ceil(STEPS_PER_SHARE / max(LEAST_SHARE, self._least_share()))
         least = CONVERGED / np.sqrt(max(self.rows, 1.0))
         for step in range(steps):
-            before, model = model, FactorModel.of(moment, self.rank(), scale_of(moment))
+            before, model = model, FactorModel.of(moment, self.rank(self.k), scale_of(moment))
             if before is not None and _change(before.loadings, model.loadings) < least:
                 break
             moment = base.copy()

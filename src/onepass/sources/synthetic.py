@@ -22,9 +22,12 @@ class Distribution(ABC):
     ----------
     d : int
         The dimension.
+    mean : ndarray of shape (d,)
+        E[x].
     """
 
     d: int
+    mean: NDArray[np.float64]
 
     @abstractmethod
     def sample(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -33,6 +36,10 @@ class Distribution(ABC):
     @abstractmethod
     def second_moment(self) -> Subspace:
         """Return E[x x'] as its eigenvectors and eigenvalues; ``.to_dense()`` gives d x d."""
+
+    def covariance(self) -> Subspace:
+        """Return E[(x - mean)(x - mean)'], the second moment less mean mean'."""
+        return _with_mean(self.second_moment(), self.mean, -1.0)
 
     def optimum(self, k: int) -> float:
         """Return the largest variance that k directions can capture: the sum of k eigenvalues."""
@@ -158,13 +165,18 @@ class Gaussian(Distribution):
 
     def second_moment(self) -> Subspace:
         """Return E[x x'], the covariance plus mean mean'."""
-        if not self.mean.any():
-            return self._covariance
-        # Exact and small: outside of the span of the basis and the mean nothing changes.
-        basis = np.linalg.qr(np.vstack([self._covariance.basis, self.mean]).T)[0].T
-        moment = self._covariance.compress(basis) + np.outer(basis @ self.mean, basis @ self.mean)
-        weights, vectors = np.linalg.eigh(moment)
-        return Subspace(vectors.T @ basis, np.maximum(weights, 0.0), self._covariance.rest)
+        return _with_mean(self._covariance, self.mean, 1.0)
+
+
+def _with_mean(moment: Subspace, mean: NDArray[np.float64], sign: float) -> Subspace:
+    """Return a matrix plus or minus mean mean'."""
+    if not mean.any():
+        return moment
+    # Exact and small: outside of the span of the basis and the mean nothing changes.
+    basis = np.linalg.qr(np.vstack([moment.basis, mean]).T)[0].T
+    inside = moment.compress(basis) + sign * np.outer(basis @ mean, basis @ mean)
+    weights, vectors = np.linalg.eigh(inside)
+    return Subspace(vectors.T @ basis, np.maximum(weights, 0.0), moment.rest)
 
 
 class StudentT(Gaussian):
@@ -238,6 +250,7 @@ class Orthogonal(Distribution):
         self.d, self.tau, self.signed = d, tau, signed
         decay = tau ** -(np.arange(1, d + 1) if signed else np.arange(1, d + 1) / 2)
         self.probabilities: NDArray[np.float64] = decay / decay.sum()
+        self.mean = np.zeros(d) if signed else self.probabilities
 
     def sample(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """Return n independent rows as an (n, d) array."""
@@ -267,7 +280,7 @@ class Toy(Distribution):
     1000
     """
 
-    d = 2
+    d, mean = 2, np.array([np.sqrt(3.0) / 3, 2 * np.sqrt(2.0) / 3])
 
     def sample(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """Return n independent rows as an (n, 2) array."""
