@@ -10,6 +10,7 @@ import pytest
 
 import onepass
 from onepass.rows import completion
+from onepass.sources import base
 from tests.cli.commands import onepass as run
 from tests.cli.test_kill import Forks
 from tests.sources.files.written import WRITERS
@@ -113,6 +114,33 @@ def test_impute_keeps_decimal_commas(tmp_path):
     assert rows[0][3, 1] == pytest.approx(2 * rows[0][3, 0], abs=0.2)
 
 
+@pytest.mark.parametrize("output", ["out.csv", "out.parquet"])
+@pytest.mark.parametrize("start", ["a.csv", "a.parquet"])
+def test_true_and_false_with_gaps_can_be_read_back(tmp_path, monkeypatch, start, output):
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    monkeypatch.setattr(base, "BLOCK_TARGET_BYTES", 64)  # the first gap is not in the first block
+    lines = ["x,smoker", *(f"{i % 7},{('TRUE', 'FALSE')[i % 2]}" for i in range(200)), "3,", "5,"]
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    known = pyarrow.csv.read_csv(tmp_path / "a.csv")
+    assert known.schema.field("smoker").type == pa.bool_()
+    pyarrow.parquet.write_table(known, tmp_path / "a.parquet")
+    run("fit", tmp_path / start, "-k", 1, "-o", tmp_path / "m")
+    run("impute", tmp_path / "m", tmp_path / start, "-o", tmp_path / output)
+    run("fit", tmp_path / output, "-k", 1, "-o", tmp_path / "again")
+    (before,), (after,) = (
+        [np.vstack(list(onepass.open_source(tmp_path / name)))] for name in (start, output)
+    )
+    np.testing.assert_array_equal(after[:200], before[:200])
+    assert np.isnan(before[200:, 1]).all()
+    assert np.isfinite(after).all()
+    if output == "out.csv":
+        cells = {line.split(",")[1] for line in (tmp_path / output).read_text().splitlines()[1:201]}
+        assert cells in ({"0", "1"}, {"0.0", "1.0"})
+
+
 @pytest.mark.parametrize("output", ["out.parquet", "out.npy"])
 def test_impute_writes_other_formats(tmp_path, table, model, output):
     path, X = table
@@ -144,14 +172,30 @@ def test_impute_of_parquet_keeps_types(tmp_path, model, table):
     assert np.allclose(found["x"].to_numpy(), onepass.load(model).impute([X])[:, 0])
 
 
-def test_impute_of_standard_input(tmp_path, model, table):
-    text = "x,y,z\n1,,2\n"
-    run("impute", model, "-", "-o", tmp_path / "out.csv", given=text)
-    filled = (tmp_path / "out.csv").read_text().splitlines()[1].split(",")
-    assert filled[0] == "1.0"
-    assert filled[1] != ""
-    said = run("impute", model, "-", "-o", tmp_path / "b.csv", given="x,y,z,id\n1,,2,9\n", code=2)
-    assert "can be read only once" in said.stderr
+def test_impute_of_standard_input_keeps_other_columns(tmp_path, table, model):
+    path, _ = table
+    run("impute", model, path, "-o", tmp_path / "file.csv")
+    said = run("impute", model, "-", "-o", tmp_path / "out.csv", given=path.read_text())
+    assert "copied" in said.stderr
+    assert (tmp_path / "out.csv").read_text() == (tmp_path / "file.csv").read_text()
+    run("impute", model, "-", "-o", tmp_path / "out.npy", given=path.read_text())
+    assert len(np.load(tmp_path / "out.npy")) == 400
+    names = {"a.csv", "m.onepass", "file.csv", "out.csv", "out.npy"}
+    assert {found.name for found in tmp_path.iterdir()} == names
+    said = run("impute", model, "-", "-o", tmp_path / "b.csv", given="x,y,z\n1,,2\n1,2\n", code=2)
+    assert "standard-input.csv, line 3: 2 values, not 3" in said.stderr
+    said = run("impute", model, "-", "-o", tmp_path / "no" / "b.csv", given="x,y,z\n", code=2)
+    assert "there is no folder" in said.stderr
+    assert {found.name for found in tmp_path.iterdir()} == names
+
+
+def test_columns_of_standard_input_are_kept(tmp_path, table, model):
+    path, _ = table
+    for command, to in (("score", "--rows"), ("transform", "-o")):
+        made = [tmp_path / f"{command}-{kind}.csv" for kind in ("file", "pipe")]
+        run(command, model, path, to, made[0], "--keep", "id,city")
+        run(command, model, "-", to, made[1], "--keep", "id,city", given=path.read_text())
+        assert made[0].read_text() == made[1].read_text()
 
 
 def test_a_small_model_fills_gaps_in_the_same_way(tmp_path, model, table):

@@ -156,7 +156,8 @@ Examples:
   zcat log.csv.gz | onepass transform model.onepass - -o coordinates.parquet
 
 Columns are found by the names that the model was fitted on; others are left alone. Columns without
-names are taken in their order. The output appears when it is complete, or not at all.
+names are taken in their order. The output appears when it is complete, or not at all. With --keep,
+standard input is first copied to a temporary file beside it.
 
 An .h5ad file has the coordinates in obsm["X_pca"], the components in varm["PCs"], and the obs of
 DATA.""",
@@ -190,7 +191,8 @@ The most that k directions can capture is what batch PCA of DATA itself captures
 
 --rows writes for each row its error, which is the squared distance from the subspace, and its
 log-likelihood. It also counts the outliers. In csv and parquet files each row has its line in DATA
-beside it, as an editor shows it, or its number, counted from 1, where there are no lines.""",
+beside it, as an editor shows it, or its number, counted from 1, where there are no lines. With
+--keep, standard input is first copied to a temporary file beside the output.""",
 )
 @model_argument
 @data_argument
@@ -220,7 +222,9 @@ Examples:
   onepass impute model.onepass gaps.csv -o whole.csv --na -999
 
 A gap becomes what MODEL expects there, given the other entries of its row. All other cells and
-columns stay as they are. The output appears when it is complete, or not at all.""",
+columns stay as they are; only True and False become 1 and 0. Text is written as UTF-8. The output
+appears when it is complete, or not at all. Standard input is first copied to a temporary file
+beside it.""",
 )
 @model_argument
 @data_argument

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 from collections import Counter
 from collections.abc import Iterable
+from tempfile import TemporaryDirectory
 from typing import Any
+
+import click
 
 from onepass.cli.errors import Failure
 from onepass.cli.messages import is_quiet, note, warn
@@ -63,6 +68,24 @@ def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, An
             "not saved: the rows here must have been changed by it already"
         )
     return source
+
+
+def on_disk(data: tuple[str, ...], output: str) -> tuple[str, ...]:
+    """Return the files of a command that reads them twice: once as numbers, once as text.
+
+    Standard input is copied to a temporary file beside the output, which takes as much room. It is
+    removed when the command ends.
+    """
+    if data.count("-") != 1:
+        return data
+    check_output(output, [])
+    temporary = TemporaryDirectory(prefix="onepass-", dir=os.path.dirname(os.path.realpath(output)))
+    folder = click.get_current_context().with_resource(temporary)
+    path = os.path.join(folder, "standard-input.csv")
+    note(f"standard input is copied to {path}, to keep other columns as they are")
+    with open(path, "wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    return tuple(path if given == "-" else given for given in data)
 
 
 def progress_over(label: str, source: FileSource, done: int = 0) -> Progress:

@@ -10,8 +10,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from onepass.sources import Position
+from onepass.sources.csv import BOOLEANS
 from onepass.sources.files import FileSource
 from onepass.sources.tables import numbered_names
+
+_BOOLEANS = {text: str(int(value)) for text, value in BOOLEANS.items()}
 
 
 class KeptColumns:
@@ -125,7 +128,8 @@ def completed(
     """Return cells in which gaps of some columns are filled.
 
     Columns become the numbers of `filled`, shape (b, d). With a decimal point, which is that of
-    text, text stays text, and what is no gap stays as it is.
+    text, text stays text, and what is no gap stays as it is. Only True and False become 1 and 0: a
+    number among them, in this block or in a later one, could not be read back.
     """
     for j, name in enumerate(names):
         place = cells.column_names.index(name)
@@ -134,6 +138,6 @@ def completed(
             texts = cells.column(place).to_pylist()
             for i in np.flatnonzero(np.isnan(block[:, j])):
                 texts[i] = str(filled[i, j]).replace(".", decimal)
-            column = pa.array(texts, pa.string())
+            column = pa.array([_BOOLEANS.get(text.strip(), text) for text in texts], pa.string())
         cells = cells.set_column(place, name, column)
     return cells

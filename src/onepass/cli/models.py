@@ -17,7 +17,7 @@ from rich.table import Table
 import onepass
 from onepass.cli import messages
 from onepass.cli.cells import SUFFIX, is_anndata, table_of_cells, writing_cells
-from onepass.cli.data import check_output, open_for, progress_over, warn_of_repeats
+from onepass.cli.data import check_output, on_disk, open_for, progress_over, warn_of_repeats
 from onepass.cli.errors import Failure, printable
 from onepass.cli.memory import shown
 from onepass.cli.writers import check_format, writing
@@ -70,7 +70,7 @@ def transform(
     if quantile is not None and not flag:
         raise Failure("--quantile works with --flag only")
     fitted = onepass.load(model)
-    source = open_for(fitted, model, data, reading)
+    source = open_for(fitted, model, on_disk(data, output) if keep else data, reading)
     check_output(output, [*source.paths, model])
     names = [str(name) for name in fitted.get_feature_names_out()]
     threshold = fitted.error_threshold(QUANTILE if quantile is None else quantile)
@@ -132,18 +132,14 @@ def impute(model: str, data: tuple[str, ...], output: str, **reading: Any) -> No
     fitted = onepass.load(model)
     if fitted._preparation:
         raise Failure(f"{model} was fitted on rows prepared by {_preparation(fitted)}, not on DATA")
-    source = open_for(fitted, model, data, reading)
+    is_npy = output.lower().endswith(".npy")
+    source = open_for(fitted, model, data if is_npy else on_disk(data, output), reading)
     check_output(output, [*source.paths, model])
     first = source.tables[0]
     used = [str(first.column(j)) for j in first.chosen()]
     names = used
     kept = None
-    if output.lower().endswith(".npy") or source.once:
-        if source.once and first.width > len(used):
-            raise Failure(
-                "standard input can be read only once, so that it must have no other columns"
-            )
-    else:
+    if not is_npy:
         from onepass.cli.kept import KeptColumns, completed
 
         everything = [j for j in range(first.width) if j not in first.left_out]
@@ -189,6 +185,8 @@ def score(
         check_format(rows_file)
     quantile = QUANTILE if quantile is None else quantile
     fitted = onepass.load(model)
+    if rows_file is not None and keep:
+        data = on_disk(data, rows_file)
     source = open_for(fitted, model, data, reading)
     found: dict[str, Any] = {"model": model, "rows": 0}
     writer: Any = nullcontext()

@@ -43,7 +43,10 @@ _MISSING = (
 # Blanks before or after a missing value, which pyarrow compares, too. It takes 400 bytes for each
 # column and each text that is missing.
 _PADDING, _MISSING_BYTES, _ALL_MISSING_BYTES = 8, 400, 1 << 26
-_FALSE, _TRUE = ("False", "false", "FALSE", "0"), ("True", "true", "TRUE", "1")
+BOOLEANS = {
+    **dict.fromkeys(("False", "false", "FALSE", "0"), 0.0),
+    **dict.fromkeys(("True", "true", "TRUE", "1"), 1.0),
+}
 _DELIMITERS = ",\t;| "  # in the order of preference, if there is nothing else to tell them apart
 # Added as a last row: it is missing at the end if a quotation mark before it is never closed.
 _LAST = -7.291935e-297
@@ -151,7 +154,7 @@ class CsvTable(Table):
             texts = [(line, cell) for line, cell in cells if self._number(cell) is None]
             if not texts:
                 continue
-            if all(cell in _TRUE or cell in _FALSE for _, cell in cells):
+            if all(cell in BOOLEANS for _, cell in cells):
                 self._booleans.add(j)
                 continue
             line, first = texts[0]
@@ -201,7 +204,9 @@ class CsvTable(Table):
     def cells(self, columns: Sequence[int]) -> Iterator[list[Any]]:
         """Yield some columns as text."""
         if self.once:
-            raise self.error("it can be read only once, and other columns cannot be kept")
+            raise self.error(
+                "it can be read only once: write it to a file first, to keep other columns"
+            )
         waiting: list[Any] = []
         try:
             for batch in self._batches({str(j): pa.string() for j in columns}, as_text=True):
@@ -257,8 +262,8 @@ class CsvTable(Table):
         """Return a column of True and False as ones and zeros; `row` rows came before."""
         words = pc.utf8_trim_whitespace(column)
         last = repr(_LAST).replace(".", self._options.decimal)
-        known = pc.index_in(words, value_set=pa.array([*_FALSE, *_TRUE, last]))
-        values = pa.array([0.0] * len(_FALSE) + [1.0] * len(_TRUE) + [_LAST])
+        known = pc.index_in(words, value_set=pa.array([*BOOLEANS, last]))
+        values = pa.array([*BOOLEANS.values(), _LAST])
         wrong = pc.and_(pc.is_null(known), pc.is_valid(words)).index(True).as_py()
         if wrong >= 0:
             message = f"{words[wrong].as_py()[:40]!r} is neither True nor False"
@@ -497,8 +502,8 @@ def _lines_of_rows(text: Text, line: int, delimiter: str) -> Iterator[NDArray[np
 
 def _value(text: str) -> float | None:
     """Return the number that people read in a text: 1,5 and True are some, too."""
-    if text in _TRUE or text in _FALSE:
-        return float(text in _TRUE)
+    if text in BOOLEANS:
+        return BOOLEANS[text]
     return _number(text.replace(",", ".", 1))
 
 
