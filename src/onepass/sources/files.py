@@ -280,7 +280,11 @@ class FileSource(Source):
             chosen = [j for j in several if j not in left_out]
         self.n_features = first.width if chosen is None else len(chosen)
         if self.n_features == 0:
-            raise first.error("no column is chosen, or none is numeric")
+            message = "no column is chosen"
+            if columns is None and skip_non_numeric and first.not_numeric:
+                found = first.not_numeric[min(first.not_numeric)]
+                message = f"no column is numeric: the first one contains {found}"
+            raise first.error(message)
         base.check_width(self.n_features, first.path)
         for table in tables:
             table.choose_like(first, chosen, exact=columns is None)

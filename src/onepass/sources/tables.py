@@ -102,6 +102,7 @@ class Table(ABC):
     damaged: Mapping[int, str] = MappingProxyType({})  # what columns hold beside numbers
     index: Sequence[int] = ()  # the columns in which pandas or R has written an index
     left_out: Sequence[int] = ()  # columns that are no data
+    header_hint: str = ""  # what to do if the names are not those of the columns
     na_values: Sequence[float] = ()  # numbers that stand for missing entries
     n_rows: int | None = None  # if the format knows it
     notes: Sequence[str] = ()  # what was decided without having been asked for, one line each
@@ -236,6 +237,7 @@ class Table(ABC):
             raise self.error(message, column=column)
         message = f"there is no such column: columns have the numbers 0 to {self.width - 1} and "
         message += "no names" if self.names is None else f"the names {listed(self.names)}"
+        message += self.header_hint
         raise self.error(message, column=int(column) if is_number else column)
 
     def choose_like(self, first: Table, chosen: list[int] | None, *, exact: bool) -> None:
