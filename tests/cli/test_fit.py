@@ -241,7 +241,7 @@ def test_a_column_that_hides_the_others_is_warned_of(tmp_path, more):
     words = ["fit", tmp_path / "a.csv", "-k", 2, "-o", tmp_path / "m", "--no-robust", *more]
     result = run(*words)
     assert "warning: column 'income' has 100.0% of the variance" in result.stderr
-    assert "use --scale" in result.stderr
+    assert "use --scale; if it is an id, leave it out: --exclude income\n" in result.stderr
     assert "warning" not in run(*words, "--scale").stderr
 
 

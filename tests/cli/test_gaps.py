@@ -61,6 +61,19 @@ def test_fit_says_how_much_is_missing(tmp_path, table):
     assert f"in {incomplete} of 400 rows" in shown
 
 
+@pytest.mark.parametrize("more", [[], ["--workers", 1], ["--skip-non-numeric"]])
+def test_a_column_without_entries_is_named_and_nothing_is_written(tmp_path, more):
+    lines = ["x,y,my col", *(f"{i % 7},{i % 5}," for i in range(200))]
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "m").write_text("an older model")
+    words = ("fit", tmp_path / "a.csv", "-k", 1, "-o", tmp_path / "m", *more)
+    said = run(*words, code=2).stderr
+    assert "column 'my col': fewer than two of 200 rows" in said
+    assert "leave such columns out, of files with exclude=['my col'] (--exclude 'my col')" in said
+    assert (tmp_path / "m").read_text() == "an older model"
+    run(*words, "--exclude", "my col")
+
+
 def test_nothing_is_said_where_nothing_is_missing(tmp_path):
     np.save(tmp_path / "a.npy", np.random.default_rng(0).normal(size=(50, 3)))
     said = run("fit", tmp_path / "a.npy", "-k", 1, "-o", tmp_path / "m.onepass").stdout

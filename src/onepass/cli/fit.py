@@ -140,8 +140,12 @@ def _doubts(model: Any) -> Iterator[str]:
     if model.n_samples_seen_ == 1:
         yield "there is only one row, which has no variance"
         return
+    words = {"pass scale=True": "use --scale", "n_components=": "-k "}
+    if dominant := model._model().dominant():
+        name = getattr(model, "feature_names_in_", range(model.n_features_in_))[dominant[0]]
+        words["leave it out"] = f"leave it out: --exclude {shlex.quote(str(name))}"
     for message in model._doubts():
-        for name, option in {"pass scale=True": "use --scale", "n_components=": "-k "}.items():
+        for name, option in words.items():
             message = message.replace(name, option)
         if message != str(getattr(model, "chosen_", "")):  # which is among the results
             yield message
@@ -207,6 +211,7 @@ class Fit(ABC):
 
     def _save(self) -> None:
         """Write the model and remove the checkpoint; if writing fails, save a checkpoint."""
+        self.model._model()  # an error, such as that of an empty column, must not replace a file
         try:
             self.model.save(self.output)
         except OSError as error:

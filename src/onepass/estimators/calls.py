@@ -8,6 +8,7 @@ new one. Only rows that have to wait for others are put into the buffer directly
 from __future__ import annotations
 
 import os
+import shlex
 import threading
 import warnings
 from abc import abstractmethod
@@ -384,9 +385,12 @@ class Calls(BaseEstimator):
             listed = ", ".join(repr(names[column]) for column in unknown[:3])
             more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
             columns, its = ("column", "its") if len(unknown) == 1 else ("columns", "their")
+            given = shlex.quote(",".join(str(names[column]) for column in unknown[:3]))
+            rest = "..." if more else ""
             raise ValueError(
                 f"{columns} {listed}{more}: fewer than two of {model.gaps.rows:,.0f} rows have an "
-                f"entry, so that nothing is known of {its} variance; leave such columns out"
+                f"entry, so that nothing is known of {its} variance; leave such columns out, of "
+                f"files with exclude=[{listed}{rest and ', '}{rest}] (--exclude {given}{rest})"
             )
 
     def _model(self) -> Model:

@@ -142,7 +142,7 @@ class PCA(Estimator):
             names = getattr(self, "feature_names_in_", range(model.d))
             return (
                 f"column {names[column]!r} has {share:.1%} of the variance, which hides the other "
-                "columns: if their units differ, pass scale=True"
+                "columns: if their units differ, pass scale=True; if it is an id, leave it out"
             )
         return ""
 

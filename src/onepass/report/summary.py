@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -179,9 +180,11 @@ def _warnings(model: Any, names: list[str]) -> list[str]:
         )
     if dominant := model._model().dominant():
         column, share = dominant
+        given = getattr(model, "feature_names_in_", range(len(names)))[column]
         found.append(
             f"One column dominates: {names[column]} has {share:.0%} of all variance. If columns "
-            "have different units, fit with scale=True (--scale)."
+            "have different units, fit with scale=True (--scale). If it is an id, leave it out "
+            f"(--exclude {shlex.quote(str(given))})."
         )
     chosen = getattr(model, "chosen_", None)
     if chosen is not None and chosen.drift > 1.0 and getattr(model, "half_life", None) is None:
