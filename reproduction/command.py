@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from onepass.persistence.atomic import replacing
-from onepass.report import require
+from onepass.report import require_report
 from reproduction import figure1, figure2, figure3, theorem1
 from reproduction.claims import Part, judge
 from reproduction.page import html_page, page
@@ -70,7 +70,7 @@ def run(
         raise ValueError(f"figures must be among {', '.join(FIGURES)}, not {sorted(unknown)}")
     if splits is not None and splits < 2:
         raise ValueError(f"splits must be at least 2, for a spread, not {splits}")
-    require()  # rather than after an hour of work
+    require_report()  # rather than after an hour of work
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     scope = replace(QUICK if quick else Scope(), seed=seed)

@@ -161,7 +161,7 @@ def test_a_signal_whose_exception_is_lost_decides(tmp_path, monkeypatch, number,
     np.save(tmp_path / "a.npy", rows())
     run("fit", tmp_path / "a.npy", "-k", 1, "-o", tmp_path / "m")
     importing = SimpleNamespace(import_module=interrupted)
-    monkeypatch.setattr("onepass.report.style.importlib", importing)
+    monkeypatch.setattr("onepass.extras.importlib", importing)
     assert run("report", tmp_path / "m", code=128 + number).stderr == "onepass: stopped\n"
     assert (tmp_path / "m.html").exists() == (error is None)
 

@@ -193,7 +193,7 @@ def test_a_missing_package_is_named_before_the_work(tmp_path, monkeypatch, packa
     np.save(tmp_path / "a.npy", rows())
     words = ["fit", tmp_path / "a.npy", "-k", 2, "-o", tmp_path / "m", "--report", tmp_path / "p"]
     result = run(*words, code=2)
-    assert f"needs {package}: pip install 'onepass[report]'" in result.stderr
+    assert f'needs {package}: in a clone of onepass, pip install ".[report]"' in result.stderr
     assert not (tmp_path / "m").exists()
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from onepass.cli.writers import Write
+from onepass.extras import require
 from onepass.persistence.atomic import replacing
 from onepass.sources.files import FileSource
 
@@ -21,8 +21,7 @@ def is_anndata(path: str) -> bool:
     """Return whether a path is that of an AnnData file, which needs the package."""
     if not path.lower().endswith(SUFFIX):
         return False
-    if not find_spec("anndata"):
-        raise ImportError("writing h5ad files needs anndata: pip install 'onepass[anndata]'")
+    require("writing h5ad files", "anndata", "anndata")
     return True
 
 

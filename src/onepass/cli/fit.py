@@ -23,13 +23,12 @@ from onepass.cli import memory, messages, options
 from onepass.cli.data import check_output, expected_rows, progress_over, warn_of_repeats
 from onepass.cli.errors import Failure, MachineFailure, hiding_interrupts, noting_signals, reason
 from onepass.distributed import fit as fit_on_shards
-from onepass.distributed.executor import require_dask
 from onepass.estimators.checkpoint import Checkpoint, describe_run, rows_in
+from onepass.extras import require
 from onepass.persistence.archive import ModelFileError
 from onepass.persistence.atomic import remove_unfinished
 from onepass.progress import Progress
-from onepass.report import model_page
-from onepass.report import require as require_report
+from onepass.report import model_page, require_report
 from onepass.report.summary import chosen_words, counted, describe, missing_entries
 from onepass.sources import Block, Position
 from onepass.sources.excerpt import Excerpt
@@ -366,7 +365,7 @@ class ClusterFit(Fit):
 @contextmanager
 def _connected(address: str | None, workers: int | None, model: Any) -> Iterator[Any]:
     """Give a client of a running cluster, or of a new one whose workers have imported onepass."""
-    require_dask()
+    require("a Dask cluster", "dask", "dask", "distributed")
     from distributed import Client, LocalCluster
 
     if address is not None:

@@ -21,8 +21,7 @@ from onepass.cli.data import check_output, on_disk, open_for, progress_over, war
 from onepass.cli.errors import Failure, printable
 from onepass.cli.memory import shown
 from onepass.cli.writers import check_format, writing
-from onepass.report import model_page
-from onepass.report import require as require_report
+from onepass.report import model_page, require_report
 from onepass.report.summary import (
     chosen_words,
     counted,

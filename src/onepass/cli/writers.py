@@ -8,13 +8,13 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
-from importlib.util import find_spec
 from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onepass.cli.errors import Failure
+from onepass.extras import require
 from onepass.persistence.atomic import replacing
 
 # Adds rows: a block of shape (b, k), or an Arrow table of the same columns, which may hold text.
@@ -142,8 +142,8 @@ def check_format(path: str, others: Iterable[str] = ()) -> None:
     suffix = os.path.splitext(path)[1].lower()
     if suffix not in _FORMATS:
         raise Failure(f"{path}: the name must end in one of {', '.join([*_FORMATS, *others])}")
-    if suffix == ".parquet" and not find_spec("pyarrow"):
-        raise ImportError("writing parquet files needs pyarrow: pip install 'onepass[files]'")
+    if suffix == ".parquet":
+        require("writing parquet files", "files", "pyarrow")
 
 
 @contextmanager

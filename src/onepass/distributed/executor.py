@@ -9,7 +9,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable
 from concurrent import futures
 from contextlib import closing
-from importlib.util import find_spec
 from typing import Any
 from weakref import WeakSet
 
@@ -69,12 +68,6 @@ def executor_for(client: Any) -> Executor:
             "concurrent.futures, or None"
         )
     return DaskClient(client)
-
-
-def require_dask() -> None:
-    """Raise ImportError if Dask is not installed."""
-    if not (find_spec("dask") and find_spec("distributed")):
-        raise ImportError("a Dask cluster needs dask: pip install 'onepass[dask]'")
 
 
 class InProcess(Executor):

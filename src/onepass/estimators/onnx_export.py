@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass import __version__
+from onepass.extras import require
 from onepass.model import Model
 from onepass.persistence.atomic import replacing
 
@@ -23,13 +24,12 @@ def export(model: Model, name: str, columns: Any, path: str | os.PathLike[str]) 
 
     `name` is that of the estimator, and `columns` are the names of the columns, or None.
     """
-    try:
-        import onnx
-        import onnx.checker
-        import onnx.helper
-        import onnx.numpy_helper
-    except ImportError as error:
-        raise ImportError("to_onnx needs onnx: pip install 'onepass[onnx]'") from error
+    require("to_onnx", "onnx", "onnx")
+    import onnx
+    import onnx.checker
+    import onnx.helper
+    import onnx.numpy_helper
+
     graph = _graph(onnx, model, name, columns)
     onnx.checker.check_model(graph, full_check=True)
     content = graph.SerializeToString()

@@ -2,6 +2,6 @@
 
 from onepass.report.charts import plot
 from onepass.report.model_page import model_page, summary_html
-from onepass.report.style import require
+from onepass.report.style import require_report
 
-__all__ = ["model_page", "plot", "require", "summary_html"]
+__all__ = ["model_page", "plot", "require_report", "summary_html"]

@@ -17,7 +17,7 @@ import numpy as np
 
 from onepass.persistence.atomic import replacing
 from onepass.report import charts
-from onepass.report.style import require
+from onepass.report.style import require_report
 from onepass.report.summary import Summary, describe, listed
 
 # In the tables and pictures of a page: what can be read on a screen.
@@ -61,7 +61,7 @@ def model_page(
     >>> os.path.getsize(path) > 10_000
     True
     """
-    require()
+    require_report()
     import jinja2
     from markupsafe import Markup
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import inf
 from typing import Any
+
+from onepass.extras import require
 
 # Okabe and Ito's palette for colour-blind readers, without its yellow, which is faint on white.
 BLACK, ORANGE, SKY, GREEN, BLUE, RED, PINK, GREY = (
@@ -33,13 +34,9 @@ RC: dict[Any, Any] = {
 }
 
 
-def require(*packages: str) -> None:
-    """Raise ImportError if a package of the extra "report" is missing."""
-    for name in packages or ("matplotlib", "jinja2"):
-        try:
-            importlib.import_module(name)
-        except ModuleNotFoundError as error:
-            raise ImportError(f"a report needs {name}: pip install 'onepass[report]'") from error
+def require_report(*packages: str) -> None:
+    """Raise ImportError if a package that reports need is missing; by default, look for all."""
+    require("a report", "report", *(packages or ("matplotlib", "jinja2")))
 
 
 @contextmanager
@@ -48,7 +45,7 @@ def figure(rows: int, columns: int, width: float, height: float, **kwargs: Any) 
 
     It needs no display and does not touch the state of ``matplotlib.pyplot``.
     """
-    require("matplotlib")
+    require_report("matplotlib")
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

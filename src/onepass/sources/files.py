@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 import scipy.sparse
 
+from onepass.extras import how_to_install
 from onepass.sources import base
 from onepass.sources.base import (
     Block,
@@ -208,7 +209,7 @@ def _open(path: str, options: ReadOptions) -> Table:
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         extra = "anndata" if package == "anndata" else "files"
-        message = f"reading {suffix} files needs {package}: pip install 'onepass[{extra}]'"
+        message = f"reading {suffix} files needs {package}: {how_to_install(extra)}"
         raise ImportError(message) from error
     except (SourceError, ImportError):
         raise

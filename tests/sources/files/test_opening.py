@@ -258,7 +258,8 @@ def test_missing_packages_are_named(tmp_path, name, package):
     command = [sys.executable, "-c", code.format(str(tmp_path / name))]
     done = subprocess.run(command, capture_output=True, text=True)
     expected = (
-        f"ImportError: reading .{name[2:]} files needs {package}: pip install 'onepass[files]'"
+        f"ImportError: reading .{name[2:]} files needs {package}: in a clone of onepass, pip "
+        'install ".[files]"'
     )
     assert done.stderr.splitlines()[-1] == expected
 
