@@ -89,6 +89,36 @@ def test_other_texts_for_missing_entries(tmp_path):
     assert model.mean_[1] < 10
 
 
+@pytest.mark.parametrize("more", [[], ["--workers", 1]])
+def test_a_model_remembers_what_stands_for_missing_entries(tmp_path, more):
+    lines = ["x,y", *(f"{i},{i % 7}" for i in range(200)), "?,3", "5,-999"]
+    path, model = tmp_path / "a.csv", tmp_path / "m"
+    path.write_text("\n".join(lines) + "\n")
+    run("fit", path, "-k", 1, "--na", "?", "--na", -999, "-o", model, *more)
+    np.save(tmp_path / "a.npy", [[1.0, -999.0], [2.0, 3.0]])
+    run("export", model, "-o", tmp_path / "small")
+    for name in ("m", "small"):
+        for given in ([], ["--na", "?"]):
+            said = run("impute", tmp_path / name, path, "-o", tmp_path / "b.csv", *given)
+            assert "2 gaps filled" in said.stdout
+            assert said.stderr.endswith("--na -999\n" if given else "--na '?' --na -999\n")
+            assert "-999" not in (tmp_path / "b.csv").read_text()
+        said = run("impute", tmp_path / name, tmp_path / "a.npy", "-o", tmp_path / "b.npy").stdout
+        assert "1 gap filled" in said
+        found = json.loads(run("info", tmp_path / name, "--json").stdout)
+        assert found["na"] == ["?", "-999"]
+    assert "--na '?' --na -999" in run("info", model).stdout
+
+
+def test_merged_models_know_the_marks_of_both(tmp_path):
+    for name, mark in (("a", "-999"), ("b", "?")):
+        lines = ["x,y", *(f"{i},{i % 7}" for i in range(50)), f"5,{mark}"]
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
+        run("fit", tmp_path / f"{name}.csv", "-k", 1, "--na", mark, "-o", tmp_path / name)
+    run("merge", tmp_path / "a", tmp_path / "b", "-o", tmp_path / "both")
+    assert onepass.load(tmp_path / "both")._na == ("-999", "?")
+
+
 def test_impute_changes_nothing_but_gaps(tmp_path, table, model):
     path, X = table
     said = run("impute", model, path, "-o", tmp_path / "out.csv").stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 from collections import Counter
@@ -29,12 +30,17 @@ def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, An
 
     Unless columns are chosen, those that the model was fitted on are found by name: the files may
     have other columns as well, and another order. If the model or the files have no names, columns
-    are taken in their order. Messages name the model's file, `path`.
+    are taken in their order. What stood for missing entries when it was fitted does so here, too.
+    Messages name the model's file, `path`.
     """
     names = list(getattr(model, "feature_names_in_", ())) if reading["columns"] is None else []
     options, reading = ReadOptions.split(reading)
     reading["preparation"] = model._preparation
-    tables = open_tables(data, options)
+    marks = [mark for mark in model._na if mark not in options.na]
+    tables = open_tables(data, options, marks)
+    if marks:
+        given = " ".join(f"--na {shlex.quote(mark)}" for mark in marks)
+        note(f"missing entries are also those of {path}: {given}")
     said, file, by_name = [], tables[0].path, {**reading, "columns": names}
     if not names:
         source = FileSource(tables, **reading)

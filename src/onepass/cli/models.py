@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import asdict
@@ -278,6 +279,7 @@ def info(model: str | None, loadings: str | None, cite: bool, as_json: bool) -> 
         "prepared by": ", then ".join(
             filter(None, [_preparation(fitted), "source.map(function)" * fitted._mapped])
         ),
+        "marks": " ".join(f"--na {shlex.quote(mark)}" for mark in fitted._na),
         "parameters": "  ".join(f"{name}={value}" for name, value in params.items()),
         "captures": messages.expectation(found),
         "chosen": chosen_words(fitted),
@@ -312,6 +314,7 @@ def _details(fitted: Any, path: str) -> dict[str, Any]:
             if hasattr(fitted, attribute)
         },
         "missing_share": fitted.missing_share_,
+        "na": list(fitted._na),
         "error_threshold": messages.finite(fitted.error_threshold(QUANTILE)),
         "chosen": None if chosen is None else asdict(chosen) | {"why": chosen_words(fitted)},
     }

@@ -77,6 +77,7 @@ class Calls(BaseEstimator):
     _preparation: Preparation = NOTHING  # of rows, in the source that learning began with
     _learned_with: dict[str, Any]  # the parameters when learning began
     _mapped: bool = False  # whether a function was applied to blocks of that source
+    _na: tuple[str, ...] = ()  # what stood for missing entries in its files
     takes_shares: ClassVar[bool] = False  # of the variance, as `n_components`
     takes_none: ClassVar[bool] = False  # as `n_components`, for all there are
     is_random: ClassVar[bool] = True  # whether a `random_state` makes a difference
@@ -303,6 +304,7 @@ class Calls(BaseEstimator):
         if fresh:
             self._preparation = prepared
             self._mapped = "mapped" in getattr(X, "prepared", {})
+            self._na = tuple(map(str, X.na)) if isinstance(X, Source) else ()
         elif hasattr(X, "preparation") and prepared != self._preparation:
             options = ", ".join(f"{name}={value!r}" for name, value in self._prepared.items())
             raise ValueError(

@@ -25,7 +25,7 @@ import pyarrow.csv
 from numpy.typing import NDArray
 
 from onepass.sources import plain_text
-from onepass.sources.base import Block, SourceError
+from onepass.sources.base import Block, SourceError, called
 from onepass.sources.paths import open_content, suffix_of
 from onepass.sources.plain_text import StandardInput, Text, whole_lines
 from onepass.sources.tables import ReadOptions, Table, numbered_names
@@ -56,6 +56,8 @@ _OTHER_MINUS = ("\u2212", "\u2013", "\u2012", "\ufe63", "\uff0d")
 _THOUSANDS = re.compile(
     r"[+-]?[1-9]\d{0,2}(?P<mark>[.,'\u2019 \u00a0\u202f])\d{3}((?P=mark)\d{3})*([.,]\d*)?", re.ASCII
 )
+# Numbers that many programs write where there is none.
+_SENTINELS = (-999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0)
 _FOOTER_ROWS = 3  # after the last number of a column, at most: totals, sources, a date
 # What pyarrow says of rows, which it counts from 1.
 _OTHER_LENGTH = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
@@ -161,12 +163,15 @@ class CsvTable(Table):
             (line, row) for line, row in zip(lines, rows, strict=True) if len(row) == self.width
         ]
         self.not_numeric, self.damaged, self._booleans = {}, {}, set()
+        notes: dict[int, str] = {}
         if below_header and len(lines) > 1 and not self.once:
             self.header_hint = self._hint(rows[0], self._first_line + lines[0])
         for j in range(self.width):
             cells = [(line, row[j]) for line, row in whole if row[j] not in self._missing]
             texts = [(line, cell) for line, cell in cells if self._is_text(cell)]
             if not texts:
+                if note := self._sentinel(j, [self._number(cell) for _, cell in cells]):
+                    notes[j] = note
                 continue
             if all(cell in BOOLEANS for _, cell in cells):
                 self._booleans.add(j)
@@ -191,6 +196,24 @@ class CsvTable(Table):
                 is_footer = is_whole and bool(numbers) and line > numbers[-1]
                 is_footer &= len(lines) - lines.index(line) <= _FOOTER_ROWS
                 self.damaged[j] = found + hint + self._remedy(first, j if is_footer else None)
+        self.column_notes = notes
+
+    def _sentinel(self, j: int, values: Sequence[float | None]) -> str:
+        """Return a note about a number that recurs, far from all others; it may say "missing".
+
+        Far is beyond twice the largest of them.
+        """
+        known = self._options.na_values()
+        for sentinel in sorted({*_SENTINELS}.intersection(values) - {*known}):
+            others = [abs(value) for value in values if value != sentinel and value is not None]
+            count = len(values) - len(others)
+            if count > 1 and others and 2.0 * max(others) < abs(sentinel):
+                return (
+                    f"{self.path}, column {called(self.column(j))}: {sentinel:g} comes {count} "
+                    "times in the first rows, far from all other values; if it stands for a "
+                    f"missing value, pass na=[{sentinel:g}] (--na {sentinel:g})"
+                )
+        return ""
 
     def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
         """Yield the rows from number `start` on, in full blocks, which cost learning less."""

@@ -8,7 +8,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -176,16 +176,22 @@ def open_source(
 
 
 def open_tables(
-    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], options: ReadOptions
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    options: ReadOptions,
+    also_na: Sequence[str] = (),
 ) -> list[Table]:
-    """Return what is in the files that `open_source` reads."""
+    """Return what is in the files that `open_source` reads.
+
+    `also_na` are further marks of missing entries, which count where a format has such marks.
+    """
     paths = [path] if isinstance(path, str | os.PathLike) else list(path)
     files = [file for given in paths for file in expand(os.fspath(given))]
     if not files:
         raise SourceError("no file is given")
     if files.count("-") > 1:
         raise SourceError("standard input is given twice, and can be read only once")
-    tables = [_open(file, options) for file in files]
+    with_marks = replace(options, na=(*options.na, *also_na))
+    tables = [_open(file, with_marks) for file in files]
     for name in options.given():
         if name == "na" and len(options.na_values()) == len(options.na):
             continue  # numbers can be missing in every format
@@ -204,7 +210,7 @@ def _open(path: str, options: ReadOptions) -> Table:
         check_file(split(path)[0])
         make = getattr(importlib.import_module(f"onepass.sources.{module}"), kind)
         table: Table = make(path, options)
-        table.na_values = options.na_values()
+        table.na, table.na_values = options.na, options.na_values()
         return table
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
@@ -290,10 +296,12 @@ class FileSource(Source):
         for table in tables:
             table.choose_like(first, chosen, exact=columns is None)
             table.preparation = preparation
+        self.notes += [first.column_notes[j] for j in first.chosen() if j in first.column_notes]
         self._batch_rows = batch_rows
         self._block_rows = batch_rows or rows_per_block(self.n_features)
         self._dtype = np.result_type(*(table.float_type() for table in tables))
         self.once = any(table.once for table in tables)
+        self.na = first.na
         self.named = first.names is not None
         self.feature_names = None
         if self.named or chosen is not None:

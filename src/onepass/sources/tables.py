@@ -103,8 +103,10 @@ class Table(ABC):
     index: Sequence[int] = ()  # the columns in which pandas or R has written an index
     left_out: Sequence[int] = ()  # columns that are no data
     header_hint: str = ""  # what to do if the names are not those of the columns
-    na_values: Sequence[float] = ()  # numbers that stand for missing entries
+    na: Sequence[str | float] = ()  # what else stands for missing entries
+    na_values: Sequence[float] = ()  # the numbers among them
     n_rows: int | None = None  # if the format knows it
+    column_notes: Mapping[int, str] = MappingProxyType({})  # what may be wrong with columns
     notes: Sequence[str] = ()  # what was decided without having been asked for, one line each
     columns: NDArray[np.intp] | None = None  # that are read, in this order; None is all
     preparation = Preparation()  # of the rows that are read

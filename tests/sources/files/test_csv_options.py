@@ -56,6 +56,17 @@ def test_other_texts_for_what_is_missing(tmp_path):
         opened(path, content, na=[None])
 
 
+def test_a_number_that_may_stand_for_what_is_missing_is_noted(tmp_path):
+    path = tmp_path / "a.csv"
+    content = "x,y,z\n1,2,-999\n-999,4,-999\n3,-999,600\n-999.0,5,1\n"
+    (note,) = opened(path, content).notes
+    assert "column 'x': -999 comes 2 times in the first rows, far" in note
+    assert note.endswith("pass na=[-999] (--na -999)")
+    assert not opened(path, content, na=["-999"]).notes
+    assert not opened(path, content, columns=["y"]).notes
+    assert not opened(path, "x\n-999\n-999\n", header=True).notes
+
+
 def test_texts_that_stand_for_missing_entries_are_for_files_of_text(tmp_path):
     np.save(tmp_path / "a.npy", np.eye(3))
     with pytest.raises(ValueError, match=r"na does not apply to \.npy files"):
