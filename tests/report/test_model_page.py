@@ -83,6 +83,7 @@ def test_the_row_that_is_broken_is_listed_first_and_ringed(tmp_path):
     listed = re.findall(r"<tr><td>([\d,]+)</td><td>[\d.e+]+</td>\n<td>", text)
     assert listed[0] == "1,501"  # counted from 1
     assert "Rows count from 1" in text
+    assert "row 1 is line 2" in text
     assert marks(text, "far") == len(listed) == 12
     assert marks(text, "points") >= 380
     assert "Some rows are much longer than the rest" in text
@@ -111,6 +112,17 @@ def test_warnings(tmp_path):
     assert "dominates" not in page(PCA(2, scale=True).fit(X), tmp_path)[0]
     turned = np.vstack([rows(n=2000, d=5), rows(n=2000, d=5)[:, ::-1] + 3.0])
     assert "drifts" in page(PCA(2).fit(turned), tmp_path)[0]
+
+
+def test_whose_variances_are_shown_is_said(tmp_path):
+    X = broken()
+    plain, robust = (PCA(2, robust=robust).partial_fit(X) for robust in (False, True))
+    left, ordinary = "the components of this model are left of the line", "of ordinary PCA of the"
+    for model, is_ordinary in ((plain, False), (robust, True), (robust.for_transform(), False)):
+        text = " ".join(page(model, tmp_path)[0].split())
+        assert (left in text) == (not is_ordinary)
+        assert (ordinary in text) == ("component of ordinary PCA" in text) == is_ordinary
+        assert ("component 1 of ordinary PCA: variance" in text) == is_ordinary
 
 
 def test_components_of_images_are_images(tmp_path):

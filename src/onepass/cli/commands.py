@@ -186,13 +186,15 @@ Examples:
   onepass score model.onepass held-out.parquet --json
   onepass score model.onepass new.csv --rows errors.csv --quantile 0.999
   onepass score model.onepass new.csv --rows errors.csv --keep id --flag
+  onepass score model.onepass new.csv --rows outliers.csv --keep id --only-outliers
 
 The most that k directions can capture is what batch PCA of DATA itself captures.
 
 --rows writes for each row its error, which is the squared distance from the subspace, and its
 log-likelihood. It also counts the outliers. In csv and parquet files each row has its line in DATA
-beside it, as an editor shows it, or its number, counted from 1, where there are no lines. With
---keep, standard input is first copied to a temporary file beside the output.""",
+beside it, as an editor shows it, or its number, counted from 1, where there are no lines. A csv
+of results has commas and decimal points, whatever DATA has. With --keep, standard input is first
+copied to a temporary file beside the output.""",
 )
 @model_argument
 @data_argument
@@ -204,6 +206,11 @@ beside it, as an editor shows it, or its number, counted from 1, where there are
 @quantile_option("--rows")
 @keep_option
 @flag_option
+@click.option(
+    "--only-outliers",
+    is_flag=True,
+    help="With --rows: write only rows with a larger error than --quantile says.",
+)
 @reading_options("those of MODEL")
 @verbosity_options
 @json_option

@@ -173,16 +173,23 @@ def score(
     quantile: float | None,
     keep: list[str] | None,
     flag: bool,
+    only_outliers: bool,
     as_json: bool,
     **reading: Any,
 ) -> None:
     """Print the share of variance that is captured; write the errors of rows to a file."""
     of_rows = {"--quantile": quantile is not None, "--keep": keep is not None, "--flag": flag}
+    of_rows["--only-outliers"] = only_outliers
     for option in (option for option, is_given in of_rows.items() if is_given):
         if rows_file is None:
             raise Failure(f"{option} works with --rows only")
     if rows_file is not None:
         check_format(rows_file)
+        if only_outliers and rows_file.lower().endswith(".npy"):
+            raise Failure(
+                f"--only-outliers: {rows_file} could not say which rows they are; write to .csv or "
+                ".parquet"
+            )
     quantile = QUANTILE if quantile is None else quantile
     fitted = onepass.load(model)
     if rows_file is not None and keep:
@@ -205,7 +212,8 @@ def score(
                     errors = _errors(fitted, _only(source, position, block))
                     is_above = errors[:, 0] > threshold
                     found["above_threshold"] += int(is_above.sum())
-                    write(add(position, np.column_stack([errors, is_above]) if flag else errors))
+                    table = add(position, np.column_stack([errors, is_above]) if flag else errors)
+                    write(table.filter(is_above) if only_outliers else table)
                 yield position, block
                 progress.advance(block.shape[0])
 
@@ -224,7 +232,8 @@ def score(
     if rows_file is not None:
         above = found["above_threshold"]
         messages.say(
-            f"{rows_file}: {' and '.join(ROW_COLUMNS)} of each row; "
+            f"{rows_file}: {' and '.join(ROW_COLUMNS)} of each "
+            f"{'outlier' if only_outliers else 'row'}; "
             f"{counted(above, 'outlier')} ({above / found['rows']:.2%}), with a larger error than "
             f"{100 * quantile:.10g}% of the rows that the model was fitted on"
         )

@@ -93,7 +93,7 @@ def scree(axis: Any, shown: Summary) -> None:
         f"k = {k}", (k - 0.5, 1.0), (4, -12), xycoords=("data", "axes fraction"),
         textcoords="offset points", color=RED,
     )  # fmt: skip
-    axis.set(xlabel="component", ylabel="variance")
+    axis.set(xlabel="component" + " of ordinary PCA" * shown.is_robust, ylabel="variance")
     if known.max(initial=0.0) > 0.0:
         logarithmic(axis, "y")
         axis.set_ylim(bottom=max(known.max() * LEAST_VARIANCE, known[known > 0.0].min() / 2))

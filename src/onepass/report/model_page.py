@@ -124,7 +124,7 @@ def _data(shown: Summary) -> str:
                 for i, (share, together) in enumerate(shares)
             ],
             "scree": [
-                f"component {i}: variance {variance:.4g}"
+                f"component {i}{' of ordinary PCA' * shown.is_robust}: variance {variance:.4g}"
                 for i, variance in enumerate(shown.known_variances[: charts.MOST_VARIANCES])
             ],
             "curve": [

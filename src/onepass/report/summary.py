@@ -44,6 +44,9 @@ class Summary:
         self.numbers, self.errors = fitted.sample.numbers, fitted.sample.errors
         self.largest = fitted.sample.largest()
         self.known_variances = known_variances(model)  # of the components, and of others
+        # A robust learner knows the variances of ordinary PCA; a model alone those of its own.
+        chosen = getattr(model, "chosen_", None)
+        self.is_robust = chosen is not None and chosen.name != PLAIN and model._learner is not None
         self.missing = missing_entries(model)
         shares = model.missing_share_
         most = np.argsort(-shares, kind="stable")[:MOST_MISSING]
