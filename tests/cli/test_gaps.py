@@ -215,6 +215,26 @@ def test_impute_of_parquet_keeps_types(tmp_path, model, table):
     assert np.allclose(found["x"].to_numpy(), onepass.load(model).impute([X])[:, 0])
 
 
+def test_impute_of_parquet_keeps_the_index_of_pandas(tmp_path, model, table):
+    import pandas as pd
+
+    frame = pd.DataFrame(table[1], columns=list("xyz"))
+    frame["y"] = frame["y"].round().astype("Int64")
+    frame.index = pd.Index([f"k{i}" for i in range(400)], name="key")
+    frame.to_parquet(tmp_path / "a.parquet")
+    with pytest.warns(onepass.OnepassWarning, match="left out the index"):
+        list(onepass.open_source(tmp_path / "a.parquet"))
+    run("impute", model, tmp_path / "a.parquet", "-o", tmp_path / "out.parquet")
+    found = pd.read_parquet(tmp_path / "out.parquet")
+    assert list(found) == ["x", "y", "z"]
+    assert found.index.equals(frame.index)
+    assert found.index.name == "key"
+    assert found.notna().all().all()
+    frame.to_csv(tmp_path / "a.csv")
+    run("impute", model, tmp_path / "a.csv", "-o", tmp_path / "b.parquet")
+    assert list(pd.read_parquet(tmp_path / "b.parquet")) == ["key", "x", "y", "z"]
+
+
 def test_impute_of_standard_input_keeps_other_columns(tmp_path, table, model):
     path, _ = table
     run("impute", model, path, "-o", tmp_path / "file.csv")

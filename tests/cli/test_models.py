@@ -183,6 +183,11 @@ def test_report(tmp_path, files):
     said = run("report", files[0]).stdout
     assert "m.html" in said
     run("report", files[0], "-o", tmp_path / "page.html")
+    for words in (["report", files[0], "-o"], ["fit", files[1], "-k", 1, "--columns", "x,y",
+                  "--skip-lines", 1, "-o", tmp_path / "n", "--report"]):  # fmt: skip
+        said = run(*words, tmp_path / "page.pdf", code=2).stderr
+        assert "page.pdf: a report is a page of HTML, and its name must end in .html" in said
+    assert not (tmp_path / "n").exists()
     assert (tmp_path / "page.html").read_bytes() == (tmp_path / "m.html").read_bytes()
     assert "ordinary PCA" in (tmp_path / "page.html").read_text()
 

@@ -203,7 +203,16 @@ def test_a_missing_package_is_named_before_the_work(tmp_path, monkeypatch, packa
 
     monkeypatch.setitem(sys.modules, package, None)
     np.save(tmp_path / "a.npy", rows())
-    words = ["fit", tmp_path / "a.npy", "-k", 2, "-o", tmp_path / "m", "--report", tmp_path / "p"]
+    words = [
+        "fit",
+        tmp_path / "a.npy",
+        "-k",
+        2,
+        "-o",
+        tmp_path / "m",
+        "--report",
+        tmp_path / "p.html",
+    ]
     result = run(*words, code=2)
     assert f'needs {package}: in a clone of onepass, pip install ".[report]"' in result.stderr
     assert not (tmp_path / "m").exists()

@@ -135,7 +135,7 @@ The model file works with the other commands, and with onepass.load in Python.""
 )
 @number_option("--workers", 1, help="Learn in this many processes on this machine.")
 @click.option("--resume", is_flag=True, help="Continue from the checkpoint, if there is one.")
-@path_option("--report", help="Write a page of HTML about the model.")
+@path_option("--report", help="Write a page about the model to a file ending in .html.")
 @verbosity_options
 @json_option
 @click.pass_context

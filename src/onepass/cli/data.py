@@ -132,6 +132,12 @@ def warn_of_repeats(paths: Iterable[str]) -> None:
             warn(f"{path} is given more than once, and its rows count more than once")
 
 
+def check_page(path: str) -> None:
+    """Refuse a name that does not say that the file is a page of HTML."""
+    if not path.lower().endswith((".html", ".htm")):
+        raise Failure(f"{path}: a report is a page of HTML, and its name must end in .html or .htm")
+
+
 def check_output(path: str, others: Iterable[str]) -> None:
     """Refuse a path that cannot be written, or that is one of the other files of a command."""
     if os.path.exists(path or ".") and not os.path.isfile(path):

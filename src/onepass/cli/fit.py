@@ -20,7 +20,13 @@ import click
 
 from onepass import open_source
 from onepass.cli import memory, messages, options
-from onepass.cli.data import check_output, expected_rows, progress_over, warn_of_repeats
+from onepass.cli.data import (
+    check_output,
+    check_page,
+    expected_rows,
+    progress_over,
+    warn_of_repeats,
+)
 from onepass.cli.errors import Failure, MachineFailure, hiding_interrupts, noting_signals, reason
 from onepass.distributed import fit as fit_on_shards
 from onepass.estimators.checkpoint import Checkpoint, describe_run, rows_in
@@ -78,6 +84,7 @@ def fit(
     check_output(output, source.paths)
     if report is not None:
         check_output(report, [*source.paths, output, f"{output}.checkpoint"])
+        check_page(report)
     if n_components > source.n_features:
         raise Failure(
             f"-k {n_components} is more than the {counted(source.n_features, 'column')} of "

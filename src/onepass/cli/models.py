@@ -18,10 +18,17 @@ from rich.table import Table
 import onepass
 from onepass.cli import messages
 from onepass.cli.cells import SUFFIX, is_anndata, table_of_cells, writing_cells
-from onepass.cli.data import check_output, on_disk, open_for, progress_over, warn_of_repeats
+from onepass.cli.data import (
+    check_output,
+    check_page,
+    on_disk,
+    open_for,
+    progress_over,
+    warn_of_repeats,
+)
 from onepass.cli.errors import Failure, printable
 from onepass.cli.memory import shown
-from onepass.cli.writers import check_format, writing
+from onepass.cli.writers import check_format, with_floats, writing
 from onepass.report import model_page, require_report
 from onepass.report.summary import (
     chosen_words,
@@ -147,8 +154,10 @@ def impute(model: str, data: tuple[str, ...], output: str, **reading: Any) -> No
         names = kept.names
     decimal = reading["decimal"] if output.lower().endswith(".csv") else None
     delimiter = ";" if decimal == "," else ","  # as spreadsheets write it
+    pandas = first.pandas if len(source.tables) == 1 and kept is not None else None
+    writer = writing(output, names, delimiter, with_floats(pandas, used))
     gaps = rows_filled = 0
-    with progress_over("impute", source) as progress, writing(output, names, delimiter) as write:
+    with progress_over("impute", source) as progress, writer as write:
         for position, block in source.blocks():
             dense: Any = block.toarray() if hasattr(block, "toarray") else block
             filled = fitted.impute(_only(source, position, dense))
@@ -373,6 +382,7 @@ def report(model: str, output: str | None) -> None:
     require_report()
     output = f"{os.path.splitext(model)[0]}.html" if output is None else output
     check_output(output, [model])
+    check_page(output)
     model_page(onepass.load(model), output, title=model)
     messages.say(f"{output}: a page with pictures of the model")
 

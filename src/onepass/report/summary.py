@@ -87,8 +87,8 @@ def counted(number: int, noun: str) -> str:
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:
-    """Return the first names as text."""
-    return ", ".join(names[:most]) + ", ..." * (len(names) > most)
+    """Return the first names as text; an empty one, as pandas' index has it, is ''."""
+    return ", ".join(name or "''" for name in names[:most]) + ", ..." * (len(names) > most)
 
 
 def find_grid(components: NDArray[np.floating]) -> tuple[int, int] | None:

@@ -25,7 +25,7 @@ import pyarrow.csv
 from numpy.typing import NDArray
 
 from onepass.sources import plain_text
-from onepass.sources.base import Block, SourceError, called
+from onepass.sources.base import Block, SourceError
 from onepass.sources.paths import open_content, suffix_of
 from onepass.sources.plain_text import StandardInput, Text, whole_lines
 from onepass.sources.tables import ReadOptions, Table, numbered_names
@@ -163,15 +163,15 @@ class CsvTable(Table):
             (line, row) for line, row in zip(lines, rows, strict=True) if len(row) == self.width
         ]
         self.not_numeric, self.damaged, self._booleans = {}, {}, set()
-        notes: dict[int, str] = {}
+        sentinels: dict[int, float] = {}
         if below_header and len(lines) > 1 and not self.once:
             self.header_hint = self._hint(rows[0], self._first_line + lines[0])
         for j in range(self.width):
             cells = [(line, row[j]) for line, row in whole if row[j] not in self._missing]
             texts = [(line, cell) for line, cell in cells if self._is_text(cell)]
             if not texts:
-                if note := self._sentinel(j, [self._number(cell) for _, cell in cells]):
-                    notes[j] = note
+                if sentinel := self._sentinel([self._number(cell) for _, cell in cells]):
+                    sentinels[j] = sentinel
                 continue
             if all(cell in BOOLEANS for _, cell in cells):
                 self._booleans.add(j)
@@ -196,24 +196,19 @@ class CsvTable(Table):
                 is_footer = is_whole and bool(numbers) and line > numbers[-1]
                 is_footer &= len(lines) - lines.index(line) <= _FOOTER_ROWS
                 self.damaged[j] = found + hint + self._remedy(first, j if is_footer else None)
-        self.column_notes = notes
+        self.sentinels = sentinels
 
-    def _sentinel(self, j: int, values: Sequence[float | None]) -> str:
-        """Return a note about a number that recurs, far from all others; it may say "missing".
+    def _sentinel(self, values: Sequence[float | None]) -> float | None:
+        """Return a number that may stand for missing entries: it recurs, far from all others.
 
         Far is beyond twice the largest of them.
         """
-        known = self._options.na_values()
-        for sentinel in sorted({*_SENTINELS}.intersection(values) - {*known}):
+        for sentinel in {*_SENTINELS}.intersection(values).difference(self._options.na_values()):
             others = [abs(value) for value in values if value != sentinel and value is not None]
-            count = len(values) - len(others)
-            if count > 1 and others and 2.0 * max(others) < abs(sentinel):
-                return (
-                    f"{self.path}, column {called(self.column(j))}: {sentinel:g} comes {count} "
-                    "times in the first rows, far from all other values; if it stands for a "
-                    f"missing value, pass na=[{sentinel:g}] (--na {sentinel:g})"
-                )
-        return ""
+            recurs = len(values) - len(others) > 1
+            if recurs and others and 2.0 * max(others) < abs(sentinel):
+                return sentinel
+        return None
 
     def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
         """Yield the rows from number `start` on, in full blocks, which cost learning less."""

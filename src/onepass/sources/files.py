@@ -27,6 +27,7 @@ from onepass.sources.paths import (
     FORMATS,
     check_file,
     expand,
+    is_remote,
     partitions_of,
     reason,
     split,
@@ -204,6 +205,8 @@ def _open(path: str, options: ReadOptions) -> Table:
     """Return what is in one file, every error turned into a SourceError."""
     suffix = suffix_of(path)
     if suffix is None:
+        if not is_remote(path) and not os.path.exists(split(path)[0]):
+            raise SourceError("there is no such file", path)
         raise SourceError(f"the format is unknown; known are {', '.join(FORMATS)}", path)
     module, kind = FORMATS[suffix]
     try:
@@ -296,7 +299,14 @@ class FileSource(Source):
         for table in tables:
             table.choose_like(first, chosen, exact=columns is None)
             table.preparation = preparation
-        self.notes += [first.column_notes[j] for j in first.chosen() if j in first.column_notes]
+        read = set(first.chosen())
+        recurring = {j: number for j, number in first.sentinels.items() if j in read}
+        for number in sorted({*recurring.values()}):
+            names = listed([first.column(j) for j in recurring if recurring[j] == number])
+            self.notes.append(
+                f"{first.path}: {number:g} recurs in {names}, far from all other values; if it "
+                f"stands for a missing value, pass na=[{number:g}] (--na {number:g})"
+            )
         self._batch_rows = batch_rows
         self._block_rows = batch_rows or rows_per_block(self.n_features)
         self._dtype = np.result_type(*(table.float_type() for table in tables))

@@ -101,12 +101,13 @@ class Table(ABC):
     not_numeric: Mapping[int, str] = MappingProxyType({})  # what columns hold that are no numbers
     damaged: Mapping[int, str] = MappingProxyType({})  # what columns hold beside numbers
     index: Sequence[int] = ()  # the columns in which pandas or R has written an index
+    pandas: bytes | None = None  # what pandas has written about index and types, as JSON
     left_out: Sequence[int] = ()  # columns that are no data
     header_hint: str = ""  # what to do if the names are not those of the columns
     na: Sequence[str | float] = ()  # what else stands for missing entries
     na_values: Sequence[float] = ()  # the numbers among them
     n_rows: int | None = None  # if the format knows it
-    column_notes: Mapping[int, str] = MappingProxyType({})  # what may be wrong with columns
+    sentinels: Mapping[int, float] = MappingProxyType({})  # what may be missing in columns
     notes: Sequence[str] = ()  # what was decided without having been asked for, one line each
     columns: NDArray[np.intp] | None = None  # that are read, in this order; None is all
     preparation = Preparation()  # of the rows that are read

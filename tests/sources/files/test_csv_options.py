@@ -58,9 +58,9 @@ def test_other_texts_for_what_is_missing(tmp_path):
 
 def test_a_number_that_may_stand_for_what_is_missing_is_noted(tmp_path):
     path = tmp_path / "a.csv"
-    content = "x,y,z\n1,2,-999\n-999,4,-999\n3,-999,600\n-999.0,5,1\n"
+    content = "x,y,z,v\n1,2,-999,-999\n-999,4,-999,3\n3,-999,600,1\n-999.0,5,1,-999\n"
     (note,) = opened(path, content).notes
-    assert "column 'x': -999 comes 2 times in the first rows, far" in note
+    assert "a.csv: -999 recurs in 'x', 'v', far from all other values; if it" in note
     assert note.endswith("pass na=[-999] (--na -999)")
     assert not opened(path, content, na=["-999"]).notes
     assert not opened(path, content, columns=["y"]).notes

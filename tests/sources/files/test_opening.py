@@ -48,6 +48,7 @@ def test_a_folder_of_zarr_arrays(tmp_path):
     ("path", "message"),
     [
         ("none.csv", "none.csv: there is no such file"),
+        ("a.cvs", "a.cvs: there is no such file"),
         ("*.npy", "no file matches"),
         ("a.doc", "the format is unknown; known are .npy, .npz, .csv"),
         ("a.npy.gz", "the format is unknown"),
