@@ -186,7 +186,7 @@ Examples:
   onepass score model.onepass held-out.parquet --json
   onepass score model.onepass new.csv --rows errors.csv --quantile 0.999
   onepass score model.onepass new.csv --rows errors.csv --keep id --flag
-  onepass score model.onepass new.csv --rows outliers.csv --keep id --only-outliers
+  onepass score model.onepass new.csv --rows outliers.csv --only-outliers
 
 The most that k directions can capture is what batch PCA of DATA itself captures.
 

@@ -10,9 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from onepass.sources import Position
-from onepass.sources.csv import BOOLEANS
 from onepass.sources.files import FileSource
-from onepass.sources.tables import numbered_names
+from onepass.sources.tables import BOOLEANS, numbered_names
 
 _BOOLEANS = {text: str(int(value)) for text, value in BOOLEANS.items()}
 

@@ -28,7 +28,7 @@ from onepass.sources import plain_text
 from onepass.sources.base import Block, SourceError
 from onepass.sources.paths import open_content, suffix_of
 from onepass.sources.plain_text import StandardInput, Text, whole_lines
-from onepass.sources.tables import ReadOptions, Table, numbered_names
+from onepass.sources.tables import BOOLEANS, ReadOptions, Table, numbered_names
 
 _SAMPLE_BYTES = 1 << 16  # that show delimiter and kinds of columns: some hundreds of rows
 _ROW_LIMIT_BYTES = 1 << 24  # of the first two rows, all of which is parsed in Python
@@ -43,10 +43,6 @@ _MISSING = (
 # Blanks before or after a missing value, which pyarrow compares, too. It takes 400 bytes for each
 # column and each text that is missing.
 _PADDING, _MISSING_BYTES, _ALL_MISSING_BYTES = 8, 400, 1 << 26
-BOOLEANS = {
-    **dict.fromkeys(("False", "false", "FALSE", "0"), 0.0),
-    **dict.fromkeys(("True", "true", "TRUE", "1"), 1.0),
-}
 _DELIMITERS = ",\t;| "  # in the order of preference, if there is nothing else to tell them apart
 # Added as a last row: it is missing at the end if a quotation mark before it is never closed.
 _LAST = -7.291935e-297

@@ -24,6 +24,12 @@ from onepass.sources.base import Block, EntryError, SourceError, rows_per_block
 from onepass.sources.paths import partitions_of
 from onepass.sources.preparation import Preparation
 
+# What stands for True and False in files of text, and what it is as a number.
+BOOLEANS = {
+    **dict.fromkeys(("False", "false", "FALSE", "0"), 0.0),
+    **dict.fromkeys(("True", "true", "TRUE", "1"), 1.0),
+}
+
 
 @dataclass(frozen=True)
 class ReadOptions:
