@@ -195,6 +195,34 @@ def test_from_the_command_line(tmp_path):
     assert f"onepass fit {tmp_path / 'a.npy'} -k 2" in text
 
 
+@pytest.mark.parametrize("more", [[], ["--workers", 1]])
+def test_rows_of_text_are_called_by_their_lines(tmp_path, more):
+    from tests.cli.commands import onepass as run
+
+    lines = ["x,y,note"] + [f'{x},{y},"two\nlines"' for x, y in rows(n=400, d=2)]
+    lines[301] = '500,-500,"far\naway"'
+    text = "\n".join(lines) + "\n"
+    (tmp_path / "a.csv").write_text(text)
+    (tmp_path / "b.csv").write_text("x,y,note\n\n" + "1,1.5,\n0.5,1,\n" * 50)
+    line = text[: text.index("500,-500")].count("\n") + 1
+    words = ["-k", 1, "--columns", "x,y", "-o", tmp_path / "m", "--report", tmp_path / "p.html"]
+    pattern = r"<tr><td>([^<]+)</td><td>[\d.e+-]+</td>\n<td>"
+
+    run("fit", tmp_path / "a.csv", *words, *more)
+    page = (tmp_path / "p.html").read_text()
+    assert re.findall(pattern, page)[0] == f"{line}"
+    assert "<th>line</th>" in page
+    assert f"line {line}, error" in page
+    run("fit", tmp_path / "b.csv", tmp_path / "a.csv", *words, *more)
+    assert re.findall(pattern, (tmp_path / "p.html").read_text())[0] == f"{tmp_path}/a.csv:{line}"
+    run("report", tmp_path / "m", "-o", tmp_path / "p.html")
+    page = (tmp_path / "p.html").read_text()
+    assert re.findall(pattern, page)[0] == "401"  # 100 rows of the first file, and 300
+    assert "<th>row, from 1</th>" in page
+    run("fit", "-", *words, given=text)
+    assert re.findall(pattern, (tmp_path / "p.html").read_text())[0] == "301"
+
+
 @pytest.mark.parametrize("package", ["matplotlib", "jinja2"])
 def test_a_missing_package_is_named_before_the_work(tmp_path, monkeypatch, package):
     import sys

@@ -12,6 +12,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
+import numpy as np
+from numpy.typing import NDArray
 
 from onepass.cli.errors import Failure
 from onepass.cli.messages import is_quiet, note, warn
@@ -19,7 +21,7 @@ from onepass.progress import Progress
 from onepass.report.summary import listed
 from onepass.sources import SourceError
 from onepass.sources.files import FileSource, open_tables
-from onepass.sources.paths import open_content, split
+from onepass.sources.paths import is_remote, open_content, split
 from onepass.sources.tables import ReadOptions
 
 _SAMPLE_BYTES = 1 << 20
@@ -123,6 +125,28 @@ def _lines(path: str, has_header: bool) -> int | None:
         return None
     lines = max(sample.count(b"\n"), sample.count(b"\r"))
     return round(lines * os.path.getsize(path) / taken) - has_header if lines else None
+
+
+def lines_of(source: FileSource, rows: NDArray[np.int64]) -> list[str] | None:
+    """Return the lines of rows, which are counted from 0 over all files, with the names of several.
+
+    Files are read once more, up to the last of the rows. None where a file has no lines, or would
+    have to be fetched again.
+    """
+    is_text = all(table.lines() is not None for table in source.tables)
+    if source.once or not is_text or any(map(is_remote, source.paths)):
+        return None
+    found: dict[int, str] = {}
+    before = 0
+    for path, table in zip(source.paths, source.tables, strict=True):
+        name = f"{path}:" if len(source.paths) > 1 else ""
+        for lines in table.lines() or ():
+            inside = rows[(rows >= before) & (rows < before + len(lines))]
+            found |= {int(row): f"{name}{lines[row - before]}" for row in inside}
+            before += len(lines)
+            if len(found) == len(rows):
+                break
+    return [found[int(row)] for row in rows]
 
 
 def warn_of_repeats(paths: Iterable[str]) -> None:

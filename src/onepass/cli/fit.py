@@ -24,6 +24,7 @@ from onepass.cli.data import (
     check_output,
     check_page,
     expected_rows,
+    lines_of,
     progress_over,
     warn_of_repeats,
 )
@@ -114,7 +115,9 @@ def fit(
     model, seconds = work.model, work.seconds
     if report is not None:
         try:
-            model_page(model, report, title=output, data=source.paths, command=shlex.join(words))
+            command = shlex.join(words)
+            lines = partial(lines_of, source)
+            model_page(model, report, title=output, data=source.paths, command=command, lines=lines)
         except BaseException:
             messages.say(f"onepass: {output} is complete, {report} is missing", err=True)
             raise

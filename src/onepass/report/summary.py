@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +18,19 @@ BIPLOT_COLUMNS = 12  # of a biplot at most: the labels of more arrows cover each
 MOST_MISSING = 10  # columns that are listed with their share of missing entries: half a screen
 SMOOTH = 0.3  # correlation of neighbouring columns above which they count as pixels
 
+Lines: TypeAlias = Callable[[NDArray[np.int64]], list[str] | None]
+
 
 class Summary:
     """Everything that is shown of a fitted estimator, with k components of d columns.
 
-    `grid` is the height and width of images, if columns are pixels.
+    `grid` is the height and width of images, if columns are pixels. `lines` takes the numbers of
+    rows, counted from 0, and returns their lines in files, or None if there are no lines.
     """
 
-    def __init__(self, model: Any, grid: tuple[int, int] | None = None) -> None:
+    def __init__(
+        self, model: Any, grid: tuple[int, int] | None = None, lines: Lines | None = None
+    ) -> None:
         self.components: NDArray[np.floating] = model.components_  # (k, d)
         self.names = [f"column {j}" for j in range(self.components.shape[1])]
         if hasattr(model, "feature_names_in_"):
@@ -42,6 +47,9 @@ class Summary:
         scale = getattr(model, "scale_", 1.0)
         self.points = fitted.sample.along(self.components / scale, model.mean_)
         self.numbers, self.errors = fitted.sample.numbers, fitted.sample.errors
+        found = None if lines is None else lines(self.numbers)
+        self.counts_lines = found is not None
+        self.labels = [f"{number + 1:,}" for number in self.numbers] if found is None else found
         self.largest = fitted.sample.largest()
         self.known_variances = known_variances(model)  # of the components, and of others
         # A robust learner knows the variances of ordinary PCA; a model alone those of its own.
