@@ -130,8 +130,8 @@ def _lines(path: str, has_header: bool) -> int | None:
 def lines_of(source: FileSource, rows: NDArray[np.int64]) -> list[str] | None:
     """Return the lines of rows, which are counted from 0 over all files, with the names of several.
 
-    Files are read once more, up to the last of the rows. None where a file has no lines, or would
-    have to be fetched again.
+    Files are read once more, up to the last of the rows. None where a file has no lines, would have
+    to be fetched again, or has become shorter.
     """
     is_text = all(table.lines() is not None for table in source.tables)
     if source.once or not is_text or any(map(is_remote, source.paths)):
@@ -146,7 +146,7 @@ def lines_of(source: FileSource, rows: NDArray[np.int64]) -> list[str] | None:
             before += len(lines)
             if len(found) == len(rows):
                 break
-    return [found[int(row)] for row in rows]
+    return [found[int(row)] for row in rows] if len(found) == len(rows) else None
 
 
 def warn_of_repeats(paths: Iterable[str]) -> None:

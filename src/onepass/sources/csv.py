@@ -347,9 +347,13 @@ class CsvTable(Table):
 
     def _is_footer(self, row: int) -> bool:
         """Return whether a row, counted from 1, is one of the last."""
+        count = 0
         with suppress(Exception):  # of a damaged file
-            return row + _FOOTER_ROWS > sum(map(len, self.lines() or ())) >= row
-        return False
+            for lines in self.lines() or ():
+                count += len(lines)
+                if count >= row + _FOOTER_ROWS:  # a long file is not read to its end
+                    break
+        return row <= count < row + _FOOTER_ROWS
 
     def _with_blanks(self, most: int) -> list[str]:
         """Return what stands for a missing value, with up to so many blanks before or after it."""
