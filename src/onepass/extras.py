@@ -9,5 +9,9 @@ def require(feature: str, extra: str, *packages: str) -> None:
         try:
             importlib.import_module(package)
         except ModuleNotFoundError as error:
-            message = f"{feature} needs {package}: pip install 'onepass[{extra}]'"
-            raise ImportError(message) from error
+            raise ImportError(f"{feature} needs {package}: {how_to_install(extra)}") from error
+
+
+def how_to_install(extra: str) -> str:
+    """Return the command that installs an extra; onepass is not yet on PyPI."""
+    return f'in a clone of onepass, pip install ".[{extra}]"'

@@ -127,7 +127,7 @@ def test_demo_without_the_extra_of_the_report(tmp_path, monkeypatch):
     text = run("demo").stdout
     (folder,) = tmp_path.glob("onepass-demo-*")
     assert f"All files are in {folder}\n" in text
-    assert "--report" not in text.split("With the extra onepass[report]")[0]
+    assert "--report" not in text.split("fit --report also writes")[0]
     assert not (folder / "digits.html").exists()
 
 

@@ -231,7 +231,19 @@ def test_long_names_leave_whole_weights_in_the_table(tmp_path):
     said = run("fit", tmp_path / "a.csv", "-k", 1, "-o", tmp_path / "m").stdout
     line = next(line for line in said.splitlines() if line.strip().startswith("0 "))
     assert len(line) <= 80
-    assert line.split()[-1] in names
+    *_, name, dots = line.split()
+    assert name in names
+    assert dots == "..."
+
+
+def test_a_column_without_a_name_is_shown(tmp_path):
+    pd.DataFrame(rows(d=3), columns=list("abc")).to_csv(tmp_path / "a.csv")
+    words = ("fit", tmp_path / "a.csv", "--keep-index", "-k", 1, "-o", tmp_path / "m")
+    for more in ([], ["--verbose"]):
+        said = run(*words, *more).stdout
+        assert "with the names '', a, b, c\n" in said
+        assert "+1.00 ''" in said
+    assert "'', a, b, c" in run("info", tmp_path / "m").stdout
 
 
 @pytest.mark.parametrize("more", [[], ["--workers", 1]])
@@ -241,7 +253,7 @@ def test_a_column_that_hides_the_others_is_warned_of(tmp_path, more):
     words = ["fit", tmp_path / "a.csv", "-k", 2, "-o", tmp_path / "m", "--no-robust", *more]
     result = run(*words)
     assert "warning: column 'income' has 100.0% of the variance" in result.stderr
-    assert "use --scale" in result.stderr
+    assert "use --scale; if it is an id, leave it out: --exclude income\n" in result.stderr
     assert "warning" not in run(*words, "--scale").stderr
 
 

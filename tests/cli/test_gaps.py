@@ -10,6 +10,7 @@ import pytest
 
 import onepass
 from onepass.rows import completion
+from onepass.sources import base
 from tests.cli.commands import onepass as run
 from tests.cli.test_kill import Forks
 from tests.sources.files.written import WRITERS
@@ -60,6 +61,19 @@ def test_fit_says_how_much_is_missing(tmp_path, table):
     assert f"in {incomplete} of 400 rows" in shown
 
 
+@pytest.mark.parametrize("more", [[], ["--workers", 1], ["--skip-non-numeric"]])
+def test_a_column_without_entries_is_named_and_nothing_is_written(tmp_path, more):
+    lines = ["x,y,my col", *(f"{i % 7},{i % 5}," for i in range(200))]
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "m").write_text("an older model")
+    words = ("fit", tmp_path / "a.csv", "-k", 1, "-o", tmp_path / "m", *more)
+    said = run(*words, code=2).stderr
+    assert "column 'my col': fewer than two of 200 rows" in said
+    assert "leave such columns out, of files with exclude=['my col'] (--exclude 'my col')" in said
+    assert (tmp_path / "m").read_text() == "an older model"
+    run(*words, "--exclude", "my col")
+
+
 def test_nothing_is_said_where_nothing_is_missing(tmp_path):
     np.save(tmp_path / "a.npy", np.random.default_rng(0).normal(size=(50, 3)))
     said = run("fit", tmp_path / "a.npy", "-k", 1, "-o", tmp_path / "m.onepass").stdout
@@ -73,6 +87,36 @@ def test_other_texts_for_missing_entries(tmp_path):
     model = onepass.load(tmp_path / "m")
     assert model.missing_share_ == pytest.approx([1 / 202, 1 / 202])
     assert model.mean_[1] < 10
+
+
+@pytest.mark.parametrize("more", [[], ["--workers", 1]])
+def test_a_model_remembers_what_stands_for_missing_entries(tmp_path, more):
+    lines = ["x,y", *(f"{i},{i % 7}" for i in range(200)), "?,3", "5,-999"]
+    path, model = tmp_path / "a.csv", tmp_path / "m"
+    path.write_text("\n".join(lines) + "\n")
+    run("fit", path, "-k", 1, "--na", "?", "--na", -999, "-o", model, *more)
+    np.save(tmp_path / "a.npy", [[1.0, -999.0], [2.0, 3.0]])
+    run("export", model, "-o", tmp_path / "small")
+    for name in ("m", "small"):
+        for given in ([], ["--na", "?"]):
+            said = run("impute", tmp_path / name, path, "-o", tmp_path / "b.csv", *given)
+            assert "2 gaps filled" in said.stdout
+            assert said.stderr.endswith("--na -999\n" if given else "--na '?' --na -999\n")
+            assert "-999" not in (tmp_path / "b.csv").read_text()
+        said = run("impute", tmp_path / name, tmp_path / "a.npy", "-o", tmp_path / "b.npy").stdout
+        assert "1 gap filled" in said
+        found = json.loads(run("info", tmp_path / name, "--json").stdout)
+        assert found["na"] == ["?", "-999"]
+    assert "--na '?' --na -999" in run("info", model).stdout
+
+
+def test_merged_models_know_the_marks_of_both(tmp_path):
+    for name, mark in (("a", "-999"), ("b", "?")):
+        lines = ["x,y", *(f"{i},{i % 7}" for i in range(50)), f"5,{mark}"]
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
+        run("fit", tmp_path / f"{name}.csv", "-k", 1, "--na", mark, "-o", tmp_path / name)
+    run("merge", tmp_path / "a", tmp_path / "b", "-o", tmp_path / "both")
+    assert onepass.load(tmp_path / "both")._na == ("-999", "?")
 
 
 def test_impute_changes_nothing_but_gaps(tmp_path, table, model):
@@ -113,6 +157,33 @@ def test_impute_keeps_decimal_commas(tmp_path):
     assert rows[0][3, 1] == pytest.approx(2 * rows[0][3, 0], abs=0.2)
 
 
+@pytest.mark.parametrize("output", ["out.csv", "out.parquet"])
+@pytest.mark.parametrize("start", ["a.csv", "a.parquet"])
+def test_true_and_false_with_gaps_can_be_read_back(tmp_path, monkeypatch, start, output):
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    monkeypatch.setattr(base, "BLOCK_TARGET_BYTES", 64)  # the first gap is not in the first block
+    lines = ["x,smoker", *(f"{i % 7},{('TRUE', 'FALSE')[i % 2]}" for i in range(200)), "3,", "5,"]
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    known = pyarrow.csv.read_csv(tmp_path / "a.csv")
+    assert known.schema.field("smoker").type == pa.bool_()
+    pyarrow.parquet.write_table(known, tmp_path / "a.parquet")
+    run("fit", tmp_path / start, "-k", 1, "-o", tmp_path / "m")
+    run("impute", tmp_path / "m", tmp_path / start, "-o", tmp_path / output)
+    run("fit", tmp_path / output, "-k", 1, "-o", tmp_path / "again")
+    (before,), (after,) = (
+        [np.vstack(list(onepass.open_source(tmp_path / name)))] for name in (start, output)
+    )
+    np.testing.assert_array_equal(after[:200], before[:200])
+    assert np.isnan(before[200:, 1]).all()
+    assert np.isfinite(after).all()
+    if output == "out.csv":
+        cells = {line.split(",")[1] for line in (tmp_path / output).read_text().splitlines()[1:201]}
+        assert cells in ({"0", "1"}, {"0.0", "1.0"})
+
+
 @pytest.mark.parametrize("output", ["out.parquet", "out.npy"])
 def test_impute_writes_other_formats(tmp_path, table, model, output):
     path, X = table
@@ -144,14 +215,50 @@ def test_impute_of_parquet_keeps_types(tmp_path, model, table):
     assert np.allclose(found["x"].to_numpy(), onepass.load(model).impute([X])[:, 0])
 
 
-def test_impute_of_standard_input(tmp_path, model, table):
-    text = "x,y,z\n1,,2\n"
-    run("impute", model, "-", "-o", tmp_path / "out.csv", given=text)
-    filled = (tmp_path / "out.csv").read_text().splitlines()[1].split(",")
-    assert filled[0] == "1.0"
-    assert filled[1] != ""
-    said = run("impute", model, "-", "-o", tmp_path / "b.csv", given="x,y,z,id\n1,,2,9\n", code=2)
-    assert "can be read only once" in said.stderr
+def test_impute_of_parquet_keeps_the_index_of_pandas(tmp_path, model, table):
+    import pandas as pd
+
+    frame = pd.DataFrame(table[1], columns=list("xyz"))
+    frame["y"] = frame["y"].round().astype("Int64")
+    frame.index = pd.Index([f"k{i}" for i in range(400)], name="key")
+    frame.to_parquet(tmp_path / "a.parquet")
+    with pytest.warns(onepass.OnepassWarning, match="left out the index"):
+        list(onepass.open_source(tmp_path / "a.parquet"))
+    run("impute", model, tmp_path / "a.parquet", "-o", tmp_path / "out.parquet")
+    found = pd.read_parquet(tmp_path / "out.parquet")
+    assert list(found) == ["x", "y", "z"]
+    assert found.index.equals(frame.index)
+    assert found.index.name == "key"
+    assert found.notna().all().all()
+    frame.to_csv(tmp_path / "a.csv")
+    run("impute", model, tmp_path / "a.csv", "-o", tmp_path / "b.parquet")
+    assert list(pd.read_parquet(tmp_path / "b.parquet")) == ["key", "x", "y", "z"]
+
+
+def test_impute_of_standard_input_keeps_other_columns(tmp_path, table, model):
+    path, _ = table
+    run("impute", model, path, "-o", tmp_path / "file.csv")
+    said = run("impute", model, "-", "-o", tmp_path / "out.csv", given=path.read_text())
+    assert "copied" in said.stderr
+    assert (tmp_path / "out.csv").read_text() == (tmp_path / "file.csv").read_text()
+    run("impute", model, "-", "-o", tmp_path / "out.npy", given=path.read_text())
+    assert len(np.load(tmp_path / "out.npy")) == 400
+    names = {"a.csv", "m.onepass", "file.csv", "out.csv", "out.npy"}
+    assert {found.name for found in tmp_path.iterdir()} == names
+    said = run("impute", model, "-", "-o", tmp_path / "b.csv", given="x,y,z\n1,,2\n1,2\n", code=2)
+    assert "standard-input.csv, line 3: 2 values, not 3" in said.stderr
+    said = run("impute", model, "-", "-o", tmp_path / "no" / "b.csv", given="x,y,z\n", code=2)
+    assert "there is no folder" in said.stderr
+    assert {found.name for found in tmp_path.iterdir()} == names
+
+
+def test_columns_of_standard_input_are_kept(tmp_path, table, model):
+    path, _ = table
+    for command, to in (("score", "--rows"), ("transform", "-o")):
+        made = [tmp_path / f"{command}-{kind}.csv" for kind in ("file", "pipe")]
+        run(command, model, path, to, made[0], "--keep", "id,city")
+        run(command, model, "-", to, made[1], "--keep", "id,city", given=path.read_text())
+        assert made[0].read_text() == made[1].read_text()
 
 
 def test_a_small_model_fills_gaps_in_the_same_way(tmp_path, model, table):

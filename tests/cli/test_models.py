@@ -85,6 +85,33 @@ def test_rows_are_numbered_as_an_editor_shows_them(tmp_path, files):
     )
 
 
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_only_outliers_are_written(tmp_path, files, suffix):
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    model, data, reading = files
+    words = ("score", model, data, *reading, "--quantile", 0.9, "--keep", "id", "--rows")
+    read = {".csv": pyarrow.csv.read_csv, ".parquet": pyarrow.parquet.read_table}[suffix]
+    every, few = tmp_path / f"all{suffix}", tmp_path / f"few{suffix}"
+    run(*words, every, "--flag")
+    said = run(*words, few, "--only-outliers").stdout
+    wanted = read(every)
+    wanted = wanted.filter(pa.array(wanted["outlier"].to_numpy() == 1)).drop_columns("outlier")
+    assert 0 < wanted.num_rows < 300
+    assert read(few).equals(wanted)
+    assert f"log_likelihood of each outlier; {wanted.num_rows} outliers" in said
+    (tmp_path / "mean.csv").write_text("x,y,z\n" + "1,1,1\n1,1,1.01\n" * 9)
+    run("score", model, tmp_path / "mean.csv", "--rows", few, "--only-outliers")
+    assert read(few).num_rows == 0
+    said = run("score", model, data, "--only-outliers", code=2).stderr
+    assert "--only-outliers works with --rows only" in said
+    said = run(*words[:5], "--rows", tmp_path / "a.npy", "--only-outliers", code=2).stderr
+    assert "could not say which rows they are" in said
+
+
 def test_rows_without_lines_are_counted_from_one_in_each_file(tmp_path):
     for name in "ab":
         np.save(tmp_path / f"{name}.npy", rows(40, 3))
@@ -106,9 +133,6 @@ def test_what_cannot_be_kept(tmp_path, files):
     assert "numbers only" in run(*words, "id", "-o", tmp_path / "o.npy", code=2).stderr
     assert "no such column" in run(*words, "nobody", "-o", tmp_path / "o.csv", code=2).stderr
     assert not (tmp_path / "o.csv").exists()
-    said = run("transform", model, "-", "--keep", "id", "-o", tmp_path / "o.csv", code=2,
-               given="x,y,z,id\n1,2,3,4\n")  # fmt: skip
-    assert "read only once" in said.stderr
 
 
 def test_loadings(tmp_path, files):
@@ -176,6 +200,11 @@ def test_report(tmp_path, files):
     said = run("report", files[0]).stdout
     assert "m.html" in said
     run("report", files[0], "-o", tmp_path / "page.html")
+    for words in (["report", files[0], "-o"], ["fit", files[1], "-k", 1, "--columns", "x,y",
+                  "--skip-lines", 1, "-o", tmp_path / "n", "--report"]):  # fmt: skip
+        said = run(*words, tmp_path / "page.pdf", code=2).stderr
+        assert "page.pdf: a report is a page of HTML, and its name must end in .html" in said
+    assert not (tmp_path / "n").exists()
     assert (tmp_path / "page.html").read_bytes() == (tmp_path / "m.html").read_bytes()
     assert "ordinary PCA" in (tmp_path / "page.html").read_text()
 

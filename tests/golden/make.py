@@ -42,6 +42,7 @@ class Case:
     rows: str = "gaussian"
     saved: str = "model"
     d: int = 8
+    na: tuple[str, ...] = ()  # marks of missing entries in the files that it was fitted on
 
 
 def gaussian(rng: np.random.RandomState, n: int, d: int) -> np.ndarray:
@@ -86,6 +87,7 @@ CASES = {
     "pca_mild": Case("PCA", {"k": 1}, rows="spoiled"),
     "pca_robust": Case("PCA", {"robust": True}),
     "pca_bare": Case("PCA", {"scale": True}, rows="heavy", saved="bare"),
+    "pca_marks": Case("PCA", saved="bare", na=("?", "-999")),
     "pca_checkpoint": Case("PCA", saved="checkpoint"),
     "pca_checkpoint_sparse": Case("PCA", held="sparse", saved="checkpoint"),
     # Beyond the exact matrix; of few rows a sketch is small.
@@ -189,6 +191,7 @@ def write(name: str) -> None:
     """Write the two files of a case."""
     case, path = CASES[name], FOLDER / f"{name}.onepass"
     model = first_model(case)
+    model._na = case.na
     model = model.for_transform() if case.saved == "bare" else model
     archive.write(path, *packed(case, model))
     loaded = onepass.load(path)

@@ -56,6 +56,15 @@ def test_they_are_refused(model, change, said):
         onepass.from_bytes(archive.to_bytes(header, arrays))
 
 
+@pytest.mark.parametrize("marks", ["abc", 5, None, [1], [["?"]], {"?": 1}, ["?"] * 101])
+def test_marks_of_missing_entries_are_texts(marks):
+    header, arrays = pack(onepass.PCA(2).partial_fit(X))
+    assert "na" not in header
+    header["na"] = marks
+    with pytest.raises(onepass.ModelFileError, match="marks of missing entries are no list of"):
+        onepass.from_bytes(archive.to_bytes(header, arrays))
+
+
 def test_a_far_origin_of_float32_rows_does_no_harm():
     header, arrays = pack(onepass.CappedMSG(2).partial_fit(X.astype(np.float32)))
     arrays["variances.moment.origin"] = np.array([1e9, 64.0, 255.0, 1e9, 2.0**63])

@@ -83,6 +83,7 @@ def test_the_row_that_is_broken_is_listed_first_and_ringed(tmp_path):
     listed = re.findall(r"<tr><td>([\d,]+)</td><td>[\d.e+]+</td>\n<td>", text)
     assert listed[0] == "1,501"  # counted from 1
     assert "Rows count from 1" in text
+    assert "row 1 is line 2" in text
     assert marks(text, "far") == len(listed) == 12
     assert marks(text, "points") >= 380
     assert "Some rows are much longer than the rest" in text
@@ -107,9 +108,21 @@ def test_warnings(tmp_path):
     with pytest.warns(OnepassWarning, match="column 3 has"):
         dominated = PCA(2).fit(X)
     assert "One column dominates: column 3" in page(dominated, tmp_path)[0]
+    assert "If it is an id, leave it out (--exclude 3)." in page(dominated, tmp_path)[0]
     assert "dominates" not in page(PCA(2, scale=True).fit(X), tmp_path)[0]
     turned = np.vstack([rows(n=2000, d=5), rows(n=2000, d=5)[:, ::-1] + 3.0])
     assert "drifts" in page(PCA(2).fit(turned), tmp_path)[0]
+
+
+def test_whose_variances_are_shown_is_said(tmp_path):
+    X = broken()
+    plain, robust = (PCA(2, robust=robust).partial_fit(X) for robust in (False, True))
+    left, ordinary = "the components of this model are left of the line", "of ordinary PCA of the"
+    for model, is_ordinary in ((plain, False), (robust, True), (robust.for_transform(), False)):
+        text = " ".join(page(model, tmp_path)[0].split())
+        assert (left in text) == (not is_ordinary)
+        assert (ordinary in text) == ("component of ordinary PCA" in text) == is_ordinary
+        assert ("component 1 of ordinary PCA: variance" in text) == is_ordinary
 
 
 def test_components_of_images_are_images(tmp_path):
@@ -182,6 +195,34 @@ def test_from_the_command_line(tmp_path):
     assert f"onepass fit {tmp_path / 'a.npy'} -k 2" in text
 
 
+@pytest.mark.parametrize("more", [[], ["--workers", 1]])
+def test_rows_of_text_are_called_by_their_lines(tmp_path, more):
+    from tests.cli.commands import onepass as run
+
+    lines = ["x,y,note"] + [f'{x},{y},"two\nlines"' for x, y in rows(n=400, d=2)]
+    lines[301] = '500,-500,"far\naway"'
+    text = "\n".join(lines) + "\n"
+    (tmp_path / "a.csv").write_text(text)
+    (tmp_path / "b.csv").write_text("x,y,note\n\n" + "1,1.5,\n0.5,1,\n" * 50)
+    line = text[: text.index("500,-500")].count("\n") + 1
+    words = ["-k", 1, "--columns", "x,y", "-o", tmp_path / "m", "--report", tmp_path / "p.html"]
+    pattern = r"<tr><td>([^<]+)</td><td>[\d.e+-]+</td>\n<td>"
+
+    run("fit", tmp_path / "a.csv", *words, *more)
+    page = (tmp_path / "p.html").read_text()
+    assert re.findall(pattern, page)[0] == f"{line}"
+    assert "<th>line</th>" in page
+    assert f"line {line}, error" in page
+    run("fit", tmp_path / "b.csv", tmp_path / "a.csv", *words, *more)
+    assert re.findall(pattern, (tmp_path / "p.html").read_text())[0] == f"{tmp_path}/a.csv:{line}"
+    run("report", tmp_path / "m", "-o", tmp_path / "p.html")
+    page = (tmp_path / "p.html").read_text()
+    assert re.findall(pattern, page)[0] == "401"  # 100 rows of the first file, and 300
+    assert "<th>row, from 1</th>" in page
+    run("fit", "-", *words, given=text)
+    assert re.findall(pattern, (tmp_path / "p.html").read_text())[0] == "301"
+
+
 @pytest.mark.parametrize("package", ["matplotlib", "jinja2"])
 def test_a_missing_package_is_named_before_the_work(tmp_path, monkeypatch, package):
     import sys
@@ -190,9 +231,18 @@ def test_a_missing_package_is_named_before_the_work(tmp_path, monkeypatch, packa
 
     monkeypatch.setitem(sys.modules, package, None)
     np.save(tmp_path / "a.npy", rows())
-    words = ["fit", tmp_path / "a.npy", "-k", 2, "-o", tmp_path / "m", "--report", tmp_path / "p"]
+    words = [
+        "fit",
+        tmp_path / "a.npy",
+        "-k",
+        2,
+        "-o",
+        tmp_path / "m",
+        "--report",
+        tmp_path / "p.html",
+    ]
     result = run(*words, code=2)
-    assert f"needs {package}: pip install 'onepass[report]'" in result.stderr
+    assert f'needs {package}: in a clone of onepass, pip install ".[report]"' in result.stderr
     assert not (tmp_path / "m").exists()
 
 

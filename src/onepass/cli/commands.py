@@ -135,7 +135,7 @@ The model file works with the other commands, and with onepass.load in Python.""
 )
 @number_option("--workers", 1, help="Learn in this many processes on this machine.")
 @click.option("--resume", is_flag=True, help="Continue from the checkpoint, if there is one.")
-@path_option("--report", help="Write a page of HTML about the model.")
+@path_option("--report", help="Write a page about the model to a file ending in .html.")
 @verbosity_options
 @json_option
 @click.pass_context
@@ -156,7 +156,8 @@ Examples:
   zcat log.csv.gz | onepass transform model.onepass - -o coordinates.parquet
 
 Columns are found by the names that the model was fitted on; others are left alone. Columns without
-names are taken in their order. The output appears when it is complete, or not at all.
+names are taken in their order. The output appears when it is complete, or not at all. With --keep,
+standard input is first copied to a temporary file beside it.
 
 An .h5ad file has the coordinates in obsm["X_pca"], the components in varm["PCs"], and the obs of
 DATA.""",
@@ -185,12 +186,15 @@ Examples:
   onepass score model.onepass held-out.parquet --json
   onepass score model.onepass new.csv --rows errors.csv --quantile 0.999
   onepass score model.onepass new.csv --rows errors.csv --keep id --flag
+  onepass score model.onepass new.csv --rows outliers.csv --only-outliers
 
 The most that k directions can capture is what batch PCA of DATA itself captures.
 
 --rows writes for each row its error, which is the squared distance from the subspace, and its
 log-likelihood. It also counts the outliers. In csv and parquet files each row has its line in DATA
-beside it, as an editor shows it, or its number, counted from 1, where there are no lines.""",
+beside it, as an editor shows it, or its number, counted from 1, where there are no lines. A csv
+of results has commas and decimal points, whatever DATA has. With --keep, standard input is first
+copied to a temporary file beside the output.""",
 )
 @model_argument
 @data_argument
@@ -202,6 +206,11 @@ beside it, as an editor shows it, or its number, counted from 1, where there are
 @quantile_option("--rows")
 @keep_option
 @flag_option
+@click.option(
+    "--only-outliers",
+    is_flag=True,
+    help="With --rows: write only rows with a larger error than --quantile says.",
+)
 @reading_options("those of MODEL")
 @verbosity_options
 @json_option
@@ -220,7 +229,9 @@ Examples:
   onepass impute model.onepass gaps.csv -o whole.csv --na -999
 
 A gap becomes what MODEL expects there, given the other entries of its row. All other cells and
-columns stay as they are. The output appears when it is complete, or not at all.""",
+columns stay as they are; only True and False become 1 and 0. Text is written as UTF-8. The output
+appears when it is complete, or not at all. Standard input is first copied to a temporary file
+beside it.""",
 )
 @model_argument
 @data_argument

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
+import sys
 from collections import Counter
 from collections.abc import Iterable
+from tempfile import TemporaryDirectory
 from typing import Any
+
+import click
+import numpy as np
+from numpy.typing import NDArray
 
 from onepass.cli.errors import Failure
 from onepass.cli.messages import is_quiet, note, warn
@@ -13,7 +21,7 @@ from onepass.progress import Progress
 from onepass.report.summary import shortened
 from onepass.sources import SourceError
 from onepass.sources.files import FileSource, open_tables
-from onepass.sources.paths import open_content, split
+from onepass.sources.paths import is_remote, open_content, split
 from onepass.sources.tables import ReadOptions
 
 _COUNTED_BYTES = 1 << 20
@@ -24,12 +32,17 @@ def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, An
 
     Unless columns are chosen, those that the model was fitted on are found by name: the files may
     have other columns as well, and another order. If the model or the files have no names, columns
-    are taken in their order. Messages name the model's file, `path`.
+    are taken in their order. What stood for missing entries when it was fitted does so here, too.
+    Messages name the model's file, `path`.
     """
     names = list(getattr(model, "feature_names_in_", ())) if reading["columns"] is None else []
     options, reading = ReadOptions.split(reading)
     reading["preparation"] = model._preparation
-    tables = open_tables(data, options)
+    marks = [mark for mark in model._na if mark not in options.na]
+    tables = open_tables(data, options, marks)
+    if marks:
+        given = " ".join(f"--na {shlex.quote(mark)}" for mark in marks)
+        note(f"missing entries are also those of {path}: {given}")
     said, file, by_name = [], tables[0].path, {**reading, "columns": names}
     if not names:
         source = FileSource(tables, **reading)
@@ -65,6 +78,24 @@ def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, An
     return source
 
 
+def on_disk(data: tuple[str, ...], output: str) -> tuple[str, ...]:
+    """Return the files of a command that reads them twice: once as numbers, once as text.
+
+    Standard input is copied to a temporary file beside the output, which takes as much room. It is
+    removed when the command ends.
+    """
+    if data.count("-") != 1:
+        return data
+    check_output(output, [])
+    temporary = TemporaryDirectory(prefix="onepass-", dir=os.path.dirname(os.path.realpath(output)))
+    folder = click.get_current_context().with_resource(temporary)
+    path = os.path.join(folder, "standard-input.csv")
+    note(f"standard input is copied to {path}, to keep other columns as they are")
+    with open(path, "wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    return tuple(path if given == "-" else given for given in data)
+
+
 def progress_over(label: str, source: FileSource, done: int = 0) -> Progress:
     """Return a progress line, which only terminals show, and not with --quiet."""
     return Progress(
@@ -96,11 +127,39 @@ def _lines(path: str, has_header: bool) -> int | None:
     return round(lines * os.path.getsize(path) / taken) - has_header if lines else None
 
 
+def lines_of(source: FileSource, rows: NDArray[np.int64]) -> list[str] | None:
+    """Return the lines of rows, which are counted from 0 over all files, with the names of several.
+
+    Files are read once more, up to the last of the rows. None where a file has no lines, would have
+    to be fetched again, or has become shorter.
+    """
+    is_text = all(table.lines() is not None for table in source.tables)
+    if source.once or not is_text or any(map(is_remote, source.paths)):
+        return None
+    found: dict[int, str] = {}
+    before = 0
+    for path, table in zip(source.paths, source.tables, strict=True):
+        name = f"{path}:" if len(source.paths) > 1 else ""
+        for lines in table.lines() or ():
+            inside = rows[(rows >= before) & (rows < before + len(lines))]
+            found |= {int(row): f"{name}{lines[row - before]}" for row in inside}
+            before += len(lines)
+            if len(found) == len(rows):
+                break
+    return [found[int(row)] for row in rows] if len(found) == len(rows) else None
+
+
 def warn_of_repeats(paths: Iterable[str]) -> None:
     """Warn of files that are given more than once."""
     for path, count in Counter(map(os.path.realpath, paths)).items():
         if count > 1:
             warn(f"{path} is given more than once, and its rows count more than once")
+
+
+def check_page(path: str) -> None:
+    """Refuse a name that does not say that the file is a page of HTML."""
+    if not path.lower().endswith((".html", ".htm")):
+        raise Failure(f"{path}: a report is a page of HTML, and its name must end in .html or .htm")
 
 
 def check_output(path: str, others: Iterable[str]) -> None:

@@ -19,6 +19,7 @@ from sklearn.decomposition import IncrementalPCA
 
 import onepass
 from onepass.cli.commands import main
+from onepass.extras import how_to_install
 
 COMPONENTS = 8
 LEARNED = 1200  # images to learn from; the other 597 are held out
@@ -54,7 +55,7 @@ def demo(keep: str | None) -> None:
     if pictures:
         click.secho(f"The report page, for a browser: {folder / PAGE}", bold=True)
     else:
-        click.echo("With the extra onepass[report], fit --report also writes a page of pictures.")
+        click.echo(f"fit --report also writes a page of pictures: {how_to_install('report')}")
 
 
 def _write_digits() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:

@@ -20,7 +20,14 @@ import click
 
 from onepass import open_source
 from onepass.cli import memory, messages, options
-from onepass.cli.data import check_output, expected_rows, progress_over, warn_of_repeats
+from onepass.cli.data import (
+    check_output,
+    check_page,
+    expected_rows,
+    lines_of,
+    progress_over,
+    warn_of_repeats,
+)
 from onepass.cli.errors import (
     Failure,
     MachineFailure,
@@ -84,6 +91,7 @@ def fit(
     check_output(output, source.paths)
     if report is not None:
         check_output(report, [*source.paths, output, f"{output}.checkpoint"])
+        check_page(report)
     if n_components > source.n_features:
         raise Failure(
             f"-k {n_components} is more than the {counted(source.n_features, 'column')} of "
@@ -113,7 +121,9 @@ def fit(
     model, seconds = work.model, work.seconds
     if report is not None:
         try:
-            model_page(model, report, title=output, data=source.paths, command=shlex.join(words))
+            command = shlex.join(words)
+            lines = partial(lines_of, source)
+            model_page(model, report, title=output, data=source.paths, command=command, lines=lines)
         except BaseException:
             messages.say(f"onepass: {output} is complete, {report} is missing", err=True)
             raise
@@ -145,8 +155,12 @@ def _doubts(model: Any) -> Iterator[str]:
     if model.n_samples_seen_ == 1:
         yield "there is only one row, which has no variance"
         return
+    words = {"pass scale=True": "use --scale", "n_components=": "-k "}
+    if dominant := model._model().dominant():
+        name = getattr(model, "feature_names_in_", range(model.n_features_in_))[dominant[0]]
+        words["leave it out"] = f"leave it out: --exclude {shlex.quote(str(name))}"
     for message in model._doubts():
-        for name, option in {"pass scale=True": "use --scale", "n_components=": "-k "}.items():
+        for name, option in words.items():
             message = message.replace(name, option)
         if message != str(getattr(model, "chosen_", "")):  # which is among the results
             yield message
@@ -212,6 +226,7 @@ class Fit(ABC):
 
     def _save(self) -> None:
         """Write the model and remove the checkpoint; if writing fails, save a checkpoint."""
+        self.model._model()  # an error, such as that of an empty column, must not replace a file
         try:
             self.model.save(self.output)
         except OSError as error:

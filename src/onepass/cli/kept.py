@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from onepass.sources import Position
 from onepass.sources.files import FileSource
-from onepass.sources.tables import numbered_names
+from onepass.sources.tables import BOOLEANS, numbered_names
+
+_BOOLEANS = {text: str(int(value)) for text, value in BOOLEANS.items()}
 
 
 class InStep:
@@ -123,7 +125,8 @@ def filled_cells(
     """Return cells in which gaps of some columns are filled.
 
     Columns become the numbers of `filled`, shape (b, d). With a decimal point, which is that of
-    text, text stays text, and what is no gap stays as it is.
+    text, text stays text, and what is no gap stays as it is. Only True and False become 1 and 0: a
+    number among them, in this block or in a later one, could not be read back.
     """
     for j, name in enumerate(names):
         place = cells.column_names.index(name)
@@ -132,6 +135,6 @@ def filled_cells(
             texts = cells.column(place).to_pylist()
             for i in np.flatnonzero(np.isnan(block[:, j])):
                 texts[i] = str(filled[i, j]).replace(".", decimal)
-            column = pa.array(texts, pa.string())
+            column = pa.array([_BOOLEANS.get(text.strip(), text) for text in texts], pa.string())
         cells = cells.set_column(place, name, column)
     return cells

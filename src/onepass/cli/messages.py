@@ -68,7 +68,8 @@ def describe_source(source: FileSource, rows: int | None) -> None:
         count = f"about {float(f'{rows:.2g}'):,.0f} rows"
     columns = counted(source.n_features, "column")
     if source.named:
-        columns += f" with the names {', '.join(names) if is_verbose() else shortened(names)}"
+        shown = shortened(names, len(names)) if is_verbose() else shortened(names)
+        columns += f" with the names {shown}"
     else:
         columns += " without names" + (f", numbers {shortened(names)}" if names else "")
     say(f"reading {files}: {count} of {columns}")
@@ -126,7 +127,9 @@ def component_table(model: Any) -> Table:
             f"{model.explained_variance_[i]:.4g}",
             f"{ratios[i]:.2%}",
             f"{ratios[: i + 1].sum():.2%}",
-            _fitting([f"{weights[j]:+.2f} {printable(str(names[j]))}" for j in leading], room),
+            _fitting(
+                [f"{weights[j]:+.2f} {printable(str(names[j])) or repr('')}" for j in leading], room
+            ),
         )
     if len(ratios) > _MOST_COMPONENTS:
         table.add_row("...", "", "", f"{ratios.sum():.2%}", f"{len(ratios)} components in all")
@@ -134,6 +137,12 @@ def component_table(model: Any) -> Table:
 
 
 def _fitting(parts: list[str], room: int) -> str:
-    """Return the first parts that fit into a number of characters together, one at least."""
-    counts = range(len(parts), 0, -1)
-    return next((text for n in counts if len(text := "  ".join(parts[:n])) <= room), parts[0])
+    """Return the first parts that fit into a number of characters together, one at least.
+
+    Dots stand for the others.
+    """
+    for count in range(len(parts), 0, -1):
+        text = "  ".join([*parts[:count], *["..."] * (count < len(parts))])
+        if len(text) <= room:
+            return text
+    return parts[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import asdict
@@ -17,10 +18,17 @@ from rich.table import Table
 import onepass
 from onepass.cli import messages
 from onepass.cli.cells import SUFFIX, is_anndata, table_of_cells, writing_cells
-from onepass.cli.data import check_output, open_for, progress_over, warn_of_repeats
+from onepass.cli.data import (
+    check_output,
+    check_page,
+    on_disk,
+    open_for,
+    progress_over,
+    warn_of_repeats,
+)
 from onepass.cli.errors import Failure, printable
 from onepass.cli.memory import shown
-from onepass.cli.writers import check_format, writing
+from onepass.cli.writers import check_format, with_floats, writing
 from onepass.report import model_page, require_report
 from onepass.report.summary import (
     chosen_words,
@@ -69,10 +77,11 @@ def transform(
     if quantile is not None and not flag:
         raise Failure("--quantile works with --flag only")
     fitted = onepass.load(model)
-    source = open_for(fitted, model, data, reading)
+    source = open_for(fitted, model, on_disk(data, output) if keep else data, reading)
     check_output(output, [*source.paths, model])
     names = [str(name) for name in fitted.get_feature_names_out()]
-    threshold, _ = _threshold(fitted, QUANTILE if quantile is None else quantile, flag)
+    limit = QUANTILE if quantile is None else quantile
+    threshold, _ = _threshold(fitted, limit, "--flag" if flag else "")
     heads = [*names, *[OUTLIER] * flag]
     cells = table_of_cells(source) if in_anndata else None
     numbered = in_anndata and cells is None
@@ -133,18 +142,14 @@ def impute(model: str, data: tuple[str, ...], output: str, **reading: Any) -> No
         raise Failure(
             f"{model} was fitted on rows prepared by {_preparation_options(fitted)}, not on DATA"
         )
-    source = open_for(fitted, model, data, reading)
+    is_npy = output.lower().endswith(".npy")
+    source = open_for(fitted, model, data if is_npy else on_disk(data, output), reading)
     check_output(output, [*source.paths, model])
     first = source.tables[0]
     used = [str(first.column(j)) for j in first.chosen()]
     names = used
     kept = None
-    if output.lower().endswith(".npy") or source.once:
-        if source.once and first.width > len(used):
-            raise Failure(
-                "standard input can be read only once, so that it must have no other columns"
-            )
-    else:
+    if not is_npy:
         from onepass.cli.kept import KeptColumns, filled_cells
 
         everything = [j for j in range(first.width) if j not in first.left_out]
@@ -152,8 +157,10 @@ def impute(model: str, data: tuple[str, ...], output: str, **reading: Any) -> No
         names = kept.names
     decimal = reading["decimal"] if output.lower().endswith(".csv") else None
     delimiter = ";" if decimal == "," else ","  # as spreadsheets write it
+    pandas = first.pandas if len(source.tables) == 1 and kept is not None else None
+    writer = writing(output, names, delimiter, with_floats(pandas, used))
     gaps = rows_filled = 0
-    with progress_over("impute", source) as progress, writing(output, names, delimiter) as write:
+    with progress_over("impute", source) as progress, writer as write:
         for position, block in source.blocks():
             dense: Any = block.toarray() if hasattr(block, "toarray") else block
             filled = fitted.impute(_only(source, position, dense))
@@ -178,18 +185,27 @@ def score(
     quantile: float | None,
     keep: list[str] | None,
     flag: bool,
+    only_outliers: bool,
     as_json: bool,
     **reading: Any,
 ) -> None:
     """Print the share of variance that is captured; write the errors of rows to a file."""
     of_rows = {"--quantile": quantile is not None, "--keep": keep is not None, "--flag": flag}
+    of_rows["--only-outliers"] = only_outliers
     for option in (option for option, is_given in of_rows.items() if is_given):
         if rows_file is None:
             raise Failure(f"{option} works with --rows only")
     if rows_file is not None:
         check_format(rows_file)
+        if only_outliers and rows_file.lower().endswith(".npy"):
+            raise Failure(
+                f"--only-outliers: {rows_file} could not say which rows they are; write to .csv or "
+                ".parquet"
+            )
     quantile = QUANTILE if quantile is None else quantile
     fitted = onepass.load(model)
+    if rows_file is not None and keep:
+        data = on_disk(data, rows_file)
     source = open_for(fitted, model, data, reading)
     found: dict[str, Any] = {"model": model, "rows": 0}
     writer: Any = nullcontext()
@@ -197,7 +213,8 @@ def score(
         check_output(rows_file, [*source.paths, model])
         columns = [*ROW_COLUMNS, *[OUTLIER] * flag]
         names, add = _with_kept(source, rows_file, keep, columns, numbered=True)
-        threshold, reason = _threshold(fitted, quantile, flag)
+        wanted = "--flag" if flag else "--only-outliers" if only_outliers else ""
+        threshold, reason = _threshold(fitted, quantile, wanted)
         writer = writing(rows_file, names)
         found |= {"rows_file": rows_file, "quantile": quantile}
         found |= {"threshold": messages.finite(threshold), "above_threshold": None if reason else 0}
@@ -210,7 +227,8 @@ def score(
                     is_above = errors[:, 0] > threshold
                     if not reason:
                         found["above_threshold"] += int(is_above.sum())
-                    write(add(position, np.column_stack([errors, is_above]) if flag else errors))
+                    table = add(position, np.column_stack([errors, is_above]) if flag else errors)
+                    write(table.filter(is_above) if only_outliers else table)
                 yield position, block
                 progress.advance(block.shape[0])
 
@@ -232,15 +250,16 @@ def score(
             f"{counted(above, 'outlier')} ({above / found['rows']:.2%}), with a larger error than "
             f"{100 * quantile:.10g}% of the rows that the model was fitted on"
         )
-        messages.say(f"{rows_file}: {' and '.join(ROW_COLUMNS)} of each row; {outliers}")
+        each = "outlier" if only_outliers else "row"
+        messages.say(f"{rows_file}: {' and '.join(ROW_COLUMNS)} of each {each}; {outliers}")
 
 
-def _threshold(fitted: Any, quantile: float, flag: bool) -> tuple[float, str]:
-    """Return the threshold of errors, and why there is none, which --flag does not accept."""
+def _threshold(fitted: Any, quantile: float, option: str = "") -> tuple[float, str]:
+    """Return the threshold of errors, and why there is none; an option that needs it is refused."""
     model = fitted._model()
     reason = model.why_no_threshold(quantile)
-    if reason and flag:
-        raise Failure(f"--flag cannot tell outliers: {reason}")
+    if reason and option:
+        raise Failure(f"{option} cannot tell outliers: {reason}")
     return model.error_threshold(quantile), reason
 
 
@@ -293,6 +312,7 @@ def info(model: str | None, loadings: str | None, cite: bool, as_json: bool) -> 
         "prepared by": ", then ".join(
             filter(None, [_preparation_options(fitted), "source.map(function)" * fitted._mapped])
         ),
+        "marks": " ".join(f"--na {shlex.quote(mark)}" for mark in fitted._na),
         "parameters": "  ".join(f"{name}={value}" for name, value in params.items()),
         "captures": messages.expectation(found),
         "chosen": chosen_words(fitted),
@@ -327,7 +347,8 @@ def _details(fitted: Any, path: str) -> dict[str, Any]:
             if hasattr(fitted, attribute)
         },
         "missing_share": fitted.missing_share_,
-        "error_threshold": messages.finite(_threshold(fitted, QUANTILE, False)[0]),
+        "na": list(fitted._na),
+        "error_threshold": messages.finite(_threshold(fitted, QUANTILE)[0]),
         "chosen": None if chosen is None else asdict(chosen) | {"why": chosen_words(fitted)},
     }
 
@@ -375,6 +396,7 @@ def report(model: str, output: str | None) -> None:
     require_report()
     output = f"{os.path.splitext(model)[0]}.html" if output is None else output
     check_output(output, [model])
+    check_page(output)
     model_page(onepass.load(model), output, title=model)
     messages.say(f"{output}: a page with pictures of the model")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -85,8 +86,10 @@ def _numbers(column: Any) -> NDArray[Any]:
 
 
 @contextmanager
-def _parquet(file: BinaryIO, names: list[str]) -> Iterator[Write]:
-    """Parquet, one column for each component."""
+def _parquet(
+    file: BinaryIO, names: list[str], pandas: dict[str, Any] | None = None
+) -> Iterator[Write]:
+    """Parquet; `pandas` is what pandas wants to know about index and types."""
     import pyarrow as pa
     import pyarrow.parquet
 
@@ -99,6 +102,8 @@ def _parquet(file: BinaryIO, names: list[str]) -> Iterator[Write]:
         waiting.clear()
         if writer is None:
             schema = pa.schema([(field.name, _known(field.type)) for field in table.schema])
+            if pandas is not None:
+                schema = schema.with_metadata({"pandas": json.dumps(pandas)})
             writer = pyarrow.parquet.ParquetWriter(file, schema)
         writer.write_table(table.cast(writer.schema))
 
@@ -146,13 +151,31 @@ def check_format(path: str, others: Iterable[str] = ()) -> None:
         require("writing parquet files", "files", "pyarrow")
 
 
+def with_floats(pandas: bytes | None, names: list[str]) -> dict[str, Any] | None:
+    """Return what pandas knows of a file in which some columns have become floats.
+
+    None if it was not written by pandas.
+    """
+    try:
+        found = json.loads(pandas or b"")
+        for column in found["columns"]:
+            if column["name"] in names:
+                column.update(pandas_type="float64", numpy_type="float64", metadata=None)
+        return dict(found)
+    except (ValueError, KeyError, AttributeError, TypeError):
+        return None
+
+
 @contextmanager
-def writing(path: str, names: list[str], delimiter: str = ",") -> Iterator[Write]:
+def writing(
+    path: str, names: list[str], delimiter: str = ",", pandas: dict[str, Any] | None = None
+) -> Iterator[Write]:
     """Give a function that adds rows to a file, which appears when complete, or not at all.
 
-    The delimiter is for csv files.
+    The delimiter is for csv files, and what pandas knows for parquet files.
     """
     suffix = os.path.splitext(path)[1].lower()
     make = partial(_csv, delimiter=delimiter) if suffix == ".csv" else _FORMATS[suffix]
+    make = partial(_parquet, pandas=pandas) if suffix == ".parquet" else make
     with replacing(path) as file, make(file, names) as write:
         yield write

@@ -8,6 +8,7 @@ new one. Only rows that have to wait for others are put into the buffer directly
 from __future__ import annotations
 
 import os
+import shlex
 import threading
 import warnings
 from abc import abstractmethod
@@ -76,6 +77,7 @@ class Calls(BaseEstimator):
     _preparation: Preparation = NOTHING  # of rows, in the source that learning began with
     _learned_with: dict[str, Any]  # the parameters when learning began
     _mapped: bool = False  # whether a function was applied to blocks of that source
+    _na: tuple[str, ...] = ()  # what stood for missing entries in its files
     takes_shares: ClassVar[bool] = False  # of the variance, as `n_components`
     takes_none: ClassVar[bool] = False  # as `n_components`, for all there are
     is_random: ClassVar[bool] = True  # whether a `random_state` makes a difference
@@ -302,6 +304,7 @@ class Calls(BaseEstimator):
         if fresh:
             self._preparation = prepared
             self._mapped = "mapped" in getattr(X, "prepared", {})
+            self._na = tuple(map(str, X.na)) if isinstance(X, Source) else ()
         elif hasattr(X, "preparation") and prepared != self._preparation:
             options = ", ".join(f"{name}={value!r}" for name, value in self._prepared.items())
             raise ValueError(
@@ -388,9 +391,12 @@ class Calls(BaseEstimator):
             listed = ", ".join(repr(self._column_names[column]) for column in unknown[:3])
             more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
             columns, its = ("column", "its") if len(unknown) == 1 else ("columns", "their")
+            given = shlex.quote(",".join(str(self._column_names[column]) for column in unknown[:3]))
+            rest = "..." if more else ""
             raise ValueError(
                 f"{columns} {listed}{more}: fewer than two of {model.gaps.rows:,.0f} rows have an "
-                f"entry, so that nothing is known of {its} variance; leave such columns out"
+                f"entry, so that nothing is known of {its} variance; leave such columns out, of "
+                f"files with exclude=[{listed}{rest and ', '}{rest}] (--exclude {given}{rest})"
             )
 
     def _model(self) -> Model:

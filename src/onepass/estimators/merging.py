@@ -62,6 +62,7 @@ def merge(*estimators: Any) -> Any:
     merged = copy(first).set_params(**first._learned_with)
     merged._learner, merged._published = learner, None
     merged._learned_with = dict(first._learned_with)
+    merged._na = tuple(dict.fromkeys(mark for model in estimators for mark in model._na))
     return merged
 
 

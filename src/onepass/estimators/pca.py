@@ -144,7 +144,8 @@ class PCA(Estimator):
             column, share = dominant
             return (
                 f"column {self._column_names[column]!r} has {share:.1%} of the variance, which "
-                "hides the other columns: if their units differ, pass scale=True"
+                "hides the other columns: if their units differ, pass scale=True; if it is an id, "
+                "leave it out"
             )
         return ""
 

@@ -32,6 +32,7 @@ OF_PARTS = "of-"  # how names of arrays begin that belong to other models in the
 SCHEDULES = ("AdaGradNorm", "Constant", "InverseSqrt")  # by whose names a file may have them made
 MOST_PREPARED = 1e50  # sum of a prepared row, whose square can be added up
 MOST_CURVE = 4096  # points of a learning curve: far more than segments are kept
+MOST_MARKS = 100  # of missing entries: each costs 400 bytes for each column of a csv file
 MOST_FEATURES = 2**31 - 1  # that 32-bit indices of sparse rows can count
 NO_LEARNER = (
     "this model was made for transforming only, by for_transform or `onepass export`, and cannot "
@@ -143,6 +144,7 @@ def pack(
         "sparse": is_sparse,
         "preparation": asdict(estimator._preparation),
         "mapped": estimator._mapped,
+        **({"na": list(estimator._na)} if 0 < len(estimator._na) <= MOST_MARKS else {}),
         "params": {name: _encode(name, value, arrays) for name, value in params.items()},
         "state": numbers,
     }
@@ -242,6 +244,10 @@ def _unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
     estimator.n_features_in_, estimator._learned_with = d, params
     estimator._preparation = _preparation(header["preparation"])
     estimator._mapped = Number(bool, 0, 1).check(header["mapped"])
+    marks = header.get("na", [])  # files of models without marks have no such entry
+    if not isinstance(marks, list) or {*map(type, marks)} - {str} or len(marks) > MOST_MARKS:
+        raise ValueError(f"its marks of missing entries are no list of texts: {str(marks)[:80]}")
+    estimator._na = tuple(marks)
     if names:
         estimator.feature_names_in_ = np.asarray(names, dtype=object)
     if header["learns"]:

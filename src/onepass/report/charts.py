@@ -93,7 +93,7 @@ def scree(axis: Any, shown: Summary) -> None:
         f"k = {k}", (k - 0.5, 1.0), (4, -12), xycoords=("data", "axes fraction"),
         textcoords="offset points", color=RED,
     )  # fmt: skip
-    axis.set(xlabel="component", ylabel="variance")
+    axis.set(xlabel="component" + " of ordinary PCA" * shown.is_robust, ylabel="variance")
     if known.max(initial=0.0) > 0.0:
         logarithmic(axis, "y")
         axis.set_ylim(bottom=max(known.max() * LEAST_VARIANCE, known[known > 0.0].min() / 2))
@@ -128,8 +128,8 @@ def scatter(axis: Any, shown: Summary) -> None:
     axis.set(xlim=views[0], ylim=views[1])
     text = {"textcoords": "offset points", "parse_math": False}
     numbers = [
-        axis.annotate(f"{number + 1}", at, (6, 5), fontsize=9, gid="number", **text)
-        for at, number in zip(far[:MOST_NUMBERED], shown.numbers[shown.largest], strict=False)
+        axis.annotate(shown.labels[i], at, (6, 5), fontsize=9, gid="number", **text)
+        for at, i in zip(far[:MOST_NUMBERED], shown.largest, strict=False)
     ]
     longest = max((np.hypot(*arrow) for arrow in shown.arrows.values()), default=1.0) or 1.0
     reach = 0.8 * min(abs(limit) for pair in views for limit in pair) / longest

@@ -18,7 +18,7 @@ import numpy as np
 from onepass.persistence.atomic import replacing
 from onepass.report import charts
 from onepass.report.style import require_report
-from onepass.report.summary import Summary, describe, shortened
+from onepass.report.summary import Lines, Summary, describe, shortened
 
 # In the tables and pictures of a page: what can be read on a screen.
 PAGE_COLUMNS, PAGE_COMPONENTS, PAGE_IMAGES = 30, 12, 24
@@ -32,6 +32,7 @@ def model_page(
     data: Sequence[str] = (),
     command: str | None = None,
     grid: tuple[int, int] | None = None,
+    lines: Lines | None = None,
 ) -> None:
     """Write a page of HTML about a fitted estimator, in one file that needs no others.
 
@@ -49,6 +50,9 @@ def model_page(
         The command that fitted the model.
     grid : tuple of int, optional
         Height and width of the images, if columns are pixels. Square images are recognised.
+    lines : callable, optional
+        Takes the numbers of rows, an array that counts from 0, and returns a list of their lines
+        in the files, as text, or None if there are no lines. By default, rows are counted from 1.
 
     Examples
     --------
@@ -67,7 +71,7 @@ def model_page(
 
     import onepass
 
-    shown = Summary(model, grid)
+    shown = Summary(model, grid, lines)
     names, weights = shown.leading(PAGE_COLUMNS, PAGE_COMPONENTS)
     files = f" ({shortened(data)})" if data else ""
     template = resources.files("onepass.report").joinpath("model_page.html").read_text("utf-8")
@@ -109,8 +113,9 @@ def _images(shown: Summary) -> list[str]:
 
 def _data(shown: Summary) -> str:
     """Return what the scripts of the page need, as JSON that can stand in HTML."""
-    numbered = zip(shown.numbers, shown.errors, strict=True)
-    rows = [f"row {number + 1:,}, error {error:.4g}" for number, error in numbered]
+    kind = "line" if shown.counts_lines else "row"
+    numbered = zip(shown.labels, shown.errors, strict=True)
+    rows = [f"{kind} {label}, error {error:.4g}" for label, error in numbered]
     shares = zip(shown.ratio, np.cumsum(shown.ratio), strict=True)
     found = {
         "points": [[float(f"{value:.6g}") for value in row] for row in shown.points.tolist()],
@@ -124,7 +129,7 @@ def _data(shown: Summary) -> str:
                 for i, (share, together) in enumerate(shares)
             ],
             "scree": [
-                f"component {i}: variance {variance:.4g}"
+                f"component {i}{' of ordinary PCA' * shown.is_robust}: variance {variance:.4g}"
                 for i, variance in enumerate(shown.known_variances[: charts.MOST_VARIANCES])
             ],
             "curve": [

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+import shlex
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +18,19 @@ BIPLOT_COLUMNS = 12  # of a biplot at most: the labels of more arrows cover each
 MOST_MISSING = 10  # columns that are listed with their share of missing entries: half a screen
 SMOOTH = 0.3  # correlation of neighbouring columns above which they count as pixels
 
+Lines: TypeAlias = Callable[[NDArray[np.int64]], list[str] | None]
+
 
 class Summary:
     """Everything that is shown of a fitted estimator, with k components of d columns.
 
-    `grid` is the height and width of images, if columns are pixels.
+    `grid` is the height and width of images, if columns are pixels. `lines` takes the numbers of
+    rows, counted from 0, and returns their lines in files, or None if there are no lines.
     """
 
-    def __init__(self, model: Any, grid: tuple[int, int] | None = None) -> None:
+    def __init__(
+        self, model: Any, grid: tuple[int, int] | None = None, lines: Lines | None = None
+    ) -> None:
         self.components: NDArray[np.floating] = model.components_  # (k, d)
         self.names = [f"column {j}" for j in range(self.components.shape[1])]
         if hasattr(model, "feature_names_in_"):
@@ -41,8 +47,14 @@ class Summary:
         scale = getattr(model, "scale_", 1.0)
         self.points = fitted.sample.along(self.components / scale, model.mean_)
         self.numbers, self.errors = fitted.sample.numbers, fitted.sample.errors
+        found = None if lines is None else lines(self.numbers)
+        self.counts_lines = found is not None
+        self.labels = [f"{number + 1:,}" for number in self.numbers] if found is None else found
         self.largest = fitted.sample.largest()
         self.known_variances = known_variances(model)  # of the components, and of others
+        # A robust learner knows the variances of ordinary PCA; a model alone those of its own.
+        chosen = getattr(model, "chosen_", None)
+        self.is_robust = chosen is not None and chosen.name != PLAIN and model._learner is not None
         self.missing = missing_entries(model)
         shares = model.missing_share_
         most = np.argsort(-shares, kind="stable")[:MOST_MISSING]
@@ -83,8 +95,8 @@ def counted(number: int, noun: str) -> str:
 
 
 def shortened(names: Sequence[str], most: int = 6) -> str:
-    """Return the first names as text."""
-    return ", ".join(names[:most]) + ", ..." * (len(names) > most)
+    """Return the first names as text; an empty one, as pandas' index has it, is ''."""
+    return ", ".join(name or "''" for name in names[:most]) + ", ..." * (len(names) > most)
 
 
 def find_grid(components: NDArray[np.floating]) -> tuple[int, int] | None:
@@ -189,9 +201,11 @@ def _warnings(model: Any, names: list[str]) -> list[str]:
         )
     if dominant := model._model().dominant():
         column, share = dominant
+        given = getattr(model, "feature_names_in_", range(len(names)))[column]
         found.append(
             f"One column dominates: {names[column]} has {share:.0%} of all variance. If columns "
-            "have different units, fit with scale=True (--scale)."
+            "have different units, fit with scale=True (--scale). If it is an id, leave it out "
+            f"(--exclude {shlex.quote(str(given))})."
         )
     chosen = getattr(model, "chosen_", None)
     if chosen is not None and chosen.drift > 1.0 and getattr(model, "half_life", None) is None:

@@ -61,6 +61,7 @@ class ColumnTable(Table):
         self._fields: list[int] = []  # the number of the field in the file that a column is in
         # A schema would make new lists of all of them each time.
         self._labels, self._kinds = schema.names, schema.types
+        self.pandas = (schema.metadata or {}).get(b"pandas")
         index = _pandas_index(schema.metadata or {})
         for number, (name, kind) in enumerate(zip(self._labels, self._kinds, strict=True)):
             first = len(self.names)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
@@ -102,6 +102,7 @@ class Source(ABC):
     """
 
     once: bool = False
+    na: Sequence[str | float] = ()  # what stands for a missing entry in its files, if that was said
     n_features: int
     n_rows: int | None
     feature_names: list[str] | None

@@ -28,7 +28,7 @@ from onepass.sources import plain_text
 from onepass.sources.base import Block, SourceError
 from onepass.sources.paths import open_content, suffix_of
 from onepass.sources.plain_text import StandardInput, Text, whole_lines
-from onepass.sources.tables import ReadOptions, Table, numbered_names
+from onepass.sources.tables import BOOLEANS, ReadOptions, Table, numbered_names
 
 _SAMPLE_BYTES = 1 << 16  # that show delimiter and kinds of columns: some hundreds of rows
 _ROW_LIMIT_BYTES = 1 << 24  # of the first two rows, all of which is parsed in Python
@@ -43,10 +43,18 @@ _MISSING = (
 # Blanks before or after a missing value, which pyarrow compares, too. It takes 400 bytes for each
 # column and each text that is missing.
 _PADDING, _MISSING_BYTES, _ALL_MISSING_BYTES = 8, 400, 1 << 26
-_FALSE, _TRUE = ("False", "false", "FALSE", "0"), ("True", "true", "TRUE", "1")
 _DELIMITERS = ",\t;| "  # in the order of preference, if there is nothing else to tell them apart
 # Added as a last row: it is missing at the end if a quotation mark before it is never closed.
 _LAST = -7.291935e-297
+# Numbers as people write them, which are not read: other signs than the minus of keyboards, and
+# groups of three digits.
+_OTHER_MINUS = ("\u2212", "\u2013", "\u2012", "\ufe63", "\uff0d")
+_THOUSANDS = re.compile(
+    r"[+-]?[1-9]\d{0,2}(?P<mark>[.,'\u2019 \u00a0\u202f])\d{3}((?P=mark)\d{3})*([.,]\d*)?", re.ASCII
+)
+# Numbers that many programs write where there is none.
+_SENTINELS = (-999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0)
+_FOOTER_ROWS = 3  # after the last number of a column, at most: totals, sources, a date
 # What pyarrow says of rows, which it counts from 1.
 _OTHER_LENGTH = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
 _NOT_A_NUMBER = re.compile(r"column #(\d+): Row #(\d+): .*?invalid value '(.*)'", re.DOTALL)
@@ -73,7 +81,7 @@ class CsvTable(Table):
             self._first_line = text.first_line
             given = options.delimiter or text.separator
             sample = self._sample(text, given, expected)
-        rows, lines, header_bytes, header_lines, self.delimiter, is_padded = sample
+        rows, lines, header_bytes, header_lines, self.delimiter, is_padded, _ = sample
         if given is None and self.delimiter != expected:
             self.notes = [f"{self.path}: values are separated by {self.delimiter!r}"]
         if not rows:
@@ -94,7 +102,7 @@ class CsvTable(Table):
                 "values are separated by several blanks, which is not read: "
                 "pandas.read_csv(sep=r'\\s+') can"
             )
-        self._sort_columns(rows, lines, is_header)
+        self._sort_columns(rows, lines, is_header, sample.is_whole)
         if given is not None and self.width == 1 and (self.not_numeric or self.damaged):
             raise self.error(f"the delimiter {given!r} separates nothing in its first rows")
         self._missing_texts = self._with_blanks(_PADDING if is_padded else 0)
@@ -122,7 +130,10 @@ class CsvTable(Table):
             names = ["", *names]  # R's write.table gives no name to the names of rows
         if len(names) != width:
             message = f"there are {width} values, and {len(names)} names in the header"
-            if not self.once:
+            if len(names) == width - 1 and ends_empty:
+                message += f"; rows end with {self.delimiter!r}: add one to the header, too, and "
+                message += "the empty column is left out"
+            elif not self.once:
                 self.names = names
                 message += self._hint(below[0], self._first_line + lines[0])
             raise self.error(message, row=1)
@@ -140,18 +151,25 @@ class CsvTable(Table):
             ]
         return different
 
-    def _sort_columns(self, rows: list[list[str]], lines: list[int], below_header: bool) -> None:
+    def _sort_columns(
+        self, rows: list[list[str]], lines: list[int], below_header: bool, is_whole: bool
+    ) -> None:
         """Find out which columns hold numbers, True and False, text, or numbers and text."""
         whole = [
             (line, row) for line, row in zip(lines, rows, strict=True) if len(row) == self.width
         ]
         self.not_numeric, self.damaged, self._booleans = {}, {}, set()
+        sentinels: dict[int, float] = {}
+        if below_header and len(lines) > 1 and not self.once:
+            self.header_hint = self._hint(rows[0], self._first_line + lines[0])
         for j in range(self.width):
             cells = [(line, row[j]) for line, row in whole if row[j] not in self._missing]
-            texts = [(line, cell) for line, cell in cells if self._number(cell) is None]
+            texts = [(line, cell) for line, cell in cells if self._is_text(cell)]
             if not texts:
+                if sentinel := self._sentinel([self._number(cell) for _, cell in cells]):
+                    sentinels[j] = sentinel
                 continue
-            if all(cell in _TRUE or cell in _FALSE for _, cell in cells):
+            if all(cell in BOOLEANS for _, cell in cells):
                 self._booleans.add(j)
                 continue
             line, first = texts[0]
@@ -159,17 +177,34 @@ class CsvTable(Table):
             if self.once:
                 place = f"row {lines.index(line) + 1}"
             found = f"text ({first[:40]!r} in {place})"
-            if below_header and len(lines) > 1 and line == lines[0] and not self.once:
-                found += self._hint(rows[0], self._first_line + line)
+            hint = self.header_hint if line == lines[0] else ""
             # What people read as numbers is no text, and neither are a few words among numbers.
-            words = sum(_value(cell) is None for _, cell in cells)
+            words = sum(_is_word(cell) for _, cell in cells)
             if 2 * words > len(cells):
-                self.not_numeric[j] = found
+                self.not_numeric[j] = found + hint
             elif len(texts) == 1 and line == lines[0] and not below_header:
                 remedy = "if that is the name of the column, pass header=True (--header)"
                 self.damaged[j] = f"{found}; {remedy}"
+            elif len(texts) == 1 and line == lines[0] and all(map(_is_word, rows[0])):
+                self.damaged[j] = f"{found}{hint}; if that line has units, remove it from the file"
             else:
-                self.damaged[j] = found + self._remedy(first)
+                numbers = [at for at, cell in cells if not self._is_text(cell)]
+                is_footer = is_whole and bool(numbers) and line > numbers[-1]
+                is_footer &= len(lines) - lines.index(line) <= _FOOTER_ROWS
+                self.damaged[j] = found + hint + self._remedy(first, j if is_footer else None)
+        self.sentinels = sentinels
+
+    def _sentinel(self, values: Sequence[float | None]) -> float | None:
+        """Return a number that may stand for missing entries: it recurs, far from all others.
+
+        Far is beyond twice the largest of them.
+        """
+        for sentinel in {*_SENTINELS}.intersection(values).difference(self._options.na_values()):
+            others = [abs(value) for value in values if value != sentinel and value is not None]
+            recurs = len(values) - len(others) > 1
+            if recurs and others and 2.0 * max(others) < abs(sentinel):
+                return sentinel
+        return None
 
     def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
         """Yield the rows from number `start` on, in full blocks, which cost learning less."""
@@ -201,7 +236,9 @@ class CsvTable(Table):
     def cells(self, columns: Sequence[int]) -> Iterator[list[Any]]:
         """Yield some columns as text."""
         if self.once:
-            raise self.error("it can be read only once, and other columns cannot be kept")
+            raise self.error(
+                "it can be read only once: write it to a file first, to keep other columns"
+            )
         waiting: list[Any] = []
         try:
             for batch in self._batches({str(j): pa.string() for j in columns}, as_text=True):
@@ -257,8 +294,8 @@ class CsvTable(Table):
         """Return a column of True and False as ones and zeros; `row` rows came before."""
         words = pc.utf8_trim_whitespace(column)
         last = repr(_LAST).replace(".", self._options.decimal)
-        known = pc.index_in(words, value_set=pa.array([*_FALSE, *_TRUE, last]))
-        values = pa.array([0.0] * len(_FALSE) + [1.0] * len(_TRUE) + [_LAST])
+        known = pc.index_in(words, value_set=pa.array([*BOOLEANS, last]))
+        values = pa.array([*BOOLEANS.values(), _LAST])
         wrong = pc.and_(pc.is_null(known), pc.is_valid(words)).index(True).as_py()
         if wrong >= 0:
             message = f"{words[wrong].as_py()[:40]!r} is neither True nor False"
@@ -297,7 +334,8 @@ class CsvTable(Table):
             return self.error(message, row=int(number))
         if match := _NOT_A_NUMBER.search(str(error)):
             index, number, text = match.groups()
-            message = f"{text[:40]!r} is not a number{self._remedy(text)}"
+            footer = int(index) if self._is_footer(int(number)) else None
+            message = f"{text[:40]!r} is not a number{self._remedy(text, footer)}"
             if repr(_LAST).replace(".", self._options.decimal) in text:
                 message = "a quotation mark is never closed"
             return self.error(message, row=int(number), column=self.column(int(index)))
@@ -306,6 +344,16 @@ class CsvTable(Table):
             size = self._block_bytes >> 20
             message = f"a row of more than {size} MB, or a quotation mark that is never closed"
         return self.error(message, row=row + 1)
+
+    def _is_footer(self, row: int) -> bool:
+        """Return whether a row, counted from 1, is one of the last."""
+        count = 0
+        with suppress(Exception):  # of a damaged file
+            for lines in self.lines() or ():
+                count += len(lines)
+                if count >= row + _FOOTER_ROWS:  # a long file is not read to its end
+                    break
+        return row <= count < row + _FOOTER_ROWS
 
     def _with_blanks(self, most: int) -> list[str]:
         """Return what stands for a missing value, with up to so many blanks before or after it."""
@@ -319,6 +367,10 @@ class CsvTable(Table):
             text = text.replace(".", "_").replace(self._options.decimal, ".")
         return _number(text)
 
+    def _is_text(self, text: str) -> bool:
+        """Return whether a text is no number in this file."""
+        return self._number(text) is None
+
     def _hint(self, first: list[str], line: int) -> str:
         """Return what to do if the first row is text: other lines may come before the names."""
         start = first[0] if self.names is None else self.names[0] or self.names[-1]
@@ -331,21 +383,44 @@ class CsvTable(Table):
             return f"; if the names of the columns are in line {line}, {remedy}"
         return ""
 
-    def _remedy(self, text: str) -> str:
-        """Return what to do about a text in a column of numbers."""
+    def _remedy(self, text: str, footer: int | None = None) -> str:
+        """Return what to do about a text in a column of numbers.
+
+        `footer` is the number of the column if no number follows, since the rows end there.
+        """
         if text.strip() in self._missing:
             return (
                 f"; there are no blanks beside values in the first rows: pass na=[{text!r}] (--na)"
             )
-        text = text.strip()
-        if re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?", text):
-            return (
-                "; commas in numbers are not read: pandas.read_csv(thousands=',') can; if it is a "
-                "decimal comma, pass decimal=',' (--decimal ,)"
-            )
+        text, decimal = text.strip(), self._options.decimal
+        kind, other = _spelling(text), "." if decimal == "," else ","
+        if kind == "minus":
+            code = f"U+{ord(text[0]):04X}"
+            return f"; {text[0]!r} ({code}) is not the minus '-': replace it in the file"
+        if kind == "parentheses":
+            return f"; parentheses are not read as a minus: write -{text[1:-1].strip()} in the file"
+        if kind is not None:
+            given = f"path, thousands={kind!r}"
+            given += ", decimal=','" if decimal == "," or kind == "." else ""
+            given += f", sep={self.delimiter!r}" if self.delimiter != "," else ""
+            remedy = "; marks between thousands are not read: remove them from the file, or read "
+            remedy += f"it with pandas.read_csv({given}) and write it again"
+            if kind == other and text.count(kind) == 1 and decimal not in text:
+                name = "comma" if decimal == "." else "point"
+                remedy += f"; if it is a decimal {name}, pass decimal={kind!r} (--decimal {kind})"
+            return remedy
+        if decimal == "," and _number(text) is not None:
+            return "; if it is a decimal point, do not pass decimal=',' (--decimal ,)"
         if _number(text) is None and "," in text and _value(text) is not None:
             return "; if it is a decimal comma, pass decimal=',' (--decimal ,)"
-        if _value(text) is None and len(text) <= 8:
+        if footer is not None and any(mark.isalpha() for mark in text):
+            remedy = "; it is at the end: if that line is no row, remove it from the file"
+            if footer == 0 and len(text) <= 8:
+                remedy += f", or pass comment={text!r} (--comment) to leave it out"
+            return remedy
+        # What has digits is a value, except for the errors of Excel, such as #DIV/0!
+        is_value = any(mark.isdigit() for mark in text) and not text.startswith("#")
+        if _value(text) is None and len(text) <= 8 and not is_value:
             return f"; if it stands for a missing value, pass na=[{text!r}] (--na)"
         return ""
 
@@ -360,7 +435,7 @@ class CsvTable(Table):
         parts = re.split(f"[{_DELIMITERS}]", first[0])
         is_other = is_alone and max(map(len, rows)) == 1 < len(parts)
         is_other &= any(_value(part) is not None for part in parts)
-        if not is_missing and not is_other and all(_value(text) is None for text in first):
+        if not is_missing and not is_other and all(map(_is_word, first)):
             return True
         counted = bool(below) and all(row[0] == str(i) for i, row in enumerate(below))
         if counted and first[0] == "" and "" not in first[1:]:
@@ -391,7 +466,7 @@ class CsvTable(Table):
                 header_bytes = len(sample[:end].encode("utf-8", "surrogateescape"))
                 mark = f"[{re.escape(found)}\r\n]"
                 is_padded = re.search(f"(?:^|{mark}) | (?:{mark}|$)", sample) is not None
-                return _Sample(rows, lines, header_bytes, end_line, found, is_padded)
+                return _Sample(rows, lines, header_bytes, end_line, found, is_padded, whole)
             if size == _ROW_LIMIT_BYTES:
                 limit = f"{_ROW_LIMIT_BYTES >> 20} MB"
                 raise ValueError(
@@ -411,9 +486,9 @@ class CsvTable(Table):
             width = widths.most_common(1)[0][0] if rows else 0
             if rows and (width > 1 or delimiter == expected):  # others have to separate something
                 # Without a delimiter 1,5 may as well be two numbers.
-                value = _value if width > 1 else self._number
+                is_text = _is_word if width > 1 else self._is_text
                 cells = [
-                    cell in self._missing or value(cell) is not None
+                    cell in self._missing or not is_text(cell)
                     for row in rows[1:] or rows
                     for cell in row
                 ]
@@ -434,6 +509,7 @@ class _Sample(NamedTuple):
     header_lines: int
     delimiter: str
     is_padded: bool  # whether there are blanks beside values
+    is_whole: bool  # whether there are no other rows
 
 
 def _number(text: str) -> float | None:
@@ -497,9 +573,34 @@ def _lines_of_rows(text: Text, line: int, delimiter: str) -> Iterator[NDArray[np
 
 def _value(text: str) -> float | None:
     """Return the number that people read in a text: 1,5 and True are some, too."""
-    if text in _TRUE or text in _FALSE:
-        return float(text in _TRUE)
+    if text in BOOLEANS:
+        return BOOLEANS[text]
     return _number(text.replace(",", ".", 1))
+
+
+def _spelling(text: str) -> str | None:
+    """Return how people write a number that is not read, and None if it is none.
+
+    It is "minus" for another sign, "parentheses" for a negative number of accountants, or what
+    stands between thousands.
+    """
+    signed, enclosed = text.startswith(_OTHER_MINUS), text.startswith("(") and text.endswith(")")
+    inner = text[1:] if signed else text[1:-1].strip() if enclosed else text
+    thousands = _THOUSANDS.fullmatch(inner)
+    if signed or enclosed:
+        is_number = thousands is not None or _number(inner.replace(",", ".", 1)) is not None
+        return ("minus" if signed else "parentheses") if is_number else None
+    # 555 123 456 is a telephone number rather than one of thousands.
+    if thousands is None or (thousands["mark"] == " " and thousands[3] is None):
+        return None
+    return (
+        thousands["mark"] if thousands[3] is None or thousands[3][0] != thousands["mark"] else None
+    )
+
+
+def _is_word(text: str) -> bool:
+    """Return whether people read no number in a text."""
+    return _value(text) is None and _spelling(text) is None
 
 
 def _may_be_names(first: list[str], below: list[list[str]], missing: set[str]) -> bool:

@@ -8,12 +8,13 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 import scipy.sparse
 
+from onepass.extras import how_to_install
 from onepass.sources import base
 from onepass.sources.base import (
     Block,
@@ -26,6 +27,7 @@ from onepass.sources.paths import (
     FORMATS,
     check_file,
     expand,
+    is_remote,
     partitions_of,
     reason,
     split,
@@ -175,16 +177,22 @@ def open_source(
 
 
 def open_tables(
-    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], options: ReadOptions
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    options: ReadOptions,
+    also_na: Sequence[str] = (),
 ) -> list[Table]:
-    """Return what is in the files that `open_source` reads."""
+    """Return what is in the files that `open_source` reads.
+
+    `also_na` are further marks of missing entries, which count where a format has such marks.
+    """
     paths = [path] if isinstance(path, str | os.PathLike) else list(path)
     files = [file for given in paths for file in expand(os.fspath(given))]
     if not files:
         raise SourceError("no file is given")
     if files.count("-") > 1:
         raise SourceError("standard input is given twice, and can be read only once")
-    tables = [_open(file, options) for file in files]
+    with_marks = replace(options, na=(*options.na, *also_na))
+    tables = [_open(file, with_marks) for file in files]
     for name in options.given():
         if name == "na" and len(options.na_values()) == len(options.na):
             continue  # numbers can be missing in every format
@@ -197,18 +205,20 @@ def _open(path: str, options: ReadOptions) -> Table:
     """Return what is in one file, every error turned into a SourceError."""
     suffix = suffix_of(path)
     if suffix is None:
+        if not is_remote(path) and not os.path.exists(split(path)[0]):
+            raise SourceError("there is no such file", path)
         raise SourceError(f"the format is unknown; known are {', '.join(FORMATS)}", path)
     module, kind = FORMATS[suffix]
     try:
         check_file(split(path)[0])
         make = getattr(importlib.import_module(f"onepass.sources.{module}"), kind)
         table: Table = make(path, options)
-        table.na_values = options.na_values()
+        table.na, table.na_values = options.na, options.na_values()
         return table
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         extra = "anndata" if package == "anndata" else "files"
-        message = f"reading {suffix} files needs {package}: pip install 'onepass[{extra}]'"
+        message = f"reading {suffix} files needs {package}: {how_to_install(extra)}"
         raise ImportError(message) from error
     except (SourceError, ImportError):
         raise
@@ -280,15 +290,28 @@ class FileSource(Source):
             chosen = [j for j in several if j not in left_out]
         self.n_features = first.width if chosen is None else len(chosen)
         if self.n_features == 0:
-            raise first.error("no column is chosen, or none is numeric")
+            message = "no column is chosen"
+            if columns is None and skip_non_numeric and first.not_numeric:
+                found = first.not_numeric[min(first.not_numeric)]
+                message = f"no column is numeric: the first one contains {found}"
+            raise first.error(message)
         base.check_width(self.n_features, first.path)
         for table in tables:
             table.choose_like(first, chosen, exact=columns is None)
             table.preparation = preparation
+        read = set(first.chosen())
+        recurring = {j: number for j, number in first.sentinels.items() if j in read}
+        for number in sorted({*recurring.values()}):
+            names = listed([first.column(j) for j in recurring if recurring[j] == number])
+            self.notes.append(
+                f"{first.path}: {number:g} recurs in {names}, far from all other values; if it "
+                f"stands for a missing value, pass na=[{number:g}] (--na {number:g})"
+            )
         self._batch_rows = batch_rows
         self._block_rows = batch_rows or rows_per_block(self.n_features)
         self._dtype = np.result_type(*(table.float_type() for table in tables))
         self.once = any(table.once for table in tables)
+        self.na = first.na
         self.named = first.names is not None
         self.feature_names = None
         if self.named or chosen is not None:

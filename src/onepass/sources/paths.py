@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
+from onepass.extras import how_to_install
 from onepass.sources.base import SourceError
 
 # Suffix -> module and what opens a file in it; imported for a file only.
@@ -62,7 +63,7 @@ def remote(path: str) -> tuple[Any, str]:
     try:
         import fsspec
     except ImportError as error:
-        raise ImportError(f"{reading} needs fsspec: pip install 'onepass[remote]'") from error
+        raise ImportError(f"{reading} needs fsspec: {how_to_install('remote')}") from error
     try:
         return fsspec.url_to_fs(path)
     except ImportError as error:

@@ -24,6 +24,12 @@ from onepass.sources.base import Block, EntryError, SourceError, rows_per_block
 from onepass.sources.paths import partitions_of
 from onepass.sources.preparation import Preparation
 
+# What stands for True and False in files of text, and what it is as a number.
+BOOLEANS = {
+    **dict.fromkeys(("False", "false", "FALSE", "0"), 0.0),
+    **dict.fromkeys(("True", "true", "TRUE", "1"), 1.0),
+}
+
 
 @dataclass(frozen=True)
 class ReadOptions:
@@ -101,9 +107,13 @@ class Table(ABC):
     not_numeric: Mapping[int, str] = MappingProxyType({})  # what columns hold that are no numbers
     damaged: Mapping[int, str] = MappingProxyType({})  # what columns hold beside numbers
     index: Sequence[int] = ()  # the columns in which pandas or R has written an index
+    pandas: bytes | None = None  # what pandas has written about index and types, as JSON
     left_out: Sequence[int] = ()  # columns that are no data
-    na_values: Sequence[float] = ()  # numbers that stand for missing entries
+    header_hint: str = ""  # what to do if the names are not those of the columns
+    na: Sequence[str | float] = ()  # what else stands for missing entries
+    na_values: Sequence[float] = ()  # the numbers among them
     n_rows: int | None = None  # if the format knows it
+    sentinels: Mapping[int, float] = MappingProxyType({})  # what may be missing in columns
     notes: Sequence[str] = ()  # what was decided without having been asked for, one line each
     columns: NDArray[np.intp] | None = None  # that are read, in this order; None is all
     preparation = Preparation()  # of the rows that are read
@@ -236,6 +246,7 @@ class Table(ABC):
             raise self.error(message, column=column)
         message = f"there is no such column: columns have the numbers 0 to {self.width - 1} and "
         message += "no names" if self.names is None else f"the names {listed(self.names)}"
+        message += self.header_hint
         raise self.error(message, column=int(column) if is_number else column)
 
     def choose_like(self, first: Table, chosen: list[int] | None, *, exact: bool) -> None:

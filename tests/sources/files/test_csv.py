@@ -132,7 +132,7 @@ def test_a_decimal_comma_is_refused_with_a_remedy(tmp_path, monkeypatch):
 
 
 def test_thousands_are_not_called_decimals(tmp_path):
-    with pytest.raises(SourceError, match=r"pandas\.read_csv\(thousands=','\)"):
+    with pytest.raises(SourceError, match=r"pandas\.read_csv\(path, thousands=','\)"):
         rows_of(tmp_path / "a.csv", 'a,b\n"1,000",2\n"12,345,678.5",4\n')
 
 
@@ -307,7 +307,10 @@ BAD = {
     "two and one": ("a,b,c\n1,2,3\n4,5\n6,7,8,9\n", r"line 3: 2 values, not 3"),
     "header too short": ("a\n1,2,3\n", r"line 2: there are 3 values, and 1 names"),
     "no names of rows": ("a,b\n1.5,2,3\n", r"line 2: there are 3 values, and 2 names"),
-    "a delimiter too many": ("a,b\n1,2,\n3,4,\n", r"line 2: there are 3 values, and 2 names"),
+    "a delimiter too many": (
+        "a,b\n1,2,\n3,4,\n",
+        r"line 2: there are 3 values, and 2 names in the header; rows end with ',': add one to the",
+    ),
     "open quotation mark": ('a,b\n1,2\n3,"4\n', r"line 3, column 'b': a quotation mark is never"),
     "open at first": ('a,b\n1,2\n"3,4\n', r"line 3: 1 values, not 2"),
     "header only": ("a,b\n", r"there is a header but there are no rows"),

@@ -56,6 +56,17 @@ def test_other_texts_for_what_is_missing(tmp_path):
         opened(path, content, na=[None])
 
 
+def test_a_number_that_may_stand_for_what_is_missing_is_noted(tmp_path):
+    path = tmp_path / "a.csv"
+    content = "x,y,z,v\n1,2,-999,-999\n-999,4,-999,3\n3,-999,600,1\n-999.0,5,1,-999\n"
+    (note,) = opened(path, content).notes
+    assert "a.csv: -999 recurs in 'x', 'v', far from all other values; if it" in note
+    assert note.endswith("pass na=[-999] (--na -999)")
+    assert not opened(path, content, na=["-999"]).notes
+    assert not opened(path, content, columns=["y"]).notes
+    assert not opened(path, "x\n-999\n-999\n", header=True).notes
+
+
 def test_texts_that_stand_for_missing_entries_are_for_files_of_text(tmp_path):
     np.save(tmp_path / "a.npy", np.eye(3))
     with pytest.raises(ValueError, match=r"na does not apply to \.npy files"):
@@ -75,6 +86,94 @@ def test_a_column_counts_as_text_only_if_its_values_are_text(tmp_path):
     with pytest.raises(SourceError, match=r"'y': contains text \('oops' in line 3\)"):
         opened(path, word, skip_non_numeric=True)
     assert rows_of(path, word, exclude=["y"])[0] == ["x"]
+
+
+NOT_READ = {
+    "a minus that is none": (
+        "x,y\n1,2\n\u22127.5,3\n4,5\n",
+        r"U\+2212\) is not the minus '-': replace",
+    ),
+    "parentheses": (
+        "x,y\n1,2\n(0.0),3\n4,5\n",
+        r"parentheses are not read as a minus: write -0\.0 ",
+    ),
+    "all in parentheses": (
+        "x,y\n(1),2\n(2.5),3\n",
+        r"parentheses are not read as a minus: write -1 ",
+    ),
+    "commas between thousands": (
+        'x,y\n"2,510.93",2\n"1,000,000",3\n',
+        r"path, thousands=','\) and",
+    ),
+    "points between thousands": (
+        "x;y\n2.931,00;2\n-5.761,00;3\n",
+        r"thousands='\.', decimal=',', sep=';'\)",
+    ),
+    "units": ("id,x\n-,kg\n1,2\n3,4\n", r"\('kg' in line 2\); if that line has units, remove it"),
+    "units under each name": (
+        "id,x\nno,kg\n1,2\n3,4\n",
+        r"names of the columns are in line 2, pass skip_lines=1 .*; if that line has units, remove",
+    ),
+    "a total": (
+        "id,x\n1,2\n3,4\n5,6\nTotal,12\n",
+        r"at the end: if that line is no row, remove it from the file, or pass comment='Total'",
+    ),
+    "a total below an empty row": ("id,x\n1,2\n3,4\n5,6\n,\nSum,12\n", "if that line is no row"),
+    "a note at the end": (
+        "id,x\n1,2\n3,4\n5,sum\n",
+        "if that line is no row, remove it from the file; c",
+    ),
+    "a mark at the end": ("id,x\n1,2\n3,4\n5,?\n", r"pass na=\['\?'\]"),
+    "an error of Excel": ("id,x\n1,2\n3,#DIV/0!\n5,6\n", r"pass na=\['#DIV/0!'\]"),
+    "a mark": ("id,x\n1,2\n3,oops\n5,6\n", r"pass na=\['oops'\]"),
+    "a value": ("id,x\n1,2\n3,4kg\n5,6\n", r"\('4kg' in line 3\); choose columns"),
+}
+
+
+@pytest.mark.parametrize("skip_non_numeric", [False, True])
+@pytest.mark.parametrize("case", NOT_READ)
+def test_what_is_not_read_is_called_what_it_is(tmp_path, case, skip_non_numeric):
+    content, message = NOT_READ[case]
+    with pytest.raises(SourceError, match=message) as error:
+        opened(tmp_path / "a.csv", content, header=True, skip_non_numeric=skip_non_numeric)
+    assert ("(--na)" in str(error.value)) == ("na=" in message)
+
+
+def test_marks_between_thousands_and_decimal_commas(tmp_path):
+    content = "id;a;b\n" + "1;6,31;2.931,00\n2;-7,3;761,00\n3;1,5;1.234\n" * 9
+    for options in ({}, {"skip_non_numeric": True}):
+        with pytest.raises(
+            SourceError, match=r"thousands='\.', decimal=',', sep=';'\) and write it again; c"
+        ):
+            opened(tmp_path / "a.csv", content, decimal=",", **options)
+    with pytest.raises(SourceError, match=r"if it is a decimal point, pass decimal='\.'"):
+        opened(tmp_path / "a.csv", "a;b\n1,5;2\n1.234;3\n3;4\n", decimal=",")
+    with pytest.raises(SourceError, match="if it is a decimal point, do not pass decimal=','"):
+        opened(tmp_path / "a.csv", "a;b\n1,5;2\n1.5;3\n3;4\n", decimal=",")
+    # Three groups of digits with blanks are telephone numbers.
+    phones = "a,b\n1,555 123 456\n2,555 123 457\n"
+    assert rows_of(tmp_path / "a.csv", phones, delimiter=",", skip_non_numeric=True)[0] == ["a"]
+
+
+def test_a_first_row_of_thousands_is_no_header(tmp_path):
+    with pytest.raises(SourceError, match="the first row may be names or data"):
+        opened(tmp_path / "a.csv", '"1,234.5","2,345.6"\n1.5,2.5\n3.5,4.5\n')
+
+
+def test_a_total_far_behind_is_called_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv, "_SAMPLE_BYTES", 64)
+    many = "id,x\n" + "1,2\n" * 100
+    for end, remedy in (("Total,9\n", "at the end"), ("Total,9\n" + "1,2\n" * 9, r"na=\['Total'")):
+        with pytest.raises(SourceError, match=rf"line 102, column 'id': 'Total' is .*{remedy}"):
+            rows_of(tmp_path / "a.csv", many + end)
+
+
+@pytest.mark.parametrize("options", [{"skip_non_numeric": True}, {"columns": ["age"]}])
+def test_a_title_is_recognised_whatever_is_chosen(tmp_path, options):
+    content = "Survey 2024\nmade by me, by hand\nid,age\n1,2\n3,4\n"
+    with pytest.raises(SourceError, match=r"are in line 2, pass skip_lines=1 \(--skip-lines\)"):
+        opened(tmp_path / "a.csv", content, **options)
+    assert rows_of(tmp_path / "a.csv", content, skip_lines=2, **options)[0][-1] == "age"
 
 
 @pytest.mark.usefixtures("block_bytes")

@@ -48,6 +48,7 @@ def test_a_folder_of_zarr_arrays(tmp_path):
     ("path", "message"),
     [
         ("none.csv", "none.csv: there is no such file"),
+        ("a.cvs", "a.cvs: there is no such file"),
         ("*.npy", "no file matches"),
         ("a.doc", "the format is unknown; known are .npy, .npz, .csv"),
         ("a.npy.gz", "the format is unknown"),
@@ -258,7 +259,8 @@ def test_missing_packages_are_named(tmp_path, name, package):
     command = [sys.executable, "-c", code.format(str(tmp_path / name))]
     done = subprocess.run(command, capture_output=True, text=True)
     expected = (
-        f"ImportError: reading .{name[2:]} files needs {package}: pip install 'onepass[files]'"
+        f"ImportError: reading .{name[2:]} files needs {package}: in a clone of onepass, pip "
+        'install ".[files]"'
     )
     assert done.stderr.splitlines()[-1] == expected
 
