@@ -124,8 +124,17 @@ def fit(
 
 
 def _check_memory(algorithm: str, n_components: int | float, n_features: int) -> None:
-    """Warn if there is too little memory; with --verbose, say how much it is going to take."""
+    """Warn if there is too little memory; with --verbose, say how much it is going to take.
+
+    Refuse what even the shortest stream cannot be learned in.
+    """
     needed, free = memory.estimate(algorithm, n_components, n_features), memory.available()
+    most = memory.limit()
+    if most is not None and needed > memory.SHORT * most:
+        raise Failure(
+            f"a model of {n_features:,} columns takes about {memory.shown(needed)} of memory, and "
+            f"there are {memory.shown(most)}; choose columns (--columns), or fewer components (-k)"
+        )
     if free is not None and needed > free:
         messages.warn(
             f"this may take about {memory.shown(needed)} of memory, and {memory.shown(free)} are "

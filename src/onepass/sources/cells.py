@@ -180,8 +180,7 @@ def _check_table(node: Any, path: str) -> None:
     """Refuse a table that takes far more memory than is stored of it."""
     sizes = [_sizes(array, path) for array in _arrays(node)]
     taken, stored = (sum(each) for each in zip(*sizes, strict=True)) if sizes else (0, 0)
-    if taken > base.HONEST_RATIO * stored:
-        base.check_size(f"the table {node.name} takes", taken, path)
+    base.check_size(f"the table {node.name} takes", taken, path, stored)
 
 
 def _arrays(node: Any) -> Iterator[Any]:
@@ -203,7 +202,7 @@ def _sizes(array: Any, path: str) -> tuple[int, int]:
         each = max(each, _TEXT_BYTES)
     taken = each * math.prod(array.shape)
     if suffix_of(path) == ".zarr":
-        return taken, (stored_zarr(array, path) or (0, 0))[1]
+        return taken, stored_zarr(array, path)[1]
     from onepass.sources.hdf5_chunks import Dataset, check_texts
 
     data = Dataset(array, path)

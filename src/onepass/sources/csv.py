@@ -32,7 +32,7 @@ from onepass.sources.tables import ReadOptions, Table, numbered_names
 
 _SAMPLE_BYTES = 1 << 16  # that show delimiter and kinds of columns: some hundreds of rows
 _ROW_LIMIT_BYTES = 1 << 24  # of the first two rows, all of which is parsed in Python
-_MOST_COLUMNS = 1 << 16  # pyarrow takes about 10 kB for each
+_MOST_COLUMNS = 1 << 16  # whose conversion takes pyarrow a gigabyte
 _LESS = f", the limit is {_MOST_COLUMNS:,}: write it as npy or parquet"
 # What stands for a missing value in a column of numbers: what pandas and pyarrow take for one by
 # default, and a dash.
@@ -60,6 +60,7 @@ class CsvTable(Table):
     """
 
     takes = ("header", "delimiter", "decimal", "encoding", "skip_lines", "comment", "na")
+    column_bytes = 32 << 10  # pyarrow takes a third; blocks of text take a hundred megabytes
 
     def __init__(self, path: str, options: ReadOptions) -> None:
         self.path = "standard input" if path == "-" else path

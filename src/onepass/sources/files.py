@@ -29,6 +29,7 @@ from onepass.sources.paths import (
     partitions_of,
     reason,
     split,
+    stored_bytes,
     suffix_of,
 )
 from onepass.sources.preparation import Preparation
@@ -38,6 +39,11 @@ from onepass.warning import OnepassWarning
 T = TypeVar("T")
 
 _BLOCKS_AHEAD = 4  # of a few megabytes each
+# Columns cost memory as soon as they are declared, whatever is stored in them. What they take is
+# accepted up to the first number, in bytes, and beyond it up to so many times the size of the
+# files, as zip may expand them. That is 26,214 columns, and then 10 bytes for each; of sparse rows
+# 65,536 and 4 bytes; of text 8,192 and 32 bytes. Compressed, a hundred genomes hold enough.
+_COLUMNS_LIMIT_BYTES, _COLUMNS_RATIO = 1 << 28, 1 << 10
 
 
 def open_source(
@@ -282,6 +288,7 @@ class FileSource(Source):
         if self.n_features == 0:
             raise first.error("no column is chosen, or none is numeric")
         base.check_width(self.n_features, first.path)
+        self._check_columns()
         for table in tables:
             table.choose_like(first, chosen, exact=columns is None)
             table.preparation = preparation
@@ -302,6 +309,22 @@ class FileSource(Source):
             message = f"{first.path}: left out the index of pandas or R, column "
             message += f"{listed(self.index)}; keep_index=True (--keep-index) keeps it"
             warnings.warn(message, OnepassWarning, stacklevel=3)
+
+    def _check_columns(self) -> None:
+        """Refuse columns that take far more memory than the files: a few bytes declare many."""
+        taken = self.n_features * max(table.column_bytes for table in self.tables)
+        if taken <= _COLUMNS_LIMIT_BYTES:
+            return
+        sizes = [stored_bytes(table.path) for table in self.tables if not table.once]
+        known = [size for size in sizes if size is not None]
+        # Nobody knows how long standard input is, and few servers do not say how long a file is.
+        if len(known) == len(self.tables) and taken > _COLUMNS_RATIO * sum(known):
+            raise self.tables[0].error(
+                f"{self.n_features:,} columns in {sum(known):,} bytes, of which a model may take "
+                f"{taken >> 20:,} MB of memory; if that is what you expect, choose some of them "
+                "(columns=, --columns), store them without compression, or read the rows in "
+                "Python and pass them to fit"
+            )
 
     @property
     def prepared(self) -> dict[str, Any]:

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from onepass.sources import base
-from onepass.sources.base import SourceError
+from onepass.sources.base import HONEST_RATIO, check_size
 
 _HEADER_BYTES = (1 << 8, 1 << 16)  # to read: few headers are longer than a few dozen bytes
 _UNCOMPRESSED, _COMPRESSED = 2, 3  # numbers of the fields that say how long a page is
@@ -48,15 +47,13 @@ def check_pages(file: Any, group: Any, columns: set[str], path: str) -> None:
             if column.compression != "UNCOMPRESSED":
                 expanded += largest
             in_lists += count * (name not in columns)
-    if expanded > max(base.LIMIT_BYTES, base.HONEST_RATIO * stored):
-        raise SourceError(
-            f"pages in {stored:,} bytes of a row group expand to {expanded >> 20:,} MB, the limit "
-            f"is {base.LIMIT_BYTES >> 20} MB; write smaller pages (data_page_size in pyarrow)",
-            file=path,
-        )
-    if in_lists > max(base.LIMIT_BYTES // _VALUE_BYTES, stored):
-        message = f"lists of {in_lists:,} numbers are stored in {stored:,} bytes of a row group"
-        raise SourceError(f"{message}; write smaller row groups (row_group_size)", file=path)
+    what = f"pages in {stored:,} bytes of a row group expand to"
+    remedy = "; write smaller pages (data_page_size in pyarrow)"
+    check_size(what, expanded, path, stored, remedy)
+    what = f"lists of {in_lists:,} numbers are stored in {stored:,} bytes of a row group, and take"
+    remedy = "; write smaller row groups (row_group_size in pyarrow)"
+    honest = stored * _VALUE_BYTES // HONEST_RATIO  # at least one byte for each number
+    check_size(what, in_lists * _VALUE_BYTES, path, honest, remedy)
 
 
 def _pages(file: Any, column: Any) -> tuple[int, int]:
