@@ -381,13 +381,16 @@ def _connected(address: str | None, workers: int | None, model: Any) -> Iterator
         with _closing(client):
             yield client
     else:
-        with hiding_interrupts():
-            cluster = LocalCluster(
-                n_workers=workers,
-                threads_per_worker=1,
-                dashboard_address="127.0.0.1:0",
-                silence_logs=logging.CRITICAL,  # this process reports errors
-            )
+        try:
+            with hiding_interrupts():
+                cluster = LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    dashboard_address="127.0.0.1:0",
+                    silence_logs=logging.CRITICAL,  # this process reports errors
+                )
+        except RuntimeError as error:  # too few files or processes are allowed
+            raise MachineFailure(f"the workers could not be started: {error}") from error
         with cluster, _closing(Client(cluster, set_as_default=False)) as client:
             for module in ("onepass.distributed", type(model).__module__):
                 client.run(importlib.import_module, module)  # before the clock starts
