@@ -97,7 +97,7 @@ def opened(X: Any) -> Any:
     if isinstance(X, str | os.PathLike):
         raise ValueError(f"X is a path: write fit(onepass.open_source({os.fspath(X)!r}))")
     if hasattr(X, "obs_names") and hasattr(X, "var_names"):  # AnnData
-        from onepass.sources.cells import AnnDataSource
+        from onepass.sources.single_cells import AnnDataSource
 
         return AnnDataSource(X)
     if hasattr(X, "with_format") and hasattr(X, "iter"):  # Hugging Face

@@ -286,10 +286,25 @@ def _sparse_of(path: str, members: dict[str, NpyArray]) -> SparseArray:
 
 
 @contextmanager
+def opened_root(path: str) -> Iterator[Any]:
+    """Open an HDF5 file, or a Zarr store whose chunks are checked."""
+    path, _ = split(path)
+    if suffix_of(path) == ".zarr":
+        import zarr
+
+        from onepass.sources.zarr_store import open_store
+
+        yield zarr.open(open_store(path), mode="r")
+    else:
+        import h5py
+
+        with open_file(path) as file, h5py.File(file, "r") as root:
+            yield root
+
+
+@contextmanager
 def _open_hdf5(path: str) -> Iterator[Any]:
     """Open a data set of an HDF5 file."""
-    import h5py
-
     from onepass.sources.hdf5_chunks import Dataset
 
     path, name = split(path)
@@ -300,7 +315,7 @@ def _open_hdf5(path: str) -> Iterator[Any]:
         if getattr(node, "shape", None) is not None:
             arrays[key] = node
 
-    with open_file(path) as file, h5py.File(file, "r") as root:
+    with opened_root(path) as root:
         root.visititems(note)
         if name is not None and name not in arrays and root.get(name) is not None:
             arrays[name] = root[name]  # a link within the file, or a path from its root
@@ -313,21 +328,16 @@ def _open_hdf5(path: str) -> Iterator[Any]:
 @contextmanager
 def _open_zarr(path: str) -> Iterator[Any]:
     """Open a Zarr array, or one of a group."""
-    import zarr
-
-    from onepass.sources.zarr_store import open_store
-
     path, name = split(path)
-    store = open_store(path)
-    node: Any = zarr.open(store, mode="r")
-    if not hasattr(node, "shape"):
-        arrays = dict(sorted(node.arrays()))
-        # A name may lead deeper than the arrays that are listed.
-        if name is not None and "/" in name and hasattr(node[name], "shape"):
-            arrays[name] = node[name]
-        node = arrays[_choose(path, name, arrays)]
-    store.check(node)
-    yield node
+    with opened_root(path) as node:
+        if not hasattr(node, "shape"):
+            arrays = dict(sorted(node.arrays()))
+            # A name may lead deeper than the arrays that are listed.
+            if name is not None and "/" in name and hasattr(node[name], "shape"):
+                arrays[name] = node[name]
+            node = arrays[_choose(path, name, arrays)]
+        node.store.check(node)
+        yield node
 
 
 _OPENED_BY = {

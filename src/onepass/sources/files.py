@@ -288,7 +288,7 @@ class FileSource(Source):
         if self.n_features == 0:
             raise first.error("no column is chosen, or none is numeric")
         base.check_width(self.n_features, first.path)
-        self._check_columns()
+        self._check_memory()
         for table in tables:
             table.choose_like(first, chosen, exact=columns is None)
             table.preparation = preparation
@@ -310,7 +310,7 @@ class FileSource(Source):
             message += f"{listed(self.index)}; keep_index=True (--keep-index) keeps it"
             warnings.warn(message, OnepassWarning, stacklevel=3)
 
-    def _check_columns(self) -> None:
+    def _check_memory(self) -> None:
         """Refuse columns that take far more memory than the files: a few bytes declare many."""
         taken = self.n_features * max(table.column_bytes for table in self.tables)
         if taken <= _COLUMNS_LIMIT_BYTES:

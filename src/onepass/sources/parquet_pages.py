@@ -97,12 +97,9 @@ class _Struct:
         while head := self._byte():
             delta, kind = head >> 4, head & 15
             field = field + delta if delta else self._zigzag()
-            if kind in (4, 5, 6):  # of 16, 32 and 64 bits
-                found[field] = self._zigzag()
-            elif kind == 12:
-                found[field] = self.fields()
-            else:
-                self._skip(kind)
+            value = self._value(kind)
+            if value is not None:
+                found[field] = value
         return found
 
     def _byte(self) -> int:
@@ -123,12 +120,14 @@ class _Struct:
         value = self._varint()
         return value >> 1 ^ -(value & 1)
 
-    def _skip(self, kind: int) -> None:
-        """Pass over a value that is not wanted."""
-        if kind == 3:
+    def _value(self, kind: int) -> Any:
+        """Return a value if it is a whole number or a struct, and pass over it if not."""
+        if kind in (4, 5, 6):  # whole numbers of 16, 32 and 64 bits
+            return self._zigzag()
+        if kind == 12:
+            return self.fields()
+        if kind == 3:  # a byte
             self.at += 1
-        elif kind in (4, 5, 6):  # whole numbers
-            self._varint()
         elif kind == 7:  # a double
             self.at += 8
         elif kind == 8:  # bytes
@@ -138,8 +137,7 @@ class _Struct:
             head = self._byte()
             count = self._varint() if head >> 4 == 15 else head >> 4
             for _ in range(min(count, len(self._data))):  # each has at least one byte
-                self._skip(3 if head & 15 in (1, 2) else head & 15)
-        elif kind == 12:
-            self.fields()
+                self._value(3 if head & 15 in (1, 2) else head & 15)
         elif kind not in (1, 2):  # true and false, which are in the type
             raise ValueError("a page has no sound header")
+        return None

@@ -27,10 +27,10 @@ FORMATS = {
     ".parquet": ("arrow", "ParquetTable"),
     ".arrow": ("arrow", "ArrowTable"),
     ".feather": ("arrow", "ArrowTable"),
-    ".h5": ("cells", "open_hdf5"),
-    ".hdf5": ("cells", "open_hdf5"),
-    ".h5ad": ("cells", "AnnDataTable"),
-    ".zarr": ("cells", "open_zarr"),
+    ".h5": ("single_cells", "open_hdf5"),
+    ".hdf5": ("single_cells", "open_hdf5"),
+    ".h5ad": ("single_cells", "AnnDataTable"),
+    ".zarr": ("single_cells", "open_zarr"),
 }
 TEXT = (".csv", ".tsv", ".txt")  # told apart by their content
 _COMPRESSED = (".gz", ".bz2", ".zst")  # of text and svmlight

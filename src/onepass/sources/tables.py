@@ -282,7 +282,7 @@ class Table(ABC):
             raise self.error(message, column=self.column(bad[0]))
 
 
-def numbered_names(names: Sequence[str]) -> list[str]:
+def numbered_names(names: Sequence[str], mark: str = ".") -> list[str]:
     """Return names that are all different: a second "x" is called "x.1", as pandas does.
 
     >>> numbered_names(["x", "y", "x", "x.1"])
@@ -295,7 +295,7 @@ def numbered_names(names: Sequence[str]) -> list[str]:
         different = name
         if counts[name]:
             while different in taken:
-                different = f"{name}.{counts[name]}"
+                different = f"{name}{mark}{counts[name]}"
                 counts[name] += 1
             taken.add(different)
         else:
