@@ -178,17 +178,7 @@ class NpyArray:
 
 
 class SparseArray:
-    """A CSR matrix that is stored as three arrays; what is asked for is read.
-
-    Parameters
-    ----------
-    path : str
-        The file.
-    data, indices, indptr
-        The arrays, of which slices are read.
-    shape : tuple of int
-        Rows and columns.
-    """
+    """A CSR matrix that is stored as three arrays, of which only slices are read."""
 
     format = "csr"
 

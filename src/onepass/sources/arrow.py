@@ -285,14 +285,14 @@ class ArrowTable(ColumnTable):
             self._is_stream = start != MAGIC
             if self._is_stream:
                 schema = pa.ipc.open_stream(content).schema
-                super().__init__(path, schema, None, partial(self._first_rows, schema))
             else:
                 # Imported here, since it imports pandas, too, which takes 40 MB.
                 from pyarrow.dataset import IpcFileFormat
 
                 file = IpcFileFormat().make_fragment(content)
                 schema = file.physical_schema
-                super().__init__(path, schema, None, partial(self._first_rows, schema))
+            super().__init__(path, schema, None, partial(self._first_rows, schema))
+            if not self._is_stream:  # pyarrow counts only columns of different names
                 self.n_rows = file.count_rows()
 
     def batches(self, start: int, most: int) -> Iterator[tuple[int, pa.RecordBatch]]:

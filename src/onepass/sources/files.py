@@ -271,7 +271,8 @@ class FileSource(Source):
             self.notes.append(f"the names of folders are not read as columns: {names}")
         index = [] if keep_index or columns is not None else first.index
         self.index = [first.column(j) for j in index]
-        inside = [name for name in exclude or () if name not in partitions or first.has(name)]
+        outside = set(partitions) - set(first.names or ())
+        inside = [name for name in exclude or () if name not in outside]
         left_out = set(first.find_all(inside))
         if columns is None:
             left_out.update(index, first.left_out)

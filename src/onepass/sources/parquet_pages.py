@@ -23,18 +23,8 @@ _VALUE_BYTES = 24  # of memory for a number of a list: itself, its levels, and a
 def check_pages(file: Any, group: Any, columns: set[str], path: str) -> None:
     """Refuse a row group if the largest pages of all its columns expand too much together.
 
-    Refuse it as well if lists have many more numbers than bytes.
-
-    Parameters
-    ----------
-    file : file
-        The open file.
-    group : pyarrow.parquet.RowGroupMetaData
-        Where its pages are.
-    columns : set of str
-        The names of the columns that are read.
-    path : str
-        The file, for errors.
+    Refuse it as well if lists have many more numbers than bytes. `group` is the metadata of the
+    row group in the open `file`, and `columns` are the names of the columns that are read.
     """
     expanded = stored = in_lists = 0
     for number in range(group.num_columns):

@@ -220,10 +220,6 @@ class Table(ABC):
             raise self.error(f"no name of a column matches {column!r}")
         return several
 
-    def has(self, column: str | int) -> bool:
-        """Return whether there is a column of this name."""
-        return column in self._places
-
     def find(self, column: str | int) -> int:
         """Return the index of a column given by its name, or by its index."""
         if isinstance(column, str) and column in self._places:
