@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.estimators.pca import PCA
-from onepass.sources.cells import AnnDataSource
+from onepass.sources.single_cells import AnnDataSource
 
 __all__ = ["pca"]
 

@@ -1,5 +1,8 @@
 """The estimate of memory, against what a fit takes."""
 
+import os
+import subprocess
+import sys
 import tracemalloc
 
 import numpy as np
@@ -7,6 +10,7 @@ import pytest
 
 from onepass.cli import memory
 from onepass.cli.options import ALGORITHMS, make_estimator
+from tests.cli.commands import onepass
 
 
 def assert_estimated(algorithm, d, k):
@@ -25,7 +29,7 @@ def assert_estimated(algorithm, d, k):
     estimated = memory.learning(algorithm, k, d)
     assert peak < estimated
     # These rows are even and few: one second moment, no gaps, and short chunks.
-    assert estimated < 10 * peak + (64 << 20)
+    assert estimated < memory.SHORT * peak + (64 << 20)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -53,6 +57,24 @@ def test_a_share_of_the_variance_has_an_estimate():
 def test_the_system_says_what_is_free():
     free = memory.available()
     assert free is None or free > 1 << 20
+
+
+def test_a_model_that_never_fits_is_refused(tmp_path, monkeypatch):
+    np.save(tmp_path / "a.npy", np.ones((3, 1000)))
+    needed = memory.estimate("pca", 2, 1000)
+    for most, code in ((needed // memory.SHORT - 1, 2), (needed // memory.SHORT + 1, 0)):
+        monkeypatch.setattr(memory, "limit", lambda most=most: most)
+        done = onepass("fit", tmp_path / "a.npy", "-k", "2", "-o", tmp_path / "m", code=code)
+        assert ("a model of 1,000 columns takes about" in done.stderr) == (code == 2)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no such limits")
+def test_a_limit_of_the_shell_counts():
+    program = "from onepass.cli import memory; print(memory.limit())"
+    command = ["sh", "-c", f"ulimit -v 4000000; {sys.executable} -c '{program}'"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert int(done.stdout) <= 4000000 << 10
+    assert memory.limit() > 1 << 28
 
 
 def test_sizes_as_text():

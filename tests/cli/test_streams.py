@@ -105,3 +105,42 @@ def test_orders_to_a_terminal_are_escaped(tmp_path):
         assert "\x1b" not in text
         assert "\x07" not in text
     assert "\\x1b[31mred" in shown.stdout
+
+
+@posix
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("streams", [">", "&>"])
+def test_a_reader_who_leaves(tmp_path, streams, unbuffered):
+    """As `onepass fit | head` does: the model is what counts."""
+    np.save(tmp_path / "a.npy", rows())
+    words = [*PROGRAM, "fit", "a.npy", "-k", "2", "-o", "m", "-v"]
+    # The other end of the pipe is closed before the first word is written.
+    shell = ["bash", "-c", f'"$@" {streams} >(true); echo $? > code', "sh", *words]
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    done = subprocess.run(shell, cwd=tmp_path, capture_output=True, timeout=60, env=environment)
+    assert (tmp_path / "code").read_text() == "0\n", done.stderr
+    assert onepass.load(tmp_path / "m").n_samples_seen_ == 300
+    assert b"Broken" not in done.stderr
+
+
+@posix
+def test_too_few_addresses(tmp_path):
+    np.save(tmp_path / "a.npy", rows())
+    words = [*PROGRAM, "fit", "a.npy", "-k", "2", "-o", "m"]
+    shell = ["sh", "-c", 'ulimit -v 350000; exec "$@"', "sh", *words]
+    done = subprocess.run(shell, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "onepass: not enough memory: ulimit -v is 350000, and at least 1048576 are needed\n"
+    )
+
+
+@posix
+@pytest.mark.parametrize("name", ["x" * 300, "loop"])
+def test_outputs_that_can_never_be_written(tmp_path, name):
+    """They are refused before learning, which may take hours."""
+    np.save(tmp_path / "a.npy", rows())
+    os.symlink(tmp_path / "loop", tmp_path / "loop")
+    done = run("fit", tmp_path / "a.npy", "-k", "2", "-o", tmp_path / name, code=2)
+    assert "File name too long" in done.stderr or "symbolic links" in done.stderr
+    assert sorted(os.listdir(tmp_path)) == ["a.npy", "loop"]

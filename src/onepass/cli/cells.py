@@ -33,7 +33,7 @@ def table_of_cells(source: FileSource) -> Any:
     """
     import pandas as pd
 
-    from onepass.sources.cells import CellTable
+    from onepass.sources.single_cells import CellTable
 
     cells = [table for table in source.tables if isinstance(table, CellTable)]
     if len(cells) < len(source.tables):

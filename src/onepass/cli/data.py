@@ -166,6 +166,12 @@ def check_output(path: str, others: Iterable[str]) -> None:
     """Refuse a path that cannot be written, or that is one of the other files of a command."""
     if os.path.exists(path or ".") and not os.path.isfile(path):
         raise Failure(f"{path or repr(path)} is not a file that can be written")
+    try:
+        os.stat(path)
+    except FileNotFoundError:
+        pass
+    except OSError as error:  # the name is too long, or a link leads to itself
+        raise Failure(f"{path} cannot be written: {error.strerror}") from error
     folder = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(folder):
         raise Failure(f"{path}: there is no folder {folder}")

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 import click
 
+from onepass.persistence.atomic import stopped_by
 from onepass.warning import OnepassWarning
 
 
@@ -69,7 +70,7 @@ class GuardedGroup(click.Group):
         code: Any = None
         try:
             # Signals end like an exception, so that unfinished files are removed on the way out.
-            with noting_signals(patience=0) as signals:
+            with noting_signals(patience=0) as signals, stopped_by(signals):
                 code = super().main(args, *more, **{**extra, "standalone_mode": False})
         except (click.Abort, KeyboardInterrupt):
             signals = signals or [signal.SIGINT]
@@ -81,8 +82,7 @@ class GuardedGroup(click.Group):
             if not signals:
                 raise
         # A signal decides how the command ends, whatever else happened. Compiled code may replace
-        # its exception by another, or drop it and go on. Then the output may be in place, but 0
-        # would promise that it is as if nothing had happened; this code says: run it again.
+        # its exception by another, or drop it and go on.
         if signals:
             click.echo("onepass: stopped", err=True)
             code = 128 + signals[0]

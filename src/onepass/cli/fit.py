@@ -139,8 +139,17 @@ def fit(
 
 
 def _check_memory(algorithm: str, n_components: int | float, n_features: int) -> None:
-    """Warn if there is too little memory; with --verbose, say how much it is going to take."""
+    """Warn if there is too little memory; with --verbose, say how much it is going to take.
+
+    Refuse what even the shortest stream cannot be learned in.
+    """
     needed, free = memory.estimate(algorithm, n_components, n_features), memory.available()
+    most = memory.limit()
+    if most is not None and needed > memory.SHORT * most:
+        raise Failure(
+            f"a model of {n_features:,} columns takes about {memory.shown(needed)} of memory, and "
+            f"there are {memory.shown(most)}; choose columns (--columns), or fewer components (-k)"
+        )
     if free is not None and needed > free:
         messages.warn(
             f"this may take about {memory.shown(needed)} of memory, and {memory.shown(free)} are "
@@ -392,13 +401,16 @@ def _connected(address: str | None, workers: int | None, model: Any) -> Iterator
         with _closing(client):
             yield client
     else:
-        with hiding_interrupts():
-            cluster = LocalCluster(
-                n_workers=workers,
-                threads_per_worker=1,
-                dashboard_address="127.0.0.1:0",
-                silence_logs=logging.CRITICAL,  # this process reports errors
-            )
+        try:
+            with hiding_interrupts():
+                cluster = LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    dashboard_address="127.0.0.1:0",
+                    silence_logs=logging.CRITICAL,  # this process reports errors
+                )
+        except RuntimeError as error:  # too few files or processes are allowed
+            raise MachineFailure(f"the workers could not be started: {error}") from error
         with cluster, _closing(Client(cluster, set_as_default=False)) as client:
             for module in ("onepass.distributed", type(model).__module__):
                 client.run(importlib.import_module, module)  # before the clock starts

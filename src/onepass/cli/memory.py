@@ -20,6 +20,8 @@ _COLUMNS = 192 << 20  # at most: files of very many columns have short pages
 _SHARE = 100  # components that a share of the variance is taken for
 _MANY_ROWS = 1 << 40  # after which chunks do not become longer
 _FREE_RANK = 300  # directions of msg and meg, whose number depends on the data: a guess
+# How many times less than the estimate a fit of few and even rows takes; a test compares them.
+SHORT = 10
 # Copies of what is learned: in use, the successor that learns, and one that results are read from.
 _COPIES = 3
 _MATRICES = 4  # of d x d for eigenvectors: the matrix, LAPACK's copy, its work, and the vectors
@@ -87,6 +89,18 @@ def _held(state: State, sizes: dict[str, int]) -> tuple[int, int]:
             ]
             total += np.dtype(field.types[-1]).itemsize * math.prod(lengths)
     return total, matrices
+
+
+def limit() -> int | None:
+    """Return the bytes of memory of the machine, or of this process under ``ulimit -v``."""
+    try:
+        import resource
+
+        most = resource.getrlimit(resource.RLIMIT_AS)[0]
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ImportError, AttributeError, OSError, ValueError):  # on Windows there are neither
+        return None
+    return memory if most == resource.RLIM_INFINITY else min(memory, most)
 
 
 def available() -> int | None:

@@ -5,8 +5,22 @@ from __future__ import annotations
 import io
 import os
 import sys
+from typing import Any
 
-from onepass.cli import main
+# Of addresses, for Python with all libraries and their threads. With less they fail in their own
+# ways: they crash, or wait for a thread that was never started.
+_LEAST_BYTES = 1 << 30
+
+
+class _UntilClosed(io.FileIO):
+    """A stream that forgets what is written after its reader has left, as /dev/null does."""
+
+    def write(self, data: Any) -> int:
+        """Write bytes, or nothing."""
+        try:
+            return super().write(data) or 0
+        except BrokenPipeError:
+            return len(data)
 
 
 def run() -> None:
@@ -20,6 +34,37 @@ def run() -> None:
         stream = getattr(sys, name)
         if stream is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
-        elif isinstance(stream, io.TextIOWrapper):  # a terminal may lack characters of names
-            stream.reconfigure(errors="backslashreplace")
+        elif isinstance(stream, io.TextIOWrapper):
+            setattr(sys, name, _robust(stream))
+    _check_addresses()
+
+    from onepass.cli import main
+
     main()
+
+
+def _robust(stream: io.TextIOWrapper) -> io.TextIOWrapper:
+    """Return a stream that lacks no character of names, and whose reader may leave."""
+    raw = getattr(stream.buffer, "raw", stream.buffer)  # with PYTHONUNBUFFERED it is the same
+    if not isinstance(raw, io.FileIO):  # a console of Windows
+        stream.reconfigure(errors="backslashreplace")
+        return stream
+    return io.TextIOWrapper(
+        io.BufferedWriter(_UntilClosed(stream.fileno(), "wb", closefd=False)),
+        encoding=stream.encoding,
+        errors="backslashreplace",
+        line_buffering=stream.line_buffering or stream.write_through,
+    )
+
+
+def _check_addresses() -> None:
+    """End the program if ``ulimit -v`` leaves it too few addresses."""
+    try:
+        import resource
+    except ImportError:  # on Windows
+        return
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if most != resource.RLIM_INFINITY and most < _LEAST_BYTES:
+        message = f"onepass: not enough memory: ulimit -v is {most >> 10}"
+        print(f"{message}, and at least {_LEAST_BYTES >> 10} are needed", file=sys.stderr)
+        sys.exit(1)

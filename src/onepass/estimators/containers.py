@@ -109,7 +109,7 @@ def opened(X: Any) -> Any:
         kind = type(X).__name__
         raise ValueError(f"X is a {kind}, which holds no rows: pass X.stream(rows, seed=0)")
     if hasattr(X, "obs_names") and hasattr(X, "var_names"):  # AnnData
-        from onepass.sources.cells import AnnDataSource
+        from onepass.sources.single_cells import AnnDataSource
 
         return AnnDataSource(X)
     if hasattr(X, "with_format") and hasattr(X, "iter"):  # Hugging Face

@@ -11,6 +11,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
+_came: list[int] = []  # signals after which no file is replaced
+
+
+@contextmanager
+def stopped_by(signals: list[int]) -> Iterator[None]:
+    """Replace no file within the ``with`` block once there is a signal in a list.
+
+    Compiled code may drop the exception of a signal and go on with what is not whole.
+    """
+    global _came
+    before, _came = _came, signals
+    try:
+        yield
+    finally:
+        _came = before
+
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
@@ -42,6 +58,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         finally:
             file.close()
+        if _came:
+            raise KeyboardInterrupt
         with suppress(FileNotFoundError):
             os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
         os.replace(temporary, target)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from onepass.sources import base
 from onepass.sources.base import Block, SourceError, check_size
-from onepass.sources.paths import is_remote, open_file, remote, split, suffix_of
+from onepass.sources.paths import open_file, split, stored_bytes, stored_files, suffix_of
 from onepass.sources.tables import ReadOptions, Table
 from onepass.warning import OnepassWarning
 
@@ -24,8 +24,11 @@ _SPARSE = ("data", "indices", "indptr", "shape")
 _SPARSE_BLOCK_ROWS = 4096
 _SPARSE_BLOCK_BYTES = 1 << 24  # four times as many as of dense rows, of which most are zeros
 _SPARSE_ENTRY_BYTES = 12  # an index and a number
-# While they are sorted and checked: an index of eight bytes, a number, and copies of both.
-_SPARSE_WORK_BYTES = 48
+# Of a block: 48 bytes each while they are sorted and checked, an index of eight bytes, a number,
+# and copies of both. Four times as many as of an average block: rows may be uneven.
+_SPARSE_LIMIT_ENTRIES = 4 * _SPARSE_BLOCK_BYTES // _SPARSE_ENTRY_BYTES
+_LOST_PARTS = 1 << 16  # chunks that are not stored: Zarr looks for each, in 50 microseconds
+_PARTS_AT_ONCE = 1 << 14  # chunks that Zarr opens, each of which takes a few kilobytes
 _ZIPPED_BY = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}  # others expand without a limit
 # No compressor shrinks numbers by more: four bytes are 128 kB of one value in Zstandard.
 _LARGEST_RATIO = 1 << 15
@@ -52,15 +55,20 @@ class ArrayTable(Table):
         if getattr(array, "format", "dense") == "csr":
             for part in array.parts:
                 check_stored(part, self.path)
-            self._rows = array.rows_per_block
+            self._rows, self.column_bytes = array.rows_per_block, base.SPARSE_COLUMN_BYTES
             return
         base.check_width(self.width, self.path)
         check_stored(array, self.path)
         # The parts in which it is stored, if there are any, are best read whole, if not too many
         # columns are beside them.
         chunk = stored_in(array)
-        most = max(1, (base.LIMIT_BYTES >> 3) // (self.width * array.dtype.itemsize))
+        most = max(1, (base.LIMIT_BYTES >> 3) // (self.width * self.dtype.itemsize))
         self._rows = max(base.rows_per_block(self.width), min(chunk[0], most))
+        if hasattr(array, "metadata"):  # of Zarr, which opens all parts at once
+            beside = -(-self.width // chunk[1])
+            if beside > _PARTS_AT_ONCE:
+                raise self.error(f"a row is in {beside:,} chunks of shape {chunk}, which are small")
+            self._rows = min(self._rows, chunk[0] * (_PARTS_AT_ONCE // beside))
 
     def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
         """Yield the rows from number `start` on."""
@@ -93,39 +101,39 @@ def check_stored(array: Any, path: str) -> None:
     if isinstance(array, np.ndarray | NpyArray):
         return
     shape, part, itemsize = array.shape, stored_in(array), array.dtype.itemsize
-    size = math.prod(part) * itemsize
-    check_size(f"its chunks of shape {part} are too large: each takes", size, path)
-    stored = array.stored() if hasattr(array, "stored") else stored_zarr(array, path)
-    if stored is None:
+    n_parts, n_bytes = array.stored() if hasattr(array, "stored") else stored_zarr(array, path)
+    what = f"its chunks of shape {part} are too large: each takes"
+    check_size(what, math.prod(part) * itemsize, path, n_bytes)
+    if n_parts is None:
         return
-    n_parts, n_bytes = stored
     declared = math.prod(shape) * itemsize
     if declared > base.LIMIT_BYTES and declared > _LARGEST_RATIO * n_bytes:
         message = f"{shape[0]:,} rows are declared, {declared >> 20:,} MB in all, and only "
         raise SourceError(f"{message}{n_bytes:,} bytes are stored", path)
     total = math.prod(-(-length // part) for length, part in zip(shape, part, strict=True))
-    if n_parts < total:
-        warnings.warn(
-            f"{path}: {total - n_parts:,} of {total:,} chunks are not stored, and are read as the "
-            "array's fill value; they may never have been written, or be lost",
-            OnepassWarning,
-            stacklevel=7,  # the line that calls open_source
-        )
+    if n_parts == total:
+        return
+    message = f"{total - n_parts:,} of {total:,} chunks are not stored, and "
+    if total - n_parts > _LOST_PARTS and total > base.HONEST_RATIO * n_parts:
+        raise SourceError(f"{message}reading them takes long: cut the array to its rows", path)
+    warnings.warn(
+        f"{path}: {message}are read as the array's fill value; they may never have been written, "
+        "or be lost",
+        OnepassWarning,
+        stacklevel=7,  # the line that calls open_source
+    )
 
 
-def stored_zarr(array: Any, path: str) -> tuple[int, int] | None:
-    """Return how many parts of an array are stored, and in how many bytes; None if unknown."""
+def stored_zarr(array: Any, path: str) -> tuple[int | None, int]:
+    """Return how many parts of an array are stored, None if unknown, and in how many bytes."""
     from onepass.sources.zarr_store import METADATA
 
     folder = "/".join([split(path)[0].rstrip("/"), *filter(None, [array.path])])
-    if is_remote(folder):
-        system, place = remote(folder)
-        sizes = {name: info["size"] for name, info in system.find(place, detail=True).items()}
-    else:
-        found = [os.path.join(at, name) for at, _, names in os.walk(folder) for name in names]
-        sizes = {name: os.path.getsize(name) for name in found}
-    n_parts = sum(os.path.basename(name) not in METADATA for name in sizes)
-    return (n_parts, sum(sizes.values())) if sizes else None  # not all servers list what they have
+    stored = stored_files(folder, in_folder=True)
+    if not stored:  # not all servers list what they have
+        return None, 0
+    n_parts = sum(os.path.basename(name) not in METADATA for name in stored)
+    return n_parts, sum(size or 0 for size, _ in stored.values())
 
 
 class NpyArray:
@@ -170,17 +178,7 @@ class NpyArray:
 
 
 class SparseArray:
-    """A CSR matrix that is stored as three arrays; what is asked for is read.
-
-    Parameters
-    ----------
-    path : str
-        The file.
-    data, indices, indptr
-        The arrays, of which slices are read.
-    shape : tuple of int
-        Rows and columns.
-    """
+    """A CSR matrix that is stored as three arrays, of which only slices are read."""
 
     format = "csr"
 
@@ -220,8 +218,9 @@ class SparseArray:
         first, last = bounds[[0, -1]].tolist()
         self._check(0 <= first <= last <= n_entries and (begin > 0 or first == 0))
         self._check(end < self.shape[0] or last == n_entries)
-        what = f"{end - begin} rows have {last - first:,} entries, which take"
-        check_size(what, (last - first) * _SPARSE_WORK_BYTES, self._path, begin + 1)
+        if last - first > _SPARSE_LIMIT_ENTRIES:
+            message = f"{end - begin} rows have {last - first:,} entries, the limit is "
+            raise SourceError(f"{message}{_SPARSE_LIMIT_ENTRIES:,}", self._path, begin + 1)
         places = self._indices[first:last].astype(np.int64)
         parts = (self._data[first:last], places, bounds - first)
         return scipy.sparse.csr_array(parts, shape=(end - begin, self.shape[1]))
@@ -255,7 +254,7 @@ def _open_npz(path: str) -> Iterator[Any]:
         array = members[_choose(path, name, members)]
         if array.in_fortran_order:  # going back in what is compressed takes too long
             what = "its array is in Fortran order and has to be read whole, which takes"
-            check_size(what, array.nbytes, path)
+            check_size(what, array.nbytes, path, stored_bytes(path) or 0)
             yield array.whole()
         else:
             yield array
@@ -277,10 +276,25 @@ def _sparse_of(path: str, members: dict[str, NpyArray]) -> SparseArray:
 
 
 @contextmanager
+def opened_root(path: str) -> Iterator[Any]:
+    """Open an HDF5 file, or a Zarr store whose chunks are checked."""
+    path, _ = split(path)
+    if suffix_of(path) == ".zarr":
+        import zarr
+
+        from onepass.sources.zarr_store import open_store
+
+        yield zarr.open(open_store(path), mode="r")
+    else:
+        import h5py
+
+        with open_file(path) as file, h5py.File(file, "r") as root:
+            yield root
+
+
+@contextmanager
 def _open_hdf5(path: str) -> Iterator[Any]:
     """Open a data set of an HDF5 file."""
-    import h5py
-
     from onepass.sources.hdf5_chunks import Dataset
 
     path, name = split(path)
@@ -291,7 +305,7 @@ def _open_hdf5(path: str) -> Iterator[Any]:
         if getattr(node, "shape", None) is not None:
             arrays[key] = node
 
-    with open_file(path) as file, h5py.File(file, "r") as root:
+    with opened_root(path) as root:
         root.visititems(note)
         if name is not None and name not in arrays and root.get(name) is not None:
             arrays[name] = root[name]  # a link within the file, or a path from its root
@@ -304,21 +318,16 @@ def _open_hdf5(path: str) -> Iterator[Any]:
 @contextmanager
 def _open_zarr(path: str) -> Iterator[Any]:
     """Open a Zarr array, or one of a group."""
-    import zarr
-
-    from onepass.sources.zarr_store import open_store
-
     path, name = split(path)
-    store = open_store(path)
-    node: Any = zarr.open(store, mode="r")
-    if not hasattr(node, "shape"):
-        arrays = dict(sorted(node.arrays()))
-        # A name may lead deeper than the arrays that are listed.
-        if name is not None and "/" in name and hasattr(node[name], "shape"):
-            arrays[name] = node[name]
-        node = arrays[_choose(path, name, arrays)]
-    store.check(node)
-    yield node
+    with opened_root(path) as node:
+        if not hasattr(node, "shape"):
+            arrays = dict(sorted(node.arrays()))
+            # A name may lead deeper than the arrays that are listed.
+            if name is not None and "/" in name and hasattr(node[name], "shape"):
+                arrays[name] = node[name]
+            node = arrays[_choose(path, name, arrays)]
+        node.store.check(node)
+        yield node
 
 
 _OPENED_BY = {

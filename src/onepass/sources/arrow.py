@@ -99,7 +99,7 @@ class ColumnTable(Table):
     def float_type(self) -> np.dtype:
         """Return float32 if no chosen column is more precise, or float64."""
         kinds = {self._kinds[number] for number in self.fields()}
-        singles = [_is_single(getattr(kind, "value_type", kind)) for kind in kinds]
+        singles = [_is(getattr(kind, "value_type", kind), "float16", "float32") for kind in kinds]
         return np.dtype(np.float32 if all(singles) else np.float64)
 
     def fields(self) -> list[int]:
@@ -191,30 +191,24 @@ def _as_float(column: pa.Array, kind: pa.DataType) -> pa.Array:
     return column.cast(kind, safe=False)
 
 
+def _is(kind: pa.DataType, *names: str) -> bool:
+    """Return whether an Arrow type is one of those that ``pyarrow.types`` calls by these names."""
+    return any(getattr(pa.types, f"is_{name}")(kind) for name in names)
+
+
 def _is_list_of_numbers(kind: pa.DataType) -> bool:
     """Return whether an Arrow type is one of lists of numbers."""
-    types = pa.types
-    checks = (types.is_list, types.is_large_list, types.is_fixed_size_list)
-    return any(check(kind) for check in checks) and _is_number(kind.value_type)
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    """Return whether an Arrow type is one of texts or bytes of any length."""
-    types = pa.types
-    checks = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
-    return any(check(kind) for check in checks)
-
-
-def _is_single(kind: pa.DataType) -> bool:
-    """Return whether float32 holds all numbers of a type of floating-point numbers."""
-    return bool(pa.types.is_float16(kind) or pa.types.is_float32(kind))
+    return _is(kind, "list", "large_list", "fixed_size_list") and _is_number(kind.value_type)
 
 
 def _is_number(kind: pa.DataType) -> bool:
     """Return whether an Arrow type is one of numbers."""
-    types = pa.types
-    checks = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
-    return any(check(kind) for check in checks)
+    return _is(kind, "integer", "floating", "boolean", "decimal")
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    """Return whether an Arrow type is one of texts or bytes of any length."""
+    return _is(kind, "string", "large_string", "binary", "large_binary")
 
 
 def _pandas_index(metadata: dict[bytes, bytes]) -> list[str]:
@@ -292,14 +286,14 @@ class ArrowTable(ColumnTable):
             self._is_stream = start != MAGIC
             if self._is_stream:
                 schema = pa.ipc.open_stream(content).schema
-                super().__init__(path, schema, None, partial(self._first_rows, schema))
             else:
                 # Imported here, since it imports pandas, too, which takes 40 MB.
                 from pyarrow.dataset import IpcFileFormat
 
                 file = IpcFileFormat().make_fragment(content)
                 schema = file.physical_schema
-                super().__init__(path, schema, None, partial(self._first_rows, schema))
+            super().__init__(path, schema, None, partial(self._first_rows, schema))
+            if not self._is_stream:  # pyarrow counts only columns of different names
                 self.n_rows = file.count_rows()
 
     def batches(self, start: int, most: int) -> Iterator[tuple[int, pa.RecordBatch]]:

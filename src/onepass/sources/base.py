@@ -15,10 +15,14 @@ from numpy.typing import NDArray
 Block: TypeAlias = NDArray[np.floating] | Any
 
 BLOCK_TARGET_BYTES = 1 << 22
-LIMIT_BYTES = 1 << 28  # of a row, or of what has to be read at once
+ROW_LIMIT_BYTES = 1 << 28  # of a row of float64, in any file and in memory
+# Of what has to be expanded at once. A block of it and a copy of a part are held, too: with all
+# libraries loaded, a command takes about 500 MB.
+LIMIT_BYTES = 96 << 20
 # What is stored in more bytes than the limit is read all the same: numbers with any noise in them
 # compress by less than this, and memory stays in proportion to the size of the file.
 HONEST_RATIO = 8
+SPARSE_COLUMN_BYTES = 4 << 10  # of memory for a column of sparse rows, in a model of 10 components
 # The largest entries: sums of the squares of any number of rows stay finite, in each precision.
 LARGEST, LARGEST_SINGLE = 1e100, 1e18
 
@@ -305,16 +309,29 @@ def rows_per_block(n_features: int) -> int:
     return 1 << (rows.bit_length() - 1)
 
 
-def check_size(what: str, size: int, file: str | None, row: int | None = None) -> None:
-    """Refuse to take memory beyond the limit; the message begins with `what`, up to a verb."""
-    if size > LIMIT_BYTES:
-        message = f"{what} {size >> 20:,} MB, the limit is {LIMIT_BYTES >> 20} MB"
-        raise SourceError(message, file=file, row=row)
+def limit_of(stored: int) -> int:
+    """Return to how many bytes so many bytes of a file may expand."""
+    return max(LIMIT_BYTES, HONEST_RATIO * stored)
+
+
+def check_size(what: str, size: int, file: str | None, stored: int = 0, remedy: str = "") -> None:
+    """Refuse to take memory beyond the limit, or far beyond what is stored of it.
+
+    The message begins with `what`, up to a verb, and ends with a remedy.
+    """
+    if size > limit_of(stored):
+        limit = f"the limit is {limit_of(stored) >> 20:,} MB"
+        raise SourceError(f"{what} {size >> 20:,} MB, {limit}{remedy}", file=file)
 
 
 def check_width(n_features: int, file: str | None = None) -> None:
     """Refuse so many columns that a single row of float64 takes too much memory."""
-    check_size(f"{n_features:,} columns are too many: one row takes", 8 * n_features, file)
+    if 8 * n_features > ROW_LIMIT_BYTES:
+        raise SourceError(
+            f"{n_features:,} columns are too many: one row takes {n_features >> 17:,} MB, the "
+            f"limit is {ROW_LIMIT_BYTES >> 20} MB",
+            file=file,
+        )
 
 
 def first_beyond(block: Any, limit: float) -> tuple[int, int, float] | None:

@@ -31,6 +31,7 @@ from onepass.sources.paths import (
     partitions_of,
     reason,
     split,
+    stored_bytes,
     suffix_of,
 )
 from onepass.sources.preparation import Preparation
@@ -40,6 +41,11 @@ from onepass.warning import OnepassWarning
 T = TypeVar("T")
 
 _BLOCKS_AHEAD = 4  # of a few megabytes each
+# Columns cost memory as soon as they are declared, whatever is stored in them. What they take is
+# accepted up to the first number, in bytes, and beyond it up to so many times the size of the
+# files, as zip may expand them. That is 16,384 columns, and then 10 bytes for each; of sparse rows
+# 40,960 and 4 bytes; of text 20,480 and 8 bytes. Compressed, a hundred genomes hold enough.
+_COLUMNS_LIMIT_BYTES, _COLUMNS_RATIO = 160 << 20, 1 << 10
 
 
 def open_source(
@@ -275,7 +281,8 @@ class FileSource(Source):
             self.notes.append(f"the names of folders are not read as columns: {names}")
         index = [] if keep_index or columns is not None else first.index
         self.index = [first.column(j) for j in index]
-        inside = [name for name in exclude or () if name not in partitions or first.has(name)]
+        outside = set(partitions) - set(first.names or ())
+        inside = [name for name in exclude or () if name not in outside]
         left_out = set(first.find_all(inside))
         if columns is None:
             left_out.update(index, first.left_out)
@@ -296,6 +303,7 @@ class FileSource(Source):
                 message = f"no column is numeric: the first one contains {found}"
             raise first.error(message)
         base.check_width(self.n_features, first.path)
+        self._check_memory()
         for table in tables:
             table.choose_like(first, chosen, exact=columns is None)
             table.preparation = preparation
@@ -325,6 +333,22 @@ class FileSource(Source):
             message = f"{first.path}: left out the index of pandas or R, column "
             message += f"{listed(self.index)}; keep_index=True (--keep-index) keeps it"
             warnings.warn(message, OnepassWarning, stacklevel=3)
+
+    def _check_memory(self) -> None:
+        """Refuse columns that take far more memory than the files: a few bytes declare many."""
+        taken = self.n_features * max(table.column_bytes for table in self.tables)
+        if taken <= _COLUMNS_LIMIT_BYTES:
+            return
+        sizes = [stored_bytes(table.path) for table in self.tables if not table.once]
+        known = [size for size in sizes if size is not None]
+        # Nobody knows how long standard input is, and few servers do not say how long a file is.
+        if len(known) == len(self.tables) and taken > _COLUMNS_RATIO * sum(known):
+            raise self.tables[0].error(
+                f"{self.n_features:,} columns in {sum(known):,} bytes, of which a model may take "
+                f"{taken >> 20:,} MB of memory; if that is what you expect, choose some of them "
+                "(columns=, --columns), store them without compression, or read the rows in "
+                "Python and pass them to fit"
+            )
 
     @property
     def prepared(self) -> dict[str, Any]:

@@ -1,24 +1,21 @@
 """HDF5 data sets whose chunks and texts are looked at before they are expanded.
 
-HDF5 expands a chunk to whatever size is in it, and compares it with the declared size of chunks
-only then. h5py gives the bytes of a chunk as they are stored. Few chunks have to be looked at:
-only those that are so large that they could expand beyond the limit.
+h5py gives the bytes of a chunk as they are stored. Few chunks have to be looked at: only those that
+are so large that they could expand beyond the limit.
 """
 
 from __future__ import annotations
 
 import math
-import zlib
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import h5py
 
-from onepass.sources import base
+from onepass.sources import base, expansion
 
 _SLACK_BYTES = 1 << 10  # by which a compressed chunk may be longer than what is in it
-_PIECE_BYTES = 1 << 20  # of an expanded chunk that are held while counting them
 _FEW_TEXTS = 32  # that are read at once; each may be as long as the file
 _LZF = 32000  # the number of h5py's own filter
 _OF_FIXED_SIZE = (h5py.h5z.FILTER_NBIT, h5py.h5z.FILTER_SCALEOFFSET)
@@ -56,8 +53,9 @@ class Dataset:
         for at in list(self._large):
             if at[0] < end and at[0] + self.chunks[0] > begin:
                 assert self._compressor is not None
-                size = self._compressor[2](self._data.id.read_direct_chunk(at)[1])
-                base.check_size(f"its chunk at {at} expands to", size, self._path)
+                data, stored = self._data.id.read_direct_chunk(at)[1], self.stored()[1]
+                size = self._compressor[2](data, base.limit_of(stored))
+                base.check_size(f"its chunk at {at} expands to", size, self._path, stored)
                 self._large.remove(at)
 
     def _note(self, place: int, ratio: float, chunk: Any) -> None:
@@ -72,7 +70,7 @@ class Dataset:
             self._large.append(chunk.chunk_offset)
 
 
-def _compressor(data: h5py.Dataset) -> tuple[int, float, Callable[[bytes], int]] | None:
+def _compressor(data: h5py.Dataset) -> tuple[int, float, Callable[[bytes, int], int]] | None:
     """Return the place of a compressor among the filters, and what `_COMPRESSORS` has of it."""
     settings = data.id.get_create_plist()
     found = []
@@ -89,39 +87,11 @@ def _compressor(data: h5py.Dataset) -> tuple[int, float, Callable[[bytes], int]]
     return found[0] if found else None
 
 
-def _by_inflating(data: bytes) -> int:
-    """Return how many bytes a zlib stream expands to, counted up to the limit."""
-    size, stream = 0, zlib.decompressobj()
-    while size <= base.LIMIT_BYTES and (piece := stream.decompress(data, _PIECE_BYTES)):
-        size, data = size + len(piece), stream.unconsumed_tail
-    return size
-
-
-def _by_lzf(data: bytes) -> int:
-    """Return how many bytes LZF expands to: runs of literals, and references to what came before.
-
-    A byte below 32 is the length of a run; others begin with the length of a reference, which goes
-    on in another byte if it is 7, and end with a byte of its distance.
-    """
-    at = size = 0
-    while at < len(data):
-        head = data[at]
-        length = head >> 5
-        if length == 0:
-            size, at = size + head + 1, at + head + 2
-        elif length < 7:
-            size, at = size + length + 2, at + 2
-        else:
-            size, at = size + 9 + int.from_bytes(data[at + 1 : at + 2]), at + 3
-    return size
-
-
-# By how much a chunk can expand, and to how many bytes it does. gzip: a match of 258 bytes takes at
-# least two bits. LZF: 264 bytes take three. szip writes the size in front.
-_COMPRESSORS: dict[int, tuple[float, Callable[[bytes], int]]] = {
-    h5py.h5z.FILTER_DEFLATE: (1032, _by_inflating),
-    h5py.h5z.FILTER_SZIP: (math.inf, lambda data: int.from_bytes(data[:4], "little")),
-    _LZF: (88, _by_lzf),
+# By how much a chunk can expand, and to how many bytes it does.
+_COMPRESSORS: dict[int, tuple[float, Callable[[bytes, int], int]]] = {
+    h5py.h5z.FILTER_DEFLATE: (expansion.DEFLATE_RATIO, expansion.of_deflate),
+    h5py.h5z.FILTER_SZIP: (math.inf, expansion.in_front),
+    _LZF: (expansion.LZF_RATIO, expansion.of_lzf),
 }
 
 
@@ -129,10 +99,7 @@ def check_texts(data: h5py.Dataset, path: str) -> None:
     """Refuse texts that are longer together than can be stored: many may be stored as one."""
     if h5py.check_string_dtype(data.dtype) is None or data.dtype.kind != "O":
         return
-    size, limit = 0, max(base.LIMIT_BYTES, base.HONEST_RATIO * data.file.id.get_filesize())
+    size, what = 0, f"the first texts of {data.name} take"
     for begin in range(0, len(data) if data.shape else 0, _FEW_TEXTS):
         size += sum(map(len, data[begin : begin + _FEW_TEXTS]))
-        if size > limit:
-            raise base.SourceError(
-                f"the texts of {data.name} take more than {size >> 20:,} MB", path
-            )
+        base.check_size(what, size, path, data.file.id.get_filesize())

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.sources import base
-from onepass.sources.base import SourceError
+from onepass.sources.base import check_size
 
 MAGIC = b"ARROW1"
 _DICTIONARY, _RECORD_BATCH = 2, 3  # kinds of messages that have buffers
@@ -110,11 +109,7 @@ def check_message(file: Any, at: int, path: str) -> tuple[int | None, int | None
             if size > 8:  # the size that it expands to comes first, or -1 if it is stored as it is
                 file.seek(body + offset)
                 expanded += max(struct.unpack("<q", file.read(8))[0], size - 8)
-        if expanded > max(base.LIMIT_BYTES, base.HONEST_RATIO * stored):
-            raise SourceError(
-                f"a record batch of {stored:,} bytes expands to {expanded >> 20:,} MB, the limit "
-                f"is {base.LIMIT_BYTES >> 20} MB; write smaller batches, with pyarrow "
-                "write_table(table, max_chunksize=65536)",
-                file=path,
-            )
+        what = f"a record batch of {stored:,} bytes expands to"
+        remedy = "; write smaller batches, with pyarrow write_table(table, max_chunksize=65536)"
+        check_size(what, expanded, path, stored, remedy)
     return kind, body + stored

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from onepass.sources import base
-from onepass.sources.base import SourceError
+from onepass.sources.base import HONEST_RATIO, check_size
 
 _HEADER_BYTES = (1 << 8, 1 << 16)  # to read: few headers are longer than a few dozen bytes
 _UNCOMPRESSED, _COMPRESSED = 2, 3  # numbers of the fields that say how long a page is
@@ -24,18 +23,8 @@ _VALUE_BYTES = 24  # of memory for a number of a list: itself, its levels, and a
 def check_pages(file: Any, group: Any, columns: set[str], path: str) -> None:
     """Refuse a row group if the largest pages of all its columns expand too much together.
 
-    Refuse it as well if lists have many more numbers than bytes.
-
-    Parameters
-    ----------
-    file : file
-        The open file.
-    group : pyarrow.parquet.RowGroupMetaData
-        Where its pages are.
-    columns : set of str
-        The names of the columns that are read.
-    path : str
-        The file, for errors.
+    Refuse it as well if lists have many more numbers than bytes. `group` is the metadata of the
+    row group in the open `file`, and `columns` are the names of the columns that are read.
     """
     expanded = stored = in_lists = 0
     for number in range(group.num_columns):
@@ -48,15 +37,13 @@ def check_pages(file: Any, group: Any, columns: set[str], path: str) -> None:
             if column.compression != "UNCOMPRESSED":
                 expanded += largest
             in_lists += count * (name not in columns)
-    if expanded > max(base.LIMIT_BYTES, base.HONEST_RATIO * stored):
-        raise SourceError(
-            f"pages in {stored:,} bytes of a row group expand to {expanded >> 20:,} MB, the limit "
-            f"is {base.LIMIT_BYTES >> 20} MB; write smaller pages (data_page_size in pyarrow)",
-            file=path,
-        )
-    if in_lists > max(base.LIMIT_BYTES // _VALUE_BYTES, stored):
-        message = f"lists of {in_lists:,} numbers are stored in {stored:,} bytes of a row group"
-        raise SourceError(f"{message}; write smaller row groups (row_group_size)", file=path)
+    what = f"pages in {stored:,} bytes of a row group expand to"
+    remedy = "; write smaller pages (data_page_size in pyarrow)"
+    check_size(what, expanded, path, stored, remedy)
+    what = f"lists of {in_lists:,} numbers are stored in {stored:,} bytes of a row group, and take"
+    remedy = "; write smaller row groups (row_group_size in pyarrow)"
+    honest = stored * _VALUE_BYTES // HONEST_RATIO  # at least one byte for each number
+    check_size(what, in_lists * _VALUE_BYTES, path, honest, remedy)
 
 
 def _pages(file: Any, column: Any) -> tuple[int, int]:
@@ -100,12 +87,9 @@ class _Struct:
         while head := self._byte():
             delta, kind = head >> 4, head & 15
             field = field + delta if delta else self._zigzag()
-            if kind in (4, 5, 6):  # of 16, 32 and 64 bits
-                found[field] = self._zigzag()
-            elif kind == 12:
-                found[field] = self.fields()
-            else:
-                self._skip(kind)
+            value = self._value(kind)
+            if value is not None:
+                found[field] = value
         return found
 
     def _byte(self) -> int:
@@ -126,12 +110,14 @@ class _Struct:
         value = self._varint()
         return value >> 1 ^ -(value & 1)
 
-    def _skip(self, kind: int) -> None:
-        """Pass over a value that is not wanted."""
-        if kind == 3:
+    def _value(self, kind: int) -> Any:
+        """Return a value if it is a whole number or a struct, and pass over it if not."""
+        if kind in (4, 5, 6):  # whole numbers of 16, 32 and 64 bits
+            return self._zigzag()
+        if kind == 12:
+            return self.fields()
+        if kind == 3:  # a byte
             self.at += 1
-        elif kind in (4, 5, 6):  # whole numbers
-            self._varint()
         elif kind == 7:  # a double
             self.at += 8
         elif kind == 8:  # bytes
@@ -141,8 +127,7 @@ class _Struct:
             head = self._byte()
             count = self._varint() if head >> 4 == 15 else head >> 4
             for _ in range(min(count, len(self._data))):  # each has at least one byte
-                self._skip(3 if head & 15 in (1, 2) else head & 15)
-        elif kind == 12:
-            self.fields()
+                self._value(3 if head & 15 in (1, 2) else head & 15)
         elif kind not in (1, 2):  # true and false, which are in the type
             raise ValueError("a page has no sound header")
+        return None

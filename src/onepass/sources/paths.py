@@ -28,10 +28,10 @@ FORMATS = {
     ".parquet": ("arrow", "ParquetTable"),
     ".arrow": ("arrow", "ArrowTable"),
     ".feather": ("arrow", "ArrowTable"),
-    ".h5": ("cells", "open_hdf5"),
-    ".hdf5": ("cells", "open_hdf5"),
-    ".h5ad": ("cells", "AnnDataTable"),
-    ".zarr": ("cells", "open_zarr"),
+    ".h5": ("single_cells", "open_hdf5"),
+    ".hdf5": ("single_cells", "open_hdf5"),
+    ".h5ad": ("single_cells", "AnnDataTable"),
+    ".zarr": ("single_cells", "open_zarr"),
 }
 TEXT = (".csv", ".tsv", ".txt")  # told apart by their content
 _COMPRESSED = (".gz", ".bz2", ".zst")  # of text and svmlight
@@ -39,6 +39,8 @@ _COMPRESSED = (".gz", ".bz2", ".zst")  # of text and svmlight
 # in a few hundredths of a second. Of a remote file there are four, since each is a request, in
 # which fsspec reads 5 MB ahead.
 _PIECE_BYTES, _PIECES, _REMOTE_PIECES = 1 << 16, 256, 4
+# What file systems of fsspec call the time of the last change.
+_REMOTE_TIMES = ("mtime", "LastModified", "last_modified", "updated", "created", "ETag")
 
 
 def split(path: str) -> tuple[str, str | None]:
@@ -182,6 +184,29 @@ def check_file(path: str) -> None:
         raise SourceError("the file is empty", file=path)
 
 
+def stored_files(path: str, *, in_folder: bool) -> dict[str, tuple[int | None, str]]:
+    """Return size and time of a file, or of all files in a folder; a size may not be known."""
+    if is_remote(path):
+        system, name = remote(path)
+        infos: Any = system.find(name, detail=True).values() if in_folder else [system.info(name)]
+        return {
+            str(info["name"]): (info.get("size"), str([info.get(time) for time in _REMOTE_TIMES]))
+            for info in infos
+        }
+    files = [os.path.join(at, name) for at, _, names in os.walk(path) for name in names]
+    found = {file: os.stat(file) for file in (files if in_folder else [path])}
+    return {file: (each.st_size, str(each.st_mtime_ns)) for file, each in found.items()}
+
+
+def stored_bytes(path: str) -> int | None:
+    """Return the size of a file or Zarr store, None if it is not known."""
+    if path == "-":
+        return None
+    found = stored_files(split(path)[0], in_folder=suffix_of(path) == ".zarr").values()
+    sizes = [size for size, _ in found if size is not None]
+    return sum(sizes) if sizes and len(sizes) == len(found) else None
+
+
 def fingerprint(path: str) -> dict[str, Any]:
     """Return what tells whether a file is the same: path, size, time, and a hash of its content.
 
@@ -190,29 +215,21 @@ def fingerprint(path: str) -> dict[str, Any]:
     path, array = split(path)
     if is_remote(path):
         system, name = remote(path)
-        infos: Any = [system.info(name)]
-        is_folder = infos[0]["type"] == "directory"
-        if is_folder:
-            infos = system.find(name, detail=True).values()
-        times = ("mtime", "LastModified", "last_modified", "updated", "created", "ETag")
-        stats = [
-            (str(info["name"]), info.get("size"), str([info.get(time) for time in times]))
-            for info in infos
-        ]
+        is_folder = system.info(name)["type"] == "directory"
     else:
         path = os.path.abspath(path)
         is_folder = os.path.isdir(path)
-        files = [os.path.join(at, name) for at, _, names in os.walk(path) for name in names]
-        found = [(file, os.stat(file)) for file in (files if is_folder else [path])]
-        stats = [(file, each.st_size, str(each.st_mtime_ns)) for file, each in found]
+    stored = stored_files(path, in_folder=is_folder)
+    sizes, times = zip(*stored.values(), strict=True) if stored else ((), ())
     if is_folder:
-        content = hashlib.sha256(str(sorted(stats)).encode()).hexdigest()
+        files = sorted((file, *size_and_time) for file, size_and_time in stored.items())
+        content = hashlib.sha256(str(files).encode()).hexdigest()
     else:
-        content = _content_hash(path, stats[0][1])
+        content = _content_hash(path, sizes[0])
     return {
         "path": path if array is None else f"{path}::{array}",
-        "size": sum(size or 0 for _, size, _ in stats),
-        "modified": max((modified for _, _, modified in stats), default=""),
+        "size": sum(size or 0 for size in sizes),
+        "modified": max(times, default=""),
         "content": content,
     }
 

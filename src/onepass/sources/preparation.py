@@ -65,8 +65,12 @@ class Preparation:
         if not self:
             return block
         is_sparse = scipy.sparse.issparse(block)
-        _refuse_negative(block)
         values = block.data if is_sparse else block
+        negative = values < 0
+        if negative.any():
+            row, column, value = first_entry(block, negative)
+            what = f"{value:g} is below zero, and normalize and log1p are for counts"
+            raise EntryError(f"row {row}, column [{column}]: {what}", what, row, column)
         if self.normalize is not None:
             present = np.where(np.isnan(values), 0, values)
             if is_sparse:
@@ -81,12 +85,3 @@ class Preparation:
         if not is_sparse:
             return values
         return scipy.sparse.csr_array((values, block.indices, block.indptr), shape=block.shape)
-
-
-def _refuse_negative(block: Any) -> None:
-    """Refuse a block that has an entry below zero."""
-    negative = (block.data if scipy.sparse.issparse(block) else block) < 0
-    if negative.any():
-        row, column, value = first_entry(block, negative)
-        what = f"{value:g} is below zero, and normalize and log1p are for counts"
-        raise EntryError(f"row {row}, column [{column}]: {what}", what, row, column)

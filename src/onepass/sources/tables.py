@@ -119,6 +119,7 @@ class Table(ABC):
     preparation = Preparation()  # of the rows that are read
     prepares: ClassVar[bool] = False  # whether `read` gives rows that are `prepared` already
     once: bool = False  # whether it can be read only once
+    column_bytes: int = 10 << 10  # of memory for a column, read and in a model of 10 components
 
     @abstractmethod
     def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
@@ -228,10 +229,6 @@ class Table(ABC):
         if not several:
             raise self.error(f"no name of a column matches {column!r}")
         return several
-
-    def has(self, column: str | int) -> bool:
-        """Return whether there is a column of this name."""
-        return column in self._places
 
     def find(self, column: str | int) -> int:
         """Return the index of a column given by its name, or by its index."""

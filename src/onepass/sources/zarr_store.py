@@ -1,29 +1,21 @@
-"""A Zarr store whose chunks are looked at before they are expanded.
-
-Zarr expands a chunk to whatever size its compressor has written into it, and compares it with the
-declared size of chunks only then.
-"""
+"""A Zarr store whose chunks are looked at before they are expanded."""
 
 from __future__ import annotations
 
 import math
 import struct
-import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from zarr.abc.store import RangeByteRequest
 from zarr.storage import FsspecStore, LocalStore, WrapperStore
 
-from onepass.sources import base
+from onepass.sources import base, expansion
 from onepass.sources.paths import is_remote
 
 # Filters may make an array larger before it is compressed, float32 to float64 and the like.
 _FILTER_RATIO = 8
 _LEAST_BYTES = 1 << 20  # that a chunk may take without having to be explained
-_DEFLATE_RATIO = 1032  # a match of 258 bytes takes at least two bits
-_PIECE_BYTES = 1 << 20  # of an expanded chunk that are held while counting them
-_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _NOT_STORED = 2**64 - 1  # as offset in the index of a shard
 _CHECKSUM_BYTES = 4  # of the index of a shard, at its end
 METADATA = ("zarr.json", ".zarray", ".zattrs", ".zgroup", ".zmetadata")  # keys that are no chunks
@@ -130,45 +122,6 @@ def _name(codec: Any) -> str:
     return str(codec.to_dict()["name"]).removeprefix("numcodecs.")
 
 
-def _by_zstd(data: bytes, limit: int) -> int:
-    """Return the size that is written in the header of a frame (RFC 8878); without one, count."""
-    if data[:4] != _ZSTD_MAGIC or len(data) < 5:
-        return 0
-    flags = data[4]
-    has_window, width = not flags & 32, (0 if not flags & 32 else 1, 2, 4, 8)[flags >> 6]
-    if width == 0:
-        return _by_reading(data, limit)
-    at = 5 + has_window + (0, 1, 2, 4)[flags & 3]
-    return int.from_bytes(data[at : at + width], "little") + (256 if width == 2 else 0)
-
-
-def _by_reading(data: bytes, limit: int) -> int:
-    """Return how many bytes a zstd frame expands to, counted up to a limit."""
-    import pyarrow as pa
-
-    size = 0
-    with pa.CompressedInputStream(pa.BufferReader(data), "zstd") as stream:
-        while size <= limit and (piece := stream.read(_PIECE_BYTES)):
-            size += len(piece)
-    return size
-
-
-def _by_inflating(data: bytes, limit: int) -> int:
-    """Return how many bytes a gzip or zlib stream expands to, counted up to a limit."""
-    if len(data) * _DEFLATE_RATIO <= limit:
-        return 0
-    size = 0
-    while data and size <= limit:  # there may be several streams, one after the other
-        stream = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)  # of either format
-        piece = b"begin"
-        while piece and size <= limit:
-            piece = stream.decompress(data, _PIECE_BYTES)
-            data = stream.unconsumed_tail
-            size += len(piece)
-        data = stream.unused_data
-    return size
-
-
 # What keeps its size, nearly, and checksums. Others may expand to any size, as bz2 does, or execute
 # code, as pickle does.
 _FILTERS = (
@@ -179,9 +132,9 @@ _FILTERS = (
 _REMEDY = ": write it with zstd, blosc, lz4, gzip or zlib"
 # What a chunk expands to, by compressor: those that Zarr's implementations write by default.
 _EXPANDED: dict[str, Callable[[bytes, int], int]] = {
-    "zstd": _by_zstd,
-    "gzip": _by_inflating,
-    "zlib": _by_inflating,
-    "blosc": lambda data, limit: int.from_bytes(data[4:8], "little"),
-    "lz4": lambda data, limit: int.from_bytes(data[:4], "little"),
+    "zstd": expansion.of_zstd,
+    "gzip": expansion.of_deflate,
+    "zlib": expansion.of_deflate,
+    "blosc": expansion.of_blosc,
+    "lz4": expansion.in_front,
 }

@@ -99,6 +99,64 @@ def test_many_columns_in_a_small_file(tmp_path, name):
     assert kilobytes < 60_000
 
 
+def sparse(folder, width):
+    matrix = scipy.sparse.csr_matrix(([1.0], ([0], [width - 1])), shape=(1, width))
+    scipy.sparse.save_npz(folder / "a.npz", matrix)
+
+
+def dense(folder, width):
+    np.savez_compressed(folder / "a.npz", np.zeros((4, width), np.int8))
+
+
+def lists(folder, width):
+    rows = pa.FixedSizeListArray.from_arrays(np.zeros(4 * width, np.float32), width)
+    with pa.ipc.new_file(folder / "a.arrow", pa.schema([("a", rows.type)]), options=ZSTD) as writer:
+        writer.write(pa.record_batch([rows], ["a"]))
+
+
+def text(folder, width):
+    with gzip.open(folder / "a.csv.gz", "wt") as file:
+        file.write((",".join(["0"] * width) + "\n") * 4)
+
+
+ZSTD = pa.ipc.IpcWriteOptions(compression="zstd")
+DECLARED = {  # a writer, and how many columns are accepted in a few bytes
+    "a.npz": (sparse, 40_960),
+    "a.npz dense": (dense, 16_384),
+    "a.arrow": (lists, 16_384),
+    "a.csv.gz": (text, 20_480),
+}
+
+
+@pytest.mark.parametrize("kind", DECLARED)
+def test_columns_that_are_declared_in_a_few_bytes(tmp_path, kind):
+    name, (write, most) = kind.split()[0], DECLARED[kind]
+    write(tmp_path, most)
+    options = {"header": False} if kind == "a.csv.gz" else {}
+    assert open_source(tmp_path / name, **options).n_features == most
+    write(tmp_path, most + 1)
+    with pytest.raises(SourceError, match=r"columns in [\d,]+ bytes, .* may take 160 MB of memory"):
+        open_source(tmp_path / name, **options)
+    assert open_source(tmp_path / name, columns=["0-9"] if name != "a.arrow" else ["a_0:a_9"])
+
+
+def test_columns_that_are_stored(tmp_path):
+    """A hundred genomes: numbers from 0 to 2, which zip packs well."""
+    variants = np.random.default_rng(0).binomial(2, 0.2, (100, 50_000)).astype(np.int8)
+    np.savez_compressed(tmp_path / "a.npz", variants)
+    assert open_source(tmp_path / "a.npz").n_features == 50_000
+
+
+def test_many_small_files_declare_columns_together(tmp_path):
+    for number in range(3):
+        sparse(tmp_path, 1 << 17)
+        (tmp_path / "a.npz").rename(tmp_path / f"{number}.npz")
+    np.savez(tmp_path / "z.npz", np.ones((16, 1 << 17), np.int8))
+    assert open_source(tmp_path).n_features == 1 << 17
+    with pytest.raises(SourceError, match="131,072 columns in"):
+        open_source(tmp_path / "[0-2].npz")
+
+
 @pytest.mark.parametrize("name", ["a.npz", "a.svmlight"])
 def test_some_of_very_many_sparse_columns(tmp_path, name):
     WIDE[name](tmp_path)
@@ -114,16 +172,18 @@ def test_large_chunks(tmp_path, name):
             file.create_dataset("a", shape=shape, dtype="f8", chunks=chunks)
     else:
         zarr.create_array(tmp_path / name, shape=shape, dtype="f8", chunks=chunks)
-    message = r"chunks of shape \(1048576, 64\) are too large: each takes 512 MB, the limit is 256"
+    message = r"chunks of shape \(1048576, 64\) are too large: each takes 512 MB, the limit is 96"
     with pytest.raises(SourceError, match=message):
         open_source(tmp_path / name)
 
 
 def test_arrays_in_fortran_order_that_have_to_be_read_whole(tmp_path, monkeypatch):
     monkeypatch.setattr(base, "LIMIT_BYTES", 1 << 20)
-    np.savez(tmp_path / "a.npz", np.zeros((1 << 17, 2), order="F"))
+    np.savez_compressed(tmp_path / "a.npz", np.zeros((1 << 17, 2), order="F"))
     with pytest.raises(SourceError, match="read whole, which takes 2 MB, the limit is 1 MB"):
         open_source(tmp_path / "a.npz")
+    np.savez(tmp_path / "a.npz", np.zeros((1 << 17, 2), order="F"))
+    assert sum(map(len, open_source(tmp_path / "a.npz"))) == 1 << 17
 
 
 def test_hdf5_reads_no_other_files(tmp_path):
@@ -168,7 +228,7 @@ def write_bomb(path, kind, opened, n_rows=25_000_000, dictionary=False):
 def test_arrow_batches_that_expand(tmp_path, make, kind):
     write_bomb(tmp_path / "a.arrow", kind, make)
     message, kilobytes = opened(tmp_path / "a.arrow")
-    assert "bytes expands to 381 MB, the limit is 256 MB; write smaller batches" in message
+    assert "bytes expands to 381 MB, the limit is 96 MB; write smaller batches" in message
     assert kilobytes < 60_000
 
 
@@ -189,6 +249,34 @@ def test_arrow_batches_that_are_large_on_disk(tmp_path, make, monkeypatch):
     with pa.OSFile(path, "wb") as file, make(file, batch.schema, options=options) as writer:
         writer.write_batch(batch)
     assert sum(map(len, open_source(path))) == 5000
+
+
+@pytest.mark.parametrize("name", ["a.h5", "a.zarr"])
+def test_very_many_chunks_that_are_missing(tmp_path, name):
+    options = {"shape": (70_000, 2), "dtype": "f8", "chunks": (1, 2)}
+    if name == "a.h5":
+        with h5py.File(tmp_path / name, "w") as file:
+            file.create_dataset("a", **options)[0] = 1.0
+    else:
+        zarr.create_array(tmp_path / name, **options)[0] = 1.0
+    with pytest.raises(SourceError, match="69,999 of 70,000 chunks are not stored, and reading"):
+        open_source(tmp_path / name)
+
+
+def test_zarr_chunks_of_a_few_numbers(tmp_path, monkeypatch):
+    monkeypatch.setattr("onepass.sources.arrays._PARTS_AT_ONCE", 64)
+    rows = np.arange(1.0, 641.0).reshape(20, 32)
+    for width, found in ((1, [2] * 10), (4, [8, 8, 4])):
+        array = zarr.create_array(
+            tmp_path / f"{width}.zarr", shape=rows.shape, dtype="f8", chunks=(1, width)
+        )
+        array[:] = rows
+        blocks = list(open_source(tmp_path / f"{width}.zarr"))
+        assert [len(block) for block in blocks] == found
+        np.testing.assert_array_equal(np.concatenate(blocks), rows)
+    zarr.create_array(tmp_path / "a.zarr", shape=(2, 65), dtype="f8", chunks=(1, 1))[:] = 1.0
+    with pytest.raises(SourceError, match=r"a row is in 65 chunks of shape \(1, 1\)"):
+        open_source(tmp_path / "a.zarr")
 
 
 def streamed(content):
@@ -354,7 +442,7 @@ def test_hdf5_chunks_that_do_not_compress(tmp_path):
 
 def test_wide_csv_files_take_little_for_each_column(tmp_path):
     """pyarrow holds what stands for a missing value once for each column."""
-    rows = [",".join(str(10 * i + j % 7) for j in range(8000)) for i in range(3)]
+    rows = [",".join(str(10 * i + j % 7) for j in range(8000)) for i in range(12)]
     (tmp_path / "a.csv").write_text("\n".join(rows) + "\n")
     said, kilobytes = opened(tmp_path / "a.csv", "header=False")
     assert said is None
@@ -486,7 +574,7 @@ def test_large_hdf5_chunks_that_expand(tmp_path, kind):
         array = file.create_dataset("a", (n, 2), "f8", chunks=(n, 2), compression=kind)
         array.id.write_direct_chunk((0, 0), data)
     message, kilobytes = opened(tmp_path / "a.h5")
-    assert re.search(r"a\.h5: its chunk at \(0, 0\) expands to \d+ MB, the limit is 256", message)
+    assert re.search(r"a\.h5: its chunk at \(0, 0\) expands to \d+ MB, the limit is 96", message)
     assert kilobytes < 60_000
 
 

@@ -88,3 +88,9 @@ def test_lines_are_those_of_an_editor(tmp_path):
 def test_only_stored_entries_can_be_missing(tmp_path):
     found = rows_of(tmp_path / "a.svmlight", "1 1:0 2:5\n1 2:-1\n", na=[0, -1])
     np.testing.assert_array_equal(found, [[np.nan, 5], [0, np.nan]])
+
+
+def test_lines_after_very_many_empty_ones(tmp_path):
+    (tmp_path / "a.svmlight").write_text("1 1:1\n" + "\n" * (3 << 20) + "1 1:1\n1 x\n")
+    with pytest.raises(SourceError, match="line 3145731: 'x' is not index:value"):
+        list(open_source(tmp_path / "a.svmlight"))

@@ -21,10 +21,11 @@ from onepass.sources import base
 from onepass.sources.arrays import (
     ArrayTable,
     SparseArray,
+    opened_root,
     stored_zarr,
 )
 from onepass.sources.base import Block, Position, Source, SourceError
-from onepass.sources.paths import open_file, split, suffix_of
+from onepass.sources.paths import split, suffix_of
 from onepass.sources.tables import ReadOptions, numbered_names
 
 _PARTS = ("data", "indices", "indptr")  # of a sparse matrix
@@ -35,26 +36,19 @@ _MARK, _ANNDATA = "encoding-type", "anndata"  # what anndata writes at the root 
 
 def open_hdf5(path: str, options: ReadOptions) -> ArrayTable:
     """Return what is in an HDF5 file: AnnData, a matrix of 10x, or an array."""
-    import h5py
-
-    file, name = split(path)
-    with open_file(file) as content, h5py.File(content, "r") as root:
+    with opened_root(path) as root:
         is_anndata = root.attrs.get(_MARK) == _ANNDATA
         is_cells = _find_10x(root) is not None
-    if name is not None or not (is_anndata or is_cells):
+    if split(path)[1] is not None or not (is_anndata or is_cells):
         return ArrayTable(path, options)
     return AnnDataTable(path, options) if is_anndata else TenxTable(path, options)
 
 
 def open_zarr(path: str, options: ReadOptions) -> ArrayTable:
     """Return what is in a Zarr store: AnnData, or an array."""
-    import zarr
-
-    from onepass.sources.zarr_store import open_store
-
-    file, name = split(path)
-    is_anndata = zarr.open(open_store(file), mode="r").attrs.get(_MARK) == _ANNDATA
-    return (AnnDataTable if is_anndata and name is None else ArrayTable)(path, options)
+    with opened_root(path) as root:
+        is_anndata = root.attrs.get(_MARK) == _ANNDATA and split(path)[1] is None
+    return (AnnDataTable if is_anndata else ArrayTable)(path, options)
 
 
 class CellTable(ArrayTable):
@@ -62,15 +56,22 @@ class CellTable(ArrayTable):
 
     prepares = True
 
-    def _choose(self, names: Sequence[str], mask: NDArray[np.bool_] | None) -> None:
+    def _choose(self, names: Sequence[str], mask: Sequence[str] | NDArray[np.bool_] | None) -> None:
         """Note the names of all genes, numbered where they come twice, and which are read."""
-        self._all_names = numbered_names(names, "-")
+        if len(names) != self.width:
+            raise self.error(f"there are {len(names)} names for {self.width} genes")
+        self._all_names = numbered_names(names, "-")  # as anndata does
         repeated = len(names) - len(set(names))
         if repeated:
             self.notes = [f"{self.path}: {repeated} names of genes come again, and are numbered"]
-        self._genes = None if mask is None else np.flatnonzero(mask)
+        if mask is not None and not isinstance(mask, np.ndarray):
+            missing = sorted(set(mask) - set(names))
+            if missing:
+                raise self.error(f"mask_var has {missing[0]!r}, and there is no gene of this name")
+            mask = np.isin(np.array(names, dtype=object), list(mask))
         if mask is not None and not mask.any():
             raise self.error("mask_var chooses no gene")
+        self._genes = None if mask is None else np.flatnonzero(mask)
         self.names = [self._all_names[j] for j in self.genes().tolist()]
         self.width = len(self.names)
 
@@ -89,13 +90,6 @@ class CellTable(ArrayTable):
             raise self.error(f"there are {len(names)} names for {self.n_rows} cells")
         return names
 
-    def _named(self, names: Sequence[str], wanted: Sequence[str]) -> NDArray[np.bool_]:
-        """Return a mask of the genes with the names that are wanted."""
-        missing = sorted(set(wanted) - set(names))
-        if missing:
-            raise self.error(f"mask_var has {missing[0]!r}, and there is no gene of this name")
-        return np.isin(np.array(names, dtype=object), list(wanted))
-
     def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
         """Yield the rows from number `start` on."""
         genes = self.genes()
@@ -113,20 +107,15 @@ class TenxTable(CellTable):
 
     def __init__(self, path: str, options: ReadOptions) -> None:
         super().__init__(path, options)
-        with _hdf5(path) as root:
+        with opened_root(path) as root:
             matrix = _inside(root, str(_find_10x(root)), path)
             features = matrix.get("features")
             labels = matrix["gene_names"] if features is None else features["name"]
             names = _texts(labels, path)
             kinds = [] if features is None else _texts(features["feature_type"], path)
-        mask = None
         if isinstance(options.mask_var, str):
             raise self.error("mask_var must be a list of names: files of 10x have no masks")
-        if options.mask_var is not None:
-            mask = self._named(names, options.mask_var)
-        if len(names) != self.width:
-            raise self.error(f"there are {len(names)} names for {self.width} genes")
-        self._choose(names, mask)
+        self._choose(names, options.mask_var)
         if len(set(kinds)) > 1:
             listed = ", ".join(f"{count:,} {kind}" for kind, count in Counter(kinds).items())
             self.notes = [*self.notes, f"{path}: features of several types are read: {listed}"]
@@ -136,7 +125,7 @@ class TenxTable(CellTable):
         """Open the matrix, cells by genes."""
         from onepass.sources.hdf5_chunks import Dataset
 
-        with _hdf5(self.path) as root:
+        with opened_root(self.path) as root:
             matrix = _inside(root, str(_find_10x(root)), self.path)
             data, indices, indptr, shape = (
                 Dataset(matrix[name], self.path) for name in (*_PARTS, "shape")
@@ -148,7 +137,7 @@ class TenxTable(CellTable):
         """Return a table of the names of cells alone."""
         import pandas as pd
 
-        with _hdf5(self.path) as root:
+        with opened_root(self.path) as root:
             matrix = _inside(root, str(_find_10x(root)), self.path)
             if "barcodes" not in matrix:
                 raise self.error("there are no barcodes in it")
@@ -180,8 +169,7 @@ def _check_table(node: Any, path: str) -> None:
     """Refuse a table that takes far more memory than is stored of it."""
     sizes = [_sizes(array, path) for array in _arrays(node)]
     taken, stored = (sum(each) for each in zip(*sizes, strict=True)) if sizes else (0, 0)
-    if taken > base.HONEST_RATIO * stored:
-        base.check_size(f"the table {node.name} takes", taken, path)
+    base.check_size(f"the table {node.name} takes", taken, path, stored)
 
 
 def _arrays(node: Any) -> Iterator[Any]:
@@ -203,22 +191,13 @@ def _sizes(array: Any, path: str) -> tuple[int, int]:
         each = max(each, _TEXT_BYTES)
     taken = each * math.prod(array.shape)
     if suffix_of(path) == ".zarr":
-        return taken, (stored_zarr(array, path) or (0, 0))[1]
+        return taken, stored_zarr(array, path)[1]
     from onepass.sources.hdf5_chunks import Dataset, check_texts
 
     data = Dataset(array, path)
     data.check(0, (*array.shape, 1)[0])
     check_texts(array, path)
     return taken, data.stored()[1]
-
-
-@contextmanager
-def _hdf5(path: str) -> Iterator[Any]:
-    """Open an HDF5 file."""
-    import h5py
-
-    with open_file(split(path)[0]) as content, h5py.File(content, "r") as root:
-        yield root
 
 
 def _inside(root: Any, name: str, path: str) -> Any:
@@ -254,14 +233,11 @@ class AnnDataTable(CellTable):
             raise SourceError("choose a layer with layer= (--layer), not with '::'", path)
         self._layer = options.layer
         super().__init__(path, options)
-        with self._root() as root:
+        with opened_root(self.path) as root:
             var = read_elem(self._table(root, "var"))
         if not hasattr(var, "columns"):
             raise self.error("var is no table; write the file again with a newer anndata")
-        names = [str(name) for name in var.index]
-        if len(names) != self.width:
-            raise self.error(f"there are {len(names)} names for {self.width} genes")
-        mask = None
+        mask: Any = options.mask_var
         if isinstance(options.mask_var, str):
             if options.mask_var not in var.columns:
                 listed = ", ".join(map(repr, var.columns[:8])) or "no columns"
@@ -272,15 +248,13 @@ class AnnDataTable(CellTable):
                     f"mask_var={options.mask_var!r}: values of type {given.dtype}, not bool"
                 )
             mask = given.to_numpy()
-        elif options.mask_var is not None:
-            mask = self._named(names, options.mask_var)
-        self._choose(names, mask)
+        self._choose([str(name) for name in var.index], mask)
 
     def obs(self) -> Any:
         """Return the table `obs`."""
         from anndata.io import read_elem
 
-        with self._root() as root:
+        with opened_root(self.path) as root:
             table = read_elem(self._table(root, "obs"))
         table.index = self._checked(table.index.astype(str))
         return table
@@ -294,7 +268,7 @@ class AnnDataTable(CellTable):
     @contextmanager
     def opened(self) -> Iterator[Any]:
         """Open the matrix."""
-        with self._root() as root:
+        with opened_root(self.path) as root:
             layers = sorted(_inside(root, "layers", self.path)) if "layers" in set(root) else []
             listed = ", ".join(map(repr, layers)) or "none"
             if self._layer is None and "X" not in set(root):
@@ -333,19 +307,6 @@ class AnnDataTable(CellTable):
 
         return Dataset(node, self.path)
 
-    @contextmanager
-    def _root(self) -> Iterator[Any]:
-        """Open the file or store."""
-        if suffix_of(self.path) != ".zarr":
-            with _hdf5(self.path) as root:
-                yield root
-            return
-        import zarr
-
-        from onepass.sources.zarr_store import open_store
-
-        yield zarr.open_group(open_store(self.path), mode="r")
-
 
 class AnnDataSource(Source):
     """The cells of an AnnData object, in memory or backed by a file.
@@ -362,7 +323,7 @@ class AnnDataSource(Source):
     Examples
     --------
     >>> import anndata, numpy as np
-    >>> from onepass.sources.cells import AnnDataSource
+    >>> from onepass.sources.single_cells import AnnDataSource
     >>> source = AnnDataSource(anndata.AnnData(np.ones((3, 2), dtype=np.float32)))
     >>> source.n_rows, source.feature_names
     (3, ['0', '1'])
