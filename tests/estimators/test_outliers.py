@@ -110,24 +110,37 @@ def test_a_share_that_is_none_is_refused():
     assert model.error_threshold(1) >= model.error_threshold(0.5)
 
 
-@EVERY
-@pytest.mark.parametrize("count", [98, 99, 130])
-def test_a_threshold_is_known_from_as_many_rows_as_it_takes(algorithm, count):
+def shares_above(algorithm, count, quantile):
+    """Return the shares of new rows above the thresholds of several short streams."""
+    models = [
+        fitted(algorithm, X[start : start + count], robust=False) for start in range(0, 4000, 200)
+    ]
+    return [np.mean(m.reconstruction_error(NEW) > m.error_threshold(quantile)) for m in models]
+
+
+@pytest.mark.parametrize("algorithm", BATCH)
+def test_a_threshold_is_known_from_as_many_rows_as_it_takes(algorithm):
     """The first rows of all are measured as well, along directions that are not from them."""
-    # The paper's algorithms take the first row for the mean. Early rows are far from their
-    # first directions, so that the threshold of a short stream is on the large side.
-    mean, least = (0, 0.06) if algorithm in BATCH else (1, 0.01)
-    shares = []
-    for start in range(0, 4000, 200):
-        model = fitted(algorithm, X[start : start + count + mean])
-        errors = model.reconstruction_error(NEW)
-        shares.append(np.mean(errors > model.error_threshold(0.9)))
-        if count < 99:
-            with pytest.warns(onepass.OnepassWarning, match="at least 99 rows .* 98 were measured"):
-                assert np.isnan(model.error_threshold(0.99))
-        else:
-            assert np.mean(errors > model.error_threshold(0.99)) < 0.06
-    assert least < np.mean(shares) < 0.11
+    for count in (50, 98, 130):
+        assert 0.06 < np.mean(shares_above(algorithm, count, 0.9)) < 0.11
+    assert np.mean(shares_above(algorithm, 99, 0.99)) < 0.02
+    with pytest.warns(onepass.OnepassWarning, match="at least 99 rows .* 98 were measured"):
+        assert np.isnan(fitted(algorithm, X[:98]).error_threshold(0.99))
+
+
+@EVERY
+def test_a_threshold_holds_for_new_rows_after_a_short_stream(algorithm):
+    assert 0.02 < np.mean(shares_above(algorithm, 250, 0.9)) < 0.12
+    assert np.mean(shares_above(algorithm, 250, 0.99)) < 0.02
+
+
+@EVERY
+def test_what_is_captured_is_known_after_a_short_stream(algorithm):
+    """Averages, where these are read, and not the iterates that are further away."""
+    for start in range(0, 1500, 300):
+        model = fitted(algorithm, X[start : start + 300], robust=False)
+        captured = model.captured_
+        assert abs(captured.mean - model.score(NEW)) < 3 * captured.standard_error
 
 
 def test_a_quantile_of_few_rows_is_one_that_they_determine():

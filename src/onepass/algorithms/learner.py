@@ -76,30 +76,43 @@ class SolverLearner(Learner):
         return max(1, min(CHUNK_ROWS, cached))
 
     def learn(self, values: Any, weights: NDArray[np.float64]) -> None:
-        before = self.mean.weight
         for counts in self.gap_counts:
             counts.count(values)
         if self.stream.is_sparse and self.is_dense:
             values = values.toarray()
-        learned = centred(values, weights, self.mean, self.stream.center)
-        self._learn_from(values, weights, learned, before)
+        start, rows = 0, len(weights)
+        while start < rows:
+            # Rows are measured along iterates one by one, and along averages a part at a time.
+            stop = (
+                start + self._part_rows(self.rows_learned + start)
+                if self.solver.average is not None
+                else rows
+            )
+            part, start = slice(start, stop), stop
+            before = self.mean.weight
+            learned = centred(values[part], weights[part], self.mean, self.stream.center)
+            self._learn_from(values[part], weights[part], learned, before)
+
+    def _part_rows(self, before: int) -> int:
+        """Return how many rows are measured by the same directions, in whole batches.
+
+        They are enough for the first directions, and then a quarter of the rows before, as where
+        `PCA` compares candidates: these directions were found from four fifths of the rows by then.
+        """
+        length = max(before // 4, self.solver.rule.k + 1)
+        return -(-length // self.batch_size) * self.batch_size
 
     def learn_with_gaps(self, values: Any, weights: NDArray[np.float64]) -> None:
-        """Learn from rows with gaps, a part at a time.
-
-        A part is at most as long as all rows before it, so that what it is measured by was found
-        from at least half as many rows as there are by then.
-        """
+        """Learn from rows with gaps, a part at a time."""
         dense = values.toarray() if self.stream.is_sparse else values
         some = np.flatnonzero(~np.isnan(dense).all(axis=1))
         self.gap_counts = self.gap_counts or [self._gap_counts()]
         self.gap_counts[0].empty += len(weights) - len(some)
         dense, weights, numbers = dense[some], weights[some], self.rows_learned + some
         self.gap_counts[0].count(dense)
-        start, batch = 0, self.batch_size
+        start = 0
         while start < len(weights):
-            length = max(int(numbers[start]), self.solver.rule.k + 1)
-            part = slice(start, start + -(-length // batch) * batch)
+            part = slice(start, start + self._part_rows(int(numbers[start])))
             self._learn_incomplete(dense[part], weights[part], numbers[part])
             start = part.stop
 
