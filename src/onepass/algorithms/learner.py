@@ -28,6 +28,7 @@ EXACT_VARIANCE_COLUMNS = 256
 DENSE_COLUMNS = 2048
 CHUNK_BYTES = 2**23  # of dense rows: they stay in the processor's cache
 CHUNK_ROWS = 512  # of dense rows: enough to make what is done once per chunk cheap
+FIRST_PART_ROWS = 128  # of the first chunk: enough for an average that others are measured along
 SPARSE_CHUNK_ROWS = 1024  # of sparse rows: what is done once per chunk, with d columns, costs more
 
 
@@ -80,27 +81,25 @@ class SolverLearner(Learner):
             counts.count(values)
         if self.stream.is_sparse and self.is_dense:
             values = values.toarray()
+        # What iterates capture is measured row by row. What averages capture is measured a part at
+        # a time, along the average before it. Tracked variances are measured along the directions
+        # after a part, so that the first one has to be long.
+        in_parts = self.solver.average is not None and isinstance(self.variances, ExactVariances)
         start, rows = 0, len(weights)
         while start < rows:
-            # Rows are measured along iterates one by one, and along averages a part at a time.
-            stop = (
-                start + self._part_rows(self.rows_learned + start)
-                if self.solver.average is not None
-                else rows
-            )
-            part, start = slice(start, stop), stop
-            before = self.mean.weight
+            length = self._part_rows(self.rows_learned + start, FIRST_PART_ROWS)
+            part = slice(start, start + length if in_parts else rows)
+            before, start = self.mean.weight, part.stop
             learned = centred(values[part], weights[part], self.mean, self.stream.center)
             self._learn_from(values[part], weights[part], learned, before)
 
-    def _part_rows(self, before: int) -> int:
-        """Return how many rows are measured by the same directions, in whole batches.
+    def _part_rows(self, before: int, least: int) -> int:
+        """Return how many rows after others are learned from at once, in whole batches.
 
-        They are enough for the first directions, and then a quarter of the rows before, as where
-        `PCA` compares candidates: these directions were found from four fifths of the rows by then.
+        As many as came before: then they are measured along directions that are from at least half
+        of the rows by then.
         """
-        length = max(before // 4, self.solver.rule.k + 1)
-        return -(-length // self.batch_size) * self.batch_size
+        return -(-max(before, least) // self.batch_size) * self.batch_size
 
     def learn_with_gaps(self, values: Any, weights: NDArray[np.float64]) -> None:
         """Learn from rows with gaps, a part at a time."""
@@ -112,7 +111,8 @@ class SolverLearner(Learner):
         self.gap_counts[0].count(dense)
         start = 0
         while start < len(weights):
-            part = slice(start, start + self._part_rows(int(numbers[start])))
+            length = self._part_rows(int(numbers[start]), self.solver.rule.k + 1)
+            part = slice(start, start + length)
             self._learn_incomplete(dense[part], weights[part], numbers[part])
             start = part.stop
 

@@ -126,7 +126,7 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Calls):
 
         A row whose `reconstruction_error` is above it does not fit the model. Errors were measured
         on each row before the model learned from it, over at least the last half of the stream;
-        those of the first rows of `PCA`, `IncrementalPCA` and `ERM`, along directions from the other
+        those of the first rows of `PCA`, `IncrementalPCA` and `ERM` along directions from the other
         half of them. The model has learned more since then: its errors on the same rows have a
         quantile that differs from this one by up to about a tenth, or more with ``scale=True`` and
         outliers.
