@@ -98,11 +98,9 @@ class HeldOut(State):
         inverse = np.broadcast_to(1.0 / np.asarray(learned), len(e))
         rows = float(self.segments.table[:, 0].sum()) + len(e)
         length = max(LEAST_ROWS, ceil(rows * SEGMENT_SHARE))
-        for start in range(0, len(e), length):
-            some = slice(start, start + length)
-            t, x, y = inverse[some], c[some], e[some]
-            sums = [len(t), t.sum(), x.sum(), y.sum(), x @ x, x @ y, y @ y]
-            self.segments.add(np.array(sums, np.float64))
+        terms = np.stack([np.ones(len(e)), inverse, c, e, c * c, c * e, e * e])
+        for sums in np.add.reduceat(terms, np.arange(0, len(e), length), axis=1).T:
+            self.segments.add(sums)
 
     def estimate(self, rows: float, seen: float) -> Captured:
         """Return what directions from so many rows will capture of new ones.

@@ -389,6 +389,8 @@ class Completed:
 class CompletedRows(DenseRows):
     """Completed rows about a point, whose squares include the conditional covariances."""
 
+    has_gaps = True
+
     def __init__(
         self,
         values: Completed,

@@ -52,6 +52,8 @@ class Rows(ABC):
         What the columns are divided by.
     """
 
+    has_gaps = False  # whether entries of some rows were missing
+
     def __init__(
         self,
         values: Any,
