@@ -184,10 +184,12 @@ def _check_sparse(X: Any) -> Any:
 
 def check_finite(X: Any, columns: Any = None, name: str = "X") -> bool:
     """Return whether entries of X are missing; refuse those that are infinite or out of range."""
-    flat = (X.data if sparse.issparse(X) else X).reshape(-1)
+    flat = (X.data if sparse.issparse(X) else X).ravel("K")  # no copy, whichever order it has
     limit = LARGEST if flat.dtype == np.float64 else LARGEST_SINGLE
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        energy = float(flat @ flat)  # the fastest way to read every entry
+        # The fastest way to read every entry on one thread. Those of BLAS would wait for more work
+        # for a while, and keep the cores busy that rows are learned on.
+        energy = float(np.einsum("i,i->", flat, flat))
     if SMALLEST**2 <= energy <= limit**2:
         return False
     if found := first_beyond(X, limit):

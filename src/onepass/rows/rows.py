@@ -292,7 +292,9 @@ class DenseRows(Rows):
         def of_tile(part: slice) -> NDArray[np.float64]:
             return (typed[:, part] @ self._tile(part)).astype(np.float64, copy=False)
 
-        first, *others = run_all(of_tile, self._tiles_for(len(typed)))
+        tiles = self._tiles_for(len(typed))
+        # A single sum waits for memory: threads would wait for each other besides.
+        first, *others = run_all(of_tile, tiles) if len(typed) > 1 else map(of_tile, tiles)
         for other in others:
             first += other
         return first
