@@ -1,7 +1,7 @@
 """Everything learned from a stream, and how chunks of rows are added to it.
 
-The length of a chunk depends only on how many rows came before, and a model is read from a copy
-that has learned from the waiting rows. So neither the split of rows into calls nor reading results
+The length of a chunk depends only on what was learned before, and a model is read from a copy that
+has learned from the waiting rows. So neither the split of rows into calls nor reading results
 in between changes a bit.
 """
 
@@ -69,7 +69,7 @@ class Learner(State):
 
     @abstractmethod
     def chunk_rows(self) -> int:
-        """Return the length of the next chunk, which depends on `rows_learned` alone."""
+        """Return the length of the next chunk, which depends on what was learned alone."""
 
     @abstractmethod
     def learn(self, values: Any, weights: NDArray[np.float64]) -> None:
