@@ -199,8 +199,9 @@ class SolverLearner(Learner):
         self.held_out.add(captured[scored], energy[scored], learned_from[scored])
         errors = (energy - captured) / weights
         self.errors.add(errors[scored], weights[scored])
-        # Before k rows, and one for the mean, there are no k directions to be far from.
-        errors[: max(self.solver.rule.k + int(center) - self.rows_learned, 0)] = 0.0
+        if not before > 0.0:  # far from the first iterates is every row
+            inside = along[:, : self.solver.rule.k]
+            errors = (energy - np.einsum("ij,ij->i", inside, inside)).clip(min=0.0) / weights
         self.sample.add(values, errors, held if len(held) else now, self.mean.vector)
         self.variances.add(values, weights, ChunkResult(captured, energy, rotation, inner))
 

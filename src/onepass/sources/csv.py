@@ -405,12 +405,13 @@ class CsvTable(Table):
             given = f"path, thousands={kind!r}"
             given += ", decimal=','" if decimal == "," or kind == "." else ""
             given += f", sep={self.delimiter!r}" if self.delimiter != "," else ""
-            remedy = "; marks between thousands are not read: remove them from the file, or read "
+            remedy = "marks between thousands are not read: remove them from the file, or read "
             remedy += f"it with pandas.read_csv({given}) and write it again"
             if kind == other and text.count(kind) == 1 and decimal not in text:
                 name = "comma" if decimal == "." else "point"
-                remedy += f"; if it is a decimal {name}, pass decimal={kind!r} (--decimal {kind})"
-            return remedy
+                either = f"; if it is a decimal {name}, pass decimal={kind!r} (--decimal {kind}); "
+                return f"{either}if not, {remedy}"
+            return f"; {remedy}"
         if decimal == "," and _number(text) is not None:
             return "; if it is a decimal point, do not pass decimal=',' (--decimal ,)"
         if _number(text) is None and "," in text and _value(text) is not None:

@@ -105,6 +105,10 @@ NOT_READ = {
         'x,y\n"2,510.93",2\n"1,000,000",3\n',
         r"path, thousands=','\) and",
     ),
+    "a comma that may be either": (
+        "x;y\n19,506;2\n20,117;3\n",
+        r"; if it is a decimal comma, pass decimal=',' \(--decimal ,\); if not, marks between thous",
+    ),
     "points between thousands": (
         "x;y\n2.931,00;2\n-5.761,00;3\n",
         r"thousands='\.', decimal=',', sep=';'\)",
