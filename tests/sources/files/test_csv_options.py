@@ -107,7 +107,7 @@ NOT_READ = {
     ),
     "a comma that may be either": (
         "x;y\n19,506;2\n20,117;3\n",
-        r"; if it is a decimal comma, pass decimal=',' \(--decimal ,\); if not, marks between thous",
+        r"; if it is a decimal comma, pass decimal=',' .*; if not, marks between thousands",
     ),
     "points between thousands": (
         "x;y\n2.931,00;2\n-5.761,00;3\n",
