@@ -258,3 +258,18 @@ def test_info_says_that_a_function_has_changed_the_rows(tmp_path):
     assert "source.map" not in run("info", model).stdout
     assert json.loads(run("info", model, "--json").stdout)["prepared"]["mapped"] is False
     assert "source.map" not in run("score", model, tmp_path / "a.npy").stderr
+
+
+def test_a_mapped_source_keeps_what_was_prepared_before(tmp_path):
+    counts = np.random.default_rng(0).poisson(3.0, size=(200, 5)).astype(float)
+    np.save(tmp_path / "a.npy", counts)
+
+    def mapped(**options):
+        return onepass.open_source(tmp_path / "a.npy", **options).map(np.sqrt)
+
+    model = onepass.PCA(2).fit(mapped(normalize=100))
+    assert model.transform(mapped(normalize=100)).shape == (200, 2)
+    with pytest.raises(ValueError, match=r"prepared by normalize=100.*, mapped=True"):
+        model.transform(mapped())
+    with pytest.raises(ValueError, match="prepared by mapped=True"):
+        onepass.PCA(2).fit(mapped()).transform(mapped(normalize=100))

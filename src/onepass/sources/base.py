@@ -207,7 +207,9 @@ class MappedSource(Source):
         self.n_features = first[1].shape[1]
         is_same = self.n_features == source.n_features
         self.feature_names = source.feature_names if is_same else None
-        self.n_rows = None
+        self.n_rows, self.na = None, source.na
+        if hasattr(source, "preparation"):  # of files
+            self.preparation = source.preparation
 
     @property
     def prepared(self) -> dict[str, Any]:
