@@ -77,7 +77,7 @@ format: $(VENV)/ready  ## format, and fix what can be fixed
 
 .PHONY: long
 long: $(VENV)/ready  ## the tests that take minutes
-	$(BIN)/python -m pytest -n 2 -q -m long
+	$(BIN)/python -m pytest -n 2 -q -m long -o faulthandler_timeout=3600
 
 .PHONY: mutants
 mutants: $(VENV)/ready core  ## change the code by hand-written mutants; the tests must notice each

@@ -1,5 +1,6 @@
 """``onepass fit --workers`` and ``--dask``."""
 
+import gc
 import os
 import shlex
 import signal
@@ -20,6 +21,17 @@ distributed = pytest.importorskip("distributed")
 
 # As text: a function of this module would import everything itself.
 HAS_IMPORTED = "'onepass.estimators.pca' in __import__('sys').modules"
+
+
+@pytest.fixture(autouse=True)
+def _collected():
+    """Collect clients that could not be closed now.
+
+    Dask closes them when they are collected and takes a lock for that, which a client that is
+    being started holds: collected then, they would wait for ever.
+    """
+    yield
+    gc.collect()
 
 
 @pytest.fixture
@@ -69,6 +81,8 @@ def test_errors_are_one_line(words, tmp_path):
     assert "there is no scheduler" in missing
     with pytest.raises(ValueError, match="No clients found"):
         distributed.default_client()
+    left = [o for o in gc.get_objects() if isinstance(o, distributed.Client)]
+    assert {c.status for c in left} <= {"running", "closed"}  # none is left to be closed
     piped = onepass("fit", "-", "-k", 2, "--dask", address, code=2, given="1,2\n3,4\n").stderr
     assert "standard input" in piped
 

@@ -391,12 +391,15 @@ class ClusterFit(Fit):
 def _connected(address: str | None, workers: int | None, model: Any) -> Iterator[Any]:
     """Give a client of a running cluster, or of a new one whose workers have imported onepass."""
     require("a Dask cluster", "dask", "dask", "distributed")
-    from distributed import Client, LocalCluster
+    from distributed import Client, LocalCluster, default_client
 
     if address is not None:
         try:
-            client = Client(address, set_as_default=False)
+            client = Client(address)
         except (OSError, ValueError) as error:
+            # Else it closes when it is collected, which waits for ever if another client is just
+            # being started. Only as the default can it be reached.
+            default_client().close()
             raise Failure(f"--dask {address}: there is no scheduler: {error}") from error
         with _closing(client):
             yield client
