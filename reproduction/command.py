@@ -121,7 +121,7 @@ def run(
     context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
     epilog="""\b
 Examples:
-  python -m reproduction --quick                       about a minute
+  python -m reproduction --quick                       about two minutes
   python -m reproduction --figure 2                    one figure, with 100 runs
   python -m reproduction --mnist ~/data/mnist --jobs 4 with idx files of MNIST
 

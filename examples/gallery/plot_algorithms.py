@@ -20,8 +20,8 @@ models = {
     "CappedMSG": (CappedMSG(k, average=True), "#D55E00", "-"),
     "MEG": (MEG(k, average=True), "#E69F00", "-."),
     "Incremental": (Incremental(k), "#009E73", "--"),
-    "Oja": (Oja(k, average=True), "#CC79A7", ":"),
-    "Grouse": (Grouse(k, average=True), "#CC79A7", "-"),
+    "Oja": (Oja(k, average=True, random_state=0), "#CC79A7", ":"),
+    "Grouse": (Grouse(k, average=True, random_state=0), "#CC79A7", "-"),
     "ERM": (ERM(k), "#000000", ":"),
     "PCA": (PCA(k, center=False), "#56B4E9", "-"),
 }

@@ -5,7 +5,8 @@ measured on is one of
 
 - rows: an array or a scipy sparse matrix of shape (n, d), for the second moment X'X / n;
 - a second moment itself: a `Subspace`;
-- a distribution: anything with a method ``second_moment()`` that returns a `Subspace`.
+- a distribution: anything with a method ``second_moment()`` that returns a `Subspace`. For
+  estimators that centre, pass ``distribution.covariance()`` if its mean is not zero.
 
 A dense second moment becomes a `Subspace` with `from_dense`; it is not taken as it is, because
 nothing tells a d x d matrix from d rows.
@@ -28,6 +29,7 @@ __all__ = ["captured", "captured_share", "from_dense", "principal_angles", "subo
 
 # Up to this size a dense eigenproblem is quicker than, and as accurate as, an iterative one.
 DENSE_SIZE = 2000
+SINGLE_ROUNDING = 1e-6  # of the largest entry: what is computed in float32 is off by that
 
 
 def captured(directions: ArrayLike, data: Any, *, mean: ArrayLike | None = None) -> float:
@@ -168,7 +170,7 @@ def from_dense(second_moment: ArrayLike) -> Subspace:
     Parameters
     ----------
     second_moment : array-like of shape (d, d)
-        Symmetric.
+        Symmetric, with no eigenvalue below zero, both up to rounding.
 
     Returns
     -------
@@ -181,7 +183,15 @@ def from_dense(second_moment: ArrayLike) -> Subspace:
     >>> metrics.from_dense([[2.0, 0.0], [0.0, 3.0]]).weights
     array([3., 2.])
     """
-    values, vectors = np.linalg.eigh(np.asarray(second_moment, dtype=np.float64))
+    dense = np.asarray(second_moment, dtype=np.float64)
+    if dense.ndim != 2 or dense.shape[0] != dense.shape[1] or not np.isfinite(dense).all():
+        raise ValueError(f"a second moment is a square of finite numbers, not {dense.shape}")
+    rounding = SINGLE_ROUNDING * np.abs(dense).max(initial=0.0)
+    if np.abs(dense - dense.T).max(initial=0.0) > rounding:
+        raise ValueError("a second moment is symmetric, and this matrix is not")
+    values, vectors = np.linalg.eigh(dense)
+    if values.min(initial=0.0) < -rounding * len(dense):
+        raise ValueError(f"a second moment has no negative eigenvalue, this has {values[0]:.3g}")
     return Subspace(np.ascontiguousarray(vectors.T[::-1]), np.maximum(values[::-1], 0.0))
 
 
@@ -215,6 +225,10 @@ def moment_of(data: Any, mean: ArrayLike | None) -> Subspace | OfRows:
     if hasattr(data, "second_moment"):
         data = data.second_moment()
     if not isinstance(data, Subspace):
+        if hasattr(data, "distribution"):
+            raise TypeError(
+                "a stream is read once: pass the distribution, of which the moments are known"
+            )
         return OfRows(data, mean)
     if mean is not None:
         raise ValueError("mean is subtracted from rows; a second moment has none")

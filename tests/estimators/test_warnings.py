@@ -10,7 +10,8 @@ import pytest
 from scipy import sparse
 
 import onepass
-from onepass import OnepassWarning
+from onepass import MSG, OnepassWarning
+from onepass.schedules import Constant
 from tests.contracts.variants import CENTERINGS, ESTIMATORS, build
 
 RNG = np.random.default_rng(0)
@@ -177,3 +178,15 @@ def test_a_robust_answer_is_said_once_with_the_way_out(robust):
     assert str(caught[0].message) == str(model.chosen_)
     onepass.PCA(2, robust=False).fit(rows)
     onepass.PCA(2, robust=robust).partial_fit(rows)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_direction_that_was_drawn_may_have_no_variance():
+    """That says nothing of the rows."""
+    X = np.zeros((36, 50))
+    X[np.arange(36), np.arange(36) % 2] = 1.0
+    options = {"center": False, "trace": "exact", "rounding": "sample"}
+    drawn = [
+        MSG(1, step_size=Constant(1 / 6), random_state=seed, **options).fit(X) for seed in range(40)
+    ]
+    assert min(model.explained_variance_[0] for model in drawn) < 1e-9

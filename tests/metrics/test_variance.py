@@ -154,3 +154,28 @@ def test_a_model_is_not_its_directions():
             measure(model, np.eye(3))
     with pytest.raises(ValueError, match="pass its components_"):
         metrics.principal_angles(model, np.eye(3))
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        ([[1.0, 2.0], [0.0, 1.0]], "symmetric"),
+        (-np.diag([5.0, 4.0]), "no negative eigenvalue, this has -5"),
+        (np.ones((2, 3)), "square"),
+        ([[np.nan]], "finite"),
+    ],
+)
+def test_what_is_no_second_moment_is_refused(matrix, message):
+    with pytest.raises(ValueError, match=message):
+        metrics.from_dense(matrix)
+
+
+def test_rounding_of_single_precision_makes_a_second_moment():
+    rows = np.random.default_rng(0).normal(size=(50, 80)).astype(np.float32)
+    product = rows.T @ rows
+    assert metrics.from_dense(product).weights[-1] == 0.0
+
+
+def test_a_stream_is_no_distribution():
+    with pytest.raises(TypeError, match="pass the distribution"):
+        metrics.suboptimality([[1.0, 0.0]], Toy().stream(10, seed=0))

@@ -86,7 +86,7 @@ class IterativeEstimator(Estimator):
 
     @property
     def rank_(self) -> int:
-        """The rank of the current iterate."""
+        """The number of directions that the current iterate keeps one by one."""
         return self._finished().solver.state.rank
 
 

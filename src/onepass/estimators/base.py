@@ -38,7 +38,7 @@ def arbitrary_components(model: Model, k: int, *, center: bool) -> str:
             f"of n_components={k}: the others are arbitrary; pass more rows, or ask for fewer "
             "components"
         )
-    if model.explained_variance[0] > 0.0:
+    if model.total_variance > 0.0:
         return ""
     return f"{spanned_directions(rows, 0)}: {NOTHING_VARIES}"
 

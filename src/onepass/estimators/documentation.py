@@ -30,15 +30,17 @@ step_size : "auto", float or Schedule, default="auto"
     "auto" is `onepass.schedules.AdaGradNorm`, which needs no tuning. A number c means steps of
     c / sqrt(t), as in the paper's experiments.
 average : bool, default=True
-    True: the components come from the average of the iterates. It loses several times less
-    variance, and the paper's theorem is about it. False: they come from the last iterate, which is
-    quicker. The paper's experiments use it.
+    True: the components come from the average of the iterates, each as it was before its row was
+    learned from, so that the last row does not count yet. It loses several times less variance, and
+    the paper's theorem is about it. False: they come from the last iterate, which is quicker. The
+    paper's experiments use it.
 batch_size : int, default=1
     Rows per gradient step. 1 is the paper's algorithm. More rows make one step, with the mean of
     their gradients.
 trace : {"at_most", "exact"}, default="at_most"
     The constraint tr M <= k or tr M = k. The optimum is the same. The iterate starts at rank one
-    with "at_most", and at full rank with "exact".
+    with "at_most", and at full rank with "exact". With a rank that is capped, tr M is k as soon as
+    there are k directions.
 rounding : {"top", "sample"}, default="top"
     How k directions come from the iterate or average: its k leading eigenvectors, or a random draw
     whose projection is the iterate in expectation (Lemma 3.1).
@@ -69,9 +71,11 @@ feature_names_in_ : ndarray of shape (d,)
 subspace_ : Subspace
     The current iterate M: basis, weights, and the eigenvalue of everything else.
 rank_ : int
-    The rank of the iterate.
+    The number of directions that the iterate keeps one by one. It is the rank of M where the
+    eigenvalue of everything else, ``subspace_.rest``, is zero: always, but for early iterates of
+    MEG and of MSG with ``trace="exact"``.
 average_ : Subspace
-    The average of the iterates, where one is kept.
+    The average of the iterates before each step, where one is kept.
 
 Notes
 -----

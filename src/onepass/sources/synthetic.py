@@ -221,7 +221,7 @@ def random_directions(m: int, d: int, seed: int) -> NDArray[np.float64]:
 class Orthogonal(Distribution):
     """Unit basis vectors: e_i with probability p_i, p decaying geometrically.
 
-    The distribution of Figures 1 and 2 (Section 3.2 of the paper). The second moment is diag(p),
+    The distribution of Figures 1 and 2 (Section 4 of the paper). The second moment is diag(p),
     and the largest eigenvalues belong to the first axes.
 
     Parameters
