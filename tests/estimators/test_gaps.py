@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
+from sklearn.base import clone
 
 import onepass
 from benchmarks.gaps import methods
@@ -363,3 +364,53 @@ def test_the_algorithms_of_the_paper_refuse_a_column_that_is_never_observed():
     rows[:, 5] = np.nan
     with pytest.raises(ValueError, match="column 5: fewer than two of 200 rows"):
         CappedMSG(K).fit(rows)
+
+
+GAP_FILLERS = [PCA(2), IncrementalPCA(2), ERM(2), CappedMSG(2), Incremental(2)]
+
+
+def few_factors():
+    """Return rows (1000, 6) of two factors far from zero, and the same with gaps in one half."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 2)) @ rng.normal(size=(2, 6)) + 0.1 * rng.normal(size=(1000, 6)) + 50
+    H = X.copy()
+    H[500:][rng.random((500, 6)) < 0.2] = np.nan
+    return X, H
+
+
+@pytest.mark.parametrize("estimator", GAP_FILLERS)
+@pytest.mark.parametrize("parts", [(400, 500), (600, 500), (500, 500), (500, 900)])
+@pytest.mark.parametrize("order", [1, -1])
+def test_merged_streams_fill_gaps_as_one_does(estimator, parts, order):
+    """Whichever of them had gaps, and however many rows each had."""
+    X, H = few_factors()
+    clean, with_gaps = (clone(estimator).fit(rows) for rows in (X[: parts[0]], H[parts[1] :]))
+    merged = onepass.merge(*[clean, with_gaps][::order])
+    H[:500, 0] = np.nan
+    filled = merged.impute(H[:500])
+    assert np.sqrt(np.mean((filled - X[:500])[:, 0] ** 2)) < 0.5
+
+
+@pytest.mark.parametrize("estimator", GAP_FILLERS)
+def test_a_row_without_any_entry_changes_nothing(estimator):
+    X, H = few_factors()
+    H = np.where(np.arange(6) == 2, np.nan, X[:200])
+    without = clone(estimator).fit(X)
+    X[7] = np.nan
+    model = clone(estimator).fit(X)
+    expected = clone(estimator).fit(np.delete(X, 7, axis=0))
+    np.testing.assert_allclose(model.impute(H), expected.impute(H), rtol=1e-2)
+    np.testing.assert_allclose(model.impute(H), without.impute(H), rtol=1e-2)
+    np.testing.assert_allclose(model.transform(X[7:8]), 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_stream_without_gaps_fills_a_column_that_another_never_observed(order):
+    X, _ = few_factors()
+    H = X[500:].copy()
+    H[:, 3] = np.nan
+    streams = [PCA(2).partial_fit(X[:500]), PCA(2).partial_fit(H)]
+    merged = onepass.merge(*streams[::order])
+    whole = PCA(2).fit(X)
+    np.testing.assert_allclose(merged.mean_, whole.mean_, atol=0.05)
+    assert metrics.principal_angles(merged.components_, whole.components_)[0] < 0.05

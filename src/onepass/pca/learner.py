@@ -537,7 +537,13 @@ class PCALearner(Learner):
         """Return what is known of the gaps, and the model that fills them."""
         if not self.gap_models:
             return None
-        return self.gap_models[0].gaps(self.gap_models[0].model)
+        return self.gap_models[0].gaps(self._filling(self.gap_models[0]))
+
+    def _filling(self, gaps: GapModel) -> FactorModel:
+        """Return the model that fills gaps: that of the complete rows, if no others had entries."""
+        if gaps.has_started or not self.bounds.weight > 0.0:
+            return gaps.model
+        return gaps.model_of(self.bounds.plain(), self.bounds.scale_now())
 
     def _captured(self, k: int, seen: float) -> Captured:
         """Return what k components will capture of new rows."""
@@ -550,8 +556,9 @@ class PCALearner(Learner):
         if self.gap_models or other.gap_models:
             other = other.copy()
             ours, theirs = (one.gap_models or [one._gap_model()] for one in (self, other))
-            self._fill_late(ours[0], theirs[0].model)
-            other._fill_late(theirs[0], ours[0].model)
+            models = self._filling(ours[0]), other._filling(theirs[0])
+            self._fill_late(ours[0], models[1])
+            other._fill_late(theirs[0], models[0])
             ours[0].merge(theirs[0])
             self.gap_models = ours
         typical = self.bounds.typical
@@ -562,6 +569,9 @@ class PCALearner(Learner):
         self.evidence.merge(other.evidence, between / max(typical.energy, TINY))
         self.rows += other.rows
         self._find_directions()
+        for gaps in self.gap_models:
+            if gaps.has_started:
+                gaps.find(self.bounds.plain(), self.bounds.scale_now())
 
 
 def _rotated(

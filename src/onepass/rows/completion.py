@@ -641,8 +641,12 @@ class GapModel(GapCounts):
         return self.kept.size > KEPT_NUMBERS
 
     def find(self, moment: Any, scale: NDArray[np.float64] | None) -> None:
-        """Find the model of a second moment, in units of a scale (d,) if there is one."""
-        self._take_model(FactorModel.of(moment, self.rank(self.k), scale))
+        """Take the model of a second moment, in units of a scale (d,) if there is one."""
+        self._take_model(self.model_of(moment, scale))
+
+    def model_of(self, moment: Any, scale: NDArray[np.float64] | None) -> FactorModel:
+        """Return the model of a second moment, in units of a scale (d,) if there is one."""
+        return FactorModel.of(moment, self.rank(self.k), scale)
 
     def _take_model(self, model: FactorModel) -> None:
         self.mean, self.loadings, self.noise = model.mean, model.loadings, model.noise
@@ -657,7 +661,7 @@ class GapModel(GapCounts):
         steps = LEAST_STEPS + ceil(STEPS_PER_SHARE / max(LEAST_SHARE, self._least_share()))
         least = CONVERGED / np.sqrt(max(self.rows, 1.0))
         for step in range(steps):
-            before, model = model, FactorModel.of(moment, self.rank(self.k), scale_of(moment))
+            before, model = model, self.model_of(moment, scale_of(moment))
             if before is not None and _change(before.loadings, model.loadings) < least:
                 break
             moment = base.copy()
@@ -753,7 +757,7 @@ class GapModel(GapCounts):
 
     def merge(self, other: Self) -> None:
         """Include what is known of the gaps of another stream; neither keeps rows."""
-        if other.rows > self.rows and other.has_started:
+        if not self.has_started:
             self._take_model(other.model)
         super().merge(other)
         self.late = self.late & other.late
