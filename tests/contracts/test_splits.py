@@ -106,7 +106,7 @@ def test_reading_copying_and_saving_between_calls_changes_nothing(variant, rows,
         assert_identical(whole, other)
 
 
-@pytest.mark.filterwarnings("ignore:Some rows are much longer")
+@pytest.mark.filterwarnings("ignore:Some rows are longer")
 @pytest.mark.parametrize("variant", [BATCH_VARIANTS[2], *OTHER_VARIANTS[1:]], ids=str)
 def test_directions_that_are_improved_change_nothing(variant, tmp_path, monkeypatch):
     """They depend on those before, which are part of what is copied and saved."""

@@ -79,3 +79,12 @@ def test_rows_that_lie_in_another_order_or_are_read_only_give_the_same_bits(name
     expected = build(name, 2, random_state=0).fit(rows)
     for other in (locked, np.asfortranarray(rows), rows[::-1][::-1], [locked[:999], locked[999:]]):
         assert_identical(build(name, 2, random_state=0).fit(other), expected)
+
+
+def test_an_error_says_after_how_many_rows_its_block_came():
+    bad = np.ones((5, 3))
+    bad[4, 1] = np.inf
+    with pytest.raises(
+        ValueError, match=r"The block after 10 rows contains inf at row 4, column 1"
+    ):
+        PCA(1).fit(iter([np.eye(10, 3), bad]))

@@ -29,7 +29,7 @@ from onepass.distributed import fit
 from onepass.rows import completion
 
 # That a robust candidate answers is not what these tests are about.
-pytestmark = pytest.mark.filterwarnings("ignore:Some rows are much longer")
+pytestmark = pytest.mark.filterwarnings("ignore:Some rows are longer")
 
 D, K = 8, 2
 rng = np.random.default_rng(5)
@@ -414,3 +414,8 @@ def test_a_stream_without_gaps_fills_a_column_that_another_never_observed(order)
     whole = PCA(2).fit(X)
     np.testing.assert_allclose(merged.mean_, whole.mean_, atol=0.05)
     assert metrics.principal_angles(merged.components_, whole.components_)[0] < 0.05
+
+
+def test_rows_without_any_entry_alone_are_refused():
+    with pytest.raises(ValueError, match="none of 50 rows has an entry"):
+        PCA(1).fit(np.full((50, 3), np.nan))

@@ -247,7 +247,7 @@ def bad_plain():
     yield X.astype("M8[D]"), r"X holds dates or times \(datetime64\[D\]\)"
     yield X.astype("m8[s]"), r"X holds dates or times"
     yield X.astype(str), r"X holds text"
-    yield [X.astype("M8[D]")], r"A block holds dates or times"
+    yield [X.astype("M8[D]")], r"block holds dates or times"
     yield [["1", "2"], ["x", "3"]], r"text \('x'\) at row 1, column 0"
     yield [[1.0, 2.0], [3.0, "x"]], r"text \('x'\) at row 1, column 1"
     words = [[(0, 1.0), (3, 2.0)], [(1, 1.0)], [(0, 2), (2, 1), (3, 1)]]  # of gensim
@@ -255,7 +255,7 @@ def bad_plain():
     yield iter(words), r"gensim.matutils.corpus2csc\(X\).T"
     yield X[None], r"dim 3.* write X.reshape\(len\(X\), -1\)$"
     images = X.reshape(N, 1, -1, 1)
-    yield [(images, Y)], r"A block has shape .* write fit\(x.reshape\(len\(x\), -1\) for x in X\)"
+    yield [(images, Y)], r"block has shape .* write fit\(x.reshape\(len\(x\), -1\) for x in X\)"
     yield ["a.csv", "b.csv"], r"if these are paths, pass onepass.open_source\(\['a.csv', "
     yield [pathlib.Path("a.csv")], r"pass onepass.open_source\(\['a.csv', "
     yield Toy(), r"X is a Toy, which holds no rows: pass X.stream\(rows, seed=0\)"

@@ -190,3 +190,20 @@ def test_a_direction_that_was_drawn_may_have_no_variance():
         MSG(1, step_size=Constant(1 / 6), random_state=seed, **options).fit(X) for seed in range(40)
     ]
     assert min(model.explained_variance_[0] for model in drawn) < 1e-9
+
+
+@pytest.mark.parametrize("kind", [onepass.PCA, onepass.IncrementalPCA])
+def test_that_not_all_components_are_kept_of_wide_rows_is_said(kind):
+    wide = RNG.normal(size=(300, 4100)).astype(np.float32)
+    with pytest.warns(OnepassWarning, match="all that are kept of 4,100 columns: say with n_com"):
+        kind().fit(wide)
+    with pytest.warns(
+        OnepassWarning, match="300 of n_components|not n_components=300|there are 299"
+    ):
+        kind(300).fit(wide)
+
+
+def test_a_share_that_a_sketch_does_not_reach_says_what_to_write():
+    wide = RNG.normal(size=(300, 4100)).astype(np.float32)
+    with pytest.warns(OnepassWarning, match=r"less than n_components=0\.99: say with a whole numb"):
+        onepass.PCA(0.99).fit(wide)

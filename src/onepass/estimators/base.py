@@ -33,14 +33,24 @@ def arbitrary_components(model: Model, k: int, *, center: bool) -> str:
     rows = model.rows
     spanned = rows - int(center)
     if spanned < k:
+        others = "the others are arbitrary" if model.k >= k else f"there are {model.k}"
         return (
             f"{rows} row{'s' * (rows != 1)}{', centred,' * center} can only determine {spanned} "
-            f"of n_components={k}: the others are arbitrary; pass more rows, or ask for fewer "
-            "components"
+            f"of n_components={k}: {others}; pass more rows, or ask for fewer components"
         )
     if model.total_variance > 0.0:
         return ""
     return f"{spanned_directions(rows, 0)}: {NOTHING_VARIES}"
+
+
+def fewer_components(model: Model, k: Any, *, center: bool) -> str:
+    """Return that all components were asked for, and not all are kept; else an empty string."""
+    if k is not None or model.k >= min(model.rows - int(center), model.d):
+        return ""
+    return (
+        f"there are {model.k} components, all that are kept of {model.d:,} columns: say with "
+        "n_components how many you need"
+    )
 
 
 def spanned_directions(rows: int, directions: int) -> str:

@@ -317,15 +317,17 @@ class Calls(BaseEstimator):
         if fresh:
             self.__dict__.pop("n_features_in_", None)
         check_names(self, X.feature_names, reset=fresh)
-        is_empty = True
+        is_empty, before = True, 0
         for end, block in X.blocks():
             is_empty, known = False, getattr(self, "n_features_in_", None)
             with X.naming_places(end, block):
                 if isinstance(block, Columns) or is_table(block):
                     rows, has_gaps = check_rows(self, block, reset=known is None)
                 else:
-                    rows, has_gaps = check_block(block, known)
+                    name = f"The block after {before:,} rows" if before else "The first block"
+                    rows, has_gaps = check_block(block, known, name)
                     self.n_features_in_ = rows.shape[1]
+            before += rows.shape[0]
             yield rows, has_gaps
         if is_empty:
             raise ValueError("The source has no rows; an iterator can be read only once")
@@ -386,6 +388,8 @@ class Calls(BaseEstimator):
         """Refuse a model of columns of which nothing, or a single entry, is known."""
         if model.gaps is None:
             return
+        if not model.gaps.rows:
+            raise ValueError(f"none of {model.rows:,} rows has an entry: all are missing")
         unknown = np.flatnonzero(model.gaps.observed < 2)
         if len(unknown):
             listed = ", ".join(repr(self._column_names[column]) for column in unknown[:3])

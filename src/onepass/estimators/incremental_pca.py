@@ -6,7 +6,7 @@ from dataclasses import field
 from typing import Any, ClassVar, Self
 
 from onepass.estimators.attributes import Attributes
-from onepass.estimators.base import arbitrary_components, component_count
+from onepass.estimators.base import arbitrary_components, component_count, fewer_components
 from onepass.estimators.parameters import check_whole, estimator
 from onepass.estimators.pca import PCA
 from onepass.model import Model
@@ -28,6 +28,7 @@ class IncrementalPCA(Attributes):
     ----------
     n_components : int or None, default=None
         The number k of components; None is the smaller one of the numbers of rows and columns.
+        Beyond 4,096 columns (8,192 of sparse rows) None keeps fewer, and `fit` says how many.
     whiten : bool, default=False
         Whether `transform` gives every component unit variance.
     copy : bool, default=True
@@ -93,7 +94,8 @@ class IncrementalPCA(Attributes):
         return PCALearner(stream, k, keep_all=True)
 
     def _warning_message(self, model: Model) -> str:
-        return arbitrary_components(model, self.n_components or 0, center=True)
+        arbitrary = arbitrary_components(model, self.n_components or 0, center=True)
+        return arbitrary or fewer_components(model, self.n_components, center=True)
 
     @property
     def batch_size_(self) -> int:

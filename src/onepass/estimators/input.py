@@ -77,7 +77,7 @@ def check_names(estimator: Any, names: Any, *, reset: bool) -> None:
         )
 
 
-def check_block(X: Any, n_features: int | None, name: str = "A block") -> tuple[Any, bool]:
+def check_block(X: Any, n_features: int | None, name: str) -> tuple[Any, bool]:
     """Return a block of a source as a float array or CSR array, and whether entries are missing."""
     if not is_plain(X):
         X = _converted(X, name, check_array)

@@ -28,6 +28,9 @@ FOREIGN = {
     "whiten": "onepass.PCA has it",
     "scale": "onepass.PCA has it",
     "half_life": "onepass.PCA has it",
+    "center": "onepass.PCA has it",
+    "robust": "onepass.PCA has it",
+    "verbose": "onepass.PCA has it",
 }
 Class = TypeVar("Class", bound=type)
 

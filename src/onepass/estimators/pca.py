@@ -12,6 +12,7 @@ from onepass.estimators.base import (
     NOTHING_VARIES,
     Estimator,
     component_count,
+    fewer_components,
     spanned_directions,
 )
 from onepass.estimators.parameters import estimator, is_whole
@@ -56,8 +57,10 @@ class PCA(Estimator):
         A row counts half as much after this many more rows: in means, second moments and the
         choice between candidates. In the long run the model is based on about 1.44 times as many
         rows. With None all rows count the same.
-    random_state, copy
-        Accepted and without effect: nothing is random, and X is never changed.
+    random_state : any, default=None
+        Accepted and without effect: nothing is random.
+    copy : bool, default=True
+        Accepted and without effect: X is never changed.
 
     Attributes
     ----------
@@ -130,14 +133,12 @@ class PCA(Estimator):
             return f"{spanned_directions(model.rows, found)}: there {there}, not n_components={k}"
         if k is not None and not is_whole(k) and captured < k - 1e-9:
             return (
-                f"{found} components, all that can be told apart, capture {captured:.3g} of the "
-                f"variance, less than n_components={k}"
+                f"{found} components, all that are found of {model.d:,} columns, capture "
+                f"{captured:.3g} of the variance, less than n_components={k}: say with a whole "
+                "number how many you need"
             )
-        if k is None and found < min(model.rows, model.d):
-            return (
-                f"there are {found} components, all that are kept of {model.d} columns: say with "
-                "n_components how many you need"
-            )
+        if message := fewer_components(model, k, center=self.center):
+            return message
         if model.chosen.name != PLAIN:
             return str(model.chosen)
         if dominant := model.dominant():

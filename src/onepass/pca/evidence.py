@@ -92,7 +92,7 @@ class Choice:
             return "The components are those of ordinary PCA."
         counted = "a typical length" if self.name == BOUNDED else "four typical lengths"
         return (
-            f"Some rows are much longer than the rest: for the directions of the components, a row "
+            f"Some rows are longer than the rest: for the directions of the components, a row "
             f"counts with at most {counted}. Means and variances are those of all rows. Use "
             "robust=False (--no-robust) for ordinary PCA."
         )
