@@ -119,7 +119,7 @@ class Model:
 
     def filling(self) -> FactorModel:
         """Return the Gaussian that fills gaps, with what few rows overstate taken off."""
-        rows = self.rows if self.gaps is None else self.gaps.pairs
+        rows = self.rows if self.gaps is None else self.gaps.rows_together
         return self.gap_model().shrunk(rows, self.scale)
 
     def gap_model(self) -> FactorModel:

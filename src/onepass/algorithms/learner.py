@@ -152,8 +152,8 @@ class SolverLearner(Learner):
         )
         errors = np.zeros(len(weights))
         if is_new:
-            pairs = self.gap_counts[0].pairs
-            about = replace(model, mean=np.zeros(self.stream.d)).shrunk(pairs, None)
+            about = replace(model, mean=np.zeros(self.stream.d))
+            about = about.shrunk(self.gap_counts[0].rows_together, None)
             filled = about.filled(given).astype(np.float64)
             rest = np.where(gaps, 0.0, filled - (filled @ directions[:k].T) @ directions[:k])
             errors = np.einsum("ij,ij->i", rest, rest) / weights

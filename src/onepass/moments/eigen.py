@@ -21,7 +21,7 @@ SMALL = 256  # columns up to which LAPACK takes no longer than an iteration
 BLOCK = 256  # columns of a matrix that are worked on at a time
 MANY = 12  # columns for each eigenvector below which an iteration takes too long
 MOST_RESTARTS = 12  # of the iteration: LAPACK is faster where a spectrum needs more
-# Residual of pairs that need not be proven, relative to their eigenvalues: what rows are evaluated
+# Residual of eigenpairs that need not be proven, relative to their eigenvalues: what rows are evaluated
 # with captures at most so much less, as after the steps below. The first rows of wide streams have
 # eigenvalues so close to each other that the iteration would not find them to the last digit.
 UNPROVEN = 1e-3
@@ -32,7 +32,7 @@ STEPS = 2
 # Random directions that such an iteration starts from as well: rows along columns that none had
 # entries in before are orthogonal to all that was found, and would never be seen otherwise.
 RANDOM_STARTS = 2
-Pairs = tuple[NDArray[np.float64], NDArray[np.float64]]
+Eigenpairs = tuple[NDArray[np.float64], NDArray[np.float64]]
 Times = Callable[[list[NDArray[np.float64]]], list[NDArray[np.float64]]]
 
 
@@ -81,7 +81,9 @@ class Scatter(NamedTuple):
         return float(diagonal.sum() if self.s is None else (diagonal / self.s**2).sum())
 
 
-def leading_pairs(matrix: NDArray[np.float64] | Scatter, k: int, *, prove: bool = True) -> Pairs:
+def leading_eigenpairs(
+    matrix: NDArray[np.float64] | Scatter, k: int, *, prove: bool = True
+) -> Eigenpairs:
     """Return the k leading eigenvectors (k, d) and eigenvalues (k,), largest first.
 
     Parameters
@@ -111,13 +113,13 @@ def iterates(d: int, k: int) -> bool:
     return d > SMALL and MANY * k <= d
 
 
-def _largest_first(values: NDArray[np.float64], vectors: NDArray[np.float64], k: int) -> Pairs:
+def _largest_first(values: NDArray[np.float64], vectors: NDArray[np.float64], k: int) -> Eigenpairs:
     """Return the last k of ascending eigenvalues and of eigenvectors (d, m), in reverse."""
     values, vectors = values[-k:], vectors[:, -k:]
     return np.ascontiguousarray(vectors.T[::-1]), values[::-1].clip(min=0.0)
 
 
-def _iterate(scatter: Scatter, k: int, prove: bool) -> Pairs | None:
+def _iterate(scatter: Scatter, k: int, prove: bool) -> Eigenpairs | None:
     """Return eigenvalues (k,) and eigenvectors (d, k), ascending, or None if there is no proof.
 
     Lanczos' iteration may miss one of several equal eigenvalues.
@@ -161,7 +163,9 @@ def _are_leading(
     return spotrf(missed, lower=1, clean=0, overwrite_a=1)[1] == 0
 
 
-def improve(times: Times, starts: list[NDArray[np.float64]], steps: int = STEPS) -> list[Pairs]:
+def improve(
+    times: Times, starts: list[NDArray[np.float64]], steps: int = STEPS
+) -> list[Eigenpairs]:
     """Return about the leading eigenpairs of several matrices A, from previous eigenvectors.
 
     Block Krylov: the best directions in the span of V, A V, ..., A^steps V, where V are the

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsymm, dsyr2
 
-from onepass.moments.eigen import Pairs, Scatter, leading_pairs
+from onepass.moments.eigen import Eigenpairs, Scatter, leading_eigenpairs
 from onepass.persistence.fields import Array, Field, State, point, triangle, weight
 from onepass.precision import ROUNDING, TINY
 from onepass.rows.rows import Rows
@@ -120,9 +120,9 @@ class SecondMoment(State):
             return Scatter(self.squares, None, scale)
         return Scatter(self.squares, self.total / np.sqrt(self.weight), scale)
 
-    def leading(self, k: int, scale: Scale = None, *, prove: bool = True) -> Pairs:
+    def leading(self, k: int, scale: Scale = None, *, prove: bool = True) -> Eigenpairs:
         """Return the k leading directions (k, d) of the scatter and the sums along them (k,)."""
-        return leading_pairs(self._scatter(scale), k, prove=prove)
+        return leading_eigenpairs(self._scatter(scale), k, prove=prove)
 
     def spectrum(self, scale: Scale = None) -> NDArray[np.float64]:
         """Return the sums along all principal directions, shape (d,), largest first."""

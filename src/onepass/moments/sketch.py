@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.moments.eigen import leading_pairs
+from onepass.moments.eigen import Eigenpairs, leading_eigenpairs
 from onepass.moments.exact import Scale
 from onepass.persistence.fields import Array, Field, Number, Size, State, point, weight
 from onepass.precision import ROUNDING
@@ -146,9 +146,7 @@ class Sketch(State):
         """Return the trace of the scatter."""
         return self.trace
 
-    def leading(
-        self, k: int, scale: Scale = None, *, prove: bool = True
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def leading(self, k: int, scale: Scale = None, *, prove: bool = True) -> Eigenpairs:
         """Return at most k leading directions (k, d) and the sums along them (k,)."""
         return self.basis[:k], self.values[:k] + self.level
 
@@ -228,7 +226,7 @@ class _Stack:
         return float(self.dense.energies.sum() + self.roots**2 @ rows)
 
 
-def leading_of(rows: Rows, k: int, center: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def leading_of(rows: Rows, k: int, center: bool) -> Eigenpairs:
     """Return at most k leading directions (k, d) of a few rows, and the sums (k,) along them."""
     weights = rows.weights
     shares = weights / weights.sum() if center else np.zeros(len(weights))
@@ -246,7 +244,7 @@ def _leading(stack: _Stack, k: int) -> tuple[NDArray[np.float64], NDArray[np.flo
     """
     if len(stack) <= GRAM_ROWS:
         gram = stack.gram()
-        vectors, values = leading_pairs(gram, k)
+        vectors, values = leading_eigenpairs(gram, k)
         kept = values > NEGLIGIBLE * values[0]
         vectors, values = vectors[kept], values[kept]
         basis = stack.combine(vectors / np.sqrt(values)[:, None])
@@ -264,7 +262,7 @@ def _leading(stack: _Stack, k: int) -> tuple[NDArray[np.float64], NDArray[np.flo
         if step < steps - 1:
             basis = _turned(whitening, basis)
     inner = stack.inner(basis) @ whitening.T
-    vectors, values = leading_pairs(inner.T @ inner, k)
+    vectors, values = leading_eigenpairs(inner.T @ inner, k)
     kept = values > NEGLIGIBLE * values[0]
     return _turned(vectors[kept] @ whitening, basis), values[kept], stack.energy()
 

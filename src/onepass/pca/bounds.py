@@ -29,7 +29,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.moments.eigen import STEPS, Pairs, improve, iterates
+from onepass.moments.eigen import STEPS, Eigenpairs, improve, iterates
 from onepass.moments.exact import Scale, SecondMoment, deviations, sums_about_mean
 from onepass.moments.sketch import Sketch
 from onepass.persistence.fields import Array, Field, Number, Part, Parts, State, point
@@ -390,7 +390,9 @@ class Bounds(State):
         """Return the second moment of all rows as they came."""
         return self.of(self.names[-1])
 
-    def directions(self, k: int, previous: NDArray[np.float64], steps: int = STEPS) -> list[Pairs]:
+    def directions(
+        self, k: int, previous: NDArray[np.float64], steps: int = STEPS
+    ) -> list[Eigenpairs]:
         """Return k directions (k, d) of each candidate by now, and the sums (k,) along them.
 
         They are what rows are evaluated with. Previous ones of each candidate, (m, k, d), or of
@@ -403,7 +405,9 @@ class Bounds(State):
             return self._improved(starts, scale, steps)
         return [self.of(name).leading(k, scale, prove=False) for name in names]
 
-    def _improved(self, starts: list[NDArray[np.float64]], scale: Scale, steps: int) -> list[Pairs]:
+    def _improved(
+        self, starts: list[NDArray[np.float64]], scale: Scale, steps: int
+    ) -> list[Eigenpairs]:
         """Return the directions of each candidate, from previous ones (k, d)."""
         divisor = np.ones(1) if scale is None else scale[:, None]
         totals = np.cumsum([moment.total for moment in self.moments], axis=0)

@@ -455,17 +455,16 @@ class PCALearner(Learner):
         bounds, k, d = self.bounds, self._count(PLAIN), self.stream.d
         if not 0 < k < min(self.rows, d):  # all directions capture the same
             return
-        previous, pairs = self.directions if rows is not None else self.directions[:0], []
+        previous, found = self.directions if rows is not None else self.directions[:0], []
         if rows is not None and len(rows) == self.rows <= min(GRAM_ROWS, d):
-            pairs = [leading_of(rows, k, self.stream.center)]
-            previous = pairs[0][0][None]
-        if not pairs or bounds.compares:
-            pairs = bounds.directions(k, previous, EARLY_STEPS if self._is_early() else STEPS)
-        found = [directions for directions, _ in pairs]
-        if min(len(directions) for directions in found) < k:
+            found = [leading_of(rows, k, self.stream.center)]
+            previous = found[0][0][None]
+        if not found or bounds.compares:
+            found = bounds.directions(k, previous, EARLY_STEPS if self._is_early() else STEPS)
+        if min(len(directions) for directions, _ in found) < k:
             return
-        bounds.is_double = min(sums[-1] / max(sums[0], TINY) for _, sums in pairs) < SINGLE_RANGE
-        self.directions = np.stack(found)
+        bounds.is_double = min(sums[-1] / max(sums[0], TINY) for _, sums in found) < SINGLE_RANGE
+        self.directions = np.stack([directions for directions, _ in found])
         self.chosen = self._choose().name
         self.rows_found, self.rows_since = self.rows, 0.0
 

@@ -56,7 +56,7 @@ LEAST_REST = 1e-9  # of a variance: what is left out at least, so that nothing d
 LEAST_STEPS, STEPS_PER_SHARE, LEAST_SHARE = 12, 8.0, 0.2
 # Change of the model between two steps at which EM has converged, times 1 / sqrt(n).
 CONVERGED = 0.02
-PAIRS_COLUMNS = 2048  # up to which it is known which columns were observed together
+TOGETHER_COLUMNS = 2048  # up to which it is known which columns were observed together
 MOST_KEPT_ROWS = 2**24  # in a model file
 
 
@@ -307,8 +307,8 @@ class Gaps(State):
         return 1.0 - self.observed / max(self.rows, 1.0)
 
     @property
-    def pairs(self) -> float:
-        """How many rows observe two columns both, if they are missing independently: n q^2."""
+    def rows_together(self) -> float:
+        """As for `GapCounts`; from shares of columns, which differs in the last digit."""
         return float(self.rows * np.mean(1.0 - self.missing_share) ** 2)
 
 
@@ -506,8 +506,8 @@ class GapCounts(State):
         self.d, self.rows = d, rows
         self.incomplete = self.empty = 0
         self.observed: NDArray[np.float64] = np.full(d, rows)
-        pairs = d if d <= PAIRS_COLUMNS else 0
-        self.together: NDArray[np.bool_] = np.full((pairs, pairs), rows > 0.0)
+        known = d if d <= TOGETHER_COLUMNS else 0
+        self.together: NDArray[np.bool_] = np.full((known, known), rows > 0.0)
 
     def fields(self) -> dict[str, Field]:
         return {
@@ -524,7 +524,7 @@ class GapCounts(State):
         return float(self.observed.sum()) / max(self.rows * self.d, 1.0)
 
     @property
-    def pairs(self) -> float:
+    def rows_together(self) -> float:
         """How many rows observe two columns both, if they are missing independently: n q^2."""
         return self.rows * self.share**2
 
@@ -744,10 +744,10 @@ class GapModel(GapCounts):
         moment.move(mean)
         deviations = np.where(seen, known - mean, 0.0)
         both = np.outer(early, early)
-        pairs = weights.T @ seen + base.weight * both
+        together = weights.T @ seen + base.weight * both
         squares = (self.kept_weights[:, None] * deviations).T @ deviations
         squares += np.tril(moment.squares) * both
-        moment.squares = np.asfortranarray(np.tril(squares / np.maximum(pairs, 1.0)))
+        moment.squares = np.asfortranarray(np.tril(squares / np.maximum(together, 1.0)))
         moment.weight, moment.total = 1.0, np.zeros(self.d)
         return moment
 
