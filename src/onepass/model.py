@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any
 
@@ -16,8 +16,9 @@ from onepass.rows.completion import (
     LEAST_NOISE,
     FactorModel,
     Gaps,
+    column_noise,
     has_gaps,
-    observed_errors,
+    squared_residuals,
     tiles_with_gaps,
 )
 from onepass.rows.rows import Rows, rows_about
@@ -132,10 +133,8 @@ class Model:
         density = self.density()
         if self.column_variances is None:
             return density
-        explained = np.einsum("ij,ij->i", density.loadings, density.loadings)
         least = LEAST_NOISE * density.noise
-        noise = np.maximum(self.column_variances - explained, np.maximum(least, TINY))
-        return FactorModel(density.mean, density.loadings, noise)
+        return replace(density, noise=column_noise(self.column_variances, density.loadings, least))
 
     def filled(self, values: Any) -> Any:
         """Return checked rows (n, d) with conditional means in their gaps, if they have any."""
@@ -177,7 +176,8 @@ class Model:
         components, filled = self.components.astype(np.float64), self.filled(values)
         errors = self._about_mean(filled).outside(components)[1]
         for rows, given in tiles_with_gaps(values) if filled is not values else ():
-            errors[rows] = observed_errors(self._about_mean(filled[rows]), given, components)
+            for part, tile in self._about_mean(filled[rows]).dense():
+                errors[rows[part]] = squared_residuals(tile, given[part], components)
         return errors
 
     def error_threshold(self, quantile: float) -> float:

@@ -21,9 +21,10 @@ SMALL = 256  # columns up to which LAPACK takes no longer than an iteration
 BLOCK = 256  # columns of a matrix that are worked on at a time
 MANY = 12  # columns for each eigenvector below which an iteration takes too long
 MOST_RESTARTS = 12  # of the iteration: LAPACK is faster where a spectrum needs more
-# Residual of eigenpairs that need not be proven, relative to their eigenvalues: what rows are evaluated
-# with captures at most so much less, as after the steps below. The first rows of wide streams have
-# eigenvalues so close to each other that the iteration would not find them to the last digit.
+# Residual of eigenpairs that need not be proven, relative to their eigenvalues: what rows are
+# evaluated with captures at most so much less, as after the steps below. The first rows of wide
+# streams have eigenvalues so close to each other that the iteration would not find them to the last
+# digit.
 UNPROVEN = 1e-3
 # Steps of the iteration that improves directions. From those found after four fifths of the rows,
 # one step loses up to 6e-4 of what the best ones capture and two 3e-5 (spikes of 2.5 to 5 over

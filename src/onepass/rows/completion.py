@@ -107,19 +107,24 @@ def fill_gaps(
     stored[np.isnan(stored)] = filled[np.isnan(given)]  # columns ascend in both
 
 
-def observed_errors(
-    rows: Rows, given: NDArray[np.floating], directions: NDArray[np.float64]
+def squared_residuals(
+    rows: NDArray[np.float64], given: NDArray[np.floating], directions: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return squared distances (r,) from the span of directions (k, d), over observed entries.
 
-    The rows are completed, and `given` (r, d) has NaN in their gaps.
+    The rows (r, d) are completed, and `given` (r, d) has NaN in their gaps.
     """
-    errors = np.empty(len(rows))
-    for part, tile in rows.dense():
-        rest = tile - (tile @ directions.T) @ directions
-        rest[np.isnan(given[part])] = 0.0
-        errors[part] = np.einsum("ij,ij->i", rest, rest)
-    return errors
+    rest = rows - (rows @ directions.T) @ directions
+    rest[np.isnan(given)] = 0.0
+    return np.einsum("ij,ij->i", rest, rest)
+
+
+def column_noise(
+    variances: NDArray[np.float64], loadings: NDArray[np.float64], least: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return what loadings (d, r) leave over of variances (d,) of columns, at least `least`."""
+    explained = np.einsum("ij,ij->i", loadings, loadings)
+    return np.maximum(variances - explained, np.maximum(least, TINY))
 
 
 def sparse_rows(values: NDArray[np.floating]) -> Any:
@@ -147,13 +152,12 @@ class FactorModel:
         found, sums = moment.leading(min(rank, d), scale, prove=False)
         values = sums / total
         rest = moment.energy(scale) / total - float(values.sum())
-        least = max(LEAST_REST * float(values.max(initial=0.0)), TINY)
-        rest = max(rest / max(d - len(values), 1), least)
+        rest /= max(d - len(values), 1)
+        rest = max(rest, LEAST_REST * float(values.max(initial=0.0)), TINY)
         units = np.ones(d) if scale is None else scale
         loadings = (found * np.sqrt(np.maximum(values - rest, 0.0))[:, None]).T * units[:, None]
-        explained = np.einsum("ij,ij->i", loadings, loadings)
-        floor = np.maximum(LEAST_NOISE * rest * units**2, TINY)
-        noise = np.maximum(moment.column_sums() / total - explained, floor)
+        least = LEAST_NOISE * rest * units**2
+        noise = column_noise(moment.column_sums() / total, loadings, least)
         return cls(moment.mean.copy(), np.ascontiguousarray(loadings), noise)
 
     def shrunk(self, rows: float, scale: NDArray[np.float64] | None) -> FactorModel:
@@ -197,35 +201,35 @@ class FactorModel:
 
     def filled(self, values: Any) -> Any:
         """Return rows (n, d), dense or CSR, with conditional means in their gaps."""
-        completed = values.copy()
+        filled = values.copy()
         for rows, given in tiles_with_gaps(values):
-            fill_gaps(completed, rows, given, self.complete(given).rows)
-        return completed
+            fill_gaps(filled, rows, given, self.complete(given).rows)
+        return filled
 
     def imputed(self, values: Any) -> tuple[Any, Any]:
         """Return the same, and the conditional standard deviations (n, d) of filled entries."""
-        completed, is_sparse = values.copy(), sparse.issparse(values)
+        filled, is_sparse = values.copy(), sparse.issparse(values)
         deviations = values.copy() if is_sparse else np.zeros_like(values)
         for rows, given in tiles_with_gaps(values):
             done = self.complete(given, variances=True)
-            fill_gaps(completed, rows, given, done.rows)
+            fill_gaps(filled, rows, given, done.rows)
             fill_gaps(deviations, rows, given, np.sqrt(done.variances))
         if is_sparse:
             deviations.data[~np.isnan(values.data)] = 0.0
             deviations.eliminate_zeros()
-        return completed, deviations
+        return filled, deviations
 
     def drawn(self, values: Any, seed: int) -> Any:
         """Return rows (n, d) with random draws of their conditional distribution in their gaps.
 
         The second moment of such rows is right on average, without a matrix of covariances.
         """
-        rng, completed = np.random.default_rng(seed), values.copy()
+        rng, drawn = np.random.default_rng(seed), values.copy()
         scaled = self.loadings / self.noise[:, None]
         precision = np.eye(self.loadings.shape[1]) + self.loadings.T @ scaled
         for rows, given in tiles_with_gaps(values):
-            fill_gaps(completed, rows, given, self._draw(given, scaled, precision, rng))
-        return completed
+            fill_gaps(drawn, rows, given, self._draw(given, scaled, precision, rng))
+        return drawn
 
     def _draw(
         self,
@@ -351,9 +355,9 @@ class Completed:
         holes = np.flatnonzero(np.isnan(values).any(axis=1))
         given = np.ascontiguousarray(values[holes])
         done = model.complete(given, variances=True)
-        completed = values.copy()
-        completed[holes] = done.rows
-        return cls(completed, holes, given, done.variances, model)
+        filled = values.copy()
+        filled[holes] = done.rows
+        return cls(filled, holes, given, done.variances, model)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -450,7 +454,8 @@ class CompletedRows(DenseRows):
         """Return errors in which, of rows with gaps, observed entries count alone."""
         holes, given, errors = self.completed.holes, self.completed.given, errors.copy()
         about = DenseRows(self.values[holes], self.weights[holes], point, self.scale)
-        errors[holes] = observed_errors(about, given, directions)
+        for part, tile in about.dense():
+            errors[holes[part]] = squared_residuals(tile, given[part], directions)
         return errors
 
     def measure(
