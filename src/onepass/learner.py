@@ -18,7 +18,7 @@ from onepass.evaluation.held_out import HeldOut
 from onepass.evaluation.row_errors import ErrorHistogram, RowSample
 from onepass.model import Model
 from onepass.persistence.fields import Field, Part, State, whole
-from onepass.rows.completion import rows_with_gaps
+from onepass.rows.completion import any_gap
 from onepass.rows.stream import RowBuffer, Stream
 from onepass.threads import one_thread
 
@@ -148,7 +148,7 @@ class Learner(State):
         if self.stream.half_life is not None:
             self.fade(0.5 ** (values.shape[0] / self.stream.half_life))
         # Rows of the same call may have had gaps that these have not: the split must not matter.
-        if has_gaps and rows_with_gaps(values).any():
+        if has_gaps and any_gap(values):
             self.learn_with_gaps(values, weights)
         else:
             self.learn(values, weights)

@@ -16,8 +16,8 @@ from onepass.rows.completion import (
     LEAST_NOISE,
     FactorModel,
     Gaps,
+    any_gap,
     column_noise,
-    has_gaps,
     squared_residuals,
     tiles_with_gaps,
 )
@@ -133,12 +133,12 @@ class Model:
         density = self.density()
         if self.column_variances is None:
             return density
-        least = LEAST_NOISE * density.noise
-        return replace(density, noise=column_noise(self.column_variances, density.loadings, least))
+        noise = column_noise(self.column_variances, density.loadings, LEAST_NOISE * density.noise)
+        return replace(density, noise=noise)
 
     def filled(self, values: Any) -> Any:
         """Return checked rows (n, d) with conditional means in their gaps, if they have any."""
-        return self.filling().filled(values) if has_gaps(values) else values
+        return self.filling().filled(values) if any_gap(values) else values
 
     def impute(self, values: Any) -> tuple[Any, Any]:
         """Return completed rows (n, d), and the standard deviations (n, d) of filled entries."""

@@ -373,7 +373,7 @@ HOUSE = [
     Mutant(
         "completed rows have no conditional covariance",
         f"{SOURCE}/rows/completion.py",
-        "self._add_covariances(self.completed.given[counted], share[counted], matrix)",
+        "self._add_covariances(self.chunk.given[counted], share[counted], matrix)",
         "pass",
         "tests/rows/test_completed_rows.py",
     ),

@@ -60,7 +60,7 @@ TOGETHER_COLUMNS = 2048  # up to which it is known which columns were observed t
 MOST_KEPT_ROWS = 2**24  # in a model file
 
 
-def has_gaps(values: Any) -> bool:
+def any_gap(values: Any) -> bool:
     """Return whether an entry of rows (r, d), dense or CSR, is missing."""
     entries = values.data if sparse.issparse(values) else values
     return bool(np.isnan(entries).any())
@@ -134,7 +134,7 @@ def sparse_rows(values: NDArray[np.floating]) -> Any:
 
 def entries(values: Any) -> Any:
     """Return rows (r, d) as an array or a CSR array; completed ones with their gaps filled."""
-    return values.values if isinstance(values, Completed) else values
+    return values.values if isinstance(values, CompletedChunk) else values
 
 
 @dataclass(frozen=True)
@@ -326,8 +326,10 @@ def _model_fields(d: int) -> dict[str, Field]:
 
 
 @dataclass(frozen=True)
-class Completed:
+class CompletedChunk:
     """Rows (r, d) with conditional means in their gaps, and what is known of the gaps.
+
+    About a point they are `CompletedRows`.
 
     Attributes
     ----------
@@ -350,7 +352,7 @@ class Completed:
     model: FactorModel
 
     @classmethod
-    def by(cls, model: FactorModel, values: NDArray[np.floating]) -> Completed:
+    def by(cls, model: FactorModel, values: NDArray[np.floating]) -> CompletedChunk:
         """Return rows (r, d) completed by a model."""
         holes = np.flatnonzero(np.isnan(values).any(axis=1))
         given = np.ascontiguousarray(values[holes])
@@ -378,10 +380,10 @@ class Completed:
         """Return the rows about a point, with weights (r,)."""
         return CompletedRows(self, weights, origin, scale)
 
-    def __getitem__(self, part: slice) -> Completed:
+    def __getitem__(self, part: slice) -> CompletedChunk:
         start, stop, _ = part.indices(len(self.values))
         inside = (self.holes >= start) & (self.holes < stop)
-        return Completed(
+        return CompletedChunk(
             self.values[part],
             self.holes[inside] - start,
             self.given[inside],
@@ -397,16 +399,16 @@ class CompletedRows(DenseRows):
 
     def __init__(
         self,
-        values: Completed,
+        chunk: CompletedChunk,
         weights: NDArray[np.float64],
         origin: NDArray[np.float64],
         scale: NDArray[np.float64] | None = None,
     ) -> None:
-        super().__init__(values.values, weights, origin, scale)
-        self.completed = values
+        super().__init__(chunk.values, weights, origin, scale)
+        self.chunk = chunk
 
     def scaled(self, scale: NDArray[np.float64]) -> CompletedRows:
-        return CompletedRows(self.completed, self.weights, self.origin, scale)
+        return CompletedRows(self.chunk, self.weights, self.origin, scale)
 
     def _units(self) -> NDArray[np.float64]:
         """Return what variances of columns are divided by, shape (d,)."""
@@ -416,21 +418,21 @@ class CompletedRows(DenseRows):
     def energies(self) -> NDArray[np.float64]:
         """The expected squared norms of the rows, shape (r,)."""
         energies = super().energies.copy()
-        energies[self.completed.holes] += self._unseen()
+        energies[self.chunk.holes] += self._unseen()
         return energies
 
     def column_squares(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        spread = weights[self.completed.holes] @ self.completed.variances
+        spread = weights[self.chunk.holes] @ self.chunk.variances
         return super().column_squares(weights) + spread / self._units()
 
     def add_outer(
         self, weights: NDArray[np.float64], matrix: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         total = super().add_outer(weights, matrix)
-        share = weights[self.completed.holes]
+        share = weights[self.chunk.holes]
         counted = share > 0.0
         if counted.any():
-            self._add_covariances(self.completed.given[counted], share[counted], matrix)
+            self._add_covariances(self.chunk.given[counted], share[counted], matrix)
         return total
 
     def _add_covariances(
@@ -441,7 +443,7 @@ class CompletedRows(DenseRows):
     ) -> None:
         """Add weighted conditional covariances of rows to the lower triangle of a matrix (d, d)."""
         sums = matrix.T if self.scale is None else np.zeros((self.d, self.d))
-        self.completed.model.complete(given, weights=weights, covariance=sums)
+        self.chunk.model.complete(given, weights=weights, covariance=sums)
         if self.scale is not None:
             matrix += sums.T / self.scale / self.scale[:, None]
 
@@ -452,7 +454,7 @@ class CompletedRows(DenseRows):
         directions: NDArray[np.float64],
     ) -> NDArray[np.float64]:
         """Return errors in which, of rows with gaps, observed entries count alone."""
-        holes, given, errors = self.completed.holes, self.completed.given, errors.copy()
+        holes, given, errors = self.chunk.holes, self.chunk.given, errors.copy()
         about = DenseRows(self.values[holes], self.weights[holes], point, self.scale)
         for part, tile in about.dense():
             errors[holes[part]] = squared_residuals(tile, given[part], directions)
@@ -465,7 +467,7 @@ class CompletedRows(DenseRows):
         pairs: list[tuple[int, int]],
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         distances, captured = super().measure(points, directions, pairs)
-        holes = self.completed.holes
+        holes = self.chunk.holes
         if len(holes):
             distances[:, holes] += self._unseen()
             covariance = self._mean_covariance()
@@ -476,13 +478,13 @@ class CompletedRows(DenseRows):
 
     def _unseen(self) -> NDArray[np.float64]:
         """Return the expected energies of what is not known of the rows with gaps."""
-        return self.completed.variances @ (1.0 / self._units())
+        return self.chunk.variances @ (1.0 / self._units())
 
     def _mean_covariance(self) -> NDArray[np.float64]:
         """Return the mean conditional covariance (d, d) of the rows with gaps."""
         matrix = np.zeros((self.d, self.d), order="F")
-        count = len(self.completed.holes)
-        self._add_covariances(self.completed.given, np.full(count, 1.0 / count), matrix)
+        count = len(self.chunk.holes)
+        self._add_covariances(self.chunk.given, np.full(count, 1.0 / count), matrix)
         return matrix + np.tril(matrix, -1).T
 
 
@@ -714,7 +716,7 @@ class GapModel(GapCounts):
         draws take the place of gaps.
         """
         if is_exact and not sparse.issparse(values):
-            return Completed.by(self.model, values)
+            return CompletedChunk.by(self.model, values)
         return self.model.drawn(values, seed)
 
     def _origin(self, moment: Any) -> NDArray[np.float64]:
