@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from onepass.moments.eigen import Eigenpairs, leading_eigenpairs
 from onepass.moments.exact import Scale
 from onepass.persistence.fields import Array, Field, Number, Size, State, point, weight
-from onepass.precision import ROUNDING
+from onepass.precision import ROUNDING, ZERO_OF_SKETCH
 from onepass.rows.rows import DenseRows, Rows
 
 TAKEN_OFF = 1.25  # times what a discarded direction received; measured, see docs/benchmarks.md
@@ -25,7 +25,7 @@ BESIDE = 8  # beyond: directions beside those wanted; steps of the iteration for
 # 1.2% and 0.8% of what exact PCA captures; one step at rank 200 and 300 loses 2.6% and 1.8%, and
 # takes longer. So the rank stays, and three steps are what loses at most 1%.
 POWER_STEPS, FIRST_POWER_STEPS = 3, 4
-NEGLIGIBLE, SKEW = 1e-13, 1e-6  # ratios of eigenvalues: left out; no longer orthonormal enough
+SKEW = 1e-6  # ratio of eigenvalues below which directions are no longer orthonormal enough
 # Smallest pivot of the Gram matrix of unit rows, above which one Cholesky factor makes them
 # orthonormal, and above which two do; below, QR does.
 ONE_FACTOR, TWO_FACTORS = 1e-2, 1e-7
@@ -245,7 +245,7 @@ def _leading(stack: _Stack, k: int) -> tuple[NDArray[np.float64], NDArray[np.flo
     if len(stack) <= GRAM_ROWS:
         gram = stack.gram()
         vectors, values = leading_eigenpairs(gram, k)
-        kept = values > NEGLIGIBLE * values[0]
+        kept = values > ZERO_OF_SKETCH * values[0]
         vectors, values = vectors[kept], values[kept]
         basis = stack.combine(vectors / np.sqrt(values)[:, None])
         if len(values) and values[-1] < SKEW * values[0]:
@@ -263,7 +263,7 @@ def _leading(stack: _Stack, k: int) -> tuple[NDArray[np.float64], NDArray[np.flo
             basis = _turned(whitening, basis)
     inner = stack.inner(basis) @ whitening.T
     vectors, values = leading_eigenpairs(inner.T @ inner, k)
-    kept = values > NEGLIGIBLE * values[0]
+    kept = values > ZERO_OF_SKETCH * values[0]
     return _turned(vectors[kept] @ whitening, basis), values[kept], stack.energy()
 
 

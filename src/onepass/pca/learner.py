@@ -21,7 +21,7 @@ from onepass.moments.sketch import GRAM_ROWS, leading_of
 from onepass.pca.bounds import BOUNDED, LADDER_COLUMNS, MILD, PLAIN, Bounds, exact_columns
 from onepass.pca.evidence import Choice, Evidence
 from onepass.persistence.fields import Array, Field, Part, Parts, Size, Text, weight
-from onepass.precision import LARGEST_RATIO, TINY
+from onepass.precision import LARGEST_RATIO, TINY, ZERO_VARIANCE
 from onepass.rows.completion import (
     FactorModel,
     GapModel,
@@ -54,7 +54,6 @@ COSTLY_ROWS = 2.0
 # Of the first eigenvalue: where the last one that is wanted is below this part, products of float32
 # rows are summed in double precision. Their error, 4e-8 of the first, turns its direction then.
 SINGLE_RANGE = 1e-5
-RANK_ROUNDING = 4 * np.finfo(np.float64).eps  # of the largest variance: below, there is none
 # Components of a sketch, where their number is to be found.
 MOST_FOUND = 64
 DENSE_RANK = 176  # directions that a sketch of dense rows holds at least: they average its noise
@@ -482,13 +481,13 @@ class PCALearner(Learner):
             return self.n_components
         moment, scale = self.bounds.of(name), self.bounds.scale_now()
         sums = moment.spectrum(scale)
-        sums = sums[sums > RANK_ROUNDING * sums.max(initial=0.0)]
+        sums = sums[sums > ZERO_VARIANCE * sums.max(initial=0.0)]
         if self.n_components is None:
             return len(sums)
         plain = self.bounds.plain()
         if name != PLAIN:
             sums = plain.compress(moment.leading(len(sums), scale)[0], scale).diagonal()
-        enough = np.cumsum(sums) >= self.n_components * plain.energy(scale) * (1.0 - RANK_ROUNDING)
+        enough = np.cumsum(sums) >= self.n_components * plain.energy(scale) * (1.0 - ZERO_VARIANCE)
         return int(np.argmax(enough)) + 1 if enough.any() else len(sums)
 
     def model(self) -> Model:
@@ -574,7 +573,7 @@ def _rotated(
     values, vectors = np.linalg.eigh(second)
     values, vectors = values[::-1], vectors[:, ::-1]
     d = directions.shape[1]
-    varies = values > RANK_ROUNDING * np.sqrt(d) * max(values.max(initial=0.0), 0.0)
+    varies = values > ZERO_VARIANCE * np.sqrt(d) * max(values.max(initial=0.0), 0.0)
     values = np.where(varies, values, 0.0)
     kept = varies | keep_all
     if not kept.any():
