@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from onepass.algorithms.solver import ChunkResult
 from onepass.moments.directional import DirectionalMoment
-from onepass.moments.exact import SecondMoment
+from onepass.moments.exact import SecondMoment, nearer_origin
 from onepass.persistence.fields import Field, Part, State
 from onepass.rows.centred import Mean
 from onepass.rows.rows import rows_about
@@ -55,10 +55,9 @@ class ExactVariances(Variances):
             origin = mean.astype(values.dtype).astype(np.float64)
         rows = rows_about(values, weights, origin)
         moment.add(rows, weights)
-        if moment.center:  # where most squares are those of the mean, sums would lose digits
-            far = moment.weight * moment.column_squares < 2.0 * moment.total**2
-            nearer = moment.mean.astype(values.dtype).astype(np.float64)
-            moment.move(np.where(far, nearer, moment.origin))
+        if moment.center:
+            sums = moment.column_squares, moment.total, moment.weight
+            moment.move(nearer_origin(origin, *sums).astype(values.dtype).astype(np.float64))
 
     def compress(
         self, directions: NDArray[np.float64], held: NDArray[np.float64]

@@ -142,6 +142,20 @@ class SecondMoment(State):
         return inner - np.outer(along, along) / self.weight
 
 
+def nearer_origin(
+    origin: NDArray[np.float64],
+    squares: NDArray[np.float64],
+    total: NDArray[np.float64],
+    weight: float,
+) -> NDArray[np.float64]:
+    """Return the point (d,) that sums about a point are moved to, so that they lose no digits.
+
+    It is the mean of columns that have most of their squares from it, and the point elsewhere.
+    """
+    far = weight * squares < 2.0 * total**2
+    return np.where(far, origin + total / weight, origin)
+
+
 def deviations(sums: NDArray[np.float64], weight: float) -> NDArray[np.float64]:
     """Return standard deviations (d,) from sums of squares about the mean; one where that is 0."""
     found = np.sqrt(sums / max(weight, TINY))

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.moments.eigen import STEPS, Eigenpairs, improve, iterates
-from onepass.moments.exact import Scale, SecondMoment, deviations, sums_about_mean
+from onepass.moments.exact import Scale, SecondMoment, deviations, nearer_origin, sums_about_mean
 from onepass.moments.sketch import Sketch
 from onepass.persistence.fields import Array, Field, Number, Part, Parts, State, point
 from onepass.precision import LARGEST_RATIO, TINY
@@ -334,8 +334,7 @@ class Bounds(State):
         if not self.is_exact:
             return self.moments[-1].nearer_origin()
         squares, total = self._plain_sum("column_squares"), self._plain_sum("total")
-        far = self.weight * squares < 2.0 * total * total
-        return np.where(far, self.mean, self.moments[0].origin)
+        return nearer_origin(self.moments[0].origin, squares, total, self.weight)
 
     def add(self, rows: Rows, scaled: Rows, energies: NDArray[np.float64] | None) -> None:
         """Learn from rows, which when scaled have these energies (r,) about the centre.
