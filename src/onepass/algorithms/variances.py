@@ -114,6 +114,6 @@ class TrackedVariances(Variances):
         """Include the rows of another one; the means are those of both."""
         ours, theirs, joint = held
         self.moment.merge(other.moment, joint @ ours.T, joint @ theirs.T)
-        between = means[0].between(means[1])
-        inner, energy = joint @ between, float(between @ between)
+        row = means[0].row_between(means[1])
+        inner, energy = joint @ row, float(row @ row)
         self.moment.add(np.eye(len(joint)), np.outer(inner, inner), energy, 0.0)

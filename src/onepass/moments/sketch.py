@@ -98,11 +98,11 @@ class Sketch(State):
             shares = weights / added
             centre = rows.combine(shares[None])[0] * scale
             step = rows.origin + centre - self.mean
-            between = self.weight / (self.weight + added) * added
+            pooled = self.weight / (self.weight + added) * added  # the weight of the step
             inside = squares - added * centre**2
-            squares = np.where(inside > ROUNDING * squares, inside, 0.0) + between * step**2
+            squares = np.where(inside > ROUNDING * squares, inside, 0.0) + pooled * step**2
             if self.weight > 0.0:
-                extra = np.sqrt(between) * (step / scale)[None]
+                extra = np.sqrt(pooled) * (step / scale)[None]
             self.mean = self.mean + added / (self.weight + added) * step
         self.weight += added
         self.columns = self.columns + squares
@@ -114,9 +114,9 @@ class Sketch(State):
         rows = other._factor()
         if self.center and together > 0.0:
             step = other.mean - self.mean
-            between = self.weight / together * other.weight
-            rows = np.vstack([rows, np.sqrt(between) * step / (1.0 if scale is None else scale)])
-            self.columns = self.columns + between * step**2
+            pooled = self.weight / together * other.weight
+            rows = np.vstack([rows, np.sqrt(pooled) * step / (1.0 if scale is None else scale)])
+            self.columns = self.columns + pooled * step**2
             self.mean = self.mean + other.weight / together * step
         self.weight, self.level = together, self.level + other.level
         self.columns = self.columns + other.columns

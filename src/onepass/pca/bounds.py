@@ -172,7 +172,7 @@ class Typical(State):
             scale = 1.0 if rows.scale is None else rows.scale
             self.centre = self.centre + scale * step / self.pull
 
-    def between(self, other: Self, rows: tuple[float, float], scale: Scale) -> float:
+    def energy_between(self, other: Self, rows: tuple[float, float], scale: Scale) -> float:
         """Return the energy of both streams, of so many rows, that is between their centres.
 
         What sampling explains is taken off. A centre of n rows with weights 1 / |x - c| has the

@@ -556,8 +556,8 @@ class PCALearner(Learner):
         centres = typical.copy()
         self.bounds.merge(other.bounds)
         rows = (self.rows, other.rows)
-        between = centres.between(other.bounds.typical, rows, self.bounds.scale_now())
-        self.evidence.merge(other.evidence, between / max(typical.energy, TINY))
+        energy = centres.energy_between(other.bounds.typical, rows, self.bounds.scale_now())
+        self.evidence.merge(other.evidence, energy / max(typical.energy, TINY))
         self.rows += other.rows
         self._find_directions()
 

@@ -34,7 +34,7 @@ class Mean(State):
     def fields(self) -> dict[str, Field]:
         return {"weight": weight(), "vector": point(len(self.vector))}
 
-    def between(self, other: Mean) -> NDArray[np.float64]:
+    def row_between(self, other: Mean) -> NDArray[np.float64]:
         """Return the row (d,) whose square is the scatter of two groups' means about the joint."""
         together = self.weight + other.weight
         share = np.sqrt(self.weight) * np.sqrt(other.weight / together) if together > 0.0 else 0.0
