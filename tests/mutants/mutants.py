@@ -394,8 +394,8 @@ HOUSE = [
     Mutant(
         "errors of rows with gaps count filled entries",
         f"{SOURCE}/rows/completion.py",
-        "        rest[np.isnan(given[part])] = 0.0",
-        "        pass",
+        "    rest[np.isnan(given)] = 0.0",
+        "    pass",
         "tests/estimators/test_gaps.py",
     ),
     Mutant(
