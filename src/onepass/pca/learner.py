@@ -20,7 +20,7 @@ from onepass.moments.exact import deviations
 from onepass.moments.sketch import GRAM_ROWS, leading_of
 from onepass.pca.bounds import BOUNDED, LADDER_COLUMNS, MILD, PLAIN, Bounds, exact_columns
 from onepass.pca.evidence import Choice, Evidence
-from onepass.persistence.fields import Array, Field, Part, Parts, Size, Text, weight
+from onepass.persistence.fields import Array, Field, Part, Parts, Size, String, weight
 from onepass.precision import LARGEST_RATIO, TINY, ZERO_VARIANCE
 from onepass.rows.completion import (
     FactorModel,
@@ -168,7 +168,7 @@ class PCALearner(Learner):
             "rows": weight(),
             "rows_found": weight(),
             "rows_since": weight(0),
-            "chosen": Text((PLAIN, MILD, BOUNDED)),
+            "chosen": String((PLAIN, MILD, BOUNDED)),
             "gap_models": Parts(self._gap_model, 0, 1),
         }
 
