@@ -300,12 +300,14 @@ class Calls(BaseEstimator):
 
         Where learning begins, `fresh`, the estimator remembers the columns, else it compares them.
         """
-        preparation = getattr(X, "preparation", None) or NOTHING
+        is_source = isinstance(X, Source)  # a table may have columns of the names of its attributes
+        has_preparation = is_source and hasattr(X, "preparation")
+        preparation = (X.preparation if has_preparation else None) or NOTHING
         if fresh:
             self._preparation = preparation
-            self._mapped = isinstance(X, Source) and X.is_mapped
-            self._na = tuple(map(str, X.na)) if isinstance(X, Source) else ()
-        elif hasattr(X, "preparation") and preparation != self._preparation:
+            self._mapped = is_source and X.is_mapped
+            self._na = tuple(map(str, X.na)) if is_source else ()
+        elif has_preparation and preparation != self._preparation:
             options = ", ".join(
                 f"{name}={value!r}" for name, value in self._preparation_options.items()
             )
@@ -313,7 +315,7 @@ class Calls(BaseEstimator):
                 f"the model was fitted on rows prepared by {options or 'nothing'}: open X with the "
                 "same options of open_source"
             )
-        if not isinstance(X, Source):
+        if not is_source:
             yield check_rows(self, X, reset=fresh)
             return
         if fresh:
