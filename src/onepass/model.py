@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from onepass.evaluation.held_out import Captured
 from onepass.evaluation.row_errors import ErrorHistogram, RowSample
-from onepass.precision import ROUNDING, TINY
+from onepass.precision import ROUNDING, TINY, Doubles
 from onepass.rows.completion import (
     LEAST_NOISE,
     FactorModel,
@@ -69,14 +69,14 @@ class Model:
     noise_variance: float
     degrees: float
     mean: NDArray[np.floating]
-    column_variances: NDArray[np.float64] | None
-    scale: NDArray[np.float64] | None
+    column_variances: Doubles | None
+    scale: Doubles | None
     captured: Captured
     rows: int
     center: bool
     errors: ErrorHistogram
     sample: RowSample
-    curve: NDArray[np.float64]
+    curve: Doubles
     chosen: Any = None
     gaps: Gaps | None = None
     whiten: bool = field(default=False)
@@ -168,7 +168,7 @@ class Model:
         inner = rows.inner(self.components)
         return float(np.vdot(inner, inner)), float(rows.energies.sum())
 
-    def reconstruction_error(self, values: Any) -> NDArray[np.float64]:
+    def reconstruction_error(self, values: Any) -> Doubles:
         """Return the squared distances (n,) of checked rows (n, d) from the subspace.
 
         Of rows with gaps, observed entries count.
@@ -203,7 +203,7 @@ class Model:
         lost = 1.0 / max(self.rows, 2) if self.center else 0.0
         return self.degrees / (1.0 - lost) / max(self.rows, 1)
 
-    def score_samples(self, values: Any) -> NDArray[np.float64]:
+    def score_samples(self, values: Any) -> Doubles:
         """Return the log-density (n,) of checked rows under the Gaussian of `covariance`.
 
         Of rows with gaps it is that of what is observed.
@@ -241,7 +241,7 @@ class Model:
             precision = precision / self.scale[:, None] / self.scale
         return precision.astype(self.explained_variance.dtype)
 
-    def _positive_variances(self, what: str) -> tuple[NDArray[np.float64], float]:
+    def _positive_variances(self, what: str) -> tuple[Doubles, float]:
         """Return the variances (k,) along the components, and the noise outside, one if k = d.
 
         They are for `what`, which is not defined where one of them is zero to rounding.
@@ -262,7 +262,7 @@ def signed(components: NDArray[np.floating]) -> NDArray[np.floating]:
     return np.where(negative, -components, components)
 
 
-def in_type(variances: NDArray[np.float64], dtype: np.dtype) -> NDArray[np.floating]:
+def in_type(variances: Doubles, dtype: np.dtype) -> NDArray[np.floating]:
     """Return variances (k,) in the type of the rows, unless their squares are out of its range."""
     limits, largest = np.finfo(dtype), float(variances.max(initial=0.0))
     fits = largest == 0.0 or limits.tiny < largest < limits.max

@@ -1,7 +1,9 @@
-"""Limits of floating-point arithmetic that several modules share."""
+"""Double precision, in which sums are kept, and limits of floating-point arithmetic."""
 
 import numpy as np
+from numpy.typing import NDArray
 
+Doubles = NDArray[np.float64]  # float32 rows are NDArray[np.floating], as others are
 ROUNDING = 8 * np.finfo(np.float64).eps  # relative size of what differences of sums leave over
 # Eigenvalues, relative to the largest, that are rounding. It grows with the rows of a Gram matrix:
 # an iterate and a batch are tens of rows, a sketch and a chunk hundreds. The third one is that of

@@ -6,17 +6,17 @@ from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from onepass.algorithms.solver import ChunkResult
 from onepass.moments.directional import DirectionalMoment
 from onepass.moments.exact import SecondMoment, nearer_origin
 from onepass.persistence.fields import Field, Part, State
+from onepass.precision import Doubles
 from onepass.rows.centred import Mean
 from onepass.rows.rows import rows_about
 
 # The directions (m, d) of two solvers that are merged, and those of the merged one.
-Held = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+Held = tuple[Doubles, Doubles, Doubles]
 
 
 class Variances(State):
@@ -26,7 +26,7 @@ class Variances(State):
         return {"moment": Part()}
 
     @abstractmethod
-    def add(self, values: Any, weights: NDArray[np.float64], result: ChunkResult) -> None:
+    def add(self, values: Any, weights: Doubles, result: ChunkResult) -> None:
         """Include the rows (r, d) of a chunk, as they came, with weights (r,), and what they did.
 
         Where there are few columns, the rows are dense.
@@ -44,7 +44,7 @@ class ExactVariances(Variances):
         """The sum of the squared norms of all rows about their mean."""
         return self.moment.energy()
 
-    def add(self, values: Any, weights: NDArray[np.float64], result: ChunkResult) -> None:
+    def add(self, values: Any, weights: Doubles, result: ChunkResult) -> None:
         moment = self.moment
         origin = moment.origin
         if moment.center and not moment.weight > 0.0:
@@ -59,13 +59,11 @@ class ExactVariances(Variances):
             sums = moment.column_squares, moment.total, moment.weight
             moment.move(nearer_origin(origin, *sums).astype(values.dtype).astype(np.float64))
 
-    def compress(
-        self, directions: NDArray[np.float64], held: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def compress(self, directions: Doubles, held: Doubles) -> Doubles:
         """Return the sum of x x' over all rows along orthonormal directions (k, d)."""
         return self.moment.compress(directions)
 
-    def spectrum(self, held: NDArray[np.float64]) -> NDArray[np.float64]:
+    def spectrum(self, held: Doubles) -> Doubles:
         """Return the sums along all principal directions, shape (d,), largest first."""
         return self.moment.spectrum()
 
@@ -89,20 +87,18 @@ class TrackedVariances(Variances):
         """The sum of the squared norms of all rows about their mean."""
         return self.moment.energy
 
-    def add(self, values: Any, weights: NDArray[np.float64], result: ChunkResult) -> None:
+    def add(self, values: Any, weights: Doubles, result: ChunkResult) -> None:
         energy, weight = float(result.energy.sum()), float(weights.sum())
         self.moment.add(result.rotation, result.inner, energy, weight)
 
-    def compress(
-        self, directions: NDArray[np.float64], held: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def compress(self, directions: Doubles, held: Doubles) -> Doubles:
         """Return the sum of x x' over all rows along orthonormal directions (k, d).
 
         `held` (m, d) are the directions that rows were measured along.
         """
         return self.moment.compress(directions, held)
 
-    def spectrum(self, held: NDArray[np.float64]) -> NDArray[np.float64]:
+    def spectrum(self, held: Doubles) -> Doubles:
         """Return the sums along the directions (m, d) that rows were measured along."""
         return np.linalg.eigvalsh(self.compress(held, held))[::-1].clip(min=0.0)
 

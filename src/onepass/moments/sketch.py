@@ -10,13 +10,11 @@ variances are reported.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from onepass.moments.eigen import Eigenpairs, leading_eigenpairs
-from onepass.moments.exact import Scale
 from onepass.persistence.fields import Array, Field, Number, Size, State, point, weight
-from onepass.precision import ROUNDING, ZERO_OF_SKETCH
-from onepass.rows.rows import DenseRows, Rows
+from onepass.precision import ROUNDING, ZERO_OF_SKETCH, Doubles
+from onepass.rows.rows import DenseRows, Rows, Scale
 
 TAKEN_OFF = 1.25  # times what a discarded direction received; measured, see docs/benchmarks.md
 GRAM_ROWS = 768  # up to which [sketch; chunk] is decomposed by its Gram matrix, exactly
@@ -61,10 +59,10 @@ class Sketch(State):
     def __init__(self, d: int, rank: int, center: bool = True) -> None:
         self.d, self.rank, self.center = d, rank, center
         self.weight, self.level, self.trace = 0.0, 0.0, 0.0
-        self.mean: NDArray[np.float64] = np.zeros(d)
-        self.columns: NDArray[np.float64] = np.zeros(d)
-        self.basis: NDArray[np.float64] = np.zeros((0, d))
-        self.values: NDArray[np.float64] = np.zeros(0)
+        self.mean: Doubles = np.zeros(d)
+        self.columns: Doubles = np.zeros(d)
+        self.basis: Doubles = np.zeros((0, d))
+        self.values: Doubles = np.zeros(0)
 
     def fields(self) -> dict[str, Field]:
         kept = Size("rank of a sketch", self.rank)
@@ -78,7 +76,7 @@ class Sketch(State):
             "values": Array((kept,), least=0.0, descending=True, fades=1),
         }
 
-    def nearer_origin(self) -> NDArray[np.float64]:
+    def nearer_origin(self) -> Doubles:
         """Return the point (d,) that the next rows should be taken about.
 
         It is zero, but for columns that have most of their squares from the mean.
@@ -86,7 +84,7 @@ class Sketch(State):
         far = self.weight * self.mean**2 > self.columns
         return np.where(far & self.center, self.mean, 0.0)
 
-    def add(self, rows: Rows, weights: NDArray[np.float64]) -> None:
+    def add(self, rows: Rows, weights: Doubles) -> None:
         """Include rows with weights (r,)."""
         if not weights.any():
             return
@@ -125,7 +123,7 @@ class Sketch(State):
         added = DenseRows(rows, ones, np.zeros(self.d))
         self._truncate(_Stack(self._factor(), added, ones, zeros, np.zeros((0, self.d))))
 
-    def _factor(self) -> NDArray[np.float64]:
+    def _factor(self) -> Doubles:
         """Return the rows (m, d) whose second moment the sketch is."""
         return np.sqrt(self.values)[:, None] * self.basis
 
@@ -138,7 +136,7 @@ class Sketch(State):
         self.basis, self.values = basis, np.maximum(values - taken, 0.0)
         self.level += taken
 
-    def column_sums(self) -> NDArray[np.float64]:
+    def column_sums(self) -> Doubles:
         """Return the sums of squares of the columns about their means, shape (d,)."""
         return self.columns
 
@@ -150,11 +148,11 @@ class Sketch(State):
         """Return at most k leading directions (k, d) and the sums along them (k,)."""
         return self.basis[:k], self.values[:k] + self.level
 
-    def spectrum(self, scale: Scale = None) -> NDArray[np.float64]:
+    def spectrum(self, scale: Scale = None) -> Doubles:
         """Return the sums along all directions that there are, largest first."""
         return self.values + self.level
 
-    def compress(self, directions: NDArray[np.float64], scale: Scale = None) -> NDArray[np.float64]:
+    def compress(self, directions: Doubles, scale: Scale = None) -> Doubles:
         """Return ``directions @ scatter @ directions.T`` for orthonormal directions (k, d)."""
         inner = directions @ self.basis.T
         return (inner * self.values) @ inner.T + self.level * np.eye(len(directions))
@@ -176,12 +174,7 @@ class _Stack:
     """
 
     def __init__(
-        self,
-        factor: NDArray[np.float64],
-        chunk: Rows,
-        roots: NDArray[np.float64],
-        shares: NDArray[np.float64],
-        extra: NDArray[np.float64],
+        self, factor: Doubles, chunk: Rows, roots: Doubles, shares: Doubles, extra: Doubles
     ) -> None:
         rows = np.vstack([factor, extra]) if len(extra) else factor
         self.dense = DenseRows(rows, np.ones(len(rows)), np.zeros(chunk.d))
@@ -190,13 +183,13 @@ class _Stack:
     def __len__(self) -> int:
         return len(self.dense) + len(self.chunk)
 
-    def inner(self, directions: NDArray[np.float64]) -> NDArray[np.float64]:
+    def inner(self, directions: Doubles) -> Doubles:
         """Return the products (rows, m) with directions (m, d)."""
         inner = self.chunk.inner(directions)
         inner = self.roots[:, None] * (inner - self.shares @ inner)
         return np.vstack([self.dense.inner(directions), inner])
 
-    def combine(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+    def combine(self, coefficients: Doubles) -> Doubles:
         """Return ``coefficients @ rows`` of shape (m, d), from coefficients (m, rows)."""
         dense, chunk = np.split(coefficients, [len(self.dense)], axis=1)
         chunk = chunk * self.roots
@@ -205,7 +198,7 @@ class _Stack:
             combined += self.dense.combine(dense)
         return combined
 
-    def gram(self) -> NDArray[np.float64]:
+    def gram(self) -> Doubles:
         """Return the products (rows, rows) of the rows with each other."""
         gram = self.chunk.gram
         across = gram @ self.shares
@@ -234,7 +227,7 @@ def leading_of(rows: Rows, k: int, center: bool) -> Eigenpairs:
     return _leading(_Stack(none, rows, np.sqrt(weights), shares, none), k)[:2]
 
 
-def _leading(stack: _Stack, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+def _leading(stack: _Stack, k: int) -> tuple[Doubles, Doubles, float]:
     """Return the k leading right singular vectors (k, d) of a stack and their squares (k,).
 
     The last of the three is the sum of all squared singular values.
@@ -267,7 +260,7 @@ def _leading(stack: _Stack, k: int) -> tuple[NDArray[np.float64], NDArray[np.flo
     return _turned(vectors[kept] @ whitening, basis), values[kept], stack.energy()
 
 
-def _whitened(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _whitened(rows: Doubles) -> tuple[Doubles, Doubles]:
     """Return rows (m, d) of the same span, and W (m, m) with ``W @ rows`` orthonormal.
 
     W comes from a Cholesky factor of the Gram matrix of unit rows. Rows that are close to each
@@ -289,12 +282,12 @@ def _whitened(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[n
     return np.linalg.qr(rows.T)[0].T, np.eye(len(rows))
 
 
-def _unit(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def _unit(rows: Doubles) -> Doubles:
     """Return rows (m, d) divided by their norms."""
     squares = np.einsum("ij,ij->i", rows, rows)
     return (rows.T / np.sqrt(squares).clip(min=1e-300)).T
 
 
-def _turned(turn: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def _turned(turn: Doubles, rows: Doubles) -> Doubles:
     """Return ``turn @ rows`` in Fortran order, in which products with sparse rows are fast."""
     return (rows.T @ turn.T).T

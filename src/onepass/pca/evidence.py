@@ -19,13 +19,12 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import fdtri, ndtr, ndtri
 
 from onepass.evaluation.segments import Segments
 from onepass.pca.bounds import BOUNDED, BOUNDS, MILD, PLAIN
 from onepass.persistence.fields import MOST_SUM, Array, Field, Number, Part, State
-from onepass.precision import TINY
+from onepass.precision import TINY, Doubles
 
 # Standard errors that count as sure, for and against: one in 44 by chance where terms are normal.
 SURE = 2.0
@@ -118,7 +117,7 @@ class Evidence(State):
 
     def __init__(self) -> None:
         self.segments = Segments("evidence", POWERS, SEGMENT_ROWS)
-        self.tails: NDArray[np.float64] = np.zeros((len(ROBUST), len(LEVELS), 3))
+        self.tails: Doubles = np.zeros((len(ROBUST), len(LEVELS), 3))
         self.between = 0.0
 
     def fields(self) -> dict[str, Field]:
@@ -130,11 +129,7 @@ class Evidence(State):
         }
 
     def add(
-        self,
-        shares: dict[str, NDArray[np.float64]],
-        ratios: NDArray[np.float64],
-        weights: NDArray[np.float64],
-        learned: float,
+        self, shares: dict[str, Doubles], ratios: Doubles, weights: Doubles, learned: float
     ) -> None:
         """Include rows (r,) with energies in typical ones, and shares captured by each candidate.
 
@@ -234,7 +229,7 @@ class Evidence(State):
         self.between += other.between + energy_between
 
 
-def _sums_of_terms(gains: NDArray[np.float64]) -> NDArray[np.float64]:
+def _sums_of_terms(gains: Doubles) -> Doubles:
     """Return the sum of gains (m, r) and the sum of squares of their terms, shape (m, 2)."""
     terms = np.add.reduceat(gains, np.arange(0, gains.shape[1], TERM_ROWS), axis=1)
     return np.stack([terms.sum(axis=1), np.einsum("ij,ij->i", terms, terms)], axis=1)

@@ -21,7 +21,7 @@ from onepass.moments.sketch import GRAM_ROWS, leading_of
 from onepass.pca.bounds import BOUNDED, LADDER_COLUMNS, MILD, PLAIN, Bounds, exact_columns
 from onepass.pca.evidence import Choice, Evidence
 from onepass.persistence.fields import Array, Field, Part, Parts, Size, String, weight
-from onepass.precision import LARGEST_RATIO, TINY, ZERO_VARIANCE
+from onepass.precision import LARGEST_RATIO, TINY, ZERO_VARIANCE, Doubles
 from onepass.rows.completion import (
     FactorModel,
     GapModel,
@@ -30,7 +30,7 @@ from onepass.rows.completion import (
     rows_with_gaps,
     sparse_rows,
 )
-from onepass.rows.rows import Rows
+from onepass.rows.rows import Rows, Scale
 from onepass.rows.stream import Stream
 from onepass.subspace import orthonormal
 
@@ -93,10 +93,10 @@ class Measured(NamedTuple):
     values: Any
     rows: Rows
     scaled: Rows
-    from_mean: NDArray[np.float64]
-    captured: NDArray[np.float64]
-    from_centre: NDArray[np.float64] | None
-    compared: NDArray[np.float64]
+    from_mean: Doubles
+    captured: Doubles
+    from_centre: Doubles | None
+    compared: Doubles
 
 
 class PCALearner(Learner):
@@ -152,7 +152,7 @@ class PCALearner(Learner):
         rank = None if is_exact else sketch_rank(stream, n_components)
         self.bounds = Bounds(stream, names, rank=rank, scale=scale, at_once=robust is True)
         self.evidence = Evidence()
-        self.directions: NDArray[np.float64] = np.zeros((0, 0, stream.d))
+        self.directions: Doubles = np.zeros((0, 0, stream.d))
         self.rows = self.rows_found = self.rows_since = 0.0
         self.chosen = PLAIN
         self.gap_models: list[GapModel] = []  # one, from the first gap on
@@ -201,7 +201,7 @@ class PCALearner(Learner):
         power_of_two = 2 ** (max(int(share * before), 1).bit_length() - 1)
         return max(min(power_of_two, most), min(least, most))
 
-    def learn(self, values: Any, weights: NDArray[np.float64]) -> None:
+    def learn(self, values: Any, weights: Doubles) -> None:
         for gaps in self.gap_models:
             if gaps.late.any():  # sums have to learn of these columns first
                 self.learn_with_gaps(values, weights)
@@ -209,7 +209,7 @@ class PCALearner(Learner):
             gaps.count(values)
         self._learn_rows(values, weights)
 
-    def learn_with_gaps(self, values: Any, weights: NDArray[np.float64]) -> None:
+    def learn_with_gaps(self, values: Any, weights: Doubles) -> None:
         values, weights, numbers = self._without_empty(values, weights)
         gaps = self.gap_models[0]
         if not gaps.keeps(values):
@@ -230,8 +230,8 @@ class PCALearner(Learner):
             self.learn_kept()
 
     def _without_empty(
-        self, values: Any, weights: NDArray[np.float64]
-    ) -> tuple[Any, NDArray[np.float64], NDArray[np.int64]]:
+        self, values: Any, weights: Doubles
+    ) -> tuple[Any, Doubles, NDArray[np.int64]]:
         """Return rows that have an entry, their weights and their numbers; count the others."""
         if not self.gap_models:
             self.gap_models = [self._gap_model()]
@@ -249,7 +249,7 @@ class PCALearner(Learner):
         k = self.n_components if isinstance(self.n_components, int) else MOST_FOUND
         return GapModel(self.stream.d, k, self.stream.dtype, float(self.rows_learned))
 
-    def _forget(self, weights: NDArray[np.float64]) -> None:
+    def _forget(self, weights: Doubles) -> None:
         """Let sums count less before rows of weights (r,): poorer models have completed theirs.
 
         The share of the new rows in all sums becomes r / (q (n + r)), the step of online EM.
@@ -269,7 +269,7 @@ class PCALearner(Learner):
             return
         gaps, bounds = self.gap_models[0], self.bounds
 
-        def scale_of(moment: Any) -> NDArray[np.float64] | None:
+        def scale_of(moment: Any) -> Scale:
             return deviations(moment.column_sums(), moment.weight) if bounds.scale else None
 
         gaps.start(bounds.plain(), scale_of)
@@ -304,10 +304,7 @@ class PCALearner(Learner):
         typical.centre = np.where(gaps.late, model.mean, typical.centre)
 
     def _learn_rows(
-        self,
-        values: Any,
-        weights: NDArray[np.float64],
-        numbers: NDArray[np.int64] | None = None,
+        self, values: Any, weights: Doubles, numbers: NDArray[np.int64] | None = None
     ) -> None:
         """Learn from rows (r, d) without gaps, or completed; the next ones, or numbers (r,)."""
         if numbers is None:
@@ -344,7 +341,7 @@ class PCALearner(Learner):
             stops, energy = [*stops, stop], float(grown[stop - 1])
         return stops[1:]
 
-    def _measure(self, values: Any, weights: NDArray[np.float64]) -> Measured:
+    def _measure(self, values: Any, weights: Doubles) -> Measured:
         """Measure rows (r, d) along the directions found before, about the mean and the centre."""
         bounds, found = self.bounds, len(self.directions)
         compared = len(bounds.names) > 1
@@ -378,7 +375,7 @@ class PCALearner(Learner):
                 self.errors.add(errors, rows.weights)
         self._remember(measured.values, measured.scaled, errors, numbers)
 
-    def _evaluate(self, measured: Measured) -> NDArray[np.float64] | None:
+    def _evaluate(self, measured: Measured) -> Doubles | None:
         """Include rows in the evidence; return their errors (r,), or None without directions.
 
         Errors are squared distances from the subspace.
@@ -408,11 +405,7 @@ class PCALearner(Learner):
         return self.bounds.names if found > 1 else (self.chosen,)
 
     def _remember(
-        self,
-        values: Any,
-        rows: Rows,
-        errors: NDArray[np.float64] | None,
-        numbers: NDArray[np.int64],
+        self, values: Any, rows: Rows, errors: Doubles | None, numbers: NDArray[np.int64]
     ) -> None:
         """Offer rows to the sample; without errors, with those along the directions found now."""
         found, _, d = self.directions.shape
@@ -562,9 +555,7 @@ class PCALearner(Learner):
         self._find_directions()
 
 
-def _rotated(
-    directions: NDArray[np.float64], second: NDArray[np.float64], keep_all: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _rotated(directions: Doubles, second: Doubles, keep_all: bool) -> tuple[Doubles, Doubles]:
     """Return directions (k, d) along the eigenvectors of a second moment (k, k) along them.
 
     The eigenvalues (k,) are returned as well, largest first. Directions along which rows do not

@@ -40,8 +40,8 @@ from onepass.persistence.fields import (
     weight,
     whole,
 )
-from onepass.precision import TINY
-from onepass.rows.rows import TILE_BYTES, DenseRows, Rows, rows_about
+from onepass.precision import TINY, Doubles
+from onepass.rows.rows import TILE_BYTES, DenseRows, Rows, Scale, rows_about
 
 # Numbers in rows with gaps that are kept for batch EM, 8 MB. Beyond, online EM takes over, at the
 # cost of a few per cent in accuracy.
@@ -107,9 +107,7 @@ def fill_gaps(
     stored[np.isnan(stored)] = filled[np.isnan(given)]  # columns ascend in both
 
 
-def squared_residuals(
-    rows: NDArray[np.float64], given: NDArray[np.floating], directions: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def squared_residuals(rows: Doubles, given: NDArray[np.floating], directions: Doubles) -> Doubles:
     """Return squared distances (r,) from the span of directions (k, d), over observed entries.
 
     The rows (r, d) are completed, and `given` (r, d) has NaN in their gaps.
@@ -119,9 +117,7 @@ def squared_residuals(
     return np.einsum("ij,ij->i", rest, rest)
 
 
-def column_noise(
-    variances: NDArray[np.float64], loadings: NDArray[np.float64], least: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def column_noise(variances: Doubles, loadings: Doubles, least: Doubles) -> Doubles:
     """Return what loadings (d, r) leave over of variances (d,) of columns, at least `least`."""
     explained = np.einsum("ij,ij->i", loadings, loadings)
     return np.maximum(variances - explained, np.maximum(least, TINY))
@@ -141,12 +137,12 @@ def entries(values: Any) -> Any:
 class FactorModel:
     """The model that completes rows: mean (d,), loadings W (d, r) and noise psi (d,)."""
 
-    mean: NDArray[np.float64]
-    loadings: NDArray[np.float64]
-    noise: NDArray[np.float64]
+    mean: Doubles
+    loadings: Doubles
+    noise: Doubles
 
     @classmethod
-    def of(cls, moment: Any, rank: int, scale: NDArray[np.float64] | None) -> FactorModel:
+    def of(cls, moment: Any, rank: int, scale: Scale) -> FactorModel:
         """Return the model of a second moment, in units of a scale (d,) if there is one."""
         d, total = moment.d, max(moment.weight, TINY)
         found, sums = moment.leading(min(rank, d), scale, prove=False)
@@ -160,7 +156,7 @@ class FactorModel:
         noise = column_noise(moment.column_sums() / total, loadings, least)
         return cls(moment.mean.copy(), np.ascontiguousarray(loadings), noise)
 
-    def shrunk(self, rows: float, scale: NDArray[np.float64] | None) -> FactorModel:
+    def shrunk(self, rows: float, scale: Scale) -> FactorModel:
         """Return the model that predicts new entries best, if it was found from so many rows.
 
         Directions found from few rows take up noise. In units of the noise, a true variance 1 + t
@@ -234,8 +230,8 @@ class FactorModel:
     def _draw(
         self,
         rows: NDArray[np.floating],
-        scaled: NDArray[np.float64],
-        precision: NDArray[np.float64],
+        scaled: Doubles,
+        precision: Doubles,
         rng: np.random.Generator,
     ) -> NDArray[np.floating]:
         """Return rows (n, d) with draws in their gaps, with W / psi and the precision.
@@ -272,10 +268,10 @@ class Gaps(State):
         Two columns that were never observed in the same row, if there are such.
     """
 
-    mean: NDArray[np.float64]
-    loadings: NDArray[np.float64]
-    noise: NDArray[np.float64]
-    observed: NDArray[np.float64]
+    mean: Doubles
+    loadings: Doubles
+    noise: Doubles
+    observed: Doubles
     rows: float
     incomplete: int
     empty: int
@@ -306,7 +302,7 @@ class Gaps(State):
         return FactorModel(self.mean, self.loadings, self.noise)
 
     @property
-    def missing_share(self) -> NDArray[np.float64]:
+    def missing_share(self) -> Doubles:
         """The share of the rows that lack an entry in each column, shape (d,)."""
         return 1.0 - self.observed / max(self.rows, 1.0)
 
@@ -371,12 +367,7 @@ class CompletedChunk:
         """The type of the entries."""
         return self.values.dtype
 
-    def rows_about(
-        self,
-        weights: NDArray[np.float64],
-        origin: NDArray[np.float64],
-        scale: NDArray[np.float64] | None,
-    ) -> Rows:
+    def rows_about(self, weights: Doubles, origin: Doubles, scale: Scale) -> Rows:
         """Return the rows about a point, with weights (r,)."""
         return CompletedRows(self, weights, origin, scale)
 
@@ -398,36 +389,30 @@ class CompletedRows(DenseRows):
     has_gaps = True
 
     def __init__(
-        self,
-        chunk: CompletedChunk,
-        weights: NDArray[np.float64],
-        origin: NDArray[np.float64],
-        scale: NDArray[np.float64] | None = None,
+        self, chunk: CompletedChunk, weights: Doubles, origin: Doubles, scale: Scale = None
     ) -> None:
         super().__init__(chunk.values, weights, origin, scale)
         self.chunk = chunk
 
-    def scaled(self, scale: NDArray[np.float64]) -> CompletedRows:
+    def scaled(self, scale: Doubles) -> CompletedRows:
         return CompletedRows(self.chunk, self.weights, self.origin, scale)
 
-    def _units(self) -> NDArray[np.float64]:
+    def _units(self) -> Doubles:
         """Return what variances of columns are divided by, shape (d,)."""
         return np.ones(self.d) if self.scale is None else self.scale**2
 
     @property
-    def energies(self) -> NDArray[np.float64]:
+    def energies(self) -> Doubles:
         """The expected squared norms of the rows, shape (r,)."""
         energies = super().energies.copy()
         energies[self.chunk.holes] += self._unseen()
         return energies
 
-    def column_squares(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def column_squares(self, weights: Doubles) -> Doubles:
         spread = weights[self.chunk.holes] @ self.chunk.variances
         return super().column_squares(weights) + spread / self._units()
 
-    def add_outer(
-        self, weights: NDArray[np.float64], matrix: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def add_outer(self, weights: Doubles, matrix: Doubles) -> Doubles:
         total = super().add_outer(weights, matrix)
         share = weights[self.chunk.holes]
         counted = share > 0.0
@@ -436,10 +421,7 @@ class CompletedRows(DenseRows):
         return total
 
     def _add_covariances(
-        self,
-        given: NDArray[np.floating],
-        weights: NDArray[np.float64],
-        matrix: NDArray[np.float64],
+        self, given: NDArray[np.floating], weights: Doubles, matrix: Doubles
     ) -> None:
         """Add weighted conditional covariances of rows to the lower triangle of a matrix (d, d)."""
         sums = matrix.T if self.scale is None else np.zeros((self.d, self.d))
@@ -447,12 +429,7 @@ class CompletedRows(DenseRows):
         if self.scale is not None:
             matrix += sums.T / self.scale / self.scale[:, None]
 
-    def observed_errors(
-        self,
-        errors: NDArray[np.float64],
-        point: NDArray[np.float64],
-        directions: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
+    def observed_errors(self, errors: Doubles, point: Doubles, directions: Doubles) -> Doubles:
         """Return errors in which, of rows with gaps, observed entries count alone."""
         holes, given, errors = self.chunk.holes, self.chunk.given, errors.copy()
         about = DenseRows(self.values[holes], self.weights[holes], point, self.scale)
@@ -461,11 +438,8 @@ class CompletedRows(DenseRows):
         return errors
 
     def measure(
-        self,
-        points: NDArray[np.float64],
-        directions: NDArray[np.float64],
-        pairs: list[tuple[int, int]],
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        self, points: Doubles, directions: Doubles, pairs: list[tuple[int, int]]
+    ) -> tuple[Doubles, Doubles]:
         distances, captured = super().measure(points, directions, pairs)
         holes = self.chunk.holes
         if len(holes):
@@ -476,11 +450,11 @@ class CompletedRows(DenseRows):
                 captured[number, holes] += np.vdot(along @ covariance, along)
         return distances, captured
 
-    def _unseen(self) -> NDArray[np.float64]:
+    def _unseen(self) -> Doubles:
         """Return the expected energies of what is not known of the rows with gaps."""
         return self.chunk.variances @ (1.0 / self._units())
 
-    def _mean_covariance(self) -> NDArray[np.float64]:
+    def _mean_covariance(self) -> Doubles:
         """Return the mean conditional covariance (d, d) of the rows with gaps."""
         matrix = np.zeros((self.d, self.d), order="F")
         count = len(self.chunk.holes)
@@ -512,7 +486,7 @@ class GapCounts(State):
     def __init__(self, d: int, rows: float = 0.0) -> None:
         self.d, self.rows = d, rows
         self.incomplete = self.empty = 0
-        self.observed: NDArray[np.float64] = np.full(d, rows)
+        self.observed: Doubles = np.full(d, rows)
         known = d if d <= TOGETHER_COLUMNS else 0
         self.together: NDArray[np.bool_] = np.full((known, known), rows > 0.0)
 
@@ -596,12 +570,12 @@ class GapModel(GapCounts):
     def __init__(self, d: int, k: int, dtype: np.dtype, rows: float = 0.0) -> None:
         super().__init__(d, rows)
         self.k = k
-        self.mean: NDArray[np.float64] = np.zeros(d)
-        self.loadings: NDArray[np.float64] = np.zeros((d, 0))
-        self.noise: NDArray[np.float64] = np.ones(d)
+        self.mean: Doubles = np.zeros(d)
+        self.loadings: Doubles = np.zeros((d, 0))
+        self.noise: Doubles = np.ones(d)
         self.late: NDArray[np.bool_] = np.zeros(d, dtype=bool)
         self.kept: NDArray[np.floating] = np.zeros((0, d), dtype)
-        self.kept_weights: NDArray[np.float64] = np.zeros(0)
+        self.kept_weights: Doubles = np.zeros(0)
         self.kept_numbers: NDArray[np.int64] = np.zeros(0, np.int64)
 
     def fields(self) -> dict[str, Field]:
@@ -636,10 +610,7 @@ class GapModel(GapCounts):
         return bool(self.late.any() and not np.isnan(values[:, self.late]).all())
 
     def keep(
-        self,
-        values: NDArray[np.floating],
-        weights: NDArray[np.float64],
-        numbers: NDArray[np.int64],
+        self, values: NDArray[np.floating], weights: Doubles, numbers: NDArray[np.int64]
     ) -> bool:
         """Keep rows (r, d) with gaps; return whether there are enough to find the model."""
         self.kept = np.vstack([self.kept, values])
@@ -647,14 +618,14 @@ class GapModel(GapCounts):
         self.kept_numbers = np.concatenate([self.kept_numbers, numbers])
         return self.kept.size > KEPT_NUMBERS
 
-    def find(self, moment: Any, scale: NDArray[np.float64] | None) -> None:
+    def find(self, moment: Any, scale: Scale) -> None:
         """Find the model of a second moment, in units of a scale (d,) if there is one."""
         self._take_model(FactorModel.of(moment, self.rank(self.k), scale))
 
     def _take_model(self, model: FactorModel) -> None:
         self.mean, self.loadings, self.noise = model.mean, model.loadings, model.noise
 
-    def start(self, base: Any, scale_of: Callable[[Any], NDArray[np.float64] | None]) -> None:
+    def start(self, base: Any, scale_of: Callable[[Any], Scale]) -> None:
         """Find the model by batch EM on the rows kept, and on those with second moment `base`.
 
         `scale_of` gives what columns are divided by for a second moment.
@@ -673,9 +644,7 @@ class GapModel(GapCounts):
         assert model is not None
         self._take_model(model)
 
-    def _add_kept(
-        self, moment: Any, model: FactorModel, origin: NDArray[np.float64], seed: int
-    ) -> None:
+    def _add_kept(self, moment: Any, model: FactorModel, origin: Doubles, seed: int) -> None:
         """Add the rows kept, completed by a model, and their covariances to a second moment."""
         if not moment.is_additive:
             drawn = model.drawn(self.kept, seed)
@@ -719,7 +688,7 @@ class GapModel(GapCounts):
             return CompletedChunk.by(self.model, values)
         return self.model.drawn(values, seed)
 
-    def _origin(self, moment: Any) -> NDArray[np.float64]:
+    def _origin(self, moment: Any) -> Doubles:
         """Return a point (d,) near the rows kept: that of a second moment, or their mean."""
         if not moment.center or (moment.is_additive and moment.weight > 0.0):
             return moment.origin
@@ -766,7 +735,7 @@ class GapModel(GapCounts):
         self.late = self.late & other.late
 
 
-def _change(before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
+def _change(before: Doubles, after: Doubles) -> float:
     """Return |A A' - B B'| / |B B'| in the Frobenius norm, for loadings A and B of (d, r)."""
     squares = [float(np.sum((left.T @ right) ** 2)) for left, right in (
         (before, before), (after, after), (before, after))]  # fmt: skip
