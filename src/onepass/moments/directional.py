@@ -15,9 +15,9 @@ class DirectionalMoment(State):
 
     Each row is measured along the directions held before it was learned from, since directions
     turn towards the rows that they learn from. What was measured turns with the directions, and
-    only the rows of the last half to three quarters of the stream count: earlier directions were
-    others. On stationary rows, once the directions have converged, the shares are those of new rows
-    within a few per cent.
+    only the rows of the last half to three quarters of the stream count, as in `ErrorHistogram`:
+    earlier directions were others. On stationary rows, once the directions have converged, the
+    shares are those of new rows within a few per cent.
 
     Attributes
     ----------

@@ -22,14 +22,7 @@ from onepass.pca.bounds import BOUNDED, LADDER_COLUMNS, MILD, PLAIN, Bounds, exa
 from onepass.pca.evidence import Choice, Evidence
 from onepass.persistence.fields import Array, Field, Part, Parts, Size, String, weight
 from onepass.precision import LARGEST_RATIO, TINY, ZERO_VARIANCE, Doubles
-from onepass.rows.completion import (
-    FactorModel,
-    GapModel,
-    Gaps,
-    entries,
-    rows_with_gaps,
-    sparse_rows,
-)
+from onepass.rows.completion import FactorModel, GapModel, entries, rows_with_gaps
 from onepass.rows.rows import Rows, Scale
 from onepass.rows.stream import Stream
 from onepass.subspace import orthonormal
@@ -287,7 +280,7 @@ class PCALearner(Learner):
                 values[start:stop], is_exact=is_exact, seed=self.rows_learned + start
             )
             if self.stream.is_sparse:
-                completed = sparse_rows(completed)
+                completed = self.stream.convert(completed)
             self._learn_rows(completed, weights[start:stop], numbers[start:stop])
             start = stop
         # They came among the others: what completed rows differ in from these is no drift.
@@ -516,19 +509,13 @@ class PCALearner(Learner):
             sample=self.sample,
             curve=self.held_out.curve(),
             chosen=chosen,
-            gaps=self._gaps(),
+            gaps=next((known.gaps(known.model) for known in self.gap_models), None),
         )
 
     def known_variances(self) -> NDArray[np.floating]:
         """Return the variances along all directions that the second moment of all rows holds."""
         spectrum = self.bounds.plain().spectrum(self.bounds.scale_now())
         return spectrum.clip(min=0.0) / self.degrees(self.bounds.weight)
-
-    def _gaps(self) -> Gaps | None:
-        """Return what is known of the gaps, and the model that fills them."""
-        if not self.gap_models:
-            return None
-        return self.gap_models[0].gaps(self.gap_models[0].model)
 
     def _captured(self, k: int, seen: float) -> Captured:
         """Return what k components will capture of new rows."""

@@ -123,11 +123,6 @@ def column_noise(variances: Doubles, loadings: Doubles, least: Doubles) -> Doubl
     return np.maximum(variances - explained, np.maximum(least, TINY))
 
 
-def sparse_rows(values: NDArray[np.floating]) -> Any:
-    """Return dense rows (r, d) as a CSR array."""
-    return sparse.csr_array(values)
-
-
 def entries(values: Any) -> Any:
     """Return rows (r, d) as an array or a CSR array; completed ones with their gaps filled."""
     return values.values if isinstance(values, CompletedChunk) else values
@@ -632,7 +627,8 @@ class GapModel(GapCounts):
         """
         moment, model = self._first_moment(base), None
         origin = self._origin(base)
-        steps = LEAST_STEPS + ceil(STEPS_PER_SHARE / max(LEAST_SHARE, self._least_share()))
+        share = float(self.observed.min()) / max(self.rows, 1.0)  # of the column most often missing
+        steps = LEAST_STEPS + ceil(STEPS_PER_SHARE / max(LEAST_SHARE, share))
         least = CONVERGED / np.sqrt(max(self.rows, 1.0))
         for step in range(steps):
             before, model = model, FactorModel.of(moment, self.rank(self.k), scale_of(moment))
@@ -695,10 +691,6 @@ class GapModel(GapCounts):
         with np.errstate(invalid="ignore"):
             mean = np.nansum(self.kept, axis=0) / np.maximum((~np.isnan(self.kept)).sum(axis=0), 1)
         return mean.astype(self.kept.dtype).astype(np.float64)
-
-    def _least_share(self) -> float:
-        """Return the share of the rows in which the column most often missing is observed."""
-        return float(self.observed.min()) / max(self.rows, 1.0)
 
     def _first_moment(self, base: Any) -> Any:
         """Return the second moment that EM begins with: of what is observed.
