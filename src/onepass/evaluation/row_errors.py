@@ -168,7 +168,7 @@ def crossed_errors(rows: Rows, k: int, center: bool) -> NDArray[np.float64] | No
         coefficients[:, seen] = (roots[:, None] * vectors[:, kept] / np.sqrt(sums[kept])).T
         along = centred @ coefficients.T
         found = np.maximum(centred.diagonal() - np.einsum("ij,ij->i", along, along), 0.0)
-        if rows.has_gaps:
+        if rows.is_completed:
             directions = rows.combine(coefficients - np.outer(coefficients.sum(axis=1), shares))
             mean = rows.combine(shares[None])[0] * (1.0 if rows.scale is None else rows.scale)
             found = rows.observed_errors(found, rows.origin + mean, directions)

@@ -381,7 +381,7 @@ class CompletedChunk:
 class CompletedRows(DenseRows):
     """Completed rows about a point, whose squares include the conditional covariances."""
 
-    has_gaps = True
+    is_completed = True
 
     def __init__(
         self, chunk: CompletedChunk, weights: Doubles, origin: Doubles, scale: Scale = None

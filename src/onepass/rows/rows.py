@@ -54,7 +54,7 @@ class Rows(ABC):
         What the columns are divided by.
     """
 
-    has_gaps = False  # whether entries of some rows were missing
+    is_completed = False  # whether entries of some rows were missing
 
     def __init__(self, values: Any, weights: Doubles, origin: Doubles, scale: Scale = None) -> None:
         self.values, self.weights, self.origin, self.scale = values, weights, origin, scale
