@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
@@ -12,15 +12,7 @@ from numpy.typing import NDArray
 from onepass.evaluation.held_out import Captured
 from onepass.evaluation.row_errors import ErrorHistogram, RowSample
 from onepass.precision import ROUNDING, TINY, Doubles
-from onepass.rows.completion import (
-    LEAST_NOISE,
-    FactorModel,
-    Gaps,
-    any_gap,
-    column_noise,
-    squared_residuals,
-    tiles_with_gaps,
-)
+from onepass.rows.completion import FactorModel, Gaps, any_gap, squared_residuals, tiles_with_gaps
 from onepass.rows.rows import Rows, rows_about
 
 DOMINANT = 0.8  # of all variance in one column: it is then nearly the first component by itself
@@ -130,11 +122,8 @@ class Model:
         """
         if self.gaps is not None:
             return self.gaps.model
-        density = self.density()
-        if self.column_variances is None:
-            return density
-        noise = column_noise(self.column_variances, density.loadings, LEAST_NOISE * density.noise)
-        return replace(density, noise=noise)
+        density, variances = self.density(), self.column_variances
+        return density if variances is None else density.with_variances(variances)
 
     def filled(self, values: Any) -> Any:
         """Return checked rows (n, d) with conditional means in their gaps, if they have any."""

@@ -19,7 +19,7 @@ the EM algorithm for missing values.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, Self
 
@@ -117,12 +117,6 @@ def squared_residuals(rows: Doubles, given: NDArray[np.floating], directions: Do
     return np.einsum("ij,ij->i", rest, rest)
 
 
-def column_noise(variances: Doubles, loadings: Doubles, least: Doubles) -> Doubles:
-    """Return what loadings (d, r) leave over of variances (d,) of columns, at least `least`."""
-    explained = np.einsum("ij,ij->i", loadings, loadings)
-    return np.maximum(variances - explained, np.maximum(least, TINY))
-
-
 def entries(values: Any) -> Any:
     """Return rows (r, d) as an array or a CSR array; completed ones with their gaps filled."""
     return values.values if isinstance(values, CompletedChunk) else values
@@ -148,8 +142,13 @@ class FactorModel:
         units = np.ones(d) if scale is None else scale
         loadings = (found * np.sqrt(np.maximum(values - rest, 0.0))[:, None]).T * units[:, None]
         least = LEAST_NOISE * rest * units**2
-        noise = column_noise(moment.column_sums() / total, loadings, least)
+        noise = _column_noise(moment.column_sums() / total, loadings, least)
         return cls(moment.mean.copy(), np.ascontiguousarray(loadings), noise)
+
+    def with_variances(self, variances: Doubles) -> FactorModel:
+        """Return the model with a noise for each column that makes its variance (d,) right."""
+        noise = _column_noise(variances, self.loadings, LEAST_NOISE * self.noise)
+        return replace(self, noise=noise)
 
     def shrunk(self, rows: float, scale: Scale) -> FactorModel:
         """Return the model that predicts new entries best, if it was found from so many rows.
@@ -244,6 +243,12 @@ class FactorModel:
             noise = np.sqrt(self.noise[holes]) * rng.normal(size=holes.sum())
             row[holes] = self.mean[holes] + W @ z + noise
         return drawn
+
+
+def _column_noise(variances: Doubles, loadings: Doubles, least: Doubles) -> Doubles:
+    """Return what loadings (d, r) leave over of variances (d,) of columns, at least `least`."""
+    explained = np.einsum("ij,ij->i", loadings, loadings)
+    return np.maximum(variances - explained, np.maximum(least, TINY))
 
 
 class Gaps(State):
