@@ -16,7 +16,7 @@ from onepass.model import Model, in_type, signed
 from onepass.persistence.fields import Field, Part, Parts, whole
 from onepass.precision import TINY
 from onepass.rows.centred import Mean, centred
-from onepass.rows.completion import LEAST_NOISE, LEAST_REST, FactorModel, GapCounts
+from onepass.rows.completion import LEAST_REST, FactorModel, GapCounts, squared_residuals
 from onepass.rows.stream import Stream
 from onepass.subspace import orthonormal
 
@@ -155,8 +155,7 @@ class SolverLearner(Learner):
             about = replace(model, mean=np.zeros(self.stream.d))
             about = about.shrunk(self.gap_counts[0].rows_together, None)
             filled = about.filled(given).astype(np.float64)
-            rest = np.where(gaps, 0.0, filled - (filled @ directions[:k].T) @ directions[:k])
-            errors = np.einsum("ij,ij->i", rest, rest) / weights
+            errors = squared_residuals(filled, given, directions[:k]) / weights
             self.held_out.add(captured, energy, before)
             self.errors.add(errors, weights)
         self.sample.add(drawn, errors, directions, self.mean.vector, numbers)
@@ -231,8 +230,7 @@ class SolverLearner(Learner):
         """
         seen, explained = ~np.isnan(values), np.einsum("ij,ij->i", model.loadings, model.loadings)
         squares = (np.where(seen, values - model.mean, 0.0).astype(np.float64) ** 2).sum(axis=0)
-        variances = (squares + explained + model.noise) / (seen.sum(axis=0) + 1)
-        return replace(model, noise=np.maximum(variances - explained, LEAST_NOISE * model.noise))
+        return model.with_variances((squares + explained + model.noise) / (seen.sum(axis=0) + 1))
 
     def _model_of_columns(self, values: NDArray[np.floating]) -> FactorModel:
         """Return the Gaussian of independent columns, for the first rows (r, d)."""
