@@ -14,7 +14,7 @@ from onepass.algorithms.variances import ExactVariances, TrackedVariances
 from onepass.learner import Learner
 from onepass.model import Model, in_type, signed
 from onepass.persistence.fields import Field, Part, Parts, whole
-from onepass.precision import TINY
+from onepass.precision import TINY, Doubles
 from onepass.rows.centred import Mean, centred
 from onepass.rows.completion import LEAST_REST, FactorModel, GapCounts, squared_residuals
 from onepass.rows.stream import Stream
@@ -76,7 +76,7 @@ class SolverLearner(Learner):
         cached = CHUNK_BYTES // (self.stream.d * self.stream.dtype.itemsize)
         return max(1, min(CHUNK_ROWS, cached))
 
-    def learn(self, values: Any, weights: NDArray[np.float64]) -> None:
+    def learn(self, values: Any, weights: Doubles) -> None:
         for counts in self.gap_counts:
             counts.count(values)
         if self.stream.is_sparse and self.is_dense:
@@ -101,7 +101,7 @@ class SolverLearner(Learner):
         """
         return -(-max(before, least) // self.batch_size) * self.batch_size
 
-    def learn_with_gaps(self, values: Any, weights: NDArray[np.float64]) -> None:
+    def learn_with_gaps(self, values: Any, weights: Doubles) -> None:
         """Learn from rows with gaps, a part at a time."""
         dense = values.toarray() if self.stream.is_sparse else values
         some = np.flatnonzero(~np.isnan(dense).all(axis=1))
@@ -117,10 +117,7 @@ class SolverLearner(Learner):
             start = part.stop
 
     def _learn_incomplete(
-        self,
-        values: NDArray[np.floating],
-        weights: NDArray[np.float64],
-        numbers: NDArray[np.int64],
+        self, values: NDArray[np.floating], weights: Doubles, numbers: NDArray[np.int64]
     ) -> None:
         """Learn from dense rows (r, d) with gaps, which have numbers (r,) in the stream.
 
@@ -162,13 +159,7 @@ class SolverLearner(Learner):
         rotation = rotation if is_new else np.zeros((len(now), 0))
         self.variances.add(drawn, weights, ChunkResult(captured, energy, rotation, inner))
 
-    def _learn_from(
-        self,
-        values: Any,
-        weights: NDArray[np.float64],
-        learned: Any,
-        before: float,
-    ) -> None:
+    def _learn_from(self, values: Any, weights: Doubles, learned: Any, before: float) -> None:
         """Let the solver advance, and measure what its directions capture.
 
         Parameters
