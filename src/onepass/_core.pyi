@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 T = TypeVar("T", np.float32, np.float64)
 I = TypeVar("I", np.int32, np.int64)
-Numbers = NDArray[np.float64]
+Doubles = NDArray[np.float64]
 
 class Rule:
     def __init__(
@@ -38,20 +38,20 @@ class Advanced:
     seen: Final[float]
     rests: Final[float]
     basis: Final[NDArray[Any]]
-    weights: Final[Numbers]
-    captured: Final[Numbers]
-    energy: Final[Numbers]
-    rotation: Final[Numbers]
-    inner: Final[Numbers]
+    weights: Final[Doubles]
+    captured: Final[Doubles]
+    energy: Final[Doubles]
+    rotation: Final[Doubles]
+    inner: Final[Doubles]
     sums: Final[NDArray[Any] | None]
 
 def advance(
     rule: Rule,
     basis: NDArray[T],
-    weights: Numbers,
+    weights: Doubles,
     rest: float,
     rows: NDArray[T],
-    steps: Numbers | None,
+    steps: Doubles | None,
     *,
     scale: float = 0.0,
     seen: float = 0.0,
@@ -60,12 +60,12 @@ def advance(
 ) -> Advanced: ...
 def advance_gram(
     rule: Rule,
-    gram: Numbers,
+    gram: Doubles,
     m: int,
     d: int,
-    weights: Numbers,
+    weights: Doubles,
     rest: float,
-    steps: Numbers | None,
+    steps: Doubles | None,
     *,
     scale: float = 0.0,
     seen: float = 0.0,
@@ -76,11 +76,11 @@ def add_outer(
     rows: NDArray[T],
     origin: NDArray[T],
     scale: NDArray[T] | None,
-    weights: Numbers,
+    weights: Doubles,
     tile_rows: int,
     first: int,
     step: int,
-) -> Numbers:
+) -> Doubles:
     """Add the sum of w x x' over x = (row - origin) / scale to an upper triangle (d, d).
 
     The rows (r, d) of positive weight are taken in tiles, of which every `step`-th is added, from
@@ -95,7 +95,7 @@ def measure(
     points: NDArray[T],
     directions: NDArray[T],
     pairs: NDArray[np.int64],
-) -> tuple[Numbers, Numbers]:
+) -> tuple[Doubles, Doubles]:
     """Return the squared distances (p, r) of x = (row - origin) / scale from points (p, d).
 
     And for each pair of a point and a candidate, shape (n, 2), how much of these distances the
@@ -103,11 +103,11 @@ def measure(
     """
 
 def add_sparse_outer(
-    out: Numbers,
+    out: Doubles,
     data: NDArray[T],
     indices: NDArray[I],
     starts: NDArray[I],
-    weights: Numbers,
+    weights: Doubles,
     first: int,
     last: int,
 ) -> None:
@@ -127,17 +127,17 @@ class Completion:
 
     rows: Final[NDArray[Any]]
     variances: Final[NDArray[Any] | None]
-    log_determinants: Final[Numbers | None]
-    distances: Final[Numbers | None]
+    log_determinants: Final[Doubles | None]
+    distances: Final[Doubles | None]
 
 def complete(
     rows: NDArray[T],
-    mean: Numbers,
-    loadings: Numbers,
-    noise: Numbers,
+    mean: Doubles,
+    loadings: Doubles,
+    noise: Doubles,
     *,
-    weights: Numbers | None = None,
-    covariance: Numbers | None = None,
+    weights: Doubles | None = None,
+    covariance: Doubles | None = None,
     variances: bool = False,
     likelihood: bool = False,
 ) -> Completion:
@@ -148,18 +148,18 @@ def complete(
     """
 
 def centre(
-    rows: NDArray[T], row_weights: Numbers, mean: Numbers, weight: float
-) -> tuple[NDArray[T], Numbers, float]: ...
-def rank_one(values: Numbers, z: Numbers) -> tuple[Numbers, Numbers]: ...
+    rows: NDArray[T], row_weights: Doubles, mean: Doubles, weight: float
+) -> tuple[NDArray[T], Doubles, float]: ...
+def rank_one(values: Doubles, z: Doubles) -> tuple[Doubles, Doubles]: ...
 def map_spectrum(
-    rule: Rule, values: Numbers, rest: float, d: int
-) -> tuple[Rule, Numbers, float]: ...
-def project(values: Numbers, multiplicities: Numbers, k: float, exact: bool) -> Numbers: ...
-def cap(logs: Numbers, multiplicities: Numbers, total: float) -> Numbers: ...
-def cholesky(gram: Numbers) -> tuple[Numbers, int]: ...
-def gram(basis: NDArray[T], rows: NDArray[T]) -> Numbers: ...
+    rule: Rule, values: Doubles, rest: float, d: int
+) -> tuple[Rule, Doubles, float]: ...
+def project(values: Doubles, multiplicities: Doubles, k: float, exact: bool) -> Doubles: ...
+def cap(logs: Doubles, multiplicities: Doubles, total: float) -> Doubles: ...
+def cholesky(gram: Doubles) -> tuple[Doubles, int]: ...
+def gram(basis: NDArray[T], rows: NDArray[T]) -> Doubles: ...
 def combine(coefficients: NDArray[T], basis: NDArray[T], rows: NDArray[T]) -> NDArray[T]: ...
-def split(basis: Numbers, row: Numbers) -> tuple[Numbers, Numbers, float]: ...
+def split(basis: Doubles, row: Doubles) -> tuple[Doubles, Doubles, float]: ...
 def isa() -> str: ...
 def use_isa(name: str) -> None: ...
 def supported_isas() -> list[str]: ...

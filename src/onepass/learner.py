@@ -18,7 +18,8 @@ from onepass.evaluation.held_out import HeldOut
 from onepass.evaluation.row_errors import ErrorHistogram, RowSample
 from onepass.model import Model
 from onepass.persistence.fields import Field, Part, State, whole
-from onepass.rows.completion import rows_with_gaps
+from onepass.precision import Doubles
+from onepass.rows.completion import any_gap
 from onepass.rows.stream import RowBuffer, Stream
 from onepass.threads import one_thread
 
@@ -72,11 +73,11 @@ class Learner(State):
         """Return the length of the next chunk, which depends on what was learned alone."""
 
     @abstractmethod
-    def learn(self, values: Any, weights: NDArray[np.float64]) -> None:
+    def learn(self, values: Any, weights: Doubles) -> None:
         """Learn from a chunk: rows (r, d), dense or CSR, and their weights (r,), all positive."""
 
     @abstractmethod
-    def learn_with_gaps(self, values: Any, weights: NDArray[np.float64]) -> None:
+    def learn_with_gaps(self, values: Any, weights: Doubles) -> None:
         """Learn from a chunk of which rows may have gaps: entries that are NaN."""
 
     @abstractmethod
@@ -110,9 +111,7 @@ class Learner(State):
             length = min(length, int(self.stream.half_life / CHUNKS_IN_HALF_LIFE))
         return max(1, length // self.batch_size) * self.batch_size
 
-    def push(
-        self, rows: Any, weights: NDArray[np.float64] | None = None, *, has_gaps: bool = False
-    ) -> None:
+    def push(self, rows: Any, weights: Doubles | None = None, *, has_gaps: bool = False) -> None:
         """Add checked rows (r, d) of the stream's type and kind, and their weights (r,).
 
         `has_gaps` says whether entries of them are missing.
@@ -126,7 +125,7 @@ class Learner(State):
         with one_thread():
             self._take_chunks(rows, weights, has_gaps)
 
-    def _take_chunks(self, rows: Any, weights: NDArray[np.float64], has_gaps: bool) -> None:
+    def _take_chunks(self, rows: Any, weights: Doubles, has_gaps: bool) -> None:
         """Learn from all full chunks; let the rest wait."""
         start, total = 0, rows.shape[0]
         while start < total:
@@ -143,12 +142,12 @@ class Learner(State):
             self._learn(chunk, chunk_weights, may_have)
             self.buffer.clear()
 
-    def _learn(self, values: Any, weights: NDArray[np.float64], has_gaps: bool) -> None:
+    def _learn(self, values: Any, weights: Doubles, has_gaps: bool) -> None:
         """Learn from a chunk, before which everything fades if there is a half-life."""
         if self.stream.half_life is not None:
             self.fade(0.5 ** (values.shape[0] / self.stream.half_life))
         # Rows of the same call may have had gaps that these have not: the split must not matter.
-        if has_gaps and rows_with_gaps(values).any():
+        if has_gaps and any_gap(values):
             self.learn_with_gaps(values, weights)
         else:
             self.learn(values, weights)

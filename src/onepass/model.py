@@ -11,15 +11,8 @@ from numpy.typing import NDArray
 
 from onepass.evaluation.held_out import Captured
 from onepass.evaluation.row_errors import ErrorHistogram, RowSample
-from onepass.precision import ROUNDING, TINY
-from onepass.rows.completion import (
-    LEAST_NOISE,
-    FactorModel,
-    Gaps,
-    has_gaps,
-    observed_errors,
-    tiles_with_gaps,
-)
+from onepass.precision import ROUNDING, TINY, Doubles
+from onepass.rows.completion import FactorModel, Gaps, any_gap, squared_residuals, tiles_with_gaps
 from onepass.rows.rows import Rows, rows_about
 
 DOMINANT = 0.8  # of all variance in one column: it is then nearly the first component by itself
@@ -68,14 +61,14 @@ class Model:
     noise_variance: float
     degrees: float
     mean: NDArray[np.floating]
-    column_variances: NDArray[np.float64] | None
-    scale: NDArray[np.float64] | None
+    column_variances: Doubles | None
+    scale: Doubles | None
     captured: Captured
     rows: int
     center: bool
     errors: ErrorHistogram
     sample: RowSample
-    curve: NDArray[np.float64]
+    curve: Doubles
     chosen: Any = None
     gaps: Gaps | None = None
     whiten: bool = field(default=False)
@@ -119,7 +112,7 @@ class Model:
 
     def filling(self) -> FactorModel:
         """Return the Gaussian that fills gaps, with what few rows overstate taken off."""
-        rows = self.rows if self.gaps is None else self.gaps.pairs
+        rows = self.rows if self.gaps is None else self.gaps.rows_together
         return self.gap_model().shrunk(rows, self.scale)
 
     def gap_model(self) -> FactorModel:
@@ -129,17 +122,12 @@ class Model:
         """
         if self.gaps is not None:
             return self.gaps.model
-        density = self.density()
-        if self.column_variances is None:
-            return density
-        explained = np.einsum("ij,ij->i", density.loadings, density.loadings)
-        least = LEAST_NOISE * density.noise
-        noise = np.maximum(self.column_variances - explained, np.maximum(least, TINY))
-        return FactorModel(density.mean, density.loadings, noise)
+        density, variances = self.density(), self.column_variances
+        return density if variances is None else density.with_variances(variances)
 
     def filled(self, values: Any) -> Any:
         """Return checked rows (n, d) with conditional means in their gaps, if they have any."""
-        return self.filling().filled(values) if has_gaps(values) else values
+        return self.filling().filled(values) if any_gap(values) else values
 
     def impute(self, values: Any) -> tuple[Any, Any]:
         """Return completed rows (n, d), and the standard deviations (n, d) of filled entries."""
@@ -169,7 +157,7 @@ class Model:
         inner = rows.inner(self.components)
         return float(np.vdot(inner, inner)), float(rows.energies.sum())
 
-    def reconstruction_error(self, values: Any) -> NDArray[np.float64]:
+    def reconstruction_error(self, values: Any) -> Doubles:
         """Return the squared distances (n,) of checked rows (n, d) from the subspace.
 
         Of rows with gaps, observed entries count.
@@ -177,7 +165,8 @@ class Model:
         components, filled = self.components.astype(np.float64), self.filled(values)
         errors = self._about_mean(filled).outside(components)[1]
         for rows, given in tiles_with_gaps(values) if filled is not values else ():
-            errors[rows] = observed_errors(self._about_mean(filled[rows]), given, components)
+            for part, tile in self._about_mean(filled[rows]).dense():
+                errors[rows[part]] = squared_residuals(tile, given[part], components)
         return errors
 
     def error_threshold(self, quantile: float) -> float:
@@ -203,7 +192,7 @@ class Model:
         lost = 1.0 / max(self.rows, 2) if self.center else 0.0
         return self.degrees / (1.0 - lost) / max(self.rows, 1)
 
-    def score_samples(self, values: Any) -> NDArray[np.float64]:
+    def score_samples(self, values: Any) -> Doubles:
         """Return the log-density (n,) of checked rows under the Gaussian of `covariance`.
 
         Of rows with gaps it is that of what is observed.
@@ -241,7 +230,7 @@ class Model:
             precision = precision / self.scale[:, None] / self.scale
         return precision.astype(self.explained_variance.dtype)
 
-    def _positive_variances(self, what: str) -> tuple[NDArray[np.float64], float]:
+    def _positive_variances(self, what: str) -> tuple[Doubles, float]:
         """Return the variances (k,) along the components, and the noise outside, one if k = d.
 
         They are for `what`, which is not defined where one of them is zero to rounding.
@@ -262,7 +251,7 @@ def signed(components: NDArray[np.floating]) -> NDArray[np.floating]:
     return np.where(negative, -components, components)
 
 
-def in_type(variances: NDArray[np.float64], dtype: np.dtype) -> NDArray[np.floating]:
+def in_type(variances: Doubles, dtype: np.dtype) -> NDArray[np.floating]:
     """Return variances (k,) in the type of the rows, unless their squares are out of its range."""
     limits, largest = np.finfo(dtype), float(variances.max(initial=0.0))
     fits = largest == 0.0 or limits.tiny < largest < limits.max

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from onepass.precision import ZERO_EIGENVALUE
+from onepass.precision import ZERO_EIGENVALUE, Doubles
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Subspace:
     """
 
     basis: NDArray[np.floating]
-    weights: NDArray[np.float64]
+    weights: Doubles
     rest: float = 0.0
 
     @classmethod
@@ -71,7 +71,7 @@ class Subspace:
         order = np.argsort(-self.weights, kind="stable")[:k]
         return self.basis[order]
 
-    def compress(self, directions: NDArray[np.floating]) -> NDArray[np.float64]:
+    def compress(self, directions: NDArray[np.floating]) -> Doubles:
         """Return ``directions @ M @ directions.T`` for rows ``directions`` of shape (j, d)."""
         inner = (directions @ self.basis.T).astype(np.float64)
         gram = (directions @ directions.T).astype(np.float64)
@@ -81,7 +81,7 @@ class Subspace:
         """Return ``tr(directions @ M @ directions.T)`` for rows ``directions`` of shape (j, d)."""
         return float(self.compress(directions).trace())
 
-    def leading(self, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    def leading(self, k: int) -> tuple[Doubles, Doubles, float]:
         """Return the largest eigenvalues, their eigenvectors (j, d), and the k-th eigenvalue.
 
         These are the k largest or, where the k-th is one of the complement, those above it.
@@ -98,7 +98,7 @@ class Subspace:
         values = np.sort(named.weights)[::-1][:k]
         return values, named.top(k).astype(np.float64), float(values[-1])
 
-    def to_dense(self) -> NDArray[np.float64]:
+    def to_dense(self) -> Doubles:
         """Return the d x d matrix itself, for small d."""
         return self.compress(np.eye(self.n_features))
 
@@ -115,9 +115,7 @@ def orthonormal(rows: NDArray[np.floating]) -> NDArray[np.floating]:
     return np.ascontiguousarray((basis * signs).T)
 
 
-def truncate(
-    factor: NDArray[np.floating], max_rank: int
-) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
+def truncate(factor: NDArray[np.floating], max_rank: int) -> tuple[NDArray[np.floating], Doubles]:
     """Return the leading eigenvectors (r, d) and eigenvalues (r,) of ``factor.T @ factor``.
 
     At most `max_rank` of them, and none that is zero to rounding. They are found from the Gram

@@ -395,6 +395,12 @@ def test_rows_that_can_be_read_once_are_refused_before_the_pass(given):
     )
 
 
+@pytest.mark.parametrize("name", ["preparation", "is_mapped", "na", "blocks"])
+def test_columns_may_have_the_names_of_attributes_of_sources(name):
+    table = pd.DataFrame(X, columns=[name, *NAMES[1:]])
+    assert ERM(2).fit(table).partial_fit(table).feature_names_in_[0] == name
+
+
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("empty", [0, 1, 2])
 def test_blocks_without_rows_are_passed_over(kind, empty):

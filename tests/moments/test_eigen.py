@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from onepass.moments import eigen
-from onepass.moments.eigen import SMALL, Scatter, improve, leading_pairs
+from onepass.moments.eigen import SMALL, Scatter, improve, leading_eigenpairs
 
 
 def matrix_with(values, seed=0):
@@ -21,7 +21,7 @@ def test_they_are_the_leading_ones(d, k, prove):
     values = 1.0 / np.arange(1, d + 1)
     matrix, Q = matrix_with(values)
     kept = matrix.copy()
-    vectors, found = leading_pairs(matrix, k, prove=prove)
+    vectors, found = leading_eigenpairs(matrix, k, prove=prove)
     assert vectors.shape == (k, d)
     assert vectors.flags.c_contiguous
     np.testing.assert_allclose(found, values[:k], rtol=1e-9)
@@ -33,7 +33,7 @@ def test_they_are_the_leading_ones(d, k, prove):
 def test_of_several_equal_ones_none_is_missed(d):
     """Lanczos' iteration from one vector sees a single one of them."""
     values = np.r_[np.full(8, 2.0), np.linspace(1, 0.1, d - 8)]
-    vectors, found = leading_pairs(matrix_with(values)[0], 8)
+    vectors, found = leading_eigenpairs(matrix_with(values)[0], 8)
     np.testing.assert_allclose(found, np.full(8, 2.0), rtol=1e-10)
     np.testing.assert_allclose(vectors @ vectors.T, np.eye(8), atol=1e-10)
 
@@ -42,21 +42,21 @@ def test_of_several_equal_ones_none_is_missed(d):
 @pytest.mark.parametrize("scale", [1e-250, 1e-100, 1.0, 1e100, 1e250])
 def test_any_scale(d, scale):
     values = scale / np.arange(1.0, d + 1)
-    _, found = leading_pairs(matrix_with(values)[0], 2)
+    _, found = leading_eigenpairs(matrix_with(values)[0], 2)
     np.testing.assert_allclose(found / scale, [1.0, 0.5], rtol=1e-9)
 
 
 @pytest.mark.parametrize("d", [6, SMALL + 50])
 def test_rounding_below_zero_is_zero(d):
     row = np.random.default_rng(0).normal(size=d)
-    _, found = leading_pairs(np.outer(row, row), 4)
+    _, found = leading_eigenpairs(np.outer(row, row), 4)
     assert (found >= 0).all()
     np.testing.assert_allclose(found[0], row @ row)
 
 
 def test_the_same_matrix_gives_the_same_bits():
     matrix, _ = matrix_with(1.0 / np.arange(1, SMALL + 50))
-    first, second = leading_pairs(matrix, 3), leading_pairs(matrix, 3)
+    first, second = leading_eigenpairs(matrix, 3), leading_eigenpairs(matrix, 3)
     np.testing.assert_array_equal(first[0], second[0])
 
 
@@ -81,9 +81,9 @@ def test_what_the_iteration_missed_is_noticed(missed, monkeypatch):
     taken = [i for i in range(4) if i != missed][::-1]
     iteration = Found(values[taken], Q[:, taken])
     monkeypatch.setattr(eigen, "eigsh", iteration)
-    _, found = leading_pairs(matrix, 3)
+    _, found = leading_eigenpairs(matrix, 3)
     np.testing.assert_allclose(found, [3.0, 2.0, 1.5], rtol=1e-10)
-    _, unproven = leading_pairs(matrix, 3, prove=False)
+    _, unproven = leading_eigenpairs(matrix, 3, prove=False)
     np.testing.assert_array_equal(unproven, values[taken][::-1])
     assert iteration.calls == 2
 
@@ -95,7 +95,7 @@ def test_a_proof_is_enough(monkeypatch):
     matrix, Q = matrix_with(values)
     monkeypatch.setattr(eigen, "eigh", None)
     monkeypatch.setattr(eigen, "eigsh", Found(values[[1, 2, 0]], Q[:, [1, 2, 0]]))
-    vectors, found = leading_pairs(matrix, 3)
+    vectors, found = leading_eigenpairs(matrix, 3)
     np.testing.assert_array_equal(found, [3.0, 2.0, 1.5])
     np.testing.assert_array_equal(vectors, Q[:, :3].T)
 
@@ -109,7 +109,7 @@ def test_a_proof_allows_for_rounding(largest, scale, monkeypatch):
     matrix, Q = matrix_with(values)
     monkeypatch.setattr(eigen, "eigh", None)
     monkeypatch.setattr(eigen, "eigsh", Found(values[:3], Q[:, :3]))
-    _, found = leading_pairs(matrix, 3)
+    _, found = leading_eigenpairs(matrix, 3)
     np.testing.assert_array_equal(found, values[:3])
 
 
@@ -131,7 +131,7 @@ def test_the_iteration_is_for_a_few_pairs_of_large_matrices(d, k, scale, iterate
     values = scale / np.arange(1.0, d + 1)
     iteration = Found(values[:k], np.eye(d, k))
     monkeypatch.setattr(eigen, "eigsh", iteration)
-    _, found = leading_pairs(np.diag(values), k)
+    _, found = leading_eigenpairs(np.diag(values), k)
     np.testing.assert_allclose(found, values[:k], rtol=1e-10)
     assert iteration.calls == iterated
     if iterated:
@@ -148,7 +148,7 @@ def test_lapack_finds_some_pairs_where_these_are_few(k, some, monkeypatch):
 
     monkeypatch.setattr(eigen, "eigh", recorded)
     values = 1.0 / np.arange(1.0, 21.0)
-    _, found = leading_pairs(np.diag(values), k)
+    _, found = leading_eigenpairs(np.diag(values), k)
     np.testing.assert_allclose(found, values[:k])
     assert subsets == ([(20 - k, 19)] if some else [])
 
@@ -203,6 +203,6 @@ def test_a_scatter_need_not_be_formed(d, k):
     scatter = Scatter(squares, t, scale)
     np.testing.assert_allclose(np.tril(scatter.triangle()), np.tril(whole), atol=1e-9)
     np.testing.assert_allclose(scatter.trace(), whole.trace())
-    vectors, found = leading_pairs(scatter, k)
+    vectors, found = leading_eigenpairs(scatter, k)
     np.testing.assert_allclose(found, np.linalg.eigvalsh(whole)[::-1][:k])
     np.testing.assert_allclose(vectors @ whole, found[:, None] * vectors, atol=1e-8 * found[0])

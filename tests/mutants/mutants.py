@@ -373,7 +373,7 @@ HOUSE = [
     Mutant(
         "completed rows have no conditional covariance",
         f"{SOURCE}/rows/completion.py",
-        "self._add_covariances(self.completed.given[counted], share[counted], matrix)",
+        "self._add_covariances(self.chunk.given[counted], share[counted], matrix)",
         "pass",
         "tests/rows/test_completed_rows.py",
     ),
@@ -394,8 +394,8 @@ HOUSE = [
     Mutant(
         "errors of rows with gaps count filled entries",
         f"{SOURCE}/rows/completion.py",
-        "        rest[np.isnan(given[part])] = 0.0",
-        "        pass",
+        "    rest[np.isnan(given)] = 0.0",
+        "    pass",
         "tests/estimators/test_gaps.py",
     ),
     Mutant(

@@ -13,7 +13,7 @@ from onepass.persistence.fields import (
     Parts,
     Size,
     State,
-    Text,
+    String,
     triangle,
     weight,
     whole,
@@ -38,7 +38,7 @@ class Leaf(State):
             "count": whole(),
             "sum": weight(),
             "square": Number(fades=2),
-            "name": Text(("plain", "mild")),
+            "name": String(("plain", "mild")),
             "table": Array((Size("rows", 5), 3), least=0.0, fades=(0, 1, 2)),
             "matrix": triangle(D),
         }
@@ -181,10 +181,10 @@ NUMBERS = [
     (Number(), inf, "outside of 0 to"),
     (Number(), None, "float"),
     (Number(), [1.0], "float"),
-    (Text(("a", "b")), "c", "not one of a, b"),
-    (Text(), 3, "not a text"),
-    (Text(most=4), "abcde", "at most 4 letters"),
-    (Text(), "x" * 1001, "at most 1000 letters"),
+    (String(("a", "b")), "c", "not one of a, b"),
+    (String(), 3, "not a text"),
+    (String(most=4), "abcde", "at most 4 letters"),
+    (String(), "x" * 1001, "at most 1000 letters"),
 ]
 
 
@@ -196,7 +196,7 @@ def test_numbers_and_texts_that_are_refused(field, value, message):
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [(whole(0, 5), 5), (Number(), 0.0), (Number(most=inf), inf), (Text(("a", "b")), "b")],
+    [(whole(0, 5), 5), (Number(), 0.0), (Number(most=inf), inf), (String(("a", "b")), "b")],
 )
 def test_numbers_and_texts_at_their_limits(field, value):
     assert restored(field, value) == value
@@ -259,7 +259,7 @@ def test_what_is_beyond_a_limit_is_saved_as_the_limit():
         (Array((2,)), np.array([0.0, nan])),
         (Array((1,), ("float32",)), np.array([inf], np.float32)),
         (Array((Size("rows", 1),)), np.zeros(2)),
-        (Text(("a",)), "b"),
+        (String(("a",)), "b"),
     ],
 )
 def test_what_a_file_cannot_hold_is_not_saved(field, value):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from onepass.moments.exact import SecondMoment
-from onepass.rows.completion import Completed, FactorModel
+from onepass.rows.completion import CompletedChunk, FactorModel
 from onepass.rows.rows import rows_about
 
 RNG = np.random.default_rng(0)
@@ -34,7 +34,7 @@ def conditional(row):
 @pytest.mark.parametrize("scale", [None, np.arange(1.0, 1.0 + D)], ids=["plain", "scaled"])
 def test_squares_are_expected_ones(scale, part):
     units = np.ones(D) if scale is None else scale
-    given, weights = Completed.by(MODEL, ROWS)[part], WEIGHTS[part]
+    given, weights = CompletedChunk.by(MODEL, ROWS)[part], WEIGHTS[part]
     rows = rows_about(given, weights, ORIGIN, scale)
     expected = []
     for row in ROWS[part]:
@@ -53,7 +53,7 @@ def test_squares_are_expected_ones(scale, part):
 def test_measures_include_what_is_not_known(scale):
     """Distances have the variances of a row's gaps, captured energies their mean over rows."""
     units = np.ones(D) if scale is None else scale
-    completed = Completed.by(MODEL, ROWS)
+    completed = CompletedChunk.by(MODEL, ROWS)
     holes = np.isnan(ROWS).any(axis=1)
     spreads = [conditional(row)[1] / np.outer(units, units) for row in ROWS[holes]]
     points, directions = RNG.normal(size=(2, D)), np.linalg.qr(RNG.normal(size=(D, 2)))[0].T

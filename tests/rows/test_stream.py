@@ -93,11 +93,11 @@ def test_rows_wait_in_order_and_are_copied(kind, room):
 
 def test_merged_means_are_that_of_all_rows():
     one, other = mean_of(ROWS[:9], WEIGHTS[:9]), mean_of(ROWS[9:], WEIGHTS[9:])
-    between = one.between(other)
+    row = one.row_between(other)
     shares = WEIGHTS[:9].sum(), WEIGHTS[9:].sum()
     apart = other.vector - one.vector
     wanted = shares[0] * shares[1] / sum(shares) * np.outer(apart, apart)
-    np.testing.assert_allclose(np.outer(between, between), wanted, rtol=1e-12)
+    np.testing.assert_allclose(np.outer(row, row), wanted, rtol=1e-12)
     one.merge(other)
     np.testing.assert_allclose(one.vector, WEIGHTS @ ROWS / WEIGHTS.sum(), rtol=1e-13)
     assert one.weight == pytest.approx(WEIGHTS.sum())
@@ -105,7 +105,7 @@ def test_merged_means_are_that_of_all_rows():
 
 def test_means_of_nothing_merge():
     empty, other = Mean(4), mean_of(ROWS, WEIGHTS)
-    np.testing.assert_array_equal(empty.between(Mean(4)), np.zeros(4))
+    np.testing.assert_array_equal(empty.row_between(Mean(4)), np.zeros(4))
     empty.merge(Mean(4))
     assert empty.weight == 0.0
     empty.merge(other)

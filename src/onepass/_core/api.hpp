@@ -15,10 +15,10 @@ struct RowError {      // a row is not finite, or its squared norm is not
 struct IterateError {};  // the iterate is not finite
 struct ModelError {};    // a covariance of the model is not finite
 
-// How Python knows an algorithm, and whether its basis always has k rows.
 struct Algorithm {
-    const char* name;
-    bool fixed_rank = false;
+    const char* name;            // how Python knows it
+    bool fixed_rank = false;     // whether its basis always has k rows
+    bool infinite_rest = false;  // whether the eigenvalue of the complement is infinite for k = d
 };
 
 // An algorithm with its parameters, and what the rank test of Section 5 remembers.

@@ -261,11 +261,10 @@ void check_task(const onepass::Task<T>& task, const Numbers& weights, const Numb
     check_size(d, "the number of columns");
     check(m <= d, "the basis has ", m, " rows, more than its ", d, " columns");
     check(k <= d, "k is ", k, ", but there are only ", d, " columns");
-    check(!algorithm(rule.algorithm).fixed_rank || m == k, name_of(rule),
-          " needs a basis of k = ", k, " rows, not ", m);
+    const auto& [name, fixed_rank, infinite_rest] = algorithm(rule.algorithm);
+    check(!fixed_rank || m == k, name, " needs a basis of k = ", k, " rows, not ", m);
     check_numbers(weights, m, ANY, "weights");
-    const bool constant = name_of(rule) == "meg" && k == d;  // rest is infinite
-    check(constant || std::isfinite(task.rest), "rest is not finite");
+    check((infinite_rest && k == d) || std::isfinite(task.rest), "rest is not finite");
     check_number(task.scale, 0.0, "scale");
     check_number(task.seen, 0.0, "seen");
     if (steps.is_valid()) check_numbers(steps, task.r, 0.0, "steps");

@@ -161,7 +161,7 @@ struct Incremental : AnyRule {
 // The complement reaches W = 1, a = 0, and from then on the rank is finite: directions with the a of
 // the complement are dropped. M has the weights 1 - exp(-a).
 struct Meg : AnyRule {
-    static constexpr onepass::Algorithm algorithm{"meg"};
+    static constexpr onepass::Algorithm algorithm{"meg", false, true};
 
     static double primal(double weight) { return -expm1(-weight); }
 

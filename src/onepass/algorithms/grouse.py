@@ -17,10 +17,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from onepass.algorithms.oja import Oja
+from onepass.precision import Doubles
 from onepass.subspace import Subspace
 
 
@@ -31,5 +29,5 @@ class Grouse(Oja):
     name = "grouse"
     fixed_rank = True
 
-    def step(self, state: Subspace, rows: NDArray[np.float64], size: float) -> Subspace:
+    def step(self, state: Subspace, rows: Doubles, size: float) -> Subspace:
         raise NotImplementedError("Grassmannian SGD steps by single rows")

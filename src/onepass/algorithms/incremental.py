@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from onepass.algorithms.rule import SpectralRule
+from onepass.precision import Doubles
 from onepass.subspace import Subspace
 
 
@@ -30,7 +28,7 @@ class Incremental(SpectralRule):
     def diameter(self) -> float:
         return 1.0
 
-    def step(self, state: Subspace, rows: NDArray[np.float64], size: float) -> Subspace:
+    def step(self, state: Subspace, rows: Doubles, size: float) -> Subspace:
         return super().step(state, rows, 1.0)  # it adds the rows up, whatever the step
 
     def merged(self, states: list[Subspace], shares: list[float]) -> Subspace:

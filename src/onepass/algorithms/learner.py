@@ -14,9 +14,9 @@ from onepass.algorithms.variances import ExactVariances, TrackedVariances
 from onepass.learner import Learner
 from onepass.model import Model, in_type, signed
 from onepass.persistence.fields import Field, Part, Parts, whole
-from onepass.precision import TINY
+from onepass.precision import TINY, Doubles
 from onepass.rows.centred import Mean, centred
-from onepass.rows.completion import LEAST_NOISE, LEAST_REST, FactorModel, GapCounts
+from onepass.rows.completion import LEAST_REST, FactorModel, GapCounts, squared_residuals
 from onepass.rows.stream import Stream
 from onepass.subspace import orthonormal
 
@@ -78,7 +78,7 @@ class SolverLearner(Learner):
         cached = CHUNK_BYTES // (self.stream.d * self.stream.dtype.itemsize)
         return max(1, min(CHUNK_ROWS, cached))
 
-    def learn(self, values: Any, weights: NDArray[np.float64]) -> None:
+    def learn(self, values: Any, weights: Doubles) -> None:
         for counts in self.gap_counts:
             counts.count(values)
         if self.stream.is_sparse and self.is_dense:
@@ -99,7 +99,7 @@ class SolverLearner(Learner):
         """Return a number of rows rounded up to whole batches."""
         return -(-rows // self.batch_size) * self.batch_size
 
-    def learn_with_gaps(self, values: Any, weights: NDArray[np.float64]) -> None:
+    def learn_with_gaps(self, values: Any, weights: Doubles) -> None:
         """Learn from rows with gaps, a part at a time: at most as many as came before."""
         dense = values.toarray() if self.stream.is_sparse else values
         some = np.flatnonzero(~np.isnan(dense).all(axis=1))
@@ -115,10 +115,7 @@ class SolverLearner(Learner):
             start = part.stop
 
     def _learn_incomplete(
-        self,
-        values: NDArray[np.floating],
-        weights: NDArray[np.float64],
-        numbers: NDArray[np.int64],
+        self, values: NDArray[np.floating], weights: Doubles, numbers: NDArray[np.int64]
     ) -> None:
         """Learn from dense rows (r, d) with gaps, which have numbers (r,) in the stream.
 
@@ -150,24 +147,17 @@ class SolverLearner(Learner):
         )
         errors = np.zeros(len(weights))
         if is_new:
-            pairs = self.gap_counts[0].pairs
-            about = replace(model, mean=np.zeros(self.stream.d)).shrunk(pairs, None)
+            about = replace(model, mean=np.zeros(self.stream.d))
+            about = about.shrunk(self.gap_counts[0].rows_together, None)
             filled = about.filled(given).astype(np.float64)
-            rest = np.where(gaps, 0.0, filled - (filled @ directions[:k].T) @ directions[:k])
-            errors = np.einsum("ij,ij->i", rest, rest) / weights
+            errors = squared_residuals(filled, given, directions[:k]) / weights
             self.held_out.add(captured, energy, before)
             self.errors.add(errors, weights)
         self.sample.add(drawn, errors, directions, self.mean.vector, numbers)
         rotation = rotation if is_new else np.zeros((len(now), 0))
         self.variances.add(drawn, weights, ChunkResult(captured, energy, rotation, inner))
 
-    def _learn_from(
-        self,
-        values: Any,
-        weights: NDArray[np.float64],
-        learned: Any,
-        before: float,
-    ) -> None:
+    def _learn_from(self, values: Any, weights: Doubles, learned: Any, before: float) -> None:
         """Let the solver advance, and measure what its directions capture.
 
         Parameters
@@ -229,8 +219,7 @@ class SolverLearner(Learner):
         """
         seen, explained = ~np.isnan(values), np.einsum("ij,ij->i", model.loadings, model.loadings)
         squares = (np.where(seen, values - model.mean, 0.0).astype(np.float64) ** 2).sum(axis=0)
-        variances = (squares + explained + model.noise) / (seen.sum(axis=0) + 1)
-        return replace(model, noise=np.maximum(variances - explained, LEAST_NOISE * model.noise))
+        return model.with_variances((squares + explained + model.noise) / (seen.sum(axis=0) + 1))
 
     def _model_of_columns(self, values: NDArray[np.floating]) -> FactorModel:
         """Return the Gaussian of independent columns, for the first rows (r, d)."""

@@ -16,9 +16,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from onepass.algorithms.rule import SpectralRule
+from onepass.precision import Doubles
 from onepass.subspace import Subspace
 
 BELOW_ONE = 1.0 - 2.0**-53  # the largest weight of M whose dual is finite
@@ -45,7 +45,7 @@ class MEG(SpectralRule):
     def diameter(self) -> float:
         return float(np.sqrt(2 * self.k * np.log(self.d / self.k)))  # the entropy's counterpart
 
-    def step(self, state: Subspace, rows: NDArray[np.float64], size: float) -> Subspace:
+    def step(self, state: Subspace, rows: Doubles, size: float) -> Subspace:
         if self.k == self.d:  # W = 0, M = I: there is nothing to learn
             return state
         return super().step(state, rows, size)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.algorithms.rule import Rule
+from onepass.precision import Doubles
 from onepass.subspace import Subspace, orthonormal
 
 
@@ -36,7 +37,7 @@ class Oja(Rule):
     def diameter(self) -> float:
         return float(np.sqrt(2 * min(self.k, self.d - self.k)))
 
-    def step(self, state: Subspace, rows: NDArray[np.float64], size: float) -> Subspace:
+    def step(self, state: Subspace, rows: Doubles, size: float) -> Subspace:
         U = state.basis
         return Subspace(orthonormal(U + size * (U @ rows.T) @ rows), state.weights)
 

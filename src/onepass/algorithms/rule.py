@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass import _core
-from onepass.precision import ZERO_EIGENVALUE
+from onepass.precision import ZERO_EIGENVALUE, Doubles
 from onepass.subspace import Subspace, add_up, orthonormal, truncate
 
 GRAM_ACCURATE = 1e-4  # of the largest eigenvalue: eigenvectors lose four of sixteen digits
@@ -80,7 +80,7 @@ class Rule(ABC):
         self.options = {name: getattr(rule, name) for name in self.options}
 
     @abstractmethod
-    def step(self, state: Subspace, rows: NDArray[np.float64], size: float) -> Subspace:
+    def step(self, state: Subspace, rows: Doubles, size: float) -> Subspace:
         """Take one step of some size with the gradient ``rows.T @ rows``, rows of shape (b, d)."""
 
     def completed(self, state: Subspace, row: NDArray[np.floating]) -> NDArray[np.floating]:
@@ -105,7 +105,7 @@ class Rule(ABC):
 class SpectralRule(Rule):
     """A rule that adds the gradient to its state and then changes eigenvalues only."""
 
-    def step(self, state: Subspace, rows: NDArray[np.float64], size: float) -> Subspace:
+    def step(self, state: Subspace, rows: Doubles, size: float) -> Subspace:
         values, vectors = eigen(state, rows, size, self.rank_bound)
         rule, moved = self.mapped(Subspace(vectors, values + state.rest, state.rest))
         self.remember(rule)
@@ -117,9 +117,7 @@ class SpectralRule(Rule):
         return rule, Subspace(M.basis[: len(weights)], weights, rest)
 
 
-def eigen(
-    state: Subspace, rows: NDArray[np.float64], size: float, most: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def eigen(state: Subspace, rows: Doubles, size: float, most: int) -> tuple[Doubles, Doubles]:
     """Return eigenvalues, descending, and eigenvectors (n, d) of M - rest I + size rows' rows.
 
     At most `most` are returned, and none that is zero to rounding, which belongs to the complement.

@@ -14,6 +14,7 @@ from onepass import _core
 from onepass.algorithms.averaging import Average
 from onepass.algorithms.rule import Rule
 from onepass.persistence.fields import MOST_ROWS, Array, Field, Number, Part, Size, State, whole
+from onepass.precision import Doubles
 from onepass.rows.centred import MixedRows
 from onepass.schedules import AdaGradNorm, Schedule
 from onepass.subspace import Subspace
@@ -38,10 +39,10 @@ class ChunkResult(NamedTuple):
         The second moment of the rows, each measured along the basis held before it.
     """
 
-    captured: NDArray[np.float64]
-    energy: NDArray[np.float64]
-    rotation: NDArray[np.float64]
-    inner: NDArray[np.float64]
+    captured: Doubles
+    energy: Doubles
+    rotation: Doubles
+    inner: Doubles
 
 
 class Solver(State):
@@ -228,7 +229,7 @@ class Solver(State):
             captured = energy
         return ChunkResult(captured, energy, rotation, rotation @ (inside.T @ inside) @ rotation.T)
 
-    def _steps(self, rows: Any) -> NDArray[np.float64]:
+    def _steps(self, rows: Any) -> Doubles:
         """Return the step sizes of rows, by a schedule that the core does not know."""
         if not self.schedule.needs_norms:
             return self._schedule(np.zeros(len(rows)))[0]
@@ -236,9 +237,7 @@ class Solver(State):
             return self._schedule(rows.gram().diagonal())[0]
         return self._schedule(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))[0]
 
-    def _schedule(
-        self, norms: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _schedule(self, norms: Doubles) -> tuple[Doubles, Doubles]:
         """Return the next step sizes (s,) from gradient norms (s,), and the norms up to each."""
         number = np.arange(self.steps_taken + 1.0, self.steps_taken + len(norms) + 1.0)
         seen = np.hypot.accumulate(np.concatenate([[self.gradients], norms]))[1:]
@@ -270,7 +269,7 @@ class Solver(State):
         return self.state.basis
 
     @property
-    def weights(self) -> NDArray[np.float64]:
+    def weights(self) -> Doubles:
         """Their weights, shape (m,)."""
         return self.state.weights
 

@@ -6,17 +6,17 @@ from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from onepass.algorithms.solver import ChunkResult
 from onepass.moments.directional import DirectionalMoment
-from onepass.moments.exact import SecondMoment
+from onepass.moments.exact import SecondMoment, nearer_origin
 from onepass.persistence.fields import Field, Part, State
+from onepass.precision import Doubles
 from onepass.rows.centred import Mean
 from onepass.rows.rows import rows_about
 
 # The directions (m, d) of two solvers that are merged, and those of the merged one.
-Held = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+Held = tuple[Doubles, Doubles, Doubles]
 
 
 class Variances(State):
@@ -26,7 +26,7 @@ class Variances(State):
         return {"moment": Part()}
 
     @abstractmethod
-    def add(self, values: Any, weights: NDArray[np.float64], result: ChunkResult) -> None:
+    def add(self, values: Any, weights: Doubles, result: ChunkResult) -> None:
         """Include the rows (r, d) of a chunk, as they came, with weights (r,), and what they did.
 
         Where there are few columns, the rows are dense.
@@ -44,7 +44,7 @@ class ExactVariances(Variances):
         """The sum of the squared norms of all rows about their mean."""
         return self.moment.energy()
 
-    def add(self, values: Any, weights: NDArray[np.float64], result: ChunkResult) -> None:
+    def add(self, values: Any, weights: Doubles, result: ChunkResult) -> None:
         moment = self.moment
         origin = moment.origin
         if moment.center and not moment.weight > 0.0:
@@ -55,18 +55,15 @@ class ExactVariances(Variances):
             origin = mean.astype(values.dtype).astype(np.float64)
         rows = rows_about(values, weights, origin)
         moment.add(rows, weights)
-        if moment.center:  # where most squares are those of the mean, sums would lose digits
-            far = moment.weight * moment.column_squares < 2.0 * moment.total**2
-            nearer = moment.mean.astype(values.dtype).astype(np.float64)
-            moment.move(np.where(far, nearer, moment.origin))
+        if moment.center:
+            sums = moment.column_squares, moment.total, moment.weight
+            moment.move(nearer_origin(origin, *sums).astype(values.dtype).astype(np.float64))
 
-    def compress(
-        self, directions: NDArray[np.float64], held: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def compress(self, directions: Doubles, held: Doubles) -> Doubles:
         """Return the sum of x x' over all rows along orthonormal directions (k, d)."""
         return self.moment.compress(directions)
 
-    def spectrum(self, held: NDArray[np.float64]) -> NDArray[np.float64]:
+    def spectrum(self, held: Doubles) -> Doubles:
         """Return the sums along all principal directions, shape (d,), largest first."""
         return self.moment.spectrum()
 
@@ -90,20 +87,18 @@ class TrackedVariances(Variances):
         """The sum of the squared norms of all rows about their mean."""
         return self.moment.energy
 
-    def add(self, values: Any, weights: NDArray[np.float64], result: ChunkResult) -> None:
+    def add(self, values: Any, weights: Doubles, result: ChunkResult) -> None:
         energy, weight = float(result.energy.sum()), float(weights.sum())
         self.moment.add(result.rotation, result.inner, energy, weight)
 
-    def compress(
-        self, directions: NDArray[np.float64], held: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def compress(self, directions: Doubles, held: Doubles) -> Doubles:
         """Return the sum of x x' over all rows along orthonormal directions (k, d).
 
         `held` (m, d) are the directions that rows were measured along.
         """
         return self.moment.compress(directions, held)
 
-    def spectrum(self, held: NDArray[np.float64]) -> NDArray[np.float64]:
+    def spectrum(self, held: Doubles) -> Doubles:
         """Return the sums along the directions (m, d) that rows were measured along."""
         return np.linalg.eigvalsh(self.compress(held, held))[::-1].clip(min=0.0)
 
@@ -115,6 +110,6 @@ class TrackedVariances(Variances):
         """Include the rows of another one; the means are those of both."""
         ours, theirs, joint = held
         self.moment.merge(other.moment, joint @ ours.T, joint @ theirs.T)
-        between = means[0].between(means[1])
-        inner, energy = joint @ between, float(between @ between)
+        row = means[0].row_between(means[1])
+        inner, energy = joint @ row, float(row @ row)
         self.moment.add(np.eye(len(joint)), np.outer(inner, inner), energy, 0.0)

@@ -300,18 +300,22 @@ class Calls(BaseEstimator):
 
         Where learning begins, `fresh`, the estimator remembers the columns, else it compares them.
         """
-        prepared = getattr(X, "preparation", None) or NOTHING
+        is_source = isinstance(X, Source)  # a table may have columns of the names of its attributes
+        has_preparation = is_source and hasattr(X, "preparation")
+        preparation = (X.preparation if has_preparation else None) or NOTHING
         if fresh:
-            self._preparation = prepared
-            self._mapped = "mapped" in getattr(X, "prepared", {})
-            self._na = tuple(map(str, X.na)) if isinstance(X, Source) else ()
-        elif hasattr(X, "preparation") and prepared != self._preparation:
-            options = ", ".join(f"{name}={value!r}" for name, value in self._prepared.items())
+            self._preparation = preparation
+            self._mapped = is_source and X.is_mapped
+            self._na = tuple(map(str, X.na)) if is_source else ()
+        elif has_preparation and preparation != self._preparation:
+            options = ", ".join(
+                f"{name}={value!r}" for name, value in self._preparation_options.items()
+            )
             raise ValueError(
                 f"the model was fitted on rows prepared by {options or 'nothing'}: open X with the "
                 "same options of open_source"
             )
-        if not isinstance(X, Source):
+        if not is_source:
             yield check_rows(self, X, reset=fresh)
             return
         if fresh:
@@ -338,7 +342,7 @@ class Calls(BaseEstimator):
         return getattr(self, "feature_names_in_", range(self.n_features_in_))
 
     @property
-    def _prepared(self) -> dict[str, Any]:
+    def _preparation_options(self) -> dict[str, Any]:
         """What the source that learning began with did with each row, by the names of options."""
         found = {name: value for name, value in asdict(self._preparation).items() if value}
         return found | ({"mapped": True} if self._mapped else {})

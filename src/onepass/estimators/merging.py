@@ -93,7 +93,7 @@ def _check_alike(first: Any, other: Any, which: str) -> None:
         theirs = other._learned_with[name]
         if name not in MAY_DIFFER and not is_same(theirs, value):
             raise ValueError(f"{which} has {name}={theirs!r}, the first {name}={value!r}")
-    before, after = dict(first._prepared), dict(other._prepared)
+    before, after = first._preparation_options, other._preparation_options
     if before != after:
         raise ValueError(f"{which} has learned from rows prepared by {after}, the first {before}")
     ours, theirs = (

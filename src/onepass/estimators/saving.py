@@ -23,7 +23,7 @@ from onepass.pca.bounds import BOUNDED, MILD, PLAIN
 from onepass.pca.evidence import Choice
 from onepass.persistence import archive
 from onepass.persistence.archive import ModelFileError
-from onepass.persistence.fields import Array, Field, Number, Part, Size, State, Text, point, whole
+from onepass.persistence.fields import Array, Field, Number, Part, Size, State, String, point, whole
 from onepass.rows.completion import Gaps
 from onepass.rows.stream import Stream
 from onepass.sources.preparation import Preparation
@@ -66,8 +66,8 @@ class ModelRecord(State):
             "rows": whole(1),
             "curve": Array((Size("points of the curve", MOST_CURVE), 3), least=-1e150, most=1e150),
             "captured": Array((2,), least=0.0, most=1.0),
-            "captured_reason": Text(),
-            "chosen": Text(("", PLAIN, MILD, BOUNDED)),
+            "captured_reason": String(),
+            "chosen": String(("", PLAIN, MILD, BOUNDED)),
             "chosen_numbers": Array((5,)),
             "errors": Part(),
             "sample": Part(),

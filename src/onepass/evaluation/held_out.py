@@ -22,11 +22,10 @@ from dataclasses import dataclass, field
 from math import ceil, isnan, nan
 
 import numpy as np
-from numpy.typing import NDArray
 
 from onepass.evaluation.segments import Segments
 from onepass.persistence.fields import Field, Number, Part, State
-from onepass.precision import LARGEST_RATIO
+from onepass.precision import LARGEST_RATIO, Doubles
 
 LATEST = 0.5  # of the stream: earlier directions were too far from their limit for a / t to hold
 # Standard error above which a share says nothing: two errors to each side are 40 of 100 per cent.
@@ -79,12 +78,7 @@ class HeldOut(State):
     def fields(self) -> dict[str, Field]:
         return {"unit": Number(), "segments": Part()}
 
-    def add(
-        self,
-        captured: NDArray[np.float64],
-        energies: NDArray[np.float64],
-        learned: float | NDArray[np.float64],
-    ) -> None:
+    def add(self, captured: Doubles, energies: Doubles, learned: float | Doubles) -> None:
         """Include rows with these captured and whole energies, both of shape (r,).
 
         `learned` is the number of rows that the directions of each row are from.
@@ -122,7 +116,7 @@ class HeldOut(State):
             return unknown(f"its standard error, {error:.0%}, is above {LARGEST_ERROR:.0%}")
         return Captured(float(np.clip(w * seen + (1.0 - w) * new, 0.0, 1.0)), error)
 
-    def curve(self) -> NDArray[np.float64]:
+    def curve(self) -> Doubles:
         """Return rows, share captured and its standard error for each segment, shape (p, 3)."""
         table = self.segments.table
         table = table[(table[:, 0] > 1.0) & (table[:, 3] > 0.0)]

@@ -24,6 +24,7 @@ from onepass.persistence.fields import (
     weight,
     whole,
 )
+from onepass.precision import Doubles
 from onepass.rows.rows import Rows
 
 # A bin is named by the leading bits of its numbers: the exponent and five bits of the fraction.
@@ -63,7 +64,7 @@ class ErrorHistogram(State):
 
     def __init__(self) -> None:
         self.low = LEAST_BIN
-        self.counts: NDArray[np.float64] = np.zeros((2, 1))
+        self.counts: Doubles = np.zeros((2, 1))
         self.weight = 0.0
         self.next_window = 0.0
 
@@ -75,7 +76,7 @@ class ErrorHistogram(State):
             "next_window": weight(),
         }
 
-    def add(self, errors: NDArray[np.float64], weights: NDArray[np.float64]) -> None:
+    def add(self, errors: Doubles, weights: Doubles) -> None:
         """Include rows with these squared distances (r,) and weights (r,)."""
         if not len(errors):
             return
@@ -141,7 +142,7 @@ class ErrorHistogram(State):
             self.low -= before
 
 
-def crossed_errors(rows: Rows, k: int, center: bool) -> NDArray[np.float64] | None:
+def crossed_errors(rows: Rows, k: int, center: bool) -> Doubles | None:
     """Return errors (r,) of the first rows of a stream, from directions that did not see them.
 
     One of these rows, if it is long enough, turns a direction to itself: along the directions of
@@ -168,7 +169,7 @@ def crossed_errors(rows: Rows, k: int, center: bool) -> NDArray[np.float64] | No
         coefficients[:, seen] = (roots[:, None] * vectors[:, kept] / np.sqrt(sums[kept])).T
         along = centred @ coefficients.T
         found = np.maximum(centred.diagonal() - np.einsum("ij,ij->i", along, along), 0.0)
-        if rows.has_gaps:
+        if rows.is_completed:
             directions = rows.combine(coefficients - np.outer(coefficients.sum(axis=1), shares))
             mean = rows.combine(shares[None])[0] * (1.0 if rows.scale is None else rows.scale)
             found = rows.observed_errors(found, rows.origin + mean, directions)
@@ -212,12 +213,12 @@ class RowSample(State):
         # Directions that the frame is filled up to: less than d, so that rows cannot be had back
         # from coordinates, unless the components themselves are as many as the columns.
         self.frame_size = min(MOST_DIRECTIONS, d - 1)
-        self.directions: NDArray[np.float64] = np.zeros((0, d))
-        self.point: NDArray[np.float64] = np.zeros(d)
+        self.directions: Doubles = np.zeros((0, d))
+        self.point: Doubles = np.zeros(d)
         self.numbers: NDArray[np.int64] = np.zeros(0, np.int64)
-        self.priorities: NDArray[np.float64] = np.zeros(0)
-        self.errors: NDArray[np.float64] = np.zeros(0)
-        self.coordinates: NDArray[np.float64] = np.zeros((0, 0))
+        self.priorities: Doubles = np.zeros(0)
+        self.errors: Doubles = np.zeros(0)
+        self.coordinates: Doubles = np.zeros((0, 0))
 
     def fields(self) -> dict[str, Field]:
         d = len(self.point)
@@ -236,9 +237,9 @@ class RowSample(State):
     def add(
         self,
         rows: Any,
-        errors: NDArray[np.float64],
+        errors: Doubles,
         directions: NDArray[np.floating],
-        point: NDArray[np.float64],
+        point: Doubles,
         numbers: NDArray[np.int64] | None = None,
     ) -> None:
         """Offer rows (r, d) with errors (r,), about a point (d,), along directions (m, d).
@@ -277,10 +278,7 @@ class RowSample(State):
         return int(np.log(max(rows, 1)) / np.log(FRAME_GROWTH)) + int(faded)
 
     def _select(
-        self,
-        numbers: NDArray[np.int64],
-        priorities: NDArray[np.float64],
-        errors: NDArray[np.float64],
+        self, numbers: NDArray[np.int64], priorities: Doubles, errors: Doubles
     ) -> NDArray[np.bool_]:
         """Drop rows that are neither in the sample nor among the largest, for others (r,).
 
@@ -298,7 +296,7 @@ class RowSample(State):
         self.coordinates = self.coordinates[kept[:held]]
         return kept[held:]
 
-    def turn(self, directions: NDArray[np.floating], point: NDArray[np.float64]) -> None:
+    def turn(self, directions: NDArray[np.floating], point: Doubles) -> None:
         """Measure coordinates also along new directions (m, d), and from another point (d,).
 
         The frame becomes the new directions, and where the sample varies most besides.
@@ -314,15 +312,13 @@ class RowSample(State):
             new = np.vstack([new, _varying(besides, self.frame_size - len(new))])
         self._move(new, point)
 
-    def _move(self, frame: NDArray[np.float64], point: NDArray[np.float64]) -> None:
+    def _move(self, frame: Doubles, point: Doubles) -> None:
         """Measure coordinates along a frame (m, d) from a point (d,)."""
         inside = self.coordinates @ (self.directions @ frame.T)
         self.coordinates = inside + (self.point - point) @ frame.T
         self.directions, self.point = frame, point.astype(np.float64)
 
-    def along(
-        self, components: NDArray[np.floating], point: NDArray[np.floating]
-    ) -> NDArray[np.float64]:
+    def along(self, components: NDArray[np.floating], point: NDArray[np.floating]) -> Doubles:
         """Return the coordinates (s, m) of the sample along the first components (k, d)."""
         components = components[:MOST_DIRECTIONS].astype(np.float64)
         turned = self.coordinates @ (self.directions @ components.T)
@@ -351,7 +347,7 @@ class RowSample(State):
             new = self._select(numbers, priorities, other.errors)
             self.coordinates = np.vstack([self.coordinates, other.coordinates[new]])
 
-    def _priorities(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _priorities(self, numbers: NDArray[np.int64]) -> Doubles:
         """Return the priorities (r,) of rows: logarithms of exponential variates.
 
         With a half-life, variates of later rows are smaller, by a factor of two for each.
@@ -374,7 +370,7 @@ class RowSample(State):
             return _uniform(numbers) >= np.exp(-np.exp(priority)) * (1.0 - 1e-12)
 
 
-def _uniform(numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+def _uniform(numbers: NDArray[np.int64]) -> Doubles:
     """Return numbers between 0 and 1, hashes of positions (r,) by splitmix64."""
     z = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -383,9 +379,7 @@ def _uniform(numbers: NDArray[np.int64]) -> NDArray[np.float64]:
     return hashes.astype(np.float64) * 2.0**-53 + 2.0**-54
 
 
-def _varying(
-    parts: list[tuple[NDArray[np.float64], NDArray[np.float64]]], count: int
-) -> NDArray[np.float64]:
+def _varying(parts: list[tuple[Doubles, Doubles]], count: int) -> Doubles:
     """Return orthonormal directions (m, d), m <= count, along which rows vary most.
 
     The rows are given in parts, each by its coordinates (s, m) along directions (m, d).
@@ -395,6 +389,6 @@ def _varying(
     return vectors[sizes > SAME_SPAN * sizes.max(initial=0.0)][:count]
 
 
-def _nth_smallest(values: NDArray[np.float64], n: int, otherwise: float) -> float:
+def _nth_smallest(values: Doubles, n: int, otherwise: float) -> float:
     """Return the n-th smallest value, or another number where there are fewer."""
     return float(np.partition(values, n - 1)[n - 1]) if len(values) >= n else otherwise

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from onepass.persistence.fields import Array, Field, Number, Size, State
+from onepass.precision import Doubles
 
 # Segments that are kept, at least half of them full: each is at most a thirty-second of the stream,
 # so that "the last half" begins within 3% of where it should.
@@ -38,14 +38,14 @@ class Segments(State):
 
     def __init__(self, name: str, powers: tuple[int, ...], least: float = 1.0) -> None:
         self.name, self.powers, self.least = name, powers, least
-        self.table: NDArray[np.float64] = np.zeros((0, len(powers)))
+        self.table: Doubles = np.zeros((0, len(powers)))
         self.full = least
 
     def fields(self) -> dict[str, Field]:
         shape = (Size(f"segments of {self.name}", SEGMENTS), len(self.powers))
         return {"table": Array(shape, fades=self.powers), "full": Number(float, self.least, 1e300)}
 
-    def add(self, sums: NDArray[np.float64]) -> None:
+    def add(self, sums: Doubles) -> None:
         """Include the sums (columns,) of further rows."""
         if len(self.table) and self.table[-1, 0] < self.full:
             self.table = np.vstack([self.table[:-1], self.table[-1] + sums])
@@ -61,7 +61,7 @@ class Segments(State):
             self.table = np.vstack([head, self.table[2 * pairs :]])
             self.full = 2.0 * max(self.full, float(head[:, 0].min()))
 
-    def latest(self, rows: float, share: float) -> NDArray[np.float64]:
+    def latest(self, rows: float, share: float) -> Doubles:
         """Return the segments (s, columns) that hold the last share of so many rows.
 
         The first of them may begin before. Rows that are in no segment came first.

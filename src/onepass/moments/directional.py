@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from onepass.persistence.fields import Array, Field, Number, Size, State, weight
+from onepass.precision import Doubles
 
 LOST = 0.5  # cosine with its past below which a direction counts as a new one
 
@@ -15,9 +15,9 @@ class DirectionalMoment(State):
 
     Each row is measured along the directions held before it was learned from, since directions
     turn towards the rows that they learn from. What was measured turns with the directions, and
-    only the rows of the last half to three quarters of the stream count: earlier directions were
-    others. On stationary rows, once the directions have converged, the shares are those of new rows
-    within a few per cent.
+    only the rows of the last half to three quarters of the stream count, as in `ErrorHistogram`:
+    earlier directions were others. On stationary rows, once the directions have converged, the
+    shares are those of new rows within a few per cent.
 
     Attributes
     ----------
@@ -33,8 +33,8 @@ class DirectionalMoment(State):
         self.d = d
         self.energy = 0.0
         self.weight = 0.0
-        self.sums: NDArray[np.float64] = np.zeros((2, 0, 0))
-        self.energies: NDArray[np.float64] = np.zeros(2)
+        self.sums: Doubles = np.zeros((2, 0, 0))
+        self.energies: Doubles = np.zeros(2)
         self.next_window = 0.0
 
     def fields(self) -> dict[str, Field]:
@@ -47,13 +47,7 @@ class DirectionalMoment(State):
             "energies": Array((2,), least=0.0, fades=1),
         }
 
-    def add(
-        self,
-        rotation: NDArray[np.float64],
-        inner: NDArray[np.float64],
-        energy: float,
-        weight: float,
-    ) -> None:
+    def add(self, rotation: Doubles, inner: Doubles, energy: float, weight: float) -> None:
         """Include rows that turned the directions.
 
         Parameters
@@ -83,14 +77,12 @@ class DirectionalMoment(State):
         self.sums = np.stack([older, newer + inner])
         self.energies = self.energies + [0.0, energy]
 
-    def second(self) -> NDArray[np.float64]:
+    def second(self) -> Doubles:
         """Return the sum of x x' over all rows along the directions, shape (m, m)."""
         measured = float(self.energies.sum())
         return self.sums.sum(axis=0) * (self.energy / measured if measured > 0.0 else 0.0)
 
-    def compress(
-        self, directions: NDArray[np.float64], held: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def compress(self, directions: Doubles, held: Doubles) -> Doubles:
         """Return the sum of x x' over all rows along orthonormal directions (k, d).
 
         `held` (m, d) are the directions that rows were measured along. What lies outside of them
@@ -113,10 +105,7 @@ class DirectionalMoment(State):
         return float(1.0 - older / newer) if newer > 0.0 else 0.0
 
     def merge(
-        self,
-        other: DirectionalMoment,
-        our_rotation: NDArray[np.float64],
-        their_rotation: NDArray[np.float64],
+        self, other: DirectionalMoment, our_rotation: Doubles, their_rotation: Doubles
     ) -> None:
         """Include the rows of another one; rotations lead from both to the joint directions."""
         other, unmeasured = other.copy(), np.zeros(2 * our_rotation.shape[:1])

@@ -9,21 +9,21 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.linalg.blas import dsymv
 from scipy.linalg.lapack import spotrf
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
-from onepass.precision import ROUNDING
+from onepass.precision import ROUNDING, Doubles
 
 SMALL = 256  # columns up to which LAPACK takes no longer than an iteration
 BLOCK = 256  # columns of a matrix that are worked on at a time
 MANY = 12  # columns for each eigenvector below which an iteration takes too long
 MOST_RESTARTS = 12  # of the iteration: LAPACK is faster where a spectrum needs more
-# Residual of pairs that need not be proven, relative to their eigenvalues: what rows are evaluated
-# with captures at most so much less, as after the steps below. The first rows of wide streams have
-# eigenvalues so close to each other that the iteration would not find them to the last digit.
+# Residual of eigenpairs that need not be proven, relative to their eigenvalues: what rows are
+# evaluated with captures at most so much less, as after the steps below. The first rows of wide
+# streams have eigenvalues so close to each other that the iteration would not find them to the last
+# digit.
 UNPROVEN = 1e-3
 # Steps of the iteration that improves directions. From those found after four fifths of the rows,
 # one step loses up to 6e-4 of what the best ones capture and two 3e-5 (spikes of 2.5 to 5 over
@@ -32,8 +32,8 @@ STEPS = 2
 # Random directions that such an iteration starts from as well: rows along columns that none had
 # entries in before are orthogonal to all that was found, and would never be seen otherwise.
 RANDOM_STARTS = 2
-Pairs = tuple[NDArray[np.float64], NDArray[np.float64]]
-Times = Callable[[list[NDArray[np.float64]]], list[NDArray[np.float64]]]
+Eigenpairs = tuple[Doubles, Doubles]
+Times = Callable[[list[Doubles]], list[Doubles]]
 
 
 class Scatter(NamedTuple):
@@ -46,11 +46,11 @@ class Scatter(NamedTuple):
     t, s : ndarray of shape (d,), or None
     """
 
-    squares: NDArray[np.float64]
-    t: NDArray[np.float64] | None = None
-    s: NDArray[np.float64] | None = None
+    squares: Doubles
+    t: Doubles | None = None
+    s: Doubles | None = None
 
-    def times(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
+    def times(self, vector: Doubles) -> Doubles:
         """Return the product with a vector (d,)."""
         raw = vector if self.s is None else vector / self.s
         product = dsymv(1.0, self.squares, raw, lower=1)
@@ -58,14 +58,14 @@ class Scatter(NamedTuple):
             product -= self.t * (self.t @ raw)
         return product if self.s is None else product / self.s
 
-    def columns(self, first: int, last: int) -> NDArray[np.float64]:
+    def columns(self, first: int, last: int) -> Doubles:
         """Return the rows from the first on of some columns, shape (d - first, last - first)."""
         block = self.squares[first:, first:last]
         if self.t is not None:
             block = block - np.outer(self.t[first:], self.t[first:last])
         return block if self.s is None else block / self.s[first:last] / self.s[first:, None]
 
-    def triangle(self) -> NDArray[np.float64]:
+    def triangle(self) -> Doubles:
         """Return the lower triangle, in Fortran order."""
         d = len(self.squares)
         lower = np.zeros((d, d), order="F")
@@ -81,7 +81,7 @@ class Scatter(NamedTuple):
         return float(diagonal.sum() if self.s is None else (diagonal / self.s**2).sum())
 
 
-def leading_pairs(matrix: NDArray[np.float64] | Scatter, k: int, *, prove: bool = True) -> Pairs:
+def leading_eigenpairs(matrix: Doubles | Scatter, k: int, *, prove: bool = True) -> Eigenpairs:
     """Return the k leading eigenvectors (k, d) and eigenvalues (k,), largest first.
 
     Parameters
@@ -111,13 +111,13 @@ def iterates(d: int, k: int) -> bool:
     return d > SMALL and MANY * k <= d
 
 
-def _largest_first(values: NDArray[np.float64], vectors: NDArray[np.float64], k: int) -> Pairs:
+def _largest_first(values: Doubles, vectors: Doubles, k: int) -> Eigenpairs:
     """Return the last k of ascending eigenvalues and of eigenvectors (d, m), in reverse."""
     values, vectors = values[-k:], vectors[:, -k:]
     return np.ascontiguousarray(vectors.T[::-1]), values[::-1].clip(min=0.0)
 
 
-def _iterate(scatter: Scatter, k: int, prove: bool) -> Pairs | None:
+def _iterate(scatter: Scatter, k: int, prove: bool) -> Eigenpairs | None:
     """Return eigenvalues (k,) and eigenvectors (d, k), ascending, or None if there is no proof.
 
     Lanczos' iteration may miss one of several equal eigenvalues.
@@ -139,9 +139,7 @@ def _iterate(scatter: Scatter, k: int, prove: bool) -> Pairs | None:
     return values, vectors
 
 
-def _are_leading(
-    scatter: Scatter, values: NDArray[np.float64], vectors: NDArray[np.float64]
-) -> bool:
+def _are_leading(scatter: Scatter, values: Doubles, vectors: Doubles) -> bool:
     """Return whether no eigenvalue above the first of these (k,), ascending, is missing.
 
     The Cholesky factor of ``top I - (scatter - what was found)`` exists only then. It is found in
@@ -161,7 +159,7 @@ def _are_leading(
     return spotrf(missed, lower=1, clean=0, overwrite_a=1)[1] == 0
 
 
-def improve(times: Times, starts: list[NDArray[np.float64]], steps: int = STEPS) -> list[Pairs]:
+def improve(times: Times, starts: list[Doubles], steps: int = STEPS) -> list[Eigenpairs]:
     """Return about the leading eigenpairs of several matrices A, from previous eigenvectors.
 
     Block Krylov: the best directions in the span of V, A V, ..., A^steps V, where V are the

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.blas import dsymm, dsyr2
 
-from onepass.moments.eigen import Pairs, Scatter, leading_pairs
+from onepass.moments.eigen import Eigenpairs, Scatter, leading_eigenpairs
 from onepass.persistence.fields import Array, Field, State, point, triangle, weight
-from onepass.precision import ROUNDING, TINY
-from onepass.rows.rows import Rows
-
-Scale = NDArray[np.float64] | None
+from onepass.precision import ROUNDING, TINY, Doubles
+from onepass.rows.rows import Rows, Scale
 
 
 class SecondMoment(State):
@@ -43,10 +40,10 @@ class SecondMoment(State):
 
     def __init__(self, d: int, center: bool = True) -> None:
         self.d, self.center = d, center
-        self.origin: NDArray[np.float64] = np.zeros(d)
+        self.origin: Doubles = np.zeros(d)
         self.weight = 0.0
-        self.total: NDArray[np.float64] = np.zeros(d)
-        self.squares: NDArray[np.float64] = np.zeros((d, d), order="F")
+        self.total: Doubles = np.zeros(d)
+        self.squares: Doubles = np.zeros((d, d), order="F")
 
     def fields(self) -> dict[str, Field]:
         return {
@@ -57,18 +54,18 @@ class SecondMoment(State):
         }
 
     @property
-    def mean(self) -> NDArray[np.float64]:
+    def mean(self) -> Doubles:
         """The mean of the rows, shape (d,); zeros where the moment is about zero."""
         if not (self.center and self.weight > 0.0):
             return self.origin
         return self.origin + self.total / self.weight
 
     @property
-    def column_squares(self) -> NDArray[np.float64]:
+    def column_squares(self) -> Doubles:
         """The sums of the squares of the columns about the point, shape (d,)."""
         return self.squares.diagonal()
 
-    def add(self, rows: Rows, weights: NDArray[np.float64]) -> None:
+    def add(self, rows: Rows, weights: Doubles) -> None:
         """Include rows with weights (r,); their origin becomes the point."""
         self.move(rows.origin)
         if not weights.any():
@@ -78,7 +75,7 @@ class SecondMoment(State):
             self.total = self.total + total
         self.weight += float(weights.sum())
 
-    def move(self, origin: NDArray[np.float64]) -> None:
+    def move(self, origin: Doubles) -> None:
         """Take another point (d,)."""
         step = self.origin - origin
         if self.center and step.any() and self.weight > 0.0:
@@ -99,7 +96,7 @@ class SecondMoment(State):
         self.total = self.total + theirs.total
         self.weight += theirs.weight
 
-    def column_sums(self) -> NDArray[np.float64]:
+    def column_sums(self) -> Doubles:
         """Return the weighted sums of squares of the columns about their means, shape (d,)."""
         total = self.total if self.center else np.zeros(self.d)
         return sums_about_mean(self.column_squares, total, self.weight)
@@ -109,7 +106,7 @@ class SecondMoment(State):
         sums = self.column_sums()
         return float(sums.sum() if scale is None else (sums / scale**2).sum())
 
-    def scatter(self, scale: Scale = None) -> NDArray[np.float64]:
+    def scatter(self, scale: Scale = None) -> Doubles:
         """Return the scatter (d, d), whole, of columns divided by a scale (d,) if there is one."""
         lower = self._scatter(scale).triangle()
         return np.tril(lower) + np.tril(lower, -1).T
@@ -120,19 +117,19 @@ class SecondMoment(State):
             return Scatter(self.squares, None, scale)
         return Scatter(self.squares, self.total / np.sqrt(self.weight), scale)
 
-    def leading(self, k: int, scale: Scale = None, *, prove: bool = True) -> Pairs:
+    def leading(self, k: int, scale: Scale = None, *, prove: bool = True) -> Eigenpairs:
         """Return the k leading directions (k, d) of the scatter and the sums along them (k,)."""
-        return leading_pairs(self._scatter(scale), k, prove=prove)
+        return leading_eigenpairs(self._scatter(scale), k, prove=prove)
 
-    def spectrum(self, scale: Scale = None) -> NDArray[np.float64]:
+    def spectrum(self, scale: Scale = None) -> Doubles:
         """Return the sums along all principal directions, shape (d,), largest first."""
         return np.linalg.eigvalsh(self._scatter(scale).triangle())[::-1].clip(min=0.0)
 
-    def times(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    def times(self, columns: Doubles) -> Doubles:
         """Return ``squares @ columns``, the sums about the point, for columns (d, m)."""
         return dsymm(1.0, self.squares, columns, lower=1)
 
-    def compress(self, directions: NDArray[np.float64], scale: Scale = None) -> NDArray[np.float64]:
+    def compress(self, directions: Doubles, scale: Scale = None) -> Doubles:
         """Return ``directions @ scatter @ directions.T`` for directions (k, d)."""
         raw = directions if scale is None else directions / scale
         inner = raw @ self.times(raw.T)
@@ -142,15 +139,22 @@ class SecondMoment(State):
         return inner - np.outer(along, along) / self.weight
 
 
-def deviations(sums: NDArray[np.float64], weight: float) -> NDArray[np.float64]:
+def nearer_origin(origin: Doubles, squares: Doubles, total: Doubles, weight: float) -> Doubles:
+    """Return the point (d,) that sums about a point are moved to, so that they lose no digits.
+
+    It is the mean of columns that have most of their squares from it, and the point elsewhere.
+    """
+    far = weight * squares < 2.0 * total**2
+    return np.where(far, origin + total / weight, origin)
+
+
+def deviations(sums: Doubles, weight: float) -> Doubles:
     """Return standard deviations (d,) from sums of squares about the mean; one where that is 0."""
     found = np.sqrt(sums / max(weight, TINY))
     return np.where(found > 0.0, found, 1.0)
 
 
-def sums_about_mean(
-    squares: NDArray[np.float64], total: NDArray[np.float64], weight: float
-) -> NDArray[np.float64]:
+def sums_about_mean(squares: Doubles, total: Doubles, weight: float) -> Doubles:
     """Return sums of squares about the mean from those about a point; 0 where all is rounding."""
     sums = squares - total**2 / weight if weight > 0.0 else squares
     return np.where(sums > ROUNDING * squares, sums, 0.0)

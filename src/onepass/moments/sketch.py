@@ -10,13 +10,11 @@ variances are reported.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from onepass.moments.eigen import leading_pairs
-from onepass.moments.exact import Scale
+from onepass.moments.eigen import Eigenpairs, leading_eigenpairs
 from onepass.persistence.fields import Array, Field, Number, Size, State, point, weight
-from onepass.precision import ROUNDING
-from onepass.rows.rows import DenseRows, Rows
+from onepass.precision import ROUNDING, ZERO_OF_SKETCH, Doubles
+from onepass.rows.rows import DenseRows, Rows, Scale
 
 TAKEN_OFF = 1.25  # times what a discarded direction received; measured, see docs/benchmarks.md
 GRAM_ROWS = 768  # up to which [sketch; chunk] is decomposed by its Gram matrix, exactly
@@ -25,7 +23,7 @@ BESIDE = 8  # beyond: directions beside those wanted; steps of the iteration for
 # 1.2% and 0.8% of what exact PCA captures; one step at rank 200 and 300 loses 2.6% and 1.8%, and
 # takes longer. So the rank stays, and three steps are what loses at most 1%.
 POWER_STEPS, FIRST_POWER_STEPS = 3, 4
-NEGLIGIBLE, SKEW = 1e-13, 1e-6  # ratios of eigenvalues: left out; no longer orthonormal enough
+SKEW = 1e-6  # ratio of eigenvalues below which directions are no longer orthonormal enough
 # Smallest pivot of the Gram matrix of unit rows, above which one Cholesky factor makes them
 # orthonormal, and above which two do; below, QR does.
 ONE_FACTOR, TWO_FACTORS = 1e-2, 1e-7
@@ -61,10 +59,10 @@ class Sketch(State):
     def __init__(self, d: int, rank: int, center: bool = True) -> None:
         self.d, self.rank, self.center = d, rank, center
         self.weight, self.level, self.trace = 0.0, 0.0, 0.0
-        self.mean: NDArray[np.float64] = np.zeros(d)
-        self.columns: NDArray[np.float64] = np.zeros(d)
-        self.basis: NDArray[np.float64] = np.zeros((0, d))
-        self.values: NDArray[np.float64] = np.zeros(0)
+        self.mean: Doubles = np.zeros(d)
+        self.columns: Doubles = np.zeros(d)
+        self.basis: Doubles = np.zeros((0, d))
+        self.values: Doubles = np.zeros(0)
 
     def fields(self) -> dict[str, Field]:
         kept = Size("rank of a sketch", self.rank)
@@ -78,7 +76,7 @@ class Sketch(State):
             "values": Array((kept,), least=0.0, descending=True, fades=1),
         }
 
-    def nearer_origin(self) -> NDArray[np.float64]:
+    def nearer_origin(self) -> Doubles:
         """Return the point (d,) that the next rows should be taken about.
 
         It is zero, but for columns that have most of their squares from the mean.
@@ -86,7 +84,7 @@ class Sketch(State):
         far = self.weight * self.mean**2 > self.columns
         return np.where(far & self.center, self.mean, 0.0)
 
-    def add(self, rows: Rows, weights: NDArray[np.float64]) -> None:
+    def add(self, rows: Rows, weights: Doubles) -> None:
         """Include rows with weights (r,)."""
         if not weights.any():
             return
@@ -98,11 +96,11 @@ class Sketch(State):
             shares = weights / added
             centre = rows.combine(shares[None])[0] * scale
             step = rows.origin + centre - self.mean
-            between = self.weight / (self.weight + added) * added
+            pooled = self.weight / (self.weight + added) * added  # the weight of the step
             inside = squares - added * centre**2
-            squares = np.where(inside > ROUNDING * squares, inside, 0.0) + between * step**2
+            squares = np.where(inside > ROUNDING * squares, inside, 0.0) + pooled * step**2
             if self.weight > 0.0:
-                extra = np.sqrt(between) * (step / scale)[None]
+                extra = np.sqrt(pooled) * (step / scale)[None]
             self.mean = self.mean + added / (self.weight + added) * step
         self.weight += added
         self.columns = self.columns + squares
@@ -114,9 +112,9 @@ class Sketch(State):
         rows = other._factor()
         if self.center and together > 0.0:
             step = other.mean - self.mean
-            between = self.weight / together * other.weight
-            rows = np.vstack([rows, np.sqrt(between) * step / (1.0 if scale is None else scale)])
-            self.columns = self.columns + between * step**2
+            pooled = self.weight / together * other.weight
+            rows = np.vstack([rows, np.sqrt(pooled) * step / (1.0 if scale is None else scale)])
+            self.columns = self.columns + pooled * step**2
             self.mean = self.mean + other.weight / together * step
         self.weight, self.level = together, self.level + other.level
         self.columns = self.columns + other.columns
@@ -125,7 +123,7 @@ class Sketch(State):
         added = DenseRows(rows, ones, np.zeros(self.d))
         self._truncate(_Stack(self._factor(), added, ones, zeros, np.zeros((0, self.d))))
 
-    def _factor(self) -> NDArray[np.float64]:
+    def _factor(self) -> Doubles:
         """Return the rows (m, d) whose second moment the sketch is."""
         return np.sqrt(self.values)[:, None] * self.basis
 
@@ -138,7 +136,7 @@ class Sketch(State):
         self.basis, self.values = basis, np.maximum(values - taken, 0.0)
         self.level += taken
 
-    def column_sums(self) -> NDArray[np.float64]:
+    def column_sums(self) -> Doubles:
         """Return the sums of squares of the columns about their means, shape (d,)."""
         return self.columns
 
@@ -146,17 +144,15 @@ class Sketch(State):
         """Return the trace of the scatter."""
         return self.trace
 
-    def leading(
-        self, k: int, scale: Scale = None, *, prove: bool = True
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def leading(self, k: int, scale: Scale = None, *, prove: bool = True) -> Eigenpairs:
         """Return at most k leading directions (k, d) and the sums along them (k,)."""
         return self.basis[:k], self.values[:k] + self.level
 
-    def spectrum(self, scale: Scale = None) -> NDArray[np.float64]:
+    def spectrum(self, scale: Scale = None) -> Doubles:
         """Return the sums along all directions that there are, largest first."""
         return self.values + self.level
 
-    def compress(self, directions: NDArray[np.float64], scale: Scale = None) -> NDArray[np.float64]:
+    def compress(self, directions: Doubles, scale: Scale = None) -> Doubles:
         """Return ``directions @ scatter @ directions.T`` for orthonormal directions (k, d)."""
         inner = directions @ self.basis.T
         return (inner * self.values) @ inner.T + self.level * np.eye(len(directions))
@@ -178,12 +174,7 @@ class _Stack:
     """
 
     def __init__(
-        self,
-        factor: NDArray[np.float64],
-        chunk: Rows,
-        roots: NDArray[np.float64],
-        shares: NDArray[np.float64],
-        extra: NDArray[np.float64],
+        self, factor: Doubles, chunk: Rows, roots: Doubles, shares: Doubles, extra: Doubles
     ) -> None:
         rows = np.vstack([factor, extra]) if len(extra) else factor
         self.dense = DenseRows(rows, np.ones(len(rows)), np.zeros(chunk.d))
@@ -192,13 +183,13 @@ class _Stack:
     def __len__(self) -> int:
         return len(self.dense) + len(self.chunk)
 
-    def inner(self, directions: NDArray[np.float64]) -> NDArray[np.float64]:
+    def inner(self, directions: Doubles) -> Doubles:
         """Return the products (rows, m) with directions (m, d)."""
         inner = self.chunk.inner(directions)
         inner = self.roots[:, None] * (inner - self.shares @ inner)
         return np.vstack([self.dense.inner(directions), inner])
 
-    def combine(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+    def combine(self, coefficients: Doubles) -> Doubles:
         """Return ``coefficients @ rows`` of shape (m, d), from coefficients (m, rows)."""
         dense, chunk = np.split(coefficients, [len(self.dense)], axis=1)
         chunk = chunk * self.roots
@@ -207,7 +198,7 @@ class _Stack:
             combined += self.dense.combine(dense)
         return combined
 
-    def gram(self) -> NDArray[np.float64]:
+    def gram(self) -> Doubles:
         """Return the products (rows, rows) of the rows with each other."""
         gram = self.chunk.gram
         across = gram @ self.shares
@@ -228,7 +219,7 @@ class _Stack:
         return float(self.dense.energies.sum() + self.roots**2 @ rows)
 
 
-def leading_of(rows: Rows, k: int, center: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def leading_of(rows: Rows, k: int, center: bool) -> Eigenpairs:
     """Return at most k leading directions (k, d) of a few rows, and the sums (k,) along them."""
     weights = rows.weights
     shares = weights / weights.sum() if center else np.zeros(len(weights))
@@ -236,7 +227,7 @@ def leading_of(rows: Rows, k: int, center: bool) -> tuple[NDArray[np.float64], N
     return _leading(_Stack(none, rows, np.sqrt(weights), shares, none), k)[:2]
 
 
-def _leading(stack: _Stack, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+def _leading(stack: _Stack, k: int) -> tuple[Doubles, Doubles, float]:
     """Return the k leading right singular vectors (k, d) of a stack and their squares (k,).
 
     The last of the three is the sum of all squared singular values.
@@ -246,8 +237,8 @@ def _leading(stack: _Stack, k: int) -> tuple[NDArray[np.float64], NDArray[np.flo
     """
     if len(stack) <= GRAM_ROWS:
         gram = stack.gram()
-        vectors, values = leading_pairs(gram, k)
-        kept = values > NEGLIGIBLE * values[0]
+        vectors, values = leading_eigenpairs(gram, k)
+        kept = values > ZERO_OF_SKETCH * values[0]
         vectors, values = vectors[kept], values[kept]
         basis = stack.combine(vectors / np.sqrt(values)[:, None])
         if len(values) and values[-1] < SKEW * values[0]:
@@ -264,12 +255,12 @@ def _leading(stack: _Stack, k: int) -> tuple[NDArray[np.float64], NDArray[np.flo
         if step < steps - 1:
             basis = _turned(whitening, basis)
     inner = stack.inner(basis) @ whitening.T
-    vectors, values = leading_pairs(inner.T @ inner, k)
-    kept = values > NEGLIGIBLE * values[0]
+    vectors, values = leading_eigenpairs(inner.T @ inner, k)
+    kept = values > ZERO_OF_SKETCH * values[0]
     return _turned(vectors[kept] @ whitening, basis), values[kept], stack.energy()
 
 
-def _whitened(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _whitened(rows: Doubles) -> tuple[Doubles, Doubles]:
     """Return rows (m, d) of the same span, and W (m, m) with ``W @ rows`` orthonormal.
 
     W comes from a Cholesky factor of the Gram matrix of unit rows. Rows that are close to each
@@ -291,12 +282,12 @@ def _whitened(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[n
     return np.linalg.qr(rows.T)[0].T, np.eye(len(rows))
 
 
-def _unit(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def _unit(rows: Doubles) -> Doubles:
     """Return rows (m, d) divided by their norms."""
     squares = np.einsum("ij,ij->i", rows, rows)
     return (rows.T / np.sqrt(squares).clip(min=1e-300)).T
 
 
-def _turned(turn: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def _turned(turn: Doubles, rows: Doubles) -> Doubles:
     """Return ``turn @ rows`` in Fortran order, in which products with sparse rows are fast."""
     return (rows.T @ turn.T).T

@@ -27,14 +27,13 @@ from math import inf
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from onepass.moments.eigen import STEPS, Pairs, improve, iterates
-from onepass.moments.exact import Scale, SecondMoment, deviations, sums_about_mean
+from onepass.moments.eigen import STEPS, Eigenpairs, improve, iterates
+from onepass.moments.exact import SecondMoment, deviations, nearer_origin, sums_about_mean
 from onepass.moments.sketch import Sketch
 from onepass.persistence.fields import Array, Field, Number, Part, Parts, State, point
-from onepass.precision import LARGEST_RATIO, TINY
-from onepass.rows.rows import Rows, rows_about
+from onepass.precision import LARGEST_RATIO, TINY, Doubles
+from onepass.rows.rows import Rows, Scale, rows_about
 from onepass.rows.stream import Stream
 
 PLAIN, MILD, BOUNDED = "plain", "mild", "bounded"
@@ -56,7 +55,7 @@ TYPICAL_POWER = 0.25
 WEISZFELD_STEPS = 30  # for the centre of the first rows, which later rows improve
 # Of the typical length: rows that are nearer to the centre do not pull it more.
 LEAST_LENGTH = 0.1
-NONE: NDArray[np.float64] = np.zeros(0)  # energies or weights of no rows
+NONE: Doubles = np.zeros(0)  # energies or weights of no rows
 
 
 def exact_columns(is_sparse: bool) -> int:
@@ -91,10 +90,10 @@ class Typical(State):
 
     def __init__(self, d: int, center: bool) -> None:
         self.center = center
-        self.centre: NDArray[np.float64] = np.zeros(d)
+        self.centre: Doubles = np.zeros(d)
         self.pull = 0.0
         self.unit = 0.0
-        self.sums: NDArray[np.float64] = np.zeros(4)
+        self.sums: Doubles = np.zeros(4)
 
     def fields(self) -> dict[str, Field]:
         return {
@@ -121,17 +120,13 @@ class Typical(State):
         """The sum of the energies of all rows."""
         return self.unit * float(self.sums[2])
 
-    def is_uneven(
-        self, energies: NDArray[np.float64] = NONE, weights: NDArray[np.float64] = NONE
-    ) -> bool:
+    def is_uneven(self, energies: Doubles = NONE, weights: Doubles = NONE) -> bool:
         """Return whether rows are of uneven length, with further ones of energies (r,) if given."""
         added = self._powers(energies, weights) if self.unit else np.zeros(4)
         weight, _, energy, square = self.sums + added
         return bool(energy > 0.0 and weight * square > UNEVEN * energy**2)
 
-    def _powers(
-        self, energies: NDArray[np.float64], weights: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _powers(self, energies: Doubles, weights: Doubles) -> Doubles:
         """Return what rows of energies (r,) and weights (r,) add to the sums (4,)."""
         ratio = np.minimum(energies / self.unit, LARGEST_RATIO)
         weighted = weights * ratio
@@ -154,7 +149,7 @@ class Typical(State):
         centre = rows.combine(shares[None])[0]
         self.centre = rows.origin + centre * (1.0 if rows.scale is None else rows.scale)
 
-    def add(self, rows: Rows, energies: NDArray[np.float64]) -> None:
+    def add(self, rows: Rows, energies: Doubles) -> None:
         """Include rows with these energies (r,) about the centre."""
         weights = rows.weights
         if not self.unit:
@@ -172,7 +167,7 @@ class Typical(State):
             scale = 1.0 if rows.scale is None else rows.scale
             self.centre = self.centre + scale * step / self.pull
 
-    def between(self, other: Self, rows: tuple[float, float], scale: Scale) -> float:
+    def energy_between(self, other: Self, rows: tuple[float, float], scale: Scale) -> float:
         """Return the energy of both streams, of so many rows, that is between their centres.
 
         What sampling explains is taken off. A centre of n rows with weights 1 / |x - c| has the
@@ -273,7 +268,7 @@ class Bounds(State):
         return self._plain_sum("weight")
 
     @property
-    def mean(self) -> NDArray[np.float64]:
+    def mean(self) -> Doubles:
         """The mean of all rows, shape (d,)."""
         if not self.is_exact:
             return self.moments[-1].mean
@@ -290,14 +285,14 @@ class Bounds(State):
             total = total + getattr(other, name)
         return total
 
-    def column_sums(self) -> NDArray[np.float64]:
+    def column_sums(self) -> Doubles:
         """Return the sums of squares of the columns of all rows about their means, shape (d,)."""
         if not self.is_exact:
             return self.moments[-1].column_sums()
         total = self._plain_sum("total") if self.stream.center else np.zeros(self.stream.d)
         return sums_about_mean(self._plain_sum("column_squares"), total, self.weight)
 
-    def deviations(self) -> NDArray[np.float64]:
+    def deviations(self) -> Doubles:
         """Return the standard deviations (d,) of the columns of all rows; one where there is none.
 
         Columns are divided by them if `scale` is set.
@@ -308,9 +303,7 @@ class Bounds(State):
         """Return what columns are divided by at present, (d,), or None."""
         return self.deviations() if self.scale else None
 
-    def about(
-        self, values: Any, weights: NDArray[np.float64], *, measured: bool = True
-    ) -> tuple[Rows, Rows]:
+    def about(self, values: Any, weights: Doubles, *, measured: bool = True) -> tuple[Rows, Rows]:
         """Return rows (r, d) about a point near them, as they are and scaled.
 
         The centre is found from the first ones, if rows are `measured` from it.
@@ -329,15 +322,14 @@ class Bounds(State):
             self.typical.start(scaled)
         return rows, scaled
 
-    def _nearer_origin(self) -> NDArray[np.float64]:
+    def _nearer_origin(self) -> Doubles:
         """Return the point (d,) that the next sums should be taken about."""
         if not self.is_exact:
             return self.moments[-1].nearer_origin()
         squares, total = self._plain_sum("column_squares"), self._plain_sum("total")
-        far = self.weight * squares < 2.0 * total * total
-        return np.where(far, self.mean, self.moments[0].origin)
+        return nearer_origin(self.moments[0].origin, squares, total, self.weight)
 
-    def add(self, rows: Rows, scaled: Rows, energies: NDArray[np.float64] | None) -> None:
+    def add(self, rows: Rows, scaled: Rows, energies: Doubles | None) -> None:
         """Learn from rows, which when scaled have these energies (r,) about the centre.
 
         Without energies there is one candidate.
@@ -390,7 +382,7 @@ class Bounds(State):
         """Return the second moment of all rows as they came."""
         return self.of(self.names[-1])
 
-    def directions(self, k: int, previous: NDArray[np.float64], steps: int = STEPS) -> list[Pairs]:
+    def directions(self, k: int, previous: Doubles, steps: int = STEPS) -> list[Eigenpairs]:
         """Return k directions (k, d) of each candidate by now, and the sums (k,) along them.
 
         They are what rows are evaluated with. Previous ones of each candidate, (m, k, d), or of
@@ -403,13 +395,13 @@ class Bounds(State):
             return self._improved(starts, scale, steps)
         return [self.of(name).leading(k, scale, prove=False) for name in names]
 
-    def _improved(self, starts: list[NDArray[np.float64]], scale: Scale, steps: int) -> list[Pairs]:
+    def _improved(self, starts: list[Doubles], scale: Scale, steps: int) -> list[Eigenpairs]:
         """Return the directions of each candidate, from previous ones (k, d)."""
         divisor = np.ones(1) if scale is None else scale[:, None]
         totals = np.cumsum([moment.total for moment in self.moments], axis=0)
         weights = np.cumsum([moment.weight for moment in self.moments])
 
-        def times(blocks: list[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+        def times(blocks: list[Doubles]) -> list[Doubles]:
             width = blocks[0].shape[1]
             raw = np.hstack(blocks) / divisor
             products = np.zeros(raw.shape)
@@ -446,7 +438,7 @@ class Bounds(State):
         self.typical.merge(other.typical)
 
 
-def _first_origin(values: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def _first_origin(values: Any, weights: Doubles) -> Doubles:
     """Return a point (d,) near the first rows: their mean, in columns where it is far from zero.
 
     Sums are taken about the first row, so that the mean of a constant column is exact.
@@ -459,7 +451,7 @@ def _first_origin(values: Any, weights: NDArray[np.float64]) -> NDArray[np.float
     return np.where(mean**2 > variances, mean, 0.0)
 
 
-def _deviations_of(rows: Rows) -> NDArray[np.float64]:
+def _deviations_of(rows: Rows) -> Doubles:
     """Return the deviations (d,) of the first rows; one where a column is constant."""
     shares = rows.weights / rows.weights.sum()
     total = rows.combine(shares[None])[0]

@@ -20,17 +20,10 @@ from onepass.moments.exact import deviations
 from onepass.moments.sketch import GRAM_ROWS, leading_of
 from onepass.pca.bounds import BOUNDED, LADDER_COLUMNS, MILD, PLAIN, Bounds, exact_columns
 from onepass.pca.evidence import Choice, Evidence
-from onepass.persistence.fields import Array, Field, Part, Parts, Size, Text, weight
-from onepass.precision import LARGEST_RATIO, TINY
-from onepass.rows.completion import (
-    FactorModel,
-    GapModel,
-    Gaps,
-    entries,
-    rows_with_gaps,
-    sparse_rows,
-)
-from onepass.rows.rows import Rows
+from onepass.persistence.fields import Array, Field, Part, Parts, Size, String, weight
+from onepass.precision import LARGEST_RATIO, TINY, ZERO_VARIANCE, Doubles
+from onepass.rows.completion import FactorModel, GapModel, entries, rows_with_gaps
+from onepass.rows.rows import Rows, Scale
 from onepass.rows.stream import Stream
 from onepass.subspace import orthonormal
 
@@ -54,7 +47,6 @@ COSTLY_ROWS = 2.0
 # Of the first eigenvalue: where the last one that is wanted is below this part, products of float32
 # rows are summed in double precision. Their error, 4e-8 of the first, turns its direction then.
 SINGLE_RANGE = 1e-5
-RANK_ROUNDING = 4 * np.finfo(np.float64).eps  # of the largest variance: below, there is none
 # Components of a sketch, where their number is to be found.
 MOST_FOUND = 64
 DENSE_RANK = 176  # directions that a sketch of dense rows holds at least: they average its noise
@@ -94,10 +86,10 @@ class Measured(NamedTuple):
     values: Any
     rows: Rows
     scaled: Rows
-    from_mean: NDArray[np.float64]
-    captured: NDArray[np.float64]
-    from_centre: NDArray[np.float64] | None
-    compared: NDArray[np.float64]
+    from_mean: Doubles
+    captured: Doubles
+    from_centre: Doubles | None
+    compared: Doubles
 
 
 class PCALearner(Learner):
@@ -153,7 +145,7 @@ class PCALearner(Learner):
         rank = None if is_exact else sketch_rank(stream, n_components)
         self.bounds = Bounds(stream, names, rank=rank, scale=scale, at_once=robust is True)
         self.evidence = Evidence()
-        self.directions: NDArray[np.float64] = np.zeros((0, 0, stream.d))
+        self.directions: Doubles = np.zeros((0, 0, stream.d))
         self.rows = self.rows_found = self.rows_since = 0.0
         self.chosen = PLAIN
         self.gap_models: list[GapModel] = []  # one, from the first gap on
@@ -169,7 +161,7 @@ class PCALearner(Learner):
             "rows": weight(),
             "rows_found": weight(),
             "rows_since": weight(0),
-            "chosen": Text((PLAIN, MILD, BOUNDED)),
+            "chosen": String((PLAIN, MILD, BOUNDED)),
             "gap_models": Parts(self._gap_model, 0, 1),
         }
 
@@ -202,7 +194,7 @@ class PCALearner(Learner):
         power_of_two = 2 ** (max(int(share * before), 1).bit_length() - 1)
         return max(min(power_of_two, most), min(least, most))
 
-    def learn(self, values: Any, weights: NDArray[np.float64]) -> None:
+    def learn(self, values: Any, weights: Doubles) -> None:
         for gaps in self.gap_models:
             if gaps.late.any():  # sums have to learn of these columns first
                 self.learn_with_gaps(values, weights)
@@ -210,7 +202,7 @@ class PCALearner(Learner):
             gaps.count(values)
         self._learn_rows(values, weights)
 
-    def learn_with_gaps(self, values: Any, weights: NDArray[np.float64]) -> None:
+    def learn_with_gaps(self, values: Any, weights: Doubles) -> None:
         values, weights, numbers = self._without_empty(values, weights)
         gaps = self.gap_models[0]
         if not gaps.keeps(values):
@@ -231,8 +223,8 @@ class PCALearner(Learner):
             self.learn_kept()
 
     def _without_empty(
-        self, values: Any, weights: NDArray[np.float64]
-    ) -> tuple[Any, NDArray[np.float64], NDArray[np.int64]]:
+        self, values: Any, weights: Doubles
+    ) -> tuple[Any, Doubles, NDArray[np.int64]]:
         """Return rows that have an entry, their weights and their numbers; count the others."""
         if not self.gap_models:
             self.gap_models = [self._gap_model()]
@@ -250,7 +242,7 @@ class PCALearner(Learner):
         k = self.n_components if isinstance(self.n_components, int) else MOST_FOUND
         return GapModel(self.stream.d, k, self.stream.dtype, float(self.rows_learned))
 
-    def _forget(self, weights: NDArray[np.float64]) -> None:
+    def _forget(self, weights: Doubles) -> None:
         """Let sums count less before rows of weights (r,): poorer models have completed theirs.
 
         The share of the new rows in all sums becomes r / (q (n + r)), the step of online EM.
@@ -270,7 +262,7 @@ class PCALearner(Learner):
             return
         gaps, bounds = self.gap_models[0], self.bounds
 
-        def scale_of(moment: Any) -> NDArray[np.float64] | None:
+        def scale_of(moment: Any) -> Scale:
             return deviations(moment.column_sums(), moment.weight) if bounds.scale else None
 
         gaps.start(bounds.plain(), scale_of)
@@ -288,7 +280,7 @@ class PCALearner(Learner):
                 values[start:stop], is_exact=is_exact, seed=self.rows_learned + start
             )
             if self.stream.is_sparse:
-                completed = sparse_rows(completed)
+                completed = self.stream.convert(completed)
             self._learn_rows(completed, weights[start:stop], numbers[start:stop])
             start = stop
         # They came among the others: what completed rows differ in from these is no drift.
@@ -305,10 +297,7 @@ class PCALearner(Learner):
         typical.centre = np.where(gaps.late, model.mean, typical.centre)
 
     def _learn_rows(
-        self,
-        values: Any,
-        weights: NDArray[np.float64],
-        numbers: NDArray[np.int64] | None = None,
+        self, values: Any, weights: Doubles, numbers: NDArray[np.int64] | None = None
     ) -> None:
         """Learn from rows (r, d) without gaps, or completed; the next ones, or numbers (r,)."""
         if numbers is None:
@@ -345,7 +334,7 @@ class PCALearner(Learner):
             stops, energy = [*stops, stop], float(grown[stop - 1])
         return stops[1:]
 
-    def _measure(self, values: Any, weights: NDArray[np.float64]) -> Measured:
+    def _measure(self, values: Any, weights: Doubles) -> Measured:
         """Measure rows (r, d) along the directions found before, about the mean and the centre."""
         bounds, found = self.bounds, len(self.directions)
         compared = len(bounds.names) > 1
@@ -379,7 +368,7 @@ class PCALearner(Learner):
                 self.errors.add(errors, rows.weights)
         self._remember(measured.values, measured.scaled, errors, numbers)
 
-    def _evaluate(self, measured: Measured) -> NDArray[np.float64] | None:
+    def _evaluate(self, measured: Measured) -> Doubles | None:
         """Include rows in the evidence; return their errors (r,), or None without directions.
 
         Errors are squared distances from the subspace.
@@ -409,11 +398,7 @@ class PCALearner(Learner):
         return self.bounds.names if found > 1 else (self.chosen,)
 
     def _remember(
-        self,
-        values: Any,
-        rows: Rows,
-        errors: NDArray[np.float64] | None,
-        numbers: NDArray[np.int64],
+        self, values: Any, rows: Rows, errors: Doubles | None, numbers: NDArray[np.int64]
     ) -> None:
         """Offer rows to the sample; without errors, with those along the directions found now."""
         found, _, d = self.directions.shape
@@ -455,17 +440,16 @@ class PCALearner(Learner):
         bounds, k, d = self.bounds, self._count(PLAIN), self.stream.d
         if not 0 < k < min(self.rows, d):  # all directions capture the same
             return
-        previous, pairs = self.directions if rows is not None else self.directions[:0], []
+        previous, found = self.directions if rows is not None else self.directions[:0], []
         if rows is not None and len(rows) == self.rows <= min(GRAM_ROWS, d):
-            pairs = [leading_of(rows, k, self.stream.center)]
-            previous = pairs[0][0][None]
-        if not pairs or bounds.compares:
-            pairs = bounds.directions(k, previous, EARLY_STEPS if self._is_early() else STEPS)
-        found = [directions for directions, _ in pairs]
-        if min(len(directions) for directions in found) < k:
+            found = [leading_of(rows, k, self.stream.center)]
+            previous = found[0][0][None]
+        if not found or bounds.compares:
+            found = bounds.directions(k, previous, EARLY_STEPS if self._is_early() else STEPS)
+        if min(len(directions) for directions, _ in found) < k:
             return
-        bounds.is_double = min(sums[-1] / max(sums[0], TINY) for _, sums in pairs) < SINGLE_RANGE
-        self.directions = np.stack(found)
+        bounds.is_double = min(sums[-1] / max(sums[0], TINY) for _, sums in found) < SINGLE_RANGE
+        self.directions = np.stack([directions for directions, _ in found])
         self.chosen = self._choose().name
         self.rows_found, self.rows_since = self.rows, 0.0
 
@@ -483,13 +467,13 @@ class PCALearner(Learner):
             return self.n_components
         moment, scale = self.bounds.of(name), self.bounds.scale_now()
         sums = moment.spectrum(scale)
-        sums = sums[sums > RANK_ROUNDING * sums.max(initial=0.0)]
+        sums = sums[sums > ZERO_VARIANCE * sums.max(initial=0.0)]
         if self.n_components is None:
             return len(sums)
         plain = self.bounds.plain()
         if name != PLAIN:
             sums = plain.compress(moment.leading(len(sums), scale)[0], scale).diagonal()
-        enough = np.cumsum(sums) >= self.n_components * plain.energy(scale) * (1.0 - RANK_ROUNDING)
+        enough = np.cumsum(sums) >= self.n_components * plain.energy(scale) * (1.0 - ZERO_VARIANCE)
         return int(np.argmax(enough)) + 1 if enough.any() else len(sums)
 
     def model(self) -> Model:
@@ -525,19 +509,13 @@ class PCALearner(Learner):
             sample=self.sample,
             curve=self.held_out.curve(),
             chosen=chosen,
-            gaps=self._gaps(),
+            gaps=next((known.gaps(self._filling(known)) for known in self.gap_models), None),
         )
 
     def known_variances(self) -> NDArray[np.floating]:
         """Return the variances along all directions that the second moment of all rows holds."""
         spectrum = self.bounds.plain().spectrum(self.bounds.scale_now())
         return spectrum.clip(min=0.0) / self.degrees(self.bounds.weight)
-
-    def _gaps(self) -> Gaps | None:
-        """Return what is known of the gaps, and the model that fills them."""
-        if not self.gap_models:
-            return None
-        return self.gap_models[0].gaps(self._filling(self.gap_models[0]))
 
     def _filling(self, gaps: GapModel) -> FactorModel:
         """Return the model that fills gaps: that of the complete rows, if no others had entries."""
@@ -565,8 +543,8 @@ class PCALearner(Learner):
         centres = typical.copy()
         self.bounds.merge(other.bounds)
         rows = (self.rows, other.rows)
-        between = centres.between(other.bounds.typical, rows, self.bounds.scale_now())
-        self.evidence.merge(other.evidence, between / max(typical.energy, TINY))
+        energy = centres.energy_between(other.bounds.typical, rows, self.bounds.scale_now())
+        self.evidence.merge(other.evidence, energy / max(typical.energy, TINY))
         self.rows += other.rows
         self._find_directions()
         for gaps in self.gap_models:
@@ -574,9 +552,7 @@ class PCALearner(Learner):
                 gaps.find(self.bounds.plain(), self.bounds.scale_now())
 
 
-def _rotated(
-    directions: NDArray[np.float64], second: NDArray[np.float64], keep_all: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _rotated(directions: Doubles, second: Doubles, keep_all: bool) -> tuple[Doubles, Doubles]:
     """Return directions (k, d) along the eigenvectors of a second moment (k, k) along them.
 
     The eigenvalues (k,) are returned as well, largest first. Directions along which rows do not
@@ -585,7 +561,7 @@ def _rotated(
     values, vectors = np.linalg.eigh(second)
     values, vectors = values[::-1], vectors[:, ::-1]
     d = directions.shape[1]
-    varies = values > RANK_ROUNDING * np.sqrt(d) * max(values.max(initial=0.0), 0.0)
+    varies = values > ZERO_VARIANCE * np.sqrt(d) * max(values.max(initial=0.0), 0.0)
     values = np.where(varies, values, 0.0)
     kept = varies | keep_all
     if not kept.any():

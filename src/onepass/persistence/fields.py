@@ -65,7 +65,7 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Text:
+class String:
     """A text: one of some options, or any of limited length."""
 
     options: tuple[str, ...] = ()
@@ -206,7 +206,7 @@ class Parts:
     most: int
 
 
-Field = Number | Text | Array | Part | Parts
+Field = Number | String | Array | Part | Parts
 Sizes = dict[str, dict[str, int]]  # lengths that a file has chosen, by scope and name
 
 
@@ -322,7 +322,7 @@ class State(ABC):
     ) -> None:
         """Take over the entries below a prefix; add their names to those used."""
 
-        def entry(path: str, field: Number | Text | Array) -> Any:
+        def entry(path: str, field: Number | String | Array) -> Any:
             held: Mapping[str, Any] = arrays if isinstance(field, Array) else numbers
             if path not in held:
                 raise ValueError(f"{path} is missing")
@@ -350,7 +350,7 @@ class State(ABC):
         vars(self).update(content)
 
 
-def _checked(path: str, field: Number | Text | Array, value: Any, sizes: Sizes) -> Any:
+def _checked(path: str, field: Number | String | Array, value: Any, sizes: Sizes) -> Any:
     """Return the value of a field, or say what is wrong with it.
 
     Sizes are shared by all fields, but for those in lists of states: each of these has its own.

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from onepass import _core
 from onepass.persistence.fields import Field, State, point, weight
+from onepass.precision import Doubles
 from onepass.rows.rows import sparse_gram
 
 # A centred row is the difference of a row and the mean, and its products come from theirs. They
@@ -29,12 +30,12 @@ class Mean(State):
 
     def __init__(self, d: int) -> None:
         self.weight = 0.0
-        self.vector: NDArray[np.float64] = np.zeros(d)
+        self.vector: Doubles = np.zeros(d)
 
     def fields(self) -> dict[str, Field]:
         return {"weight": weight(), "vector": point(len(self.vector))}
 
-    def between(self, other: Mean) -> NDArray[np.float64]:
+    def row_between(self, other: Mean) -> Doubles:
         """Return the row (d,) whose square is the scatter of two groups' means about the joint."""
         together = self.weight + other.weight
         share = np.sqrt(self.weight) * np.sqrt(other.weight / together) if together > 0.0 else 0.0
@@ -48,7 +49,7 @@ class Mean(State):
         self.weight = together
 
 
-def centred(rows: Any, weights: NDArray[np.float64], mean: Mean, center: bool) -> Any:
+def centred(rows: Any, weights: Doubles, mean: Mean, center: bool) -> Any:
     """Return the rows that algorithms learn from, and move the mean past them.
 
     A row of weight w counts as sqrt(w) x. Centred, it counts as sqrt(w W / (W + w)) (x - mean),
@@ -84,7 +85,7 @@ def centred(rows: Any, weights: NDArray[np.float64], mean: Mean, center: bool) -
     return root[:, None] * rows
 
 
-def _centred_sparse(rows: Any, weights: NDArray[np.float64], mean: Mean) -> MixedRows:
+def _centred_sparse(rows: Any, weights: Doubles, mean: Mean) -> MixedRows:
     """Return centred sparse rows without making them dense: as mixtures of mean and rows."""
     after = mean.weight + np.cumsum(weights)
     before = after - weights
@@ -123,7 +124,7 @@ class MixedRows:
     def __init__(
         self,
         rows: Any,
-        mixing: NDArray[np.float64] | None = None,
+        mixing: Doubles | None = None,
         dense: NDArray[np.floating] | None = None,
         dtype: np.dtype | type = np.float64,
     ) -> None:
@@ -156,7 +157,7 @@ class MixedRows:
         combined = mixed[:, :m] @ self._dense + mixed[:, m:] @ self._rows
         return np.ascontiguousarray(combined, self._dtype)
 
-    def gram(self) -> NDArray[np.float64]:
+    def gram(self) -> Doubles:
         """Return the products (r, r) of the rows with each other."""
         products = sparse_gram(self._rows)
         if self._mixing is None:
@@ -165,7 +166,7 @@ class MixedRows:
         whole = np.block([[self._dense @ self._dense.T, across.T], [across, products]])
         return self._mixing @ whole @ self._mixing.T
 
-    def count_accurate(self, energies: NDArray[np.float64]) -> int:
+    def count_accurate(self, energies: Doubles) -> int:
         """Return how many rows there are before one whose products lose digits to the mean.
 
         `energies` are the squared norms (r,) of the rows, as found from these products.

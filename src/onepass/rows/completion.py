@@ -19,7 +19,7 @@ the EM algorithm for missing values.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, Self
 
@@ -40,8 +40,8 @@ from onepass.persistence.fields import (
     weight,
     whole,
 )
-from onepass.precision import TINY
-from onepass.rows.rows import TILE_BYTES, DenseRows, Rows, rows_about
+from onepass.precision import TINY, Doubles
+from onepass.rows.rows import TILE_BYTES, DenseRows, Rows, Scale, rows_about
 
 # Numbers in rows with gaps that are kept for batch EM, 8 MB. Beyond, online EM takes over, at the
 # cost of a few per cent in accuracy.
@@ -56,11 +56,11 @@ LEAST_REST = 1e-9  # of a variance: what is left out at least, so that nothing d
 LEAST_STEPS, STEPS_PER_SHARE, LEAST_SHARE = 12, 8.0, 0.2
 # Change of the model between two steps at which EM has converged, times 1 / sqrt(n).
 CONVERGED = 0.02
-PAIRS_COLUMNS = 2048  # up to which it is known which columns were observed together
+TOGETHER_COLUMNS = 2048  # up to which it is known which columns were observed together
 MOST_KEPT_ROWS = 2**24  # in a model file
 
 
-def has_gaps(values: Any) -> bool:
+def any_gap(values: Any) -> bool:
     """Return whether an entry of rows (r, d), dense or CSR, is missing."""
     entries = values.data if sparse.issparse(values) else values
     return bool(np.isnan(entries).any())
@@ -107,56 +107,50 @@ def fill_gaps(
     stored[np.isnan(stored)] = filled[np.isnan(given)]  # columns ascend in both
 
 
-def observed_errors(
-    rows: Rows, given: NDArray[np.floating], directions: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def squared_residuals(rows: Doubles, given: NDArray[np.floating], directions: Doubles) -> Doubles:
     """Return squared distances (r,) from the span of directions (k, d), over observed entries.
 
-    The rows are completed, and `given` (r, d) has NaN in their gaps.
+    The rows (r, d) are completed, and `given` (r, d) has NaN in their gaps.
     """
-    errors = np.empty(len(rows))
-    for part, tile in rows.dense():
-        rest = tile - (tile @ directions.T) @ directions
-        rest[np.isnan(given[part])] = 0.0
-        errors[part] = np.einsum("ij,ij->i", rest, rest)
-    return errors
-
-
-def sparse_rows(values: NDArray[np.floating]) -> Any:
-    """Return dense rows (r, d) as a CSR array."""
-    return sparse.csr_array(values)
+    rest = rows - (rows @ directions.T) @ directions
+    rest[np.isnan(given)] = 0.0
+    return np.einsum("ij,ij->i", rest, rest)
 
 
 def entries(values: Any) -> Any:
     """Return rows (r, d) as an array or a CSR array; completed ones with their gaps filled."""
-    return values.values if isinstance(values, Completed) else values
+    return values.values if isinstance(values, CompletedChunk) else values
 
 
 @dataclass(frozen=True)
 class FactorModel:
     """The model that completes rows: mean (d,), loadings W (d, r) and noise psi (d,)."""
 
-    mean: NDArray[np.float64]
-    loadings: NDArray[np.float64]
-    noise: NDArray[np.float64]
+    mean: Doubles
+    loadings: Doubles
+    noise: Doubles
 
     @classmethod
-    def of(cls, moment: Any, rank: int, scale: NDArray[np.float64] | None) -> FactorModel:
+    def of(cls, moment: Any, rank: int, scale: Scale) -> FactorModel:
         """Return the model of a second moment, in units of a scale (d,) if there is one."""
         d, total = moment.d, max(moment.weight, TINY)
         found, sums = moment.leading(min(rank, d), scale, prove=False)
         values = sums / total
         rest = moment.energy(scale) / total - float(values.sum())
-        least = max(LEAST_REST * float(values.max(initial=0.0)), TINY)
-        rest = max(rest / max(d - len(values), 1), least)
+        rest /= max(d - len(values), 1)
+        rest = max(rest, LEAST_REST * float(values.max(initial=0.0)), TINY)
         units = np.ones(d) if scale is None else scale
         loadings = (found * np.sqrt(np.maximum(values - rest, 0.0))[:, None]).T * units[:, None]
-        explained = np.einsum("ij,ij->i", loadings, loadings)
-        floor = np.maximum(LEAST_NOISE * rest * units**2, TINY)
-        noise = np.maximum(moment.column_sums() / total - explained, floor)
+        least = LEAST_NOISE * rest * units**2
+        noise = _column_noise(moment.column_sums() / total, loadings, least)
         return cls(moment.mean.copy(), np.ascontiguousarray(loadings), noise)
 
-    def shrunk(self, rows: float, scale: NDArray[np.float64] | None) -> FactorModel:
+    def with_variances(self, variances: Doubles) -> FactorModel:
+        """Return the model with a noise for each column that makes its variance (d,) right."""
+        noise = _column_noise(variances, self.loadings, LEAST_NOISE * self.noise)
+        return replace(self, noise=noise)
+
+    def shrunk(self, rows: float, scale: Scale) -> FactorModel:
         """Return the model that predicts new entries best, if it was found from so many rows.
 
         Directions found from few rows take up noise. In units of the noise, a true variance 1 + t
@@ -197,41 +191,41 @@ class FactorModel:
 
     def filled(self, values: Any) -> Any:
         """Return rows (n, d), dense or CSR, with conditional means in their gaps."""
-        completed = values.copy()
+        filled = values.copy()
         for rows, given in tiles_with_gaps(values):
-            fill_gaps(completed, rows, given, self.complete(given).rows)
-        return completed
+            fill_gaps(filled, rows, given, self.complete(given).rows)
+        return filled
 
     def imputed(self, values: Any) -> tuple[Any, Any]:
         """Return the same, and the conditional standard deviations (n, d) of filled entries."""
-        completed, is_sparse = values.copy(), sparse.issparse(values)
+        filled, is_sparse = values.copy(), sparse.issparse(values)
         deviations = values.copy() if is_sparse else np.zeros_like(values)
         for rows, given in tiles_with_gaps(values):
             done = self.complete(given, variances=True)
-            fill_gaps(completed, rows, given, done.rows)
+            fill_gaps(filled, rows, given, done.rows)
             fill_gaps(deviations, rows, given, np.sqrt(done.variances))
         if is_sparse:
             deviations.data[~np.isnan(values.data)] = 0.0
             deviations.eliminate_zeros()
-        return completed, deviations
+        return filled, deviations
 
     def drawn(self, values: Any, seed: int) -> Any:
         """Return rows (n, d) with random draws of their conditional distribution in their gaps.
 
         The second moment of such rows is right on average, without a matrix of covariances.
         """
-        rng, completed = np.random.default_rng(seed), values.copy()
+        rng, drawn = np.random.default_rng(seed), values.copy()
         scaled = self.loadings / self.noise[:, None]
         precision = np.eye(self.loadings.shape[1]) + self.loadings.T @ scaled
         for rows, given in tiles_with_gaps(values):
-            fill_gaps(completed, rows, given, self._draw(given, scaled, precision, rng))
-        return completed
+            fill_gaps(drawn, rows, given, self._draw(given, scaled, precision, rng))
+        return drawn
 
     def _draw(
         self,
         rows: NDArray[np.floating],
-        scaled: NDArray[np.float64],
-        precision: NDArray[np.float64],
+        scaled: Doubles,
+        precision: Doubles,
         rng: np.random.Generator,
     ) -> NDArray[np.floating]:
         """Return rows (n, d) with draws in their gaps, with W / psi and the precision.
@@ -251,6 +245,12 @@ class FactorModel:
         return drawn
 
 
+def _column_noise(variances: Doubles, loadings: Doubles, least: Doubles) -> Doubles:
+    """Return what loadings (d, r) leave over of variances (d,) of columns, at least `least`."""
+    explained = np.einsum("ij,ij->i", loadings, loadings)
+    return np.maximum(variances - explained, np.maximum(least, TINY))
+
+
 class Gaps(State):
     """What is known of the gaps of a stream, and the model that fills those of other rows.
 
@@ -268,10 +268,10 @@ class Gaps(State):
         Two columns that were never observed in the same row, if there are such.
     """
 
-    mean: NDArray[np.float64]
-    loadings: NDArray[np.float64]
-    noise: NDArray[np.float64]
-    observed: NDArray[np.float64]
+    mean: Doubles
+    loadings: Doubles
+    noise: Doubles
+    observed: Doubles
     rows: float
     incomplete: int
     empty: int
@@ -302,13 +302,13 @@ class Gaps(State):
         return FactorModel(self.mean, self.loadings, self.noise)
 
     @property
-    def missing_share(self) -> NDArray[np.float64]:
+    def missing_share(self) -> Doubles:
         """The share of the rows that lack an entry in each column, shape (d,)."""
         return 1.0 - self.observed / max(self.rows, 1.0)
 
     @property
-    def pairs(self) -> float:
-        """How many rows observe two columns both, if they are missing independently: n q^2."""
+    def rows_together(self) -> float:
+        """As for `GapCounts`; from shares of columns, which differs in the last digit."""
         return float(self.rows * np.mean(1.0 - self.missing_share) ** 2)
 
 
@@ -322,8 +322,10 @@ def _model_fields(d: int) -> dict[str, Field]:
 
 
 @dataclass(frozen=True)
-class Completed:
+class CompletedChunk:
     """Rows (r, d) with conditional means in their gaps, and what is known of the gaps.
+
+    About a point they are `CompletedRows`.
 
     Attributes
     ----------
@@ -346,14 +348,14 @@ class Completed:
     model: FactorModel
 
     @classmethod
-    def by(cls, model: FactorModel, values: NDArray[np.floating]) -> Completed:
+    def by(cls, model: FactorModel, values: NDArray[np.floating]) -> CompletedChunk:
         """Return rows (r, d) completed by a model."""
         holes = np.flatnonzero(np.isnan(values).any(axis=1))
         given = np.ascontiguousarray(values[holes])
         done = model.complete(given, variances=True)
-        completed = values.copy()
-        completed[holes] = done.rows
-        return cls(completed, holes, given, done.variances, model)
+        filled = values.copy()
+        filled[holes] = done.rows
+        return cls(filled, holes, given, done.variances, model)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -365,19 +367,14 @@ class Completed:
         """The type of the entries."""
         return self.values.dtype
 
-    def rows_about(
-        self,
-        weights: NDArray[np.float64],
-        origin: NDArray[np.float64],
-        scale: NDArray[np.float64] | None,
-    ) -> Rows:
+    def rows_about(self, weights: Doubles, origin: Doubles, scale: Scale) -> Rows:
         """Return the rows about a point, with weights (r,)."""
         return CompletedRows(self, weights, origin, scale)
 
-    def __getitem__(self, part: slice) -> Completed:
+    def __getitem__(self, part: slice) -> CompletedChunk:
         start, stop, _ = part.indices(len(self.values))
         inside = (self.holes >= start) & (self.holes < stop)
-        return Completed(
+        return CompletedChunk(
             self.values[part],
             self.holes[inside] - start,
             self.given[inside],
@@ -389,78 +386,62 @@ class Completed:
 class CompletedRows(DenseRows):
     """Completed rows about a point, whose squares include the conditional covariances."""
 
-    has_gaps = True
+    is_completed = True
 
     def __init__(
-        self,
-        values: Completed,
-        weights: NDArray[np.float64],
-        origin: NDArray[np.float64],
-        scale: NDArray[np.float64] | None = None,
+        self, chunk: CompletedChunk, weights: Doubles, origin: Doubles, scale: Scale = None
     ) -> None:
-        super().__init__(values.values, weights, origin, scale)
-        self.completed = values
+        super().__init__(chunk.values, weights, origin, scale)
+        self.chunk = chunk
 
-    def scaled(self, scale: NDArray[np.float64]) -> CompletedRows:
-        return CompletedRows(self.completed, self.weights, self.origin, scale)
+    def scaled(self, scale: Doubles) -> CompletedRows:
+        return CompletedRows(self.chunk, self.weights, self.origin, scale)
 
-    def _units(self) -> NDArray[np.float64]:
+    def _units(self) -> Doubles:
         """Return what variances of columns are divided by, shape (d,)."""
         return np.ones(self.d) if self.scale is None else self.scale**2
 
     @property
-    def energies(self) -> NDArray[np.float64]:
+    def energies(self) -> Doubles:
         """The expected squared norms of the rows, shape (r,)."""
         energies = super().energies.copy()
-        energies[self.completed.holes] += self._unseen()
+        energies[self.chunk.holes] += self._unseen()
         return energies
 
-    def column_squares(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        spread = weights[self.completed.holes] @ self.completed.variances
+    def column_squares(self, weights: Doubles) -> Doubles:
+        spread = weights[self.chunk.holes] @ self.chunk.variances
         return super().column_squares(weights) + spread / self._units()
 
-    def add_outer(
-        self, weights: NDArray[np.float64], matrix: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def add_outer(self, weights: Doubles, matrix: Doubles) -> Doubles:
         total = super().add_outer(weights, matrix)
-        share = weights[self.completed.holes]
+        share = weights[self.chunk.holes]
         counted = share > 0.0
         if counted.any():
-            self._add_covariances(self.completed.given[counted], share[counted], matrix)
+            self._add_covariances(self.chunk.given[counted], share[counted], matrix)
         return total
 
     def _add_covariances(
-        self,
-        given: NDArray[np.floating],
-        weights: NDArray[np.float64],
-        matrix: NDArray[np.float64],
+        self, given: NDArray[np.floating], weights: Doubles, matrix: Doubles
     ) -> None:
         """Add weighted conditional covariances of rows to the lower triangle of a matrix (d, d)."""
         sums = matrix.T if self.scale is None else np.zeros((self.d, self.d))
-        self.completed.model.complete(given, weights=weights, covariance=sums)
+        self.chunk.model.complete(given, weights=weights, covariance=sums)
         if self.scale is not None:
             matrix += sums.T / self.scale / self.scale[:, None]
 
-    def observed_errors(
-        self,
-        errors: NDArray[np.float64],
-        point: NDArray[np.float64],
-        directions: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
+    def observed_errors(self, errors: Doubles, point: Doubles, directions: Doubles) -> Doubles:
         """Return errors in which, of rows with gaps, observed entries count alone."""
-        holes, given, errors = self.completed.holes, self.completed.given, errors.copy()
+        holes, given, errors = self.chunk.holes, self.chunk.given, errors.copy()
         about = DenseRows(self.values[holes], self.weights[holes], point, self.scale)
-        errors[holes] = observed_errors(about, given, directions)
+        for part, tile in about.dense():
+            errors[holes[part]] = squared_residuals(tile, given[part], directions)
         return errors
 
     def measure(
-        self,
-        points: NDArray[np.float64],
-        directions: NDArray[np.float64],
-        pairs: list[tuple[int, int]],
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        self, points: Doubles, directions: Doubles, pairs: list[tuple[int, int]]
+    ) -> tuple[Doubles, Doubles]:
         distances, captured = super().measure(points, directions, pairs)
-        holes = self.completed.holes
+        holes = self.chunk.holes
         if len(holes):
             distances[:, holes] += self._unseen()
             covariance = self._mean_covariance()
@@ -469,15 +450,15 @@ class CompletedRows(DenseRows):
                 captured[number, holes] += np.vdot(along @ covariance, along)
         return distances, captured
 
-    def _unseen(self) -> NDArray[np.float64]:
+    def _unseen(self) -> Doubles:
         """Return the expected energies of what is not known of the rows with gaps."""
-        return self.completed.variances @ (1.0 / self._units())
+        return self.chunk.variances @ (1.0 / self._units())
 
-    def _mean_covariance(self) -> NDArray[np.float64]:
+    def _mean_covariance(self) -> Doubles:
         """Return the mean conditional covariance (d, d) of the rows with gaps."""
         matrix = np.zeros((self.d, self.d), order="F")
-        count = len(self.completed.holes)
-        self._add_covariances(self.completed.given, np.full(count, 1.0 / count), matrix)
+        count = len(self.chunk.holes)
+        self._add_covariances(self.chunk.given, np.full(count, 1.0 / count), matrix)
         return matrix + np.tril(matrix, -1).T
 
 
@@ -505,9 +486,9 @@ class GapCounts(State):
     def __init__(self, d: int, rows: float = 0.0) -> None:
         self.d, self.rows = d, rows
         self.incomplete = self.empty = 0
-        self.observed: NDArray[np.float64] = np.full(d, rows)
-        pairs = d if d <= PAIRS_COLUMNS else 0
-        self.together: NDArray[np.bool_] = np.full((pairs, pairs), rows > 0.0)
+        self.observed: Doubles = np.full(d, rows)
+        known = d if d <= TOGETHER_COLUMNS else 0
+        self.together: NDArray[np.bool_] = np.full((known, known), rows > 0.0)
 
     def fields(self) -> dict[str, Field]:
         return {
@@ -524,7 +505,7 @@ class GapCounts(State):
         return float(self.observed.sum()) / max(self.rows * self.d, 1.0)
 
     @property
-    def pairs(self) -> float:
+    def rows_together(self) -> float:
         """How many rows observe two columns both, if they are missing independently: n q^2."""
         return self.rows * self.share**2
 
@@ -589,12 +570,12 @@ class GapModel(GapCounts):
     def __init__(self, d: int, k: int, dtype: np.dtype, rows: float = 0.0) -> None:
         super().__init__(d, rows)
         self.k = k
-        self.mean: NDArray[np.float64] = np.zeros(d)
-        self.loadings: NDArray[np.float64] = np.zeros((d, 0))
-        self.noise: NDArray[np.float64] = np.ones(d)
+        self.mean: Doubles = np.zeros(d)
+        self.loadings: Doubles = np.zeros((d, 0))
+        self.noise: Doubles = np.ones(d)
         self.late: NDArray[np.bool_] = np.zeros(d, dtype=bool)
         self.kept: NDArray[np.floating] = np.zeros((0, d), dtype)
-        self.kept_weights: NDArray[np.float64] = np.zeros(0)
+        self.kept_weights: Doubles = np.zeros(0)
         self.kept_numbers: NDArray[np.int64] = np.zeros(0, np.int64)
 
     def fields(self) -> dict[str, Field]:
@@ -629,10 +610,7 @@ class GapModel(GapCounts):
         return bool(self.late.any() and not np.isnan(values[:, self.late]).all())
 
     def keep(
-        self,
-        values: NDArray[np.floating],
-        weights: NDArray[np.float64],
-        numbers: NDArray[np.int64],
+        self, values: NDArray[np.floating], weights: Doubles, numbers: NDArray[np.int64]
     ) -> bool:
         """Keep rows (r, d) with gaps; return whether there are enough to find the model."""
         self.kept = np.vstack([self.kept, values])
@@ -640,25 +618,26 @@ class GapModel(GapCounts):
         self.kept_numbers = np.concatenate([self.kept_numbers, numbers])
         return self.kept.size > KEPT_NUMBERS
 
-    def find(self, moment: Any, scale: NDArray[np.float64] | None) -> None:
+    def find(self, moment: Any, scale: Scale) -> None:
         """Take the model of a second moment, in units of a scale (d,) if there is one."""
         self._take_model(self.model_of(moment, scale))
 
-    def model_of(self, moment: Any, scale: NDArray[np.float64] | None) -> FactorModel:
+    def model_of(self, moment: Any, scale: Scale) -> FactorModel:
         """Return the model of a second moment, in units of a scale (d,) if there is one."""
         return FactorModel.of(moment, self.rank(self.k), scale)
 
     def _take_model(self, model: FactorModel) -> None:
         self.mean, self.loadings, self.noise = model.mean, model.loadings, model.noise
 
-    def start(self, base: Any, scale_of: Callable[[Any], NDArray[np.float64] | None]) -> None:
+    def start(self, base: Any, scale_of: Callable[[Any], Scale]) -> None:
         """Find the model by batch EM on the rows kept, and on those with second moment `base`.
 
         `scale_of` gives what columns are divided by for a second moment.
         """
         moment, model = self._first_moment(base), None
         origin = self._origin(base)
-        steps = LEAST_STEPS + ceil(STEPS_PER_SHARE / max(LEAST_SHARE, self._least_share()))
+        share = float(self.observed.min()) / max(self.rows, 1.0)  # of the column most often missing
+        steps = LEAST_STEPS + ceil(STEPS_PER_SHARE / max(LEAST_SHARE, share))
         least = CONVERGED / np.sqrt(max(self.rows, 1.0))
         for step in range(steps):
             before, model = model, self.model_of(moment, scale_of(moment))
@@ -670,9 +649,7 @@ class GapModel(GapCounts):
         assert model is not None
         self._take_model(model)
 
-    def _add_kept(
-        self, moment: Any, model: FactorModel, origin: NDArray[np.float64], seed: int
-    ) -> None:
+    def _add_kept(self, moment: Any, model: FactorModel, origin: Doubles, seed: int) -> None:
         """Add the rows kept, completed by a model, and their covariances to a second moment."""
         if not moment.is_additive:
             drawn = model.drawn(self.kept, seed)
@@ -713,20 +690,16 @@ class GapModel(GapCounts):
         draws take the place of gaps.
         """
         if is_exact and not sparse.issparse(values):
-            return Completed.by(self.model, values)
+            return CompletedChunk.by(self.model, values)
         return self.model.drawn(values, seed)
 
-    def _origin(self, moment: Any) -> NDArray[np.float64]:
+    def _origin(self, moment: Any) -> Doubles:
         """Return a point (d,) near the rows kept: that of a second moment, or their mean."""
         if not moment.center or (moment.is_additive and moment.weight > 0.0):
             return moment.origin
         with np.errstate(invalid="ignore"):
             mean = np.nansum(self.kept, axis=0) / np.maximum((~np.isnan(self.kept)).sum(axis=0), 1)
         return mean.astype(self.kept.dtype).astype(np.float64)
-
-    def _least_share(self) -> float:
-        """Return the share of the rows in which the column most often missing is observed."""
-        return float(self.observed.min()) / max(self.rows, 1.0)
 
     def _first_moment(self, base: Any) -> Any:
         """Return the second moment that EM begins with: of what is observed.
@@ -748,10 +721,10 @@ class GapModel(GapCounts):
         moment.move(mean)
         deviations = np.where(seen, known - mean, 0.0)
         both = np.outer(early, early)
-        pairs = weights.T @ seen + base.weight * both
+        together = weights.T @ seen + base.weight * both
         squares = (self.kept_weights[:, None] * deviations).T @ deviations
         squares += np.tril(moment.squares) * both
-        moment.squares = np.asfortranarray(np.tril(squares / np.maximum(pairs, 1.0)))
+        moment.squares = np.asfortranarray(np.tril(squares / np.maximum(together, 1.0)))
         moment.weight, moment.total = 1.0, np.zeros(self.d)
         return moment
 
@@ -763,7 +736,7 @@ class GapModel(GapCounts):
         self.late = self.late & other.late
 
 
-def _change(before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
+def _change(before: Doubles, after: Doubles) -> float:
     """Return |A A' - B B'| / |B B'| in the Frobenius norm, for loadings A and B of (d, r)."""
     squares = [float(np.sum((left.T @ right) ** 2)) for left, right in (
         (before, before), (after, after), (before, after))]  # fmt: skip

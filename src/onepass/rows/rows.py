@@ -17,6 +17,7 @@ from scipy import sparse
 from scipy.linalg.blas import dsyr2
 
 from onepass import _core
+from onepass.precision import Doubles
 from onepass.threads import run_all, thread_count
 
 TILE_BYTES = 2**19  # of dense rows that are centred and multiplied while they are in a core's cache
@@ -36,6 +37,7 @@ LEAST_SINGLE, MOST_SINGLE = 1e-15, 1e15
 # multiplying, since each block is read and written once for each of these tiles.
 SPLIT_BYTES = 2**24
 FEW_ROWS = 16  # of which a product is taken at once: one tile of a few wide rows
+Scale = Doubles | None  # what columns (d,) are divided by, if they are
 
 
 class Rows(ABC):
@@ -52,33 +54,25 @@ class Rows(ABC):
         What the columns are divided by.
     """
 
-    has_gaps = False  # whether entries of some rows were missing
+    is_completed = False  # whether entries of some rows were missing
 
-    def __init__(
-        self,
-        values: Any,
-        weights: NDArray[np.float64],
-        origin: NDArray[np.float64],
-        scale: NDArray[np.float64] | None = None,
-    ) -> None:
+    def __init__(self, values: Any, weights: Doubles, origin: Doubles, scale: Scale = None) -> None:
         self.values, self.weights, self.origin, self.scale = values, weights, origin, scale
         self.d = int(values.shape[1])
 
     def __len__(self) -> int:
         return len(self.weights)
 
-    def scaled(self, scale: NDArray[np.float64]) -> Self:
+    def scaled(self, scale: Doubles) -> Self:
         """Return the rows with their columns divided by a scale (d,)."""
         return type(self)(self.values, self.weights, self.origin, scale)
 
-    def at(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
+    def at(self, point: Doubles) -> Doubles:
         """Return a point (d,) of the space of x in the coordinates of these rows."""
         moved = point - self.origin
         return moved if self.scale is None else moved / self.scale
 
-    def distances(
-        self, points: NDArray[np.float64], inner: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def distances(self, points: Doubles, inner: Doubles) -> Doubles:
         """Return the squared distances (r, m) from points (m, d), with products (r, m) with them.
 
         The points are in the coordinates of these rows.
@@ -88,20 +82,18 @@ class Rows(ABC):
 
     @cached_property
     @abstractmethod
-    def energies(self) -> NDArray[np.float64]:
+    def energies(self) -> Doubles:
         """The squared norms of the rows, shape (r,)."""
 
     @abstractmethod
-    def inner(self, directions: NDArray[np.floating]) -> NDArray[np.float64]:
+    def inner(self, directions: NDArray[np.floating]) -> Doubles:
         """Return the products (r, m) with directions (m, d)."""
 
     @abstractmethod
-    def combine(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+    def combine(self, coefficients: Doubles) -> Doubles:
         """Return ``coefficients @ rows`` (m, d), from coefficients (m, r)."""
 
-    def outside(
-        self, directions: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def outside(self, directions: Doubles) -> tuple[Doubles, Doubles]:
         """Return coordinates (r, m) along orthonormal directions, and squared distances (r,).
 
         The distances from the span are those of explicit residuals: small ones are accurate too.
@@ -115,12 +107,7 @@ class Rows(ABC):
                 distances[part] = np.einsum("ij,ij->i", rest, rest)
         return inner, distances
 
-    def observed_errors(
-        self,
-        errors: NDArray[np.float64],
-        point: NDArray[np.float64],
-        directions: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
+    def observed_errors(self, errors: Doubles, point: Doubles, directions: Doubles) -> Doubles:
         """Return errors (r,) in which observed entries of the rows count alone.
 
         `errors` (r,) are squared distances from the point (d,) plus the span of the directions
@@ -129,11 +116,8 @@ class Rows(ABC):
         return errors
 
     def measure(
-        self,
-        points: NDArray[np.float64],
-        directions: NDArray[np.float64],
-        pairs: list[tuple[int, int]],
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        self, points: Doubles, directions: Doubles, pairs: list[tuple[int, int]]
+    ) -> tuple[Doubles, Doubles]:
         """Return squared distances (p, r) from points, and how much of them directions capture.
 
         Parameters
@@ -156,33 +140,26 @@ class Rows(ABC):
 
     @cached_property
     @abstractmethod
-    def gram(self) -> NDArray[np.float64]:
+    def gram(self) -> Doubles:
         """The products (r, r) of the rows with each other."""
 
     @abstractmethod
-    def column_squares(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def column_squares(self, weights: Doubles) -> Doubles:
         """Return the weighted sums of the squares of the columns, shape (d,)."""
 
     @abstractmethod
-    def dense(self) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    def dense(self) -> Iterator[tuple[slice, Doubles]]:
         """Yield the rows a few at a time, as float64 arrays, and which ones they are."""
 
     @abstractmethod
-    def add_outer(
-        self, weights: NDArray[np.float64], matrix: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def add_outer(self, weights: Doubles, matrix: Doubles) -> Doubles:
         """Add the sum of w x x' over the rows to the lower triangle of a matrix (d, d), in place.
 
         The matrix is in Fortran order. The sum of w x is returned, shape (d,).
         """
 
 
-def rows_about(
-    values: Any,
-    weights: NDArray[np.float64],
-    origin: NDArray[np.float64],
-    scale: NDArray[np.float64] | None = None,
-) -> Rows:
+def rows_about(values: Any, weights: Doubles, origin: Doubles, scale: Scale = None) -> Rows:
     """Return rows (r, d) about a point, dense or sparse as they are."""
     if hasattr(values, "rows_about"):  # rows that know more than their entries
         return values.rows_about(weights, origin, scale)
@@ -240,10 +217,10 @@ class DenseRows(Rows):
         return values
 
     @cached_property
-    def energies(self) -> NDArray[np.float64]:
+    def energies(self) -> Doubles:
         """The squared norms of the rows, shape (r,)."""
 
-        def of_tile(part: slice) -> NDArray[np.float64]:
+        def of_tile(part: slice) -> Doubles:
             tile = self._tile(part)
             return np.einsum("ij,ij->i", tile, tile).astype(np.float64, copy=False)
 
@@ -256,11 +233,8 @@ class DenseRows(Rows):
         return self.origin.astype(dtype), scale
 
     def measure(
-        self,
-        points: NDArray[np.float64],
-        directions: NDArray[np.float64],
-        pairs: list[tuple[int, int]],
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        self, points: Doubles, directions: Doubles, pairs: list[tuple[int, int]]
+    ) -> tuple[Doubles, Doubles]:
         dtype, about = self.values.dtype, self._about()
         factors = (
             np.ascontiguousarray(points, dtype),
@@ -268,7 +242,7 @@ class DenseRows(Rows):
             np.reshape(np.array(pairs, np.int64), (-1, 2)),
         )
 
-        def of_part(part: slice) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        def of_part(part: slice) -> tuple[Doubles, Doubles]:
             return _core.measure(self.values[part], *about, *factors)
 
         # What is found of a row does not depend on the others: any split gives the same bits.
@@ -276,7 +250,7 @@ class DenseRows(Rows):
         distances, captured = zip(*run_all(of_part, self._slices(length)), strict=True)
         return np.hstack(distances), np.hstack(captured)
 
-    def inner(self, directions: NDArray[np.floating]) -> NDArray[np.float64]:
+    def inner(self, directions: NDArray[np.floating]) -> Doubles:
         typed = directions.astype(self.values.dtype, copy=False)
 
         def of_tile(part: slice) -> NDArray[np.floating]:
@@ -286,10 +260,10 @@ class DenseRows(Rows):
         products = np.hstack([first, *others]) if others else first
         return products.T.astype(np.float64, copy=False)
 
-    def combine(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+    def combine(self, coefficients: Doubles) -> Doubles:
         typed = coefficients.astype(self.values.dtype, copy=False)
 
-        def of_tile(part: slice) -> NDArray[np.float64]:
+        def of_tile(part: slice) -> Doubles:
             return (typed[:, part] @ self._tile(part)).astype(np.float64, copy=False)
 
         tiles = self._tiles_for(len(typed))
@@ -300,36 +274,34 @@ class DenseRows(Rows):
         return first
 
     @cached_property
-    def gram(self) -> NDArray[np.float64]:
+    def gram(self) -> Doubles:
         centred = self._centred(slice(None))
         return (centred @ centred.T).astype(np.float64, copy=False)
 
-    def column_squares(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        def of_tile(part: slice) -> NDArray[np.float64]:
+    def column_squares(self, weights: Doubles) -> Doubles:
+        def of_tile(part: slice) -> Doubles:
             tile = self._tile(part)
             return np.einsum("ij,ij,i->j", tile, tile, weights[part].astype(tile.dtype))
 
         return np.sum(run_all(of_tile, self._tiles), axis=0, dtype=np.float64)
 
-    def dense(self) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    def dense(self) -> Iterator[tuple[slice, Doubles]]:
         for part in self._tiles:
             values = self.values[part].astype(np.float64) - self.origin
             yield part, values if self.scale is None else values / self.scale
 
-    def add_outer(
-        self, weights: NDArray[np.float64], matrix: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def add_outer(self, weights: Doubles, matrix: Doubles) -> Doubles:
         add = self._add_by_tiles if self.d < SPLIT_COLUMNS else self._add_by_columns
         return add(weights, matrix)
 
-    def _counted(self, weights: NDArray[np.float64], length: int) -> list[Any]:
+    def _counted(self, weights: Doubles, length: int) -> list[Any]:
         """Return the rows of positive weight, as slices or indices of at most so many."""
         counted = np.flatnonzero(weights > 0.0)
         parts = [slice(start, start + length) for start in range(0, len(counted), length)]
         return parts if len(counted) == len(weights) else [counted[part] for part in parts]
 
     def _weighted(
-        self, part: Any, weights: NDArray[np.float64]
+        self, part: Any, weights: Doubles
     ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
         """Return some rows times the roots of their weights, and these roots."""
         tile = self._tile(part)
@@ -338,9 +310,7 @@ class DenseRows(Rows):
             return np.ascontiguousarray(tile), roots
         return roots[:, None] * tile, roots
 
-    def _add_by_tiles(
-        self, weights: NDArray[np.float64], matrix: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _add_by_tiles(self, weights: Doubles, matrix: Doubles) -> Doubles:
         """Add outer products: tile t to accumulator t modulo their number."""
         dtype, about = self.values.dtype, self._about()
         counted = max(int(np.count_nonzero(weights)), 1)
@@ -349,7 +319,7 @@ class DenseRows(Rows):
             tiles = -(-tiles // ACCUMULATORS) * ACCUMULATORS
         length = -(-counted // tiles)
 
-        def accumulate(first: int) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
+        def accumulate(first: int) -> tuple[NDArray[np.floating], Doubles]:
             squares: NDArray[Any] = matrix
             if first or dtype != np.float64:  # the matrix itself is the first accumulator
                 squares = np.zeros((self.d, self.d), dtype, order="F")
@@ -365,9 +335,7 @@ class DenseRows(Rows):
                 matrix += squares
         return total
 
-    def _add_by_columns(
-        self, weights: NDArray[np.float64], matrix: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _add_by_columns(self, weights: Doubles, matrix: Doubles) -> Doubles:
         """Add outer products: each block of columns of the lower triangle by itself."""
         total, upper = np.zeros(self.d), matrix.T
         length = max(FEW_ROWS, SPLIT_BYTES // (self.d * self.values.itemsize))
@@ -393,7 +361,7 @@ class SparseRows(Rows):
     """
 
     @cached_property
-    def _stored(self) -> tuple[Any, NDArray[np.float64] | None]:
+    def _stored(self) -> tuple[Any, Doubles | None]:
         """A CSR array and an offset (d,), or None: the rows are their difference."""
         stored, offset = self.values, self.origin.copy()
         counts = np.bincount(stored.indices, minlength=self.d)
@@ -421,7 +389,7 @@ class SparseRows(Rows):
         return sparse.csr_array((data, stored.indices, stored.indptr), shape=stored.shape)
 
     @cached_property
-    def energies(self) -> NDArray[np.float64]:
+    def energies(self) -> Doubles:
         """The squared norms of the rows, shape (r,)."""
         stored, offset = self._stored
         squares = np.asarray(self._squares @ np.ones(self.d))
@@ -429,12 +397,12 @@ class SparseRows(Rows):
             squares = (squares - 2.0 * (stored @ offset) + offset @ offset).clip(min=0.0)
         return squares
 
-    def inner(self, directions: NDArray[np.floating]) -> NDArray[np.float64]:
+    def inner(self, directions: NDArray[np.floating]) -> Doubles:
         stored, offset = self._stored
         products = np.asarray(stored @ np.ascontiguousarray(directions.T), np.float64)
         return products if offset is None else products - directions @ offset
 
-    def combine(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+    def combine(self, coefficients: Doubles) -> Doubles:
         """Return ``coefficients @ rows`` (m, d), in Fortran order, in which products are fast."""
         stored, offset = self._stored
         combined = np.asarray(stored.T @ np.ascontiguousarray(coefficients.T), np.float64)
@@ -443,7 +411,7 @@ class SparseRows(Rows):
         return combined.T
 
     @cached_property
-    def gram(self) -> NDArray[np.float64]:
+    def gram(self) -> Doubles:
         stored, offset = self._stored
         products = sparse_gram(stored)
         if offset is not None:
@@ -451,16 +419,14 @@ class SparseRows(Rows):
             products -= across[:, None] + across - offset @ offset
         return products
 
-    def column_squares(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def column_squares(self, weights: Doubles) -> Doubles:
         stored, offset = self._stored
         squares = np.asarray(self._squares.T @ weights)
         if offset is not None:
             squares += offset * (weights.sum() * offset - 2.0 * (stored.T @ weights))
         return squares.clip(min=0.0)
 
-    def add_outer(
-        self, weights: NDArray[np.float64], matrix: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def add_outer(self, weights: Doubles, matrix: Doubles) -> Doubles:
         stored, offset = self._stored
         stored.sort_indices()
 
@@ -482,7 +448,7 @@ class SparseRows(Rows):
             dsyr2(1.0, offset, half, lower=1, a=matrix, overwrite_a=1)
         return self.combine(weights[None])[0]
 
-    def dense(self) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    def dense(self) -> Iterator[tuple[slice, Doubles]]:
         stored, offset = self._stored
         length = max(1, TILE_BYTES // (8 * self.d))
         for start in range(0, len(self), length):
@@ -499,7 +465,7 @@ def column_blocks(d: int) -> list[slice]:
     return [slice(first, last) for first, last in itertools.pairwise(edges)]
 
 
-def sparse_gram(rows: Any) -> NDArray[np.float64]:
+def sparse_gram(rows: Any) -> Doubles:
     """Return the products (r, r) of rows of a csr_array (r, d) with each other."""
     columns = sparse.csr_array(rows.T)  # the products are the sum of their outer products
     gram, weights = np.zeros((rows.shape[0],) * 2), np.ones(rows.shape[1])

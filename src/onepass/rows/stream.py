@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from onepass.persistence.fields import MOST_ENTRY, Array, Field, Size, State
+from onepass.precision import Doubles
 
 MOST_WAITING = 2**24  # rows in a model file: no chunk is nearly as long
 
@@ -68,7 +69,7 @@ class RowBuffer(State):
         self._room = np.empty((0, stream.d), stream.dtype)
         self._spare = self._room
         self._pieces: tuple[Any, ...] = ()  # of sparse rows
-        self._weights: NDArray[np.float64] = np.empty(0)
+        self._weights: Doubles = np.empty(0)
 
     def fields(self) -> dict[str, Field]:
         d, dtype = self.stream.d, (self.stream.dtype.name,)
@@ -83,13 +84,7 @@ class RowBuffer(State):
             "indptr": Array((Size("waiting + 1", MOST_WAITING),), integers, 0, 2**40),
         }
 
-    def add(
-        self,
-        rows: Any,
-        weights: NDArray[np.float64] | None,
-        room: int,
-        has_gaps: bool = False,
-    ) -> None:
+    def add(self, rows: Any, weights: Doubles | None, room: int, has_gaps: bool = False) -> None:
         """Append a copy of rows (r, d), and their weights (r,); None where all are one.
 
         `room` is how many rows the chunk is going to have, and `has_gaps` whether one of these may
@@ -109,7 +104,7 @@ class RowBuffer(State):
         self._weights[start:stop] = 1.0 if weights is None else weights
         self.count = stop  # last: from now on the rows are there for other threads
 
-    def content(self) -> tuple[Any, NDArray[np.float64]]:
+    def content(self) -> tuple[Any, Doubles]:
         """Return all rows (count, d) and their weights (count,), until the buffer is cleared."""
         count = self.count
         weights = self._weights[:count]
@@ -148,7 +143,7 @@ class RowBuffer(State):
         return self.content()[0]
 
     @property
-    def weights(self) -> NDArray[np.float64]:
+    def weights(self) -> Doubles:
         """Their weights, shape (count,)."""
         return self.content()[1]
 

@@ -31,7 +31,7 @@ _LOST_PARTS = 1 << 16  # chunks that are not stored: Zarr looks for each, in 50 
 _PARTS_AT_ONCE = 1 << 14  # chunks that Zarr opens, each of which takes a few kilobytes
 _ZIPPED_BY = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}  # others expand without a limit
 # No compressor shrinks numbers by more: four bytes are 128 kB of one value in Zstandard.
-_LARGEST_RATIO = 1 << 15
+_COMPRESSION_RATIO = 1 << 15
 
 
 class ArrayTable(Table):
@@ -107,7 +107,7 @@ def check_stored(array: Any, path: str) -> None:
     if n_parts is None:
         return
     declared = math.prod(shape) * itemsize
-    if declared > base.LIMIT_BYTES and declared > _LARGEST_RATIO * n_bytes:
+    if declared > base.LIMIT_BYTES and declared > _COMPRESSION_RATIO * n_bytes:
         message = f"{shape[0]:,} rows are declared, {declared >> 20:,} MB in all, and only "
         raise SourceError(f"{message}{n_bytes:,} bytes are stored", path)
     total = math.prod(-(-length // part) for length, part in zip(shape, part, strict=True))

@@ -106,15 +106,11 @@ class Source(ABC):
     """
 
     once: bool = False
+    is_mapped: bool = False  # whether a function changed its blocks
     na: Sequence[str | float] = ()  # what stands for a missing entry in its files, if that was said
     n_features: int
     n_rows: int | None
     feature_names: list[str] | None
-
-    @property
-    def prepared(self) -> dict[str, Any]:
-        """What was done with each row: `normalize`, `log1p`, and "mapped" by a function."""
-        return {}
 
     @abstractmethod
     def blocks(self, start: Position | None = None) -> Iterator[tuple[Position, Block]]:
@@ -195,6 +191,8 @@ class Source(ABC):
 class MappedSource(Source):
     """What a function makes of the blocks of a source; `Source.map` makes it."""
 
+    is_mapped = True
+
     def __init__(self, source: Source, function: Callable[[Block], Any]) -> None:
         if source.once:
             raise SourceError("it can be read only once: map its blocks before a source is made")
@@ -210,11 +208,6 @@ class MappedSource(Source):
         self.n_rows, self.na = None, source.na
         if hasattr(source, "preparation"):  # of files
             self.preparation = source.preparation
-
-    @property
-    def prepared(self) -> dict[str, Any]:
-        """What was done with each row; of the function it is only known that there was one."""
-        return {**self._source.prepared, "mapped": True}
 
     def blocks(self, start: Position | None = None) -> Iterator[tuple[Position, Block]]:
         """Yield (position after the block in the source that is mapped, block)."""

@@ -31,7 +31,7 @@ from onepass.sources.plain_text import StandardInput, Text, whole_lines
 from onepass.sources.tables import BOOLEANS, ReadOptions, Table, numbered_names
 
 _SAMPLE_BYTES = 1 << 16  # that show delimiter and kinds of columns: some hundreds of rows
-_ROW_LIMIT_BYTES = 1 << 24  # of the first two rows, all of which is parsed in Python
+_FIRST_ROWS_LIMIT_BYTES = 1 << 24  # of the first two rows, all of which is parsed in Python
 _MOST_COLUMNS = 1 << 16  # whose conversion takes pyarrow a gigabyte
 _LESS = f", the limit is {_MOST_COLUMNS:,}: write it as npy or parquet"
 # What stands for a missing value in a column of numbers: what pandas and pyarrow take for one by
@@ -470,12 +470,12 @@ class CsvTable(Table):
                 mark = f"[{re.escape(found)}\r\n]"
                 is_padded = re.search(f"(?:^|{mark}) | (?:{mark}|$)", sample) is not None
                 return _Sample(rows, lines, header_bytes, end_line, found, is_padded, whole)
-            if size == _ROW_LIMIT_BYTES:
-                limit = f"{_ROW_LIMIT_BYTES >> 20} MB"
+            if size == _FIRST_ROWS_LIMIT_BYTES:
+                limit = f"{_FIRST_ROWS_LIMIT_BYTES >> 20} MB"
                 raise ValueError(
                     f"its first rows have more than {limit}, or a quotation mark is never closed"
                 )
-            size = min(4 * size, _ROW_LIMIT_BYTES)
+            size = min(4 * size, _FIRST_ROWS_LIMIT_BYTES)
 
     def _sniff(self, text: str, whole: bool, expected: str) -> str:
         """Return the delimiter that makes most rows equally long, and most values numbers."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from onepass.sources.base import Block, Position, Source, SourceError
 
@@ -34,13 +33,8 @@ class Excerpt(Source):
         self.n_features, self.feature_names = source.n_features, source.feature_names
         self.n_rows, self._read = n_rows, read
         self._source, self._first = source, first
-        self.na = source.na
+        self.na, self.is_mapped = source.na, source.is_mapped
         self.preparation = getattr(source, "preparation", None)  # of its rows, as for `FileSource`
-
-    @property
-    def prepared(self) -> dict[str, Any]:
-        """What was done with each row."""
-        return self._source.prepared
 
     def blocks(self, start: Position | None = None) -> Iterator[tuple[Position, Block]]:
         """Yield (position after the block, block)."""

@@ -10,7 +10,7 @@ import zlib
 
 DEFLATE_RATIO = 1032  # the most by which gzip and zlib expand: 258 bytes take at least two bits
 LZF_RATIO = 88  # 264 bytes take three
-_PIECE_BYTES = 1 << 20  # of what is expanded, held while counting
+_EXPANDED_BYTES = 1 << 20  # of what is expanded, held while counting
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
@@ -23,7 +23,7 @@ def of_deflate(data: bytes, limit: int) -> int:
         stream = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)  # of either format
         piece = b"begin"
         while piece and size <= limit:
-            piece = stream.decompress(data, _PIECE_BYTES)
+            piece = stream.decompress(data, _EXPANDED_BYTES)
             data = stream.unconsumed_tail
             size += len(piece)
         data = stream.unused_data
@@ -48,7 +48,7 @@ def _counted(data: bytes, limit: int) -> int:
 
     size = 0
     with pa.CompressedInputStream(pa.BufferReader(data), "zstd") as stream:
-        while size <= limit and (piece := stream.read(_PIECE_BYTES)):
+        while size <= limit and (piece := stream.read(_EXPANDED_BYTES)):
             size += len(piece)
     return size
 

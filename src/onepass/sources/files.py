@@ -8,7 +8,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -351,11 +351,6 @@ class FileSource(Source):
             )
 
     @property
-    def prepared(self) -> dict[str, Any]:
-        """What was done with each row: `normalize` and `log1p`, where they are given."""
-        return {name: value for name, value in asdict(self.preparation).items() if value}
-
-    @property
     def paths(self) -> list[str]:
         """The files, in the order in which they are read."""
         return [path for path, _ in self.files]
@@ -396,7 +391,7 @@ class FileSource(Source):
                     for begin in range(0, block.shape[0], most):
                         piece = block[begin : begin + most]
                         if not table.prepares:
-                            piece = table.prepared(piece, row, labels)
+                            piece = table.prepare(piece, row, labels)
                         row += piece.shape[0]
                         empty = False
                         yield Position(number, row), piece

@@ -96,7 +96,7 @@ class CellTable(ArrayTable):
         columns = None if len(genes) == len(self._all_names) and self.columns is None else genes
         for row, rows in self.rows(start):
             if self.preparation or self.na_values:
-                rows = self.prepared(base.take(rows, None, dtype), row, self._all_names)
+                rows = self.prepare(base.take(rows, None, dtype), row, self._all_names)
             yield base.take(rows, columns, dtype)
 
 

@@ -61,10 +61,10 @@ class Distribution(ABC):
         block_rows : int
             The most rows in a block.
         """
-        return _Stream(self, n_rows, seed, block_rows)
+        return _SyntheticSource(self, n_rows, seed, block_rows)
 
 
-class _Stream(Source):
+class _SyntheticSource(Source):
     """Rows drawn in chunks with one generator each, so that any row can be reached directly."""
 
     feature_names = None

@@ -117,7 +117,7 @@ class Table(ABC):
     notes: Sequence[str] = ()  # what was decided without having been asked for, one line each
     columns: NDArray[np.intp] | None = None  # that are read, in this order; None is all
     preparation = Preparation()  # of the rows that are read
-    prepares: ClassVar[bool] = False  # whether `read` gives rows that are `prepared` already
+    prepares: ClassVar[bool] = False  # whether `read` has prepared its rows already
     once: bool = False  # whether it can be read only once
     column_bytes: int = 10 << 10  # of memory for a column, read and in a model of 10 components
 
@@ -136,7 +136,7 @@ class Table(ABC):
         """Learn what a file cannot know of itself, from the others and from the choice."""
         return
 
-    def prepared(self, block: Block, row: int, labels: Sequence[str | int]) -> Block:
+    def prepare(self, block: Block, row: int, labels: Sequence[str | int]) -> Block:
         """Return rows with their missing entries as NaN, prepared.
 
         `row` rows came before; errors use the labels of columns.

@@ -360,7 +360,7 @@ def test_a_row_without_end(tmp_path, monkeypatch):
     message = "line 102: a row of more than 0 MB, or a quotation mark that is never closed"
     with pytest.raises(SourceError, match=message):
         rows_of(tmp_path / "a.csv", "a,b\n" + "1,2\n" * 100 + '3,"' + "4,5\n" * 1000)
-    monkeypatch.setattr(csv, "_ROW_LIMIT_BYTES", 1000)
+    monkeypatch.setattr(csv, "_FIRST_ROWS_LIMIT_BYTES", 1000)
     with pytest.raises(SourceError, match="its first rows have more than 0 MB, or a quotation"):
         rows_of(tmp_path / "a.csv", 'a,b\n1,"2' + "4,5\n" * 1000)
 
