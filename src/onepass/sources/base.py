@@ -16,9 +16,10 @@ Block: TypeAlias = NDArray[np.floating] | Any
 
 BLOCK_TARGET_BYTES = 1 << 22
 ROW_LIMIT_BYTES = 1 << 28  # of a row of float64, in any file and in memory
-# Of what has to be expanded at once. A block of it and a copy of a part are held, too: with all
-# libraries loaded, a command takes about 500 MB.
-LIMIT_BYTES = 96 << 20
+# Of what has to be expanded at once. Zarr takes twice as much for a moment, beside blocks of it and
+# a model: with all libraries loaded, a command takes less than 500 MB. Half as much saves nothing,
+# as glibc keeps what is smaller than 32 MB.
+LIMIT_BYTES = 48 << 20
 # What is stored in more bytes than the limit is read all the same: numbers with any noise in them
 # compress by less than this, and memory stays in proportion to the size of the file.
 HONEST_RATIO = 8

@@ -31,7 +31,7 @@ from onepass.sources.plain_text import StandardInput, Text, whole_lines
 from onepass.sources.tables import BOOLEANS, ReadOptions, Table, numbered_names
 
 _SAMPLE_BYTES = 1 << 16  # that show delimiter and kinds of columns: some hundreds of rows
-_ROW_LIMIT_BYTES = 1 << 24  # of the first two rows, all of which is parsed in Python
+_ROW_LIMIT_BYTES = 1 << 22  # of the first two rows, all of which is parsed in Python
 _MOST_COLUMNS = 1 << 16  # whose conversion takes pyarrow a gigabyte
 _LESS = f", the limit is {_MOST_COLUMNS:,}: write it as npy or parquet"
 # What stands for a missing value in a column of numbers: what pandas and pyarrow take for one by
@@ -68,8 +68,6 @@ class CsvTable(Table):
     """
 
     takes = ("header", "delimiter", "decimal", "encoding", "skip_lines", "comment", "na")
-    # Measured: a fit of 20,000 genes from csv takes 400 MB, of which 180 are Python and libraries.
-    column_bytes = 8 << 10
 
     def __init__(self, path: str, options: ReadOptions) -> None:
         self.path = "standard input" if path == "-" else path
