@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import asdict
@@ -19,6 +18,7 @@ import onepass
 from onepass.cli import messages
 from onepass.cli.cells import SUFFIX, is_anndata, table_of_cells, writing_cells
 from onepass.cli.data import (
+    as_options,
     check_output,
     check_page,
     on_disk,
@@ -155,7 +155,7 @@ def impute(model: str, data: tuple[str, ...], output: str, **reading: Any) -> No
         everything = [j for j in range(first.width) if j not in first.left_out]
         kept = KeptColumns(source, everything)
         names = kept.names
-    decimal = reading["decimal"] if output.lower().endswith(".csv") else None
+    decimal = source.reading.get("decimal", ".") if output.lower().endswith(".csv") else None
     delimiter = ";" if decimal == "," else ","  # as spreadsheets write it
     pandas = first.pandas if len(source.tables) == 1 and kept is not None else None
     writer = writing(output, names, delimiter, with_floats(pandas, used))
@@ -312,7 +312,7 @@ def info(model: str | None, loadings: str | None, cite: bool, as_json: bool) -> 
         "prepared by": ", then ".join(
             filter(None, [_preparation_options(fitted), "source.map(function)" * fitted._mapped])
         ),
-        "marks": " ".join(f"--na {shlex.quote(mark)}" for mark in fitted._na),
+        "read with": as_options(fitted._reading, fitted._na),
         "parameters": "  ".join(f"{name}={value}" for name, value in params.items()),
         "captures": messages.expectation(found),
         "chosen": chosen_words(fitted),
@@ -348,6 +348,7 @@ def _details(fitted: Any, path: str) -> dict[str, Any]:
         },
         "missing_share": fitted.missing_share_,
         "na": list(fitted._na),
+        "reading": dict(fitted._reading),
         "error_threshold": messages.finite(_threshold(fitted, QUANTILE)[0]),
         "chosen": None if chosen is None else asdict(chosen) | {"why": chosen_words(fitted)},
     }

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -108,6 +109,7 @@ class Source(ABC):
 
     once: bool = False
     na: Sequence[str | float] = ()  # what stands for a missing entry in its files, if that was said
+    reading: Mapping[str, Any] = MappingProxyType({})  # the other `ReadOptions` that were given
     n_features: int
     n_rows: int | None
     feature_names: list[str] | None
@@ -208,7 +210,7 @@ class MappedSource(Source):
         self.n_features = first[1].shape[1]
         is_same = self.n_features == source.n_features
         self.feature_names = source.feature_names if is_same else None
-        self.n_rows, self.na = None, source.na
+        self.n_rows, self.na, self.reading = None, source.na, source.reading
         if hasattr(source, "preparation"):  # of files
             self.preparation = source.preparation
 

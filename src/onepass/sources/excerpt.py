@@ -34,7 +34,7 @@ class Excerpt(Source):
         self.n_features, self.feature_names = source.n_features, source.feature_names
         self.n_rows, self._read = n_rows, read
         self._source, self._first = source, first
-        self.na = source.na
+        self.na, self.reading = source.na, source.reading
         self.preparation = getattr(source, "preparation", None)  # of its rows, as for `FileSource`
 
     @property

@@ -6,9 +6,10 @@ import importlib
 import os
 import warnings
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
+from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -186,10 +187,12 @@ def open_tables(
     path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     options: ReadOptions,
     also_na: Sequence[str] = (),
+    also: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[Table]:
     """Return what is in the files that `open_source` reads.
 
-    `also_na` are further marks of missing entries, which count where a format has such marks.
+    `also_na` are further marks of missing entries, and `also` further options, which count where a
+    format has such marks and options.
     """
     paths = [path] if isinstance(path, str | os.PathLike) else list(path)
     files = [file for given in paths for file in expand(os.fspath(given))]
@@ -197,8 +200,8 @@ def open_tables(
         raise SourceError("no file is given")
     if files.count("-") > 1:
         raise SourceError("standard input is given twice, and can be read only once")
-    with_marks = replace(options, na=(*options.na, *also_na))
-    tables = [_open(file, with_marks) for file in files]
+    every = replace(options, na=(*options.na, *also_na), **also)
+    tables = [_open(file, every) for file in files]
     for name in options.given():
         if name == "na" and len(options.na_values()) == len(options.na):
             continue  # numbers can be missing in every format
@@ -220,6 +223,8 @@ def _open(path: str, options: ReadOptions) -> Table:
         make = getattr(importlib.import_module(f"onepass.sources.{module}"), kind)
         table: Table = make(path, options)
         table.na, table.na_values = options.na, options.na_values()
+        given = options.remembered()
+        table.reading = {name: value for name, value in given.items() if name in table.takes}
         return table
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
@@ -319,7 +324,7 @@ class FileSource(Source):
         self._block_rows = batch_rows or rows_per_block(self.n_features)
         self._dtype = np.result_type(*(table.float_type() for table in tables))
         self.once = any(table.once for table in tables)
-        self.na = first.na
+        self.na, self.reading = first.na, first.reading
         self.named = first.names is not None
         self.feature_names = None
         if self.named or chosen is not None:
