@@ -302,7 +302,7 @@ class FileSource(Source):
             chosen = [j for j in several if j not in left_out]
         self.n_features = first.width if chosen is None else len(chosen)
         if self.n_features == 0:
-            message = "no column is chosen"
+            message = f"no column is chosen{first.header_hint}"
             if columns is None and skip_non_numeric and first.not_numeric:
                 found = first.not_numeric[min(first.not_numeric)]
                 message = f"no column is numeric: the first one contains {found}"
