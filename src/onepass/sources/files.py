@@ -215,7 +215,7 @@ def _open(path: str, options: ReadOptions) -> Table:
     suffix = suffix_of(path)
     if suffix is None:
         if not is_remote(path) and not os.path.exists(split(path)[0]):
-            raise SourceError("there is no such file", path)
+            raise SourceError(reason(path), path)
         raise SourceError(f"the format is unknown; known are {', '.join(FORMATS)}", path)
     module, kind = FORMATS[suffix]
     try:
@@ -234,7 +234,7 @@ def _open(path: str, options: ReadOptions) -> Table:
     except (SourceError, ImportError):
         raise
     except FileNotFoundError as error:
-        raise SourceError(reason(error), path) from error
+        raise SourceError(reason(path, error), path) from error
     except Exception as error:  # the libraries that read formats raise anything
         message = str(error) or type(error).__name__
         raise SourceError(f"not a sound {suffix[1:]} file: {message}", path) from error
