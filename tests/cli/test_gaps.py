@@ -166,6 +166,32 @@ def test_merged_models_are_read_as_both_were(tmp_path):
     assert onepass.load(tmp_path / "both")._reading == {"decimal": ","}
 
 
+def test_rows_without_any_entry_are_left_out_by_all_commands(tmp_path):
+    path, model = tmp_path / "a.csv", tmp_path / "m"
+    lines = [f"{i % 7},{i % 5},{i % 3}" for i in range(120)]
+    path.write_text("\n".join(["x,y,z", *lines, ",,", "1,,2", ",,", *lines]) + "\n")
+    phrase = "2 rows without any entry left out"
+    assert phrase in run("fit", path, "-k", 1, "-o", model).stdout
+    out = tmp_path / "out.csv"
+    said = run("score", model, path, "--rows", out, "--flag")
+    assert phrase in said.stderr
+    assert "of the variance of 241 rows\n" in said.stdout
+    written = [line.split(",") for line in out.read_text().splitlines()]
+    assert written[121] == ["122", "nan", "nan", "0"]
+    assert float(written[122][1]) > 0
+    assert len(written) == 244
+    found = json.loads(run("score", model, path, "--json").stdout)
+    assert (found["rows"], found["empty_rows"]) == (243, 2)
+    said = run("impute", model, path, "-o", out)
+    assert "1 gap filled in 1 row\n" in said.stdout
+    assert phrase in said.stderr
+    assert out.read_text().splitlines()[121] == ",,"
+    np.save(tmp_path / "a.npy", [[np.nan] * 3, [1, np.nan, 2]])
+    run("impute", model, tmp_path / "a.npy", "-o", tmp_path / "b.npy")
+    assert np.isnan(np.load(tmp_path / "b.npy")).all(axis=1).tolist() == [True, False]
+    assert "1 row without any entry left out" in run("score", model, tmp_path / "a.npy").stderr
+
+
 def test_impute_changes_nothing_but_gaps(tmp_path, table, model):
     path, X = table
     said = run("impute", model, path, "-o", tmp_path / "out.csv").stdout
