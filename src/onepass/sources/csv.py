@@ -55,6 +55,7 @@ _THOUSANDS = re.compile(
 # Numbers that many programs write where there is none.
 _SENTINELS = (-999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0)
 _TITLE_ROWS = 8  # below the first one, among which are the names if that is a title
+_TOTALS = ("total", "totals", "grand total", "subtotal", "sum")  # in a last row that is none
 _FOOTER_ROWS = 3  # after the last number of a column, at most: totals, sources, a date
 # What pyarrow says of rows, which it counts from 1.
 _OTHER_LENGTH = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
@@ -196,6 +197,17 @@ class CsvTable(Table):
                 is_footer &= len(lines) - lines.index(line) <= _FOOTER_ROWS
                 self.damaged[j] = found + (hint or self._remedy(first, j if is_footer else None))
         self.sentinels = sentinels
+        if is_whole and whole and not self.once:
+            line, last = whole[-1]
+            place = f"{self.path}, line {self._first_line + line}"
+            self.notes = [
+                *self.notes,
+                *(
+                    f"{place}: {cell!r}{self._remedy(cell, j)}"
+                    for j, cell in enumerate(last)
+                    if cell.casefold() in _TOTALS
+                ),
+            ]
 
     def _sentinel(self, values: Sequence[float | None]) -> float | None:
         """Return a number that may stand for missing entries: it recurs, far from all others.

@@ -172,6 +172,17 @@ def test_a_total_far_behind_is_called_so(tmp_path, monkeypatch):
             rows_of(tmp_path / "a.csv", many + end)
 
 
+@pytest.mark.parametrize("ids", ["123", "abc"])
+def test_a_total_is_noted_if_its_column_is_left_out(tmp_path, ids):
+    content = "id,x,y\n" + "".join(f"{id},{i}.5,{i % 2}\n" for i, id in enumerate(ids))
+    source = opened(tmp_path / "a.csv", f"{content}Total,4.5,1\n", exclude=["id"])
+    assert source.notes == [
+        f"{tmp_path / 'a.csv'}, line 5: 'Total'; it is at the end: if that line is no row, remove "
+        "it from the file, or pass comment='Total' (--comment) to leave it out"
+    ]
+    assert opened(tmp_path / "a.csv", content, exclude=["id"]).notes == []
+
+
 @pytest.mark.parametrize("options", [{}, {"skip_non_numeric": True}, {"columns": ["age"]}])
 @pytest.mark.parametrize(
     "title",
