@@ -72,12 +72,12 @@ def test_nothing_to_open(tmp_path, monkeypatch, path, message):
 @pytest.mark.parametrize("name", ["gaps.cvs", "gap.csv", "gaps.csv.gz"])
 def test_a_file_of_nearly_the_same_name_is_suggested(tmp_path, monkeypatch, name):
     (tmp_path / "gaps.csv").write_text("1,2")
-    with pytest.raises(SourceError, match=f"{name}: there is no such file, but 'gaps.csv'$"):
+    with pytest.raises(SourceError, match=rf"{name}: there is no such file, but 'gaps\.csv'$"):
         open_source(tmp_path / name)
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(SourceError, match="but 'gaps.csv'$"):
+    with pytest.raises(SourceError, match=r"but 'gaps\.csv'$"):
         open_source(name)
-    with pytest.raises(SourceError, match="there is no such file$"):
+    with pytest.raises(SourceError, match=r"there is no such file$"):
         open_source("other.csv")
 
 
