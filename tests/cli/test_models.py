@@ -1,8 +1,8 @@
 """What is done with models that exist: columns that are kept, `info`, `export`, `report`."""
 
-import sys
 import json
 import re
+import sys
 from pathlib import Path
 
 import numpy as np

@@ -17,13 +17,13 @@ Block: TypeAlias = NDArray[np.floating] | Any
 
 BLOCK_TARGET_BYTES = 1 << 22
 ROW_LIMIT_BYTES = 1 << 28  # of a row of float64, in any file and in memory
-# Of what has to be expanded at once. Zarr takes twice as much for a moment, beside blocks of it and
-# a model: with all libraries loaded, a command takes less than 500 MB. Half as much saves nothing,
-# as glibc keeps what is smaller than 32 MB.
-LIMIT_BYTES = 48 << 20
-# What is stored in more bytes than the limit is read all the same: numbers with any noise in them
-# compress by less than this, and memory stays in proportion to the size of the file.
-HONEST_RATIO = 8
+# Of what has to be expanded at once. Three fits each of 9,830 columns of float32 took 412 to 425 MB
+# from h5 and 429 to 481 MB from zarr with chunks of 23 MB, and up to 506 MB with chunks of 31 MB.
+LIMIT_BYTES = 24 << 20
+# What is stored in more bytes than the limit is read all the same: numbers with any noise in them,
+# and counts of which 95% are zeros, compress by less than this, and memory stays in proportion to
+# the size of the file.
+HONEST_RATIO = 16
 SPARSE_COLUMN_BYTES = 4 << 10  # of memory for a column of sparse rows, in a model of 10 components
 # The largest entries: sums of the squares of any number of rows stay finite, in each precision.
 LARGEST, LARGEST_SINGLE = 1e100, 1e18

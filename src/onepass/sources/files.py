@@ -44,9 +44,9 @@ T = TypeVar("T")
 _BLOCKS_AHEAD = 4  # of a few megabytes each
 # Columns cost memory as soon as they are declared, whatever is stored in them. What they take is
 # accepted up to the first number, in bytes, and beyond it up to so many times the size of the
-# files, as zip may expand them. That is 13,107 columns, and then 10 bytes for each; of sparse rows
-# 32,768 and 4 bytes. Compressed, a hundred genomes hold enough.
-_COLUMNS_LIMIT_BYTES, _COLUMNS_RATIO = 128 << 20, 1 << 10
+# files, as zip may expand them. That is 9,830 columns, and then 10 bytes for each; of sparse rows
+# 24,576 and 4 bytes. Compressed, a hundred genomes hold enough.
+_COLUMNS_LIMIT_BYTES, _COLUMNS_RATIO = 96 << 20, 1 << 10
 
 
 def open_source(
