@@ -110,6 +110,44 @@ def test_a_model_remembers_what_stands_for_missing_entries(tmp_path, more):
     assert "--na '?' --na -999" in run("info", model).stdout
 
 
+GERMAN = "Werksausgabe\nM\u00e4rz;y\n1,5;2\n2,5;1\n3,5;4\n4,5;\n"
+
+
+def test_a_model_remembers_how_its_files_were_read(tmp_path):
+    path, model = tmp_path / "a.csv", tmp_path / "m"
+    path.write_text(GERMAN, encoding="latin-1")
+    options = ["--decimal", ",", "--encoding", "latin-1", "--skip-lines", "1"]
+    run("fit", path, "-k", 1, *options, "-o", model)
+    for words in (["score", model, path], ["impute", model, path, "-o", tmp_path / "b.csv"]):
+        said = run(*words).stderr
+        assert f"read as when {model} was fitted: {' '.join(options)}\n" in said
+    assert (tmp_path / "b.csv").read_text().startswith("M\u00e4rz;y\n1,5;2\n")
+    assert " ".join(options) in run("info", model).stdout
+    found = json.loads(run("info", model, "--json").stdout)
+    assert found["reading"] == {"decimal": ",", "encoding": "latin-1", "skip_lines": 1}
+    # Files of other formats have no such options, and those that are given come first.
+    run("transform", model, path, "-o", tmp_path / "c.parquet", "--keep", "0,1")
+    plain = tmp_path / "plain.csv"
+    plain.write_text("M\u00e4rz,y\n1.5,2\n2.5,1\n")
+    options = ["--decimal", ".", "--encoding", "utf-8", "--skip-lines", "0"]
+    assert "variance of 2 rows" in run("score", model, plain, *options).stdout
+
+
+def test_lines_are_skipped_as_in_a_model_only_if_they_are_no_names(tmp_path):
+    (tmp_path / "a.csv").write_text("Export\nx,y\n1,2\n3,1\n5,7\n")
+    model, path = tmp_path / "m", tmp_path / "b.csv"
+    run("fit", tmp_path / "a.csv", "-k", 1, "--skip-lines", 1, "-o", model)
+    text = "2.5,1.5\n3.5,1\n2.5,1.5\n3,2.5\n"
+    path.write_text(f"x,y\n{text}")
+    said = run("score", model, path)
+    assert "4 rows" in said.stdout
+    assert "--skip-lines" not in said.stderr
+    path.write_text(text)
+    said = run("score", model, path, code=2).stderr
+    assert "no names of columns after the lines that are skipped" in said
+    assert "4 rows" in run("score", model, path, "--skip-lines", 0).stdout
+
+
 def test_merged_models_know_the_marks_of_both(tmp_path):
     for name, mark in (("a", "-999"), ("b", "?")):
         lines = ["x,y", *(f"{i},{i % 7}" for i in range(50)), f"5,{mark}"]
@@ -117,6 +155,41 @@ def test_merged_models_know_the_marks_of_both(tmp_path):
         run("fit", tmp_path / f"{name}.csv", "-k", 1, "--na", mark, "-o", tmp_path / name)
     run("merge", tmp_path / "a", tmp_path / "b", "-o", tmp_path / "both")
     assert onepass.load(tmp_path / "both")._na == ("-999", "?")
+
+
+def test_merged_models_are_read_as_both_were(tmp_path):
+    for name, more in (("a", []), ("b", ["--skip-lines", 0, "--comment", "%"])):
+        (tmp_path / f"{name}.csv").write_text("x;y\n1,5;2\n3,5;1\n5,5;7\n")
+        words = ["-k", 1, "--decimal", ",", *more, "-o", tmp_path / name]
+        run("fit", tmp_path / f"{name}.csv", *words)
+    run("merge", tmp_path / "a", tmp_path / "b", "-o", tmp_path / "both")
+    assert onepass.load(tmp_path / "both")._reading == {"decimal": ","}
+
+
+def test_rows_without_any_entry_are_left_out_by_all_commands(tmp_path):
+    path, model = tmp_path / "a.csv", tmp_path / "m"
+    lines = [f"{i % 7},{i % 5},{i % 3}" for i in range(120)]
+    path.write_text("\n".join(["x,y,z", *lines, ",,", "1,,2", ",,", *lines]) + "\n")
+    phrase = "2 rows without any entry left out"
+    assert phrase in run("fit", path, "-k", 1, "-o", model).stdout
+    out = tmp_path / "out.csv"
+    said = run("score", model, path, "--rows", out, "--flag")
+    assert phrase in said.stderr
+    assert "of the variance of 241 rows\n" in said.stdout
+    written = [line.split(",") for line in out.read_text().splitlines()]
+    assert written[121] == ["122", "nan", "nan", "0"]
+    assert float(written[122][1]) > 0
+    assert len(written) == 244
+    found = json.loads(run("score", model, path, "--json").stdout)
+    assert (found["rows"], found["empty_rows"]) == (243, 2)
+    said = run("impute", model, path, "-o", out)
+    assert "1 gap filled in 1 row\n" in said.stdout
+    assert phrase in said.stderr
+    assert out.read_text().splitlines()[121] == ",,"
+    np.save(tmp_path / "a.npy", [[np.nan] * 3, [1, np.nan, 2]])
+    run("impute", model, tmp_path / "a.npy", "-o", tmp_path / "b.npy")
+    assert np.isnan(np.load(tmp_path / "b.npy")).all(axis=1).tolist() == [True, False]
+    assert "1 row without any entry left out" in run("score", model, tmp_path / "a.npy").stderr
 
 
 def test_impute_changes_nothing_but_gaps(tmp_path, table, model):

@@ -78,6 +78,7 @@ def test_a_limit_of_the_shell_counts():
 
 
 def test_sizes_as_text():
+    assert memory.shown(432) == "432 bytes"
     assert memory.shown(7 << 10) == "7 KB"
     assert memory.shown(5 << 20) == "5 MB"
     assert memory.shown(3 << 30) == "3.0 GB"

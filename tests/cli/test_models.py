@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -186,6 +187,12 @@ def test_export(tmp_path, files):
     said = run("merge", tmp_path / "small.onepass", model, "-o", tmp_path / "both", code=2).stderr
     assert "cannot be merged" in said
     assert "another output" in run("export", model, "-o", model, code=2).stderr
+
+
+def test_export_says_what_onnx_needs(tmp_path, files, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    said = run("export", files[0], "-o", tmp_path / "m.onnx", code=2).stderr
+    assert "writing ONNX files needs onnx" in said
 
 
 def test_export_to_onnx(tmp_path, files):

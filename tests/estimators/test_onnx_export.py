@@ -107,7 +107,9 @@ def test_it_must_be_fitted(tmp_path):
 def test_without_onnx_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     model = onepass.PCA(K).fit(rows())
-    with pytest.raises(ImportError, match=r'to_onnx needs onnx: .* pip install "\.\[onnx\]"'):
+    with pytest.raises(
+        ImportError, match=r'writing ONNX files needs onnx: .* pip install "\.\[onnx\]"'
+    ):
         model.to_onnx(tmp_path / "a.onnx")
 
 

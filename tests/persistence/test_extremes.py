@@ -65,6 +65,16 @@ def test_marks_of_missing_entries_are_texts(marks):
         onepass.from_bytes(archive.to_bytes(header, arrays))
 
 
+@pytest.mark.parametrize(
+    "reading", ["abc", {"layer": None}, {"skip_lines": -1}, {"na": ["?"]}, {"other": 1}]
+)
+def test_options_of_reading_are_checked(reading):
+    header, arrays = pack(onepass.PCA(2).partial_fit(X))
+    header["reading"] = reading
+    with pytest.raises(onepass.ModelFileError):
+        onepass.from_bytes(archive.to_bytes(header, arrays))
+
+
 def test_a_far_origin_of_float32_rows_does_no_harm():
     header, arrays = pack(onepass.CappedMSG(2).partial_fit(X.astype(np.float32)))
     arrays["variances.moment.origin"] = np.array([1e9, 64.0, 255.0, 1e9, 2.0**63])

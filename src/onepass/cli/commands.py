@@ -274,7 +274,8 @@ Examples:
   onepass report model.onepass                   writes model.html
   onepass report model.onepass -o page.html
 
-`onepass fit --report` writes the same page after a fit.""",
+`onepass fit --report` writes the same page after a fit. It names lines of text files where this one
+names rows, counted from 1: MODEL does not know the lines.""",
 )
 @model_argument
 @path_option("-o", "--output", help="The page.  [default: MODEL, ending in .html]")

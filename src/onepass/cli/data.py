@@ -7,12 +7,14 @@ import shlex
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
 import numpy as np
+from click.core import ParameterSource
 from numpy.typing import NDArray
 
 from onepass.cli.errors import Failure
@@ -32,17 +34,29 @@ def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, An
 
     Unless columns are chosen, those that the model was fitted on are found by name: the files may
     have other columns as well, and another order. If the model or the files have no names, columns
-    are taken in their order. What stood for missing entries when it was fitted does so here, too.
-    Messages name the model's file, `path`.
+    are taken in their order. What stood for missing entries when it was fitted does so here, too,
+    and options of reading that are not given are those of the fit. Messages name the model's file,
+    `path`.
     """
     names = list(getattr(model, "feature_names_in_", ())) if reading["columns"] is None else []
     options, reading = ReadOptions.split(reading)
     reading["preparation"] = model._preparation
     marks = [mark for mark in model._na if mark not in options.na]
-    tables = open_tables(data, options, marks)
-    if marks:
-        given = " ".join(f"--na {shlex.quote(mark)}" for mark in marks)
-        note(f"missing entries are also those of {path}: {given}")
+    source_of = click.get_current_context().get_parameter_source
+    kept = {
+        name: value
+        for name, value in model._reading.items()
+        if source_of(name) is not ParameterSource.COMMANDLINE
+    }
+    if names and "skip_lines" in kept and "-" not in data:
+        rest = {name: value for name, value in kept.items() if name != "skip_lines"}
+        with suppress(SourceError):  # where other lines come first
+            if {*names} <= {*(open_tables(data, options, marks, rest)[0].names or ())}:
+                kept = rest  # nothing is before the names
+    tables = open_tables(data, options, marks, kept)
+    kept = {name: kept[name] for name in tables[0].reading if name in kept}
+    if marks or kept:
+        note(f"read as when {path} was fitted: {as_options(kept, marks)}")
     said, file, by_name = [], tables[0].path, {**reading, "columns": names}
     if not names:
         source = FileSource(tables, **reading)
@@ -56,6 +70,11 @@ def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, An
             raise Failure(f"{error} {fitted_on}") from error
         for name in set(names) - set(source.feature_names or ()):  # it was taken for a number
             raise Failure(f"{file}: there is no column {name!r} {fitted_on}")
+    elif "skip_lines" in kept:
+        raise Failure(
+            f"{file}: there are no names of columns after the lines that are skipped, as when "
+            f"{path} was fitted; pass --skip-lines 0 if none come before the names"
+        )
     else:
         try:  # a model of some columns of files without names has their numbers as names
             source = FileSource(tables, **by_name)
@@ -76,6 +95,17 @@ def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, An
             "not saved: the rows here must have been changed by it already"
         )
     return source
+
+
+def as_options(reading: Mapping[str, Any], marks: Iterable[str]) -> str:
+    """Return how files are read, as options of the command line."""
+    words = [f"--na {shlex.quote(mark)}" for mark in marks]
+    for name, value in reading.items():
+        if name == "header":
+            words.append("--header" if value else "--no-header")
+        else:
+            words.append(f"--{name.replace('_', '-')} {shlex.quote(str(value))}")
+    return " ".join(words)
 
 
 def on_disk(data: tuple[str, ...], output: str) -> tuple[str, ...]:

@@ -133,7 +133,7 @@ def filled_cells(
         column: Any = pa.array(np.ascontiguousarray(filled[:, j]))
         if decimal is not None and pa.types.is_string(cells.schema.types[place]):
             texts = cells.column(place).to_pylist()
-            for i in np.flatnonzero(np.isnan(block[:, j])):
+            for i in np.flatnonzero(np.isnan(block[:, j]) & ~np.isnan(filled[:, j])):
                 texts[i] = str(filled[i, j]).replace(".", decimal)
             column = pa.array([_BOOLEANS.get(text.strip(), text) for text in texts], pa.string())
         cells = cells.set_column(place, name, column)

@@ -121,4 +121,6 @@ def shown(size: int) -> str:
     """Return a number of bytes as text."""
     if size >= 2**30:
         return f"{size / 2**30:.1f} GB"
-    return f"{size / 2**20:.0f} MB" if size >= 2**20 else f"{size / 2**10:.0f} KB"
+    if size >= 2**20:
+        return f"{size / 2**20:.0f} MB"
+    return f"{size / 2**10:.0f} KB" if size >= 2**10 else f"{size} bytes"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import asdict
@@ -19,6 +18,7 @@ import onepass
 from onepass.cli import messages
 from onepass.cli.cells import SUFFIX, is_anndata, table_of_cells, writing_cells
 from onepass.cli.data import (
+    as_options,
     check_output,
     check_page,
     on_disk,
@@ -155,22 +155,26 @@ def impute(model: str, data: tuple[str, ...], output: str, **reading: Any) -> No
         everything = [j for j in range(first.width) if j not in first.left_out]
         kept = KeptColumns(source, everything)
         names = kept.names
-    decimal = reading["decimal"] if output.lower().endswith(".csv") else None
+    decimal = source.reading.get("decimal", ".") if output.lower().endswith(".csv") else None
     delimiter = ";" if decimal == "," else ","  # as spreadsheets write it
     pandas = first.pandas if len(source.tables) == 1 and kept is not None else None
     writer = writing(output, names, delimiter, with_floats(pandas, used))
-    gaps = rows_filled = 0
+    gaps = rows_filled = n_empty = 0
     with progress_over("impute", source) as progress, writer as write:
         for position, block in source.blocks():
             dense: Any = block.toarray() if hasattr(block, "toarray") else block
             filled = fitted.impute(_only(source, position, dense))
-            holes = np.isnan(dense)
+            empty = _empty(dense)
+            n_empty += int(empty.sum())
+            filled[empty] = np.nan
+            holes = np.isnan(dense) & ~empty[:, None]
             gaps, rows_filled = gaps + int(holes.sum()), rows_filled + int(holes.any(axis=1).sum())
             if kept is not None:
                 cells = kept.take(len(dense))
                 filled = filled_cells(cells, used, dense, filled, decimal)
             write(filled)
             progress.advance(len(dense))
+    _note_empty(n_empty)
     if not messages.is_quiet():
         messages.say(
             f"{output}: {counted(progress.rows, 'row')}; {counted(gaps, 'gap')} filled in "
@@ -207,7 +211,7 @@ def score(
     if rows_file is not None and keep:
         data = on_disk(data, rows_file)
     source = open_for(fitted, model, data, reading)
-    found: dict[str, Any] = {"model": model, "rows": 0}
+    found: dict[str, Any] = {"model": model, "rows": 0, "empty_rows": 0}
     writer: Any = nullcontext()
     if rows_file is not None:
         check_output(rows_file, [*source.paths, model])
@@ -222,8 +226,11 @@ def score(
 
         def blocks(start: Position | None) -> Iterator[tuple[Position, Block]]:
             for position, block in source.blocks(start):
+                empty = _empty(block)
+                found["empty_rows"] += int(empty.sum())
                 if write is not None:
                     errors = _errors(fitted, _only(source, position, block))
+                    errors[empty] = np.nan
                     is_above = errors[:, 0] > threshold
                     if not reason:
                         found["above_threshold"] += int(is_above.sum())
@@ -236,10 +243,12 @@ def score(
         part.feature_names = None  # `open_for` has compared the names
         found["score"] = messages.finite(fitted.score(part))
         found["rows"] = progress.rows
+    _note_empty(found["empty_rows"])
     if as_json:
         messages.print_json(found)
         return
-    rows = counted(found["rows"], "row")
+    n_rows = found["rows"] - found["empty_rows"]
+    rows = counted(n_rows, "row")
     if found["score"] is None:
         messages.say(f"there is no variance in {rows}")
     else:
@@ -247,11 +256,24 @@ def score(
     if rows_file is not None:
         above = found["above_threshold"]
         outliers = reason or (
-            f"{counted(above, 'outlier')} ({above / found['rows']:.2%}), with a larger error than "
+            f"{counted(above, 'outlier')} ({above / max(n_rows, 1):.2%}), with a larger error than "
             f"{100 * quantile:.10g}% of the rows that the model was fitted on"
         )
         each = "outlier" if only_outliers else "row"
         messages.say(f"{rows_file}: {' and '.join(ROW_COLUMNS)} of each {each}; {outliers}")
+
+
+def _empty(block: Block) -> NDArray[np.bool_]:
+    """Return which rows have no entry at all, shape (b,); entries of sparse rows are zeros."""
+    if hasattr(block, "toarray"):
+        return np.zeros(block.shape[0], dtype=bool)
+    return np.asarray(np.isnan(block).all(axis=1))
+
+
+def _note_empty(count: int) -> None:
+    """Say how many rows have no entry at all, if there are any."""
+    if count:
+        messages.note(f"{counted(count, 'row')} without any entry left out")
 
 
 def _threshold(fitted: Any, quantile: float, option: str = "") -> tuple[float, str]:
@@ -312,7 +334,7 @@ def info(model: str | None, loadings: str | None, cite: bool, as_json: bool) -> 
         "prepared by": ", then ".join(
             filter(None, [_preparation_options(fitted), "source.map(function)" * fitted._mapped])
         ),
-        "marks": " ".join(f"--na {shlex.quote(mark)}" for mark in fitted._na),
+        "read with": as_options(fitted._reading, fitted._na),
         "parameters": "  ".join(f"{name}={value}" for name, value in params.items()),
         "captures": messages.expectation(found),
         "chosen": chosen_words(fitted),
@@ -348,6 +370,7 @@ def _details(fitted: Any, path: str) -> dict[str, Any]:
         },
         "missing_share": fitted.missing_share_,
         "na": list(fitted._na),
+        "reading": dict(fitted._reading),
         "error_threshold": messages.finite(_threshold(fitted, QUANTILE)[0]),
         "chosen": None if chosen is None else asdict(chosen) | {"why": chosen_words(fitted)},
     }

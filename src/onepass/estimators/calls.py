@@ -12,9 +12,10 @@ import shlex
 import threading
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -78,6 +79,7 @@ class Calls(BaseEstimator):
     _learned_with: dict[str, Any]  # the parameters when learning began
     _mapped: bool = False  # whether a function was applied to blocks of that source
     _na: tuple[str, ...] = ()  # what stood for missing entries in its files
+    _reading: Mapping[str, Any] = MappingProxyType({})  # the other options they were read with
     takes_shares: ClassVar[bool] = False  # of the variance, as `n_components`
     takes_none: ClassVar[bool] = False  # as `n_components`, for all there are
     is_random: ClassVar[bool] = True  # whether a `random_state` makes a difference
@@ -307,6 +309,7 @@ class Calls(BaseEstimator):
             self._preparation = preparation
             self._mapped = is_source and X.is_mapped
             self._na = tuple(map(str, X.na)) if is_source else ()
+            self._reading = dict(X.reading) if is_source else {}
         elif has_preparation and preparation != self._preparation:
             options = ", ".join(
                 f"{name}={value!r}" for name, value in self._preparation_options.items()

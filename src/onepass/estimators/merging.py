@@ -63,6 +63,11 @@ def merge(*estimators: Any) -> Any:
     merged._learner, merged._published = learner, None
     merged._learned_with = dict(first._learned_with)
     merged._na = tuple(dict.fromkeys(mark for model in estimators for mark in model._na))
+    merged._reading = {
+        name: value
+        for name, value in first._reading.items()
+        if all(model._reading.get(name) == value for model in estimators)
+    }
     return merged
 
 

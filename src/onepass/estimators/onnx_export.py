@@ -24,7 +24,7 @@ def export(model: Model, name: str, columns: Any, path: str | os.PathLike[str]) 
 
     `name` is that of the estimator, and `columns` are the names of the columns, or None.
     """
-    require("to_onnx", "onnx", "onnx")
+    require("writing ONNX files", "onnx", "onnx")
     import onnx
     import onnx.checker
     import onnx.helper

@@ -27,6 +27,7 @@ from onepass.persistence.fields import Array, Field, Number, Part, Size, State, 
 from onepass.rows.completion import Gaps
 from onepass.rows.stream import Stream
 from onepass.sources.preparation import Preparation
+from onepass.sources.tables import ReadOptions
 
 OF_PARTS = "of-"  # how names of arrays begin that belong to other models in the same file
 SCHEDULES = ("AdaGradNorm", "Constant", "InverseSqrt")  # by whose names a file may have them made
@@ -145,6 +146,7 @@ def pack(
         "preparation": asdict(estimator._preparation),
         "mapped": estimator._mapped,
         **({"na": list(estimator._na)} if 0 < len(estimator._na) <= MOST_MARKS else {}),
+        **({"reading": dict(estimator._reading)} if estimator._reading else {}),
         "params": {name: _encode(name, value, arrays) for name, value in params.items()},
         "state": numbers,
     }
@@ -248,6 +250,10 @@ def _unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
     if not isinstance(marks, list) or {*map(type, marks)} - {str} or len(marks) > MOST_MARKS:
         raise ValueError(f"its marks of missing entries are no list of texts: {str(marks)[:80]}")
     estimator._na = tuple(marks)
+    reading = header.get("reading", {})
+    if {*map(type, reading.values())} - {str, int, bool}:
+        raise ValueError(f"its options of reading are no texts and numbers: {str(reading)[:80]}")
+    estimator._reading = ReadOptions(**reading).remembered()
     if names:
         estimator.feature_names_in_ = np.asarray(names, dtype=object)
     if header["learns"]:

@@ -254,7 +254,8 @@ def _open_npz(path: str) -> Iterator[Any]:
         array = members[_choose(path, name, members)]
         if array.in_fortran_order:  # going back in what is compressed takes too long
             what = "its array is in Fortran order and has to be read whole, which takes"
-            check_size(what, array.nbytes, path, stored_bytes(path) or 0)
+            remedy = "; save it in C order (numpy.ascontiguousarray)"
+            check_size(what, array.nbytes, path, stored_bytes(path) or 0, remedy)
             yield array.whole()
         else:
             yield array

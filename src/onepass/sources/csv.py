@@ -31,7 +31,7 @@ from onepass.sources.plain_text import StandardInput, Text, whole_lines
 from onepass.sources.tables import BOOLEANS, ReadOptions, Table, numbered_names
 
 _SAMPLE_BYTES = 1 << 16  # that show delimiter and kinds of columns: some hundreds of rows
-_FIRST_ROWS_LIMIT_BYTES = 1 << 24  # of the first two rows, all of which is parsed in Python
+_FIRST_ROWS_LIMIT_BYTES = 1 << 22  # of the first two rows, all of which is parsed in Python
 _MOST_COLUMNS = 1 << 16  # whose conversion takes pyarrow a gigabyte
 _LESS = f", the limit is {_MOST_COLUMNS:,}: write it as npy or parquet"
 # What stands for a missing value in a column of numbers: what pandas and pyarrow take for one by
@@ -54,6 +54,8 @@ _THOUSANDS = re.compile(
 )
 # Numbers that many programs write where there is none.
 _SENTINELS = (-999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0)
+_TITLE_ROWS = 8  # below the first one, among which are the names if that is a title
+_TOTALS = ("total", "totals", "grand total", "subtotal", "sum")  # in a last row that is none
 _FOOTER_ROWS = 3  # after the last number of a column, at most: totals, sources, a date
 # What pyarrow says of rows, which it counts from 1.
 _OTHER_LENGTH = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
@@ -68,8 +70,6 @@ class CsvTable(Table):
     """
 
     takes = ("header", "delimiter", "decimal", "encoding", "skip_lines", "comment", "na")
-    # Measured: a fit of 20,000 genes from csv takes 400 MB, of which 180 are Python and libraries.
-    column_bytes = 8 << 10
 
     def __init__(self, path: str, options: ReadOptions) -> None:
         self.path = "standard input" if path == "-" else path
@@ -137,7 +137,7 @@ class CsvTable(Table):
                 message += "the empty column is left out"
             elif not self.once:
                 self.names = names
-                message += self._hint(below[0], self._first_line + lines[0])
+                message += self._hint(self._line_of_names(below, lines))
             raise self.error(message, row=1)
         if width > 1 and names[-1] == "" and ends_empty:  # each line ends with a delimiter
             self.left_out = [width - 1]
@@ -162,8 +162,10 @@ class CsvTable(Table):
         ]
         self.not_numeric, self.damaged, self._booleans = {}, {}, set()
         sentinels: dict[int, float] = {}
+        names_at = None
         if below_header and len(lines) > 1 and not self.once:
-            self.header_hint = self._hint(rows[0], self._first_line + lines[0])
+            names_at = self._line_of_names(rows, lines)
+            self.header_hint = self._hint(names_at)
         for j in range(self.width):
             cells = [(line, row[j]) for line, row in whole if row[j] not in self._missing]
             texts = [(line, cell) for line, cell in cells if self._is_text(cell)]
@@ -179,7 +181,7 @@ class CsvTable(Table):
             if self.once:
                 place = f"row {lines.index(line) + 1}"
             found = f"text ({first[:40]!r} in {place})"
-            hint = self.header_hint if line == lines[0] else ""
+            hint = self.header_hint if line <= (names_at or lines[0]) else ""
             # What people read as numbers is no text, and neither are a few words among numbers.
             words = sum(_is_word(cell) for _, cell in cells)
             if 2 * words > len(cells):
@@ -193,8 +195,19 @@ class CsvTable(Table):
                 numbers = [at for at, cell in cells if not self._is_text(cell)]
                 is_footer = is_whole and bool(numbers) and line > numbers[-1]
                 is_footer &= len(lines) - lines.index(line) <= _FOOTER_ROWS
-                self.damaged[j] = found + hint + self._remedy(first, j if is_footer else None)
+                self.damaged[j] = found + (hint or self._remedy(first, j if is_footer else None))
         self.sentinels = sentinels
+        if is_whole and whole and not self.once:
+            line, last = whole[-1]
+            place = f"{self.path}, line {self._first_line + line}"
+            self.notes = [
+                *self.notes,
+                *(
+                    f"{place}: {cell!r}{self._remedy(cell, j)}"
+                    for j, cell in enumerate(last)
+                    if cell.casefold() in _TOTALS
+                ),
+            ]
 
     def _sentinel(self, values: Sequence[float | None]) -> float | None:
         """Return a number that may stand for missing entries: it recurs, far from all others.
@@ -373,17 +386,31 @@ class CsvTable(Table):
         """Return whether a text is no number in this file."""
         return self._number(text) is None
 
-    def _hint(self, first: list[str], line: int) -> str:
-        """Return what to do if the first row is text: other lines may come before the names."""
-        start = first[0] if self.names is None else self.names[0] or self.names[-1]
+    def _line_of_names(self, rows: list[list[str]], lines: list[int]) -> int | None:
+        """Return the line, from 0, of the first rows that has the names if the header is a title.
+
+        Each of its values is a word, and the next row has others.
+        """
+        for at, row in enumerate(rows[:_TITLE_ROWS]):
+            below = rows[at + 1] if at + 1 < len(rows) else ()
+            is_named = all(_is_word(cell) and cell not in self._missing for cell in row)
+            if is_named and not all(map(_is_word, below)):
+                return lines[at]
+        return None
+
+    def _hint(self, names_at: int | None) -> str:
+        """Return what to do if the header is a title: the names may be in a line below."""
+        assert self.names is not None
+        start = self.names[0] or self.names[-1]
         for mark in ("#", "%", "//"):
             if self._options.comment is None and start.startswith(mark):
                 remedy = f"pass comment={mark!r} (--comment)"
                 return f"; if lines that begin with {mark!r} are no rows, {remedy}"
-        if all(_value(cell) is None and cell not in self._missing for cell in first):
-            remedy = f"pass skip_lines={line - 1} (--skip-lines)"
-            return f"; if the names of the columns are in line {line}, {remedy}"
-        return ""
+        if names_at is None:
+            return ""
+        line = self._first_line + names_at
+        remedy = f"pass skip_lines={line - 1} (--skip-lines)"
+        return f"; if the names of the columns are in line {line}, {remedy}"
 
     def _remedy(self, text: str, footer: int | None = None) -> str:
         """Return what to do about a text in a column of numbers.

@@ -33,7 +33,7 @@ class Excerpt(Source):
         self.n_features, self.feature_names = source.n_features, source.feature_names
         self.n_rows, self._read = n_rows, read
         self._source, self._first = source, first
-        self.na, self.is_mapped = source.na, source.is_mapped
+        self.na, self.reading, self.is_mapped = source.na, source.reading, source.is_mapped
         self.preparation = getattr(source, "preparation", None)  # of its rows, as for `FileSource`
 
     def blocks(self, start: Position | None = None) -> Iterator[tuple[Position, Block]]:

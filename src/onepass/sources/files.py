@@ -6,9 +6,10 @@ import importlib
 import os
 import warnings
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -43,9 +44,9 @@ T = TypeVar("T")
 _BLOCKS_AHEAD = 4  # of a few megabytes each
 # Columns cost memory as soon as they are declared, whatever is stored in them. What they take is
 # accepted up to the first number, in bytes, and beyond it up to so many times the size of the
-# files, as zip may expand them. That is 16,384 columns, and then 10 bytes for each; of sparse rows
-# 40,960 and 4 bytes; of text 20,480 and 8 bytes. Compressed, a hundred genomes hold enough.
-_COLUMNS_LIMIT_BYTES, _COLUMNS_RATIO = 160 << 20, 1 << 10
+# files, as zip may expand them. That is 9,830 columns, and then 10 bytes for each; of sparse rows
+# 24,576 and 4 bytes. Compressed, a hundred genomes hold enough.
+_COLUMNS_LIMIT_BYTES, _COLUMNS_RATIO = 96 << 20, 1 << 10
 
 
 def open_source(
@@ -186,10 +187,12 @@ def open_tables(
     path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     options: ReadOptions,
     also_na: Sequence[str] = (),
+    also: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[Table]:
     """Return what is in the files that `open_source` reads.
 
-    `also_na` are further marks of missing entries, which count where a format has such marks.
+    `also_na` are further marks of missing entries, and `also` further options, which count where a
+    format has such marks and options.
     """
     paths = [path] if isinstance(path, str | os.PathLike) else list(path)
     files = [file for given in paths for file in expand(os.fspath(given))]
@@ -197,8 +200,8 @@ def open_tables(
         raise SourceError("no file is given")
     if files.count("-") > 1:
         raise SourceError("standard input is given twice, and can be read only once")
-    with_marks = replace(options, na=(*options.na, *also_na))
-    tables = [_open(file, with_marks) for file in files]
+    every = replace(options, na=(*options.na, *also_na), **also)
+    tables = [_open(file, every) for file in files]
     for name in options.given():
         if name == "na" and len(options.na_values()) == len(options.na):
             continue  # numbers can be missing in every format
@@ -212,7 +215,7 @@ def _open(path: str, options: ReadOptions) -> Table:
     suffix = suffix_of(path)
     if suffix is None:
         if not is_remote(path) and not os.path.exists(split(path)[0]):
-            raise SourceError("there is no such file", path)
+            raise SourceError(reason(path), path)
         raise SourceError(f"the format is unknown; known are {', '.join(FORMATS)}", path)
     module, kind = FORMATS[suffix]
     try:
@@ -220,6 +223,8 @@ def _open(path: str, options: ReadOptions) -> Table:
         make = getattr(importlib.import_module(f"onepass.sources.{module}"), kind)
         table: Table = make(path, options)
         table.na, table.na_values = options.na, options.na_values()
+        given = options.remembered()
+        table.reading = {name: value for name, value in given.items() if name in table.takes}
         return table
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
@@ -229,7 +234,7 @@ def _open(path: str, options: ReadOptions) -> Table:
     except (SourceError, ImportError):
         raise
     except FileNotFoundError as error:
-        raise SourceError(reason(error), path) from error
+        raise SourceError(reason(path, error), path) from error
     except Exception as error:  # the libraries that read formats raise anything
         message = str(error) or type(error).__name__
         raise SourceError(f"not a sound {suffix[1:]} file: {message}", path) from error
@@ -297,7 +302,7 @@ class FileSource(Source):
             chosen = [j for j in several if j not in left_out]
         self.n_features = first.width if chosen is None else len(chosen)
         if self.n_features == 0:
-            message = "no column is chosen"
+            message = f"no column is chosen{first.header_hint}"
             if columns is None and skip_non_numeric and first.not_numeric:
                 found = first.not_numeric[min(first.not_numeric)]
                 message = f"no column is numeric: the first one contains {found}"
@@ -319,7 +324,7 @@ class FileSource(Source):
         self._block_rows = batch_rows or rows_per_block(self.n_features)
         self._dtype = np.result_type(*(table.float_type() for table in tables))
         self.once = any(table.once for table in tables)
-        self.na = first.na
+        self.na, self.reading = first.na, first.reading
         self.named = first.names is not None
         self.feature_names = None
         if self.named or chosen is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import difflib
 import glob
 import gzip
 import hashlib
@@ -11,7 +12,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, Any
 
 from onepass.extras import how_to_install
@@ -164,14 +165,21 @@ def _is_data(file: str, folder: str) -> bool:
     return suffix == ".zarr" or (suffix not in (None, ".txt") and not os.path.isdir(file))
 
 
-def reason(error: BaseException | None) -> str:
-    """Return why a file cannot be opened: it is not there, or a server says something else."""
+def reason(path: str, error: BaseException | None = None) -> str:
+    """Return why a file cannot be opened: it is not there, or a server says something else.
+
+    A file that is there and has nearly the same name is named.
+    """
     while error is not None:
         status = getattr(error, "status", None)  # of an answer over HTTP
         if isinstance(status, int) and status not in (404, 410):
             return f"the server answers with an error, HTTP status {status}"
         error = error.__cause__ or error.__context__
-    return "there is no such file"
+    folder, name = os.path.split(split(path)[0])
+    near: list[str] = []
+    with suppress(OSError):  # of a folder that is not there either, or is remote
+        near = difflib.get_close_matches(name, os.listdir(folder or "."), 1)
+    return "there is no such file" + "".join(f", but {other!r}" for other in near)
 
 
 def check_file(path: str) -> None:

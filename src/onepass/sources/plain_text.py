@@ -89,6 +89,8 @@ class Text:
                 if len(head) < size or (end is not None and end.end() < len(head)):
                     break
                 size *= 4
+            if not head:
+                return
             self.read(len(head) if end is None else end.end())
 
     def peek(self, size: int) -> bytes:

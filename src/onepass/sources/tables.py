@@ -88,9 +88,19 @@ class ReadOptions:
         options = cls(**{name: value for name, value in given.items() if name in names})
         return options, {name: value for name, value in given.items() if name not in names}
 
+    def remembered(self) -> dict[str, Any]:
+        """Return how to read files of the same kind again, without marks of missing entries.
+
+        What it holds can be written as JSON. Columns of a mask are found by name.
+        """
+        return {name: getattr(self, name) for name in self.given() if name not in _NOT_REMEMBERED}
+
     def given(self) -> list[str]:
         """Return the names of the options that differ from their defaults."""
         return [field.name for field in fields(self) if getattr(self, field.name) != field.default]
+
+
+_NOT_REMEMBERED = ("na", "mask_var")
 
 
 class Table(ABC):
@@ -112,6 +122,7 @@ class Table(ABC):
     header_hint: str = ""  # what to do if the names are not those of the columns
     na: Sequence[str | float] = ()  # what else stands for missing entries
     na_values: Sequence[float] = ()  # the numbers among them
+    reading: Mapping[str, Any] = MappingProxyType({})  # the other options that it was read with
     n_rows: int | None = None  # if the format knows it
     sentinels: Mapping[int, float] = MappingProxyType({})  # what may be missing in columns
     notes: Sequence[str] = ()  # what was decided without having been asked for, one line each

@@ -172,12 +172,38 @@ def test_a_total_far_behind_is_called_so(tmp_path, monkeypatch):
             rows_of(tmp_path / "a.csv", many + end)
 
 
-@pytest.mark.parametrize("options", [{"skip_non_numeric": True}, {"columns": ["age"]}])
-def test_a_title_is_recognised_whatever_is_chosen(tmp_path, options):
-    content = "Survey 2024\nmade by me, by hand\nid,age\n1,2\n3,4\n"
-    with pytest.raises(SourceError, match=r"are in line 2, pass skip_lines=1 \(--skip-lines\)"):
+@pytest.mark.parametrize("ids", ["123", "abc"])
+def test_a_total_is_noted_if_its_column_is_left_out(tmp_path, ids):
+    content = "id,x,y\n" + "".join(f"{id},{i}.5,{i % 2}\n" for i, id in enumerate(ids))
+    source = opened(tmp_path / "a.csv", f"{content}Total,4.5,1\n", exclude=["id"])
+    assert source.notes == [
+        f"{tmp_path / 'a.csv'}, line 5: 'Total'; it is at the end: if that line is no row, remove "
+        "it from the file, or pass comment='Total' (--comment) to leave it out"
+    ]
+    assert opened(tmp_path / "a.csv", content, exclude=["id"]).notes == []
+
+
+@pytest.mark.parametrize("options", [{}, {"skip_non_numeric": True}, {"columns": ["age"]}])
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Survey 2024\nmade by me, by hand\n",
+        "Plant export,\n",
+        "Plant export,\n,\n",
+        "Plant export,\nMade in May,\n",
+        "Plant export\nMade in May\n",
+    ],
+)
+@pytest.mark.parametrize("ids", ["123", "xyz"])
+def test_a_title_is_recognised_whatever_is_chosen(tmp_path, options, title, ids):
+    if ids == "xyz" and not options:
+        options = {"exclude": [0]}
+    content = f"{title}id,age\n" + "".join(f"{id},{i}.5\n" for i, id in enumerate(ids))
+    count = title.count("\n")
+    remedy = rf"are in line {count + 1}, pass skip_lines={count} \(--skip-lines\)"
+    with pytest.raises(SourceError, match=remedy):
         opened(tmp_path / "a.csv", content, **options)
-    assert rows_of(tmp_path / "a.csv", content, skip_lines=2, **options)[0][-1] == "age"
+    assert rows_of(tmp_path / "a.csv", content, skip_lines=count, **options)[0][-1] == "age"
 
 
 @pytest.mark.usefixtures("block_bytes")

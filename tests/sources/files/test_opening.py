@@ -69,6 +69,18 @@ def test_nothing_to_open(tmp_path, monkeypatch, path, message):
         open_source(path)
 
 
+@pytest.mark.parametrize("name", ["gaps.cvs", "gap.csv", "gaps.csv.gz"])
+def test_a_file_of_nearly_the_same_name_is_suggested(tmp_path, monkeypatch, name):
+    (tmp_path / "gaps.csv").write_text("1,2")
+    with pytest.raises(SourceError, match=rf"{name}: there is no such file, but 'gaps\.csv'$"):
+        open_source(tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SourceError, match=r"but 'gaps\.csv'$"):
+        open_source(name)
+    with pytest.raises(SourceError, match=r"there is no such file$"):
+        open_source("other.csv")
+
+
 def test_columns_are_matched_by_name(tmp_path):
     pa.parquet.write_table(arrow_table(ROWS, ["x", "y"]), tmp_path / "1.parquet")
     pa.parquet.write_table(arrow_table(ROWS[:, ::-1], ["y", "x"]), tmp_path / "2.parquet")

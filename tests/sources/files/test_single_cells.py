@@ -270,7 +270,7 @@ def test_tables_that_take_far_more_than_is_stored(tmp_path, kind):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             zarr.consolidate_metadata(path)
-    with pytest.raises(SourceError, match=r"the table /obs takes 8,192 MB, the limit is 96 MB"):
+    with pytest.raises(SourceError, match=r"the table /obs takes 8,192 MB, the limit is 24 MB"):
         open_source(path).tables[0].obs()
 
 
