@@ -419,3 +419,13 @@ def test_a_stream_without_gaps_fills_a_column_that_another_never_observed(order)
 def test_rows_without_any_entry_alone_are_refused():
     with pytest.raises(ValueError, match="none of 50 rows has an entry"):
         PCA(1).fit(np.full((50, 3), np.nan))
+
+
+def test_thresholds_are_of_rows_with_and_without_gaps_as_they_came():
+    """Rows with gaps wait, and are no more than others among the last half of the rows."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(10_000, 2)) @ rng.normal(size=(2, 6)) + 0.3 * rng.normal(size=(10_000, 6))
+    X[rng.random(X.shape) < 0.08] = np.nan
+    model = PCA(2).fit(X[:5000])
+    errors = model.reconstruction_error(X[5000:])
+    assert np.mean(errors > model.error_threshold(0.5)) == pytest.approx(0.5, abs=0.03)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.evaluation.held_out import Captured, HeldOut
-from onepass.evaluation.row_errors import MOST_DIRECTIONS, crossed_errors
+from onepass.evaluation.row_errors import MOST_DIRECTIONS, ErrorHistogram, crossed_errors
 from onepass.learner import Learner
 from onepass.model import Model, in_type, signed
 from onepass.moments.eigen import STEPS
@@ -273,8 +273,8 @@ class PCALearner(Learner):
         gaps.kept, gaps.kept_weights, gaps.kept_numbers = values[:0], weights[:0], numbers[:0]
         is_exact = bounds.is_exact and not self.stream.is_sparse  # sparse rows get draws
         gaps.late = (gaps.observed == 0) & is_exact
-        others = self.evidence, self.held_out
-        self.evidence, self.held_out = Evidence(), HeldOut()
+        others = self.evidence, self.held_out, self.errors
+        self.evidence, self.held_out, self.errors = Evidence(), HeldOut(), ErrorHistogram()
         start = 0
         while start < len(values):  # in chunks, as if they had come one by one
             stop = start + self._chunk_rows(self.rows)
@@ -288,7 +288,8 @@ class PCALearner(Learner):
         # They came among the others: what completed rows differ in from these is no drift.
         others[0].merge(self.evidence, 0.0)
         others[1].merge(self.held_out)
-        self.evidence, self.held_out = others
+        others[2].merge(self.errors)
+        self.evidence, self.held_out, self.errors = others
         gaps.find(bounds.plain(), bounds.scale_now())
 
     def _fill_late(self, gaps: GapModel, model: FactorModel) -> None:
