@@ -56,6 +56,25 @@ def test_columns_are_kept_beside_coordinates(tmp_path, files):
     assert 0 < outliers.sum() < 300
 
 
+def test_the_largest_error_is_said_where_no_row_is_above_the_threshold(tmp_path):
+    """An outlier among few rows is the threshold itself."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2)) @ rng.normal(size=(2, 6)) + 0.3 * rng.normal(size=(120, 6))
+    X[49] += 12 * rng.choice([-1, 1], size=6)
+    np.save(tmp_path / "a.npy", X)
+    run("fit", tmp_path / "a.npy", "-k", 2, "-o", tmp_path / "m")
+    words = ("score", tmp_path / "m", tmp_path / "a.npy", "--rows", tmp_path / "out.csv")
+    said = run(*words, "--only-outliers").stdout
+    assert "0 outliers" in said
+    largest = json.loads(run(*words, "--json").stdout)["largest_error"]
+    fitted = onepass.load(tmp_path / "m")
+    assert largest == pytest.approx(fitted.reconstruction_error(X).max())
+    times = f"{largest / fitted.error_threshold(0.5):,.3g}"
+    assert f"the largest is {times} times their median: a smaller --quantile lists it" in said
+    run(*words, "--only-outliers", "--quantile", 0.95)
+    assert "50," in (tmp_path / "out.csv").read_text()
+
+
 def test_outliers_are_not_counted_without_a_threshold(tmp_path):
     np.save(tmp_path / "a.npy", rows(40, 3))
     run("fit", tmp_path / "a.npy", "-k", 1, "-o", tmp_path / "m")

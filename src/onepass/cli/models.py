@@ -222,6 +222,7 @@ def score(
         writer = writing(rows_file, names)
         found |= {"rows_file": rows_file, "quantile": quantile}
         found |= {"threshold": messages.finite(threshold), "above_threshold": None if reason else 0}
+        found["largest_error"] = 0.0
     with writer as write, progress_over("score", source) as progress:
 
         def blocks(start: Position | None) -> Iterator[tuple[Position, Block]]:
@@ -231,6 +232,8 @@ def score(
                 if write is not None:
                     errors = _errors(fitted, _only(source, position, block))
                     errors[empty] = np.nan
+                    largest = float(np.nanmax(errors[:, 0], initial=0.0))
+                    found["largest_error"] = max(found["largest_error"], largest)
                     is_above = errors[:, 0] > threshold
                     if not reason:
                         found["above_threshold"] += int(is_above.sum())
@@ -259,6 +262,11 @@ def score(
             f"{counted(above, 'outlier')} ({above / max(n_rows, 1):.2%}), with a larger error than "
             f"{100 * quantile:.10g}% of the rows that the model was fitted on"
         )
+        if (median := fitted._model().error_threshold(0.5)) > 0.0:
+            outliers += (
+                f"; the largest is {found['largest_error'] / median:,.3g} times their median"
+            )
+            outliers += ": a smaller --quantile lists it" if above == 0 else ""
         each = "outlier" if only_outliers else "row"
         messages.say(f"{rows_file}: {' and '.join(ROW_COLUMNS)} of each {each}; {outliers}")
 

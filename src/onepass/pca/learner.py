@@ -37,8 +37,8 @@ SKETCH_ROWS, SPARSE_SKETCH_ROWS = 512, 8192
 FIRST_SPARSE_ROWS, LEAST_SPARSE_ROWS = 1024, 4096
 # Growth of the stream after which directions for evaluation are found again, while candidates are
 # compared, and where only `captured_` needs them. A chunk is at most this part of the rows before.
-# With 3 instead of 1 a fit of 100 columns takes 15% less time, and intervals of `captured_` for weak
-# signals in 600 rows hold in none of 300 runs instead of 99%.
+# With 3 instead of 1 a fit of 100 columns takes 15% less time, and intervals of `captured_` for
+# weak signals in 600 rows hold in none of 300 runs instead of 99%.
 COMPARED_GROWTH, GROWTH = 0.25, 1.0
 # The same for more than `LADDER_COLUMNS` while there are fewer rows than the next constant says:
 # finding directions takes longer than learning then, and one step of the iteration is enough. What
