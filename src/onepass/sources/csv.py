@@ -12,6 +12,7 @@ import io
 import itertools
 import math
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -28,7 +29,13 @@ from onepass.sources import plain_text
 from onepass.sources.base import Block, SourceError
 from onepass.sources.paths import open_content, suffix_of
 from onepass.sources.plain_text import StandardInput, Text, whole_lines
-from onepass.sources.tables import BOOLEANS, ReadOptions, Table, numbered_names
+from onepass.sources.tables import (
+    BOOLEANS,
+    LONGEST_COMMENT,
+    ReadOptions,
+    Table,
+    numbered_names,
+)
 
 _SAMPLE_BYTES = 1 << 16  # that show delimiter and kinds of columns: some hundreds of rows
 _FIRST_ROWS_LIMIT_BYTES = 1 << 22  # of the first two rows, all of which is parsed in Python
@@ -195,16 +202,16 @@ class CsvTable(Table):
                 numbers = [at for at, cell in cells if not self._is_text(cell)]
                 is_footer = is_whole and bool(numbers) and line > numbers[-1]
                 is_footer &= len(lines) - lines.index(line) <= _FOOTER_ROWS
-                self.damaged[j] = found + (hint or self._remedy(first, j if is_footer else None))
+                footer = self._first_line + line if is_footer else None
+                self.damaged[j] = found + (hint or self._remedy(first, footer))
         self.sentinels = sentinels
         if is_whole and whole and not self.once:
-            line, last = whole[-1]
-            place = f"{self.path}, line {self._first_line + line}"
+            line, last = self._first_line + whole[-1][0], whole[-1][1]
             self.notes = [
                 *self.notes,
                 *(
-                    f"{place}: {cell!r}{self._remedy(cell, j)}"
-                    for j, cell in enumerate(last)
+                    f"{self.path}, line {line}: {cell!r}{self._remedy(cell, line)}"
+                    for cell in last
                     if cell.casefold() in _TOTALS
                 ),
             ]
@@ -349,7 +356,7 @@ class CsvTable(Table):
             return self.error(message, row=int(number))
         if match := _NOT_A_NUMBER.search(str(error)):
             index, number, text = match.groups()
-            footer = int(index) if self._is_footer(int(number)) else None
+            footer = self._line(int(number)) if self._is_footer(int(number)) else None
             message = f"{text[:40]!r} is not a number{self._remedy(text, footer)}"
             if repr(_LAST).replace(".", self._options.decimal) in text:
                 message = "a quotation mark is never closed"
@@ -415,7 +422,7 @@ class CsvTable(Table):
     def _remedy(self, text: str, footer: int | None = None) -> str:
         """Return what to do about a text in a column of numbers.
 
-        `footer` is the number of the column if no number follows, since the rows end there.
+        `footer` is the number of its line if no number follows, since the rows end there.
         """
         if text.strip() in self._missing:
             return (
@@ -445,14 +452,30 @@ class CsvTable(Table):
             return "; if it is a decimal comma, pass decimal=',' (--decimal ,)"
         if footer is not None and any(mark.isalpha() for mark in text):
             remedy = "; it is at the end: if that line is no row, remove it from the file"
-            if footer == 0 and len(text) <= 8:
-                remedy += f", or pass comment={text!r} (--comment) to leave it out"
+            if mark := self._mark_of(text, footer):
+                given = f"comment={mark!r} (--comment {shlex.quote(mark)})"
+                remedy += f", or pass {given} to leave it out"
             return remedy
         # What has digits is a value, except for the errors of Excel, such as #DIV/0!
         is_value = any(mark.isdigit() for mark in text) and not text.startswith("#")
         if _value(text) is None and len(text) <= 8 and not is_value:
             return f"; if it stands for a missing value, pass na=[{text!r}] (--na)"
         return ""
+
+    def _mark_of(self, text: str, line: int) -> str | None:
+        """Return how a line begins that has a text first, as a comment; None if others do, too."""
+        if self.once or self._options.comment is not None:
+            return None
+        for mark in (text[:LONGEST_COMMENT], f'"{text}'[:LONGEST_COMMENT]):
+            start = mark.encode("utf-8", "surrogateescape")
+            with self._text() as opened:
+                chunks = whole_lines(iter(partial(opened.read, plain_text.BLOCK_BYTES), b""))
+                lines = (each.lstrip(b" \t") for chunk in chunks for each in chunk.splitlines())
+                last = line - self._first_line
+                until = enumerate(itertools.islice(lines, last + 1))
+                if [number for number, each in until if each.startswith(start)] == [last]:
+                    return mark
+        return None
 
     def _is_header(self, rows: list[list[str]], *, is_alone: bool) -> bool:
         """Return whether the first row is a header; refuse one that may be, and may not.

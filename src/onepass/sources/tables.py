@@ -30,6 +30,8 @@ BOOLEANS = {
     **dict.fromkeys(("True", "true", "TRUE", "1"), 1.0),
 }
 
+LONGEST_COMMENT = 8  # characters: it is a mark rather than a line
+
 
 @dataclass(frozen=True)
 class ReadOptions:
@@ -62,7 +64,9 @@ class ReadOptions:
             raise ValueError(f"delimiter and decimal are both {self.decimal!r}")
         if not isinstance(self.skip_lines, int) or self.skip_lines < 0:
             raise ValueError(f"skip_lines={self.skip_lines!r} must be a whole number from 0 on")
-        if self.comment is not None and (not self.comment.strip() or len(self.comment) > 8):
+        if self.comment is not None and not (
+            self.comment.strip() and len(self.comment) <= LONGEST_COMMENT
+        ):
             raise ValueError(f"comment={self.comment!r} must be one to eight characters")
         if self.encoding is not None:
             try:

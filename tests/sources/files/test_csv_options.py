@@ -1,6 +1,7 @@
 """csv files as people have them: missing values, comments, other encodings, R, Excel, booleans."""
 
 import codecs
+import shlex
 
 import numpy as np
 import pandas as pd
@@ -178,9 +179,38 @@ def test_a_total_is_noted_if_its_column_is_left_out(tmp_path, ids):
     source = opened(tmp_path / "a.csv", f"{content}Total,4.5,1\n", exclude=["id"])
     assert source.notes == [
         f"{tmp_path / 'a.csv'}, line 5: 'Total'; it is at the end: if that line is no row, remove "
-        "it from the file, or pass comment='Total' (--comment) to leave it out"
+        "it from the file, or pass comment='Total' (--comment Total) to leave it out"
     ]
     assert opened(tmp_path / "a.csv", content, exclude=["id"]).notes == []
+
+
+@pytest.mark.parametrize("sample_bytes", [64, 1 << 16])
+@pytest.mark.parametrize(
+    ("label", "mark"),
+    [
+        ("Total", "Total"),
+        ('"Total"', "'\"Total'"),
+        ("Gesamtsumme", "Gesamtsu"),
+        ('  "Sum of all"', "'\"Sum of '"),
+    ],
+)
+def test_the_advice_for_a_last_line_leaves_it_out(
+    tmp_path, monkeypatch, label, mark, sample_bytes
+):
+    monkeypatch.setattr(csv, "_SAMPLE_BYTES", sample_bytes)
+    content = "id;x\n" + "1;2\n" * 30 + f"{label};60\n"
+    with pytest.raises(SourceError) as error:
+        rows_of(tmp_path / "a.csv", content)
+    assert f"(--comment {mark}) to leave it out" in str(error.value)
+    (comment,) = shlex.split(mark)
+    assert len(rows_of(tmp_path / "a.csv", content, comment=comment)[1]) == 30
+
+
+def test_no_advice_for_a_last_line_would_leave_out_other_lines(tmp_path):
+    names = "id,x\nSummit,1\nSummary,2\nSum,3\n"
+    for content, options in ((names, {}), ("id,x\n1,2\n3,4\nTotal,6\n", {"comment": "#"})):
+        (note,) = opened(tmp_path / "a.csv", content, columns=["x"], **options).notes
+        assert note.endswith("if that line is no row, remove it from the file")
 
 
 @pytest.mark.parametrize("options", [{}, {"skip_non_numeric": True}, {"columns": ["age"]}])
