@@ -201,6 +201,16 @@ def test_a_file_that_is_given_twice_is_warned_of(tmp_path):
     assert "more than once" not in run("fit", tmp_path / "a.npy", *words).stderr
 
 
+def test_quiet_commands_warn_of_what_makes_numbers_wrong(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("id,x,y\n1,2,3.5\n2,-999,4.5\n3,4,-999\n4,-999,-999\nTotal,6,8\n")
+    result = run("fit", path, "-k", 1, "--exclude", "id", "-o", tmp_path / "m", "-q")
+    assert f"onepass: warning: {path}, line 6: 'Total'; it is at the end" in result.stderr
+    assert f"onepass: warning: {path}: -999 recurs in 'x', 'y'" in result.stderr
+    result = run("score", tmp_path / "m", path, "-q")
+    assert result.stderr.count("warning: ") == 2
+
+
 def test_an_interrupted_report_leaves_a_model(tmp_path, monkeypatch):
     def interrupted(*args, **keywords):
         raise KeyboardInterrupt

@@ -207,13 +207,10 @@ class CsvTable(Table):
         self.sentinels = sentinels
         if is_whole and whole and not self.once:
             line, last = self._first_line + whole[-1][0], whole[-1][1]
-            self.notes = [
-                *self.notes,
-                *(
-                    f"{self.path}, line {line}: {cell!r}{self._remedy(cell, line)}"
-                    for cell in last
-                    if cell.casefold() in _TOTALS
-                ),
+            self.doubts = [
+                f"{self.path}, line {line}: {cell!r}{self._remedy(cell, line)}"
+                for cell in last
+                if cell.casefold() in _TOTALS
             ]
 
     def _sentinel(self, values: Sequence[float | None]) -> float | None:

@@ -130,6 +130,7 @@ class Table(ABC):
     n_rows: int | None = None  # if the format knows it
     sentinels: Mapping[int, float] = MappingProxyType({})  # what may be missing in columns
     notes: Sequence[str] = ()  # what was decided without having been asked for, one line each
+    doubts: Sequence[str] = ()  # what may make results wrong, one line each
     columns: NDArray[np.intp] | None = None  # that are read, in this order; None is all
     preparation = Preparation()  # of the rows that are read
     prepares: ClassVar[bool] = False  # whether `read` has prepared its rows already
