@@ -72,7 +72,8 @@ def test_bad_data(tmp_path, case):
     output = tmp_path / "model.onepass"
     output.write_text("the old model")
     before = listing(tmp_path)
-    words = ["fit", tmp_path / name, "-k", 1, "--algorithm", "capped-msg", "-o", output]
+    more = more if "-k" in more else ["-k", 1, *more]
+    words = ["fit", tmp_path / name, "--algorithm", "capped-msg", "-o", output]
     result = run(*words, *more, code=2)
     assert not [line for line in result.stdout.splitlines() if not line.startswith("reading ")]
     assert len(result.stderr.splitlines()) == 1
@@ -190,6 +191,19 @@ def test_the_report_does_not_overwrite_the_checkpoint(tmp_path):
     words = ("fit", tmp_path / "a.npy", "-k", 1, "-o", tmp_path / "m")
     said = run(*words, "--report", tmp_path / "m.checkpoint", code=2).stderr
     assert "m.checkpoint is an input or another output: it must not be overwritten" in said
+
+
+def test_an_option_that_is_given_twice_is_refused(tmp_path):
+    np.save(tmp_path / "a.npy", rows())
+    words = ("fit", tmp_path / "a.npy", "-o", tmp_path / "m")
+    for twice, message in (
+        (("-k", 1, "--components", 2), "-k is given twice; give it once: -k NUMBER"),
+        (("-k", 1, "--comment=#", "--comment", "%"), "--comment is given twice; give it once: "),
+        (("-k", 1, "--columns", 0, "--columns", 1), "give it once: --columns A,B,.."),
+        (("-k", 1, "--center", "--no-center"), "--center is given twice; give it once"),
+    ):
+        assert message in run(*words, *twice, code=2).stderr
+    run(*words, "-k", 1, "--na", "-1", "--na", "-2", "-q", "-q")
 
 
 def test_a_file_that_is_given_twice_is_warned_of(tmp_path):

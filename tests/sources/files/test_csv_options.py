@@ -197,9 +197,7 @@ def test_a_total_is_warned_of_if_its_column_is_left_out(tmp_path, ids):
         ('  "Sum of all"', "'\"Sum of '"),
     ],
 )
-def test_the_advice_for_a_last_line_leaves_it_out(
-    tmp_path, monkeypatch, label, mark, sample_bytes
-):
+def test_the_advice_for_a_last_line_leaves_it_out(tmp_path, monkeypatch, label, mark, sample_bytes):
     monkeypatch.setattr(csv, "_SAMPLE_BYTES", sample_bytes)
     content = "id;x\n" + "1;2\n" * 30 + f"{label};60\n"
     with pytest.raises(SourceError) as error:
