@@ -168,6 +168,7 @@ class CsvTable(Table):
             (line, row) for line, row in zip(lines, rows, strict=True) if len(row) == self.width
         ]
         self.not_numeric, self.damaged, self._booleans = {}, {}, set()
+        self._has_dashes = any("-" in row for row in rows)
         sentinels: dict[int, float] = {}
         names_at = None
         if below_header and len(lines) > 1 and not self.once:
@@ -436,6 +437,11 @@ class CsvTable(Table):
             given = f"path, thousands={kind!r}"
             given += ", decimal=','" if decimal == "," or kind == "." else ""
             given += f", sep={self.delimiter!r}" if self.delimiter != "," else ""
+            marks = [*["-"] * self._has_dashes, *self._options.na]  # pandas takes a dash for text
+            given += f", na_values={marks}" if marks else ""
+            for name, as_pandas in {"skip_lines": "skiprows", "encoding": "encoding"}.items():
+                if value := getattr(self._options, name):
+                    given += f", {as_pandas}={value!r}"
             remedy = "marks between thousands are not read: remove them from the file, or read "
             remedy += f"it with pandas.read_csv({given}) and write it again"
             if kind == other and text.count(kind) == 1 and decimal not in text:

@@ -1,6 +1,7 @@
 """csv files as people have them: missing values, comments, other encodings, R, Excel, booleans."""
 
 import codecs
+import re
 import shlex
 
 import numpy as np
@@ -160,6 +161,18 @@ def test_marks_between_thousands_and_decimal_commas(tmp_path):
     # Three groups of digits with blanks are telephone numbers.
     phones = "a,b\n1,555 123 456\n2,555 123 457\n"
     assert rows_of(tmp_path / "a.csv", phones, delimiter=",", skip_non_numeric=True)[0] == ["a"]
+
+
+def test_the_advice_for_thousands_reads_the_file(tmp_path):
+    path = tmp_path / "a.csv"
+    content = "P;F\n1,015.334;2.5\n1,016.100;-\n998.500;2.7\n?;2.6\n-;2.6\n"
+    given = {"na": ["?"], "skip_lines": 2, "encoding": "latin-1"}
+    with pytest.raises(SourceError, match="between thousands") as error:
+        opened(path, f"M\u00e4rz\n\n{content}".encode("latin-1"), **given)
+    advice = re.search(r"pandas\.(read_csv\(.*?\)) and write", str(error.value))[1]
+    table = eval(advice, {"path": path, "read_csv": pd.read_csv})
+    expected = [[1015.334, 2.5], [1016.1, NAN], [998.5, 2.7], [NAN, 2.6], [NAN, 2.6]]
+    np.testing.assert_array_equal(table, expected)
 
 
 def test_a_first_row_of_thousands_is_no_header(tmp_path):
