@@ -170,7 +170,7 @@ class CsvTable(Table):
         self.not_numeric, self.damaged, self._booleans = {}, {}, set()
         self._has_dashes = any("-" in row for row in rows)
         sentinels: dict[int, float] = {}
-        names_at = None
+        names_at, is_padded = None, self._is_padded_title()
         if below_header and len(lines) > 1 and not self.once:
             names_at = self._line_of_names(rows, lines)
             self.header_hint = self._hint(names_at)
@@ -192,12 +192,13 @@ class CsvTable(Table):
             hint = self.header_hint if line <= (names_at or lines[0]) else ""
             # What people read as numbers is no text, and neither are a few words among numbers.
             words = sum(_is_word(cell) for _, cell in cells)
+            is_first = len(texts) == 1 and line == lines[0]
             if 2 * words > len(cells):
                 self.not_numeric[j] = found + hint
-            elif len(texts) == 1 and line == lines[0] and not below_header:
+            elif is_first and not below_header:
                 remedy = "if that is the name of the column, pass header=True (--header)"
                 self.damaged[j] = f"{found}; {remedy}"
-            elif len(texts) == 1 and line == lines[0] and all(map(_is_word, rows[0])):
+            elif is_first and all(map(_is_word, rows[0])) and not (hint and is_padded):
                 self.damaged[j] = f"{found}{hint}; if that line has units, remove it from the file"
             else:
                 numbers = [at for at, cell in cells if not self._is_text(cell)]
@@ -394,14 +395,20 @@ class CsvTable(Table):
     def _line_of_names(self, rows: list[list[str]], lines: list[int]) -> int | None:
         """Return the line, from 0, of the first rows that has the names if the header is a title.
 
-        Each of its values is a word, and the next row has others.
+        Each of its values is a word, and the next row has others, unless it may have units: below
+        a title that is padded to the width of the table.
         """
+        is_padded = self._is_padded_title()
         for at, row in enumerate(rows[:_TITLE_ROWS]):
             below = rows[at + 1] if at + 1 < len(rows) else ()
             is_named = all(_is_word(cell) and cell not in self._missing for cell in row)
-            if is_named and not all(map(_is_word, below)):
+            if is_named and (is_padded or not all(map(_is_word, below))):
                 return lines[at]
         return None
+
+    def _is_padded_title(self) -> bool:
+        """Return whether names are missing, as in a title that is as wide as the table."""
+        return self.names is not None and "" in self.names[1:]
 
     def _hint(self, names_at: int | None) -> str:
         """Return what to do if the header is a title: the names may be in a line below."""

@@ -250,6 +250,20 @@ def test_a_title_is_recognised_whatever_is_chosen(tmp_path, options, title, ids)
     assert rows_of(tmp_path / "a.csv", content, skip_lines=count, **options)[0][-1] == "age"
 
 
+@pytest.mark.parametrize("titles", ["Plant export;;\n", "Plant export;;\nWorks A;;\n"])
+@pytest.mark.parametrize("units", [";C;bar\n", "-;C;bar\n", "no;C;bar\n", ";C;\n"])
+@pytest.mark.parametrize("ids", ["1234", "wxyz"])
+@pytest.mark.parametrize("options", [{}, {"skip_non_numeric": True}, {"exclude": [0]}])
+def test_a_title_above_names_and_units(tmp_path, titles, units, ids, options):
+    rows = "".join(f"{id};{i}.5;{i}\n" for i, id in enumerate(ids))
+    count = titles.count("\n")
+    with pytest.raises(
+        SourceError, match=rf"are in line {count + 1}, pass skip_lines={count} "
+    ) as e:
+        opened(tmp_path / "a.csv", f"{titles}id;T;P\n{units}{rows}", **options)
+    assert "units" not in str(e.value)
+
+
 @pytest.mark.usefixtures("block_bytes")
 def test_decimal_commas(tmp_path):
     path = tmp_path / "a.csv"
