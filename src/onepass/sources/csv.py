@@ -207,13 +207,36 @@ class CsvTable(Table):
                 footer = self._first_line + line if is_footer else None
                 self.damaged[j] = found + (hint or self._remedy(first, footer))
         self.sentinels = sentinels
-        if is_whole and whole and not self.once:
-            line, last = self._first_line + whole[-1][0], whole[-1][1]
+        if is_whole and not self.once:
             self.doubts = [
                 f"{self.path}, line {line}: {cell!r}{self._remedy(cell, line)}"
-                for cell in last
-                if cell.casefold() in _TOTALS
+                for line, cell in sorted(self._sums(whole).items())
             ]
+
+    def _sums(self, rows: list[tuple[int, list[str]]]) -> dict[int, str]:
+        """Return the last lines that may be sums or means, and the word that says so.
+
+        It is a word for sums, or it stands where all rows before have digits: in a column of
+        numbers, dates or numbered names.
+        """
+        rows = [(self._first_line + line, row) for line, row in rows if {*row} - self._missing]
+        found: dict[int, str] = {}
+        for j, cell in enumerate(rows[-1][1] if rows else ()):
+            if not self._is_label(cell):
+                continue
+            if cell.casefold() in _TOTALS:
+                found[rows[-1][0]] = cell
+            labels = [self._is_label(row[j]) for _, row in rows]
+            first = len(rows) - sum(labels)  # of the last lines, if all labels are there
+            are_numbered = all(any(map(str.isdigit, row[j])) for _, row in rows[:first])
+            if are_numbered and sum(labels) <= _FOOTER_ROWS and sum(labels) < first:
+                found |= {line: row[j] for line, row in rows[first:]}
+        return found
+
+    def _is_label(self, cell: str) -> bool:
+        """Return whether a cell has a word without digits."""
+        is_text = cell not in self._missing and _is_word(cell)
+        return is_text and any(map(str.isalpha, cell)) and not any(map(str.isdigit, cell))
 
     def _sentinel(self, values: Sequence[float | None]) -> float | None:
         """Return a number that may stand for missing entries: it recurs, far from all others.

@@ -200,6 +200,28 @@ def test_a_total_is_warned_of_if_its_column_is_left_out(tmp_path, ids):
     opened(tmp_path / "a.csv", content, exclude=["id"])  # a warning would be an error
 
 
+@pytest.mark.parametrize("ids", ["1 2 3 4 5", "2024-05-01 2024-05-02 2024-05-03", "P-1 P-2 P-7"])
+@pytest.mark.parametrize("words", ["Summe", "Sum:", "Mean Gesamtsumme"])
+def test_words_below_numbered_rows_are_warned_of(tmp_path, ids, words):
+    content = "x,id\n" + "".join(f"{i}.5,{id}\n" for i, id in enumerate(ids.split()))
+    opened(tmp_path / "a.csv", content, exclude=["id"])  # a warning would be an error
+    for more in ("", ",\n"):
+        rows = more + "".join(f"9.5,{word}\n" for word in words.split())
+        with pytest.warns(OnepassWarning) as found:
+            opened(tmp_path / "a.csv", content + rows, exclude=["id"])
+        assert len(found) == len(words.split())
+        for warning, word in zip(found, words.split(), strict=True):
+            assert f"{word!r}; it is at the end: if that line is no row" in str(warning.message)
+
+
+@pytest.mark.parametrize(
+    "ids", ["1 2 NA", "1 0 True", "A1 B C", "a b c", "1 - - - x", "1 2 x1", "1 x"]
+)
+def test_other_words_in_a_last_row_are_no_sums(tmp_path, ids):
+    content = "x,id\n" + "".join(f"{i}.5,{id}\n" for i, id in enumerate(ids.split()))
+    opened(tmp_path / "a.csv", content, exclude=["id"])  # a warning would be an error
+
+
 @pytest.mark.parametrize("sample_bytes", [64, 1 << 16])
 @pytest.mark.parametrize(
     ("label", "mark"),
