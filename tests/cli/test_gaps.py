@@ -215,6 +215,15 @@ def _numbers(line):
     return cells[1], cells[4], cells[5]
 
 
+def test_impute_drops_no_column_of_a_later_file(tmp_path, model, table):
+    first, second, output = table[0], tmp_path / "b.csv", tmp_path / "out.csv"
+    second.write_text("x,more,y,city,z,id\n1,2,,4,5,6\n")
+    said = run("impute", model, first, second, "-o", output, code=2).stderr
+    assert f"{second}: compared with {first}, it has also 'more'" in said
+    assert not output.exists()
+    run("impute", model, first, second, "-o", tmp_path / "out.npy")
+
+
 def test_impute_keeps_decimal_commas(tmp_path):
     rng = np.random.default_rng(0)
     lines = ["x;y;city"]

@@ -153,6 +153,8 @@ def impute(model: str, data: tuple[str, ...], output: str, **reading: Any) -> No
         from onepass.cli.kept import KeptColumns, filled_cells
 
         everything = [j for j in range(first.width) if j not in first.left_out]
+        for table in source.tables[1:]:
+            table.compare(first, [], exact=True)
         kept = KeptColumns(source, everything)
         names = kept.names
     decimal = source.reading.get("decimal", ".") if output.lower().endswith(".csv") else None

@@ -266,22 +266,24 @@ class Table(ABC):
         """Choose the columns that are those of the first file; `exact` allows no others."""
         if first.names != self.names or first.width != self.width:
             wanted = [first.column(j) for j in (range(first.width) if chosen is None else chosen)]
-            if first.names is not None:
-                self._compare(first, wanted, exact)
-            elif exact and first.width != self.width:
-                raise self.error(
-                    f"there are {self.width} columns, and {first.width} in {first.path}"
-                )
+            self.compare(first, wanted, exact=exact)
             chosen = [self.find(column) for column in wanted]
         self.columns = None if chosen is None else np.array(chosen, dtype=np.intp)
         self._check_columns()
 
-    def _compare(self, first: Table, wanted: list[str | int], exact: bool) -> None:
-        """Refuse columns whose names are not those of the first file."""
-        if self.names is None or first.names is None:
+    def compare(self, first: Table, wanted: Sequence[str | int], *, exact: bool) -> None:
+        """Refuse columns that are not those of the first file; `exact` allows no others."""
+        if first.names is None:
+            if exact and first.width != self.width:
+                raise self.error(
+                    f"there are {self.width} columns, and {first.width} in {first.path}"
+                )
+            return
+        if self.names is None:
             raise self.error(f"its columns have no names, and those of {first.path} have")
         missing = [name for name in wanted if name not in self._places]
-        extra = set(self.names) - set(first.names) - {self.names[j] for j in self.index}
+        no_data = {self.names[j] for j in (*self.index, *self.left_out)}
+        extra = set(self.names) - set(first.names) - no_data
         differences = [f"is missing {listed(missing)}"] if missing else []
         if exact and extra:
             differences.append(f"has also {listed(sorted(extra))}")
