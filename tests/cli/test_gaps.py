@@ -133,6 +133,22 @@ def test_a_model_remembers_how_its_files_were_read(tmp_path):
     assert "variance of 2 rows" in run("score", model, plain, *options).stdout
 
 
+def test_an_encoding_as_in_a_model_is_named_where_names_are_not_found(tmp_path):
+    path, model = tmp_path / "a.csv", tmp_path / "m"
+    text = "Export\n\nZ\u00e4hler,y\n1,2\n3,1\n5,7\n"
+    path.write_text(text, encoding="latin-1")
+    run("fit", path, "-k", 1, "--encoding", "latin-1", "--skip-lines", 2, "-o", model)
+    path.write_text(text, encoding="utf-8")
+    said = run("score", model, path, "-q", code=2).stderr
+    assert "'Z\u00e4hler': there is no such column" in said
+    assert "; it was read with --encoding latin-1, as when the model was fitted; if" in said
+    assert "pass --encoding utf-8" in said
+    assert "3 rows" in run("score", model, path, "--encoding", "utf-8").stdout
+    assert "it was read with" not in run(
+        "score", model, path, "--encoding", "latin-1", "-q", code=2
+    ).stderr
+
+
 def test_lines_are_skipped_as_in_a_model_only_if_they_are_no_names(tmp_path):
     (tmp_path / "a.csv").write_text("Export\nx,y\n1,2\n3,1\n5,7\n")
     model, path = tmp_path / "m", tmp_path / "b.csv"
