@@ -144,9 +144,10 @@ def test_an_encoding_as_in_a_model_is_named_where_names_are_not_found(tmp_path):
     assert "; it was read with --encoding latin-1, as when the model was fitted; if" in said
     assert "pass --encoding utf-8" in said
     assert "3 rows" in run("score", model, path, "--encoding", "utf-8").stdout
-    assert "it was read with" not in run(
-        "score", model, path, "--encoding", "latin-1", "-q", code=2
-    ).stderr
+    assert (
+        "it was read with"
+        not in run("score", model, path, "--encoding", "latin-1", "-q", code=2).stderr
+    )
 
 
 def test_lines_are_skipped_as_in_a_model_only_if_they_are_no_names(tmp_path):
