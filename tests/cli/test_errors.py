@@ -72,7 +72,8 @@ def test_bad_data(tmp_path, case):
     output = tmp_path / "model.onepass"
     output.write_text("the old model")
     before = listing(tmp_path)
-    words = ["fit", tmp_path / name, "-k", 1, "--algorithm", "capped-msg", "-o", output]
+    more = more if "-k" in more else ["-k", 1, *more]
+    words = ["fit", tmp_path / name, "--algorithm", "capped-msg", "-o", output]
     result = run(*words, *more, code=2)
     assert not [line for line in result.stdout.splitlines() if not line.startswith("reading ")]
     assert len(result.stderr.splitlines()) == 1
@@ -192,6 +193,19 @@ def test_the_report_does_not_overwrite_the_checkpoint(tmp_path):
     assert "m.checkpoint is an input or another output: it must not be overwritten" in said
 
 
+def test_an_option_that_is_given_twice_is_refused(tmp_path):
+    np.save(tmp_path / "a.npy", rows())
+    words = ("fit", tmp_path / "a.npy", "-o", tmp_path / "m")
+    for twice, message in (
+        (("-k", 1, "--components", 2), "-k is given twice; give it once: -k NUMBER"),
+        (("-k", 1, "--comment=#", "--comment", "%"), "--comment is given twice; give it once: "),
+        (("-k", 1, "--columns", 0, "--columns", 1), "give it once: --columns A,B,.."),
+        (("-k", 1, "--center", "--no-center"), "--center is given twice; give it once"),
+    ):
+        assert message in run(*words, *twice, code=2).stderr
+    run(*words, "-k", 1, "--na", "-1", "--na", "-2", "-q", "-q")
+
+
 def test_a_file_that_is_given_twice_is_warned_of(tmp_path):
     np.save(tmp_path / "a.npy", rows())
     words = ("-k", 1, "-o", tmp_path / "m")
@@ -199,6 +213,16 @@ def test_a_file_that_is_given_twice_is_warned_of(tmp_path):
     assert f"warning: {tmp_path / 'a.npy'} is given more than once" in result.stderr
     assert "from 600 rows" in result.stdout
     assert "more than once" not in run("fit", tmp_path / "a.npy", *words).stderr
+
+
+def test_quiet_commands_warn_of_what_makes_numbers_wrong(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("id,x,y\n1,2,3.5\n2,-999,4.5\n3,4,-999\n4,-999,-999\nTotal,6,8\n")
+    result = run("fit", path, "-k", 1, "--exclude", "id", "-o", tmp_path / "m", "-q")
+    assert f"onepass: warning: {path}, line 6: 'Total'; it is at the end" in result.stderr
+    assert f"onepass: warning: {path}: -999 recurs in 'x', 'y'" in result.stderr
+    result = run("score", tmp_path / "m", path, "-q")
+    assert result.stderr.count("warning: ") == 2
 
 
 def test_an_interrupted_report_leaves_a_model(tmp_path, monkeypatch):

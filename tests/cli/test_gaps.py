@@ -133,6 +133,23 @@ def test_a_model_remembers_how_its_files_were_read(tmp_path):
     assert "variance of 2 rows" in run("score", model, plain, *options).stdout
 
 
+def test_an_encoding_as_in_a_model_is_named_where_names_are_not_found(tmp_path):
+    path, model = tmp_path / "a.csv", tmp_path / "m"
+    text = "Export\n\nZ\u00e4hler,y\n1,2\n3,1\n5,7\n"
+    path.write_text(text, encoding="latin-1")
+    run("fit", path, "-k", 1, "--encoding", "latin-1", "--skip-lines", 2, "-o", model)
+    path.write_text(text, encoding="utf-8")
+    said = run("score", model, path, "-q", code=2).stderr
+    assert "'Z\u00e4hler': there is no such column" in said
+    assert "; it was read with --encoding latin-1, as when the model was fitted; if" in said
+    assert "pass --encoding utf-8" in said
+    assert "3 rows" in run("score", model, path, "--encoding", "utf-8").stdout
+    assert (
+        "it was read with"
+        not in run("score", model, path, "--encoding", "latin-1", "-q", code=2).stderr
+    )
+
+
 def test_lines_are_skipped_as_in_a_model_only_if_they_are_no_names(tmp_path):
     (tmp_path / "a.csv").write_text("Export\nx,y\n1,2\n3,1\n5,7\n")
     model, path = tmp_path / "m", tmp_path / "b.csv"
@@ -184,7 +201,7 @@ def test_rows_without_any_entry_are_left_out_by_all_commands(tmp_path):
     assert (found["rows"], found["empty_rows"]) == (243, 2)
     said = run("impute", model, path, "-o", out)
     assert "1 gap filled in 1 row\n" in said.stdout
-    assert phrase in said.stderr
+    assert "2 rows without any entry not filled" in said.stderr
     assert out.read_text().splitlines()[121] == ",,"
     np.save(tmp_path / "a.npy", [[np.nan] * 3, [1, np.nan, 2]])
     run("impute", model, tmp_path / "a.npy", "-o", tmp_path / "b.npy")
@@ -213,6 +230,15 @@ def _numbers(line):
     """Return the cells x, y and z of a line."""
     cells = line.replace('"', "").split(",")
     return cells[1], cells[4], cells[5]
+
+
+def test_impute_drops_no_column_of_a_later_file(tmp_path, model, table):
+    first, second, output = table[0], tmp_path / "b.csv", tmp_path / "out.csv"
+    second.write_text("x,more,y,city,z,id\n1,2,,4,5,6\n")
+    said = run("impute", model, first, second, "-o", output, code=2).stderr
+    assert f"{second}: compared with {first}, it has also 'more'" in said
+    assert not output.exists()
+    run("impute", model, first, second, "-o", tmp_path / "out.npy")
 
 
 def test_impute_keeps_decimal_commas(tmp_path):

@@ -67,7 +67,11 @@ def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, An
         try:
             source = FileSource(tables, **by_name)
         except SourceError as error:
-            raise Failure(f"{error} {fitted_on}") from error
+            otherwise = ""
+            if "encoding" in kept:
+                otherwise = f"; it was read with {as_options({'encoding': kept['encoding']}, ())}, "
+                otherwise += "as when the model was fitted; if it is UTF-8, pass --encoding utf-8"
+            raise Failure(f"{error} {fitted_on}{otherwise}") from error
         for name in set(names) - set(source.feature_names or ()):  # it was taken for a number
             raise Failure(f"{file}: there is no column {name!r} {fitted_on}")
     elif "skip_lines" in kept:

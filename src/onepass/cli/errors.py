@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from types import FrameType
 from typing import Any, NoReturn
@@ -52,8 +53,28 @@ class MachineFailure(Failure):
 _WRONG_PATHS = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 
 
+class StrictCommand(click.Command):
+    """A command that refuses a second value of an option, of which click would keep the last."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the words of the command, after a look for options that are given twice."""
+        given = [] if ctx.resilient_parsing else self.make_parser(ctx).parse_args([*args])[2]
+        for option, count in Counter(given).items():
+            if not isinstance(option, click.Option) or option.multiple:
+                continue
+            if count > 1 and (option.secondary_opts or not option.is_flag):
+                name = option.opts[0]
+                once = (
+                    f"give it once: {name} {option.metavar}" if option.metavar else "give it once"
+                )
+                raise click.UsageError(f"{name} is given twice; {once}", ctx)
+        return super().parse_args(ctx, args)
+
+
 class GuardedGroup(click.Group):
     """A group of commands whose errors all end here."""
+
+    command_class = StrictCommand
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in the order in which the help shows them."""

@@ -153,6 +153,8 @@ def impute(model: str, data: tuple[str, ...], output: str, **reading: Any) -> No
         from onepass.cli.kept import KeptColumns, filled_cells
 
         everything = [j for j in range(first.width) if j not in first.left_out]
+        for table in source.tables[1:]:
+            table.compare(first, [], exact=True)
         kept = KeptColumns(source, everything)
         names = kept.names
     decimal = source.reading.get("decimal", ".") if output.lower().endswith(".csv") else None
@@ -174,7 +176,7 @@ def impute(model: str, data: tuple[str, ...], output: str, **reading: Any) -> No
                 filled = filled_cells(cells, used, dense, filled, decimal)
             write(filled)
             progress.advance(len(dense))
-    _note_empty(n_empty)
+    _note_empty(n_empty, "not filled")
     if not messages.is_quiet():
         messages.say(
             f"{output}: {counted(progress.rows, 'row')}; {counted(gaps, 'gap')} filled in "
@@ -278,10 +280,10 @@ def _empty(block: Block) -> NDArray[np.bool_]:
     return np.asarray(np.isnan(block).all(axis=1))
 
 
-def _note_empty(count: int) -> None:
-    """Say how many rows have no entry at all, if there are any."""
+def _note_empty(count: int, done: str = "left out") -> None:
+    """Say how many rows have no entry at all, if there are any, and what was done with them."""
     if count:
-        messages.note(f"{counted(count, 'row')} without any entry left out")
+        messages.note(f"{counted(count, 'row')} without any entry {done}")
 
 
 def _threshold(fitted: Any, quantile: float, option: str = "") -> tuple[float, str]:

@@ -12,6 +12,7 @@ import io
 import itertools
 import math
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -28,7 +29,13 @@ from onepass.sources import plain_text
 from onepass.sources.base import Block, SourceError
 from onepass.sources.paths import open_content, suffix_of
 from onepass.sources.plain_text import StandardInput, Text, whole_lines
-from onepass.sources.tables import BOOLEANS, ReadOptions, Table, numbered_names
+from onepass.sources.tables import (
+    BOOLEANS,
+    LONGEST_COMMENT,
+    ReadOptions,
+    Table,
+    numbered_names,
+)
 
 _SAMPLE_BYTES = 1 << 16  # that show delimiter and kinds of columns: some hundreds of rows
 _FIRST_ROWS_LIMIT_BYTES = 1 << 22  # of the first two rows, all of which is parsed in Python
@@ -161,8 +168,9 @@ class CsvTable(Table):
             (line, row) for line, row in zip(lines, rows, strict=True) if len(row) == self.width
         ]
         self.not_numeric, self.damaged, self._booleans = {}, {}, set()
+        self._has_dashes = any("-" in row for row in rows)
         sentinels: dict[int, float] = {}
-        names_at = None
+        names_at, is_padded = None, self._is_padded_title()
         if below_header and len(lines) > 1 and not self.once:
             names_at = self._line_of_names(rows, lines)
             self.header_hint = self._hint(names_at)
@@ -184,30 +192,51 @@ class CsvTable(Table):
             hint = self.header_hint if line <= (names_at or lines[0]) else ""
             # What people read as numbers is no text, and neither are a few words among numbers.
             words = sum(_is_word(cell) for _, cell in cells)
+            is_first = len(texts) == 1 and line == lines[0]
             if 2 * words > len(cells):
                 self.not_numeric[j] = found + hint
-            elif len(texts) == 1 and line == lines[0] and not below_header:
+            elif is_first and not below_header:
                 remedy = "if that is the name of the column, pass header=True (--header)"
                 self.damaged[j] = f"{found}; {remedy}"
-            elif len(texts) == 1 and line == lines[0] and all(map(_is_word, rows[0])):
+            elif is_first and all(map(_is_word, rows[0])) and not (hint and is_padded):
                 self.damaged[j] = f"{found}{hint}; if that line has units, remove it from the file"
             else:
                 numbers = [at for at, cell in cells if not self._is_text(cell)]
                 is_footer = is_whole and bool(numbers) and line > numbers[-1]
                 is_footer &= len(lines) - lines.index(line) <= _FOOTER_ROWS
-                self.damaged[j] = found + (hint or self._remedy(first, j if is_footer else None))
+                footer = self._first_line + line if is_footer else None
+                self.damaged[j] = found + (hint or self._remedy(first, footer))
         self.sentinels = sentinels
-        if is_whole and whole and not self.once:
-            line, last = whole[-1]
-            place = f"{self.path}, line {self._first_line + line}"
-            self.notes = [
-                *self.notes,
-                *(
-                    f"{place}: {cell!r}{self._remedy(cell, j)}"
-                    for j, cell in enumerate(last)
-                    if cell.casefold() in _TOTALS
-                ),
+        if is_whole and not self.once:
+            self.doubts = [
+                f"{self.path}, line {line}: {cell!r}{self._remedy(cell, line)}"
+                for line, cell in sorted(self._sums(whole).items())
             ]
+
+    def _sums(self, rows: list[tuple[int, list[str]]]) -> dict[int, str]:
+        """Return the last lines that may be sums or means, and the word that says so.
+
+        It is a word for sums, or it stands where all rows before have digits: in a column of
+        numbers, dates or numbered names.
+        """
+        rows = [(self._first_line + line, row) for line, row in rows if {*row} - self._missing]
+        found: dict[int, str] = {}
+        for j, cell in enumerate(rows[-1][1] if rows else ()):
+            if not self._is_label(cell):
+                continue
+            if cell.casefold() in _TOTALS:
+                found[rows[-1][0]] = cell
+            labels = [self._is_label(row[j]) for _, row in rows]
+            first = len(rows) - sum(labels)  # of the last lines, if all labels are there
+            are_numbered = all(any(map(str.isdigit, row[j])) for _, row in rows[:first])
+            if are_numbered and sum(labels) <= _FOOTER_ROWS and sum(labels) < first:
+                found |= {line: row[j] for line, row in rows[first:]}
+        return found
+
+    def _is_label(self, cell: str) -> bool:
+        """Return whether a cell has a word without digits."""
+        is_text = cell not in self._missing and _is_word(cell)
+        return is_text and any(map(str.isalpha, cell)) and not any(map(str.isdigit, cell))
 
     def _sentinel(self, values: Sequence[float | None]) -> float | None:
         """Return a number that may stand for missing entries: it recurs, far from all others.
@@ -349,7 +378,7 @@ class CsvTable(Table):
             return self.error(message, row=int(number))
         if match := _NOT_A_NUMBER.search(str(error)):
             index, number, text = match.groups()
-            footer = int(index) if self._is_footer(int(number)) else None
+            footer = self._line(int(number)) if self._is_footer(int(number)) else None
             message = f"{text[:40]!r} is not a number{self._remedy(text, footer)}"
             if repr(_LAST).replace(".", self._options.decimal) in text:
                 message = "a quotation mark is never closed"
@@ -389,14 +418,20 @@ class CsvTable(Table):
     def _line_of_names(self, rows: list[list[str]], lines: list[int]) -> int | None:
         """Return the line, from 0, of the first rows that has the names if the header is a title.
 
-        Each of its values is a word, and the next row has others.
+        Each of its values is a word, and the next row has others, unless it may have units: below
+        a title that is padded to the width of the table.
         """
+        is_padded = self._is_padded_title()
         for at, row in enumerate(rows[:_TITLE_ROWS]):
             below = rows[at + 1] if at + 1 < len(rows) else ()
             is_named = all(_is_word(cell) and cell not in self._missing for cell in row)
-            if is_named and not all(map(_is_word, below)):
+            if is_named and (is_padded or not all(map(_is_word, below))):
                 return lines[at]
         return None
+
+    def _is_padded_title(self) -> bool:
+        """Return whether names are missing, as in a title that is as wide as the table."""
+        return self.names is not None and "" in self.names[1:]
 
     def _hint(self, names_at: int | None) -> str:
         """Return what to do if the header is a title: the names may be in a line below."""
@@ -415,7 +450,7 @@ class CsvTable(Table):
     def _remedy(self, text: str, footer: int | None = None) -> str:
         """Return what to do about a text in a column of numbers.
 
-        `footer` is the number of the column if no number follows, since the rows end there.
+        `footer` is the number of its line if no number follows, since the rows end there.
         """
         if text.strip() in self._missing:
             return (
@@ -432,6 +467,11 @@ class CsvTable(Table):
             given = f"path, thousands={kind!r}"
             given += ", decimal=','" if decimal == "," or kind == "." else ""
             given += f", sep={self.delimiter!r}" if self.delimiter != "," else ""
+            marks = [*["-"] * self._has_dashes, *self._options.na]  # pandas takes a dash for text
+            given += f", na_values={marks}" if marks else ""
+            for name, as_pandas in {"skip_lines": "skiprows", "encoding": "encoding"}.items():
+                if value := getattr(self._options, name):
+                    given += f", {as_pandas}={value!r}"
             remedy = "marks between thousands are not read: remove them from the file, or read "
             remedy += f"it with pandas.read_csv({given}) and write it again"
             if kind == other and text.count(kind) == 1 and decimal not in text:
@@ -445,14 +485,30 @@ class CsvTable(Table):
             return "; if it is a decimal comma, pass decimal=',' (--decimal ,)"
         if footer is not None and any(mark.isalpha() for mark in text):
             remedy = "; it is at the end: if that line is no row, remove it from the file"
-            if footer == 0 and len(text) <= 8:
-                remedy += f", or pass comment={text!r} (--comment) to leave it out"
+            if mark := self._mark_of(text, footer):
+                given = f"comment={mark!r} (--comment {shlex.quote(mark)})"
+                remedy += f", or pass {given} to leave it out"
             return remedy
         # What has digits is a value, except for the errors of Excel, such as #DIV/0!
         is_value = any(mark.isdigit() for mark in text) and not text.startswith("#")
         if _value(text) is None and len(text) <= 8 and not is_value:
             return f"; if it stands for a missing value, pass na=[{text!r}] (--na)"
         return ""
+
+    def _mark_of(self, text: str, line: int) -> str | None:
+        """Return how a line begins that has a text first, as a comment; None if others do, too."""
+        if self.once or self._options.comment is not None:
+            return None
+        for mark in (text[:LONGEST_COMMENT], f'"{text}'[:LONGEST_COMMENT]):
+            start = mark.encode("utf-8", "surrogateescape")
+            with self._text() as opened:
+                chunks = whole_lines(iter(partial(opened.read, plain_text.BLOCK_BYTES), b""))
+                lines = (each.lstrip(b" \t") for chunk in chunks for each in chunk.splitlines())
+                last = line - self._first_line
+                until = enumerate(itertools.islice(lines, last + 1))
+                if [number for number, each in until if each.startswith(start)] == [last]:
+                    return mark
+        return None
 
     def _is_header(self, rows: list[list[str]], *, is_alone: bool) -> bool:
         """Return whether the first row is a header; refuse one that may be, and may not.

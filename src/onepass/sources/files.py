@@ -314,9 +314,10 @@ class FileSource(Source):
             table.preparation = preparation
         read = set(first.chosen())
         recurring = {j: number for j, number in first.sentinels.items() if j in read}
+        doubts = [doubt for table in tables for doubt in table.doubts]
         for number in sorted({*recurring.values()}):
             names = listed([first.column(j) for j in recurring if recurring[j] == number])
-            self.notes.append(
+            doubts.append(
                 f"{first.path}: {number:g} recurs in {names}, far from all other values; if it "
                 f"stands for a missing value, pass na=[{number:g}] (--na {number:g})"
             )
@@ -337,7 +338,9 @@ class FileSource(Source):
         if self.index:
             message = f"{first.path}: left out the index of pandas or R, column "
             message += f"{listed(self.index)}; keep_index=True (--keep-index) keeps it"
-            warnings.warn(message, OnepassWarning, stacklevel=3)
+            doubts.append(message)
+        for doubt in doubts:
+            warnings.warn(doubt, OnepassWarning, stacklevel=3)
 
     def _check_memory(self) -> None:
         """Refuse columns that take far more memory than the files: a few bytes declare many."""

@@ -30,6 +30,8 @@ BOOLEANS = {
     **dict.fromkeys(("True", "true", "TRUE", "1"), 1.0),
 }
 
+LONGEST_COMMENT = 8  # characters: it is a mark rather than a line
+
 
 @dataclass(frozen=True)
 class ReadOptions:
@@ -62,7 +64,9 @@ class ReadOptions:
             raise ValueError(f"delimiter and decimal are both {self.decimal!r}")
         if not isinstance(self.skip_lines, int) or self.skip_lines < 0:
             raise ValueError(f"skip_lines={self.skip_lines!r} must be a whole number from 0 on")
-        if self.comment is not None and (not self.comment.strip() or len(self.comment) > 8):
+        if self.comment is not None and not (
+            self.comment.strip() and len(self.comment) <= LONGEST_COMMENT
+        ):
             raise ValueError(f"comment={self.comment!r} must be one to eight characters")
         if self.encoding is not None:
             try:
@@ -126,6 +130,7 @@ class Table(ABC):
     n_rows: int | None = None  # if the format knows it
     sentinels: Mapping[int, float] = MappingProxyType({})  # what may be missing in columns
     notes: Sequence[str] = ()  # what was decided without having been asked for, one line each
+    doubts: Sequence[str] = ()  # what may make results wrong, one line each
     columns: NDArray[np.intp] | None = None  # that are read, in this order; None is all
     preparation = Preparation()  # of the rows that are read
     prepares: ClassVar[bool] = False  # whether `read` has prepared its rows already
@@ -261,22 +266,24 @@ class Table(ABC):
         """Choose the columns that are those of the first file; `exact` allows no others."""
         if first.names != self.names or first.width != self.width:
             wanted = [first.column(j) for j in (range(first.width) if chosen is None else chosen)]
-            if first.names is not None:
-                self._compare(first, wanted, exact)
-            elif exact and first.width != self.width:
-                raise self.error(
-                    f"there are {self.width} columns, and {first.width} in {first.path}"
-                )
+            self.compare(first, wanted, exact=exact)
             chosen = [self.find(column) for column in wanted]
         self.columns = None if chosen is None else np.array(chosen, dtype=np.intp)
         self._check_columns()
 
-    def _compare(self, first: Table, wanted: list[str | int], exact: bool) -> None:
-        """Refuse columns whose names are not those of the first file."""
-        if self.names is None or first.names is None:
+    def compare(self, first: Table, wanted: Sequence[str | int], *, exact: bool) -> None:
+        """Refuse columns that are not those of the first file; `exact` allows no others."""
+        if first.names is None:
+            if exact and first.width != self.width:
+                raise self.error(
+                    f"there are {self.width} columns, and {first.width} in {first.path}"
+                )
+            return
+        if self.names is None:
             raise self.error(f"its columns have no names, and those of {first.path} have")
         missing = [name for name in wanted if name not in self._places]
-        extra = set(self.names) - set(first.names) - {self.names[j] for j in self.index}
+        no_data = {self.names[j] for j in (*self.index, *self.left_out)}
+        extra = set(self.names) - set(first.names) - no_data
         differences = [f"is missing {listed(missing)}"] if missing else []
         if exact and extra:
             differences.append(f"has also {listed(sorted(extra))}")

@@ -1,6 +1,8 @@
 """csv files as people have them: missing values, comments, other encodings, R, Excel, booleans."""
 
 import codecs
+import re
+import shlex
 
 import numpy as np
 import pandas as pd
@@ -56,15 +58,17 @@ def test_other_texts_for_what_is_missing(tmp_path):
         opened(path, content, na=[None])
 
 
-def test_a_number_that_may_stand_for_what_is_missing_is_noted(tmp_path):
+def test_a_number_that_may_stand_for_what_is_missing_is_warned_of(tmp_path):
     path = tmp_path / "a.csv"
     content = "x,y,z,v\n1,2,-999,-999\n-999,4,-999,3\n3,-999,600,1\n-999.0,5,1,-999\n"
-    (note,) = opened(path, content).notes
+    with pytest.warns(OnepassWarning) as found:
+        opened(path, content)
+    note = str(found[0].message)
     assert "a.csv: -999 recurs in 'x', 'v', far from all other values; if it" in note
     assert note.endswith("pass na=[-999] (--na -999)")
-    assert not opened(path, content, na=["-999"]).notes
-    assert not opened(path, content, columns=["y"]).notes
-    assert not opened(path, "x\n-999\n-999\n", header=True).notes
+    opened(path, content, na=["-999"])  # a warning would be an error
+    opened(path, content, columns=["y"])
+    opened(path, "x\n-999\n-999\n", header=True)
 
 
 def test_texts_that_stand_for_missing_entries_are_for_files_of_text(tmp_path):
@@ -159,6 +163,18 @@ def test_marks_between_thousands_and_decimal_commas(tmp_path):
     assert rows_of(tmp_path / "a.csv", phones, delimiter=",", skip_non_numeric=True)[0] == ["a"]
 
 
+def test_the_advice_for_thousands_reads_the_file(tmp_path):
+    path = tmp_path / "a.csv"
+    content = "P;F\n1,015.334;2.5\n1,016.100;-\n998.500;2.7\n?;2.6\n-;2.6\n"
+    given = {"na": ["?"], "skip_lines": 2, "encoding": "latin-1"}
+    with pytest.raises(SourceError, match="between thousands") as error:
+        opened(path, f"M\u00e4rz\n\n{content}".encode("latin-1"), **given)
+    advice = re.search(r"pandas\.(read_csv\(.*?\)) and write", str(error.value))[1]
+    table = eval(advice, {"path": path, "read_csv": pd.read_csv})
+    expected = [[1015.334, 2.5], [1016.1, NAN], [998.5, 2.7], [NAN, 2.6], [NAN, 2.6]]
+    np.testing.assert_array_equal(table, expected)
+
+
 def test_a_first_row_of_thousands_is_no_header(tmp_path):
     with pytest.raises(SourceError, match="the first row may be names or data"):
         opened(tmp_path / "a.csv", '"1,234.5","2,345.6"\n1.5,2.5\n3.5,4.5\n')
@@ -173,14 +189,64 @@ def test_a_total_far_behind_is_called_so(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("ids", ["123", "abc"])
-def test_a_total_is_noted_if_its_column_is_left_out(tmp_path, ids):
+def test_a_total_is_warned_of_if_its_column_is_left_out(tmp_path, ids):
     content = "id,x,y\n" + "".join(f"{id},{i}.5,{i % 2}\n" for i, id in enumerate(ids))
-    source = opened(tmp_path / "a.csv", f"{content}Total,4.5,1\n", exclude=["id"])
-    assert source.notes == [
+    with pytest.warns(OnepassWarning) as found:
+        opened(tmp_path / "a.csv", f"{content}Total,4.5,1\n", exclude=["id"])
+    assert [str(warning.message) for warning in found] == [
         f"{tmp_path / 'a.csv'}, line 5: 'Total'; it is at the end: if that line is no row, remove "
-        "it from the file, or pass comment='Total' (--comment) to leave it out"
+        "it from the file, or pass comment='Total' (--comment Total) to leave it out"
     ]
-    assert opened(tmp_path / "a.csv", content, exclude=["id"]).notes == []
+    opened(tmp_path / "a.csv", content, exclude=["id"])  # a warning would be an error
+
+
+@pytest.mark.parametrize("ids", ["1 2 3 4 5", "2024-05-01 2024-05-02 2024-05-03", "P-1 P-2 P-7"])
+@pytest.mark.parametrize("words", ["Summe", "Sum:", "Mean Gesamtsumme"])
+def test_words_below_numbered_rows_are_warned_of(tmp_path, ids, words):
+    content = "x,id\n" + "".join(f"{i}.5,{id}\n" for i, id in enumerate(ids.split()))
+    opened(tmp_path / "a.csv", content, exclude=["id"])  # a warning would be an error
+    for more in ("", ",\n"):
+        rows = more + "".join(f"9.5,{word}\n" for word in words.split())
+        with pytest.warns(OnepassWarning) as found:
+            opened(tmp_path / "a.csv", content + rows, exclude=["id"])
+        assert len(found) == len(words.split())
+        for warning, word in zip(found, words.split(), strict=True):
+            assert f"{word!r}; it is at the end: if that line is no row" in str(warning.message)
+
+
+@pytest.mark.parametrize(
+    "ids", ["1 2 NA", "1 0 True", "A1 B C", "a b c", "1 - - - x", "1 2 x1", "1 x"]
+)
+def test_other_words_in_a_last_row_are_no_sums(tmp_path, ids):
+    content = "x,id\n" + "".join(f"{i}.5,{id}\n" for i, id in enumerate(ids.split()))
+    opened(tmp_path / "a.csv", content, exclude=["id"])  # a warning would be an error
+
+
+@pytest.mark.parametrize("sample_bytes", [64, 1 << 16])
+@pytest.mark.parametrize(
+    ("label", "mark"),
+    [
+        ("Total", "Total"),
+        ('"Total"', "'\"Total'"),
+        ("Gesamtsumme", "Gesamtsu"),
+        ('  "Sum of all"', "'\"Sum of '"),
+    ],
+)
+def test_the_advice_for_a_last_line_leaves_it_out(tmp_path, monkeypatch, label, mark, sample_bytes):
+    monkeypatch.setattr(csv, "_SAMPLE_BYTES", sample_bytes)
+    content = "id;x\n" + "1;2\n" * 30 + f"{label};60\n"
+    with pytest.raises(SourceError) as error:
+        rows_of(tmp_path / "a.csv", content)
+    assert f"(--comment {mark}) to leave it out" in str(error.value)
+    (comment,) = shlex.split(mark)
+    assert len(rows_of(tmp_path / "a.csv", content, comment=comment)[1]) == 30
+
+
+def test_no_advice_for_a_last_line_would_leave_out_other_lines(tmp_path):
+    names = "id,x\nSummit,1\nSummary,2\nSum,3\n"
+    for content, options in ((names, {}), ("id,x\n1,2\n3,4\nTotal,6\n", {"comment": "#"})):
+        with pytest.warns(OnepassWarning, match="line is no row, remove it from the file$"):
+            opened(tmp_path / "a.csv", content, columns=["x"], **options)
 
 
 @pytest.mark.parametrize("options", [{}, {"skip_non_numeric": True}, {"columns": ["age"]}])
@@ -204,6 +270,20 @@ def test_a_title_is_recognised_whatever_is_chosen(tmp_path, options, title, ids)
     with pytest.raises(SourceError, match=remedy):
         opened(tmp_path / "a.csv", content, **options)
     assert rows_of(tmp_path / "a.csv", content, skip_lines=count, **options)[0][-1] == "age"
+
+
+@pytest.mark.parametrize("titles", ["Plant export;;\n", "Plant export;;\nWorks A;;\n"])
+@pytest.mark.parametrize("units", [";C;bar\n", "-;C;bar\n", "no;C;bar\n", ";C;\n"])
+@pytest.mark.parametrize("ids", ["1234", "wxyz"])
+@pytest.mark.parametrize("options", [{}, {"skip_non_numeric": True}, {"exclude": [0]}])
+def test_a_title_above_names_and_units(tmp_path, titles, units, ids, options):
+    rows = "".join(f"{id};{i}.5;{i}\n" for i, id in enumerate(ids))
+    count = titles.count("\n")
+    with pytest.raises(
+        SourceError, match=rf"are in line {count + 1}, pass skip_lines={count} "
+    ) as e:
+        opened(tmp_path / "a.csv", f"{titles}id;T;P\n{units}{rows}", **options)
+    assert "units" not in str(e.value)
 
 
 @pytest.mark.usefixtures("block_bytes")
