@@ -415,8 +415,8 @@ HOUSE = [
     Mutant(
         "rows with gaps come after all others",
         f"{SOURCE}/pca/learner.py",
-        "self.evidence, self.held_out = Evidence(), HeldOut()",
-        "others = Evidence(), HeldOut()",
+        "self.evidence, self.held_out, self.errors = Evidence(), HeldOut(), ErrorHistogram()",
+        "others = Evidence(), HeldOut(), ErrorHistogram()",
         "tests/estimators/test_gaps.py -k drift",
     ),
     Mutant(
