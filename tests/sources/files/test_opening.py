@@ -306,6 +306,25 @@ def test_a_link_leads_to_no_file_twice(folder):
     assert rows(open_source(twice)) == [*ROWS[:2].tolist()] * 2
 
 
+@pytest.mark.skipif(os.name == "nt", reason="symbolic links")
+@pytest.mark.parametrize("pattern", ["", "**", "**/*.parquet", "**/?/**/*.parquet"])
+def test_links_that_lead_in_circles(folder, pattern):
+    """Two of them make 2^40 paths."""
+    for ignored in ("_SUCCESS", "notes.txt"):
+        (folder / ignored).unlink()
+    for name in ("x", "y"):
+        (folder / name).symlink_to(folder)
+    assert rows(open_source(folder / pattern)) == ROWS.tolist()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="symbolic links")
+def test_a_link_leads_to_a_folder_elsewhere(folder, tmp_path_factory):
+    other = tmp_path_factory.mktemp("other")
+    (other / "link").symlink_to(folder)
+    assert rows(open_source(other)) == ROWS.tolist()
+    assert rows(open_source(other / "**" / "*.parquet")) == ROWS.tolist()
+
+
 def test_text_of_a_folder_has_to_be_named(tmp_path):
     (tmp_path / "a.txt").write_text("x,y\n1,2\n")
     with pytest.raises(SourceError, match=r"\.txt files have to be named, as in"):
