@@ -78,6 +78,10 @@ class GuardedGroup(click.Group):
             if not signals:
                 error.show()
             code = error.exit_code
+        except OSError as error:  # of standard output, for a help that no command writes
+            if not signals:
+                MachineFailure(system_message(error)).show()
+            code = MachineFailure.exit_code
         except BaseException:
             if not signals:
                 raise
