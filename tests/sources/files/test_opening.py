@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import pyarrow as pa
@@ -209,6 +210,27 @@ def test_arrays_that_are_not_rows(tmp_path, array):
     np.save(tmp_path / "a.npy", array)
     with pytest.raises(SourceError, match=r"a\.npy: an array of shape"):
         open_source(tmp_path / "a.npy")
+
+
+@pytest.mark.parametrize("shape", [(-3, 4), (-3, -4), (3, -4), (-3,)])
+def test_negative_lengths_in_a_header(tmp_path, shape):
+    with open(tmp_path / "a.npy", "wb") as file:
+        header = {"descr": "<f8", "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(file, header)
+        file.write(bytes(96))
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.write(tmp_path / "a.npy", "a.npy")
+    for name in ("a.npy", "a.npz"):
+        with pytest.raises(SourceError, match=r"its header is damaged: a shape of \(-?3,"):
+            open_source(tmp_path / name)
+
+
+@pytest.mark.parametrize("shape", [(3, -4), (-1, 4)])
+def test_negative_lengths_of_a_sparse_matrix(tmp_path, shape):
+    parts = {"data": np.ones(0), "indices": np.ones(0, int), "indptr": np.zeros(shape[0] + 1, int)}
+    np.savez(tmp_path / "a.npz", **parts, shape=np.array(shape), format=b"csr")
+    with pytest.raises(SourceError, match="its arrays do not make up a sparse matrix"):
+        open_source(tmp_path / "a.npz")
 
 
 def test_arrays_that_are_not_numbers(tmp_path):
