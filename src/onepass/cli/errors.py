@@ -125,7 +125,20 @@ def system_message(error: OSError) -> str:
     """Return what the operating system said, without its number."""
     if error.strerror is None:
         return str(error)
-    return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    if error.filename:
+        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, FileNotFoundError) and not _has_current_folder():
+        return "the current folder no longer exists"
+    return error.strerror
+
+
+def _has_current_folder() -> bool:
+    """Return whether the folder that relative paths begin at has not been removed."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _warn_in_a_line(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
