@@ -248,3 +248,13 @@ def test_a_pipe_or_a_device_is_no_model(tmp_path, command):
     for name in ("pipe", "device"):
         said = run(command, tmp_path / f"{name}.onepass", *more, code=2).stderr
         assert re.search(rf"{name}\.onepass.* a pipe or a device", said.replace("\n", " "))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a folder in use cannot be removed")
+def test_a_current_folder_that_was_removed(tmp_path, monkeypatch):
+    np.save(tmp_path / "a.npy", rows())
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    said = run("fit", tmp_path / "a.npy", "-k", 1, "-o", "m", code=2).stderr
+    assert said.endswith("onepass: the current folder no longer exists\n")

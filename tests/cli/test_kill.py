@@ -16,6 +16,7 @@ import pyarrow.parquet
 import pytest
 
 import onepass
+from tests.cli.commands import onepass as run
 from tests.cli.commands import rows
 from tests.sources.files.written import WRITERS, arrow_table
 
@@ -160,6 +161,19 @@ INTERRUPTED = {
     "impute": ("whole.csv", ["impute", "m1", "g.csv", "-o", "whole.csv"]),
     "transform": ("out.h5ad", ["transform", "m1", "g.csv", "-o", "out.h5ad"]),
 }
+
+
+@pytest.mark.parametrize("command", INTERRUPTED)
+def test_what_a_killed_command_has_left_is_removed(tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    np.save("a.npy", rows())
+    write_text("\n")(tmp_path / "g.csv", rows())
+    for name in ("m1", "m2"):
+        run("fit", "g.csv", "-k", 3, "-o", name)
+    output, words = INTERRUPTED[command]
+    (tmp_path / f".{output}.0123456789ab.tmp").touch()
+    run(*words)
+    assert not list(tmp_path.glob(".*"))
 
 
 @pytest.mark.long

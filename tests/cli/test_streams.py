@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import onepass
+from onepass import PCA
 from tests.cli.commands import onepass as run
 from tests.cli.commands import rows
 
@@ -121,6 +122,28 @@ def test_a_reader_who_leaves(tmp_path, streams, unbuffered):
     assert (tmp_path / "code").read_text() == "0\n", done.stderr
     assert onepass.load(tmp_path / "m").n_samples_seen_ == 300
     assert b"Broken" not in done.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no full device")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("words", [["info", "m"], ["info", "m", "--json"], ["--help"]])
+def test_a_full_device_for_output(tmp_path, words, unbuffered):
+    PCA(2).fit(rows()).save(tmp_path / "m")
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*PROGRAM, *words], cwd=tmp_path, stdout=full, env=environment,
+                              stderr=subprocess.PIPE, text=True)  # fmt: skip
+    assert done.stderr == "onepass: standard output: No space left on device\n"
+    assert done.returncode == 1
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no full device")
+@pytest.mark.parametrize(("name", "code"), [("a.npy", 0), ("b.npy", 2)])
+def test_a_full_device_for_messages(tmp_path, name, code):
+    np.save(tmp_path / "a.npy", rows())
+    words = [*PROGRAM, "fit", name, "-k", "2", "-o", "m", "-v"]
+    with open("/dev/full", "w") as full:
+        assert subprocess.run(words, cwd=tmp_path, stderr=full).returncode == code
 
 
 @posix

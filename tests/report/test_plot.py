@@ -7,6 +7,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from onepass import PCA, CappedMSG
+from onepass.report.charts import view
 from tests.cli.commands import rows
 
 
@@ -31,6 +32,25 @@ def test_labels_of_rows_and_arrows_do_not_cover_each_other():
     assert not any(one.overlaps(other) for i, one in enumerate(boxes) for other in boxes[:i])
     assert {label.get_text() for label in labels} >= {f"column {j}" for j in range(6)}
     assert any(label.get_text().isdigit() for label in labels)
+
+
+@pytest.mark.parametrize("far", [1e4, 1e8])
+def test_arrows_are_within_the_picture_where_the_mean_is_not(far):
+    """One row moved the mean out of the picture, and drawing the arrows there did not end."""
+    X = rows(d=4)
+    X[7] = far
+    axis = PCA(2, robust=False).fit(X).plot().axes[2]
+    (left, right), (bottom, top) = axis.get_xlim(), axis.get_ylim()
+    assert not left < 0.0 < right
+    arrows = [text for text in axis.texts if getattr(text, "arrow_patch", None)]
+    ends = np.array([end for arrow in arrows for end in (arrow.xy, arrow.xyann)])
+    assert len(ends) == 8
+    assert ((ends >= (left, bottom)) & (ends <= (right, top))).all()
+
+
+def test_points_at_one_place_far_away_have_a_view():
+    low, high = view(np.full(9, 1e18))
+    assert low < 1e18 < high
 
 
 def test_a_plot_needs_a_fitted_model():

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from onepass.cli.errors import Failure
 from onepass.cli.messages import is_quiet, note, warn
+from onepass.persistence.atomic import remove_unfinished
 from onepass.progress import Progress
 from onepass.report.summary import shortened
 from onepass.sources import SourceError
@@ -120,7 +121,7 @@ def on_disk(data: tuple[str, ...], output: str) -> tuple[str, ...]:
     """
     if data.count("-") != 1:
         return data
-    check_output(output, [])
+    prepare_output(output, [])
     temporary = TemporaryDirectory(prefix="onepass-", dir=os.path.dirname(os.path.realpath(output)))
     folder = click.get_current_context().with_resource(temporary)
     path = os.path.join(folder, "standard-input.csv")
@@ -196,8 +197,11 @@ def check_page(path: str) -> None:
         raise Failure(f"{path}: a report is a page of HTML, and its name must end in .html or .htm")
 
 
-def check_output(path: str, others: Iterable[str]) -> None:
-    """Refuse a path that cannot be written, or that is one of the other files of a command."""
+def prepare_output(path: str, others: Iterable[str]) -> None:
+    """Refuse a path that cannot be written, or that is one of the other files of a command.
+
+    What a killed command has left beside it is removed.
+    """
     if os.path.exists(path or ".") and not os.path.isfile(path):
         raise Failure(f"{path or repr(path)} is not a file that can be written")
     try:
@@ -215,3 +219,4 @@ def check_output(path: str, others: Iterable[str]) -> None:
         local = split(other)[0].removeprefix("file://")
         if os.path.realpath(local) == os.path.realpath(path):
             raise Failure(f"{path} is an input or another output: it must not be overwritten")
+    remove_unfinished(path)

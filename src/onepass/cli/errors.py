@@ -99,6 +99,10 @@ class GuardedGroup(click.Group):
             if not signals:
                 error.show()
             code = error.exit_code
+        except OSError as error:  # of standard output, for a help that no command writes
+            if not signals:
+                MachineFailure(system_message(error)).show()
+            code = MachineFailure.exit_code
         except BaseException:
             if not signals:
                 raise
@@ -142,7 +146,20 @@ def system_message(error: OSError) -> str:
     """Return what the operating system said, without its number."""
     if error.strerror is None:
         return str(error)
-    return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    if error.filename:
+        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, FileNotFoundError) and not _has_current_folder():
+        return "the current folder no longer exists"
+    return error.strerror
+
+
+def _has_current_folder() -> bool:
+    """Return whether the folder that relative paths begin at has not been removed."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _warn_in_a_line(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:

@@ -21,10 +21,10 @@ import click
 from onepass import open_source
 from onepass.cli import memory, messages, options
 from onepass.cli.data import (
-    check_output,
     check_page,
     expected_rows,
     lines_of,
+    prepare_output,
     progress_over,
     warn_of_repeats,
 )
@@ -88,9 +88,9 @@ def fit(
     for message in source.notes:
         messages.note(message)
     warn_of_repeats(source.paths)
-    check_output(output, source.paths)
+    prepare_output(output, source.paths)
     if report is not None:
-        check_output(report, [*source.paths, output, f"{output}.checkpoint"])
+        prepare_output(report, [*source.paths, output, f"{output}.checkpoint"])
         check_page(report)
     if n_components > source.n_features:
         raise Failure(
@@ -207,8 +207,7 @@ class Fit(ABC):
         """Load the checkpoint if `resume` and there is one; say where the fit begins."""
         if os.path.isdir(self.path):
             raise Failure(f"{self.path}, where the checkpoint goes, is a folder: choose another -o")
-        for path in (self.output, self.path):
-            remove_unfinished(path)
+        remove_unfinished(self.path)
         if not os.path.exists(self.path):
             if resume:
                 messages.note(f"there is no {self.path}: starting at the first row")

@@ -19,10 +19,10 @@ from onepass.cli import messages
 from onepass.cli.cells import SUFFIX, is_anndata, table_of_cells, writing_cells
 from onepass.cli.data import (
     as_options,
-    check_output,
     check_page,
     on_disk,
     open_for,
+    prepare_output,
     progress_over,
     warn_of_repeats,
 )
@@ -78,7 +78,7 @@ def transform(
         raise Failure("--quantile works with --flag only")
     fitted = onepass.load(model)
     source = open_for(fitted, model, on_disk(data, output) if keep else data, reading)
-    check_output(output, [*source.paths, model])
+    prepare_output(output, [*source.paths, model])
     names = [str(name) for name in fitted.get_feature_names_out()]
     limit = QUANTILE if quantile is None else quantile
     threshold, _ = _threshold(fitted, limit, "--flag" if flag else "")
@@ -144,7 +144,7 @@ def impute(model: str, data: tuple[str, ...], output: str, **reading: Any) -> No
         )
     is_npy = output.lower().endswith(".npy")
     source = open_for(fitted, model, data if is_npy else on_disk(data, output), reading)
-    check_output(output, [*source.paths, model])
+    prepare_output(output, [*source.paths, model])
     first = source.tables[0]
     used = [str(first.column(j)) for j in first.chosen()]
     names = used
@@ -216,7 +216,7 @@ def score(
     found: dict[str, Any] = {"model": model, "rows": 0, "empty_rows": 0}
     writer: Any = nullcontext()
     if rows_file is not None:
-        check_output(rows_file, [*source.paths, model])
+        prepare_output(rows_file, [*source.paths, model])
         columns = [*ROW_COLUMNS, *[OUTLIER] * flag]
         names, add = _with_kept(source, rows_file, keep, columns, numbered=True)
         wanted = "--flag" if flag else "--only-outliers" if only_outliers else ""
@@ -322,7 +322,7 @@ def info(model: str | None, loadings: str | None, cite: bool, as_json: bool) -> 
         return
     if loadings is not None:
         check_format(loadings)
-        check_output(loadings, [model])
+        prepare_output(loadings, [model])
     fitted = onepass.load(model)
     if loadings is not None:
         _write_loadings(fitted, loadings)
@@ -412,7 +412,7 @@ def _write_loadings(fitted: Any, path: str) -> None:
 
 def export(model: str, output: str) -> None:
     """Write a small model that transforms, or what it does as ONNX."""
-    check_output(output, [model])
+    prepare_output(output, [model])
     fitted = onepass.load(model)
     if output.lower().endswith(".onnx"):
         if fitted._preparation:
@@ -428,7 +428,7 @@ def report(model: str, output: str | None) -> None:
     """Write a page about a model."""
     require_report()
     output = f"{os.path.splitext(model)[0]}.html" if output is None else output
-    check_output(output, [model])
+    prepare_output(output, [model])
     check_page(output)
     model_page(onepass.load(model), output, title=model)
     messages.say(f"{output}: a page with pictures of the model")
@@ -436,7 +436,7 @@ def report(model: str, output: str | None) -> None:
 
 def merge(models: tuple[str, ...], output: str) -> None:
     """Combine models into one."""
-    check_output(output, models)
+    prepare_output(output, models)
     warn_of_repeats(models)
     loaded = [onepass.load(path) for path in models]
     try:

@@ -12,14 +12,24 @@ from typing import Any
 _LEAST_BYTES = 1 << 30
 
 
-class _UntilClosed(io.FileIO):
-    """A stream that forgets what is written after its reader has left, as /dev/null does."""
+class _Forgiving(io.FileIO):
+    """A stream that raises one error at most, and forgets what is written later, as /dev/null does.
+
+    That a reader leaves is no error, nor that messages on standard error have no place.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number, "wb", closefd=False)
+        self._may_raise = number != 2
 
     def write(self, data: Any) -> int:
         """Write bytes, or nothing."""
         try:
             return super().write(data) or 0
-        except BrokenPipeError:
+        except OSError as error:
+            if self._may_raise and not isinstance(error, BrokenPipeError):
+                self._may_raise = False
+                raise OSError(error.errno, error.strerror, "standard output") from error
             return len(data)
 
 
@@ -50,7 +60,7 @@ def _robust(stream: io.TextIOWrapper) -> io.TextIOWrapper:
         stream.reconfigure(errors="backslashreplace")
         return stream
     return io.TextIOWrapper(
-        io.BufferedWriter(_UntilClosed(stream.fileno(), "wb", closefd=False)),
+        io.BufferedWriter(_Forgiving(stream.fileno())),
         encoding=stream.encoding,
         errors="backslashreplace",
         line_buffering=stream.line_buffering or stream.write_through,

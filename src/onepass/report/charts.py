@@ -17,6 +17,7 @@ from onepass.report.summary import Summary, describe
 PLOT_COLUMNS, PLOT_COMPONENTS, PLOT_IMAGES = 30, 10, 12  # in a plot; pages have more room
 MOST_VARIANCES = 200  # in the scree chart: points of more would cover each other
 LEAST_VARIANCE = 1e-8  # of the largest, in the scree chart: what is less is rounding
+LEAST_MARGIN = 1e-5  # of the values, at the border: they are shown with six digits
 MOST_NUMBERED = 5  # of the rows with the largest errors: labels of more cover each other
 WIDTH, HEIGHT = 370, 260  # pixels of a picture in a page, two of which stand side by side
 
@@ -132,17 +133,20 @@ def scatter(axis: Any, shown: Summary) -> None:
         for at, i in zip(far[:MOST_NUMBERED], shown.largest, strict=False)
     ]
     longest = max((np.hypot(*arrow) for arrow in shown.arrows.values()), default=1.0) or 1.0
-    reach = 0.8 * min(abs(limit) for pair in views for limit in pair) / longest
+    # Arrows begin at the mean, which is 0; far rows may have moved it out of the picture.
+    start = np.array([0.0 if low < 0.0 < high else (low + high) / 2 for low, high in views])
+    reach = 0.8 * np.abs(np.transpose(views) - start).min() / longest
     for arrow in shown.arrows.values():
         line = {"arrowstyle": "-|>", "color": BLACK, "lw": 1.5, "shrinkA": 0, "shrinkB": 0}
-        axis.annotate("", arrow * reach, (0, 0), arrowprops=line).arrow_patch.set_gid("arrow")
+        drawn = axis.annotate("", start + arrow * reach, start, arrowprops=line)
+        drawn.arrow_patch.set_gid("arrow")
     names = []
     # Drawn after the arrows, to be above them; those near an axis first, since later labels move.
     for name, arrow in sorted(shown.arrows.items(), key=lambda item: abs(item[1][1])):
         beyond = 9 * arrow / (np.hypot(*arrow) or 1.0)
         side = "left" if beyond[0] > 4 else "right" if beyond[0] < -4 else "center"
         place = {"ha": side, "va": "center", **text}
-        names.append(axis.annotate(name[:18], arrow * reach, beyond, gid="name", **place))
+        names.append(axis.annotate(name[:18], start + arrow * reach, beyond, gid="name", **place))
     _separate(axis, names, numbers)
 
 
@@ -191,6 +195,6 @@ def view(values: NDArray[np.float64]) -> tuple[float, float]:
     True
     """
     low, high = np.quantile(values, [0.02, 0.98], method="nearest")
-    margin = 0.35 * (high - low) or 1.0
+    margin = max(0.35 * (high - low), LEAST_MARGIN * max(abs(low), abs(high))) or 1.0
     least, most = values.min() - 0.2 * margin, values.max() + 0.2 * margin
     return float(max(low - margin, least)), float(min(high + margin, most))

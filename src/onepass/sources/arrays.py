@@ -145,6 +145,8 @@ class NpyArray:
             raise ValueError(f"npy files of version {version} hold no plain numbers")
         header = np.lib.format.read_array_header_1_0(file)
         self.shape, self.in_fortran_order, self.dtype = header
+        if min(self.shape, default=0) < 0:
+            raise ValueError(f"its header is damaged: a shape of {self.shape}")
         self._file, self._offset = file, file.tell()
         self.nbytes = math.prod(self.shape) * self.dtype.itemsize
         if size < self._offset + self.nbytes:
@@ -189,7 +191,7 @@ class SparseArray:
         self._data, self._indices, self._indptr = self.parts = (data, indices, indptr)
         self._check(indices.dtype.kind in "iu" and indptr.dtype.kind in "iu" and len(shape) == 2)
         self._check(len(data.shape) == 1 and data.shape == indices.shape and shape[1] < 2**31)
-        self._check(indptr.shape == (shape[0] + 1,))
+        self._check(indptr.shape == (shape[0] + 1,) and min(shape) >= 0)
         self.shape, self.dtype = shape, data.dtype
         self._ended = (0, indptr[0:1])  # the row after the last one read, and its bound
 

@@ -40,6 +40,7 @@ _COMPRESSED = (".gz", ".bz2", ".zst")  # of text and svmlight
 # in a few hundredths of a second. Of a remote file there are four, since each is a request, in
 # which fsspec reads 5 MB ahead.
 _PIECE_BYTES, _PIECES, _REMOTE_PIECES = 1 << 16, 256, 4
+_ANY_FOLDERS = re.compile(r"(?:^|(?<=[/\\]))\*\*(?:[/\\]+|$)")  # ** in a pattern
 # What file systems of fsspec call the time of the last change.
 _REMOTE_TIMES = ("mtime", "LastModified", "last_modified", "updated", "created", "ETag")
 
@@ -150,10 +151,31 @@ def _without_repeats(files: Iterable[str]) -> list[str]:
 
 def _matching(pattern: str) -> list[str]:
     """Return the paths that match a pattern, in alphabetical order."""
-    if not is_remote(pattern):
-        return sorted(glob.glob(pattern, recursive=True))
-    system, name = remote(pattern)
-    return sorted(str(system.unstrip_protocol(found)) for found in system.glob(name))
+    if is_remote(pattern):
+        system, name = remote(pattern)
+        return sorted(str(system.unstrip_protocol(found)) for found in system.glob(name))
+    before, *after = _ANY_FOLDERS.split(pattern, maxsplit=1)
+    if not after:
+        return sorted(glob.glob(pattern))
+    rest = after[0] or "*"
+    tops = glob.glob(before) if before else [""]
+    folders = (folder for top in tops for folder in _folders(top))
+    return sorted({path for at in folders for path in _matching(glob.escape(at) + rest)})
+
+
+def _folders(top: str) -> Iterator[str]:
+    """Yield a folder and those in it that are not hidden, each once; all end in a separator.
+
+    The glob module follows links that lead in a circle, and does not end.
+    """
+    waiting, seen = [top], set[str]()
+    while waiting:
+        folder = waiting.pop()
+        place = os.path.realpath(folder)
+        if place not in seen:
+            seen.add(place)
+            yield folder
+            waiting += sorted(glob.glob(f"{glob.escape(folder)}*/"), reverse=True)
 
 
 def _is_data(file: str, folder: str) -> bool:

@@ -87,7 +87,7 @@ class SvmlightTable(Table):
                     number += len(piece)
                     continue
                 *lines, rest = (rest + piece).split("\n")
-                if len(rest) > _ROW_LIMIT_CHARACTERS:
+                if max(map(len, [*lines, rest])) > _ROW_LIMIT_CHARACTERS:
                     raise ValueError(f"a row of more than {_ROW_LIMIT_CHARACTERS >> 20} MB")
                 rows = [given.partition("#")[0].strip() for given in lines]
                 yield (

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import pyarrow as pa
@@ -211,6 +212,27 @@ def test_arrays_that_are_not_rows(tmp_path, array):
         open_source(tmp_path / "a.npy")
 
 
+@pytest.mark.parametrize("shape", [(-3, 4), (-3, -4), (3, -4), (-3,)])
+def test_negative_lengths_in_a_header(tmp_path, shape):
+    with open(tmp_path / "a.npy", "wb") as file:
+        header = {"descr": "<f8", "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(file, header)
+        file.write(bytes(96))
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.write(tmp_path / "a.npy", "a.npy")
+    for name in ("a.npy", "a.npz"):
+        with pytest.raises(SourceError, match=r"its header is damaged: a shape of \(-?3,"):
+            open_source(tmp_path / name)
+
+
+@pytest.mark.parametrize("shape", [(3, -4), (-1, 4)])
+def test_negative_lengths_of_a_sparse_matrix(tmp_path, shape):
+    parts = {"data": np.ones(0), "indices": np.ones(0, int), "indptr": np.zeros(shape[0] + 1, int)}
+    np.savez(tmp_path / "a.npz", **parts, shape=np.array(shape), format=b"csr")
+    with pytest.raises(SourceError, match="its arrays do not make up a sparse matrix"):
+        open_source(tmp_path / "a.npz")
+
+
 def test_arrays_that_are_not_numbers(tmp_path):
     np.save(tmp_path / "a.npy", np.array([["a", "b"]]))
     np.save(tmp_path / "b.npy", np.array([[None]]), allow_pickle=True)
@@ -304,6 +326,25 @@ def test_a_link_leads_to_no_file_twice(folder):
     assert rows(open_source(folder)) == ROWS.tolist()
     twice = [folder / "a.parquet", folder / "a.parquet"]  # which was asked for
     assert rows(open_source(twice)) == [*ROWS[:2].tolist()] * 2
+
+
+@pytest.mark.skipif(os.name == "nt", reason="symbolic links")
+@pytest.mark.parametrize("pattern", ["", "**", "**/*.parquet", "**/?/**/*.parquet"])
+def test_links_that_lead_in_circles(folder, pattern):
+    """Two of them make 2^40 paths."""
+    for ignored in ("_SUCCESS", "notes.txt"):
+        (folder / ignored).unlink()
+    for name in ("x", "y"):
+        (folder / name).symlink_to(folder)
+    assert rows(open_source(folder / pattern)) == ROWS.tolist()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="symbolic links")
+def test_a_link_leads_to_a_folder_elsewhere(folder, tmp_path_factory):
+    other = tmp_path_factory.mktemp("other")
+    (other / "link").symlink_to(folder)
+    assert rows(open_source(other)) == ROWS.tolist()
+    assert rows(open_source(other / "**" / "*.parquet")) == ROWS.tolist()
 
 
 def test_text_of_a_folder_has_to_be_named(tmp_path):
