@@ -16,7 +16,7 @@ from onepass.sources.paths import open_content
 from onepass.sources.tables import ReadOptions, Table
 
 _PIECE_CHARACTERS = 1 << 20
-_ROW_LIMIT_CHARACTERS = 1 << 23  # as Python's objects a row takes forty times as many bytes
+_ROW_LIMIT_CHARACTERS = 1 << 22  # as Python's objects a row takes forty times as many bytes
 _INDEX_LIMIT = 1 << 31
 _NUMBER_OR_RANGE = re.compile(r"(?:\d+-)?(\d+)", re.ASCII)  # of columns: 3 or 3-40
 _INDEX = re.compile(r"(?:^|\s)(\d+):", re.ASCII)
