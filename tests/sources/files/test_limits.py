@@ -19,7 +19,7 @@ import pytest
 import scipy.sparse
 import zarr
 
-from onepass.sources import SourceError, base, files, open_source
+from onepass.sources import SourceError, base, expansion, files, open_source
 from onepass.sources.parquet_pages import _pages, check_pages
 from onepass.sources.tables import Table
 from onepass.sources.zarr_store import open_store
@@ -302,6 +302,16 @@ def test_zarr_chunks_of_a_few_numbers(tmp_path, monkeypatch):
         open_source(tmp_path / "a.zarr")
 
 
+def zstd_blocks(content, size=None, checksum=False):
+    """A zstd frame of one block that is repeated, and one that is as it was; see RFC 8878."""
+    flags = 4 * checksum + (0 if size is None else 32)
+    header = b"\x28\xb5\x2f\xfd" + bytes([flags, 0 if size is None else size])
+    repeated = (len(content) - 1 << 3 | 2).to_bytes(3, "little") + content[:1]
+    return (
+        header + repeated + (1 << 3 | 1).to_bytes(3, "little") + content[-1:] + bytes(4 * checksum)
+    )
+
+
 def streamed(content):
     """A zstd frame that does not say how long its content is."""
     sink = io.BytesIO()
@@ -551,6 +561,42 @@ def test_compressed_zarr_filters_that_expand(tmp_path):
     (tmp_path / "a.zarr" / "0.0").write_bytes(zlib.compress(bytes(2 << 20)))
     with pytest.raises(SourceError, match=r"the chunk 0\.0 expands to 2 MB"):
         list(open_source(tmp_path / "a.zarr"))
+
+
+# Before a frame that expands: one that is skipped, one of nothing, and a short one.
+FIRST_FRAMES = {
+    "skipped": b"\x50\x2a\x4d\x18" + (4).to_bytes(4, "little") + b"abcd",
+    "empty": pa.Codec("zstd").compress(b"", asbytes=True),
+    "short": pa.Codec("zstd").compress(b"x" * 10, asbytes=True),
+    "unsized": zstd_blocks(b"x" * 10),
+}
+
+
+@pytest.mark.parametrize("first", FIRST_FRAMES)
+@pytest.mark.parametrize("version", [2, 3])
+def test_zstd_frames_after_the_first(tmp_path, first, version):
+    options = {"zarr_format": version, "compressors": numcodecs.Zstd()} if version == 2 else {}
+    array = zarr.create_array(tmp_path / "a.zarr", shape=(9, 2), dtype="f8", **options)
+    array[:] = 1
+    (chunk,) = (file for file in (tmp_path / "a.zarr").rglob("*0") if file.is_file())
+    assert sum(map(len, open_source(tmp_path / "a.zarr"))) == 9
+    whole = chunk.read_bytes()
+    chunk.write_bytes(FIRST_FRAMES[first] + pa.Codec("zstd").compress(bytes(2 << 20), asbytes=True))
+    with pytest.raises(SourceError, match=r"the chunk \S+ expands to [12] MB"):
+        list(open_source(tmp_path / "a.zarr"))
+    chunk.write_bytes(FIRST_FRAMES["skipped"] + whole)
+    assert sum(map(len, open_source(tmp_path / "a.zarr"))) == 9
+
+
+def test_zstd_frames_that_are_not_counted(monkeypatch):
+    """Nearly all chunks are one frame that says how long its content is."""
+    monkeypatch.setattr(expansion, "_counted", None)
+    for n_bytes in (0, 10, 300, 100_000, 1 << 20):
+        content = np.random.default_rng(0).bytes(n_bytes // 2) + bytes(n_bytes - n_bytes // 2)
+        frame = pa.Codec("zstd").compress(content, asbytes=True)
+        assert expansion.of_zstd(frame, 1 << 30) == n_bytes
+    checked = zstd_blocks(b"x" * 10, size=10, checksum=True)
+    assert expansion.of_zstd(checked, 1 << 30) == 10
 
 
 def npy_of(descr, body=b""):
