@@ -96,9 +96,14 @@ _COMPRESSORS: dict[int, tuple[float, Callable[[bytes, int], int]]] = {
 
 
 def check_texts(data: h5py.Dataset, path: str) -> None:
-    """Refuse texts that are longer together than can be stored: many may be stored as one."""
-    if h5py.check_string_dtype(data.dtype) is None or data.dtype.kind != "O":
+    """Refuse texts that are longer together than can be stored: many may be stored as one.
+
+    Other values of any length, as lists or within records, are refused: nobody writes them there.
+    """
+    if not data.dtype.hasobject:
         return
+    if h5py.check_string_dtype(data.dtype) is None or len(data.shape) > 1:
+        raise ValueError(f"{data.name} holds values of any length, not one text each")
     size, what = 0, f"the first texts of {data.name} take"
     for begin in range(0, len(data) if data.shape else 0, _FEW_TEXTS):
         size += sum(map(len, data[begin : begin + _FEW_TEXTS]))

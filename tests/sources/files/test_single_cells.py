@@ -300,3 +300,23 @@ def test_groups_that_contain_themselves(tmp_path):
         file["var/again"] = file["var"]
     with pytest.raises(SourceError, match="not a sound h5ad file: maximum recursion"):
         open_source(path)
+
+
+LISTS = h5py.vlen_dtype(np.int8)
+NOT_PLAIN_TEXT = {
+    "lists": ((5,), LISTS),
+    "lists in records": ((5,), np.dtype([("a", "i4"), ("b", LISTS)])),
+    "texts in records": ((5,), np.dtype([("a", h5py.string_dtype())])),
+    "lists in arrays": ((5,), np.dtype((LISTS, (3,)))),
+    "texts in rows": ((5, 4), h5py.string_dtype()),
+}
+
+
+@pytest.mark.parametrize("what", NOT_PLAIN_TEXT)
+def test_columns_of_any_length_that_are_not_plain_text(tmp_path, what):
+    """Each number may lead to the same list, as long as the file."""
+    path = write(tmp_path, "h5ad", cells(COUNTS))
+    with h5py.File(path, "a") as file:
+        file["var"].create_dataset("odd", *NOT_PLAIN_TEXT[what])
+    with pytest.raises(SourceError, match="/var/odd holds values of any length, not one text each"):
+        open_source(path)
