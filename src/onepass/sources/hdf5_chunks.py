@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import h5py
@@ -32,13 +31,13 @@ class Dataset:
         self.shape, self.dtype, self.chunks = data.shape, data.dtype, data.chunks
         self._large: list[tuple[int, ...]] = []  # where chunks begin that may expand too much
         self._compressor = _compressor(data)
-        # Chunks cannot be listed with an old HDF5.
-        if self._compressor is not None and hasattr(data.id, "chunk_iter"):
-            data.id.chunk_iter(partial(self._note, *self._compressor[:2]))
+        # Without filters all chunks have one size. They cannot be listed with an old HDF5.
+        if data.id.get_create_plist().get_nfilters() and hasattr(data.id, "chunk_iter"):
+            data.id.chunk_iter(self._note)
 
     def stored(self) -> tuple[int, int]:
-        """Return how many chunks are stored, and in how many bytes."""
-        n_bytes = self._data.id.get_storage_size()
+        """Return how many chunks are stored, and in how many bytes: at most those of the file."""
+        n_bytes = min(self._data.id.get_storage_size(), self._data.file.id.get_filesize())
         # Without chunks, in parts of one number, there is all or nothing.
         n_all = self._data.size * (n_bytes > 0)
         return (self._data.id.get_num_chunks() if self.chunks else n_all), n_bytes
@@ -58,13 +57,16 @@ class Dataset:
                 base.check_size(f"its chunk at {at} expands to", size, self._path, stored)
                 self._large.remove(at)
 
-    def _note(self, place: int, ratio: float, chunk: Any) -> None:
+    def _note(self, chunk: Any) -> None:
         """Refuse a chunk that is larger than what it is said to hold; note one to look at."""
         declared = math.prod(self.chunks) * self.dtype.itemsize
         if chunk.size > declared + _SLACK_BYTES + declared // 100:
             raise ValueError(
                 f"a chunk of {chunk.size:,} bytes is said to hold numbers of {declared:,} bytes"
             )
+        if self._compressor is None:
+            return
+        place, ratio, _ = self._compressor
         is_compressed = not chunk.filter_mask >> place & 1
         if is_compressed and chunk.size * ratio > base.LIMIT_BYTES:
             self._large.append(chunk.chunk_offset)

@@ -682,6 +682,25 @@ def test_hdf5_chunks_that_are_packed(tmp_path):
         open_source(tmp_path / "a.h5")
 
 
+def test_hdf5_chunks_that_claim_to_be_stored_in_more_than_the_file(tmp_path):
+    """A chunk of 16 bytes that is unpacked to 64 MB, beside one that is said to take 4 GB."""
+    shape = (1 << 23, 2)
+    with h5py.File(tmp_path / "a.h5", "w", libver="earliest") as file:
+        array = file.create_dataset("a", (1 << 24, 2), "i4", chunks=shape, scaleoffset=0)
+        packed = bytes(4) + b"\x08" + bytes(16)
+        array.id.write_direct_chunk((0, 0), packed)
+        array.id.write_direct_chunk((1 << 23, 0), packed + bytes(979))
+    content, length = (tmp_path / "a.h5").read_bytes(), (1000).to_bytes(8, "little")
+    assert content.count(length) == 1
+    (tmp_path / "a.h5").write_bytes(content.replace(length, b"\xff\xff\xff\xff" + bytes(4)))
+    with pytest.raises(SourceError, match="a chunk of 4,294,967,295 bytes is said to hold"):
+        open_source(tmp_path / "a.h5")
+    # No longer than what is said to be in it.
+    (tmp_path / "a.h5").write_bytes(content.replace(length, (1 << 26).to_bytes(8, "little")))
+    with pytest.raises(SourceError, match="too large: each takes 64 MB, the limit is 24 MB"):
+        open_source(tmp_path / "a.h5")
+
+
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_npz_files_that_numpy_does_not_write(tmp_path, method):
     np.savez(tmp_path / "b.npz", np.ones((9, 2)))

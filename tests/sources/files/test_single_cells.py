@@ -320,3 +320,15 @@ def test_columns_of_any_length_that_are_not_plain_text(tmp_path, what):
         file["var"].create_dataset("odd", *NOT_PLAIN_TEXT[what])
     with pytest.raises(SourceError, match="/var/odd holds values of any length, not one text each"):
         open_source(path)
+
+
+def test_columns_that_claim_the_same_bytes(tmp_path, monkeypatch):
+    """All of them together are stored in no more bytes than the file has."""
+    path = write(tmp_path, "h5ad", cells(COUNTS))
+    with h5py.File(path, "a") as file:
+        column = file["var"].create_dataset("0", data=np.ones(1 << 14))
+        for number in range(1, 40):
+            file[f"var/{number}"] = column
+    monkeypatch.setattr(base, "LIMIT_BYTES", 1 << 20)
+    with pytest.raises(SourceError, match="the table /var takes 5 MB, the limit is"):
+        open_source(path)
