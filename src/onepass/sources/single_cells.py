@@ -202,8 +202,12 @@ def _sizes(array: Any, path: str) -> tuple[int, int]:
     return taken, data.stored()[1]
 
 
-def _inside(root: Any, name: str, path: str) -> Any:
-    """Return a part of a file, in which nothing lies elsewhere and chunks do not expand."""
+def _inside(root: Any, name: str, path: str, seen: set[Any] | None = None) -> Any:
+    """Return a part of a file, in which nothing lies elsewhere and chunks do not expand.
+
+    No group that was seen may come again: with two links to each there are more paths than can be
+    followed.
+    """
     if suffix_of(path) == ".zarr":
         root.store.check_all(root[name])
         return root[name]
@@ -214,10 +218,13 @@ def _inside(root: Any, name: str, path: str) -> Any:
         root = _inside(root, parent, path)
     if not isinstance(root.get(last, getlink=True), h5py.HardLink):
         raise SourceError(f"{name} is a link, and links are not followed", path)
-    node = root[last]
+    node, seen = root[last], set() if seen is None else seen
     if isinstance(node, h5py.Group):
+        if node in seen:  # h5py compares where they are in the file
+            raise SourceError(f"the group {name} is linked more than once", path)
+        seen.add(node)
         for child in node:
-            _inside(node, child, path)
+            _inside(node, child, path, seen)
     elif node.external or node.is_virtual:
         raise SourceError(f"the numbers of {name} lie in other files, which are not read", path)
     return node

@@ -298,7 +298,21 @@ def test_groups_that_contain_themselves(tmp_path):
     path = write(tmp_path, "h5ad", cells(COUNTS))
     with h5py.File(path, "a") as file:
         file["var/again"] = file["var"]
-    with pytest.raises(SourceError, match="not a sound h5ad file: maximum recursion"):
+    with pytest.raises(SourceError, match="the group again is linked more than once"):
+        open_source(path)
+
+
+@pytest.mark.parametrize("part", ["var", "layers"])
+def test_groups_that_are_linked_twice(tmp_path, part):
+    """At each of 40 levels, which makes 2**40 paths."""
+    path = write(tmp_path, "h5ad", cells(COUNTS))
+    with h5py.File(path, "a") as file:
+        group = file[part]
+        for _ in range(40):
+            inner = file.create_group(None)
+            group["a"] = group["b"] = inner
+            group = inner
+    with pytest.raises(SourceError, match="the group b is linked more than once"):
         open_source(path)
 
 
