@@ -11,11 +11,13 @@ from collections.abc import Callable
 from typing import Any
 
 import h5py
+import numpy as np
 
 from onepass.sources import base, expansion
 
 _SLACK_BYTES = 1 << 10  # by which a compressed chunk may be longer than what is in it
 _FEW_TEXTS = 32  # that are read at once; each may be as long as the file
+_OBJECT = np.dtype(object)  # that leads to a value of any length in memory
 _LZF = 32000  # the number of h5py's own filter
 _OF_FIXED_SIZE = (h5py.h5z.FILTER_NBIT, h5py.h5z.FILTER_SCALEOFFSET)
 
@@ -110,3 +112,16 @@ def check_texts(data: h5py.Dataset, path: str) -> None:
     for begin in range(0, len(data) if data.shape else 0, _FEW_TEXTS):
         size += sum(map(len, data[begin : begin + _FEW_TEXTS]))
         base.check_size(what, size, path, data.file.id.get_filesize())
+
+
+def check_attribute(node: h5py.Group | h5py.Dataset, name: str) -> None:
+    """Refuse an attribute of more texts than there are parts to name: all may be stored as one.
+
+    An attribute is read whole. One of a table names its columns, and others are single texts.
+    """
+    values = node.attrs.get_id(name)
+    most = max(1, len(node)) if isinstance(node, h5py.Group) else 1
+    count = math.prod(values.shape or ()) * values.dtype.itemsize // _OBJECT.itemsize
+    if values.dtype.hasobject and count > most:
+        what = f"the attribute {name!r} of {node.name} holds"
+        raise ValueError(f"{what} {count:,} values of any length, the limit is {most:,}")

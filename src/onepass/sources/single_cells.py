@@ -36,7 +36,11 @@ _MARK, _ANNDATA = "encoding-type", "anndata"  # what anndata writes at the root 
 
 def open_hdf5(path: str, options: ReadOptions) -> ArrayTable:
     """Return what is in an HDF5 file: AnnData, a matrix of 10x, or an array."""
+    from onepass.sources.hdf5_chunks import check_attribute
+
     with opened_root(path) as root:
+        if _MARK in root.attrs:
+            check_attribute(root, _MARK)
         is_anndata = root.attrs.get(_MARK) == _ANNDATA
         is_cells = _find_10x(root) is not None
     if split(path)[1] is not None or not (is_anndata or is_cells):
@@ -213,12 +217,16 @@ def _inside(root: Any, name: str, path: str, seen: set[Any] | None = None) -> An
         return root[name]
     import h5py
 
+    from onepass.sources.hdf5_chunks import check_attribute
+
     parent, _, last = name.rpartition("/")
     if parent:
         root = _inside(root, parent, path)
     if not isinstance(root.get(last, getlink=True), h5py.HardLink):
         raise SourceError(f"{name} is a link, and links are not followed", path)
     node, seen = root[last], set() if seen is None else seen
+    for attribute in node.attrs:
+        check_attribute(node, attribute)
     if isinstance(node, h5py.Group):
         if node in seen:  # h5py compares where they are in the file
             raise SourceError(f"the group {name} is linked more than once", path)

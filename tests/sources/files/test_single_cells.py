@@ -346,3 +346,34 @@ def test_columns_that_claim_the_same_bytes(tmp_path, monkeypatch):
     monkeypatch.setattr(base, "LIMIT_BYTES", 1 << 20)
     with pytest.raises(SourceError, match="the table /var takes 5 MB, the limit is"):
         open_source(path)
+
+
+# Where anndata reads an attribute; a table may name as many columns as it has.
+@pytest.mark.parametrize("place", ["/:encoding-type", "X:encoding-type", "var:column-order"])
+@pytest.mark.parametrize("in_array", [False, True])
+def test_attributes_of_many_texts(tmp_path, place, in_array):
+    """All of them may be stored as one."""
+    path = write(tmp_path, "h5ad", cells(COUNTS)).rename(tmp_path / "a.h5")
+    part, _, name = place.partition(":")
+    with h5py.File(path, "a") as file:
+        kind = h5py.h5t.py_create(h5py.string_dtype(), logical=True)
+        space = h5py.h5s.create_simple((100,))
+        if in_array:
+            kind, space = h5py.h5t.array_create(kind, (100,)), h5py.h5s.create(h5py.h5s.SCALAR)
+        del file[part].attrs[name]
+        h5py.h5a.create(file[part].id, name.encode(), kind, space)
+    with pytest.raises(
+        SourceError, match=f"the attribute '{name}' of /\\w* holds 100 values of any"
+    ):
+        open_source(path)
+
+
+def test_attributes_that_are_not_read(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["a"] = COUNTS
+        file.attrs["authors"] = file["a"].attrs["units"] = ["u", "v", "w"]
+    assert open_source(tmp_path / "a.h5").n_features == COUNTS.shape[1]
+    path = write(tmp_path, "h5ad", cells(COUNTS))
+    with h5py.File(path, "a") as file:
+        file.attrs["authors"], file["var"].attrs["nothing"] = ["u", "v", "w"], h5py.Empty("S1")
+    assert open_source(path).n_features == COUNTS.shape[1]
