@@ -4,6 +4,7 @@ import gzip
 import inspect
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -737,3 +738,23 @@ def test_one_text_that_stands_for_many(tmp_path, name, monkeypatch):
     monkeypatch.setattr(base, "LIMIT_BYTES", 1 << 20)
     with pytest.raises(SourceError, match=r"in 2,000 rows of 'b' take 1 MB, the limit is 1 MB"):
         list(file.cells([1]))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.parametrize("name", ["zarr.json", "c/0/0"])
+@pytest.mark.parametrize("kind", ["pipe", "link to a pipe", "device"])
+def test_zarr_stores_of_what_is_no_file(tmp_path, name, kind):
+    """A pipe is waited for, and a device may give bytes for ever."""
+    zarr.create_array(tmp_path / "a.zarr", shape=(9, 2), dtype="f8")[:] = 1
+    part = tmp_path / "a.zarr" / name
+    part.rename(tmp_path / "part")
+    part.symlink_to(tmp_path / "part")
+    assert sum(map(len, open_source(tmp_path / "a.zarr"))) == 9
+    part.unlink()
+    os.mkfifo(tmp_path / "pipe")
+    if kind == "pipe":
+        (tmp_path / "pipe").rename(part)
+    else:
+        part.symlink_to(tmp_path / "pipe" if kind == "link to a pipe" else "/dev/zero")
+    with pytest.raises(SourceError, match=f"{name} is not a file"):
+        list(open_source(tmp_path / "a.zarr"))
