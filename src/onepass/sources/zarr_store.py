@@ -42,15 +42,24 @@ class CheckedStore(WrapperStore[Any]):
         """Check the chunks of an array of the store from now on."""
         self._arrays.append(_Chunks(array))
 
-    def check_all(self, node: Any) -> None:
-        """Check the chunks of an array, or of all arrays in a group."""
+    def check_all(self, node: Any, seen: set[str] | None = None) -> None:
+        """Check the chunks of an array, or of all arrays in a group.
+
+        No folder that was seen may come again: links may make more paths than can be followed.
+        """
         if hasattr(node, "shape"):
             self.check(node)
             return
+        place, seen = node.path, set() if seen is None else seen
+        if isinstance(self._store, LocalStore):
+            place = os.path.realpath(os.path.join(self._store.root, place))
+        if place in seen:
+            raise ValueError(f"the group {node.path} is linked more than once")
+        seen.add(place)
         for _, array in node.arrays():
             self.check(array)
         for _, group in node.groups():
-            self.check_all(group)
+            self.check_all(group, seen)
 
     async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
         """Return what is stored under a key, or a part of it, as `zarr.abc.store.Store` says."""

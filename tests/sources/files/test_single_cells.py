@@ -1,5 +1,6 @@
 """AnnData and 10x files: rows, names, the choice of genes, and preparation in the stream."""
 
+import json
 import pickle
 import warnings
 from contextlib import nullcontext
@@ -299,6 +300,19 @@ def test_groups_that_contain_themselves(tmp_path):
     with h5py.File(path, "a") as file:
         file["var/again"] = file["var"]
     with pytest.raises(SourceError, match="the group again is linked more than once"):
+        open_source(path)
+
+
+@pytest.mark.parametrize("kind", ["zarr2", "zarr3"])
+def test_folders_that_are_linked_twice(tmp_path, kind):
+    path = write(tmp_path, kind, cells(COUNTS))
+    for name in ("a", "b"):
+        (path / "var" / name).symlink_to(path / "var")
+    (path / ".zmetadata").unlink(missing_ok=True)
+    if kind == "zarr3":
+        node = json.loads((path / "zarr.json").read_text())
+        (path / "zarr.json").write_text(json.dumps(node | {"consolidated_metadata": None}))
+    with pytest.raises(SourceError, match=r"the group var/\w is linked more than once"):
         open_source(path)
 
 
