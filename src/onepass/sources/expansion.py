@@ -31,19 +31,33 @@ def of_deflate(data: bytes, limit: int) -> int:
 
 
 def of_zstd(data: bytes, limit: int) -> int:
-    """Return the size that is written in the header of a frame (RFC 8878); without one, count."""
+    """Return the size that is written in the header of a frame (RFC 8878).
+
+    Without one, or if anything stands before or after the frame, count: all frames are expanded.
+    """
     if data[:4] != _ZSTD_MAGIC or len(data) < 5:
-        return 0
+        return _counted(data, limit)
     flags = data[4]
     has_window, width = not flags & 32, (0 if not flags & 32 else 1, 2, 4, 8)[flags >> 6]
-    if width == 0:
-        return _counted(data, limit)
     at = 5 + has_window + (0, 1, 2, 4)[flags & 3]
+    end = _end_of_blocks(data, at + width) + (4 if flags & 4 else 0)  # a checksum
+    if width == 0 or end != len(data):
+        return _counted(data, limit)
     return int.from_bytes(data[at : at + width], "little") + (256 if width == 2 else 0)
 
 
+def _end_of_blocks(data: bytes, at: int) -> int:
+    """Return where the blocks of a zstd frame end, of which the first begins at a place."""
+    is_last = False
+    while not is_last and at < len(data):
+        head = int.from_bytes(data[at : at + 3], "little")
+        is_last, is_repeated = bool(head & 1), head >> 1 & 3 == 1  # a single byte
+        at += 3 + (1 if is_repeated else head >> 3)
+    return at
+
+
 def _counted(data: bytes, limit: int) -> int:
-    """Return the size of a zstd frame, counted up to a limit."""
+    """Return the size of zstd frames, counted up to a limit."""
     import pyarrow as pa
 
     size = 0

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import h5py
+import numpy as np
 
 from onepass.sources import base, expansion
 
 _SLACK_BYTES = 1 << 10  # by which a compressed chunk may be longer than what is in it
 _FEW_TEXTS = 32  # that are read at once; each may be as long as the file
+_OBJECT = np.dtype(object)  # that leads to a value of any length in memory
 _LZF = 32000  # the number of h5py's own filter
 _OF_FIXED_SIZE = (h5py.h5z.FILTER_NBIT, h5py.h5z.FILTER_SCALEOFFSET)
 
@@ -32,13 +33,13 @@ class Dataset:
         self.shape, self.dtype, self.chunks = data.shape, data.dtype, data.chunks
         self._large: list[tuple[int, ...]] = []  # where chunks begin that may expand too much
         self._compressor = _compressor(data)
-        # Chunks cannot be listed with an old HDF5.
-        if self._compressor is not None and hasattr(data.id, "chunk_iter"):
-            data.id.chunk_iter(partial(self._note, *self._compressor[:2]))
+        # Without filters all chunks have one size. They cannot be listed with an old HDF5.
+        if data.id.get_create_plist().get_nfilters() and hasattr(data.id, "chunk_iter"):
+            data.id.chunk_iter(self._note)
 
     def stored(self) -> tuple[int, int]:
-        """Return how many chunks are stored, and in how many bytes."""
-        n_bytes = self._data.id.get_storage_size()
+        """Return how many chunks are stored, and in how many bytes: at most those of the file."""
+        n_bytes = min(self._data.id.get_storage_size(), self._data.file.id.get_filesize())
         # Without chunks, in parts of one number, there is all or nothing.
         n_all = self._data.size * (n_bytes > 0)
         return (self._data.id.get_num_chunks() if self.chunks else n_all), n_bytes
@@ -58,13 +59,16 @@ class Dataset:
                 base.check_size(f"its chunk at {at} expands to", size, self._path, stored)
                 self._large.remove(at)
 
-    def _note(self, place: int, ratio: float, chunk: Any) -> None:
+    def _note(self, chunk: Any) -> None:
         """Refuse a chunk that is larger than what it is said to hold; note one to look at."""
         declared = math.prod(self.chunks) * self.dtype.itemsize
         if chunk.size > declared + _SLACK_BYTES + declared // 100:
             raise ValueError(
                 f"a chunk of {chunk.size:,} bytes is said to hold numbers of {declared:,} bytes"
             )
+        if self._compressor is None:
+            return
+        place, ratio, _ = self._compressor
         is_compressed = not chunk.filter_mask >> place & 1
         if is_compressed and chunk.size * ratio > base.LIMIT_BYTES:
             self._large.append(chunk.chunk_offset)
@@ -96,10 +100,28 @@ _COMPRESSORS: dict[int, tuple[float, Callable[[bytes, int], int]]] = {
 
 
 def check_texts(data: h5py.Dataset, path: str) -> None:
-    """Refuse texts that are longer together than can be stored: many may be stored as one."""
-    if h5py.check_string_dtype(data.dtype) is None or data.dtype.kind != "O":
+    """Refuse texts that are longer together than can be stored: many may be stored as one.
+
+    Other values of any length, as lists or within records, are refused: nobody writes them there.
+    """
+    if not data.dtype.hasobject:
         return
+    if h5py.check_string_dtype(data.dtype) is None or len(data.shape) > 1:
+        raise ValueError(f"{data.name} holds values of any length, not one text each")
     size, what = 0, f"the first texts of {data.name} take"
     for begin in range(0, len(data) if data.shape else 0, _FEW_TEXTS):
         size += sum(map(len, data[begin : begin + _FEW_TEXTS]))
         base.check_size(what, size, path, data.file.id.get_filesize())
+
+
+def check_attribute(node: h5py.Group | h5py.Dataset, name: str) -> None:
+    """Refuse an attribute of more texts than there are parts to name: all may be stored as one.
+
+    An attribute is read whole. One of a table names its columns, and others are single texts.
+    """
+    values = node.attrs.get_id(name)
+    most = max(1, len(node)) if isinstance(node, h5py.Group) else 1
+    count = math.prod(values.shape or ()) * values.dtype.itemsize // _OBJECT.itemsize
+    if values.dtype.hasobject and count > most:
+        what = f"the attribute {name!r} of {node.name} holds"
+        raise ValueError(f"{what} {count:,} values of any length, the limit is {most:,}")

@@ -36,7 +36,11 @@ _MARK, _ANNDATA = "encoding-type", "anndata"  # what anndata writes at the root 
 
 def open_hdf5(path: str, options: ReadOptions) -> ArrayTable:
     """Return what is in an HDF5 file: AnnData, a matrix of 10x, or an array."""
+    from onepass.sources.hdf5_chunks import check_attribute
+
     with opened_root(path) as root:
+        if _MARK in root.attrs:
+            check_attribute(root, _MARK)
         is_anndata = root.attrs.get(_MARK) == _ANNDATA
         is_cells = _find_10x(root) is not None
     if split(path)[1] is not None or not (is_anndata or is_cells):
@@ -169,6 +173,8 @@ def _check_table(node: Any, path: str) -> None:
     """Refuse a table that takes far more memory than is stored of it."""
     sizes = [_sizes(array, path) for array in _arrays(node)]
     taken, stored = (sum(each) for each in zip(*sizes, strict=True)) if sizes else (0, 0)
+    if suffix_of(path) != ".zarr":
+        stored = min(stored, node.file.id.get_filesize())  # parts may claim the same bytes
     base.check_size(f"the table {node.name} takes", taken, path, stored)
 
 
@@ -200,22 +206,33 @@ def _sizes(array: Any, path: str) -> tuple[int, int]:
     return taken, data.stored()[1]
 
 
-def _inside(root: Any, name: str, path: str) -> Any:
-    """Return a part of a file, in which nothing lies elsewhere and chunks do not expand."""
+def _inside(root: Any, name: str, path: str, seen: set[Any] | None = None) -> Any:
+    """Return a part of a file, in which nothing lies elsewhere and chunks do not expand.
+
+    No group that was seen may come again: with two links to each there are more paths than can be
+    followed.
+    """
     if suffix_of(path) == ".zarr":
         root.store.check_all(root[name])
         return root[name]
     import h5py
+
+    from onepass.sources.hdf5_chunks import check_attribute
 
     parent, _, last = name.rpartition("/")
     if parent:
         root = _inside(root, parent, path)
     if not isinstance(root.get(last, getlink=True), h5py.HardLink):
         raise SourceError(f"{name} is a link, and links are not followed", path)
-    node = root[last]
+    node, seen = root[last], set() if seen is None else seen
+    for attribute in node.attrs:
+        check_attribute(node, attribute)
     if isinstance(node, h5py.Group):
+        if node in seen:  # h5py compares where they are in the file
+            raise SourceError(f"the group {name} is linked more than once", path)
+        seen.add(node)
         for child in node:
-            _inside(node, child, path)
+            _inside(node, child, path, seen)
     elif node.external or node.is_virtual:
         raise SourceError(f"the numbers of {name} lie in other files, which are not read", path)
     return node

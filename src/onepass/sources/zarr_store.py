@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
+import stat
 import struct
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from zarr.abc.store import RangeByteRequest
@@ -39,23 +42,42 @@ class CheckedStore(WrapperStore[Any]):
         """Check the chunks of an array of the store from now on."""
         self._arrays.append(_Chunks(array))
 
-    def check_all(self, node: Any) -> None:
-        """Check the chunks of an array, or of all arrays in a group."""
+    def check_all(self, node: Any, seen: set[str] | None = None) -> None:
+        """Check the chunks of an array, or of all arrays in a group.
+
+        No folder that was seen may come again: links may make more paths than can be followed.
+        """
         if hasattr(node, "shape"):
             self.check(node)
             return
+        place, seen = node.path, set() if seen is None else seen
+        if isinstance(self._store, LocalStore):
+            place = os.path.realpath(os.path.join(self._store.root, place))
+        if place in seen:
+            raise ValueError(f"the group {node.path} is linked more than once")
+        seen.add(place)
         for _, array in node.arrays():
             self.check(array)
         for _, group in node.groups():
-            self.check_all(group)
+            self.check_all(group, seen)
 
     async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
         """Return what is stored under a key, or a part of it, as `zarr.abc.store.Store` says."""
+        if isinstance(self._store, LocalStore):
+            _check_regular(os.path.join(self._store.root, key), key)
         data = await super().get(key, prototype, byte_range)
         if data is not None and key.rpartition("/")[2] not in METADATA:
             for array in self._arrays:
                 array.check(key, data, byte_range)
         return data
+
+
+def _check_regular(path: str, key: str) -> None:
+    """Refuse a pipe, which is waited for, and a device, which may never end."""
+    with suppress(FileNotFoundError, NotADirectoryError):  # of a chunk that is not stored
+        mode = os.stat(path).st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise ValueError(f"{key} is not a file, but a pipe or a device")
 
 
 class _Chunks:

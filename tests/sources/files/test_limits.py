@@ -4,6 +4,7 @@ import gzip
 import inspect
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -19,7 +20,7 @@ import pytest
 import scipy.sparse
 import zarr
 
-from onepass.sources import SourceError, base, files, open_source
+from onepass.sources import SourceError, base, expansion, files, open_source
 from onepass.sources.parquet_pages import _pages, check_pages
 from onepass.sources.tables import Table
 from onepass.sources.zarr_store import open_store
@@ -302,6 +303,16 @@ def test_zarr_chunks_of_a_few_numbers(tmp_path, monkeypatch):
         open_source(tmp_path / "a.zarr")
 
 
+def zstd_blocks(content, size=None, checksum=False):
+    """A zstd frame of one block that is repeated, and one that is as it was; see RFC 8878."""
+    flags = 4 * checksum + (0 if size is None else 32)
+    header = b"\x28\xb5\x2f\xfd" + bytes([flags, 0 if size is None else size])
+    repeated = (len(content) - 1 << 3 | 2).to_bytes(3, "little") + content[:1]
+    return (
+        header + repeated + (1 << 3 | 1).to_bytes(3, "little") + content[-1:] + bytes(4 * checksum)
+    )
+
+
 def streamed(content):
     """A zstd frame that does not say how long its content is."""
     sink = io.BytesIO()
@@ -554,6 +565,42 @@ def test_compressed_zarr_filters_that_expand(tmp_path):
         list(open_source(tmp_path / "a.zarr"))
 
 
+# Before a frame that expands: one that is skipped, one of nothing, and a short one.
+FIRST_FRAMES = {
+    "skipped": b"\x50\x2a\x4d\x18" + (4).to_bytes(4, "little") + b"abcd",
+    "empty": pa.Codec("zstd").compress(b"", asbytes=True),
+    "short": pa.Codec("zstd").compress(b"x" * 10, asbytes=True),
+    "unsized": zstd_blocks(b"x" * 10),
+}
+
+
+@pytest.mark.parametrize("first", FIRST_FRAMES)
+@pytest.mark.parametrize("version", [2, 3])
+def test_zstd_frames_after_the_first(tmp_path, first, version):
+    options = {"zarr_format": version, "compressors": numcodecs.Zstd()} if version == 2 else {}
+    array = zarr.create_array(tmp_path / "a.zarr", shape=(9, 2), dtype="f8", **options)
+    array[:] = 1
+    (chunk,) = (file for file in (tmp_path / "a.zarr").rglob("*0") if file.is_file())
+    assert sum(map(len, open_source(tmp_path / "a.zarr"))) == 9
+    whole = chunk.read_bytes()
+    chunk.write_bytes(FIRST_FRAMES[first] + pa.Codec("zstd").compress(bytes(2 << 20), asbytes=True))
+    with pytest.raises(SourceError, match=r"the chunk \S+ expands to [12] MB"):
+        list(open_source(tmp_path / "a.zarr"))
+    chunk.write_bytes(FIRST_FRAMES["skipped"] + whole)
+    assert sum(map(len, open_source(tmp_path / "a.zarr"))) == 9
+
+
+def test_zstd_frames_that_are_not_counted(monkeypatch):
+    """Nearly all chunks are one frame that says how long its content is."""
+    monkeypatch.setattr(expansion, "_counted", None)
+    for n_bytes in (0, 10, 300, 100_000, 1 << 20):
+        content = np.random.default_rng(0).bytes(n_bytes // 2) + bytes(n_bytes - n_bytes // 2)
+        frame = pa.Codec("zstd").compress(content, asbytes=True)
+        assert expansion.of_zstd(frame, 1 << 30) == n_bytes
+    checked = zstd_blocks(b"x" * 10, size=10, checksum=True)
+    assert expansion.of_zstd(checked, 1 << 30) == 10
+
+
 def npy_of(descr, body=b""):
     stream = io.BytesIO()
     header = {"descr": descr, "fortran_order": False, "shape": ()}
@@ -637,6 +684,25 @@ def test_hdf5_chunks_that_are_packed(tmp_path):
         open_source(tmp_path / "a.h5")
 
 
+def test_hdf5_chunks_that_claim_to_be_stored_in_more_than_the_file(tmp_path):
+    """A chunk of 16 bytes that is unpacked to 64 MB, beside one that is said to take 4 GB."""
+    shape = (1 << 23, 2)
+    with h5py.File(tmp_path / "a.h5", "w", libver="earliest") as file:
+        array = file.create_dataset("a", (1 << 24, 2), "i4", chunks=shape, scaleoffset=0)
+        packed = bytes(4) + b"\x08" + bytes(16)
+        array.id.write_direct_chunk((0, 0), packed)
+        array.id.write_direct_chunk((1 << 23, 0), packed + bytes(979))
+    content, length = (tmp_path / "a.h5").read_bytes(), (1000).to_bytes(8, "little")
+    assert content.count(length) == 1
+    (tmp_path / "a.h5").write_bytes(content.replace(length, b"\xff\xff\xff\xff" + bytes(4)))
+    with pytest.raises(SourceError, match="a chunk of 4,294,967,295 bytes is said to hold"):
+        open_source(tmp_path / "a.h5")
+    # No longer than what is said to be in it.
+    (tmp_path / "a.h5").write_bytes(content.replace(length, (1 << 26).to_bytes(8, "little")))
+    with pytest.raises(SourceError, match="too large: each takes 64 MB, the limit is 24 MB"):
+        open_source(tmp_path / "a.h5")
+
+
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_npz_files_that_numpy_does_not_write(tmp_path, method):
     np.savez(tmp_path / "b.npz", np.ones((9, 2)))
@@ -673,3 +739,23 @@ def test_one_text_that_stands_for_many(tmp_path, name, monkeypatch):
     monkeypatch.setattr(base, "LIMIT_BYTES", 1 << 20)
     with pytest.raises(SourceError, match=r"in 2,000 rows of 'b' take 1 MB, the limit is 1 MB"):
         list(file.cells([1]))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.parametrize("name", ["zarr.json", "c/0/0"])
+@pytest.mark.parametrize("kind", ["pipe", "link to a pipe", "device"])
+def test_zarr_stores_of_what_is_no_file(tmp_path, name, kind):
+    """A pipe is waited for, and a device may give bytes for ever."""
+    zarr.create_array(tmp_path / "a.zarr", shape=(9, 2), dtype="f8")[:] = 1
+    part = tmp_path / "a.zarr" / name
+    part.rename(tmp_path / "part")
+    part.symlink_to(tmp_path / "part")
+    assert sum(map(len, open_source(tmp_path / "a.zarr"))) == 9
+    part.unlink()
+    os.mkfifo(tmp_path / "pipe")
+    if kind == "pipe":
+        (tmp_path / "pipe").rename(part)
+    else:
+        part.symlink_to(tmp_path / "pipe" if kind == "link to a pipe" else "/dev/zero")
+    with pytest.raises(SourceError, match=f"{name} is not a file"):
+        list(open_source(tmp_path / "a.zarr"))
