@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
@@ -18,13 +19,13 @@ from numpy.typing import NDArray
 from onepass.sources.base import Block, check_size, rows_per_block
 from onepass.sources.ipc_messages import MAGIC, check_message, check_next_batch, message_places
 from onepass.sources.parquet_pages import check_pages
-from onepass.sources.paths import is_remote, open_file
+from onepass.sources.paths import is_remote, open_file, stored_bytes
 from onepass.sources.tables import ReadOptions, Table
 
 # Of parquet files: without a buffer, in bytes for each column, all of a row group is read at once.
 _IN_PARTS: dict[str, Any] = {"pre_buffer": False, "buffer_size": 1 << 18}
 _FIRST_ROWS = 64  # in which to look for a list that is not missing, to see how long it is
-_LIST_LIMIT = 1 << 20  # numbers of a list: each becomes a column with a name
+_NAMED_BYTES = 100  # of memory for the name of a number of a list, beside that of its column
 
 
 class ColumnTable(Table):
@@ -63,9 +64,18 @@ class ColumnTable(Table):
         self._labels, self._kinds = schema.names, schema.types
         self.pandas = (schema.metadata or {}).get(b"pandas")
         index = _pandas_index(schema.metadata or {})
+        lengths = {
+            name: self._length(name, kind, first_rows)
+            for name, kind in zip(self._labels, self._kinds, strict=True)
+            if _is_list_of_numbers(kind)
+        }
+        if lengths:
+            taken = sum(n * (sys.getsizeof(name) + _NAMED_BYTES) for name, n in lengths.items())
+            what = f"the names of the {sum(lengths.values()):,} numbers of lists take"
+            check_size(what, taken, path, stored_bytes(path) or 0)
         for number, (name, kind) in enumerate(zip(self._labels, self._kinds, strict=True)):
             first = len(self.names)
-            length = self._length(name, kind, first_rows) if _is_list_of_numbers(kind) else 0
+            length = lengths.get(name, 0)
             if length:
                 self._lists[name] = range(first, first + length)
                 self.names += [f"{name}_{j}" for j in range(length)]
@@ -84,11 +94,7 @@ class ColumnTable(Table):
             lengths = [kind.list_size]
         else:
             lengths = pc.list_value_length(first_rows(name)).drop_null().to_pylist()
-        length = int(lengths[0]) if lengths else 0
-        if length > _LIST_LIMIT:
-            message = f"lists of {length:,} numbers are too long, the limit is {_LIST_LIMIT:,}"
-            raise self.error(message, column=name)
-        return length
+        return int(lengths[0]) if lengths else 0
 
     def _several(self, column: str | int) -> Sequence[int] | None:
         """Return the columns that the numbers of lists are, for the name of a column of lists."""

@@ -141,6 +141,27 @@ def test_columns_that_are_declared_in_a_few_bytes(tmp_path, kind):
     assert open_source(tmp_path / name, columns=["0-9"] if name != "a.arrow" else ["a_0:a_9"])
 
 
+# Few lists of many numbers, more lists of fewer, and a long name: 24 MB or more of names each.
+NAMED = {
+    "one": [("a", 1 << 18)],
+    "two": [("a", 1 << 17), ("b", 1 << 17)],
+    "long": [("a" * 50_000, 600)],
+}
+
+
+@pytest.mark.parametrize("kind", NAMED)
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow", "stream.arrow"])
+def test_lists_that_declare_many_names(tmp_path, name, kind):
+    schema = pa.schema([(label, pa.list_(pa.float32(), size)) for label, size in NAMED[kind]])
+    if name == "a.parquet":
+        pa.parquet.write_table(schema.empty_table(), tmp_path / name)
+    else:
+        make = pa.ipc.new_file if name == "a.arrow" else pa.ipc.new_stream
+        make(tmp_path / name, schema).close()
+    with pytest.raises(SourceError, match=r"names of the [\d,]+ numbers of lists take \d\d MB"):
+        open_source(tmp_path / name)
+
+
 def test_columns_that_are_stored(tmp_path):
     """A hundred genomes: numbers from 0 to 2, which zip packs well."""
     variants = np.random.default_rng(0).binomial(2, 0.2, (100, 50_000)).astype(np.int8)
