@@ -277,6 +277,18 @@ def test_arrow_batches_that_expand(tmp_path, make, kind):
 
 
 @pytest.mark.parametrize("make", [pa.ipc.new_file, pa.ipc.new_stream])
+def test_arrow_batches_compressed_as_in_version_017(tmp_path, make):
+    """It said so in the metadata of a message only, and pyarrow still expands its buffers."""
+    batch = pa.record_batch({"a": np.zeros(1000)})
+    version = pa.ipc.MetadataVersion.V4
+    options = pa.ipc.IpcWriteOptions(metadata_version=version, compression="zstd")
+    with make(tmp_path / "a.arrow", batch.schema, options=options) as writer:
+        writer.write_batch(batch, custom_metadata={"ARROW:experimental_compression": "zstd"})
+    with pytest.raises(SourceError, match=r"compressed as by Arrow 0\.17, which is not read"):
+        list(open_source(tmp_path / "a.arrow"))
+
+
+@pytest.mark.parametrize("make", [pa.ipc.new_file, pa.ipc.new_stream])
 def test_arrow_dictionaries_that_expand(tmp_path, make, monkeypatch):
     monkeypatch.setattr(base, "LIMIT_BYTES", 1 << 16)
     write_bomb(tmp_path / "a.arrow", "zstd", make, 1 << 17, dictionary=True)
