@@ -274,7 +274,8 @@ def _read_groups(
     if not is_remote(path):  # where looking at each page takes as long as reading it
         with _opened(path) as content:
             for number in groups:
-                check_pages(content, file.metadata.row_group(number), set(names), path)
+                group = file.metadata.row_group(number)
+                check_pages(content, group, file.schema, set(names), most, path)
     # One thread: more of them take more memory, and other work is waiting for the cores.
     return file.iter_batches(most, groups, names, use_threads=False)
 

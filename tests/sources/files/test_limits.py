@@ -470,8 +470,9 @@ def test_parquet_pages_with_long_headers(tmp_path):
         path = tmp_path / f"{version}.parquet"
         pa.parquet.write_table(table, path, data_page_version=version, **options)
         with open(path, "rb") as file:
-            group = pa.parquet.ParquetFile(path).metadata.row_group(0)
-            check_pages(file, group, {"text", "a"}, "")
+            opened = pa.parquet.ParquetFile(path)
+            group = opened.metadata.row_group(0)
+            check_pages(file, group, opened.schema, {"text", "a"}, 20, "")
             largest, count = _pages(file, group.column(0))
             assert largest > 3000
             assert count == 20
@@ -688,6 +689,29 @@ def test_parquet_lists_of_equal_numbers(tmp_path, lengths):
     message, kilobytes = opened(tmp_path / "a.parquet")
     assert re.search(r"lists of 20,000,\d+ numbers are stored in [\d,]+ bytes", message)
     assert kilobytes < 60_000
+
+
+def test_parquet_values_of_many_bytes(tmp_path, monkeypatch):
+    """Each is as long as the schema says, and one in a dictionary stands for many."""
+    words = pa.array([bytes(1000)] * 2000, pa.binary(1000))
+    pa.parquet.write_table(pa.table({"a": np.arange(2000.0), "b": words}), tmp_path / "a.parquet")
+    file = open_source(tmp_path / "a.parquet", columns=["a"]).tables[0]
+    assert sum(len(column) for (column,) in file.cells([1])) == 2000
+    monkeypatch.setattr(base, "LIMIT_BYTES", 1 << 20)
+    with pytest.raises(SourceError, match=r"values of a fixed length take 1 MB, the limit is 1"):
+        list(file.cells([1]))
+
+
+def test_parquet_decimals_of_any_length(tmp_path):
+    options = {"store_schema": False, "compression": "none"}
+    pa.parquet.write_table(pa.table({"a": ["\1", "\2"]}), tmp_path / "a.parquet", **options)
+    content = (tmp_path / "a.parquet").read_bytes()
+    # In Thrift: that it is text, and that it is a decimal number of nine digits.
+    text, decimal = bytes.fromhex("25004c1c000000"), bytes.fromhex("250a1500151200")
+    assert content.count(text) == 1
+    (tmp_path / "a.parquet").write_bytes(content.replace(text, decimal))
+    with pytest.raises(SourceError, match=r"column 'a': decimal numbers in bytes of any length"):
+        list(open_source(tmp_path / "a.parquet"))
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.arrow"])
