@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 from numpy.typing import NDArray
 
+from onepass.sources import base
 from onepass.sources.base import Block, check_size, rows_per_block
 from onepass.sources.ipc_messages import MAGIC, check_message, check_next_batch, message_places
 from onepass.sources.parquet_pages import check_pages
@@ -271,13 +272,21 @@ def _read_groups(
     path: str, file: pa.parquet.ParquetFile, groups: list[int], names: list[str], most: int
 ) -> Iterator[pa.RecordBatch]:
     """Yield columns of row groups in batches, after checking what their pages expand to."""
+    parts, taken = [groups], 0
     if not is_remote(path):  # where looking at each page takes as long as reading it
+        parts = [[]]
         with _opened(path) as content:
             for number in groups:
                 group = file.metadata.row_group(number)
-                check_pages(content, group, file.schema, set(names), most, path)
-    # One thread: more of them take more memory, and other work is waiting for the cores.
-    return file.iter_batches(most, groups, names, use_threads=False)
+                size = check_pages(content, group, file.schema, set(names), most, path)
+                taken += size
+                if parts[-1] and taken > base.LIMIT_BYTES:  # a batch has rows of all of a part
+                    parts.append([])
+                    taken = size
+                parts[-1].append(number)
+    for part in parts:
+        # One thread: more of them take more memory, and other work is waiting for the cores.
+        yield from file.iter_batches(most, part, names, use_threads=False)
 
 
 class ArrowTable(ColumnTable):

@@ -20,14 +20,14 @@ _COUNT = 1  # and of the field in them that says how many values there are
 _VALUE_BYTES = 24  # of memory for a number of a list: itself, its levels, and a copy
 
 
-def check_pages(
-    file: Any, group: Any, schema: Any, columns: set[str], most: int, path: str
-) -> None:
+def check_pages(file: Any, group: Any, schema: Any, columns: set[str], most: int, path: str) -> int:
     """Refuse a row group if the largest pages of all its columns expand too much together.
 
     Refuse it as well if lists have many more numbers than bytes, or if values of a fixed length
     take too much: one in a dictionary stands for many. `group` is the metadata of the row group in
     the open `file`, `columns` are the names of the columns that are read, `most` rows at a time.
+
+    Return how much its lists and values of a fixed length take together.
     """
     expanded = stored = in_lists = fixed = 0
     for number in range(group.num_columns):
@@ -54,6 +54,7 @@ def check_pages(
     check_size(what, in_lists * _VALUE_BYTES, path, honest, remedy)
     what = f"{stored:,} bytes of a row group with values of a fixed length take"
     check_size(what, fixed, path, stored)
+    return in_lists * _VALUE_BYTES + fixed
 
 
 def _pages(file: Any, column: Any) -> tuple[int, int]:

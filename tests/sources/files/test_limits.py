@@ -691,6 +691,19 @@ def test_parquet_lists_of_equal_numbers(tmp_path, lengths):
     assert kilobytes < 60_000
 
 
+def test_parquet_lists_of_many_row_groups(tmp_path, monkeypatch):
+    """A batch may have rows of several row groups, which are small enough one by one."""
+    lists = pa.FixedSizeListArray.from_arrays(np.arange(2000.0), 2)
+    table = pa.table({"a": lists, "b": np.arange(1000.0)})
+    pa.parquet.write_table(table, tmp_path / "a.parquet", row_group_size=200)
+    monkeypatch.setattr(base, "LIMIT_BYTES", 2 * 400 * 24)
+    for columns, expected in ((["a"], [400, 400, 200]), (["b"], [1000])):
+        file = open_source(tmp_path / "a.parquet", columns=columns).tables[0]
+        batches = list(file.batches(0, 1000))
+        assert [len(batch) for _, batch in batches] == expected
+        assert [row for row, _ in batches] == [0, 400, 800][: len(expected)]
+
+
 def test_parquet_values_of_many_bytes(tmp_path, monkeypatch):
     """Each is as long as the schema says, and one in a dictionary stands for many."""
     words = pa.array([bytes(1000)] * 2000, pa.binary(1000))
