@@ -26,6 +26,9 @@ from onepass.sources.tables import ReadOptions, Table
 # Of parquet files: without a buffer, in bytes for each column, all of a row group is read at once.
 _IN_PARTS: dict[str, Any] = {"pre_buffer": False, "buffer_size": 1 << 18}
 _FIRST_ROWS = 64  # in which to look for a list that is not missing, to see how long it is
+# Of parquet files: equal numbers are a run, as long as a writer likes. pyarrow shrinks them by
+# 2,000, or by 37,000 with a row group of 2^20 rows in one page. 4 GB take ten seconds to read.
+_RUNS_LIMIT_BYTES, _RUNS_RATIO = 1 << 32, 1 << 17
 _NAMED_BYTES = 100  # of memory for the name of a number of a list, beside that of its column
 
 
@@ -250,6 +253,12 @@ class ParquetTable(ColumnTable):
                 return next(_read_groups(path, file, [0], [name], _FIRST_ROWS)).column(0)
 
             super().__init__(path, schema, file.metadata.num_rows, first_rows)
+            declared = 8 * self.width * file.metadata.num_rows
+            if declared > _RUNS_LIMIT_BYTES:
+                stored = stored_bytes(path)
+                if stored is not None and declared > _RUNS_RATIO * stored:
+                    what = f"{self.n_rows:,} rows are declared, {declared >> 20:,} MB in all, and "
+                    raise self.error(f"{what}only {stored:,} bytes are stored")
 
     def batches(self, start: int, most: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Yield batches, beginning with the row group of the row `start`."""
@@ -264,6 +273,9 @@ class ParquetTable(ColumnTable):
                 return
             names = [self._labels[number] for number in self.fields()]
             for batch in _read_groups(self.path, file, groups, names, most):
+                if self.n_rows is not None and row + batch.num_rows > self.n_rows:
+                    message = f"it has more rows than the {self.n_rows:,} that are declared"
+                    raise self.error(message)
                 yield row, batch
                 row += batch.num_rows
 

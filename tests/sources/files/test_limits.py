@@ -704,6 +704,19 @@ def test_parquet_lists_of_many_row_groups(tmp_path, monkeypatch):
         assert [row for row, _ in batches] == [0, 400, 800][: len(expected)]
 
 
+def test_parquet_runs_of_very_many_rows(tmp_path, monkeypatch):
+    pa.parquet.write_table(pa.table({"a": np.ones(1_000_000)}), tmp_path / "a.parquet")
+    file = open_source(tmp_path / "a.parquet").tables[0]
+    file.n_rows = 100_000
+    with pytest.raises(SourceError, match="it has more rows than the 100,000 that are declared"):
+        list(file.batches(0, 1 << 16))
+    monkeypatch.setattr("onepass.sources.arrow._RUNS_LIMIT_BYTES", 7 << 20)
+    assert open_source(tmp_path / "a.parquet").n_rows == 1_000_000
+    monkeypatch.setattr("onepass.sources.arrow._RUNS_RATIO", 1 << 7)
+    with pytest.raises(SourceError, match=r"1,000,000 rows are declared, 7 MB in all, and only"):
+        open_source(tmp_path / "a.parquet")
+
+
 def test_parquet_values_of_many_bytes(tmp_path, monkeypatch):
     """Each is as long as the schema says, and one in a dictionary stands for many."""
     words = pa.array([bytes(1000)] * 2000, pa.binary(1000))
