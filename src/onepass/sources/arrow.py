@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
@@ -15,16 +16,20 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 from numpy.typing import NDArray
 
+from onepass.sources import base
 from onepass.sources.base import Block, check_size, rows_per_block
 from onepass.sources.ipc_messages import MAGIC, check_message, check_next_batch, message_places
 from onepass.sources.parquet_pages import check_pages
-from onepass.sources.paths import is_remote, open_file
+from onepass.sources.paths import is_remote, open_file, stored_bytes
 from onepass.sources.tables import ReadOptions, Table
 
 # Of parquet files: without a buffer, in bytes for each column, all of a row group is read at once.
 _IN_PARTS: dict[str, Any] = {"pre_buffer": False, "buffer_size": 1 << 18}
 _FIRST_ROWS = 64  # in which to look for a list that is not missing, to see how long it is
-_LIST_LIMIT = 1 << 20  # numbers of a list: each becomes a column with a name
+# Of parquet files: equal numbers are a run, as long as a writer likes. pyarrow shrinks them by
+# 2,000, or by 37,000 with a row group of 2^20 rows in one page. 4 GB take ten seconds to read.
+_RUNS_LIMIT_BYTES, _RUNS_RATIO = 1 << 32, 1 << 17
+_NAMED_BYTES = 100  # of memory for the name of a number of a list, beside that of its column
 
 
 class ColumnTable(Table):
@@ -63,9 +68,18 @@ class ColumnTable(Table):
         self._labels, self._kinds = schema.names, schema.types
         self.pandas = (schema.metadata or {}).get(b"pandas")
         index = _pandas_index(schema.metadata or {})
+        lengths = {
+            name: self._length(name, kind, first_rows)
+            for name, kind in zip(self._labels, self._kinds, strict=True)
+            if _is_list_of_numbers(kind)
+        }
+        if lengths:
+            taken = sum(n * (sys.getsizeof(name) + _NAMED_BYTES) for name, n in lengths.items())
+            what = f"the names of the {sum(lengths.values()):,} numbers of lists take"
+            check_size(what, taken, path, stored_bytes(path) or 0)
         for number, (name, kind) in enumerate(zip(self._labels, self._kinds, strict=True)):
             first = len(self.names)
-            length = self._length(name, kind, first_rows) if _is_list_of_numbers(kind) else 0
+            length = lengths.get(name, 0)
             if length:
                 self._lists[name] = range(first, first + length)
                 self.names += [f"{name}_{j}" for j in range(length)]
@@ -84,11 +98,7 @@ class ColumnTable(Table):
             lengths = [kind.list_size]
         else:
             lengths = pc.list_value_length(first_rows(name)).drop_null().to_pylist()
-        length = int(lengths[0]) if lengths else 0
-        if length > _LIST_LIMIT:
-            message = f"lists of {length:,} numbers are too long, the limit is {_LIST_LIMIT:,}"
-            raise self.error(message, column=name)
-        return length
+        return int(lengths[0]) if lengths else 0
 
     def _several(self, column: str | int) -> Sequence[int] | None:
         """Return the columns that the numbers of lists are, for the name of a column of lists."""
@@ -243,6 +253,12 @@ class ParquetTable(ColumnTable):
                 return next(_read_groups(path, file, [0], [name], _FIRST_ROWS)).column(0)
 
             super().__init__(path, schema, file.metadata.num_rows, first_rows)
+            declared = 8 * self.width * file.metadata.num_rows
+            if declared > _RUNS_LIMIT_BYTES:
+                stored = stored_bytes(path)
+                if stored is not None and declared > _RUNS_RATIO * stored:
+                    what = f"{self.n_rows:,} rows are declared, {declared >> 20:,} MB in all, and "
+                    raise self.error(f"{what}only {stored:,} bytes are stored")
 
     def batches(self, start: int, most: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Yield batches, beginning with the row group of the row `start`."""
@@ -257,6 +273,9 @@ class ParquetTable(ColumnTable):
                 return
             names = [self._labels[number] for number in self.fields()]
             for batch in _read_groups(self.path, file, groups, names, most):
+                if self.n_rows is not None and row + batch.num_rows > self.n_rows:
+                    message = f"it has more rows than the {self.n_rows:,} that are declared"
+                    raise self.error(message)
                 yield row, batch
                 row += batch.num_rows
 
@@ -265,12 +284,21 @@ def _read_groups(
     path: str, file: pa.parquet.ParquetFile, groups: list[int], names: list[str], most: int
 ) -> Iterator[pa.RecordBatch]:
     """Yield columns of row groups in batches, after checking what their pages expand to."""
+    parts, taken = [groups], 0
     if not is_remote(path):  # where looking at each page takes as long as reading it
+        parts = [[]]
         with _opened(path) as content:
             for number in groups:
-                check_pages(content, file.metadata.row_group(number), set(names), path)
-    # One thread: more of them take more memory, and other work is waiting for the cores.
-    return file.iter_batches(most, groups, names, use_threads=False)
+                group = file.metadata.row_group(number)
+                size = check_pages(content, group, file.schema, set(names), most, path)
+                taken += size
+                if parts[-1] and taken > base.LIMIT_BYTES:  # a batch has rows of all of a part
+                    parts.append([])
+                    taken = size
+                parts[-1].append(number)
+    for part in parts:
+        # One thread: more of them take more memory, and other work is waiting for the cores.
+        yield from file.iter_batches(most, part, names, use_threads=False)
 
 
 class ArrowTable(ColumnTable):

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.sources.base import check_size
+from onepass.sources.base import SourceError, check_size
 
 MAGIC = b"ARROW1"
 _DICTIONARY, _RECORD_BATCH = 2, 3  # kinds of messages that have buffers
+_OLD_COMPRESSION = b"ARROW:experimental_compression"  # in the metadata of messages of Arrow 0.17
 _CONTINUES = b"\xff" * 4  # stands before the length of each message since Arrow 0.15
 
 
@@ -101,6 +102,9 @@ def check_message(file: Any, at: int, path: str) -> tuple[int | None, int | None
         return None, None
     message, body = _Flat.root(metadata), file.tell()
     kind, header, stored = message.number(1, "B"), message.table(2), message.number(3, "q")
+    if kind in (_DICTIONARY, _RECORD_BATCH) and _OLD_COMPRESSION in metadata:
+        what = "a record batch is compressed as by Arrow 0.17, which is not read: write it again"
+        raise SourceError(what, path)
     if kind == _DICTIONARY and header is not None:
         header = header.table(1)
     if kind in (_DICTIONARY, _RECORD_BATCH) and header is not None and header.table(3) is not None:

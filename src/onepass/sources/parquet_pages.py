@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from onepass.sources.base import HONEST_RATIO, check_size
+from onepass.sources.base import HONEST_RATIO, SourceError, check_size
 
 _HEADER_BYTES = (1 << 8, 1 << 16)  # to read: few headers are longer than a few dozen bytes
 _UNCOMPRESSED, _COMPRESSED = 2, 3  # numbers of the fields that say how long a page is
@@ -20,23 +20,31 @@ _COUNT = 1  # and of the field in them that says how many values there are
 _VALUE_BYTES = 24  # of memory for a number of a list: itself, its levels, and a copy
 
 
-def check_pages(file: Any, group: Any, columns: set[str], path: str) -> None:
+def check_pages(file: Any, group: Any, schema: Any, columns: set[str], most: int, path: str) -> int:
     """Refuse a row group if the largest pages of all its columns expand too much together.
 
-    Refuse it as well if lists have many more numbers than bytes. `group` is the metadata of the
-    row group in the open `file`, and `columns` are the names of the columns that are read.
+    Refuse it as well if lists have many more numbers than bytes, or if values of a fixed length
+    take too much: one in a dictionary stands for many. `group` is the metadata of the row group in
+    the open `file`, `columns` are the names of the columns that are read, `most` rows at a time.
+
+    Return how much its lists and values of a fixed length take together.
     """
-    expanded = stored = in_lists = 0
+    expanded = stored = in_lists = fixed = 0
     for number in range(group.num_columns):
         column = group.column(number)
         name = column.path_in_schema
         # Numbers of lists are two levels below the list, or one in old files.
         if {name, name.rpartition(".")[0], name.rsplit(".", 2)[0]} & columns:
+            leaf = schema.column(number)
+            if leaf.physical_type == "BYTE_ARRAY" and leaf.logical_type.type == "DECIMAL":
+                what = "decimal numbers in bytes of any length are not read: write them as decimals"
+                raise SourceError(f"{what} of a fixed length", path, column=name)
             stored += column.total_compressed_size
             largest, count = _pages(file, column)
             if column.compression != "UNCOMPRESSED":
                 expanded += largest
             in_lists += count * (name not in columns)
+            fixed += leaf.length * (min(count, most) if name in columns else count)
     what = f"pages in {stored:,} bytes of a row group expand to"
     remedy = "; write smaller pages (data_page_size in pyarrow)"
     check_size(what, expanded, path, stored, remedy)
@@ -44,6 +52,9 @@ def check_pages(file: Any, group: Any, columns: set[str], path: str) -> None:
     remedy = "; write smaller row groups (row_group_size in pyarrow)"
     honest = stored * _VALUE_BYTES // HONEST_RATIO  # at least one byte for each number
     check_size(what, in_lists * _VALUE_BYTES, path, honest, remedy)
+    what = f"{stored:,} bytes of a row group with values of a fixed length take"
+    check_size(what, fixed, path, stored)
+    return in_lists * _VALUE_BYTES + fixed
 
 
 def _pages(file: Any, column: Any) -> tuple[int, int]:

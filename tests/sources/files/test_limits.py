@@ -142,6 +142,27 @@ def test_columns_that_are_declared_in_a_few_bytes(tmp_path, kind):
     assert open_source(tmp_path / name, columns=["0-9"] if name != "a.arrow" else ["a_0:a_9"])
 
 
+# Few lists of many numbers, more lists of fewer, and a long name: 24 MB or more of names each.
+NAMED = {
+    "one": [("a", 1 << 18)],
+    "two": [("a", 1 << 17), ("b", 1 << 17)],
+    "long": [("a" * 50_000, 600)],
+}
+
+
+@pytest.mark.parametrize("kind", NAMED)
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow", "stream.arrow"])
+def test_lists_that_declare_many_names(tmp_path, name, kind):
+    schema = pa.schema([(label, pa.list_(pa.float32(), size)) for label, size in NAMED[kind]])
+    if name == "a.parquet":
+        pa.parquet.write_table(schema.empty_table(), tmp_path / name)
+    else:
+        make = pa.ipc.new_file if name == "a.arrow" else pa.ipc.new_stream
+        make(tmp_path / name, schema).close()
+    with pytest.raises(SourceError, match=r"names of the [\d,]+ numbers of lists take \d\d MB"):
+        open_source(tmp_path / name)
+
+
 def test_columns_that_are_stored(tmp_path):
     """A hundred genomes: numbers from 0 to 2, which zip packs well."""
     variants = np.random.default_rng(0).binomial(2, 0.2, (100, 50_000)).astype(np.int8)
@@ -254,6 +275,18 @@ def test_arrow_batches_that_expand(tmp_path, make, kind):
     message, kilobytes = opened(tmp_path / "a.arrow")
     assert re.search(r"bytes expands to 381 MB, the limit is 2\d MB; write smaller", message)
     assert kilobytes < 60_000
+
+
+@pytest.mark.parametrize("make", [pa.ipc.new_file, pa.ipc.new_stream])
+def test_arrow_batches_compressed_as_in_version_017(tmp_path, make):
+    """It said so in the metadata of a message only, and pyarrow still expands its buffers."""
+    batch = pa.record_batch({"a": np.zeros(1000)})
+    version = pa.ipc.MetadataVersion.V4
+    options = pa.ipc.IpcWriteOptions(metadata_version=version, compression="zstd")
+    with make(tmp_path / "a.arrow", batch.schema, options=options) as writer:
+        writer.write_batch(batch, custom_metadata={"ARROW:experimental_compression": "zstd"})
+    with pytest.raises(SourceError, match=r"compressed as by Arrow 0\.17, which is not read"):
+        list(open_source(tmp_path / "a.arrow"))
 
 
 @pytest.mark.parametrize("make", [pa.ipc.new_file, pa.ipc.new_stream])
@@ -448,8 +481,9 @@ def test_parquet_pages_with_long_headers(tmp_path):
         path = tmp_path / f"{version}.parquet"
         pa.parquet.write_table(table, path, data_page_version=version, **options)
         with open(path, "rb") as file:
-            group = pa.parquet.ParquetFile(path).metadata.row_group(0)
-            check_pages(file, group, {"text", "a"}, "")
+            opened = pa.parquet.ParquetFile(path)
+            group = opened.metadata.row_group(0)
+            check_pages(file, group, opened.schema, {"text", "a"}, 20, "")
             largest, count = _pages(file, group.column(0))
             assert largest > 3000
             assert count == 20
@@ -722,6 +756,55 @@ def test_parquet_lists_of_equal_numbers(tmp_path, lengths):
     message, kilobytes = opened(tmp_path / "a.parquet")
     assert re.search(r"lists of 20,000,\d+ numbers are stored in [\d,]+ bytes", message)
     assert kilobytes < 60_000
+
+
+def test_parquet_lists_of_many_row_groups(tmp_path, monkeypatch):
+    """A batch may have rows of several row groups, which are small enough one by one."""
+    lists = pa.FixedSizeListArray.from_arrays(np.arange(2000.0), 2)
+    table = pa.table({"a": lists, "b": np.arange(1000.0)})
+    pa.parquet.write_table(table, tmp_path / "a.parquet", row_group_size=200)
+    monkeypatch.setattr(base, "LIMIT_BYTES", 2 * 400 * 24)
+    for columns, expected in ((["a"], [400, 400, 200]), (["b"], [1000])):
+        file = open_source(tmp_path / "a.parquet", columns=columns).tables[0]
+        batches = list(file.batches(0, 1000))
+        assert [len(batch) for _, batch in batches] == expected
+        assert [row for row, _ in batches] == [0, 400, 800][: len(expected)]
+
+
+def test_parquet_runs_of_very_many_rows(tmp_path, monkeypatch):
+    pa.parquet.write_table(pa.table({"a": np.ones(1_000_000)}), tmp_path / "a.parquet")
+    file = open_source(tmp_path / "a.parquet").tables[0]
+    file.n_rows = 100_000
+    with pytest.raises(SourceError, match="it has more rows than the 100,000 that are declared"):
+        list(file.batches(0, 1 << 16))
+    monkeypatch.setattr("onepass.sources.arrow._RUNS_LIMIT_BYTES", 7 << 20)
+    assert open_source(tmp_path / "a.parquet").n_rows == 1_000_000
+    monkeypatch.setattr("onepass.sources.arrow._RUNS_RATIO", 1 << 7)
+    with pytest.raises(SourceError, match=r"1,000,000 rows are declared, 7 MB in all, and only"):
+        open_source(tmp_path / "a.parquet")
+
+
+def test_parquet_values_of_many_bytes(tmp_path, monkeypatch):
+    """Each is as long as the schema says, and one in a dictionary stands for many."""
+    words = pa.array([bytes(1000)] * 2000, pa.binary(1000))
+    pa.parquet.write_table(pa.table({"a": np.arange(2000.0), "b": words}), tmp_path / "a.parquet")
+    file = open_source(tmp_path / "a.parquet", columns=["a"]).tables[0]
+    assert sum(len(column) for (column,) in file.cells([1])) == 2000
+    monkeypatch.setattr(base, "LIMIT_BYTES", 1 << 20)
+    with pytest.raises(SourceError, match=r"values of a fixed length take 1 MB, the limit is 1"):
+        list(file.cells([1]))
+
+
+def test_parquet_decimals_of_any_length(tmp_path):
+    options = {"store_schema": False, "compression": "none"}
+    pa.parquet.write_table(pa.table({"a": ["\1", "\2"]}), tmp_path / "a.parquet", **options)
+    content = (tmp_path / "a.parquet").read_bytes()
+    # In Thrift: that it is text, and that it is a decimal number of nine digits.
+    text, decimal = bytes.fromhex("25004c1c000000"), bytes.fromhex("250a1500151200")
+    assert content.count(text) == 1
+    (tmp_path / "a.parquet").write_bytes(content.replace(text, decimal))
+    with pytest.raises(SourceError, match=r"column 'a': decimal numbers in bytes of any length"):
+        list(open_source(tmp_path / "a.parquet"))
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.arrow"])
