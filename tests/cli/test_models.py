@@ -70,7 +70,7 @@ def test_the_largest_error_is_said_where_no_row_is_above_the_threshold(tmp_path)
     fitted = onepass.load(tmp_path / "m")
     assert largest == pytest.approx(fitted.reconstruction_error(X).max())
     times = f"{largest / fitted.error_threshold(0.5):,.3g}"
-    assert f"the largest is {times} times their median: a smaller --quantile lists it" in said
+    assert f"the largest error is {times} times the median error in the fit: a smaller" in said
     run(*words, "--only-outliers", "--quantile", 0.95)
     assert "50," in (tmp_path / "out.csv").read_text()
 

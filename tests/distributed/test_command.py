@@ -28,7 +28,7 @@ def _collected():
     """Collect clients that could not be closed now.
 
     Dask closes them when they are collected and takes a lock for that, which a client that is
-    being started holds: collected then, they would wait for ever.
+    being started holds: collected then, they would hang.
     """
     yield
     gc.collect()

@@ -197,9 +197,7 @@ def test_that_not_all_components_are_kept_of_wide_rows_is_said(kind):
     wide = RNG.normal(size=(300, 4100)).astype(np.float32)
     with pytest.warns(OnepassWarning, match="all that are kept of 4,100 columns: say with n_com"):
         kind().fit(wide)
-    with pytest.warns(
-        OnepassWarning, match="300 of n_components|not n_components=300|there are 299"
-    ):
+    with pytest.warns(OnepassWarning, match="there are 299"):
         kind(300).fit(wide)
 
 

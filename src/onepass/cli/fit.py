@@ -396,9 +396,10 @@ def _connected(address: str | None, workers: int | None, model: Any) -> Iterator
         try:
             client = Client(address)
         except (OSError, ValueError) as error:
-            # Else it closes when it is collected, which waits for ever if another client is just
-            # being started. Only as the default can it be reached.
-            default_client().close()
+            # Python would close it later, and Dask hangs if another client is starting then. Only
+            # as the default can it be reached.
+            with suppress(ValueError):  # where it failed before it became the default
+                default_client().close()
             raise Failure(f"--dask {address}: there is no scheduler: {error}") from error
         with _closing(client):
             yield client

@@ -234,8 +234,8 @@ def score(
                 if write is not None:
                     errors = _errors(fitted, _only(source, position, block))
                     errors[empty] = np.nan
-                    largest = float(np.nanmax(errors[:, 0], initial=0.0))
-                    found["largest_error"] = max(found["largest_error"], largest)
+                    known = [found["largest_error"], *errors[:, 0]]  # NaN in rows without entries
+                    found["largest_error"] = float(np.fmax.reduce(known))
                     is_above = errors[:, 0] > threshold
                     if not reason:
                         found["above_threshold"] += int(is_above.sum())
@@ -265,9 +265,8 @@ def score(
             f"{100 * quantile:.10g}% of the rows that the model was fitted on"
         )
         if (median := fitted._model().error_threshold(0.5)) > 0.0:
-            outliers += (
-                f"; the largest is {found['largest_error'] / median:,.3g} times their median"
-            )
+            largest = f"{found['largest_error'] / median:,.3g}"
+            outliers += f"; the largest error is {largest} times the median error in the fit"
             outliers += ": a smaller --quantile lists it" if above == 0 else ""
         each = "outlier" if only_outliers else "row"
         messages.say(f"{rows_file}: {' and '.join(ROW_COLUMNS)} of each {each}; {outliers}")

@@ -52,8 +52,8 @@ def compare(
           or with ``center=False`` about zero. NaN where the distribution is not known, and with
           ``scale=True``, which maximises a variance in other units. An estimator that has found
           fewer components than it was asked for is compared with the best of so many;
-        - `seconds` until the components of the rows so far are there, as for `fit`. The first of
-          several estimators also pays for what libraries do once.
+        - `seconds` until the components of the rows so far are known, as for `fit`. That of the
+          first estimator includes what libraries do only once.
 
     Notes
     -----

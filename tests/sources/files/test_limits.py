@@ -828,7 +828,7 @@ def test_one_text_that_stands_for_many(tmp_path, name, monkeypatch):
 @pytest.mark.parametrize("name", ["zarr.json", "c/0/0"])
 @pytest.mark.parametrize("kind", ["pipe", "link to a pipe", "device"])
 def test_zarr_stores_of_what_is_no_file(tmp_path, name, kind):
-    """A pipe is waited for, and a device may give bytes for ever."""
+    """A pipe is waited for, and a device may give bytes without end."""
     zarr.create_array(tmp_path / "a.zarr", shape=(9, 2), dtype="f8")[:] = 1
     part = tmp_path / "a.zarr" / name
     part.rename(tmp_path / "part")
