@@ -79,10 +79,6 @@ format: $(VENV)/ready  ## format, and fix what can be fixed
 long: $(VENV)/ready  ## the tests that take minutes
 	$(BIN)/python -m pytest -n 2 -q -m long -o faulthandler_timeout=3600
 
-.PHONY: mutants
-mutants: $(VENV)/ready core  ## change the code by hand-written mutants; the tests must notice each
-	$(BIN)/python -m tests.mutants
-
 .PHONY: mutants-tool
 mutants-tool: export HYPOTHESIS_PROFILE = mutants
 mutants-tool: $(VENV)/ready core  ## mutate moments, averaging, rounding, schedules, validation by mutmut

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 # Estimators and their modules in onepass.estimators. On the command line they have the same names,
 # in lower case: capped-msg is CappedMSG.

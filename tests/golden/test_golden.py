@@ -51,16 +51,3 @@ def test_what_is_loaded_is_written_again_with_the_same_bytes(path):
 def test_rows_wait_in_checkpoints_alone(path):
     kept = CASES[path.stem].saved == "checkpoint"
     assert waiting(onepass.load(path)) == (FEW if kept else 0)
-
-
-def test_every_case_has_its_files_and_they_are_small():
-    assert [path.stem for path in FILES] == sorted(CASES)
-    assert {case.estimator for case in CASES.values()} == set(onepass.ESTIMATORS)
-    assert sum(path.stat().st_size for path in FOLDER.iterdir() if path.is_file()) < 2_000_000
-
-
-@pytest.mark.parametrize(
-    ("name", "answer"), [("pca", "plain"), ("pca_mild", "mild"), ("pca_bounded", "bounded")]
-)
-def test_every_candidate_answers_in_one(name, answer):
-    assert onepass.load(FOLDER / f"{name}.onepass").chosen_.name == answer

@@ -23,7 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 from onepass.persistence.atomic import replacing
 
 FORMAT = "onepass model"
-VERSION = 3  # of the format: raised where a file of the old one would be read wrongly
+VERSION = 4  # of the format: raised where a file of the old one would be read wrongly
+RELEASES = {3: "0.2", 4: "0.3"}  # of onepass that wrote each format first
 
 # Numbers only, little-endian: nothing that needs to be interpreted.
 DTYPES = frozenset({"|b1", "|i1", "|u1"} | {f"<{kind}{n}" for kind in "iuf" for n in (2, 4, 8)})
@@ -194,8 +195,10 @@ def _read_header(stored: NDArray[Any]) -> dict[str, Any]:
     if not isinstance(whole, dict) or whole.get("format") != FORMAT:
         raise ModelFileError("it is not of onepass")
     if whole["version"] != VERSION:
+        theirs = RELEASES.get(whole["version"], "another version")
         raise ModelFileError(
-            f"it has format {whole['version']}, and this version of onepass reads {VERSION}"
+            f"it was written by onepass {theirs} (format {whole['version']}), and onepass "
+            f"{RELEASES[VERSION]} reads format {VERSION} only: fit the model again"
         )
     if not isinstance(whole["header"], dict):
         raise ModelFileError("its header is wrong")
