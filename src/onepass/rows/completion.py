@@ -394,6 +394,9 @@ class CompletedRows(DenseRows):
         super().__init__(chunk.values, weights, origin, scale)
         self.chunk = chunk
 
+    def __getitem__(self, part: slice) -> CompletedRows:
+        return CompletedRows(self.chunk[part], self.weights[part], self.origin, self.scale)
+
     def scaled(self, scale: Doubles) -> CompletedRows:
         return CompletedRows(self.chunk, self.weights, self.origin, scale)
 
