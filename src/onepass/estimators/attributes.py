@@ -344,7 +344,7 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     @property
     def column_names_(self) -> Sequence[str | int]:
         """The names of the columns; their numbers if they have none."""
-        return getattr(self, "feature_names_in_", range(self.model_.d))
+        return getattr(self, "feature_names_in_", range(self.n_features_in_))
 
     @property
     def captured_(self) -> Captured:
