@@ -151,12 +151,11 @@ class Rows(ABC):
     def column_squares(self, weights: Doubles) -> Doubles:
         """Return the weighted sums of the squares of the columns, shape (d,)."""
 
-    def sums_along(self, directions: Doubles) -> tuple[Doubles, Doubles, Doubles]:
+    def sums_along(self, directions: Doubles, weights: Doubles) -> tuple[Doubles, Doubles, Doubles]:
         """Return the weighted sums of x (d,), of its squares (d,), and of x x' times directions.
 
         The last ones, for directions (m, d), have the shape (d, m).
         """
-        weights = self.weights
         coefficients = np.vstack([np.ones(len(self)), self.inner(directions).T]) * weights
         total, *product = self.combine(coefficients)
         return total, self.column_squares(weights), np.reshape(product, directions.shape).T
@@ -299,9 +298,9 @@ class DenseRows(Rows):
 
         return np.sum(run_all(of_tile, self._tiles), axis=0, dtype=np.float64)
 
-    def sums_along(self, directions: Doubles) -> tuple[Doubles, Doubles, Doubles]:
+    def sums_along(self, directions: Doubles, weights: Doubles) -> tuple[Doubles, Doubles, Doubles]:
         dtype = self.values.dtype
-        typed, weights = directions.astype(dtype), self.weights.astype(dtype)
+        typed, weights = directions.astype(dtype), weights.astype(dtype)
 
         def of_tile(part: slice) -> tuple[Doubles, ...]:
             tile = self._tile(part)
