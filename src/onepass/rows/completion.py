@@ -388,6 +388,9 @@ class CompletedRows(DenseRows):
         super().__init__(chunk.values, weights, origin, scale)
         self.chunk = chunk
 
+    def __getitem__(self, part: slice) -> CompletedRows:
+        return CompletedRows(self.chunk[part], self.weights[part], self.origin, self.scale)
+
     def scaled(self, scale: Doubles) -> CompletedRows:
         return CompletedRows(self.chunk, self.weights, self.origin, scale)
 
@@ -405,6 +408,13 @@ class CompletedRows(DenseRows):
     def column_squares(self, weights: Doubles) -> Doubles:
         spread = weights[self.chunk.holes] @ self.chunk.variances
         return super().column_squares(weights) + spread / self._units()
+
+    def sums_along(self, directions: Doubles, weights: Doubles) -> tuple[Doubles, Doubles, Doubles]:
+        # The conditional covariances are left out of the product: they are nearly the same in all
+        # segments, and their sum is known.
+        total, squares, product = super().sums_along(directions, weights)
+        spread = weights[self.chunk.holes] @ self.chunk.variances
+        return total, squares + spread / self._units(), product
 
     def add_outer(self, weights: Doubles, matrix: Doubles) -> Doubles:
         total = super().add_outer(weights, matrix)
