@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +12,6 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from onepass.estimators import onnx_export
 from onepass.estimators.calls import Calls
 from onepass.estimators.containers import opened
 from onepass.estimators.input import check_block
@@ -187,40 +185,15 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Calls):
         """Return the inverse (d, d) of the covariance of the model."""
         return self._model().precision()
 
-    def to_onnx(self, path: str | os.PathLike[str]) -> None:
-        """Write what `transform` does to an ONNX file, for programs without Python.
-
-        Its input is ``X``, any number of dense rows of shape (n, d), of the type that the estimator
-        was fitted on; its output is ``coordinates``, of shape (n, k). Names of columns, where there
-        are any, are in its metadata as ``feature_names``. Needs the extra ``onnx``.
-
-        Parameters
-        ----------
-        path : str or path
-            Usually ending in ``.onnx``. What was there before is replaced in one move, or left
-            untouched if anything goes wrong.
-
-        Examples
-        --------
-        >>> import numpy as np, onnxruntime, os, tempfile
-        >>> from onepass import PCA
-        >>> X = np.random.default_rng(0).normal(size=(500, 5)) + 100
-        >>> model, path = PCA(2).fit(X), os.path.join(tempfile.mkdtemp(), "model.onnx")
-        >>> model.to_onnx(path)
-        >>> (coordinates,) = onnxruntime.InferenceSession(path).run(None, {"X": X})
-        >>> np.allclose(coordinates, model.transform(X))
-        True
-        """
-        names = getattr(self, "feature_names_in_", None)
-        onnx_export.export(self._model(), type(self).__name__, names, path)
-
-    def plot(self, *, grid: tuple[int, int] | None = None) -> Any:
-        """Draw variances, learning curve, a sample of rows and the loadings.
+    def plot(self, X: Any = None, *, grid: tuple[int, int] | None = None) -> Any:
+        """Draw variances, learning curve, some rows of X and the loadings.
 
         Needs the extra ``report``.
 
         Parameters
         ----------
+        X : array, table or source of n rows and d columns, optional
+            Rows to draw as points, such as those of `fit`. Without it there are no points.
         grid : tuple of int, optional
             Height and width, where columns are the pixels of images. Square images are recognised.
 
@@ -232,13 +205,14 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Calls):
         --------
         >>> from sklearn.datasets import load_digits
         >>> from onepass import PCA
-        >>> len(PCA(5).fit(load_digits().data).plot().axes)
+        >>> X = load_digits().data
+        >>> len(PCA(5).fit(X).plot(X).axes)
         4
         """
         check_is_fitted(self)
         from onepass import report
 
-        return report.plot(self, grid=grid)
+        return report.plot(self, X, grid=grid)
 
     def _repr_html_(self) -> str:
         from onepass import report
