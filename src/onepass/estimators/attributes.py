@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -17,7 +16,6 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from onepass.estimators import onnx_export
 from onepass.estimators.containers import opened
 from onepass.estimators.input import check_block
 from onepass.evaluation.held_out import Captured
@@ -198,33 +196,6 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def get_precision(self) -> NDArray[np.floating]:
         """Return the inverse (d, d) of the covariance of the model."""
         return self.model_.precision()
-
-    def to_onnx(self, path: str | os.PathLike[str]) -> None:
-        """Write what `transform` does to an ONNX file, for programs without Python.
-
-        Its input is ``X``, any number of dense rows of shape (n, d), of the type that the estimator
-        was fitted on; its output is ``coordinates``, of shape (n, k). Names of columns, where there
-        are any, are in its metadata as ``feature_names``. Needs the extra ``onnx``.
-
-        Parameters
-        ----------
-        path : str or path
-            Usually ending in ``.onnx``. What was there before is replaced in one move, or left
-            untouched if anything goes wrong.
-
-        Examples
-        --------
-        >>> import numpy as np, onnxruntime, os, tempfile
-        >>> from onepass import PCA
-        >>> X = np.random.default_rng(0).normal(size=(500, 5)) + 100
-        >>> model, path = PCA(2).fit(X), os.path.join(tempfile.mkdtemp(), "model.onnx")
-        >>> model.to_onnx(path)
-        >>> (coordinates,) = onnxruntime.InferenceSession(path).run(None, {"X": X})
-        >>> np.allclose(coordinates, model.transform(X))
-        True
-        """
-        names = getattr(self, "feature_names_in_", None)
-        onnx_export.export(self.model_, type(self).__name__, names, path)
 
     def to_sklearn(self) -> Any:
         """Return a fitted estimator of scikit-learn that transforms as this one does.
