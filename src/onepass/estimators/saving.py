@@ -148,6 +148,7 @@ def pack(
         "mapped": origin.mapped,
         "na": list(origin.na) if len(origin.na) <= MOST_MARKS else [],
         "reading": dict(origin.reading),
+        "names_are_made": origin.names_are_made,
         "params": {name: _encode(name, value, arrays) for name, value in params.items()},
         "state": numbers,
     }
@@ -277,7 +278,8 @@ def _origin(header: dict[str, Any]) -> Origin:
         raise ValueError(f"its marks of missing entries are no list of texts: {str(marks)[:80]}")
     if {*map(type, reading.values())} - {str, int, bool}:
         raise ValueError(f"its options of reading are no texts and numbers: {str(reading)[:80]}")
-    return Origin(preparation, mapped, tuple(marks), ReadOptions(**reading).remembered())
+    are_made = Number(bool, 0, 1).check(header["names_are_made"])
+    return Origin(preparation, mapped, tuple(marks), ReadOptions(**reading).remembered(), are_made)
 
 
 def _encode(name: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
