@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from onepass.sources import base
 from onepass.sources.base import Block, check_size, rows_per_block
-from onepass.sources.ipc_messages import MAGIC, check_message, check_next_batch, message_places
 from onepass.sources.parquet_pages import check_pages
 from onepass.sources.paths import is_remote, open_file, stored_bytes
 from onepass.sources.tables import ReadOptions, Table
 
+_MAGIC = b"ARROW1"  # with which an Arrow file begins; a stream does not
 # Of parquet files: without a buffer, in bytes for each column, all of a row group is read at once.
 _IN_PARTS: dict[str, Any] = {"pre_buffer": False, "buffer_size": 1 << 18}
 _FIRST_ROWS = 64  # in which to look for a list that is not missing, to see how long it is
@@ -307,11 +307,11 @@ class ArrowTable(ColumnTable):
     def __init__(self, path: str, options: ReadOptions) -> None:
         self.path = path
         with _opened(path) as content:
-            start = content.read(len(MAGIC))
+            start = content.read(len(_MAGIC))
             content.seek(0)
             if start.startswith(b"FEA1"):
                 raise ValueError("Feather files of version 1 are not read")
-            self._is_stream = start != MAGIC
+            self._is_stream = start != _MAGIC
             if self._is_stream:
                 schema = pa.ipc.open_stream(content).schema
             else:
@@ -346,27 +346,11 @@ class ArrowTable(ColumnTable):
         """
         options = pa.ipc.IpcReadOptions(included_fields=fields)
         with _opened(self.path) as content:
-            read = self._stream if self._is_stream else self._file
-            for batch in read(content, options):
+            if self._is_stream:
+                batches = iter(pa.ipc.open_stream(content, options=options))
+            else:
+                file = pa.ipc.open_file(content, options=options)
+                batches = map(file.get_batch, range(file.num_record_batches))
+            for batch in batches:
                 batch.validate(full=True)
                 yield batch
-
-    def _stream(self, content: Any, options: pa.ipc.IpcReadOptions) -> Iterator[pa.RecordBatch]:
-        """Yield the record batches of a stream, each checked before it is expanded."""
-        with pa.ipc.open_stream(content, options=options) as reader:
-            while True:
-                check_next_batch(content, self.path)
-                try:
-                    yield reader.read_next_batch()
-                except StopIteration:
-                    return
-
-    def _file(self, content: Any, options: pa.ipc.IpcReadOptions) -> Iterator[pa.RecordBatch]:
-        """Yield the record batches of a file, each checked before it is expanded."""
-        dictionaries, batches = message_places(content)
-        for at in dictionaries:
-            check_message(content, at, self.path)
-        with pa.ipc.open_file(content, options=options) as reader:
-            for number in range(reader.num_record_batches):
-                check_message(content, batches[number], self.path)
-                yield reader.get_batch(number)

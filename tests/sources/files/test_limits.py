@@ -253,59 +253,14 @@ def test_hdf5_reads_no_other_files(tmp_path):
         open_source(f"{tmp_path / 'c.h5'}::a")
 
 
-def write_bomb(path, kind, opened, n_rows=25_000_000, dictionary=False):
-    """A compressed batch of zeros that is a thousand times smaller than what it expands to."""
-    zeros = pa.array(np.zeros(n_rows))
-    columns = {"a": zeros, "b": zeros}
-    if dictionary:  # the numbers are in a dictionary, which is read although nobody asks for it
-        index = pa.array([0, 1], pa.int32())
-        columns = {"a": pa.array([1.0, 2.0]), "b": pa.DictionaryArray.from_arrays(index, zeros)}
-    batch = pa.record_batch(columns)
-    options = pa.ipc.IpcWriteOptions(compression=kind)
-    with pa.OSFile(str(path), "wb") as file, opened(file, batch.schema, options=options) as writer:
-        writer.write_batch(pa.record_batch([column[:10] for column in batch], batch.schema.names))
-        writer.write_batch(batch)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no /proc")
-@pytest.mark.parametrize("make", [pa.ipc.new_file, pa.ipc.new_stream])
-@pytest.mark.parametrize("kind", ["zstd", "lz4"])
-def test_arrow_batches_that_expand(tmp_path, make, kind):
-    write_bomb(tmp_path / "a.arrow", kind, make)
-    message, kilobytes = opened(tmp_path / "a.arrow")
-    assert re.search(r"bytes expands to 381 MB, the limit is 2\d MB; write smaller", message)
-    assert kilobytes < 60_000
 
 
-@pytest.mark.parametrize("make", [pa.ipc.new_file, pa.ipc.new_stream])
-def test_arrow_batches_compressed_as_in_version_017(tmp_path, make):
-    """It said so in the metadata of a message only, and pyarrow still expands its buffers."""
-    batch = pa.record_batch({"a": np.zeros(1000)})
-    version = pa.ipc.MetadataVersion.V4
-    options = pa.ipc.IpcWriteOptions(metadata_version=version, compression="zstd")
-    with make(tmp_path / "a.arrow", batch.schema, options=options) as writer:
-        writer.write_batch(batch, custom_metadata={"ARROW:experimental_compression": "zstd"})
-    with pytest.raises(SourceError, match=r"compressed as by Arrow 0\.17, which is not read"):
-        list(open_source(tmp_path / "a.arrow"))
 
 
-@pytest.mark.parametrize("make", [pa.ipc.new_file, pa.ipc.new_stream])
-def test_arrow_dictionaries_that_expand(tmp_path, make, monkeypatch):
-    monkeypatch.setattr(base, "LIMIT_BYTES", 1 << 16)
-    write_bomb(tmp_path / "a.arrow", "zstd", make, 1 << 17, dictionary=True)
-    with pytest.raises(SourceError, match="expands to 1 MB, the limit is 0 MB"):
-        list(open_source(tmp_path / "a.arrow", columns=["a"]))
 
 
-@pytest.mark.parametrize("make", [pa.ipc.new_file, pa.ipc.new_stream])
-def test_arrow_batches_that_are_large_on_disk(tmp_path, make, monkeypatch):
-    monkeypatch.setattr(base, "LIMIT_BYTES", 1 << 12)
-    batch = pa.record_batch({"a": np.random.default_rng(0).standard_normal(5000)})
-    options = pa.ipc.IpcWriteOptions(compression="zstd")
-    path = str(tmp_path / "a.arrow")
-    with pa.OSFile(path, "wb") as file, make(file, batch.schema, options=options) as writer:
-        writer.write_batch(batch)
-    assert sum(map(len, open_source(path))) == 5000
 
 
 @pytest.mark.parametrize("name", ["a.h5", "a.zarr"])
