@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from onepass.sources import base
 from onepass.sources.base import Block, check_size, rows_per_block
-from onepass.sources.parquet_pages import check_pages
 from onepass.sources.paths import is_remote, open_file, stored_bytes
 from onepass.sources.tables import ReadOptions, Table
 
@@ -26,9 +25,6 @@ _MAGIC = b"ARROW1"  # with which an Arrow file begins; a stream does not
 # Of parquet files: without a buffer, in bytes for each column, all of a row group is read at once.
 _IN_PARTS: dict[str, Any] = {"pre_buffer": False, "buffer_size": 1 << 18}
 _FIRST_ROWS = 64  # in which to look for a list that is not missing, to see how long it is
-# Of parquet files: equal numbers are a run, as long as a writer likes. pyarrow shrinks them by
-# 2,000, or by 37,000 with a row group of 2^20 rows in one page. 4 GB take ten seconds to read.
-_RUNS_LIMIT_BYTES, _RUNS_RATIO = 1 << 32, 1 << 17
 _NAMED_BYTES = 100  # of memory for the name of a number of a list, beside that of its column
 
 
@@ -250,15 +246,9 @@ class ParquetTable(ColumnTable):
             def first_rows(name: str) -> pa.Array:
                 if file.metadata.num_rows == 0:
                     return _none_of(schema, name)
-                return next(_read_groups(path, file, [0], [name], _FIRST_ROWS)).column(0)
+                return next(file.iter_batches(_FIRST_ROWS, [0], [name])).column(0)
 
             super().__init__(path, schema, file.metadata.num_rows, first_rows)
-            declared = 8 * self.width * file.metadata.num_rows
-            if declared > _RUNS_LIMIT_BYTES:
-                stored = stored_bytes(path)
-                if stored is not None and declared > _RUNS_RATIO * stored:
-                    what = f"{self.n_rows:,} rows are declared, {declared >> 20:,} MB in all, and "
-                    raise self.error(f"{what}only {stored:,} bytes are stored")
 
     def batches(self, start: int, most: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Yield batches, beginning with the row group of the row `start`."""
@@ -272,33 +262,10 @@ class ParquetTable(ColumnTable):
             if not groups:  # which pyarrow 18 takes for an error
                 return
             names = [self._labels[number] for number in self.fields()]
-            for batch in _read_groups(self.path, file, groups, names, most):
-                if self.n_rows is not None and row + batch.num_rows > self.n_rows:
-                    message = f"it has more rows than the {self.n_rows:,} that are declared"
-                    raise self.error(message)
+            # One thread: more of them take more memory, and other work is waiting for the cores.
+            for batch in file.iter_batches(most, groups, names, use_threads=False):
                 yield row, batch
                 row += batch.num_rows
-
-
-def _read_groups(
-    path: str, file: pa.parquet.ParquetFile, groups: list[int], names: list[str], most: int
-) -> Iterator[pa.RecordBatch]:
-    """Yield columns of row groups in batches, after checking what their pages expand to."""
-    parts, taken = [groups], 0
-    if not is_remote(path):  # where looking at each page takes as long as reading it
-        parts = [[]]
-        with _opened(path) as content:
-            for number in groups:
-                group = file.metadata.row_group(number)
-                size = check_pages(content, group, file.schema, set(names), most, path)
-                taken += size
-                if parts[-1] and taken > base.LIMIT_BYTES:  # a batch has rows of all of a part
-                    parts.append([])
-                    taken = size
-                parts[-1].append(number)
-    for part in parts:
-        # One thread: more of them take more memory, and other work is waiting for the cores.
-        yield from file.iter_batches(most, part, names, use_threads=False)
 
 
 class ArrowTable(ColumnTable):

@@ -21,7 +21,6 @@ import scipy.sparse
 import zarr
 
 from onepass.sources import SourceError, base, expansion, files, open_source
-from onepass.sources.parquet_pages import _pages, check_pages
 from onepass.sources.tables import Table
 from onepass.sources.zarr_store import open_store
 from onepass.warning import OnepassWarning
@@ -391,58 +390,12 @@ def test_compressed_sparse_files_are_read_forward_only(tmp_path, monkeypatch):
     assert back == []
 
 
-def write_pages(path, n_rows, lists=False):
-    """Zeros in one page of each column."""
-    zeros = np.zeros(n_rows)
-    column = pa.FixedSizeListArray.from_arrays(zeros, 2) if lists else zeros
-    table = pa.table({"a": column, "b": column})
-    options = {"use_dictionary": False, "compression": "zstd", "data_page_size": 2**31 - 1}
-    # Otherwise pages end after a number of rows.
-    options |= {"write_batch_size": 10**9, "row_group_size": 10**9}
-    if "max_rows_per_page" in inspect.signature(pa.parquet.write_table).parameters:
-        options["max_rows_per_page"] = 10**9
-    pa.parquet.write_table(table, path, **options)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no /proc")
-@pytest.mark.parametrize("lists", [False, True])
-def test_parquet_pages_that_expand(tmp_path, lists):
-    write_pages(tmp_path / "a.parquet", 25_000_000, lists)
-    message, kilobytes = opened(tmp_path / "a.parquet")
-    assert re.search(
-        r"pages in [\d,]+ bytes of a row group expand to 38\d MB, the limit is", message
-    )
-    assert kilobytes < 60_000
 
 
-def test_parquet_pages_of_columns_that_are_not_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(base, "LIMIT_BYTES", 1 << 20)
-    zeros, few = np.zeros(1 << 18), np.arange(1 << 18) % 7
-    table = pa.table({"a.b": few, "a": pa.FixedSizeListArray.from_arrays(zeros, 1), "c": zeros})
-    options = {"use_dictionary": ["a.b"], "data_page_size": 1 << 30, "write_batch_size": 1 << 30}
-    if "max_rows_per_page" in inspect.signature(pa.parquet.write_table).parameters:
-        options["max_rows_per_page"] = 1 << 30
-    pa.parquet.write_table(table, tmp_path / "a.parquet", compression="zstd", **options)
-    for columns in (["a"], ["c"]):
-        with pytest.raises(SourceError, match="expand to 2 MB, the limit is 1 MB"):
-            list(open_source(tmp_path / "a.parquet", columns=columns))
 
 
-def test_parquet_pages_with_long_headers(tmp_path):
-    text = ["x" * 3000, "y" * 3000] * 10
-    table = pa.table({"text": text, "a": np.arange(20.0)})
-    options = {"write_page_checksum": True, "write_statistics": True}
-    for version in ("1.0", "2.0"):
-        path = tmp_path / f"{version}.parquet"
-        pa.parquet.write_table(table, path, data_page_version=version, **options)
-        with open(path, "rb") as file:
-            opened = pa.parquet.ParquetFile(path)
-            group = opened.metadata.row_group(0)
-            check_pages(file, group, opened.schema, {"text", "a"}, 20, "")
-            largest, count = _pages(file, group.column(0))
-            assert largest > 3000
-            assert count == 20
-        assert sum(map(len, open_source(path, columns=["a"]))) == 20
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no /proc")
@@ -701,65 +654,14 @@ def test_npz_files_that_numpy_does_not_write(tmp_path, method):
         open_source(tmp_path / "a.npz")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no /proc")
-@pytest.mark.parametrize("lengths", [[20_000_000], [2] * 100 + [20_000_000]])
-def test_parquet_lists_of_equal_numbers(tmp_path, lengths):
-    """They take next to nothing in the file, whatever its codec."""
-    bounds = pa.array(np.cumsum([0, *lengths]))
-    lists = pa.LargeListArray.from_arrays(bounds, pa.array(np.zeros(sum(lengths), np.float32)))
-    pa.parquet.write_table(pa.table({"a": lists}), tmp_path / "a.parquet", compression="none")
-    message, kilobytes = opened(tmp_path / "a.parquet")
-    assert re.search(r"lists of 20,000,\d+ numbers are stored in [\d,]+ bytes", message)
-    assert kilobytes < 60_000
 
 
-def test_parquet_lists_of_many_row_groups(tmp_path, monkeypatch):
-    """A batch may have rows of several row groups, which are small enough one by one."""
-    lists = pa.FixedSizeListArray.from_arrays(np.arange(2000.0), 2)
-    table = pa.table({"a": lists, "b": np.arange(1000.0)})
-    pa.parquet.write_table(table, tmp_path / "a.parquet", row_group_size=200)
-    monkeypatch.setattr(base, "LIMIT_BYTES", 2 * 400 * 24)
-    for columns, expected in ((["a"], [400, 400, 200]), (["b"], [1000])):
-        file = open_source(tmp_path / "a.parquet", columns=columns).tables[0]
-        batches = list(file.batches(0, 1000))
-        assert [len(batch) for _, batch in batches] == expected
-        assert [row for row, _ in batches] == [0, 400, 800][: len(expected)]
 
 
-def test_parquet_runs_of_very_many_rows(tmp_path, monkeypatch):
-    pa.parquet.write_table(pa.table({"a": np.ones(1_000_000)}), tmp_path / "a.parquet")
-    file = open_source(tmp_path / "a.parquet").tables[0]
-    file.n_rows = 100_000
-    with pytest.raises(SourceError, match="it has more rows than the 100,000 that are declared"):
-        list(file.batches(0, 1 << 16))
-    monkeypatch.setattr("onepass.sources.arrow._RUNS_LIMIT_BYTES", 7 << 20)
-    assert open_source(tmp_path / "a.parquet").n_rows == 1_000_000
-    monkeypatch.setattr("onepass.sources.arrow._RUNS_RATIO", 1 << 7)
-    with pytest.raises(SourceError, match=r"1,000,000 rows are declared, 7 MB in all, and only"):
-        open_source(tmp_path / "a.parquet")
 
 
-def test_parquet_values_of_many_bytes(tmp_path, monkeypatch):
-    """Each is as long as the schema says, and one in a dictionary stands for many."""
-    words = pa.array([bytes(1000)] * 2000, pa.binary(1000))
-    pa.parquet.write_table(pa.table({"a": np.arange(2000.0), "b": words}), tmp_path / "a.parquet")
-    file = open_source(tmp_path / "a.parquet", columns=["a"]).tables[0]
-    assert sum(len(column) for (column,) in file.cells([1])) == 2000
-    monkeypatch.setattr(base, "LIMIT_BYTES", 1 << 20)
-    with pytest.raises(SourceError, match=r"values of a fixed length take 1 MB, the limit is 1"):
-        list(file.cells([1]))
 
 
-def test_parquet_decimals_of_any_length(tmp_path):
-    options = {"store_schema": False, "compression": "none"}
-    pa.parquet.write_table(pa.table({"a": ["\1", "\2"]}), tmp_path / "a.parquet", **options)
-    content = (tmp_path / "a.parquet").read_bytes()
-    # In Thrift: that it is text, and that it is a decimal number of nine digits.
-    text, decimal = bytes.fromhex("25004c1c000000"), bytes.fromhex("250a1500151200")
-    assert content.count(text) == 1
-    (tmp_path / "a.parquet").write_bytes(content.replace(text, decimal))
-    with pytest.raises(SourceError, match=r"column 'a': decimal numbers in bytes of any length"):
-        list(open_source(tmp_path / "a.parquet"))
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.arrow"])
