@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 import zipfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -16,9 +15,8 @@ from numpy.typing import NDArray
 
 from onepass.sources import base
 from onepass.sources.base import Block, SourceError, check_size
-from onepass.sources.paths import open_file, split, stored_bytes, stored_files, suffix_of
+from onepass.sources.paths import open_file, split, stored_bytes, suffix_of
 from onepass.sources.tables import ReadOptions, Table
-from onepass.warning import OnepassWarning
 
 _SPARSE = ("data", "indices", "indptr", "shape")
 _SPARSE_BLOCK_ROWS = 4096
@@ -27,11 +25,8 @@ _SPARSE_ENTRY_BYTES = 12  # an index and a number
 # Of a block: 48 bytes each while they are sorted and checked, an index of eight bytes, a number,
 # and copies of both. Four times as many as of an average block: rows may be uneven.
 _SPARSE_LIMIT_ENTRIES = 4 * _SPARSE_BLOCK_BYTES // _SPARSE_ENTRY_BYTES
-_LOST_PARTS = 1 << 16  # chunks that are not stored: Zarr looks for each, in 50 microseconds
 _PARTS_AT_ONCE = 1 << 14  # chunks that Zarr opens, each of which takes a few kilobytes
 _ZIPPED_BY = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}  # others expand without a limit
-# No compressor shrinks numbers by more: four bytes are 128 kB of one value in Zstandard.
-_COMPRESSION_RATIO = 1 << 15
 
 
 class ArrayTable(Table):
@@ -53,12 +48,9 @@ class ArrayTable(Table):
         self.n_rows, self.width = map(int, array.shape)
         self.dtype = base.float_type(array.dtype, self.path)
         if getattr(array, "format", "dense") == "csr":
-            for part in array.parts:
-                check_stored(part, self.path)
             self._rows, self.column_bytes = array.rows_per_block, base.SPARSE_COLUMN_BYTES
             return
         base.check_width(self.width, self.path)
-        check_stored(array, self.path)
         # The parts in which it is stored, if there are any, are best read whole, if not too many
         # columns are beside them.
         chunk = stored_in(array)
@@ -91,49 +83,6 @@ def stored_in(array: Any) -> tuple[int, ...]:
     return (
         getattr(array, "shards", None) or getattr(array, "chunks", None) or (1,) * len(array.shape)
     )
-
-
-def check_stored(array: Any, path: str) -> None:
-    """Refuse chunks that are too large, and more numbers than can be stored; warn of lost chunks.
-
-    That of HDF5 and Zarr arrays; files of other kinds say how long they are.
-    """
-    if isinstance(array, np.ndarray | NpyArray):
-        return
-    shape, part, itemsize = array.shape, stored_in(array), array.dtype.itemsize
-    n_parts, n_bytes = array.stored() if hasattr(array, "stored") else stored_zarr(array, path)
-    what = f"its chunks of shape {part} are too large: each takes"
-    check_size(what, math.prod(part) * itemsize, path, n_bytes)
-    if n_parts is None:
-        return
-    declared = math.prod(shape) * itemsize
-    if declared > base.LIMIT_BYTES and declared > _COMPRESSION_RATIO * n_bytes:
-        message = f"{shape[0]:,} rows are declared, {declared >> 20:,} MB in all, and only "
-        raise SourceError(f"{message}{n_bytes:,} bytes are stored", path)
-    total = math.prod(-(-length // part) for length, part in zip(shape, part, strict=True))
-    if n_parts == total:
-        return
-    message = f"{total - n_parts:,} of {total:,} chunks are not stored, and "
-    if total - n_parts > _LOST_PARTS and total > base.HONEST_RATIO * n_parts:
-        raise SourceError(f"{message}reading them takes long: cut the array to its rows", path)
-    warnings.warn(
-        f"{path}: {message}are read as the array's fill value; they may never have been written, "
-        "or be lost",
-        OnepassWarning,
-        stacklevel=7,  # the line that calls open_source
-    )
-
-
-def stored_zarr(array: Any, path: str) -> tuple[int | None, int]:
-    """Return how many parts of an array are stored, None if unknown, and in how many bytes."""
-    from onepass.sources.zarr_store import METADATA
-
-    folder = "/".join([split(path)[0].rstrip("/"), *filter(None, [array.path])])
-    stored = stored_files(folder, in_folder=True)
-    if not stored:  # not all servers list what they have
-        return None, 0
-    n_parts = sum(os.path.basename(name) not in METADATA for name in stored)
-    return n_parts, sum(size or 0 for size, _ in stored.values())
 
 
 class NpyArray:
@@ -298,8 +247,6 @@ def opened_root(path: str) -> Iterator[Any]:
 @contextmanager
 def _open_hdf5(path: str) -> Iterator[Any]:
     """Open a data set of an HDF5 file."""
-    from onepass.sources.hdf5_chunks import Dataset
-
     path, name = split(path)
     arrays: dict[str, Any] = {}
 
@@ -312,10 +259,7 @@ def _open_hdf5(path: str) -> Iterator[Any]:
         root.visititems(note)
         if name is not None and name not in arrays and root.get(name) is not None:
             arrays[name] = root[name]  # a link within the file, or a path from its root
-        data = arrays[_choose(path, name, arrays)]
-        if data.external or data.is_virtual:
-            raise SourceError("its numbers lie in other files, which are not read", path)
-        yield Dataset(data, path)
+        yield arrays[_choose(path, name, arrays)]
 
 
 @contextmanager

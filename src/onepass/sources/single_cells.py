@@ -6,7 +6,6 @@ by genes in CSR.
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -22,7 +21,6 @@ from onepass.sources.arrays import (
     ArrayTable,
     SparseArray,
     opened_root,
-    stored_zarr,
 )
 from onepass.sources.base import Block, Position, Source, SourceError
 from onepass.sources.paths import split, suffix_of
@@ -30,17 +28,12 @@ from onepass.sources.tables import ReadOptions, numbered_names
 
 _PARTS = ("data", "indices", "indptr")  # of a sparse matrix
 _OBJECT_BLOCK_ROWS = 1024  # of sparse objects, whose number of entries is not looked at
-_TEXT_BYTES = 64  # of a short text as an object of Python, with what leads to it
 _MARK, _ANNDATA = "encoding-type", "anndata"  # what anndata writes at the root of its files
 
 
 def open_hdf5(path: str, options: ReadOptions) -> ArrayTable:
     """Return what is in an HDF5 file: AnnData, a matrix of 10x, or an array."""
-    from onepass.sources.hdf5_chunks import check_attribute
-
     with opened_root(path) as root:
-        if _MARK in root.attrs:
-            check_attribute(root, _MARK)
         is_anndata = root.attrs.get(_MARK) == _ANNDATA
         is_cells = _find_10x(root) is not None
     if split(path)[1] is not None or not (is_anndata or is_cells):
@@ -112,11 +105,11 @@ class TenxTable(CellTable):
     def __init__(self, path: str, options: ReadOptions) -> None:
         super().__init__(path, options)
         with opened_root(path) as root:
-            matrix = _inside(root, str(_find_10x(root)), path)
+            matrix = root[str(_find_10x(root))]
             features = matrix.get("features")
             labels = matrix["gene_names"] if features is None else features["name"]
-            names = _texts(labels, path)
-            kinds = [] if features is None else _texts(features["feature_type"], path)
+            names = _texts(labels)
+            kinds = [] if features is None else _texts(features["feature_type"])
         if isinstance(options.mask_var, str):
             raise self.error("mask_var must be a list of names: files of 10x have no masks")
         self._choose(names, options.mask_var)
@@ -127,13 +120,9 @@ class TenxTable(CellTable):
     @contextmanager
     def opened(self) -> Iterator[SparseArray]:
         """Open the matrix, cells by genes."""
-        from onepass.sources.hdf5_chunks import Dataset
-
         with opened_root(self.path) as root:
-            matrix = _inside(root, str(_find_10x(root)), self.path)
-            data, indices, indptr, shape = (
-                Dataset(matrix[name], self.path) for name in (*_PARTS, "shape")
-            )
+            matrix = root[str(_find_10x(root))]
+            data, indices, indptr, shape = (matrix[name] for name in (*_PARTS, "shape"))
             n_genes, n_cells = shape[:2].tolist()
             yield SparseArray(self.path, data, indices, indptr, (n_cells, n_genes))
 
@@ -142,10 +131,10 @@ class TenxTable(CellTable):
         import pandas as pd
 
         with opened_root(self.path) as root:
-            matrix = _inside(root, str(_find_10x(root)), self.path)
+            matrix = root[str(_find_10x(root))]
             if "barcodes" not in matrix:
                 raise self.error("there are no barcodes in it")
-            names = _texts(matrix["barcodes"], self.path)
+            names = _texts(matrix["barcodes"])
         return pd.DataFrame(index=self._checked(names))
 
 
@@ -163,79 +152,9 @@ def _find_10x(root: Any) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def _texts(array: Any, path: str) -> list[str]:
+def _texts(array: Any) -> list[str]:
     """Return the text of an HDF5 data set."""
-    _check_table(array, path)
     return [str(text) for text in array.asstr()[:]]
-
-
-def _check_table(node: Any, path: str) -> None:
-    """Refuse a table that takes far more memory than is stored of it."""
-    sizes = [_sizes(array, path) for array in _arrays(node)]
-    taken, stored = (sum(each) for each in zip(*sizes, strict=True)) if sizes else (0, 0)
-    if suffix_of(path) != ".zarr":
-        stored = min(stored, node.file.id.get_filesize())  # parts may claim the same bytes
-    base.check_size(f"the table {node.name} takes", taken, path, stored)
-
-
-def _arrays(node: Any) -> Iterator[Any]:
-    """Yield an array, or all arrays in a group."""
-    if hasattr(node, "shape"):
-        yield node
-        return
-    for name in node:
-        yield from _arrays(node[name])
-
-
-def _sizes(array: Any, path: str) -> tuple[int, int]:
-    """Return how many bytes of memory an array takes, and in how many it is stored.
-
-    In an HDF5 file, chunks that expand too much and texts that are stored as one are refused.
-    """
-    each = array.dtype.itemsize
-    if array.dtype.kind not in "biufc":
-        each = max(each, _TEXT_BYTES)
-    taken = each * math.prod(array.shape)
-    if suffix_of(path) == ".zarr":
-        return taken, stored_zarr(array, path)[1]
-    from onepass.sources.hdf5_chunks import Dataset, check_texts
-
-    data = Dataset(array, path)
-    data.check(0, (*array.shape, 1)[0])
-    check_texts(array, path)
-    return taken, data.stored()[1]
-
-
-def _inside(root: Any, name: str, path: str, seen: set[Any] | None = None) -> Any:
-    """Return a part of a file, in which nothing lies elsewhere and chunks do not expand.
-
-    No group that was seen may come again: with two links to each there are more paths than can be
-    followed.
-    """
-    if suffix_of(path) == ".zarr":
-        root.store.check_all(root[name])
-        return root[name]
-    import h5py
-
-    from onepass.sources.hdf5_chunks import check_attribute
-
-    parent, _, last = name.rpartition("/")
-    if parent:
-        root = _inside(root, parent, path)
-    if not isinstance(root.get(last, getlink=True), h5py.HardLink):
-        raise SourceError(f"{name} is a link, and links are not followed", path)
-    node, seen = root[last], set() if seen is None else seen
-    for attribute in node.attrs:
-        check_attribute(node, attribute)
-    if isinstance(node, h5py.Group):
-        if node in seen:  # h5py compares where they are in the file
-            raise SourceError(f"the group {name} is linked more than once", path)
-        seen.add(node)
-        for child in node:
-            _inside(node, child, path, seen)
-    elif node.external or node.is_virtual:
-        raise SourceError(f"the numbers of {name} lie in other files, which are not read", path)
-    return node
 
 
 class AnnDataTable(CellTable):
@@ -251,7 +170,7 @@ class AnnDataTable(CellTable):
         self._layer = options.layer
         super().__init__(path, options)
         with opened_root(self.path) as root:
-            var = read_elem(self._table(root, "var"))
+            var = read_elem(root["var"])
         if not hasattr(var, "columns"):
             raise self.error("var is no table; write the file again with a newer anndata")
         mask: Any = options.mask_var
@@ -272,28 +191,22 @@ class AnnDataTable(CellTable):
         from anndata.io import read_elem
 
         with opened_root(self.path) as root:
-            table = read_elem(self._table(root, "obs"))
+            table = read_elem(root["obs"])
         table.index = self._checked(table.index.astype(str))
         return table
-
-    def _table(self, root: Any, name: str) -> Any:
-        """Return a table of the file, which takes about as much memory as is stored of it."""
-        node = _inside(root, name, self.path)
-        _check_table(node, self.path)
-        return node
 
     @contextmanager
     def opened(self) -> Iterator[Any]:
         """Open the matrix."""
         with opened_root(self.path) as root:
-            layers = sorted(_inside(root, "layers", self.path)) if "layers" in set(root) else []
+            layers = sorted(root["layers"]) if "layers" in set(root) else []
             listed = ", ".join(map(repr, layers)) or "none"
             if self._layer is None and "X" not in set(root):
                 raise self.error(f"there is no X in it; choose a layer, of {listed}")
             if self._layer is not None and self._layer not in layers:
                 raise self.error(f"there is no layer {self._layer!r} in it, only {listed}")
             name = "X" if self._layer is None else f"layers/{self._layer}"
-            node = _inside(root, name, self.path)
+            node = root[name]
             if node.attrs.get(_MARK) == "null":
                 raise self.error(f"there is no X in it; choose a layer, of {listed}")
             yield self._matrix(name, node)
@@ -303,7 +216,7 @@ class AnnDataTable(CellTable):
         from anndata.io import sparse_dataset
 
         if hasattr(node, "shape"):
-            return self._array(node)
+            return node
         rows = sparse_dataset(node)
         if rows.format != "csr":
             it = "X" if self._layer is None else f"layers[{self._layer!r}]"
@@ -313,16 +226,8 @@ class AnnDataTable(CellTable):
                 f"adata = anndata.io.read_{kind}({self.path!r}); adata.{it} = adata.{it}.tocsr(); "
                 f"adata.write_{kind}('by-cells.{kind}')"
             )
-        data, indices, indptr = (self._array(node[part]) for part in _PARTS)
+        data, indices, indptr = (node[part] for part in _PARTS)
         return SparseArray(self.path, data, indices, indptr, tuple(map(int, rows.shape)))
-
-    def _array(self, node: Any) -> Any:
-        """Return an array of the file, of which slices are read."""
-        if suffix_of(self.path) == ".zarr":
-            return node
-        from onepass.sources.hdf5_chunks import Dataset
-
-        return Dataset(node, self.path)
 
 
 class AnnDataSource(Source):

@@ -186,17 +186,6 @@ def test_some_of_very_many_sparse_columns(tmp_path, name):
     assert block.toarray().tolist() == [[1, 0]]
 
 
-@pytest.mark.parametrize("name", ["a.h5", "a.zarr"])
-def test_large_chunks(tmp_path, name):
-    shape, chunks = (1 << 20, 64), (1 << 20, 64)
-    if name == "a.h5":
-        with h5py.File(tmp_path / name, "w") as file:
-            file.create_dataset("a", shape=shape, dtype="f8", chunks=chunks)
-    else:
-        zarr.create_array(tmp_path / name, shape=shape, dtype="f8", chunks=chunks)
-    message = r"chunks of shape \(1048576, 64\) are too large: each takes 512 MB, the limit is 24"
-    with pytest.raises(SourceError, match=message):
-        open_source(tmp_path / name)
 
 
 def write_chunks(path, rows, width):
@@ -230,26 +219,6 @@ def test_arrays_in_fortran_order_that_have_to_be_read_whole(tmp_path, monkeypatc
     assert sum(map(len, open_source(tmp_path / "a.npz"))) == 1 << 17
 
 
-def test_hdf5_reads_no_other_files(tmp_path):
-    (tmp_path / "secret").write_bytes(np.ones(8).tobytes())
-    other = tmp_path / "other.h5"
-    with h5py.File(other, "w") as file:
-        file["rows"] = np.ones((4, 2))
-    with h5py.File(tmp_path / "a.h5", "w") as file:
-        file.create_dataset("a", (4, 2), "f8", external=[(str(tmp_path / "secret"), 0, 64)])
-    with h5py.File(tmp_path / "b.h5", "w") as file:
-        layout = h5py.VirtualLayout((4, 2), "f8")
-        layout[:] = h5py.VirtualSource(other, "rows", (4, 2))
-        file.create_virtual_dataset("a", layout)
-    for name in ("a.h5", "b.h5"):
-        with pytest.raises(SourceError, match=f"{name}: its numbers lie in other files"):
-            open_source(tmp_path / name)
-    with h5py.File(tmp_path / "c.h5", "w") as file:
-        file["a"] = h5py.ExternalLink(other, "rows")
-    with pytest.raises(SourceError, match="there is no array of two dimensions in it"):
-        open_source(tmp_path / "c.h5")
-    with pytest.raises(SourceError, match="there is no 2-D array 'a' in it, only none"):
-        open_source(f"{tmp_path / 'c.h5'}::a")
 
 
 
@@ -262,16 +231,6 @@ def test_hdf5_reads_no_other_files(tmp_path):
 
 
 
-@pytest.mark.parametrize("name", ["a.h5", "a.zarr"])
-def test_very_many_chunks_that_are_missing(tmp_path, name):
-    options = {"shape": (70_000, 2), "dtype": "f8", "chunks": (1, 2)}
-    if name == "a.h5":
-        with h5py.File(tmp_path / name, "w") as file:
-            file.create_dataset("a", **options)[0] = 1.0
-    else:
-        zarr.create_array(tmp_path / name, **options)[0] = 1.0
-    with pytest.raises(SourceError, match="69,999 of 70,000 chunks are not stored, and reading"):
-        open_source(tmp_path / name)
 
 
 def test_zarr_chunks_of_a_few_numbers(tmp_path, monkeypatch):
@@ -342,36 +301,10 @@ def test_zarr_chunks_that_expand(tmp_path, kind):
     assert kilobytes < 60_000
 
 
-def write_declared(path, shape, chunks):
-    if path.suffix == ".h5":
-        with h5py.File(path, "w") as file:
-            file.create_dataset("a", shape=shape, dtype="f8", chunks=chunks)
-    else:
-        zarr.create_array(path, shape=shape, dtype="f8", chunks=chunks or (1024, 4))
 
 
-@pytest.mark.parametrize("chunks", [(1024, 4), None])
-@pytest.mark.parametrize("name", ["a.h5", "a.zarr"])
-def test_rows_that_are_declared_and_not_stored(tmp_path, name, chunks):
-    write_declared(tmp_path / name, (1 << 40, 4), chunks)
-    message = (
-        r"1,099,511,627,776 rows are declared, 33,554,432 MB in all, and only [\d,]+ bytes are"
-    )
-    with pytest.raises(SourceError, match=message):
-        open_source(tmp_path / name)
 
 
-@pytest.mark.parametrize("name", ["a.h5", "a.zarr"])
-def test_chunks_that_are_missing(tmp_path, name):
-    write_declared(tmp_path / name, (20, 4), (5, 2))
-    opened = h5py.File(tmp_path / name, "a") if name == "a.h5" else zarr.open(tmp_path / name)
-    array = opened["a"] if name == "a.h5" else opened
-    array[:10] = 1
-    if name == "a.h5":
-        opened.close()
-    with pytest.warns(OnepassWarning, match=r"4 of 8 chunks are not stored, and are read as the"):
-        source = open_source(tmp_path / name)
-    assert sum(block.sum() for block in source) == 40
 
 
 def test_compressed_sparse_files_are_read_forward_only(tmp_path, monkeypatch):
@@ -398,14 +331,6 @@ def test_compressed_sparse_files_are_read_forward_only(tmp_path, monkeypatch):
 
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no /proc")
-def test_hdf5_chunks_that_expand(tmp_path):
-    with h5py.File(tmp_path / "a.h5", "w") as file:
-        array = file.create_dataset("a", (64, 64), "f8", chunks=(64, 64), compression="gzip")
-        array.id.write_direct_chunk((0, 0), zlib.compress(bytes(200 << 20)))
-    message, kilobytes = opened(tmp_path / "a.h5")
-    assert "bytes is said to hold numbers of 32,768 bytes" in message
-    assert kilobytes < 60_000
 
 
 def test_hdf5_chunks_that_do_not_compress(tmp_path):
@@ -568,27 +493,10 @@ def test_npz_files_with_long_parts(tmp_path, part):
     assert kilobytes < 60_000
 
 
-def deflated(megabytes):
-    """As zlib writes zeros, and what it takes."""
-    stream = zlib.compressobj(1)
-    return b"".join([*(stream.compress(bytes(1 << 20)) for _ in range(megabytes)), stream.flush()])
 
 
-EXPANDING = {"gzip": deflated(300), "lzf": b"\0\0" + b"\xe0\xff\0" * ((300 << 20) // 264)}
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no /proc")
-@pytest.mark.parametrize("kind", EXPANDING)
-def test_large_hdf5_chunks_that_expand(tmp_path, kind):
-    """They are no longer than what they are said to hold."""
-    data = EXPANDING[kind]
-    n = len(data) // 16 + 1
-    with h5py.File(tmp_path / "a.h5", "w") as file:
-        array = file.create_dataset("a", (n, 2), "f8", chunks=(n, 2), compression=kind)
-        array.id.write_direct_chunk((0, 0), data)
-    message, kilobytes = opened(tmp_path / "a.h5")
-    assert re.search(r"a\.h5: its chunk at \(0, 0\) expands to \d+ MB, the limit is \d+", message)
-    assert kilobytes < 60_000
 
 
 @pytest.mark.parametrize("kind", ["gzip", "lzf", None])
@@ -601,48 +509,10 @@ def test_large_hdf5_chunks_are_read(tmp_path, kind, monkeypatch):
     np.testing.assert_array_equal(np.concatenate(list(open_source(tmp_path / "a.h5"))), rows)
 
 
-def test_hdf5_chunks_that_are_compressed_twice(tmp_path):
-    settings = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-    settings.set_chunk((9, 2))
-    for _ in range(2):
-        settings.set_filter(h5py.h5z.FILTER_DEFLATE, 0, (9,))
-    with h5py.File(tmp_path / "a.h5", "w") as file:
-        space = h5py.h5s.create_simple((9, 2))
-        h5py.h5d.create(file.id, b"a", h5py.h5t.IEEE_F64LE, space, settings)
-    with pytest.raises(SourceError, match="its chunks are compressed more than once"):
-        open_source(tmp_path / "a.h5")
 
 
-def test_hdf5_chunks_that_are_packed(tmp_path):
-    """The size that they are unpacked to is in the header of the data set."""
-    with h5py.File(tmp_path / "a.h5", "w") as file:
-        file.create_dataset("a", data=np.ones((1234, 2), int), chunks=(1234, 2), scaleoffset=0)
-    assert sum(map(len, open_source(tmp_path / "a.h5"))) == 1234
-    count = (2468).to_bytes(4, "little") + bytes(4) + (8).to_bytes(4, "little")
-    content = (tmp_path / "a.h5").read_bytes()
-    assert content.count(count) == 1
-    (tmp_path / "a.h5").write_bytes(content.replace(count, b"\xff\xff\xff\x0f" + count[4:]))
-    with pytest.raises(SourceError, match="packed to another size"):
-        open_source(tmp_path / "a.h5")
 
 
-def test_hdf5_chunks_that_claim_to_be_stored_in_more_than_the_file(tmp_path):
-    """A chunk of 16 bytes that is unpacked to 64 MB, beside one that is said to take 4 GB."""
-    shape = (1 << 23, 2)
-    with h5py.File(tmp_path / "a.h5", "w", libver="earliest") as file:
-        array = file.create_dataset("a", (1 << 24, 2), "i4", chunks=shape, scaleoffset=0)
-        packed = bytes(4) + b"\x08" + bytes(16)
-        array.id.write_direct_chunk((0, 0), packed)
-        array.id.write_direct_chunk((1 << 23, 0), packed + bytes(979))
-    content, length = (tmp_path / "a.h5").read_bytes(), (1000).to_bytes(8, "little")
-    assert content.count(length) == 1
-    (tmp_path / "a.h5").write_bytes(content.replace(length, b"\xff\xff\xff\xff" + bytes(4)))
-    with pytest.raises(SourceError, match="a chunk of 4,294,967,295 bytes is said to hold"):
-        open_source(tmp_path / "a.h5")
-    # No longer than what is said to be in it.
-    (tmp_path / "a.h5").write_bytes(content.replace(length, (1 << 26).to_bytes(8, "little")))
-    with pytest.raises(SourceError, match="too large: each takes 64 MB, the limit is 24 MB"):
-        open_source(tmp_path / "a.h5")
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
