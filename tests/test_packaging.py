@@ -21,7 +21,6 @@ ON_DEMAND = (
     "onepass.cli.kept",
     "onepass.sources.arrow",
     "onepass.sources.csv",
-    "onepass.sources.zarr_store",
 )
 
 

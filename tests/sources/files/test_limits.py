@@ -20,9 +20,8 @@ import pytest
 import scipy.sparse
 import zarr
 
-from onepass.sources import SourceError, base, expansion, files, open_source
+from onepass.sources import SourceError, base, files, open_source
 from onepass.sources.tables import Table
-from onepass.sources.zarr_store import open_store
 from onepass.warning import OnepassWarning
 
 MANY = 1 << 28
@@ -249,56 +248,10 @@ def test_zarr_chunks_of_a_few_numbers(tmp_path, monkeypatch):
         open_source(tmp_path / "a.zarr")
 
 
-def zstd_blocks(content, size=None, checksum=False):
-    """A zstd frame of one block that is repeated, and one that is as it was; see RFC 8878."""
-    flags = 4 * checksum + (0 if size is None else 32)
-    header = b"\x28\xb5\x2f\xfd" + bytes([flags, 0 if size is None else size])
-    repeated = (len(content) - 1 << 3 | 2).to_bytes(3, "little") + content[:1]
-    return (
-        header + repeated + (1 << 3 | 1).to_bytes(3, "little") + content[-1:] + bytes(4 * checksum)
-    )
 
 
-def streamed(content):
-    """A zstd frame that does not say how long its content is."""
-    sink = io.BytesIO()
-    with pa.CompressedOutputStream(pa.PythonFile(sink, "w"), "zstd") as stream:
-        stream.write(content)
-        stream.flush()
-        return sink.getvalue()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no /proc")
-@pytest.mark.parametrize(
-    "kind", ["zstd", "unsized-zstd", "gzip", "blosc", "sharded", "v2", "v2-lz4"]
-)
-def test_zarr_chunks_that_expand(tmp_path, kind):
-    path, zeros = tmp_path / "a.zarr", bytes(480 << 20)
-    blosc, lz4 = numcodecs.Blosc("zstd"), numcodecs.LZ4()
-    options, encode = {
-        "zstd": ({}, lambda data: pa.Codec("zstd").compress(data, asbytes=True)),
-        "unsized-zstd": ({}, streamed),
-        "gzip": ({"compressors": zarr.codecs.GzipCodec()}, gzip.compress),
-        "blosc": ({"compressors": zarr.codecs.BloscCodec()}, blosc.encode),
-        "sharded": (
-            {"shards": (128, 64)},
-            lambda data: pa.Codec("zstd").compress(data, asbytes=True),
-        ),
-        "v2": ({"zarr_format": 2, "compressors": blosc}, blosc.encode),
-        "v2-lz4": ({"zarr_format": 2, "compressors": lz4}, lz4.encode),
-    }[kind]
-    array = zarr.create_array(path, shape=(128, 64), dtype="f8", chunks=(64, 64), **options)
-    array[:] = 1
-    file = next(file for file in sorted(path.rglob("*0")) if file.is_file())
-    bomb = encode(zeros)
-    if kind == "sharded":
-        index = np.array([0, len(bomb), 2**64 - 1, 2**64 - 1], "<u8").tobytes()
-        bomb += index + bytes(numcodecs.CRC32C(location="end").encode(index)[-4:])
-    file.write_bytes(bomb)
-    message, kilobytes = opened(path)
-    assert "expands to" in message
-    assert r"chunks of shape (64, 64) are declared" in message
-    assert kilobytes < 60_000
 
 
 
@@ -400,72 +353,17 @@ def test_long_rows_of_svmlight_files(tmp_path, entries, end):
 
 
 # In each place of a Zarr array where a codec can stand; older numcodecs execute what is pickled.
-CODECS = {
-    "bz2": {"compressor": {"id": "bz2", "level": 1}, "filters": None},
-    "lzma": {"compressor": None, "filters": [{"id": "lzma"}]},
-    "pickle": {"compressor": {"id": "pickle", "protocol": 4}, "filters": [{"id": "vlen-utf8"}]},
-}
 
 
-@pytest.mark.parametrize("name", CODECS)
-def test_zarr_codecs_that_are_not_read(tmp_path, name):
-    (tmp_path / "a.zarr").mkdir()
-    dtype, fill = ("|O", '""') if name == "pickle" else ("<f8", "0.0")
-    codecs = json.dumps(CODECS[name])[1:-1]
-    array = f'"shape": [9, 2], "chunks": [9, 2], "dtype": "{dtype}", "fill_value": {fill}'
-    text = f'{{"zarr_format": 2, "order": "C", {array}, {codecs}}}'
-    (tmp_path / "a.zarr" / ".zarray").write_text(text)
-    store = open_store(str(tmp_path / "a.zarr"))
-    node = zarr.open(store, mode="r")
-    with pytest.raises(ValueError, match=f"its chunks are encoded with {name}, which is not read"):
-        store.check(node)
 
 
-def test_compressed_zarr_filters_that_expand(tmp_path):
-    (tmp_path / "a.zarr").mkdir()
-    array = '"shape": [9, 2], "chunks": [9, 2], "dtype": "<f8", "fill_value": 0.0'
-    codecs = '"compressor": null, "filters": [{"id": "zlib", "level": 9}]'
-    text = f'{{"zarr_format": 2, "order": "C", {array}, {codecs}}}'
-    (tmp_path / "a.zarr" / ".zarray").write_text(text)
-    (tmp_path / "a.zarr" / "0.0").write_bytes(zlib.compress(bytes(2 << 20)))
-    with pytest.raises(SourceError, match=r"the chunk 0\.0 expands to 2 MB"):
-        list(open_source(tmp_path / "a.zarr"))
 
 
 # Before a frame that expands: one that is skipped, one of nothing, and a short one.
-FIRST_FRAMES = {
-    "skipped": b"\x50\x2a\x4d\x18" + (4).to_bytes(4, "little") + b"abcd",
-    "empty": pa.Codec("zstd").compress(b"", asbytes=True),
-    "short": pa.Codec("zstd").compress(b"x" * 10, asbytes=True),
-    "unsized": zstd_blocks(b"x" * 10),
-}
 
 
-@pytest.mark.parametrize("first", FIRST_FRAMES)
-@pytest.mark.parametrize("version", [2, 3])
-def test_zstd_frames_after_the_first(tmp_path, first, version):
-    options = {"zarr_format": version, "compressors": numcodecs.Zstd()} if version == 2 else {}
-    array = zarr.create_array(tmp_path / "a.zarr", shape=(9, 2), dtype="f8", **options)
-    array[:] = 1
-    (chunk,) = (file for file in (tmp_path / "a.zarr").rglob("*0") if file.is_file())
-    assert sum(map(len, open_source(tmp_path / "a.zarr"))) == 9
-    whole = chunk.read_bytes()
-    chunk.write_bytes(FIRST_FRAMES[first] + pa.Codec("zstd").compress(bytes(2 << 20), asbytes=True))
-    with pytest.raises(SourceError, match=r"the chunk \S+ expands to [12] MB"):
-        list(open_source(tmp_path / "a.zarr"))
-    chunk.write_bytes(FIRST_FRAMES["skipped"] + whole)
-    assert sum(map(len, open_source(tmp_path / "a.zarr"))) == 9
 
 
-def test_zstd_frames_that_are_not_counted(monkeypatch):
-    """Nearly all chunks are one frame that says how long its content is."""
-    monkeypatch.setattr(expansion, "_counted", None)
-    for n_bytes in (0, 10, 300, 100_000, 1 << 20):
-        content = np.random.default_rng(0).bytes(n_bytes // 2) + bytes(n_bytes - n_bytes // 2)
-        frame = pa.Codec("zstd").compress(content, asbytes=True)
-        assert expansion.of_zstd(frame, 1 << 30) == n_bytes
-    checked = zstd_blocks(b"x" * 10, size=10, checksum=True)
-    assert expansion.of_zstd(checked, 1 << 30) == 10
 
 
 def npy_of(descr, body=b""):
@@ -549,23 +447,3 @@ def test_one_text_that_stands_for_many(tmp_path, name, monkeypatch):
     monkeypatch.setattr(base, "LIMIT_BYTES", 1 << 20)
     with pytest.raises(SourceError, match=r"in 2,000 rows of 'b' take 1 MB, the limit is 1 MB"):
         list(file.cells([1]))
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
-@pytest.mark.parametrize("name", ["zarr.json", "c/0/0"])
-@pytest.mark.parametrize("kind", ["pipe", "link to a pipe", "device"])
-def test_zarr_stores_of_what_is_no_file(tmp_path, name, kind):
-    """A pipe is waited for, and a device may give bytes without end."""
-    zarr.create_array(tmp_path / "a.zarr", shape=(9, 2), dtype="f8")[:] = 1
-    part = tmp_path / "a.zarr" / name
-    part.rename(tmp_path / "part")
-    part.symlink_to(tmp_path / "part")
-    assert sum(map(len, open_source(tmp_path / "a.zarr"))) == 9
-    part.unlink()
-    os.mkfifo(tmp_path / "pipe")
-    if kind == "pipe":
-        (tmp_path / "pipe").rename(part)
-    else:
-        part.symlink_to(tmp_path / "pipe" if kind == "link to a pipe" else "/dev/zero")
-    with pytest.raises(SourceError, match=f"{name} is not a file"):
-        list(open_source(tmp_path / "a.zarr"))
