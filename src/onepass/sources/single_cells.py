@@ -21,6 +21,9 @@ from onepass.sources.arrays import (
     ArrayTable,
     SparseArray,
     opened_root,
+    refuse_pickles,
+    stored_hdf5,
+    stored_zarr,
 )
 from onepass.sources.base import Block, Position, Source, SourceError
 from onepass.sources.paths import split, suffix_of
@@ -48,6 +51,12 @@ def open_zarr(path: str, options: ReadOptions) -> ArrayTable:
     return (AnnDataTable if is_anndata else ArrayTable)(path, options)
 
 
+def _by_rows(matrix: Any) -> Any:
+    """Return a sparse matrix as CSR, after checking it: compiled code follows its indices."""
+    matrix.check_format(full_check=True)
+    return matrix.tocsr()
+
+
 class CellTable(ArrayTable):
     """Cells by genes. Cells are prepared as a whole, before genes are chosen."""
 
@@ -60,7 +69,8 @@ class CellTable(ArrayTable):
         self._all_names = numbered_names(names, "-")  # as anndata does
         repeated = len(names) - len(set(names))
         if repeated:
-            self.notes = [f"{self.path}: {repeated} names of genes come again, and are numbered"]
+            note = f"{self.path}: {repeated} names of genes come again, and are numbered"
+            self.notes = [*self.notes, note]
         if mask is not None and not isinstance(mask, np.ndarray):
             missing = sorted(set(mask) - set(names))
             if missing:
@@ -92,9 +102,13 @@ class CellTable(ArrayTable):
         genes = self.genes()
         columns = None if len(genes) == len(self._all_names) and self.columns is None else genes
         for row, rows in self.rows(start):
-            if self.preparation or self.na_values:
-                rows = self.prepare(base.take(rows, None, dtype), row, self._all_names)
-            yield base.take(rows, columns, dtype)
+            most = rows.shape[0] if scipy.sparse.issparse(rows) else block_rows
+            for begin in range(0, rows.shape[0], most):
+                part = rows[begin : begin + most]
+                if self.preparation or self.na_values:
+                    part = base.take(part, None, dtype)
+                    part = self.prepare(part, row + begin, self._all_names)
+                yield base.take(part, columns, dtype)
 
 
 class TenxTable(CellTable):
@@ -104,57 +118,47 @@ class TenxTable(CellTable):
 
     def __init__(self, path: str, options: ReadOptions) -> None:
         super().__init__(path, options)
-        with opened_root(path) as root:
-            matrix = root[str(_find_10x(root))]
-            features = matrix.get("features")
-            labels = matrix["gene_names"] if features is None else features["name"]
-            names = _texts(labels)
-            kinds = [] if features is None else _texts(features["feature_type"])
         if isinstance(options.mask_var, str):
             raise self.error("mask_var must be a list of names: files of 10x have no masks")
-        self._choose(names, options.mask_var)
-        if len(set(kinds)) > 1:
-            listed = ", ".join(f"{count:,} {kind}" for kind, count in Counter(kinds).items())
+        with opened_root(path) as root:
+            matrix = root[_find_10x(root)]
+            features = matrix.get("features")
+            names = matrix["gene_names"] if features is None else features["name"]
+            self._choose(names.asstr()[:].tolist(), options.mask_var)
+            kinds = Counter([] if features is None else features["feature_type"].asstr()[:])
+        if len(kinds) > 1:
+            listed = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items())
             self.notes = [*self.notes, f"{path}: features of several types are read: {listed}"]
 
     @contextmanager
     def opened(self) -> Iterator[SparseArray]:
         """Open the matrix, cells by genes."""
         with opened_root(self.path) as root:
-            matrix = root[str(_find_10x(root))]
-            data, indices, indptr, shape = (matrix[name] for name in (*_PARTS, "shape"))
-            n_genes, n_cells = shape[:2].tolist()
-            yield SparseArray(self.path, data, indices, indptr, (n_cells, n_genes))
+            matrix = root[_find_10x(root)]
+            data, indices, indptr = (stored_hdf5(matrix[name], self.path) for name in _PARTS)
+            n_genes, n_cells = matrix["shape"][:2].tolist()
+            yield SparseArray(data, indices, indptr, (n_cells, n_genes))
 
     def obs(self) -> Any:
         """Return a table of the names of cells alone."""
         import pandas as pd
 
         with opened_root(self.path) as root:
-            matrix = root[str(_find_10x(root))]
+            matrix = root[_find_10x(root)]
             if "barcodes" not in matrix:
                 raise self.error("there are no barcodes in it")
-            names = _texts(matrix["barcodes"])
-        return pd.DataFrame(index=self._checked(names))
+            return pd.DataFrame(index=self._checked(matrix["barcodes"].asstr()[:]))
 
 
 def _find_10x(root: Any) -> str | None:
     """Return the name of the only group at the root that holds a matrix of 10x, if there is one."""
-    import h5py
-
     found = []
     for name in root:
-        if not isinstance(root.get(name, getlink=True), h5py.HardLink):
-            continue
-        inside = set(root[name]) if isinstance(root[name], h5py.Group) else set()
+        node = root.get(name)  # None for a link that leads nowhere
+        inside = set() if node is None or hasattr(node, "shape") else set(node)
         if inside >= {*_PARTS, "shape"} and inside & {"features", "gene_names"}:
             found.append(name)
     return found[0] if len(found) == 1 else None
-
-
-def _texts(array: Any) -> list[str]:
-    """Return the text of an HDF5 data set."""
-    return [str(text) for text in array.asstr()[:]]
 
 
 class AnnDataTable(CellTable):
@@ -163,71 +167,101 @@ class AnnDataTable(CellTable):
     takes = ("layer", "mask_var")
 
     def __init__(self, path: str, options: ReadOptions) -> None:
-        from anndata.io import read_elem
-
         if split(path)[1] is not None:
             raise SourceError("choose a layer with layer= (--layer), not with '::'", path)
         self._layer = options.layer
         super().__init__(path, options)
-        with opened_root(self.path) as root:
-            var = read_elem(root["var"])
-        if not hasattr(var, "columns"):
-            raise self.error("var is no table; write the file again with a newer anndata")
+        var = self._table("var")
         mask: Any = options.mask_var
-        if isinstance(options.mask_var, str):
-            if options.mask_var not in var.columns:
+        if isinstance(mask, str):
+            if mask not in var.columns:
                 listed = ", ".join(map(repr, var.columns[:8])) or "no columns"
-                raise self.error(f"mask_var={options.mask_var!r}: var has {listed}")
-            given = var[options.mask_var]
-            if given.dtype != bool:
-                raise self.error(
-                    f"mask_var={options.mask_var!r}: values of type {given.dtype}, not bool"
-                )
-            mask = given.to_numpy()
+                raise self.error(f"mask_var={mask!r}: var has {listed}")
+            if var[mask].dtype != bool:
+                raise self.error(f"mask_var={mask!r}: values of type {var[mask].dtype}, not bool")
+            mask = var[mask].to_numpy()
         self._choose([str(name) for name in var.index], mask)
 
     def obs(self) -> Any:
         """Return the table `obs`."""
+        table = self._table("obs")
+        table.index = self._checked(table.index.astype(str))
+        return table
+
+    def _table(self, name: str) -> Any:
+        """Return the table `obs` or `var`."""
         from anndata.io import read_elem
 
         with opened_root(self.path) as root:
-            table = read_elem(root["obs"])
-        table.index = self._checked(table.index.astype(str))
+            if suffix_of(self.path) == ".zarr":
+                refuse_pickles(root[name])
+            table = read_elem(root[name])
+        if not hasattr(table, "columns"):
+            raise self.error(f"{name} is no table; write the file again with a newer anndata")
         return table
 
     @contextmanager
     def opened(self) -> Iterator[Any]:
         """Open the matrix."""
         with opened_root(self.path) as root:
-            layers = sorted(root["layers"]) if "layers" in set(root) else []
+            layers = sorted(root["layers"]) if "layers" in root else []
             listed = ", ".join(map(repr, layers)) or "none"
-            if self._layer is None and "X" not in set(root):
-                raise self.error(f"there is no X in it; choose a layer, of {listed}")
             if self._layer is not None and self._layer not in layers:
                 raise self.error(f"there is no layer {self._layer!r} in it, only {listed}")
             name = "X" if self._layer is None else f"layers/{self._layer}"
-            node = root[name]
-            if node.attrs.get(_MARK) == "null":
+            if name not in root or root[name].attrs.get(_MARK) == "null":
                 raise self.error(f"there is no X in it; choose a layer, of {listed}")
-            yield self._matrix(name, node)
+            yield self._matrix(root[name])
 
-    def _matrix(self, name: str, node: Any) -> Any:
+    def _matrix(self, node: Any) -> Any:
         """Return an array or CSR matrix, of which rows are read."""
         from anndata.io import sparse_dataset
 
+        def stored(array: Any) -> Any:
+            if suffix_of(self.path) == ".zarr":
+                return stored_zarr(array)
+            return stored_hdf5(array, self.path)
+
         if hasattr(node, "shape"):
-            return node
-        rows = sparse_dataset(node)
-        if rows.format != "csr":
-            it = "X" if self._layer is None else f"layers[{self._layer!r}]"
-            kind = "zarr" if suffix_of(self.path) == ".zarr" else "h5ad"
-            raise self.error(
-                f"{name} is stored as CSC, by genes, and has to be read by cells; convert it once: "
-                f"adata = anndata.io.read_{kind}({self.path!r}); adata.{it} = adata.{it}.tocsr(); "
-                f"adata.write_{kind}('by-cells.{kind}')"
-            )
-        data, indices, indptr = (node[part] for part in _PARTS)
-        return SparseArray(self.path, data, indices, indptr, tuple(map(int, rows.shape)))
+            return stored(node)
+        backed = sparse_dataset(node)
+        data, indices, indptr = (stored(node[part]) for part in _PARTS)
+        if backed.format == "csr":
+            return SparseArray(data, indices, indptr, tuple(map(int, backed.shape)))
+        return _ByGenes(backed, data, indices)
+
+    def copy_to(self, root: Any) -> None:
+        """Copy all but `obs` into an HDF5 file, as it is."""
+        from anndata.io import read_elem, write_elem
+
+        with opened_root(self.path) as given:
+            for name in given:
+                if name != "obs" and suffix_of(self.path) != ".zarr":
+                    given.copy(name, root)
+                elif name != "obs":
+                    write_elem(root, name, read_elem(given[name]))
+
+
+class _ByGenes:
+    """A sparse matrix that is stored by genes (CSC), and is converted as a whole to be read."""
+
+    format = "csr"
+
+    def __init__(self, backed: Any, data: Any, indices: Any) -> None:
+        self._backed, self.dtype = backed, data.dtype
+        self.shape = tuple(map(int, backed.shape))
+        n_bytes = 2 * data.shape[0] * (data.dtype.itemsize + indices.dtype.itemsize)
+        self.notes = [
+            f"stored by genes (CSC), so it is converted in memory each time it is read, which "
+            f"takes about {n_bytes / 1e6:,.0f} MB; store it by cells to avoid this: .tocsr()"
+        ]
+
+    def pieces(self, start: int) -> Iterator[tuple[int, Any]]:
+        """Yield the number of a row and rows from there on as CSR."""
+        matrix = _by_rows(self._backed.to_memory())
+        yield from SparseArray(matrix.data, matrix.indices, matrix.indptr, matrix.shape).pieces(
+            start
+        )
 
 
 class AnnDataSource(Source):
@@ -264,14 +298,9 @@ class AnnDataSource(Source):
         matrix = self._of(adata[:1] if in_parts else adata)
         if matrix is None:
             raise SourceError("there is no X in it; choose a layer")
-        self._matrix = None if in_parts else matrix
         if not in_parts and getattr(matrix, "format", "csr") == "csc":
-            if not scipy.sparse.issparse(matrix):
-                raise SourceError(
-                    "X is stored as CSC, by genes, and has to be read by cells; convert it once: "
-                    "adata = adata.to_memory(); adata.X = adata.X.tocsr()"
-                )
-            self._matrix = matrix.tocsr()
+            matrix = _by_rows(matrix if scipy.sparse.issparse(matrix) else matrix.to_memory())
+        self._matrix = None if in_parts else matrix
         self.feature_names = numbered_names([str(name) for name in adata.var_names], "-")
         self._genes: NDArray[np.intp] | None = None
         if mask is not None:

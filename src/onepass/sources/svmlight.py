@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from onepass.sources.base import SPARSE_COLUMN_BYTES, Block, take
+from onepass.sources.base import Block, take
 from onepass.sources.paths import open_content
 from onepass.sources.tables import ReadOptions, Table
 
@@ -30,7 +30,6 @@ class SvmlightTable(Table):
     occurs in any of the files.
     """
 
-    column_bytes = SPARSE_COLUMN_BYTES
 
     def __init__(self, path: str, options: ReadOptions) -> None:
         self.path = path
