@@ -24,6 +24,7 @@ READ_BYTES = 1 << 26  # What a library is asked for at once: large enough for wh
 _SPARSE_BLOCK_ROWS = 4096
 _SPARSE_BLOCK_BYTES = 1 << 24  # Sorting and checking a block takes about four times as much.
 _CHUNKS_AT_ONCE = 1 << 14  # Zarr opens all chunks of a slice at once, at a few kilobytes each.
+_DEPTH = 8  # of groups in a Zarr store; links may lead in circles
 _SPARSE = ("data", "indices", "indptr", "shape")
 
 
@@ -390,7 +391,7 @@ def _open_zarr(path: str) -> Iterator[StoredArray]:
     path, name = split(path)
     with opened_root(path) as node:
         if not hasattr(node, "shape"):
-            arrays = {key: part for key, part in node.members(None) if hasattr(part, "shape")}
+            arrays = {key: part for key, part in node.members(_DEPTH) if hasattr(part, "shape")}
             node = arrays[_choose(path, name, arrays)]
         yield stored_zarr(node)
 
@@ -409,7 +410,7 @@ def refuse_pickles(node: Any) -> None:
     """Refuse arrays that are pickled, which older versions of numcodecs would execute."""
     arrays = [node]
     if not hasattr(node, "shape"):
-        arrays = [part for _, part in node.members(None) if hasattr(part, "shape")]
+        arrays = [part for _, part in node.members(_DEPTH) if hasattr(part, "shape")]
     for array in arrays:
         if any("pickle" in str(codec).lower() for codec in (*array.filters, *array.compressors)):
             raise ValueError(f"{array.name} is pickled, and reading it could execute code")

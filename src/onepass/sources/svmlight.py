@@ -30,7 +30,6 @@ class SvmlightTable(Table):
     occurs in any of the files.
     """
 
-
     def __init__(self, path: str, options: ReadOptions) -> None:
         self.path = path
         self.n_rows = 0
