@@ -96,7 +96,7 @@ def test_a_model_remembers_what_stands_for_missing_entries(tmp_path, more):
     path.write_text("\n".join(lines) + "\n")
     run("fit", path, "-k", 1, "--na", "?", "--na", -999, "-o", model, *more)
     np.save(tmp_path / "a.npy", [[1.0, -999.0], [2.0, 3.0]])
-    run("export", model, "-o", tmp_path / "small")
+    onepass.load(model).for_transform().save(tmp_path / "small")
     for name in ("m", "small"):
         for given in ([], ["--na", "?"]):
             said = run("impute", tmp_path / name, path, "-o", tmp_path / "b.csv", *given)
@@ -361,7 +361,7 @@ def test_columns_of_standard_input_are_kept(tmp_path, table, model):
 
 
 def test_a_small_model_fills_gaps_in_the_same_way(tmp_path, model, table):
-    run("export", model, "-o", tmp_path / "small")
+    onepass.load(model).for_transform().save(tmp_path / "small")
     whole, small = onepass.load(model), onepass.load(tmp_path / "small")
     assert np.array_equal(small.impute([table[1]]), whole.impute([table[1]]))
     assert np.array_equal(small.missing_share_, whole.missing_share_)

@@ -56,7 +56,7 @@ def test_the_page_names_only_what_exists():
     page, model = PAGE.read_text(), PCA(2).fit(X)
     for name in set(re.findall(r"`([a-z]\w*_)`", page)) - {"feature_names_in_", "n_samples_"}:
         assert hasattr(model, name), name
-    for name in ("merge", "save", "to_onnx", "score_samples", "reconstruction_error"):
+    for name in ("merge", "save", "score_samples", "reconstruction_error"):
         assert f"`{name}" in page
         assert hasattr(model, name)
 

@@ -19,7 +19,7 @@ from typing import Any
 import click
 
 from onepass import open_source
-from onepass.cli import memory, messages, options
+from onepass.cli import messages, options
 from onepass.cli.data import (
     check_page,
     expected_rows,
@@ -99,7 +99,6 @@ def fit(
         )
     if not as_json:
         messages.describe_source(source, expected_rows(source))
-    _check_memory(algorithm, n_components, source.n_features)
     params = {"center": center, "scale": scale or None, "robust": robust, "half_life": half_life}
     model = options.make_estimator(algorithm, n_components, seed, **params)
     asked = {"algorithm": algorithm, "components": n_components, "seed": seed, **params, **reading}
@@ -135,27 +134,6 @@ def fit(
         messages.print_json(found)
     elif not messages.is_quiet():
         _show(model, found, report)
-
-
-def _check_memory(algorithm: str, n_components: int | float, n_features: int) -> None:
-    """Warn if there is too little memory; with --verbose, say how much it is going to take.
-
-    Refuse what even the shortest stream cannot be learned in.
-    """
-    needed, free = memory.estimate(algorithm, n_components, n_features), memory.available()
-    most = memory.limit()
-    if most is not None and needed > memory.SHORT * most:
-        raise Failure(
-            f"a model of {n_features:,} columns takes about {memory.shown(needed)} of memory, and "
-            f"there are {memory.shown(most)}; choose columns (--columns), or fewer components (-k)"
-        )
-    if free is not None and needed > free:
-        messages.warn(
-            f"this may take about {memory.shown(needed)} of memory, and {memory.shown(free)} are "
-            "free; fewer components or --columns take less"
-        )
-    elif messages.is_verbose():
-        messages.note(f"at most about {memory.shown(needed)} of memory")
 
 
 def _doubts(model: Any) -> Iterator[str]:

@@ -348,7 +348,7 @@ def info(model: str | None, loadings: str | None, cite: bool, as_json: bool) -> 
         "parameters": "  ".join(f"{name}={value}" for name, value in params.items()),
         "captures": messages.expectation(found),
         "chosen": chosen_words(fitted),
-        "learns": "" if found["learns"] else "no longer: it was exported, for transforming only",
+        "learns": "" if found["learns"] else "no longer: it was made for transforming only",
         "loadings": loadings or "",
     }
     for name, text in lines.items():
@@ -408,20 +408,6 @@ def _write_loadings(fitted: Any, path: str) -> None:
     named = pa.table({"column": [str(name) for name in fitted._column_names]})
     with writing(path, numbered_names(["column", *heads])) as write:
         write(beside([named, as_table(weights, heads)]))
-
-
-def export(model: str, output: str) -> None:
-    """Write a small model that transforms, or what it does as ONNX."""
-    prepare_output(output, [model])
-    fitted = onepass.load(model)
-    if output.lower().endswith(".onnx"):
-        if fitted._preparation:
-            messages.warn(f"{output} takes rows prepared by {_preparation_options(fitted)}")
-        fitted.to_onnx(output)
-    else:
-        fitted.for_transform().save(output)
-    sizes = [shown(os.path.getsize(path)) for path in (output, model)]
-    messages.say(f"{output}: {sizes[0]}, from {sizes[1]} of {model}")
 
 
 def report(model: str, data: tuple[str, ...], output: str | None, **reading: Any) -> None:

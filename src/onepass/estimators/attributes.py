@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +12,6 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from onepass.estimators import onnx_export
 from onepass.estimators.calls import Calls
 from onepass.estimators.containers import opened
 from onepass.estimators.input import check_block
@@ -186,33 +184,6 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Calls):
     def get_precision(self) -> NDArray[np.floating]:
         """Return the inverse (d, d) of the covariance of the model."""
         return self._model().precision()
-
-    def to_onnx(self, path: str | os.PathLike[str]) -> None:
-        """Write what `transform` does to an ONNX file, for programs without Python.
-
-        Its input is ``X``, any number of dense rows of shape (n, d), of the type that the estimator
-        was fitted on; its output is ``coordinates``, of shape (n, k). Names of columns, where there
-        are any, are in its metadata as ``feature_names``. Needs the extra ``onnx``.
-
-        Parameters
-        ----------
-        path : str or path
-            Usually ending in ``.onnx``. What was there before is replaced in one move, or left
-            untouched if anything goes wrong.
-
-        Examples
-        --------
-        >>> import numpy as np, onnxruntime, os, tempfile
-        >>> from onepass import PCA
-        >>> X = np.random.default_rng(0).normal(size=(500, 5)) + 100
-        >>> model, path = PCA(2).fit(X), os.path.join(tempfile.mkdtemp(), "model.onnx")
-        >>> model.to_onnx(path)
-        >>> (coordinates,) = onnxruntime.InferenceSession(path).run(None, {"X": X})
-        >>> np.allclose(coordinates, model.transform(X))
-        True
-        """
-        names = getattr(self, "feature_names_in_", None)
-        onnx_export.export(self._model(), type(self).__name__, names, path)
 
     def plot(self, X: Any = None, *, grid: tuple[int, int] | None = None) -> Any:
         """Draw variances, learning curve, some rows of X and the loadings.
