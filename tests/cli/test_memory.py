@@ -40,7 +40,7 @@ def test_a_fit_takes_less_and_not_much_less(algorithm, d, k):
 
 @pytest.mark.parametrize(("d", "k"), [(1200, 5), (2000, 40)])
 def test_so_does_a_fit_beyond_the_exact_matrix(d, k, monkeypatch):
-    monkeypatch.setattr("onepass.pca.bounds.EXACT_BYTES", 8 * 1000**2)
+    monkeypatch.setattr("onepass.pca.learner.EXACT_BYTES", 8 * 1000**2)
     assert_estimated("pca", d, k)
 
 

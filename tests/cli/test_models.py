@@ -170,7 +170,6 @@ def test_json_has_everything(files):
     assert np.array_equal(found["components"], model.components_)
     assert np.array_equal(found["mean"], model.mean_)
     assert found["feature_names"] == ["x", "y", "z"]
-    assert found["chosen"]["name"] == "plain"
     assert found["learns"] is True
     assert found["known_variances"][:2] == pytest.approx(model.explained_variance_)
     assert len(found["known_variances"]) == 3

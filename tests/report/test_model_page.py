@@ -354,14 +354,6 @@ def test_the_scree_chart_has_all_variances_and_marks_k(tmp_path):
     assert marks(small, "scree") == 2  # what else there was is not known any more
 
 
-def test_why_ordinary_pca_was_chosen(tmp_path):
-    model = PCA(2).fit(rows(n=2000, d=5))
-    text, _ = page(model, tmp_path)
-    assert "The components are those of ordinary PCA." in text
-    if model.chosen_.gain > 0.0:
-        assert "was tried and not used" in text
-
-
 def test_what_is_missing_is_said(tmp_path):
     X = rows(n=500, d=5)
     assert "What is missing" not in page(PCA(2).fit(X), tmp_path)[0]

@@ -129,7 +129,7 @@ CHECKS: dict[str, Callable[[str, Any], None]] = {
     "center": check_bool,
     "half_life": _check_half_life,
     "max_memory": check_positive,
-    "robust": partial(check_option, options=("auto", True, False)),
+    "robust": partial(check_option, options=(True, False)),
     "rounding": partial(check_option, options=("top", "sample")),
     "scale": check_bool,
     "step_size": _check_step_size,
