@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn import decomposition
 
-from onepass import PCA, OnepassWarning, load, merge
+from onepass import PCA, load, merge
 from onepass.pca import learner
 
 

@@ -3,9 +3,11 @@
 The energy of a row is its squared distance from a robust centre, ``e = |x - c|^2``. In the bounded
 second moment no row counts more than a typical one, of energy tau: a row has the weight
 
-    min(1, tau / e).
+    1 / max(e, tau),
 
-Its directions are near those of the spatial-sign covariance matrix (Visuri, Koivunen and Oja 2000),
+so that its energy there is at most one. The typical energy is that of the rows so far. Rows that
+came while it was larger than in the end, because of outliers among the first rows, count less for
+it, not more. Its directions are near those of the spatial-sign covariance matrix (Visuri, Koivunen and Oja 2000),
 which for elliptical rows are the principal ones, whatever the tails.
 """
 
@@ -48,7 +50,7 @@ class Bounded(State):
     pull : float
         The sum of the weights of the rows in it.
     unit : float
-        Energies are kept relative to this one.
+        The median energy of the first rows, in which energies and weights are measured.
     sums : ndarray of shape (2,)
         Of w and w e^(1/4) over the rows.
     """
@@ -89,7 +91,9 @@ class Bounded(State):
             self._start(scaled)
         energies, _ = scaled.measure(scaled.at(self.centre))
         self._include(scaled, energies)
-        share = np.minimum(1.0, self.typical / np.maximum(energies, max(self.typical, TINY)))
+        share = np.ones(len(energies))
+        if self.unit:
+            share = np.minimum(self.unit / np.maximum(energies, self.typical), LARGEST_RATIO)
         self.moment.add(rows if self.moment.is_additive else scaled, rows.weights * share)
 
     def _start(self, rows: Rows) -> None:
@@ -132,9 +136,13 @@ class Bounded(State):
 
         `scale` (d,) is what columns were divided by.
         """
-        self.moment.merge(other.moment, scale)
         self.unit = self.unit or other.unit
         ratio = other.unit / self.unit if self.unit else 0.0
+        theirs = other.moment
+        if ratio not in (0.0, 1.0):
+            theirs = theirs.copy()
+            theirs.fade(1.0 / ratio)
+        self.moment.merge(theirs, scale)
         self.sums = self.sums + other.sums * [1.0, ratio**TYPICAL_POWER]
         together = self.pull + other.pull
         if together > 0.0:

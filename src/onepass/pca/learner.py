@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.evaluation.held_out import Captured, HeldOut
-from onepass.evaluation.row_errors import MOST_DIRECTIONS, ErrorHistogram, crossed_errors
+from onepass.evaluation.row_errors import ErrorHistogram, crossed_errors
 from onepass.learner import Learner
 from onepass.model import Model, in_type, signed
 from onepass.moments.exact import SecondMoment, deviations, sums_about_mean
@@ -20,7 +20,7 @@ from onepass.moments.sketch import GRAM_ROWS, Sketch, leading_of
 from onepass.pca.bounded import Bounded
 from onepass.persistence.fields import Field, Number, Part, Parts, Size, directions, weight
 from onepass.precision import TINY, ZERO_VARIANCE, Doubles
-from onepass.rows.completion import FactorModel, GapModel, entries, rows_with_gaps
+from onepass.rows.completion import FactorModel, GapModel, rows_with_gaps
 from onepass.rows.rows import Rows, Scale, rows_about
 from onepass.rows.stream import Stream
 from onepass.subspace import orthonormal
@@ -188,38 +188,35 @@ class PCALearner(Learner):
         self._learn_rows(values, weights)
 
     def learn_with_gaps(self, values: Any, weights: Doubles) -> None:
-        values, weights, numbers = self._without_empty(values, weights)
+        values, weights = self._without_empty(values, weights)
         gaps = self.gap_models[0]
         if not gaps.keeps(values):
             self._forget(weights)
             gaps.count(values)
             completed = gaps.completed(values, is_exact=self.is_exact, seed=self.rows_learned)
-            self._learn_rows(completed, weights, numbers)
+            self._learn_rows(completed, weights)
             gaps.find(self.moment, self.scale_now())
             return
         gaps.count(values)
         holes = rows_with_gaps(values) | bool(gaps.late.any())
         if not holes.all():
-            self._learn_rows(values[~holes], weights[~holes], numbers[~holes])
+            self._learn_rows(values[~holes], weights[~holes])
         kept = values[holes]
         kept = kept.toarray() if self.stream.is_sparse else kept
-        if gaps.keep(kept, weights[holes], numbers[holes]):
+        if gaps.keep(kept, weights[holes]):
             self.learn_kept()
 
-    def _without_empty(
-        self, values: Any, weights: Doubles
-    ) -> tuple[Any, Doubles, NDArray[np.int64]]:
-        """Return rows that have an entry, their weights and their numbers; count the others."""
+    def _without_empty(self, values: Any, weights: Doubles) -> tuple[Any, Doubles]:
+        """Return rows that have an entry, and their weights; count the others."""
         if not self.gap_models:
             self.gap_models = [self._gap_model()]
-        numbers = self.rows_learned + np.arange(len(weights))
         if self.stream.is_sparse:
-            return values, weights, numbers
+            return values, weights
         empty = np.isnan(values).all(axis=1)
         if not empty.any():
-            return values, weights, numbers
+            return values, weights
         self.gap_models[0].empty += int(empty.sum())
-        return values[~empty], weights[~empty], numbers[~empty]
+        return values[~empty], weights[~empty]
 
     def _gap_model(self) -> GapModel:
         """Return a model of gaps, after rows that had none."""
@@ -247,8 +244,8 @@ class PCALearner(Learner):
         gaps = self.gap_models[0]
         gaps.start(self.moment, self._scale_of)
         self._fill_late(gaps, gaps.model)
-        values, weights, numbers = gaps.kept, gaps.kept_weights, gaps.kept_numbers
-        gaps.kept, gaps.kept_weights, gaps.kept_numbers = values[:0], weights[:0], numbers[:0]
+        values, weights = gaps.kept, gaps.kept_weights
+        gaps.kept, gaps.kept_weights = values[:0], weights[:0]
         is_exact = self.is_exact and not self.stream.is_sparse  # sparse rows get draws
         gaps.late = (gaps.observed == 0) & is_exact
         others = self.held_out, self.errors
@@ -261,7 +258,7 @@ class PCALearner(Learner):
             )
             if self.stream.is_sparse:
                 completed = self.stream.convert(completed)
-            self._learn_rows(completed, weights[start:stop], numbers[start:stop])
+            self._learn_rows(completed, weights[start:stop])
             start = stop
         # They came among the others: what completed rows differ in from these is no drift.
         others[0].merge(self.held_out)
@@ -276,21 +273,17 @@ class PCALearner(Learner):
         for bounded in self.bounded:
             bounded.centre = np.where(gaps.late, model.mean, bounded.centre)
 
-    def _learn_rows(
-        self, values: Any, weights: Doubles, numbers: NDArray[np.int64] | None = None
-    ) -> None:
+    def _learn_rows(self, values: Any, weights: Doubles) -> None:
         """Evaluate rows with the directions found before, and learn from them.
 
-        Rows (r, d) have no gaps or are completed; they are the next ones, or have numbers (r,).
+        Rows (r, d) have no gaps or are completed.
         """
-        if numbers is None:
-            numbers = self.rows_learned + np.arange(len(weights))
         rows = self._about(values, weights)
         scaled = rows
         if self.scale:
             is_first = not self.moment.weight > 0.0
             scaled = rows.scaled(_deviations_of(rows) if is_first else self._deviations())
-        errors = self._evaluate(scaled)
+        self._evaluate(scaled)
         for bounded in self.bounded:
             bounded.add(rows, scaled)
         self.moment.add(rows if self.is_exact else scaled, weights)
@@ -298,13 +291,11 @@ class PCALearner(Learner):
         self.rows_since += len(rows)
         if self.rows_since >= self.rows_found:
             self._find_directions(scaled)
-        if errors is None and len(rows) == self.rows and not self.bounded:
-            k = self._count()  # the first rows of all, before which there are no directions
-            if 0 < k < self.stream.d:
-                errors = crossed_errors(scaled, k, self.stream.center)
+        if len(rows) == self.rows and not self.bounded and 0 < self._count() < self.stream.d:
+            # These are the first rows of all, before which there are no directions.
+            errors = crossed_errors(scaled, self._count(), self.stream.center)
             if errors is not None:
                 self.errors.add(errors, weights)
-        self._remember(values, scaled, errors, numbers)
 
     def _about(self, values: Any, weights: Doubles) -> Rows:
         """Return rows (r, d) about a point near them."""
@@ -321,13 +312,10 @@ class PCALearner(Learner):
         """Return the standard deviations (d,) of the columns of all rows."""
         return deviations(self.moment.column_sums(), self.moment.weight)
 
-    def _evaluate(self, rows: Rows) -> Doubles | None:
-        """Measure rows along the directions found before; return their errors (r,), if any.
-
-        Errors are squared distances from the subspace.
-        """
+    def _evaluate(self, rows: Rows) -> None:
+        """Measure how far rows are from the directions found before, if there are any."""
         if not len(self.directions):
-            return None
+            return
         moment, weights = self.moment, rows.weights
         energies, captured = rows.measure(rows.at(moment.mean), self.directions)
         # About a mean of n rows, energies are larger by a factor of 1 + 1 / n on average.
@@ -335,23 +323,6 @@ class PCALearner(Learner):
         self.held_out.add(share * captured, share * energies, self.rows_found)
         errors = rows.observed_errors(energies - captured, moment.mean, self.directions)
         self.errors.add(errors, weights)
-        return errors
-
-    def _remember(
-        self, values: Any, rows: Rows, errors: Doubles | None, numbers: NDArray[np.int64]
-    ) -> None:
-        """Offer rows to the sample; without errors, with those along the directions found now."""
-        mean, d = self.moment.mean, self.stream.d
-        directions = self.directions
-        if self.n_components == d <= MOST_DIRECTIONS:
-            directions = np.eye(d)  # as good as any, and nothing was evaluated
-        if errors is None:
-            errors = np.zeros(len(rows))
-            if len(self.directions):
-                energies, captured = rows.measure(rows.at(mean), self.directions)
-                errors = rows.observed_errors(energies - captured, mean, self.directions)
-        raw = directions if rows.scale is None else directions / rows.scale
-        self.sample.add(entries(values), errors, raw, mean, numbers)
 
     def _find_directions(self, rows: Rows | None = None) -> None:
         """Find the directions that further rows are evaluated with.
@@ -418,7 +389,6 @@ class PCALearner(Learner):
             rows=self.rows_learned,
             center=self.stream.center,
             errors=self.errors,
-            sample=self.sample,
             curve=self.held_out.curve(),
             gaps=next((known.gaps(self._filling(known)) for known in self.gap_models), None),
         )
