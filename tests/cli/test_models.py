@@ -231,7 +231,7 @@ def test_report(tmp_path, files):
         assert "page.pdf: a report is a page of HTML, and its name must end in .html" in said
     assert not (tmp_path / "n").exists()
     assert (tmp_path / "page.html").read_bytes() == (tmp_path / "m.html").read_bytes()
-    assert "ordinary PCA" in (tmp_path / "page.html").read_text()
+    assert "Ordinary PCA" in (tmp_path / "page.html").read_text()
 
 
 def test_a_pipe_is_no_model(tmp_path):

@@ -7,8 +7,8 @@ second moment no row counts more than a typical one, of energy tau: a row has th
 
 so that its energy there is at most one. The typical energy is that of the rows so far. Rows that
 came while it was larger than in the end, because of outliers among the first rows, count less for
-it, not more. Its directions are near those of the spatial-sign covariance matrix (Visuri, Koivunen and Oja 2000),
-which for elliptical rows are the principal ones, whatever the tails.
+it, not more. Its directions are near those of the spatial-sign covariance matrix (Visuri, Koivunen
+and Oja 2000), which for elliptical rows are the principal ones, whatever the tails.
 """
 
 from __future__ import annotations
