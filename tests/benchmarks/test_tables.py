@@ -44,6 +44,16 @@ ROWS = {
             "met": True,
         }
     ],
+    "files": [
+        {
+            "name": name,
+            "files": 2 * n,
+            "read": n,
+            "refused": n,
+            **dict.fromkeys(("refused without need", "misread", "crashed"), 0),
+        }
+        for name, n in (("pyarrow", 600), ("jq", 1), ("Weka", 1))
+    ],
     "floor": [
         {
             "name": "threads",
@@ -190,6 +200,14 @@ def test_shares_and_ratios_are_written_as_such(results):
     lines = [[cell.strip() for cell in line.split("|")] for line in text.splitlines()]
     assert ["", "two threads", "at least 1.70", "1.62", "**no**", ""] in lines
     assert ["", "lost", "1e-06", "3e-09", "yes", ""] in lines
+
+
+def test_tools_with_few_files_share_a_line(results):
+    text = tables.rendered("<!-- table: files -->\n<!-- end -->", results)
+    lines = [[cell.strip() for cell in line.split("|")] for line in text.splitlines()]
+    assert ["", "pyarrow", "1,200", "600", "600", "0", "0", "0", ""] in lines
+    assert ["", "jq, Weka", "4", "2", "2", "0", "0", "0", ""] in lines
+    assert ["", "**all**", "1,204", "602", "602", "0", "0", "0", ""] in lines
 
 
 def test_gaps_have_a_table_for_each_group(results):

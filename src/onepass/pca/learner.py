@@ -306,7 +306,9 @@ class PCALearner(Learner):
             origin = origin.astype(self.stream.dtype).astype(np.float64)
         if self.is_double and values.dtype == np.float32 and not hasattr(values, "rows_about"):
             values = values.astype(np.float64)
-        return rows_about(values, weights, origin)
+        rows = rows_about(values, weights, origin)
+        rows.sums_single = not self.is_double
+        return rows
 
     def _deviations(self) -> Doubles:
         """Return the standard deviations (d,) of the columns of all rows."""
