@@ -221,7 +221,8 @@ def test_rows_of_text_are_called_by_their_lines(tmp_path, more):
     (tmp_path / "a.csv").write_text(text)
     (tmp_path / "b.csv").write_text("x,y,note\n\n" + "1,1.5,\n0.5,1,\n" * 50)
     line = text[: text.index("500,-500")].count("\n") + 1
-    words = ["-k", 1, "--columns", "x,y", "-o", tmp_path / "m", "--report", tmp_path / "p.html"]
+    words = ["-k", 1, "--columns", "x,y", "--robust", "-o", tmp_path / "m"]
+    words += ["--report", tmp_path / "p.html"]
     pattern = r"<tr><td>([^<]+)</td><td>[\d.e+-]+</td>\n<td>"
 
     run("fit", tmp_path / "a.csv", *words, *more)
