@@ -142,10 +142,10 @@ def _doubts(model: Any) -> Iterator[str]:
         yield "there is only one row, which has no variance"
         return
     words = {"pass scale=True": "use --scale", "n_components=": "-k "}
-    if dominant := model._model().dominant():
+    if dominant := model.model_.dominant():
         name = getattr(model, "feature_names_in_", range(model.n_features_in_))[dominant[0]]
         words["leave it out"] = f"leave it out: --exclude {shlex.quote(str(name))}"
-    for message in model._doubts():
+    for message in model.doubts():
         for name, option in words.items():
             message = message.replace(name, option)
         if message != str(getattr(model, "chosen_", "")):  # which is among the results
@@ -211,7 +211,7 @@ class Fit(ABC):
 
     def _save(self) -> None:
         """Write the model and remove the checkpoint; if writing fails, save a checkpoint."""
-        self.model._model()  # an error, such as that of an empty column, must not replace a file
+        _ = self.model.model_  # an error, such as an empty column, must not replace a file
         try:
             self.model.save(self.output)
         except OSError as error:
@@ -277,7 +277,7 @@ class LocalFit(Fit):
                     self._save_checkpoint()
                 if progress.wants_captured():
                     progress.captured(self.model.captured_.mean)
-            self.model._end()  # in place: a copy of wide second moments takes much memory
+            self.model.finish()  # in place: a copy of wide second moments takes much memory
             self._save()  # a signal that comes now is too late: there is nothing left to stop
         return None
 
