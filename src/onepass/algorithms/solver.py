@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from onepass import _core
 from onepass.algorithms.averaging import Average
+from onepass.algorithms.centred import MixedRows
 from onepass.algorithms.rule import Rule
 from onepass.persistence.fields import MOST_ROWS, Array, Field, Number, Part, Size, State, whole
 from onepass.precision import Doubles
-from onepass.rows.centred import MixedRows
 from onepass.schedules import AdaGradNorm, Schedule
 from onepass.subspace import Subspace
 

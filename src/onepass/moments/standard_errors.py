@@ -42,9 +42,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from onepass.moments.chunk import Scale
 from onepass.moments.segments import MOST_COMPONENTS, Segment, Segments
 from onepass.precision import TINY, Doubles
-from onepass.rows.rows import Scale
 
 # Fewer say nothing of their own spread: five degrees of freedom, and 16 rows in each of 8 segments.
 LEAST_SEGMENTS, LEAST_STREAM = 6, 128
