@@ -1,4 +1,4 @@
-"""scikit-learn's own tests of IncrementalPCA, PCA and TruncatedSVD, read from the installed package.
+"""scikit-learn's own tests of IncrementalPCA, PCA and TruncatedSVD, from the installed package.
 
 They run with only the import changed. What differs is listed here with the reason.
 """
