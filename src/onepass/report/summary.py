@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from onepass.pca.bounds import PLAIN
 from onepass.pca.evidence import SURE
+from onepass.report.rows import draw_rows
 
 ROWS_PER_COMPONENT = 10  # per component: with fewer, the components are uncertain
 BIPLOT_COLUMNS = 12  # of a biplot at most: the labels of more arrows cover each other
@@ -24,12 +25,17 @@ Lines: TypeAlias = Callable[[NDArray[np.int64]], list[str] | None]
 class Summary:
     """Everything that is shown of a fitted estimator, with k components of d columns.
 
-    `grid` is the height and width of images, if columns are pixels. `lines` takes the numbers of
-    rows, counted from 0, and returns their lines in files, or None if there are no lines.
+    `X` has the rows that are drawn, if there are any. `grid` is the height and width of images, if
+    columns are pixels. `lines` takes the numbers of rows, counted from 0, and returns their lines
+    in files, or None if there are no lines.
     """
 
     def __init__(
-        self, model: Any, grid: tuple[int, int] | None = None, lines: Lines | None = None
+        self,
+        model: Any,
+        X: Any = None,
+        grid: tuple[int, int] | None = None,
+        lines: Lines | None = None,
     ) -> None:
         self.components: NDArray[np.floating] = model.components_  # (k, d)
         self.names = [f"column {j}" for j in range(self.components.shape[1])]
@@ -40,21 +46,17 @@ class Summary:
         self.grid = grid
         self.ratio: NDArray[np.floating] = model.explained_variance_ratio_  # (k,)
         self.variance: NDArray[np.floating] = model.explained_variance_  # (k,)
-        fitted = model._model()
+        fitted = model.model_
         self.curve = fitted.curve  # (p, 3): rows, share captured of new rows, standard error
-        # A sample of rows along the first components, (s, m), their numbers from 0, their squared
-        # distances from the subspace, (s,), and which of them have the largest.
-        scale = getattr(model, "scale_", 1.0)
-        self.points = fitted.sample.along(self.components / scale, model.mean_)
-        self.numbers, self.errors = fitted.sample.numbers, fitted.sample.errors
-        found = None if lines is None else lines(self.numbers)
+        self.rows = None if X is None else draw_rows(model, X)
+        numbers = np.zeros(0, np.int64) if self.rows is None else self.rows.numbers
+        found = lines(numbers) if lines is not None and self.rows is not None else None
         self.counts_lines = found is not None
-        self.labels = [f"{number + 1:,}" for number in self.numbers] if found is None else found
-        self.largest = fitted.sample.largest()
+        self.labels = [f"{number + 1:,}" for number in numbers] if found is None else found
         self.known_variances = known_variances(model)  # of the components, and of others
         # A robust learner knows the variances of ordinary PCA; a model alone those of its own.
         chosen = getattr(model, "chosen_", None)
-        self.is_robust = chosen is not None and chosen.name != PLAIN and model._learner is not None
+        self.is_robust = chosen is not None and chosen.name != PLAIN and model.learner_ is not None
         self.missing = missing_entries(model)
         shares = model.missing_share_
         most = np.argsort(-shares, kind="stable")[:MOST_MISSING]
@@ -65,7 +67,7 @@ class Summary:
     @property
     def has_points(self) -> bool:
         """Whether rows can be drawn along two components."""
-        return len(self.points) > 0 and self.points.shape[1] > 1
+        return self.rows is not None and self.rows.points.shape[1] > 1
 
     @property
     def arrows(self) -> dict[str, NDArray[np.float64]]:
@@ -156,13 +158,13 @@ def known_variances(model: Any) -> NDArray[np.floating]:
 
     Of a model without learner they are those of the components.
     """
-    learner = None if model._learner is None else model._finished()
+    learner = model.learner_
     return model.explained_variance_ if learner is None else learner.known_variances()
 
 
 def missing_counts(model: Any) -> dict[str, Any]:
     """Return how many entries are missing, in how many rows and columns."""
-    gaps, shares = model._model().gaps, model.missing_share_
+    gaps, shares = model.model_.gaps, model.missing_share_
     return {
         "entries": 0 if gaps is None else round(float(shares.sum()) * gaps.rows),
         "share": float(shares.mean()),
@@ -174,7 +176,7 @@ def missing_counts(model: Any) -> dict[str, Any]:
 
 def missing_entries(model: Any) -> str:
     """Return how much is missing where, in words; an empty text if nothing is."""
-    gaps, shares, found = model._model().gaps, model.missing_share_, missing_counts(model)
+    gaps, shares, found = model.model_.gaps, model.missing_share_, missing_counts(model)
     if gaps is None:
         return ""
     rows, worst = round(gaps.rows), int(shares.argmax())
@@ -184,7 +186,7 @@ def missing_entries(model: Any) -> str:
         f"{found['columns']:,} of {counted(len(shares), 'column')}"
     )
     if found["entries"]:
-        text += f", most in column {model._column_names[worst]} ({shares[worst]:.1%})"
+        text += f", most in column {model.column_names_[worst]} ({shares[worst]:.1%})"
     if gaps.empty:
         text += f"; {counted(gaps.empty, 'row')} without any entry left out"
     return text
@@ -199,7 +201,7 @@ def _warnings(model: Any, names: list[str]) -> list[str]:
             f"Few rows: {n:,} for {k} components. Other rows may give other components; use at "
             f"least {ROWS_PER_COMPONENT * k:,}."
         )
-    if dominant := model._model().dominant():
+    if dominant := model.model_.dominant():
         column, share = dominant
         given = getattr(model, "feature_names_in_", range(len(names)))[column]
         found.append(
