@@ -16,7 +16,6 @@ import numpy as np
 import scipy.sparse
 
 from onepass.extras import how_to_install
-from onepass.sources import base
 from onepass.sources.base import (
     Block,
     Position,
@@ -32,7 +31,6 @@ from onepass.sources.paths import (
     partitions_of,
     reason,
     split,
-    stored_bytes,
     suffix_of,
 )
 from onepass.sources.preparation import Preparation
@@ -42,11 +40,6 @@ from onepass.warning import OnepassWarning
 T = TypeVar("T")
 
 _BLOCKS_AHEAD = 4  # of a few megabytes each
-# Columns cost memory as soon as they are declared, whatever is stored in them. What they take is
-# accepted up to the first number, in bytes, and beyond it up to so many times the size of the
-# files, as zip may expand them. That is 9,830 columns, and then 10 bytes for each; of sparse rows
-# 24,576 and 4 bytes. Compressed, a hundred genomes hold enough.
-_COLUMNS_LIMIT_BYTES, _COLUMNS_RATIO = 96 << 20, 1 << 10
 
 
 def open_source(
@@ -308,8 +301,6 @@ class FileSource(Source):
                 found = first.not_numeric[min(first.not_numeric)]
                 message = f"no column is numeric: the first one contains {found}"
             raise first.error(message)
-        base.check_width(self.n_features, first.path)
-        self._check_memory()
         for table in tables:
             table.choose_like(first, chosen, exact=columns is None)
             table.preparation = preparation
@@ -331,22 +322,6 @@ class FileSource(Source):
             message = f"{first.path}: left out the index of pandas or R, column "
             message += f"{listed(self.index)}; keep_index=True (--keep-index) keeps it"
             warnings.warn(message, OnepassWarning, stacklevel=3)
-
-    def _check_memory(self) -> None:
-        """Refuse columns that take far more memory than the files: a few bytes declare many."""
-        taken = self.n_features * max(table.column_bytes for table in self.tables)
-        if taken <= _COLUMNS_LIMIT_BYTES:
-            return
-        sizes = [stored_bytes(table.path) for table in self.tables if not table.once]
-        known = [size for size in sizes if size is not None]
-        # Nobody knows how long standard input is, and few servers do not say how long a file is.
-        if len(known) == len(self.tables) and taken > _COLUMNS_RATIO * sum(known):
-            raise self.tables[0].error(
-                f"{self.n_features:,} columns in {sum(known):,} bytes, of which a model may take "
-                f"{taken >> 20:,} MB of memory; if that is what you expect, choose some of them "
-                "(columns=, --columns), store them without compression, or read the rows in "
-                "Python and pass them to fit"
-            )
 
     @property
     def paths(self) -> list[str]:

@@ -132,7 +132,6 @@ class Table(ABC):
     preparation = Preparation()  # of the rows that are read
     prepares: ClassVar[bool] = False  # whether `read` has prepared its rows already
     once: bool = False  # whether it can be read only once
-    column_bytes: int = 10 << 10  # of memory for a column, read and in a model of 10 components
 
     @abstractmethod
     def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:

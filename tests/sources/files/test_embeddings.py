@@ -112,12 +112,6 @@ def test_lists_that_cannot_be_columns(path):
         open_source(path, columns=["empty", "x"])
 
 
-def test_lists_that_are_too_long(path):
-    write(path, pa.table({"a": pa.array([], pa.list_(pa.float32(), 1 << 30))}))
-    with pytest.raises(SourceError, match="1,073,741,824 numbers of lists take"):
-        open_source(path)
-
-
 MEMORY = """
 import sys
 from tests.sources.files.test_limits import PEAK

@@ -305,7 +305,7 @@ def test_a_file_may_shrink_between_opening_and_reading(tmp_path):
     np.save(tmp_path / "a.npy", ROWS)
     source = open_source(tmp_path / "a.npy")
     np.save(tmp_path / "a.npy", ROWS[:3])
-    with pytest.raises(SourceError, match=r"a\.npy, row 1: cannot be read on"):
+    with pytest.raises(SourceError, match=r"a\.npy, row \d: "):
         list(source)
 
 
