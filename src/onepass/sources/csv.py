@@ -81,7 +81,7 @@ class CsvTable(Table):
         if self._is_header:
             self.names = self._names(rows, lines)
             rows, lines = rows[1:], lines[1:]
-        self.width = len(rows[0])
+        self.width = _usual_width(rows)
         self._sort_columns(rows, lines)
         longest = max([sum(map(len, row)) for row in rows]) + 3 * self.width  # quotation marks
         # A row at the end: it is missing if a quotation mark before it is never closed.
@@ -125,13 +125,16 @@ class CsvTable(Table):
                 continue
             tried = squeezed(head.encode("utf-8", "surrogateescape")) if delimiter == " " else b""
             trial = tried.decode("utf-8", "surrogateescape") if tried else head
-            rows = _rows(trial, delimiter, whole, _SNIFFED_ROWS)[0]
-            # The first row may have one name fewer.
-            widths = Counter(map(len, rows[1:] or rows)).most_common(1)
-            width = widths[0][0] if widths else 0
+            try:
+                rows = _rows(trial, delimiter, whole, _SNIFFED_ROWS)[0]
+            except ValueError:  # without a delimiter a row may be too long for a value
+                continue
+            width = _usual_width(rows[1:] or rows) if rows else 0
             if width == 0 or (width == 1 and delimiter != expected):
                 continue
-            alike = widths[0][1] + (len(rows) > 1 and len(rows[0]) in (width, width - 1))
+            # The first row may have one name fewer.
+            lengths = [len(row) for row in rows]
+            alike = lengths.count(width) + (lengths[0] == width - 1)
             is_equal = width > 1 and alike == len(rows)
             if delimiter == " " and best_score[2] and not is_equal:
                 continue
@@ -184,9 +187,10 @@ class CsvTable(Table):
             )
         if not below:
             raise self.error("there is a header but there are no rows")
-        width = len(below[0])
+        width = _usual_width(below)
         ends_empty = {row[-1] for row in below} == {""}
-        if len(names) == width - 1 and not ends_empty and _are_labels([row[0] for row in below]):
+        are_even = {len(row) for row in below} == {len(names) + 1}
+        if are_even and not ends_empty and _are_labels([row[0] for row in below]):
             names = ["", *names]  # R's write.table gives no name to the names of rows
         if len(names) != width:
             message = f"there are {width} values, and {len(names)} names in the header"
@@ -200,7 +204,8 @@ class CsvTable(Table):
             else:
                 message += "; lines that come before the header are left out by skip_lines="
                 message += " (--skip-lines)"
-            raise self._refusal(message, lines[1])
+            first = [len(row) for row in below].index(width)
+            raise self._refusal(message, lines[1 + first])
         if width > 1 and names[-1] == "" and ends_empty:  # each line ends with a delimiter
             self.left_out = [width - 1]
             self.notes.append(f"{self.path}: left out the last column, which is empty")
@@ -448,6 +453,11 @@ def _rows(
         raise ValueError(f"{_OPEN}, or a value is far too long ({error})") from error
     last = len(rows) if whole else -1
     return rows[:last], starts[:last], end, end_line
+
+
+def _usual_width(rows: list[list[str]]) -> int:
+    """Return how many values most rows have."""
+    return Counter(map(len, rows)).most_common(1)[0][0]
 
 
 def _are_labels(texts: list[str]) -> bool:

@@ -245,6 +245,7 @@ BAD = {
     "text in a number": ("a,b\n1,2\n3,x4\n", r"column 'b': contains text \('x4' in line 3\).*--na"),
     "decimal commas": ("a;b\n1;2,5\n3;4,5\n", r"column 'b': .*'2,5' in line 2.*--decimal ,"),
     "commas and blanks": ("a b\n1,5 2,5\n3,2 4,5\n", r"column 'a': .*'1,5' in line 2.*--decimal ,"),
+    "titles": ("Run 7\nof May\na,b\n1,2\n3,4\n", r"line 3: there are 2 values, and 1 .*--skip-l"),
     "title": ("My title\na,b,c\n1,2,3\n", r"line 2: there are 3 values, and 1 .*--skip-lines"),
     "savetxt": ("# a b\n1 2\n", r"line 2: there are 2 values, and 3 .*--comment '#'"),
     "text only": ("a,b\nx,y\n", r"no column is numeric"),

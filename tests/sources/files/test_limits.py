@@ -1,6 +1,5 @@
 """A few bytes must not cost gigabytes, nor read other files."""
 
-import gzip
 import subprocess
 import sys
 
