@@ -102,8 +102,8 @@ The model file works with the other commands, and with onepass.load in Python.""
 @click.option(
     "--robust/--no-robust",
     default=None,
-    help="Whether to bound the influence of rows that are much larger than the rest. pca only.  "
-    "[default: the rows decide]",
+    help="Whether a row counts with at most a typical length, so that a few long rows cannot turn "
+    "the components. pca only.  [default: no]",
 )
 @click.option(
     "--half-life",

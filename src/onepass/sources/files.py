@@ -309,6 +309,7 @@ class FileSource(Source):
         self._dtype = np.result_type(*(table.float_type() for table in tables))
         self.once = any(table.once for table in tables)
         self.na, self.reading = first.na, first.reading
+        self.names_are_made = {*first.chosen()} <= {*first.made}
         self.named = first.names is not None
         self.feature_names = None
         if self.named or chosen is not None:

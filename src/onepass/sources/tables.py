@@ -120,6 +120,7 @@ class Table(ABC):
     dtype: np.dtype = np.dtype(np.float64)  # of blocks of all columns
     not_numeric: Mapping[int, str] = MappingProxyType({})  # what columns without a number hold
     mixed: Mapping[int, str] = MappingProxyType({})  # the text in columns that also hold numbers
+    made: Sequence[int] = ()  # the columns whose names were made, for the numbers of lists
     index: Sequence[int] = ()  # the columns in which pandas or R has written an index
     pandas: bytes | None = None  # what pandas has written about index and types, as JSON
     left_out: Sequence[int] = ()  # columns that are no data
