@@ -60,7 +60,7 @@ Examples:
   onepass fit events/ -k 20 -o events.onepass    all files in a folder
   onepass fit data.csv -k 0.95                   for 95% of the variance
   onepass fit data.csv -k 2 --columns height,weight
-  onepass fit data.csv -k 2 --skip-non-numeric   every column of numbers
+  onepass fit data.csv -k 2 --exclude id         every other column of numbers
   onepass fit data.csv -k 2 --exclude id --na -999
   onepass fit cells.h5ad -k 50 --normalize 1e4 --log1p --layer counts
   onepass fit a.npy -k 8 --algorithm capped-msg  one of the paper's algorithms

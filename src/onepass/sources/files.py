@@ -109,8 +109,8 @@ def open_source(
         cells of csv files. An empty cell, ``NA``, ``N/A``, ``null``, ``NaN``, ``-`` and what else
         pandas takes for missing is missing without being named.
     skip_non_numeric : bool
-        Leave out columns that are not numeric, instead of refusing them by name. A column of a csv
-        file that holds numbers and some text is refused.
+        Also leave out columns that hold both numbers and text, which are refused otherwise. Columns
+        without any number, such as text and dates, are always left out. `notes` names them.
     keep_index : bool
         Keep the columns in which pandas or R has written the index of a table (parquet and arrow
         files say which they are; in a csv file it is a first column without name).
@@ -145,7 +145,7 @@ def open_source(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "a.csv")
     ...     _ = path.write_text("x,y,city\n1,2,Oslo\n3,4,Rome\n")
-    ...     source = open_source(path, skip_non_numeric=True)
+    ...     source = open_source(path)
     ...     source.feature_names, list(source)
     (['x', 'y'], [array([[1., 2.],
            [3., 4.]])])
@@ -284,34 +284,26 @@ class FileSource(Source):
         left_out = set(first.find_all(inside))
         if columns is None:
             left_out.update(index, first.left_out)
-            texts = [j for j in first.not_numeric if j not in left_out] if skip_non_numeric else []
+            texts = first.without_numbers(mixed_too=skip_non_numeric)
+            texts = [j for j in texts if j not in left_out]
             left_out.update(texts)
             if texts:
-                names = listed([first.column(j) for j in sorted(texts)])
-                self.notes.append(f"{first.path}: left out what is not numeric: {names}")
+                names = listed([first.column(j) for j in texts])
+                self.notes.append(f"{first.path}: left out columns that are not numbers: {names}")
         chosen: list[int] | None = None
         if columns is not None or left_out:
             several = range(first.width) if columns is None else first.find_all(columns)
             chosen = [j for j in several if j not in left_out]
         self.n_features = first.width if chosen is None else len(chosen)
         if self.n_features == 0:
-            message = f"no column is chosen{first.header_hint}"
-            if columns is None and skip_non_numeric and first.not_numeric:
+            message = "no column is chosen"
+            if columns is None and first.not_numeric:
                 found = first.not_numeric[min(first.not_numeric)]
                 message = f"no column is numeric: the first one contains {found}"
             raise first.error(message)
         for table in tables:
             table.choose_like(first, chosen, exact=columns is None)
             table.preparation = preparation
-        read = set(first.chosen())
-        recurring = {j: number for j, number in first.sentinels.items() if j in read}
-        doubts = [doubt for table in tables for doubt in table.doubts]
-        for number in sorted({*recurring.values()}):
-            names = listed([first.column(j) for j in recurring if recurring[j] == number])
-            doubts.append(
-                f"{first.path}: {number:g} recurs in {names}, far from all other values; if it "
-                f"stands for a missing value, pass na=[{number:g}] (--na {number:g})"
-            )
         self._batch_rows = batch_rows
         self._block_rows = batch_rows or rows_per_block(self.n_features)
         self._dtype = np.result_type(*(table.float_type() for table in tables))
@@ -330,9 +322,7 @@ class FileSource(Source):
         if self.index:
             message = f"{first.path}: left out the index of pandas or R, column "
             message += f"{listed(self.index)}; keep_index=True (--keep-index) keeps it"
-            doubts.append(message)
-        for doubt in doubts:
-            warnings.warn(doubt, OnepassWarning, stacklevel=3)
+            warnings.warn(message, OnepassWarning, stacklevel=3)
 
     @property
     def paths(self) -> list[str]:
