@@ -63,7 +63,7 @@ def captured(directions: ArrayLike, data: Any, *, mean: ArrayLike | None = None)
 def captured_share(directions: ArrayLike, data: Any, *, mean: ArrayLike | None = None) -> float:
     """Return `captured` as a share of the total variance, between 0 and 1.
 
-    Rows without any variance have a share of 1: there is nothing that is not captured.
+    Chunk without any variance have a share of 1: there is nothing that is not captured.
 
     Parameters
     ----------

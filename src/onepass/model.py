@@ -23,7 +23,7 @@ DOMINANT = 0.8  # of all variance in one column: it is then nearly the first com
 class Model:
     """Components and their variances, in the meanings of scikit-learn's PCA.
 
-    Rows x become coordinates ``components @ ((x - mean) / scale)``.
+    Chunk x become coordinates ``components @ ((x - mean) / scale)``.
 
     Attributes
     ----------

@@ -292,7 +292,7 @@ def test_the_iteration_takes_as_many_steps_as_it_says(held, monkeypatch):
 
 @pytest.mark.parametrize("held", [0, 3])
 def test_one_step_is_orthonormal_too(held, monkeypatch):
-    """Rows of uneven sizes, which a single Cholesky factor of them would leave skew."""
+    """Chunk of uneven sizes, which a single Cholesky factor of them would leave skew."""
     monkeypatch.setattr(module, "GRAM_ROWS", 0)
     monkeypatch.setattr(module, "FIRST_POWER_STEPS", 1)
     sizes = np.geomspace(1, 0.03, D)

@@ -1,4 +1,4 @@
-"""Rows for algorithms that take them one by one: each weighted, and about the mean before it."""
+"""Chunk for algorithms that take them one by one: each weighted, and about the mean before it."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class Solver(State):
     dtype : dtype
         Of the rows.
     batch_size : int
-        Rows of one gradient step.
+        Chunk of one gradient step.
     average : Average or None
         Empty, where the iterates are to be averaged.
     """

@@ -77,7 +77,7 @@ class Filled:
 
 
 class CompletedChunk(DenseChunk):
-    """Rows with conditional means in their gaps, whose squares include the covariances of these.
+    """Chunk with conditional means in their gaps, whose squares include the covariances of these.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ class Completion(State):
     late : ndarray of shape (d,)
         Which columns no row had an entry in that was learned from. Sums know nothing of them yet.
     kept, kept_weights : ndarray of shape (m, d) and (m,)
-        Rows that the model is going to be found from.
+        Chunk that the model is going to be found from.
     """
 
     def __init__(self, d: int, k: int, dtype: np.dtype, rows: float = 0.0) -> None:

@@ -1,4 +1,4 @@
-"""Rows as everything below sees them: dense or sparse, about a point, in units of a scale.
+"""Chunk as everything below sees them: dense or sparse, about a point, in units of a scale.
 
 Products with rows are methods of `Chunk`; `chunk_about` says which kind rows are of.
 """
@@ -41,7 +41,7 @@ Scale = Doubles | None  # what columns (d,) are divided by, if they are
 
 
 class Chunk(ABC):
-    """Rows x of weights w as ``(x - origin) / scale``, shape (r, d).
+    """Chunk x of weights w as ``(x - origin) / scale``, shape (r, d).
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def fits_single(values: Any, origin: Doubles | None = None) -> bool:
 
 
 class DenseChunk(Chunk):
-    """Rows of a dense array, centred tile by tile."""
+    """Chunk of a dense array, centred tile by tile."""
 
     @property
     def _tile_rows(self) -> int:
@@ -195,7 +195,7 @@ class DenseChunk(Chunk):
 
     @cached_property
     def _tiles(self) -> list[slice]:
-        """Rows that are worked on at a time."""
+        """Chunk that are worked on at a time."""
         return self._slices(self._tile_rows)
 
     def _slices(self, length: int) -> list[slice]:
@@ -376,7 +376,7 @@ class DenseChunk(Chunk):
 
 
 class SparseChunk(Chunk):
-    """Rows of a CSR array.
+    """Chunk of a CSR array.
 
     The origin is subtracted from the entries of columns that most rows store. Elsewhere it is
     subtracted from products, so that rows stay sparse; no digits are lost there, since a column

@@ -185,7 +185,7 @@ class Segments(State):
 
     @property
     def _full(self) -> float:
-        """Rows from which on a segment is full: 16 times a power of two."""
+        """Chunk from which on a segment is full: 16 times a power of two."""
         total = sum(part.rows for part in self._parts)
         doublings = int(max(2.0 * total / (self.most * LEAST_ROWS), 1.0)).bit_length() - 1
         return float(LEAST_ROWS * 2**doublings)

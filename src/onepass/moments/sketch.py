@@ -264,7 +264,7 @@ def _leading(stack: _Stack, k: int) -> tuple[Doubles, Doubles, float]:
 def _whitened(rows: Doubles) -> tuple[Doubles, Doubles]:
     """Return rows (m, d) of the same span, and W (m, m) with ``W @ rows`` orthonormal.
 
-    W comes from a Cholesky factor of the Gram matrix of unit rows. Rows that are close to each
+    W comes from a Cholesky factor of the Gram matrix of unit rows. Chunk that are close to each
     other are made orthonormal by another one first, or by QR. Deviations are at most 1e-11.
     """
     for _ in range(2):

@@ -103,7 +103,7 @@ class StandardErrors:
         The angle in degrees of such components together.
     captured : Captured
     curve : ndarray of shape (segments, 3)
-        Rows up to the end of each segment, the share captured of it, and its standard error.
+        Chunk up to the end of each segment, the share captured of it, and its standard error.
     reason : str
         Why nothing is known.
     """

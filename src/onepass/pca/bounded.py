@@ -27,7 +27,7 @@ from onepass.precision import LARGEST_RATIO, TINY, Doubles
 # (1 + s (E/e)^p)^(1/p), for energies E.
 TYPICAL_POWER = 0.25
 WEISZFELD_STEPS = 30  # for the centre of the first rows, which later rows improve
-# Part of the typical length. Rows that are nearer to the centre do not pull it more.
+# Part of the typical length. Chunk that are nearer to the centre do not pull it more.
 LEAST_LENGTH = 0.1
 
 

@@ -32,7 +32,7 @@ EXACT_BYTES, SPARSE_EXACT_BYTES = 2**27, 2**29
 FIRST_ROWS = 128  # of the first chunk: enough for a centre, a typical length and first directions
 MOST_CHUNK_ROWS = 8192  # of a chunk: sums of so many products keep seven digits in float32
 MOST_CHUNK_BYTES = 3 * 2**23  # of dense rows; from 32 MB on, glibc asks for new memory each time
-# Rows in a chunk of dense and of sparse rows before a sketch. Longer ones need fewer truncations.
+# Chunk in a chunk of dense and of sparse rows before a sketch. Longer ones need fewer truncations.
 SKETCH_ROWS, SPARSE_SKETCH_ROWS = 512, 8192
 # The first chunk of sparse rows is short, so that the second one can be evaluated; the others are
 # at least so long, because truncations are what takes the time.
@@ -287,7 +287,7 @@ class PCALearner(Learner):
     def _learn_rows(self, values: Any, filled: Filled | None, weights: Doubles) -> None:
         """Evaluate rows with the directions found before, and learn from them.
 
-        Rows (r, d) have no gaps; `filled` says what was filled into them.
+        Chunk (r, d) have no gaps; `filled` says what was filled into them.
         """
         rows = self._about(values, filled, weights)
         scaled = rows
