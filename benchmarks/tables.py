@@ -208,6 +208,23 @@ def gaps(rows: list[Row]) -> str:
     return "\n\n".join(tables)
 
 
+FEW = 4  # files: tools with fewer share a line
+
+
+def files(rows: list[Row]) -> str:
+    """Return how many files of each tool were read, refused or misread."""
+    kinds = ["files", "read", "refused", "refused without need", "misread", "crashed"]
+    lines = [[row["name"], *(row[kind] for kind in kinds)] for row in rows if row["files"] >= FEW]
+    few = [row for row in rows if row["files"] < FEW]
+    if few:
+        names = ", ".join(row["name"] for row in few)
+        lines.append([names, *(sum(row[kind] for row in few) for kind in kinds)])
+    lines.append(["**all**", *(sum(row[kind] for row in rows) for kind in kinds)])
+    return table(
+        ["tool", *kinds], [[name, *(f"{n:,}" for n in counted)] for name, *counted in lines]
+    )
+
+
 def _methods(rows: list[Row]) -> list[str]:
     """Return the names of all methods, in order."""
     return list(dict.fromkeys(name for row in rows for name in row["methods"]))
@@ -292,33 +309,11 @@ def commands(rows: list[Row]) -> str:
     )
 
 
-def constants(rows: list[Row]) -> str:
-    """Return the table of what studies find at half and at twice each constant."""
-    names = list(dict.fromkeys(name for row in rows for name in row["measured"]))
-    cells = {"held": lambda value: f"{100 * value:.0f}%", "outliers": percent}
-
-    def cell(name: str, value: float | None) -> str:
-        shown = next((cells[key] for key in cells if key in name), decimals)
-        return "" if value is None else shown(value)
-
-    return table(
-        ["constant", "at", *names],
-        [
-            [
-                f"`{row['name']}`" if row["at"] else row["name"],
-                row["at"],
-                *(cell(name, row["measured"].get(name)) for name in names),
-            ]
-            for row in rows
-        ],
-    )
-
-
 RENDERERS: dict[str, Renderer] = {
     "accuracy": accuracy,
     "captured": captured,
     "commands": commands,
-    "constants": constants,
+    "files": files,
     "floor": floor,
     "gaps": gaps,
     "rivals": rivals,

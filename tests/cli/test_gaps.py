@@ -171,7 +171,7 @@ def test_merged_models_know_the_marks_of_both(tmp_path):
         (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
         run("fit", tmp_path / f"{name}.csv", "-k", 1, "--na", mark, "-o", tmp_path / name)
     run("merge", tmp_path / "a", tmp_path / "b", "-o", tmp_path / "both")
-    assert onepass.load(tmp_path / "both")._na == ("-999", "?")
+    assert onepass.load(tmp_path / "both").origin_.na == ("-999", "?")
 
 
 def test_merged_models_are_read_as_both_were(tmp_path):
@@ -180,7 +180,7 @@ def test_merged_models_are_read_as_both_were(tmp_path):
         words = ["-k", 1, "--decimal", ",", *more, "-o", tmp_path / name]
         run("fit", tmp_path / f"{name}.csv", *words)
     run("merge", tmp_path / "a", tmp_path / "b", "-o", tmp_path / "both")
-    assert onepass.load(tmp_path / "both")._reading == {"decimal": ","}
+    assert onepass.load(tmp_path / "both").origin_.reading == {"decimal": ","}
 
 
 def test_rows_without_any_entry_are_left_out_by_all_commands(tmp_path):

@@ -63,19 +63,6 @@ def same_bits(one, other):
     np.testing.assert_array_equal(one.impute(ROWS[:50]), other.impute(ROWS[:50]))
 
 
-def test_rows_with_gaps_among_others_are_no_drift():
-    """They are learned from after the others, and came among them."""
-    drifts = []
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        rows = 3.0 * rng.normal(size=(600, 2)) @ rng.normal(size=(2, 5)) + rng.normal(size=(600, 5))
-        long = rng.random(600) < 0.012
-        rows[long] += 30.0 * rng.normal(size=(int(long.sum()), 5))
-        rows[rng.random(rows.shape) < 0.1] = np.nan
-        drifts.append(PCA(2).fit(rows).chosen_.drift)
-    assert max(drifts) < 1.0
-
-
 @pytest.mark.usefixtures("small_budget")
 @pytest.mark.parametrize("kind", KINDS)
 def test_neither_calls_nor_reading_nor_pickling_change_a_bit(kind):
@@ -220,7 +207,7 @@ def test_what_is_missing_is_counted(kind):
     rows = ROWS.copy()
     rows[:4] = np.nan
     model = KINDS[kind]().fit(rows)
-    gaps, left = model._model().gaps, rows[4:]
+    gaps, left = model.model_.gaps, rows[4:]
     np.testing.assert_allclose(model.missing_share_, np.isnan(left).mean(axis=0))
     assert (gaps.rows, gaps.empty) == (2996, 4)
     assert gaps.incomplete == np.isnan(left).any(axis=1).sum()
@@ -331,7 +318,7 @@ def test_the_algorithms_of_the_paper_complete_rows_and_count_gaps(algorithm):
     assert np.isfinite(model.transform(ROWS)).all()
     np.testing.assert_allclose(model.missing_share_, np.isnan(ROWS).mean(axis=0) * 3000 / 3100)
     halves = [algorithm(K, **params).fit(half) for half in np.array_split(rows, [90])]
-    for gaps in (model._model().gaps, onepass.merge(*halves)._model().gaps):
+    for gaps in (model.model_.gaps, onepass.merge(*halves)._model().gaps):
         assert (gaps.rows, gaps.empty) == (3100, 3)
         assert gaps.incomplete == np.isnan(ROWS).any(axis=1).sum()
     small = model.for_transform()

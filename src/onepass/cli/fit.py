@@ -42,7 +42,7 @@ from onepass.persistence.archive import ModelFileError
 from onepass.persistence.atomic import remove_unfinished
 from onepass.progress import Progress
 from onepass.report import require_report
-from onepass.report.summary import chosen_words, counted, describe, missing_entries
+from onepass.report.summary import counted, describe, missing_entries
 from onepass.sources import Block, Position
 from onepass.sources.excerpt import Excerpt
 from onepass.sources.files import FileSource
@@ -142,14 +142,13 @@ def _doubts(model: Any) -> Iterator[str]:
         yield "there is only one row, which has no variance"
         return
     words = {"pass scale=True": "use --scale", "n_components=": "-k "}
-    if dominant := model._model().dominant():
+    if dominant := model.model_.dominant():
         name = getattr(model, "feature_names_in_", range(model.n_features_in_))[dominant[0]]
         words["leave it out"] = f"leave it out: --exclude {shlex.quote(str(name))}"
-    for message in model._doubts():
+    for message in model.doubts():
         for name, option in words.items():
             message = message.replace(name, option)
-        if message != str(getattr(model, "chosen_", "")):  # which is among the results
-            yield message
+        yield message
 
 
 def _show(model: Any, found: dict[str, Any], report: str | None) -> None:
@@ -159,8 +158,6 @@ def _show(model: Any, found: dict[str, Any], report: str | None) -> None:
     messages.say(f"captures {messages.expectation(found)}")
     if missing := missing_entries(model):
         messages.say(missing)
-    if hasattr(model, "chosen_"):
-        messages.say(chosen_words(model))
     messages.say(f"took {found['seconds']:.1f} s ({found['rows_per_second']:,} rows/s)")
     if report is not None:
         messages.say(f"{report}: a page with pictures of the model")
@@ -211,7 +208,7 @@ class Fit(ABC):
 
     def _save(self) -> None:
         """Write the model and remove the checkpoint; if writing fails, save a checkpoint."""
-        self.model._model()  # an error, such as that of an empty column, must not replace a file
+        _ = self.model.model_  # an error, such as an empty column, must not replace a file
         try:
             self.model.save(self.output)
         except OSError as error:
@@ -277,7 +274,7 @@ class LocalFit(Fit):
                     self._save_checkpoint()
                 if progress.wants_captured():
                     progress.captured(self.model.captured_.mean)
-            self.model._end()  # in place: a copy of wide second moments takes much memory
+            self.model.finish()  # in place: a copy of wide second moments takes much memory
             self._save()  # a signal that comes now is too late: there is nothing left to stop
         return None
 

@@ -124,7 +124,7 @@ def fit(
     if model is None:
         raise ValueError(f"There are no rows in any of the {len(shards)} shards")
     if random:
-        model.random_state = model._learned_with["random_state"] = estimator.random_state
+        model.random_state = model._params["random_state"] = estimator.random_state
     return model
 
 

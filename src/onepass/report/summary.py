@@ -10,8 +10,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.pca.bounds import PLAIN
-from onepass.pca.evidence import SURE
 from onepass.report.rows import draw_rows
 
 ROWS_PER_COMPONENT = 10  # per component: with fewer, the components are uncertain
@@ -46,7 +44,7 @@ class Summary:
         self.grid = grid
         self.ratio: NDArray[np.floating] = model.explained_variance_ratio_  # (k,)
         self.variance: NDArray[np.floating] = model.explained_variance_  # (k,)
-        fitted = model._model()
+        fitted = model.model_
         self.curve = fitted.curve  # (p, 3): rows, share captured of new rows, standard error
         self.rows = None if X is None else draw_rows(model, X)
         numbers = np.zeros(0, np.int64) if self.rows is None else self.rows.numbers
@@ -55,13 +53,12 @@ class Summary:
         self.labels = [f"{number + 1:,}" for number in numbers] if found is None else found
         self.known_variances = known_variances(model)  # of the components, and of others
         # A robust learner knows the variances of ordinary PCA; a model alone those of its own.
-        chosen = getattr(model, "chosen_", None)
-        self.is_robust = chosen is not None and chosen.name != PLAIN and model._learner is not None
+        self.is_robust = getattr(model, "robust", False) and model.learner_ is not None
         self.missing = missing_entries(model)
         shares = model.missing_share_
         most = np.argsort(-shares, kind="stable")[:MOST_MISSING]
         self.missing_columns = [(self.names[j], float(shares[j])) for j in most if shares[j] > 0.0]
-        self.captured, self.chosen = _captured(model), chosen_words(model)
+        self.captured, self.method = _captured(model), method_words(model)
         self.warnings = _warnings(model, self.names)
 
     @property
@@ -133,24 +130,13 @@ def _captured(model: Any) -> str:
     )
 
 
-def chosen_words(model: Any) -> str:
-    """Return how the components were found and why so, in words."""
-    chosen = getattr(model, "chosen_", None)
-    if chosen is None:
-        return f"{type(model).__name__} has learned the components row by row."
-    if not chosen.gain > 0.0:
-        return str(chosen)
-    if chosen.name != PLAIN:
-        return (
-            f"{chosen} On rows not yet learned from, ordinary PCA would have captured less "
-            f"(evidence: {chosen.gain:.1f} standard errors)."
-        )
-    why = "what is captured differs between parts of the stream"
-    if chosen.gain <= SURE:
-        why = f"it gains {chosen.gain:.1f} standard errors, and more than {SURE:g} would be sure"
-    elif chosen.tail < -1.0 and chosen.energy < 0.0:
-        why = "it would capture less of the longest rows"
-    return f"{chosen} Bounding the influence of long rows was tried and not used: {why}."
+def method_words(model: Any) -> str:
+    """Return how the components were found, in words."""
+    if getattr(model, "robust", False):
+        return "Robust PCA: for the components, no row counts with more than a typical length."
+    if hasattr(model, "var_"):
+        return "Ordinary PCA."
+    return f"{type(model).__name__} has learned the components row by row."
 
 
 def known_variances(model: Any) -> NDArray[np.floating]:
@@ -158,13 +144,13 @@ def known_variances(model: Any) -> NDArray[np.floating]:
 
     Of a model without learner they are those of the components.
     """
-    learner = None if model._learner is None else model._finished()
+    learner = model.learner_
     return model.explained_variance_ if learner is None else learner.known_variances()
 
 
 def missing_counts(model: Any) -> dict[str, Any]:
     """Return how many entries are missing, in how many rows and columns."""
-    gaps, shares = model._model().gaps, model.missing_share_
+    gaps, shares = model.model_.gaps, model.missing_share_
     return {
         "entries": 0 if gaps is None else round(float(shares.sum()) * gaps.rows),
         "share": float(shares.mean()),
@@ -176,7 +162,7 @@ def missing_counts(model: Any) -> dict[str, Any]:
 
 def missing_entries(model: Any) -> str:
     """Return how much is missing where, in words; an empty text if nothing is."""
-    gaps, shares, found = model._model().gaps, model.missing_share_, missing_counts(model)
+    gaps, shares, found = model.model_.gaps, model.missing_share_, missing_counts(model)
     if gaps is None:
         return ""
     rows, worst = round(gaps.rows), int(shares.argmax())
@@ -186,7 +172,7 @@ def missing_entries(model: Any) -> str:
         f"{found['columns']:,} of {counted(len(shares), 'column')}"
     )
     if found["entries"]:
-        text += f", most in column {model._column_names[worst]} ({shares[worst]:.1%})"
+        text += f", most in column {model.column_names_[worst]} ({shares[worst]:.1%})"
     if gaps.empty:
         text += f"; {counted(gaps.empty, 'row')} without any entry left out"
     return text
@@ -201,19 +187,12 @@ def _warnings(model: Any, names: list[str]) -> list[str]:
             f"Few rows: {n:,} for {k} components. Other rows may give other components; use at "
             f"least {ROWS_PER_COMPONENT * k:,}."
         )
-    if dominant := model._model().dominant():
+    if dominant := model.model_.dominant():
         column, share = dominant
         given = getattr(model, "feature_names_in_", range(len(names)))[column]
         found.append(
             f"One column dominates: {names[column]} has {share:.0%} of all variance. If columns "
             "have different units, fit with scale=True (--scale). If it is an id, leave it out "
             f"(--exclude {shlex.quote(str(given))})."
-        )
-    chosen = getattr(model, "chosen_", None)
-    if chosen is not None and chosen.drift > 1.0 and getattr(model, "half_life", None) is None:
-        found.append(
-            f"The stream drifts: what is captured differs between its parts, by {chosen.drift:.1f} "
-            "times what rows in random order would reach by chance. If the latest rows matter "
-            "most, fit with half_life."
         )
     return found
