@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import ceil
+from math import ceil, nan
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,8 @@ class Model:
     errors, curve
         Squared distances of rows from the subspace before they were learned from, and the learning
         curve (p, 3): rows, share captured, standard error.
+    long_rows : float
+        The share of the variance that the longest 1% of the rows hold; NaN where it is not known.
     missing : MissingCounts or None
         How much was missing where; None if nothing was.
     factors : FactorModel or None
@@ -69,6 +71,7 @@ class Model:
     center: bool
     errors: ErrorHistogram
     curve: Doubles
+    long_rows: float = nan
     missing: MissingCounts | None = None
     factors: FactorModel | None = None
     whiten: bool = field(default=False)

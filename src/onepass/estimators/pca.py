@@ -78,6 +78,9 @@ class PCA(Estimator):
         The names of the columns, if the rows had any.
     var_ : ndarray of shape (d,)
         Variances of the columns: sums over n rows are divided by n, as in scikit-learn.
+    long_rows_ : float
+        The share of the variance that the longest 1% of the rows hold, about the mean and in units
+        of `scale_`. It is at most 0.09 for Gaussian rows; `robust=True` describes the other rows.
     scale_ : ndarray of shape (d,)
         What the columns are divided by: the roots of `var_`, or ones unless `scale` is set.
 
@@ -182,6 +185,11 @@ class PCA(Estimator):
         model = self.model_
         assert model.column_variances is not None
         return model.column_variances.astype(model.components.dtype)
+
+    @property
+    def long_rows_(self) -> float:
+        """The share of the variance that the longest 1% of the rows hold; NaN of fewer than 100."""
+        return self.model_.long_rows
 
     @property
     def scale_(self) -> NDArray[np.floating]:

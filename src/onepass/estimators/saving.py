@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict
+from math import isfinite, nan
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,7 @@ class ModelRecord(State):
             "curve": Array((Size("points of the curve", MOST_CURVE), 3), least=-1e150, most=1e150),
             "captured": Array((2,), least=0.0, most=1.0),
             "captured_reason": String(),
+            "long_rows": Array((Size("shares of long rows", 1),), least=0.0, most=1.0),
             "errors": Part(),
         }
 
@@ -98,6 +100,7 @@ class ModelRecord(State):
                 "scale": none if model.scale is None else model.scale,
                 "captured": np.array(known),
                 "captured_reason": captured.reason,
+                "long_rows": np.array([model.long_rows] if isfinite(model.long_rows) else []),
             }
         )
         return record
@@ -116,6 +119,7 @@ class ModelRecord(State):
         held["captured"] = unknown(reason) if reason else Captured(share, error)
         for name in ("missing", "factors"):
             held[name] = next(iter(held[name]), None)
+        held["long_rows"] = next(iter(held["long_rows"].tolist()), nan)
         return Model(**held, center=center)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from onepass.moments.chunk import Chunk
@@ -24,7 +27,83 @@ LEAST_BIN, INFINITE_BIN = 32, 2047 * 32  # of normal numbers; smaller ones are t
 SAME_SPAN = 1e-6  # relative size of what is taken for rounding: half the digits of float64
 
 
-class ErrorHistogram(State):
+class LogHistogram(State):
+    """Sums over rows in fixed logarithmic bins, which add up exactly for several streams.
+
+    Attributes
+    ----------
+    low : int
+        The bin that column 1 of the counts stands for; the next ones follow.
+    counts : ndarray of shape (2, 1 + bins)
+        Two sums for each bin; column 0 is for rows at zero.
+    """
+
+    def __init__(self) -> None:
+        self.low = LEAST_BIN
+        self.counts: Doubles = np.zeros((2, 1))
+
+    def fields(self) -> dict[str, Field]:
+        bins = Size(f"bins of {type(self).__name__}", INFINITE_BIN)
+        counts = Array((2, bins), least=0.0, fades=1)
+        return {"low": Number(int, 0, INFINITE_BIN), "counts": counts}
+
+    def _columns(self, values: Doubles) -> NDArray[np.int64]:
+        """Return the columns (r,) of the bins of values (r,), for which room is made."""
+        bins = np.ascontiguousarray(values, np.float64).view(np.int64) >> DROPPED_BITS
+        positive = bins[bins >= LEAST_BIN]  # not zero, nor what rounding has made negative
+        if len(positive):
+            self._widen(int(positive.min()), int(positive.max()))
+        return np.maximum(bins - (self.low - 1), 0)
+
+    def _add_to(self, line: int, columns: NDArray[np.int64], sums: Doubles) -> None:
+        """Add numbers (r,) to the bins in one line of the counts."""
+        self.counts = self.counts.copy()
+        self.counts[line] += np.bincount(columns, sums, minlength=self.counts.shape[1])
+
+    def merge(self, other: Self) -> None:
+        """Include the rows of another stream."""
+        theirs = other.copy()
+        for ours, its in ((self, theirs), (theirs, self)):
+            if its.counts.shape[1] > 1:
+                ours._widen(its.low, its.low + its.counts.shape[1] - 2)
+        self.counts = self.counts + theirs.counts
+
+    def _widen(self, least: int, largest: int) -> None:
+        """Make room for bins."""
+        bins = self.counts.shape[1] - 1
+        if not bins:
+            self.low = least
+        high = max(largest, self.low + bins - 1)
+        before, after = max(self.low - least, 0), high - (self.low + bins - 1)
+        if before or after:
+            zero, rest = self.counts[:, :1], self.counts[:, 1:]
+            self.counts = np.hstack([zero, np.pad(rest, ((0, 0), (before, after)))])
+            self.low -= before
+
+
+class LongRows(LogHistogram):
+    """Weights and energies of rows, by energy: how much of the variance the longest rows hold."""
+
+    def add(self, energies: Doubles, weights: Doubles) -> None:
+        """Include rows with these squared distances (r,) from the mean and weights (r,)."""
+        columns = self._columns(energies)
+        self._add_to(0, columns, weights)
+        self._add_to(1, columns, weights * np.maximum(energies, 0.0))
+
+    def share(self, part: float) -> float:
+        """Return the share of all energy that the longest `part` of the rows hold."""
+        weights, energies = self.counts[:, ::-1]
+        total = float(energies.sum())
+        if not total > 0.0:
+            return float("nan")
+        # Within a bin, rows are taken for equally long.
+        before = np.cumsum(weights) - weights
+        counted = np.clip(part * weights.sum() - before, 0.0, weights)
+        held = energies * np.divide(counted, weights, out=np.zeros_like(counted), where=weights > 0)
+        return float(held.sum()) / total
+
+
+class ErrorHistogram(LogHistogram):
     """Squared distances of rows from the subspace, in fixed logarithmic bins.
 
     Only the rows of the last half to three quarters of the stream count: earlier models were
@@ -32,45 +111,32 @@ class ErrorHistogram(State):
 
     Attributes
     ----------
-    low : int
-        The bin that column 1 of the counts stands for; the next ones follow.
     counts : ndarray of shape (2, 1 + bins)
-        Weights of rows in two windows of the stream, the older one first; column 0 is zero error.
+        Weights of rows in two windows of the stream, the older one first.
     weight, next_window : float
         Of all rows so far, and that at which the windows move on.
     """
 
     def __init__(self) -> None:
-        self.low = LEAST_BIN
-        self.counts: Doubles = np.zeros((2, 1))
+        super().__init__()
         self.weight = 0.0
         self.next_window = 0.0
 
     def fields(self) -> dict[str, Field]:
-        return {
-            "low": Number(int, 0, INFINITE_BIN),
-            "counts": Array((2, Size("bins", INFINITE_BIN)), least=0.0, fades=1),
-            "weight": weight(),
-            "next_window": weight(),
-        }
+        return {**super().fields(), "weight": weight(), "next_window": weight()}
 
     def add(self, errors: Doubles, weights: Doubles) -> None:
         """Include rows with these squared distances (r,) and weights (r,)."""
         if not len(errors):
             return
-        bins = np.ascontiguousarray(errors, np.float64).view(np.int64) >> DROPPED_BITS
-        positive = bins[bins >= LEAST_BIN]  # not zero, nor what rounding has made negative
-        if len(positive):
-            self._widen(int(positive.min()), int(positive.max()))
+        columns = self._columns(errors)
         self.weight += float(weights.sum())
         if not self.next_window:
             self.next_window = 2.0 * self.weight
         elif self.weight > self.next_window:
             self.next_window *= 2.0
             self.counts = np.stack([self.counts[1], np.zeros_like(self.counts[1])])
-        columns = np.maximum(bins - (self.low - 1), 0)
-        self.counts = self.counts.copy()
-        self.counts[1] += np.bincount(columns, weights, minlength=self.counts.shape[1])
+        self._add_to(1, columns, weights)
 
     @property
     def total(self) -> float:
@@ -97,27 +163,10 @@ class ErrorHistogram(State):
         edge = min(self.low + column, INFINITE_BIN) << DROPPED_BITS
         return float(np.array(edge, np.int64).view(np.float64))
 
-    def merge(self, other: ErrorHistogram) -> None:
-        """Include the rows of another stream."""
-        theirs = other.copy()
-        for ours, its in ((self, theirs), (theirs, self)):
-            if its.counts.shape[1] > 1:
-                ours._widen(its.low, its.low + its.counts.shape[1] - 2)
-        self.counts = self.counts + theirs.counts
+    def merge(self, other: Self) -> None:
+        super().merge(other)
         self.weight += other.weight
         self.next_window += other.next_window
-
-    def _widen(self, least: int, largest: int) -> None:
-        """Make room for bins."""
-        bins = self.counts.shape[1] - 1
-        if not bins:
-            self.low = least
-        high = max(largest, self.low + bins - 1)
-        before, after = max(self.low - least, 0), high - (self.low + bins - 1)
-        if before or after:
-            zero, rest = self.counts[:, :1], self.counts[:, 1:]
-            self.counts = np.hstack([zero, np.pad(rest, ((0, 0), (before, after)))])
-            self.low -= before
 
 
 def crossed_errors(rows: Chunk, k: int, center: bool) -> Doubles | None:

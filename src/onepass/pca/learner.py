@@ -5,18 +5,19 @@ A chunk is evaluated with the directions that were found before it, and then it 
 
 from __future__ import annotations
 
+from math import nan
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onepass.evaluation.held_out import Captured, HeldOut
-from onepass.evaluation.row_errors import ErrorHistogram, crossed_errors
+from onepass.evaluation.row_errors import ErrorHistogram, LongRows, crossed_errors
 from onepass.gaps.completion import CompletedChunk, Completion, Filled
 from onepass.gaps.factor_model import FactorModel, rows_with_gaps
 from onepass.learner import Learner
 from onepass.model import Model, in_type, signed
-from onepass.moments.chunk import Chunk, Scale, chunk_about, fits_single
+from onepass.moments.chunk import Chunk, Scale, chunk_about
 from onepass.moments.exact import SecondMoment, deviations, sums_about_mean
 from onepass.moments.moment import Moment
 from onepass.moments.sketch import GRAM_ROWS, Sketch, leading_of
@@ -41,6 +42,7 @@ FIRST_SPARSE_ROWS, LEAST_SPARSE_ROWS = 1024, 4096
 # of float32 rows are summed in double precision. Their error, 4e-8 of the first, would turn its
 # direction.
 SINGLE_RANGE = 1e-5
+LONGEST = 0.01  # of the rows, whose share of the variance is measured
 MOST_FOUND = 64  # components of a sketch, where their number is to be found
 DENSE_RANK = 176  # directions that a sketch of dense rows holds at least: they average its noise
 
@@ -95,6 +97,8 @@ class PCALearner(Learner):
     is_double : bool
         Whether float32 rows are multiplied in double precision: while it is not known whether
         single precision is enough.
+    lengths : LongRows
+        Squared distances of rows from the mean.
     completions : list of Completion
         One, from the first gap on.
     """
@@ -118,6 +122,7 @@ class PCALearner(Learner):
         self.directions: Doubles = np.zeros((0, stream.d))
         self.rows = self.rows_found = self.rows_since = 0.0
         self.is_double = True
+        self.lengths = LongRows()
         self.completions: list[Completion] = []
 
     def _moment(self) -> Moment:
@@ -138,6 +143,7 @@ class PCALearner(Learner):
             "rows_found": weight(),
             "rows_since": weight(0),
             "is_double": Number(bool, 0, 1),
+            "lengths": Part(),
             "completions": Parts(self._completion, 0, 1),
         }
 
@@ -287,17 +293,21 @@ class PCALearner(Learner):
     def _learn_rows(self, values: Any, filled: Filled | None, weights: Doubles) -> None:
         """Evaluate rows with the directions found before, and learn from them.
 
-        Chunk (r, d) have no gaps; `filled` says what was filled into them.
+        Rows (r, d) have no gaps; `filled` says what was filled into them.
         """
         rows = self._about(values, filled, weights)
         scaled = rows
         if self.scale:
             is_first = not self.moment.weight > 0.0
             scaled = rows.scaled(_deviations_of(rows) if is_first else self._deviations())
-        self._evaluate(scaled)
+        is_first = not self.moment.weight > 0.0
+        if not is_first:
+            self._evaluate(scaled)
         for bounded in self.bounded:
             bounded.add(rows, scaled)
         self.moment.add(rows if self.is_exact else scaled, weights)
+        if is_first:
+            self.lengths.add(scaled.measure(scaled.at(self.moment.mean))[0], weights)
         self.rows += len(rows)
         self.rows_since += len(rows)
         if self.rows_since >= self.rows_found:
@@ -315,7 +325,7 @@ class PCALearner(Learner):
             is_first = not self.moment.weight > 0.0
             origin = _first_origin(values, weights) if is_first else self.moment.nearer_origin()
             origin = origin.astype(self.stream.dtype).astype(np.float64)
-        if self.is_double or not fits_single(values, origin):
+        if self.is_double or filled is not None:
             values = values.astype(np.float64, copy=False)
         if filled is None:
             rows = chunk_about(values, weights, origin)
@@ -329,11 +339,12 @@ class PCALearner(Learner):
         return deviations(self.moment.column_sums(), self.moment.weight)
 
     def _evaluate(self, rows: Chunk) -> None:
-        """Measure how far rows are from the directions found before, if there are any."""
-        if not len(self.directions):
-            return
+        """Measure how far rows are from the mean and the directions that were found before."""
         moment, weights = self.moment, rows.weights
         energies, captured = rows.measure(rows.at(moment.mean), self.directions)
+        self.lengths.add(energies, weights)
+        if not len(self.directions):
+            return
         # About a mean of n rows, energies are larger by a factor of 1 + 1 / n on average.
         share = weights * moment.weight / (moment.weight + 1.0)
         self.held_out.add(share * captured, share * energies, self.rows_found)
@@ -406,6 +417,7 @@ class PCALearner(Learner):
             center=self.stream.center,
             errors=self.errors,
             curve=self.held_out.curve(),
+            long_rows=self.lengths.share(LONGEST) if self.rows_learned >= 1 / LONGEST else nan,
             missing=next((gaps.counts.summary() for gaps in self.completions), None),
             factors=next((self._filling(gaps) for gaps in self.completions), None),
         )
@@ -441,6 +453,7 @@ class PCALearner(Learner):
         self.moment.merge(other.moment, scale)
         for bounded, theirs_bounded in zip(self.bounded, other.bounded, strict=True):
             bounded.merge(theirs_bounded, scale)
+        self.lengths.merge(other.lengths)
         self.rows += other.rows
         self._find_directions()
         for gaps in self.completions:
