@@ -66,4 +66,5 @@ def draw() -> Figure:
 
 if __name__ == "__main__":
     draw().savefig(FOLDER / "components.png", dpi=110)
-    PCA(10).fit(load_digits().data).plot().savefig(FOLDER / "get-started.png", dpi=80)
+    X = load_digits().data
+    PCA(10).fit(X).plot(X).savefig(FOLDER / "get-started.png", dpi=80)

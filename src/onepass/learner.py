@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.evaluation.held_out import HeldOut
-from onepass.evaluation.row_errors import ErrorHistogram, RowSample
+from onepass.evaluation.row_errors import ErrorHistogram
 from onepass.model import Model
 from onepass.persistence.fields import Field, Part, State, whole
 from onepass.precision import Doubles
@@ -48,8 +48,6 @@ class Learner(State):
         The number of rows of positive weight that were learned from.
     errors : ErrorHistogram
         Squared distances of rows from the subspace, measured before learning from them.
-    sample : RowSample
-        Coordinates of some rows, and the rows with the largest errors.
     held_out : HeldOut
         How much of the rows was captured, measured before learning from them.
     buffer : RowBuffer
@@ -60,12 +58,11 @@ class Learner(State):
         self.stream, self.batch_size = stream, batch_size
         self.rows_learned = 0
         self.errors = ErrorHistogram()
-        self.sample = RowSample(stream.d, stream.half_life)
         self.held_out = HeldOut()
         self.buffer = RowBuffer(stream)
 
     def fields(self) -> dict[str, Field]:
-        parts = ("errors", "sample", "held_out", "buffer")
+        parts = ("errors", "held_out", "buffer")
         return {"rows_learned": whole(), **{name: Part() for name in parts}}
 
     @abstractmethod
@@ -190,7 +187,6 @@ class Learner(State):
         with one_thread():
             self.include(other)
         self.errors.merge(other.errors)
-        self.sample.merge(other.sample, self.rows_learned)
         self.held_out.merge(other.held_out)
         self.rows_learned += other.rows_learned
 

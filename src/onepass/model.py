@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.evaluation.held_out import Captured
-from onepass.evaluation.row_errors import ErrorHistogram, RowSample
+from onepass.evaluation.row_errors import ErrorHistogram
 from onepass.precision import ROUNDING, TINY, Doubles
 from onepass.rows.completion import FactorModel, Gaps, any_gap, squared_residuals, tiles_with_gaps
 from onepass.rows.rows import Rows, rows_about
@@ -46,9 +46,9 @@ class Model:
         The number of rows learned from.
     center, whiten : bool
         Whether the mean is subtracted; whether coordinates are divided by their deviations.
-    errors, sample, curve
-        Squared distances of rows from the subspace before they were learned from, coordinates of
-        some of them, and the learning curve (p, 3): rows, share captured, standard error.
+    errors, curve
+        Squared distances of rows from the subspace before they were learned from, and the learning
+        curve (p, 3): rows, share captured, standard error.
     chosen : Choice or None
         Which candidate of `PCA` was chosen, and why.
     gaps : Gaps or None
@@ -67,7 +67,6 @@ class Model:
     rows: int
     center: bool
     errors: ErrorHistogram
-    sample: RowSample
     curve: Doubles
     chosen: Any = None
     gaps: Gaps | None = None

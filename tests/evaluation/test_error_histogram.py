@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from onepass.evaluation.row_errors import ErrorHistogram
+from onepass import PCA
+from onepass.evaluation.row_errors import ErrorHistogram, crossed_errors
+from onepass.rows.rows import rows_about
 
 
 def filled(errors, weights=None, chunk=64):
@@ -102,3 +104,37 @@ def test_state_goes_there_and_back():
     twin.restore(*histogram.saved())
     twin.add(np.array([1e9]), np.ones(1))
     assert twin.quantile(1.0) > 1e8 > histogram.quantile(1.0)
+
+
+@pytest.mark.parametrize("place", [0, 40, 127, 128])
+@pytest.mark.parametrize("center", [True, False])
+def test_an_outlier_among_the_first_rows_is_measured(place, center):
+    """It turns a direction of the first rows to itself, along which it has no error."""
+    rows = np.random.default_rng(0).normal(size=(200, 8)) * [5, 3, 1, 1, 1, 1, 1, 1]
+    rows[place, 6] += 60.0
+    model = PCA(2, center=center).partial_fit(rows)
+    assert 0.7 < model.error_threshold(1.0) / 60.0**2 < 1.4
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("scale", [None, np.arange(2.0, 11.0)])
+def test_crossed_errors_are_from_the_directions_of_the_other_half(center, scale):
+    rng = np.random.default_rng(1)
+    values, weights = rng.normal(size=(31, 9)) * np.arange(1.0, 10.0) + 1.0, rng.uniform(1, 2, 31)
+    rows = values / (1.0 if scale is None else scale)
+    expected = np.empty(31)
+    for seen, held_out in ((slice(0, 15), slice(15, 31)), (slice(15, 31), slice(0, 15))):
+        point = np.average(rows[seen], axis=0, weights=weights[seen]) if center else np.zeros(9)
+        weighted = np.sqrt(weights[seen])[:, None] * (rows[seen] - point)
+        directions, about = np.linalg.svd(weighted)[2][:3], rows[held_out] - point
+        expected[held_out] = (about**2).sum(axis=1) - ((about @ directions.T) ** 2).sum(axis=1)
+    origin = np.full(9, float(center))
+    found = crossed_errors(rows_about(values, weights, origin, scale), 3, center)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_too_few_first_rows_have_no_errors():
+    rows = rows_about(np.random.default_rng(2).normal(size=(9, 5)), np.ones(9), np.zeros(5))
+    assert crossed_errors(rows, 4, True) is None
+    zeros = rows_about(np.zeros((20, 5)), np.ones(20), np.zeros(5))
+    assert not crossed_errors(zeros, 4, True).any()

@@ -13,7 +13,7 @@ from tests.cli.commands import rows
 
 @pytest.mark.parametrize("model", [PCA(3), PCA(1), CappedMSG(2)])
 def test_a_plot_has_four_pictures(model):
-    drawing = model.fit(rows()).plot()
+    drawing = model.fit(rows()).plot(rows())
     assert [axis.get_xlabel() for axis in drawing.axes[:2]] == ["component", "rows"]
     bars = drawing.axes[0].patches
     heights = [bar.get_height() for bar in bars]
@@ -25,7 +25,7 @@ def test_labels_of_rows_and_arrows_do_not_cover_each_other():
     shared = rng.normal(size=(600, 2)).repeat(3, axis=1)  # three columns point the same way
     X = shared + 0.01 * rng.normal(size=(600, 6))
     X[300:310] *= 50  # and ten rows are marked at the same place
-    axis = PCA(2).fit(X).plot().axes[2]
+    axis = PCA(2).fit(X).plot(X).axes[2]
     axis.figure.draw_without_rendering()
     labels = [label for label in axis.texts if label.get_text() and label.get_visible()]
     boxes = [label.get_window_extent() for label in labels]
@@ -39,7 +39,7 @@ def test_arrows_are_within_the_picture_where_the_mean_is_not(far):
     """One row moved the mean out of the picture, and drawing the arrows there did not end."""
     X = rows(d=4)
     X[7] = far
-    axis = PCA(2, robust=False).fit(X).plot().axes[2]
+    axis = PCA(2, robust=False).fit(X).plot(X).axes[2]
     (left, right), (bottom, top) = axis.get_xlim(), axis.get_ylim()
     assert not left < 0.0 < right
     arrows = [text for text in axis.texts if getattr(text, "arrow_patch", None)]

@@ -145,7 +145,6 @@ class SolverLearner(Learner):
         captured = (
             np.einsum("ij,ij->i", along[:, :k], along[:, :k]) if k < self.stream.d else energy
         )
-        errors = np.zeros(len(weights))
         if is_new:
             about = replace(model, mean=np.zeros(self.stream.d))
             about = about.shrunk(self.gap_counts[0].rows_together, None)
@@ -153,7 +152,6 @@ class SolverLearner(Learner):
             errors = squared_residuals(filled, given, directions[:k]) / weights
             self.held_out.add(captured, energy, before)
             self.errors.add(errors, weights)
-        self.sample.add(drawn, errors, directions, self.mean.vector, numbers)
         rotation = rotation if is_new else np.zeros((len(now), 0))
         self.variances.add(drawn, weights, ChunkResult(captured, energy, rotation, inner))
 
@@ -187,10 +185,6 @@ class SolverLearner(Learner):
         self.held_out.add(captured[scored], energy[scored], learned_from[scored])
         errors = (energy - captured) / weights
         self.errors.add(errors[scored], weights[scored])
-        if not before > 0.0:  # far from the first iterates is every row
-            inside = along[:, : self.solver.rule.k]
-            errors = (energy - np.einsum("ij,ij->i", inside, inside)).clip(min=0.0) / weights
-        self.sample.add(values, errors, held if len(held) else now, self.mean.vector)
         self.variances.add(values, weights, ChunkResult(captured, energy, rotation, inner))
 
     def _model_of_gaps(self) -> FactorModel:
@@ -268,7 +262,6 @@ class SolverLearner(Learner):
             rows=self.rows_learned,
             center=self.stream.center,
             errors=self.errors,
-            sample=self.sample,
             curve=self.held_out.curve(),
         )
         if not self.gap_counts:

@@ -271,16 +271,20 @@ def info(**given: Any) -> None:
 @main.command(
     epilog="""\b
 Examples:
-  onepass report model.onepass                   writes model.html
-  onepass report model.onepass -o page.html
+  onepass report model.onepass events/*.parquet  writes model.html
+  onepass report model.onepass data.csv -o page.html
+  onepass report model.onepass                   no rows, no outliers
 
-`onepass fit --report` writes the same page after a fit. It names lines of text files where this one
-names rows, counted from 1: MODEL does not know the lines.""",
+`onepass fit --report` writes the same page after a fit: it reads DATA once more, to draw rows along
+the components and to list those with the largest errors. Standard input is gone by then.""",
 )
 @model_argument
+@click.argument("data", nargs=-1, type=click.Path(), metavar="[DATA]...")
 @path_option("-o", "--output", help="The page.  [default: MODEL, ending in .html]")
+@reading_options("those of MODEL")
+@verbosity_options
 def report(**given: Any) -> None:
-    """Write a page of HTML about MODEL, with pictures."""
+    """Write a page of HTML about MODEL, and about rows of DATA, with pictures."""
     from onepass.cli.models import report
 
     report(**given)

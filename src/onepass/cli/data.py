@@ -7,8 +7,9 @@ import shlex
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -21,8 +22,10 @@ from onepass.cli.errors import Failure
 from onepass.cli.messages import is_quiet, note, warn
 from onepass.persistence.atomic import remove_unfinished
 from onepass.progress import Progress
+from onepass.report import model_page
 from onepass.report.summary import shortened
-from onepass.sources import SourceError
+from onepass.sources import Block, Position, SourceError
+from onepass.sources.excerpt import Excerpt
 from onepass.sources.files import FileSource, open_tables
 from onepass.sources.paths import is_remote, open_content, split
 from onepass.sources.tables import ReadOptions
@@ -160,6 +163,27 @@ def _lines(path: str, has_header: bool) -> int | None:
         return None
     lines = max(sample.count(b"\n"), sample.count(b"\r"))
     return round(lines * os.path.getsize(path) / taken) - has_header if lines else None
+
+
+def write_page(
+    model: Any, path: str, source: FileSource | None, title: str, command: str | None = None
+) -> None:
+    """Write a page about a model, and about rows of a source that can still be read."""
+    if source is None or source.once:
+        data = [] if source is None else source.paths
+        model_page(model, path, title=title, data=data, command=command)
+        return
+    with progress_over("report", source) as progress:
+
+        def blocks(start: Position | None) -> Iterator[tuple[Position, Block]]:
+            for position, block in source.blocks(start):
+                yield position, block
+                progress.advance(block.shape[0])
+
+        rows = Excerpt(source, blocks)
+        rows.feature_names = None  # `open_for` has compared the names
+        lines = partial(lines_of, source)
+        model_page(model, path, rows, title=title, data=source.paths, command=command, lines=lines)
 
 
 def lines_of(source: FileSource, rows: NDArray[np.int64]) -> list[str] | None:

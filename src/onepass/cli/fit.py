@@ -24,10 +24,10 @@ from onepass.cli import memory, messages, options
 from onepass.cli.data import (
     check_page,
     expected_rows,
-    lines_of,
     prepare_output,
     progress_over,
     warn_of_repeats,
+    write_page,
 )
 from onepass.cli.errors import (
     Failure,
@@ -42,7 +42,7 @@ from onepass.extras import require
 from onepass.persistence.archive import ModelFileError
 from onepass.persistence.atomic import remove_unfinished
 from onepass.progress import Progress
-from onepass.report import model_page, require_report
+from onepass.report import require_report
 from onepass.report.summary import chosen_words, counted, describe, missing_entries
 from onepass.sources import Block, Position
 from onepass.sources.excerpt import Excerpt
@@ -123,8 +123,7 @@ def fit(
     if report is not None:
         try:
             command = shlex.join(words)
-            lines = partial(lines_of, source)
-            model_page(model, report, title=output, data=source.paths, command=command, lines=lines)
+            write_page(model, report, source, output, command)
         except BaseException:
             messages.say(f"onepass: {output} is complete, {report} is missing", err=True)
             raise

@@ -25,11 +25,12 @@ from onepass.cli.data import (
     prepare_output,
     progress_over,
     warn_of_repeats,
+    write_page,
 )
 from onepass.cli.errors import Failure, printable
 from onepass.cli.memory import shown
 from onepass.cli.writers import check_format, with_floats, writing
-from onepass.report import model_page, require_report
+from onepass.report import require_report
 from onepass.report.summary import (
     chosen_words,
     counted,
@@ -423,13 +424,16 @@ def export(model: str, output: str) -> None:
     messages.say(f"{output}: {sizes[0]}, from {sizes[1]} of {model}")
 
 
-def report(model: str, output: str | None) -> None:
-    """Write a page about a model."""
+def report(model: str, data: tuple[str, ...], output: str | None, **reading: Any) -> None:
+    """Write a page about a model, and about rows if there are any."""
     require_report()
     output = f"{os.path.splitext(model)[0]}.html" if output is None else output
-    prepare_output(output, [model])
     check_page(output)
-    model_page(onepass.load(model), output, title=model)
+    fitted = onepass.load(model)
+    source = open_for(fitted, model, data, reading) if data else None
+    paths = [] if source is None else source.paths
+    prepare_output(output, [*paths, model])
+    write_page(fitted, output, source, model)
     messages.say(f"{output}: a page with pictures of the model")
 
 

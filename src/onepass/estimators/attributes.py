@@ -214,13 +214,15 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Calls):
         names = getattr(self, "feature_names_in_", None)
         onnx_export.export(self._model(), type(self).__name__, names, path)
 
-    def plot(self, *, grid: tuple[int, int] | None = None) -> Any:
-        """Draw variances, learning curve, a sample of rows and the loadings.
+    def plot(self, X: Any = None, *, grid: tuple[int, int] | None = None) -> Any:
+        """Draw variances, learning curve, some rows of X and the loadings.
 
         Needs the extra ``report``.
 
         Parameters
         ----------
+        X : array, table or source of n rows and d columns, optional
+            Rows to draw as points, such as those of `fit`. Without it there are no points.
         grid : tuple of int, optional
             Height and width, where columns are the pixels of images. Square images are recognised.
 
@@ -232,13 +234,14 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Calls):
         --------
         >>> from sklearn.datasets import load_digits
         >>> from onepass import PCA
-        >>> len(PCA(5).fit(load_digits().data).plot().axes)
+        >>> X = load_digits().data
+        >>> len(PCA(5).fit(X).plot(X).axes)
         4
         """
         check_is_fitted(self)
         from onepass import report
 
-        return report.plot(self, grid=grid)
+        return report.plot(self, X, grid=grid)
 
     def _repr_html_(self) -> str:
         from onepass import report

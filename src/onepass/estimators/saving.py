@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 import onepass
 from onepass import ESTIMATORS, schedules
 from onepass.evaluation.held_out import Captured, unknown
-from onepass.evaluation.row_errors import ErrorHistogram, RowSample
+from onepass.evaluation.row_errors import ErrorHistogram
 from onepass.model import Model
 from onepass.pca.bounds import BOUNDED, MILD, PLAIN
 from onepass.pca.evidence import Choice
@@ -47,7 +47,7 @@ class ModelRecord(State):
     def __init__(self, d: int, dtype: np.dtype, *, has_gaps: bool = False) -> None:
         self.d, self.dtype = d, dtype
         self.gaps = Gaps(d) if has_gaps else None
-        self.errors, self.sample = ErrorHistogram(), RowSample(d)
+        self.errors = ErrorHistogram()
         self.rows = 0  # and the other fields, once they are taken from a model or a file
 
     def fields(self) -> dict[str, Field]:
@@ -71,7 +71,6 @@ class ModelRecord(State):
             "chosen": String(("", PLAIN, MILD, BOUNDED)),
             "chosen_numbers": Array((5,)),
             "errors": Part(),
-            "sample": Part(),
         }
 
     @classmethod

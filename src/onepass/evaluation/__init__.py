@@ -1,1 +1,1 @@
-"""What is measured on rows before the model learns from them: shares, errors, a sample."""
+"""What is measured on rows before the model learns from them: shares and errors."""

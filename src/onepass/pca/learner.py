@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.evaluation.held_out import Captured, HeldOut
-from onepass.evaluation.row_errors import MOST_DIRECTIONS, ErrorHistogram, crossed_errors
+from onepass.evaluation.row_errors import ErrorHistogram, crossed_errors
 from onepass.learner import Learner
 from onepass.model import Model, in_type, signed
 from onepass.moments.eigen import STEPS
@@ -22,7 +22,7 @@ from onepass.pca.bounds import BOUNDED, LADDER_COLUMNS, MILD, PLAIN, Bounds, exa
 from onepass.pca.evidence import Choice, Evidence
 from onepass.persistence.fields import Array, Field, Part, Parts, Size, String, weight
 from onepass.precision import LARGEST_RATIO, TINY, ZERO_VARIANCE, Doubles
-from onepass.rows.completion import FactorModel, GapModel, entries, rows_with_gaps
+from onepass.rows.completion import FactorModel, GapModel, rows_with_gaps
 from onepass.rows.rows import Rows, Scale
 from onepass.rows.stream import Stream
 from onepass.subspace import orthonormal
@@ -71,8 +71,6 @@ class Measured(NamedTuple):
 
     Attributes
     ----------
-    values : ndarray or csr_array of shape (r, d)
-        As they came.
     rows, scaled : Rows
         About a point, as they are and in units of the deviations.
     from_mean : ndarray of shape (r,)
@@ -85,7 +83,6 @@ class Measured(NamedTuple):
         Energies about this centre along the directions of each of m candidates.
     """
 
-    values: Any
     rows: Rows
     scaled: Rows
     from_mean: Doubles
@@ -205,39 +202,36 @@ class PCALearner(Learner):
         self._learn_rows(values, weights)
 
     def learn_with_gaps(self, values: Any, weights: Doubles) -> None:
-        values, weights, numbers = self._without_empty(values, weights)
+        values, weights = self._without_empty(values, weights)
         gaps = self.gap_models[0]
         if not gaps.keeps(values):
             self._forget(weights)
             gaps.count(values)
             exact = self.bounds.is_exact
             completed = gaps.completed(values, is_exact=exact, seed=self.rows_learned)
-            self._learn_rows(completed, weights, numbers)
+            self._learn_rows(completed, weights)
             gaps.find(self.bounds.plain(), self.bounds.scale_now())
             return
         gaps.count(values)
         holes = rows_with_gaps(values) | bool(gaps.late.any())
         if not holes.all():
-            self._learn_rows(values[~holes], weights[~holes], numbers[~holes])
+            self._learn_rows(values[~holes], weights[~holes])
         kept = values[holes]
         kept = kept.toarray() if self.stream.is_sparse else kept
-        if gaps.keep(kept, weights[holes], numbers[holes]):
+        if gaps.keep(kept, weights[holes]):
             self.learn_kept()
 
-    def _without_empty(
-        self, values: Any, weights: Doubles
-    ) -> tuple[Any, Doubles, NDArray[np.int64]]:
-        """Return rows that have an entry, their weights and their numbers; count the others."""
+    def _without_empty(self, values: Any, weights: Doubles) -> tuple[Any, Doubles]:
+        """Return rows that have an entry, and their weights; count the others."""
         if not self.gap_models:
             self.gap_models = [self._gap_model()]
-        numbers = self.rows_learned + np.arange(len(weights))
         if self.stream.is_sparse:
-            return values, weights, numbers
+            return values, weights
         empty = np.isnan(values).all(axis=1)
         if not empty.any():
-            return values, weights, numbers
+            return values, weights
         self.gap_models[0].empty += int(empty.sum())
-        return values[~empty], weights[~empty], numbers[~empty]
+        return values[~empty], weights[~empty]
 
     def _gap_model(self) -> GapModel:
         """Return a model of gaps, after rows that had none."""
@@ -269,8 +263,8 @@ class PCALearner(Learner):
 
         gaps.start(bounds.plain(), scale_of)
         self._fill_late(gaps, gaps.model)
-        values, weights, numbers = gaps.kept, gaps.kept_weights, gaps.kept_numbers
-        gaps.kept, gaps.kept_weights, gaps.kept_numbers = values[:0], weights[:0], numbers[:0]
+        values, weights = gaps.kept, gaps.kept_weights
+        gaps.kept, gaps.kept_weights = values[:0], weights[:0]
         is_exact = bounds.is_exact and not self.stream.is_sparse  # sparse rows get draws
         gaps.late = (gaps.observed == 0) & is_exact
         others = self.evidence, self.held_out, self.errors
@@ -283,7 +277,7 @@ class PCALearner(Learner):
             )
             if self.stream.is_sparse:
                 completed = self.stream.convert(completed)
-            self._learn_rows(completed, weights[start:stop], numbers[start:stop])
+            self._learn_rows(completed, weights[start:stop])
             start = stop
         # They came among the others: what completed rows differ in from these is no drift.
         others[0].merge(self.evidence, 0.0)
@@ -299,20 +293,16 @@ class PCALearner(Learner):
         typical = self.bounds.typical
         typical.centre = np.where(gaps.late, model.mean, typical.centre)
 
-    def _learn_rows(
-        self, values: Any, weights: Doubles, numbers: NDArray[np.int64] | None = None
-    ) -> None:
-        """Learn from rows (r, d) without gaps, or completed; the next ones, or numbers (r,)."""
-        if numbers is None:
-            numbers = self.rows_learned + np.arange(len(weights))
+    def _learn_rows(self, values: Any, weights: Doubles) -> None:
+        """Learn from rows (r, d) without gaps, or completed."""
         measured = self._measure(values, weights)
         stops = self._stops(measured)
         if len(stops) == 1:
-            self._learn_measured(measured, numbers)
+            self._learn_measured(measured)
             return
         for start, stop in pairwise([0, *stops]):
             measured = self._measure(values[start:stop], weights[start:stop])
-            self._learn_measured(measured, numbers[start:stop])
+            self._learn_measured(measured)
 
     def _stops(self, measured: Measured) -> list[int]:
         """Return where a chunk is cut, so that the rest of it is evidence, too: its end, or more.
@@ -348,9 +338,9 @@ class PCALearner(Learner):
         energies, captured = scaled.measure(np.stack(points), self.directions, pairs)
         of_chosen = captured[0] if found else np.zeros(len(rows))
         centred = energies[1] if compared else None
-        return Measured(values, rows, scaled, energies[0], of_chosen, centred, captured[1:])
+        return Measured(rows, scaled, energies[0], of_chosen, centred, captured[1:])
 
-    def _learn_measured(self, measured: Measured, numbers: NDArray[np.int64]) -> None:
+    def _learn_measured(self, measured: Measured) -> None:
         """Evaluate rows with the directions found before, and learn from them."""
         bounds, rows = self.bounds, measured.rows
         errors = self._evaluate(measured)
@@ -369,7 +359,6 @@ class PCALearner(Learner):
                 errors = crossed_errors(measured.scaled, k, self.stream.center)
             if errors is not None:
                 self.errors.add(errors, rows.weights)
-        self._remember(measured.values, measured.scaled, errors, numbers)
 
     def _evaluate(self, measured: Measured) -> Doubles | None:
         """Include rows in the evidence; return their errors (r,), or None without directions.
@@ -399,27 +388,6 @@ class PCALearner(Learner):
     def _names(self, found: int) -> tuple[str, ...]:
         """Return the candidates whose directions are kept: one before there are others."""
         return self.bounds.names if found > 1 else (self.chosen,)
-
-    def _remember(
-        self, values: Any, rows: Rows, errors: Doubles | None, numbers: NDArray[np.int64]
-    ) -> None:
-        """Offer rows to the sample; without errors, with those along the directions found now."""
-        found, _, d = self.directions.shape
-        directions = np.zeros((0, d))
-        if found:
-            directions = self.directions[self._names(found).index(self.chosen)]
-        elif self.n_components == d <= MOST_DIRECTIONS:
-            directions = np.eye(d)  # as good as any, and nothing was evaluated
-        if errors is None:
-            errors = np.zeros(len(rows))
-            if found:
-                point = rows.at(self.bounds.mean)[None]
-                inner = rows.inner(np.vstack([point, directions]))
-                along = inner[:, 1:] - directions @ point[0]
-                errors = rows.distances(point, inner[:, :1])[:, 0] - (along**2).sum(axis=1)
-                errors = rows.observed_errors(errors, self.bounds.mean, directions)
-        raw = directions if rows.scale is None else directions / rows.scale
-        self.sample.add(entries(values), errors, raw, self.bounds.mean, numbers)
 
     def _is_early(self) -> bool:
         """Return whether rows are wide, and fewer than finding directions costs."""
@@ -509,7 +477,6 @@ class PCALearner(Learner):
             rows=self.rows_learned,
             center=self.stream.center,
             errors=self.errors,
-            sample=self.sample,
             curve=self.held_out.curve(),
             chosen=chosen,
             gaps=next((known.gaps(self._filling(known)) for known in self.gap_models), None),

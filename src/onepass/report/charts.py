@@ -25,13 +25,15 @@ WIDTH, HEIGHT = 370, 260  # pixels of a picture in a page, two of which stand si
 VARIABLES = {BLUE: "blue", RED: "red", GREY: "grey", GRID: "rule", BLACK: "soft"}
 
 
-def plot(model: Any, *, grid: tuple[int, int] | None = None) -> Any:
+def plot(model: Any, X: Any = None, *, grid: tuple[int, int] | None = None) -> Any:
     """Return a matplotlib figure: variances, learning curve, some rows, and the loadings.
 
     Parameters
     ----------
     model : estimator
         Fitted.
+    X : array, table or source of n rows and d columns, optional
+        Rows of which some become points.
     grid : tuple of int, optional
         Height and width of the images, if columns are pixels. Square images are recognised.
 
@@ -39,7 +41,7 @@ def plot(model: Any, *, grid: tuple[int, int] | None = None) -> Any:
     -------
     matplotlib.figure.Figure
     """
-    shown = Summary(model, grid)
+    shown = Summary(model, X, grid)
     with figure(2, 2, 11.0, 8.0) as (drawing, axes):
         for axis, draw in zip(axes.flat, (variance, curve, scatter, loadings), strict=True):
             draw(axis, shown)
@@ -118,19 +120,21 @@ def scatter(axis: Any, shown: Summary) -> None:
     axis.set(xlabel="component 0", ylabel="component 1")
     axis.xaxis.label.set_gid("across-label")
     axis.yaxis.label.set_gid("up-label")
-    if not shown.has_points:
-        axis.text(0.5, 0.5, "fewer than two components", ha="center", transform=axis.transAxes)
+    rows = shown.rows
+    if rows is None or not shown.has_points:
+        why = "no rows were given" if rows is None else "fewer than two components"
+        axis.text(0.5, 0.5, why, ha="center", transform=axis.transAxes)
         return
-    views = [view(coordinates) for coordinates in shown.points[:, :2].T]
-    points = shown.points[:, :2].clip(*np.transpose(views))
-    far = points[shown.largest]
+    views = [view(coordinates) for coordinates in rows.points[:, :2].T]
+    points = rows.points[:, :2].clip(*np.transpose(views))
+    far = points[rows.largest]
     axis.plot(*points.T, "o", ms=5, mew=0, color=BLUE, alpha=0.6, gid="points", clip_on=False)
     axis.plot(*far.T, "o", ms=9, mfc="none", mec=RED, mew=2, gid="far", clip_on=False)
     axis.set(xlim=views[0], ylim=views[1])
     text = {"textcoords": "offset points", "parse_math": False}
     numbers = [
         axis.annotate(shown.labels[i], at, (6, 5), fontsize=9, gid="number", **text)
-        for at, i in zip(far[:MOST_NUMBERED], shown.largest, strict=False)
+        for at, i in zip(far[:MOST_NUMBERED], rows.largest, strict=False)
     ]
     longest = max((np.hypot(*arrow) for arrow in shown.arrows.values()), default=1.0) or 1.0
     # Arrows begin at the mean, which is 0; far rows may have moved it out of the picture.

@@ -22,11 +22,13 @@ from onepass.report.summary import Lines, Summary, describe, shortened
 
 # In the tables and pictures of a page: what can be read on a screen.
 PAGE_COLUMNS, PAGE_COMPONENTS, PAGE_IMAGES = 30, 12, 24
+PAIRED_COMPONENTS = 8  # that rows can be drawn along, two at a time
 
 
 def model_page(
     model: Any,
     path: str | os.PathLike[str],
+    X: Any = None,
     *,
     title: str,
     data: Sequence[str] = (),
@@ -42,6 +44,8 @@ def model_page(
         Fitted.
     path : str or path-like
         The file to write.
+    X : array, table or source of n rows and d columns, optional
+        Rows of which some become points, and some a list of outliers. It is read once.
     title : str
         The heading.
     data : sequence of str
@@ -59,9 +63,10 @@ def model_page(
     >>> import numpy as np, os, tempfile
     >>> from onepass import CappedMSG
     >>> from onepass.report import model_page
-    >>> model = CappedMSG(2).fit(np.random.default_rng(0).normal(size=(500, 5)))
+    >>> X = np.random.default_rng(0).normal(size=(500, 5))
+    >>> model = CappedMSG(2).fit(X)
     >>> path = os.path.join(tempfile.mkdtemp(), "page.html")
-    >>> model_page(model, path, title="Noise")
+    >>> model_page(model, path, X, title="Noise")
     >>> os.path.getsize(path) > 10_000
     True
     """
@@ -71,7 +76,7 @@ def model_page(
 
     import onepass
 
-    shown = Summary(model, grid, lines)
+    shown = Summary(model, X, grid, lines)
     names, weights = shown.leading(PAGE_COLUMNS, PAGE_COMPONENTS)
     files = f" ({shortened(data)})" if data else ""
     template = resources.files("onepass.report").joinpath("model_page.html").read_text("utf-8")
@@ -81,7 +86,7 @@ def model_page(
         lead=f"{type(model).__name__}: {describe(model)}{files}.",
         shown=shown,
         picture=lambda name, text: Markup(charts.svg(getattr(charts, name), shown, text)),
-        median=float(np.median(shown.errors[shown.errors > 0])) if len(shown.largest) else None,
+        outliers=_outliers(shown),
         images=_images(shown),
         loadings=list(zip(names, weights.T.tolist(), strict=True)),
         limit=float(np.abs(shown.components).max()) or 1.0,
@@ -94,6 +99,23 @@ def model_page(
     )
     with replacing(path) as file:
         file.write(html.encode(errors="backslashreplace"))  # names of files may be no text
+
+
+def _outliers(shown: Summary) -> list[tuple[str, float, float, str]]:
+    """Return the label, the error, its multiple of the median and the columns of outliers."""
+    rows = shown.rows
+    if rows is None or not len(rows.largest):
+        return []
+    median = float(np.median(rows.errors[rows.errors > 0.0]))
+    return [
+        (
+            shown.labels[i],
+            float(rows.errors[i]),
+            float(rows.errors[i]) / median,
+            ", ".join(f"{shown.names[j]} ({share:.0%})" for j, share in parts),
+        )
+        for i, parts in zip(rows.largest, rows.parts, strict=True)
+    ]
 
 
 def _images(shown: Summary) -> list[str]:
@@ -113,17 +135,19 @@ def _images(shown: Summary) -> list[str]:
 
 def _data(shown: Summary) -> str:
     """Return what the scripts of the page need, as JSON that can stand in HTML."""
-    kind = "line" if shown.counts_lines else "row"
-    numbered = zip(shown.labels, shown.errors, strict=True)
+    kind, drawn = "line" if shown.counts_lines else "row", shown.rows
+    points = np.zeros((0, 0)) if drawn is None else drawn.points[:, :PAIRED_COMPONENTS]
+    largest = [] if drawn is None else drawn.largest.tolist()
+    numbered = [] if drawn is None else zip(shown.labels, drawn.errors, strict=True)
     rows = [f"{kind} {label}, error {error:.4g}" for label, error in numbered]
     shares = zip(shown.ratio, np.cumsum(shown.ratio), strict=True)
     found = {
-        "points": [[float(f"{value:.6g}") for value in row] for row in shown.points.tolist()],
-        "views": [charts.view(axis) for axis in shown.points.T] if len(shown.points) else [],
-        "far": shown.largest.tolist(),
+        "points": [[float(f"{value:.6g}") for value in row] for row in points.tolist()],
+        "views": [charts.view(axis) for axis in points.T],
+        "far": largest,
         "titles": {
             "points": rows,
-            "far": [rows[i] for i in shown.largest],
+            "far": [rows[i] for i in largest],
             "together": [
                 f"component {i}: {share:.2%}, together {together:.2%}"
                 for i, (share, together) in enumerate(shares)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from onepass.pca.bounds import PLAIN
 from onepass.pca.evidence import SURE
+from onepass.report.rows import draw_rows
 
 ROWS_PER_COMPONENT = 10  # per component: with fewer, the components are uncertain
 BIPLOT_COLUMNS = 12  # of a biplot at most: the labels of more arrows cover each other
@@ -24,12 +25,17 @@ Lines: TypeAlias = Callable[[NDArray[np.int64]], list[str] | None]
 class Summary:
     """Everything that is shown of a fitted estimator, with k components of d columns.
 
-    `grid` is the height and width of images, if columns are pixels. `lines` takes the numbers of
-    rows, counted from 0, and returns their lines in files, or None if there are no lines.
+    `X` has the rows that are drawn, if there are any. `grid` is the height and width of images, if
+    columns are pixels. `lines` takes the numbers of rows, counted from 0, and returns their lines
+    in files, or None if there are no lines.
     """
 
     def __init__(
-        self, model: Any, grid: tuple[int, int] | None = None, lines: Lines | None = None
+        self,
+        model: Any,
+        X: Any = None,
+        grid: tuple[int, int] | None = None,
+        lines: Lines | None = None,
     ) -> None:
         self.components: NDArray[np.floating] = model.components_  # (k, d)
         self.names = [f"column {j}" for j in range(self.components.shape[1])]
@@ -42,15 +48,11 @@ class Summary:
         self.variance: NDArray[np.floating] = model.explained_variance_  # (k,)
         fitted = model._model()
         self.curve = fitted.curve  # (p, 3): rows, share captured of new rows, standard error
-        # A sample of rows along the first components, (s, m), their numbers from 0, their squared
-        # distances from the subspace, (s,), and which of them have the largest.
-        scale = getattr(model, "scale_", 1.0)
-        self.points = fitted.sample.along(self.components / scale, model.mean_)
-        self.numbers, self.errors = fitted.sample.numbers, fitted.sample.errors
-        found = None if lines is None else lines(self.numbers)
+        self.rows = None if X is None else draw_rows(model, X)
+        numbers = np.zeros(0, np.int64) if self.rows is None else self.rows.numbers
+        found = lines(numbers) if lines is not None and self.rows is not None else None
         self.counts_lines = found is not None
-        self.labels = [f"{number + 1:,}" for number in self.numbers] if found is None else found
-        self.largest = fitted.sample.largest()
+        self.labels = [f"{number + 1:,}" for number in numbers] if found is None else found
         self.known_variances = known_variances(model)  # of the components, and of others
         # A robust learner knows the variances of ordinary PCA; a model alone those of its own.
         chosen = getattr(model, "chosen_", None)
@@ -65,7 +67,7 @@ class Summary:
     @property
     def has_points(self) -> bool:
         """Whether rows can be drawn along two components."""
-        return len(self.points) > 0 and self.points.shape[1] > 1
+        return self.rows is not None and self.rows.points.shape[1] > 1
 
     @property
     def arrows(self) -> dict[str, NDArray[np.float64]]:

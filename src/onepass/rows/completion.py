@@ -30,7 +30,6 @@ from scipy import sparse
 from onepass import _core
 from onepass.persistence.fields import (
     MOST_ENTRY,
-    MOST_ROWS,
     Array,
     Field,
     Number,
@@ -115,11 +114,6 @@ def squared_residuals(rows: Doubles, given: NDArray[np.floating], directions: Do
     rest = rows - (rows @ directions.T) @ directions
     rest[np.isnan(given)] = 0.0
     return np.einsum("ij,ij->i", rest, rest)
-
-
-def entries(values: Any) -> Any:
-    """Return rows (r, d) as an array or a CSR array; completed ones with their gaps filled."""
-    return values.values if isinstance(values, CompletedChunk) else values
 
 
 @dataclass(frozen=True)
@@ -394,6 +388,9 @@ class CompletedRows(DenseRows):
         super().__init__(chunk.values, weights, origin, scale)
         self.chunk = chunk
 
+    def __getitem__(self, part: slice) -> CompletedRows:
+        return CompletedRows(self.chunk[part], self.weights[part], self.origin, self.scale)
+
     def scaled(self, scale: Doubles) -> CompletedRows:
         return CompletedRows(self.chunk, self.weights, self.origin, scale)
 
@@ -563,8 +560,8 @@ class GapModel(GapCounts):
         Of the model; r = 0 while rows are kept for batch EM for the first time.
     late : ndarray of shape (d,)
         Which columns no row had an entry in that was learned from. Sums know nothing of them yet.
-    kept, kept_weights, kept_numbers : ndarray of shape (m, d), (m,) and (m,)
-        Rows that the model is going to be found from, and their positions in the stream.
+    kept, kept_weights : ndarray of shape (m, d) and (m,)
+        Rows that the model is going to be found from.
     """
 
     def __init__(self, d: int, k: int, dtype: np.dtype, rows: float = 0.0) -> None:
@@ -576,7 +573,6 @@ class GapModel(GapCounts):
         self.late: NDArray[np.bool_] = np.zeros(d, dtype=bool)
         self.kept: NDArray[np.floating] = np.zeros((0, d), dtype)
         self.kept_weights: Doubles = np.zeros(0)
-        self.kept_numbers: NDArray[np.int64] = np.zeros(0, np.int64)
 
     def fields(self) -> dict[str, Field]:
         d, kept = self.d, Size("kept rows", MOST_KEPT_ROWS)
@@ -587,7 +583,6 @@ class GapModel(GapCounts):
             "late": Array((d,), ("bool",), 0, 1),
             "kept": Array((kept, d), dtype, -MOST_ENTRY, MOST_ENTRY, gaps=True),
             "kept_weights": Array((kept,), least=1e-300),
-            "kept_numbers": Array((kept,), ("int64",), 0, MOST_ROWS),
         }
 
     @property
@@ -609,13 +604,10 @@ class GapModel(GapCounts):
             return True
         return bool(self.late.any() and not np.isnan(values[:, self.late]).all())
 
-    def keep(
-        self, values: NDArray[np.floating], weights: Doubles, numbers: NDArray[np.int64]
-    ) -> bool:
+    def keep(self, values: NDArray[np.floating], weights: Doubles) -> bool:
         """Keep rows (r, d) with gaps; return whether there are enough to find the model."""
         self.kept = np.vstack([self.kept, values])
         self.kept_weights = np.concatenate([self.kept_weights, weights])
-        self.kept_numbers = np.concatenate([self.kept_numbers, numbers])
         return self.kept.size > KEPT_NUMBERS
 
     def find(self, moment: Any, scale: Scale) -> None:

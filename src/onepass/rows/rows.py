@@ -63,6 +63,10 @@ class Rows(ABC):
     def __len__(self) -> int:
         return len(self.weights)
 
+    def __getitem__(self, part: slice) -> Self:
+        """Return some of the rows."""
+        return type(self)(self.values[part], self.weights[part], self.origin, self.scale)
+
     def scaled(self, scale: Doubles) -> Self:
         """Return the rows with their columns divided by a scale (d,)."""
         return type(self)(self.values, self.weights, self.origin, scale)
@@ -146,6 +150,16 @@ class Rows(ABC):
     @abstractmethod
     def column_squares(self, weights: Doubles) -> Doubles:
         """Return the weighted sums of the squares of the columns, shape (d,)."""
+
+    def sums_along(self, directions: Doubles) -> tuple[Doubles, Doubles, Doubles]:
+        """Return the weighted sums of x (d,), of its squares (d,), and of x x' times directions.
+
+        The last ones, for directions (m, d), have the shape (d, m).
+        """
+        weights = self.weights
+        coefficients = np.vstack([np.ones(len(self)), self.inner(directions).T]) * weights
+        total, *product = self.combine(coefficients)
+        return total, self.column_squares(weights), np.reshape(product, directions.shape).T
 
     @abstractmethod
     def dense(self) -> Iterator[tuple[slice, Doubles]]:
@@ -284,6 +298,23 @@ class DenseRows(Rows):
             return np.einsum("ij,ij,i->j", tile, tile, weights[part].astype(tile.dtype))
 
         return np.sum(run_all(of_tile, self._tiles), axis=0, dtype=np.float64)
+
+    def sums_along(self, directions: Doubles) -> tuple[Doubles, Doubles, Doubles]:
+        dtype = self.values.dtype
+        typed, weights = directions.astype(dtype), self.weights.astype(dtype)
+
+        def of_tile(part: slice) -> tuple[Doubles, ...]:
+            tile = self._tile(part)
+            along = np.empty((len(typed) + 1, len(tile)), dtype)
+            along[0], along[1:] = 1.0, typed @ tile.T
+            sums = (along * weights[part]) @ tile
+            squares = np.einsum("ij,ij,i->j", tile, tile, weights[part])
+            return sums.astype(np.float64, copy=False), squares.astype(np.float64, copy=False)
+
+        (sums, squares), *others = run_all(of_tile, self._tiles_for(len(typed)))
+        for more, further in others:
+            sums, squares = sums + more, squares + further
+        return sums[0], squares, sums[1:].T
 
     def dense(self) -> Iterator[tuple[slice, Doubles]]:
         for part in self._tiles:

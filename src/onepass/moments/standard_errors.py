@@ -1,0 +1,476 @@
+"""Standard errors of components, variances and the share captured, from segments of the stream.
+
+Let C be the second moment of all rows, v_j and lambda_j its eigenpairs, and C_s that of segment s,
+about the same mean, which has the share w_s of the rows. To first order (Kato, Perturbation Theory
+for Linear Operators, 1966; for Gaussian rows Anderson 1963), the segment moves component j by w_s
+times
+
+    move_s = sum over l != j of  v_l v_l' (C_s - C) v_j / (lambda_j - lambda_l),
+
+and its variance by w_s v_j' (C_s - C) v_j. Moves add up to zero. Their spread gives the variance of
+their sum (batch means),
+
+    sum of w_s^2 move_s^2 / (1 - S_2),   S_m = sum of w_s^m,
+
+with (1 - S_2)^2 / (S_2 - 2 S_3 + S_2^2) degrees of freedom of Student's t: S - 1 of S equal ones.
+
+The share captured of new rows is that of the rows seen, less what the components owe to having
+seen them. Without segment s, C is smaller by w_s (C_s - C) / (1 - w_s), and the components capture
+of the segment less by
+
+    2 w_s / (1 - w_s)  sum over j <= k < l of  (v_l' (C_s - C) v_j)^2 / (lambda_j - lambda_l).
+
+Moves within the k components cancel, so close variances among them do no harm. The standard error
+is the spread between segments of captured energy less share times energy; to this a quarter of what
+was taken off is added, which is of first order only.
+
+Two changes:
+
+- ``scale``: columns are divided by deviations, which have errors, too. With e_s the relative change
+  of the variances in the segment, C_s - C loses (E C + C E) / 2, E = diag(e_s).
+- ``robust``: components are eigenvectors of another second moment B, of bounded rows. Then moves
+  come from B, and variances change by v_j' (C_s - C) v_j + 2 v_j' C move_s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import isnan, nan
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onepass.moments.segments import MOST_COMPONENTS, Segment, Segments
+from onepass.precision import TINY, Doubles
+from onepass.rows.rows import Scale
+
+# Fewer say nothing of their own spread: five degrees of freedom, and 16 rows in each of 8 segments.
+LEAST_SEGMENTS, LEAST_STREAM = 6, 128
+TIED = 1e-12  # of the first variance: a difference below which two of them are the same
+SPANNED = 1e-3  # part of a direction that has to be new, for it to count as another one
+DETERMINED, WELL_DETERMINED = 45.0, 10.0  # degrees up to which a component is, and well
+TAKEN_OFF_ERROR = 0.25  # of what is taken off the share captured, which is right to first order
+
+
+@dataclass(frozen=True)
+class Captured:
+    """The share of the variance of new rows that the components capture.
+
+    Attributes
+    ----------
+    mean : float
+        Captured energy over energy; NaN where it is not known.
+    standard_error : float
+    reason : str
+        Why there is no number; empty where there is one.
+    degrees_of_freedom : float
+        Of Student's t, for an interval.
+    """
+
+    mean: float
+    standard_error: float
+    reason: str = field(default="", compare=False)
+    degrees_of_freedom: float = field(default=np.inf, compare=False)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is a number."""
+        return not isnan(self.mean)
+
+
+def unknown(reason: str) -> Captured:
+    """Return a share that is not known, for a reason."""
+    return Captured(nan, nan, reason)
+
+
+@dataclass(frozen=True)
+class StandardErrors:
+    """What segments of the stream say about components (k, d).
+
+    Attributes
+    ----------
+    components : ndarray of shape (k, d)
+        Of their entries; NaN beyond the first 32, and where there is a reason.
+    variances, angles : ndarray of shape (k,)
+        Of the variances along them; the angle in degrees from the component of the population.
+    degrees : float
+        Degrees of freedom of Student's t for an interval; NaN with a reason.
+    partners : ndarray of shape (k,)
+        Where a component is not determined, the one that it shares most with; -1 for none of them.
+    planes : ndarray of shape (k,)
+        The angle in degrees of such components together.
+    captured : Captured
+    curve : ndarray of shape (segments, 3)
+        Rows up to the end of each segment, the share captured of it, and its standard error.
+    reason : str
+        Why nothing is known.
+    """
+
+    components: NDArray[np.floating]
+    variances: NDArray[np.floating]
+    angles: Doubles
+    degrees: float
+    partners: NDArray[np.int64]
+    planes: Doubles
+    captured: Captured
+    curve: Doubles
+    reason: str = ""
+
+    def says(self, component: int) -> str:
+        """Return in words how well a component is determined."""
+        angle = self.angles[component]
+        if isnan(angle):
+            return ""
+        if angle <= DETERMINED:
+            word = "well determined" if angle <= WELL_DETERMINED else "roughly determined"
+            return f"{word}, {degrees(angle)}"
+        partner = self.partners[component]
+        if partner < 0:
+            return "not determined: cannot be told from what is left out"
+        together = degrees(self.planes[component])
+        return f"not determined: shares a plane with component {partner + 1}, known to {together}"
+
+
+def degrees(angle: float) -> str:
+    """Return an angle with its unit."""
+    return f"{angle:.1g} degrees" if angle < 1.0 else f"{angle:.0f} degrees"
+
+
+class Spectrum(NamedTuple):
+    """Orthonormal directions, a symmetric matrix times them, and its mean eigenvalue elsewhere.
+
+    Of directions (q, d), the first ones are components; `values` (q,) are the diagonal.
+    """
+
+    directions: Doubles
+    images: Doubles  # (d, q)
+    values: Doubles
+    rest: float
+
+    def times(self, columns: Doubles) -> Doubles:
+        """Return the matrix times columns (d, m)."""
+        inside = self.directions @ columns
+        outside = columns - self.directions.T @ inside
+        known = self.images @ inside + self.directions.T @ (self.images.T @ outside)
+        return known + self.rest * outside
+
+
+def standard_errors(
+    segments: Segments,
+    components: NDArray[np.floating],
+    variances: Doubles,
+    total: float,
+    *,
+    center: bool = True,
+    scale: Scale = None,
+    bounded: tuple[Segments, Doubles, float] | None = None,
+) -> StandardErrors:
+    """Return what segments say about components (k, d).
+
+    Parameters
+    ----------
+    segments : Segments
+    components : ndarray of shape (k, d)
+        Orthonormal.
+    variances : ndarray of shape (k,)
+        Along them, divided by the weight of all rows.
+    total : float
+        The trace of the second moment, scaled.
+    center : bool
+        Whether second moments are about the mean or about zero.
+    scale : ndarray of shape (d,), optional
+        What columns are divided by.
+    bounded : tuple, optional
+        Segments of bounded rows with their eigenvalues (k,) and trace, if components are theirs.
+    """
+    reason = _too_few(segments)
+    if reason:
+        return nothing(components, reason)
+    return _Reading(segments, components, variances, total, center, scale, bounded).result()
+
+
+def nothing(components: NDArray[np.floating], reason: str) -> StandardErrors:
+    """Return that nothing is known about components (k, d), for a reason."""
+    k = len(components)
+    none, captured = np.full(k, nan), unknown(reason)
+    if k == components.shape[1]:
+        captured = Captured(1.0, 0.0)
+    return StandardErrors(
+        np.full_like(components, nan),
+        none.astype(components.dtype),
+        none,
+        nan,
+        np.full(k, -1),
+        none,
+        captured,
+        np.zeros((0, 3)),
+        reason,
+    )
+
+
+def _too_few(segments: Segments) -> str:
+    """Return why segments say nothing; an empty text if they do."""
+    rows = float(segments.rows.sum())
+    if rows >= LEAST_STREAM and len(segments) >= LEAST_SEGMENTS:
+        return ""
+    return (
+        f"errors need at least {LEAST_STREAM} rows that count, in {LEAST_SEGMENTS} segments: "
+        f"there are {rows:,.0f} rows in {len(segments)}"
+    )
+
+
+class _Reading:
+    """Segments, components and their spectrum, in the units of the components."""
+
+    def __init__(
+        self,
+        segments: Segments,
+        components: NDArray[np.floating],
+        variances: Doubles,
+        total: float,
+        center: bool,
+        scale: Scale,
+        bounded: tuple[Segments, Doubles, float] | None,
+    ) -> None:
+        self.segments, self.center = segments, center
+        self.components = components
+        self.k, self.d = components.shape
+        # Nothing is known of the components that the frame does not span.
+        spanned = len(segments.frame)
+        self.read = min(self.k, spanned if spanned == self.d else max(spanned - 2, 1))
+        self.directions = components.astype(np.float64)
+        self.units = np.ones(self.d) if scale is None else scale
+        self.is_scaled = scale is not None
+        self.total = total
+        weights = segments.weights
+        self.shares = weights / weights.sum()
+        plain = _Moment(segments, self.units, center)
+        if bounded is None:
+            self.moving = plain
+            self.spectrum = plain.spectrum(self.directions, variances, total)
+            self.plain_spectrum = self.spectrum
+        else:
+            moving, values, trace = bounded
+            self.moving = _Moment(moving, self.units, center)
+            self.spectrum = self.moving.spectrum(self.directions, values, trace)
+            images = plain.mean_of(self.directions)
+            rest = max(total - float(variances.sum()), 0.0) / max(self.d - self.k, 1)
+            self.plain_spectrum = Spectrum(self.directions, images, variances, rest)
+        self.plain, self.variances = plain, variances
+
+    def _changes(self, moment: _Moment, spectrum: Spectrum, part: Segment, own: Segment) -> Doubles:
+        """Return (C_s - C) v_j for the components that are read, (d, k)."""
+        directions = self.directions[: self.read]
+        changes = moment.times(own, directions) - moment.mean_of(directions)
+        if own is not part:  # bounded rows have other weights
+            changes *= own.weight / moment.weight * self.plain.weight / part.weight
+        if self.is_scaled:  # C changes by -(E C + C E) / 2
+            relative = self.plain.energies(part) - self.plain.mean_energies
+            turned = spectrum.times(relative[:, None] * directions.T)
+            images = spectrum.images[:, : self.read]
+            changes -= 0.5 * (relative[:, None] * images + turned)
+        return changes
+
+    def _gains(self, part: Segment) -> Doubles:
+        """Return (C_s - C) v_j of plain second moments and a scale without error, (d, k)."""
+        directions = self.directions[: self.read]
+        return self.plain.times(part, directions) - self.plain.mean_of(directions)
+
+    def _pairs(self) -> Iterator[tuple[float, Segment, Doubles, Doubles]]:
+        """Yield share, segment, and the changes (d, k) of plain and of bounded second moment."""
+        both = zip(self.shares, self.segments, self.moving.segments, strict=True)
+        for share, part, own in both:
+            plain = self._changes(self.plain, self.plain_spectrum, part, part)
+            moving = plain
+            if self.moving is not self.plain:
+                moving = self._changes(self.moving, self.spectrum, part, own)
+            yield float(share), part, plain, moving
+
+    def result(self) -> StandardErrors:
+        k, read, spectrum = self.k, self.read, self.spectrum
+        Q, values = spectrum.directions, spectrum.values
+        lead = max(float(values[0]), TINY)
+        gaps = values[:read] - values[:, None]  # (q, read)
+        tied = (np.abs(gaps) <= TIED * lead) & ~np.eye(len(values), read, dtype=bool)
+        inverse = np.divide(1.0, gaps, out=np.zeros_like(gaps), where=np.abs(gaps) > TIED * lead)
+        has_rest = len(Q) < self.d
+        below = values[:read] - spectrum.rest
+        tied_outside = (np.abs(below) <= TIED * lead) & has_rest
+        outer = np.divide(1.0, below, out=np.zeros_like(below), where=np.abs(below) > TIED * lead)
+        gap = np.maximum(gaps[k:], TIED * lead)
+        gap_outside = np.maximum(below, TIED * lead)
+
+        squares = np.zeros((self.d, read))
+        variance, leaks = np.zeros(read), np.zeros(read)
+        pairs = np.zeros((len(Q), read))
+        got, energy, owed = [], [], []
+        for share, part, plain, moving in self._pairs():
+            inside, within = Q @ moving, Q @ plain
+            outside, without = moving - Q.T @ inside, plain - Q.T @ within
+            moves = Q.T @ (inside * inverse) + outside * outer
+            change = np.einsum("ji,ij->j", self.directions[:read], plain)
+            if moving is not plain:
+                images = self.plain_spectrum.images[:, :read]
+                change = change + 2.0 * np.einsum("ij,ij->j", images, moves)
+            squares += share**2 * moves**2
+            variance += share**2 * change**2
+            pairs += share**2 * (inside * inverse) ** 2
+            leaks += share**2 * np.einsum("ij,ij->j", outside, outside) * outer**2
+            along = np.vdot(self.directions[:read].T, self._gains(part))
+            got.append(float(self.variances.sum()) + float(along))
+            energy.append(float(self.plain.energies(part).sum()))
+            lost = np.vdot(inside[k:] / gap, within[k:])
+            lost += np.einsum("ij,ij->j", outside, without) @ (1.0 / gap_outside) * has_rest
+            owed.append(2.0 * share / (1.0 - share) * float(lost))
+        second, third = (float((self.shares**power).sum()) for power in (2, 3))
+        factor = 1.0 / (1.0 - second)
+        freedom = (1.0 - second) ** 2 / (second - 2.0 * third + second**2)
+        squares, pairs, leaks = factor * squares, factor * pairs, factor * leaks
+        pairs[tied], leaks[tied_outside] = np.inf, np.inf
+        is_tied = tied.any(axis=0) | tied_outside
+        errors = np.where(is_tied, 1.0, np.sqrt(squares)).clip(max=1.0)
+        partners, planes = _planes(pairs, leaks, k)
+        angles = _angle(pairs.sum(axis=0) + leaks)
+        shown = min(read, MOST_COMPONENTS)
+        captured, curve = self._captured(np.array(got), np.array(energy), np.array(owed), freedom)
+        dtype = self.components.dtype
+
+        def filled(found: Doubles) -> Doubles:
+            return np.pad(
+                found[:shown], [(0, k - shown), *[(0, 0)] * (found.ndim - 1)], constant_values=nan
+            )
+
+        return StandardErrors(
+            filled(errors.T).astype(dtype),
+            filled(np.sqrt(factor * variance)).astype(dtype),
+            filled(angles),
+            freedom,
+            np.pad(partners[:shown], (0, k - shown), constant_values=-1),
+            filled(planes),
+            captured,
+            curve,
+        )
+
+    def _captured(
+        self, got: Doubles, energy: Doubles, owed: Doubles, freedom: float
+    ) -> tuple[Captured, Doubles]:
+        """Return the share captured of new rows, and that of each segment, from energies (S,)."""
+        shares = self.shares
+        rows = np.cumsum(self.segments.rows)
+        if self.k == self.d:
+            whole = np.column_stack([rows, np.ones_like(rows), np.zeros_like(rows)])
+            return Captured(1.0, 0.0), whole
+        mean = float(shares @ energy)
+        if not mean > 0.0:
+            return unknown("the rows do not vary"), np.zeros((0, 3))
+        seen = float(self.variances.sum()) / mean
+        less = float(shares @ owed) / mean
+        new = got - owed
+        terms = (new - float(shares @ new) / mean * energy) / mean
+        spread = float((shares**2 * terms**2).sum()) / (1.0 - float((shares**2).sum()))
+        error = float(np.hypot(np.sqrt(spread), TAKEN_OFF_ERROR * less))
+        single = np.sqrt(spread * (1.0 / np.maximum(shares, TINY)))
+        share = np.clip(got / np.maximum(energy, TINY), 0.0, 1.0)
+        curve = np.column_stack([rows, share, single * mean / np.maximum(energy, TINY)])
+        if self.read < self.k:
+            return unknown(f"of more than {self.read} components it is not known"), curve
+        return Captured(float(np.clip(seen - less, 0.0, 1.0)), error, "", freedom), curve
+
+
+def _angle(squares: Doubles) -> Doubles:
+    """Return expected angles (m,) in degrees from sums of squared errors, at most 90."""
+    return np.minimum(np.rad2deg(np.sqrt(squares)), 90.0)
+
+
+def _planes(pairs: Doubles, leaks: Doubles, k: int) -> tuple[NDArray[np.int64], Doubles]:
+    """Return partners (read,) of components that are not determined, and their angle together.
+
+    Parameters
+    ----------
+    pairs : ndarray of shape (q, read)
+        Squared angles by which each known direction turns each component.
+    leaks : ndarray of shape (read,)
+        The same for everything else.
+    k : int
+        The number of components: later directions are none.
+    """
+    read = len(leaks)
+    angles = _angle(pairs.sum(axis=0) + leaks)
+    partners, group = np.full(read, -1), np.arange(read)
+    for j in np.flatnonzero(angles > DETERMINED):
+        largest = int(pairs[:, j].argmax())
+        if pairs[largest, j] < leaks[j] or largest >= min(k, read):
+            continue
+        partners[j] = largest
+        group[group == group[j]] = group[largest]
+    turned = np.zeros(read)
+    for number in set(group.tolist()):
+        together = group == number
+        outside = np.append(~together, np.ones(len(pairs) - read, dtype=bool))
+        turned[together] = pairs[np.ix_(outside, together)].sum() + leaks[together].sum()
+    return partners, _angle(turned)
+
+
+class _Moment:
+    """The second moments C_s of segments about the mean of all, in units of a scale (d,)."""
+
+    def __init__(self, segments: Segments, units: Doubles, center: bool) -> None:
+        self.segments, self.units = segments, units
+        weights, means = segments.weights, segments.means
+        self.weight = float(weights.sum())
+        self.shares = weights / self.weight
+        self.point = self.shares @ means if center else np.zeros(segments.d)
+        self.apart = means - self.point
+        self.product = np.tensordot(np.ones(len(segments)), segments.products, 1) * segments.unit
+        self.mean_energies = self.shares @ np.array([self.energies(part) for part in segments])
+
+    def energies(self, part: Segment) -> Doubles:
+        """Return the second moments (d,) of the columns of a segment."""
+        return (part.squares / part.weight + (part.mean - self.point) ** 2) / self.units**2
+
+    def times(self, part: Segment, directions: Doubles) -> Doubles:
+        """Return C_s v for directions (m, d) of what the frame spans of them, shape (d, m)."""
+        raw = directions / self.units
+        apart = part.mean - self.point
+        along = self.segments.frame @ raw.T
+        unit = self.segments.unit / part.weight
+        product = unit * (part.product @ along) + np.outer(apart, raw @ apart)
+        return product / self.units[:, None]
+
+    def mean_of(self, directions: Doubles) -> Doubles:
+        """Return the mean of the same over all segments."""
+        raw = directions / self.units
+        along = self.segments.frame @ raw.T
+        between = (self.apart * self.shares[:, None]).T @ (self.apart @ raw.T)
+        return (self.product @ along / self.weight + between) / self.units[:, None]
+
+    def spectrum(self, directions: Doubles, values: Doubles, total: float) -> Spectrum:
+        """Return eigenpairs: the leading ones, and about those that the frame knows besides.
+
+        Parameters
+        ----------
+        directions, values : ndarray of shape (k, d) and (k,)
+        total : float
+            The sum of all eigenvalues.
+        """
+        k, d = directions.shape
+        spanned = self.segments.frame * self.units  # the matrix times these is known
+        beside = spanned - (spanned @ directions.T) @ directions
+        left, sizes, further = np.linalg.svd(beside, full_matrices=False)
+        kept = sizes > SPANNED * max(float(sizes.max(initial=0.0)), TINY)
+        kept[max(d - k, 0) :] = False
+        further = further[kept]
+        coefficients = (left[:, kept] / sizes[kept]).T
+        images = self.mean_of(coefficients @ spanned).T
+        images = images - ((coefficients @ spanned) @ directions.T * values) @ directions
+        inner = images @ further.T
+        found, turn = np.linalg.eigh(0.5 * (inner + inner.T))
+        found, further = found[::-1], turn[:, ::-1].T @ further
+        most = float(values.min(initial=np.inf))
+        found = np.minimum(found.clip(min=0.0), most)
+        both = np.vstack([directions, further])
+        together = np.append(values, found)
+        rest = max(total - float(together.sum()), 0.0) / max(d - len(both), 1)
+        return Spectrum(both, both.T * together, together, min(rest, most))

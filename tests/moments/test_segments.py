@@ -1,0 +1,165 @@
+"""Segments of a stream against their definitions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import sparse
+
+from onepass.moments.segments import LEAST_ROWS, SEGMENTS, Segments
+from onepass.rows.rows import rows_about
+
+Array = NDArray[np.float64]
+
+
+def stream(n: int = 1500, d: int = 12, seed: int = 0) -> Array:
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, d)) / np.sqrt(np.arange(1, d + 1)) + 3.0
+
+
+def segments_of(
+    X: Any,
+    frame: Array,
+    *,
+    chunk: int = 128,
+    weights: Array | None = None,
+    half_life: float | None = None,
+    **params: Any,
+) -> Segments:
+    """Return the segments of rows that come in chunks."""
+    found = Segments(X.shape[1], **params)
+    found.frame = frame
+    weights = np.ones(X.shape[0]) if weights is None else weights
+    for start in range(0, X.shape[0], chunk):
+        part = slice(start, start + chunk)
+        if half_life is not None:
+            found.fade(0.5 ** (chunk / half_life))
+        found.add(rows_about(X[part], weights[part], np.full(X.shape[1], 2.0)), start)
+    return found
+
+
+def frame_of(d: int, K: int, seed: int = 5) -> Array:
+    return np.linalg.qr(np.random.default_rng(seed).normal(size=(d, K)))[0].T
+
+
+def naive(X: Array, weights: Array, frame: Array) -> tuple[float, Array, Array, Array]:
+    """Return weight, mean, squares of columns about it, and the scatter times a frame."""
+    mean = weights @ X / weights.sum()
+    centred = X - mean
+    scatter = (centred * weights[:, None]).T @ centred
+    return float(weights.sum()), mean, scatter.diagonal(), scatter @ frame.T
+
+
+def assert_same(one: Segments, other: Segments) -> None:
+    for name in ("rows", "weights", "places", "means", "squares"):
+        np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-9)
+    both = [held.products * held.unit for held in (one, other)]
+    np.testing.assert_allclose(*both, rtol=1e-9, atol=1e-9 * np.abs(both[0]).max())
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [100, 700, 3001])
+def test_each_segment_has_the_sums_of_its_rows(n: int, dtype: Any, is_sparse: bool) -> None:
+    X = stream(n)
+    X = X * (np.random.default_rng(1).random(X.shape) < 0.4) if is_sparse else X
+    weights = np.random.default_rng(2).uniform(0.5, 2.0, n)
+    frame = frame_of(12, 4)
+    rows = (sparse.csr_array(X) if is_sparse else X).astype(dtype)
+    found = segments_of(rows, frame, weights=weights, dtype=dtype)
+    assert found.rows.sum() == n
+    assert len(found) <= SEGMENTS
+    assert len(found) >= min(SEGMENTS // 2, n // LEAST_ROWS)
+    tolerance = 1e-4 if dtype == np.float32 else 1e-9
+    end = 0
+    for part in found:
+        start, end = end, end + int(part.rows)
+        weight, mean, squares, product = naive(X[start:end], weights[start:end], frame)
+        np.testing.assert_allclose(part.weight, weight)
+        np.testing.assert_allclose(part.place, 0.5 * (start + end))
+        np.testing.assert_allclose(part.mean, mean, rtol=tolerance, atol=tolerance)
+        np.testing.assert_allclose(part.squares, squares, rtol=10 * tolerance)
+        np.testing.assert_allclose(
+            part.product * found.unit, product, atol=tolerance * np.abs(product).max()
+        )
+
+
+def test_segments_do_not_depend_on_the_length_of_calls() -> None:
+    X, frame = stream(), frame_of(12, 4)
+    assert_same(segments_of(X, frame, chunk=64), segments_of(X, frame, chunk=1500))
+
+
+def test_a_frame_that_turns_loses_nothing_of_the_sum_of_all_segments() -> None:
+    X, frames = stream(), (frame_of(12, 4), frame_of(12, 6, seed=8))
+    found = segments_of(X, frames[0])
+    _, mean, _, scatter = naive(X, np.ones(len(X)), np.eye(12))
+    found.turn(frames[1], lambda columns: scatter @ columns)
+    apart = found.means - mean
+    between = (apart * found.weights[:, None]).T @ apart
+    np.testing.assert_allclose(
+        found.products.sum(axis=0) * found.unit,
+        (scatter - between) @ frames[1].T,
+        atol=1e-9 * scatter.max(),
+    )
+
+
+def test_turning_to_a_part_of_the_frame_changes_nothing() -> None:
+    X, frame = stream(), frame_of(12, 6)
+    found, fewer = segments_of(X, frame), segments_of(X, frame[:4])
+    scatter = naive(X, np.ones(len(X)), np.eye(12))[3]
+    found.turn(frame[:4], lambda columns: scatter @ columns)
+    assert_same(found, fewer)
+
+
+def test_merged_segments_are_those_of_both_one_after_the_other() -> None:
+    X, frame = stream(400), frame_of(12, 4)
+    first, second = segments_of(X[:200], frame), segments_of(X[200:] * 1e3, frame)
+    both = first.copy()
+    both.merge(second)
+    assert len(both) == len(first) + len(second)
+    np.testing.assert_array_equal(both.weights, [*first.weights, *second.weights])
+    products = [part.product * held.unit for held in (first, second) for part in held]
+    np.testing.assert_allclose(both.products * both.unit, products, rtol=1e-12)
+
+
+def test_many_merged_parts_are_as_long_as_each_other() -> None:
+    X, frame = stream(20 * 500), frame_of(12, 4)
+    whole = Segments(12)
+    for start in range(0, len(X), 500):
+        whole.merge(segments_of(X[start : start + 500], frame))
+    assert SEGMENTS / 2 <= len(whole) <= SEGMENTS
+    assert whole.rows.max() <= 4 * whole.rows.min()
+    sums = naive(X, np.ones(len(X)), frame)
+    weight, mean, product = whole.weights, whole.means, whole.products * whole.unit
+    apart = mean - weight @ mean / weight.sum()
+    between = (apart * weight[:, None]).T @ apart @ frame.T
+    np.testing.assert_allclose(product.sum(axis=0) + between, sums[3], atol=1e-6)
+
+
+def test_with_a_half_life_segments_stay_short_and_old_ones_fade() -> None:
+    X, frame = stream(20_000), frame_of(12, 4)
+    found = segments_of(X, frame, chunk=100, half_life=1000)
+    assert found.rows.sum() == pytest.approx(1000 / np.log(2.0), rel=0.1)
+    shares = found.weights / found.weights.sum()
+    assert 1.0 / (shares**2).sum() > 12
+    assert found.places[-1] > 19_900
+
+
+def test_a_closed_stream_has_no_segment_of_few_rows() -> None:
+    found = segments_of(stream(300), frame_of(12, 4))
+    closed = found.copy()
+    closed.close()
+    assert found.rows.min() < LEAST_ROWS <= closed.rows.min()
+    assert closed.rows.sum() == 300
+
+
+def test_energies_of_any_size_fit_in_single_precision() -> None:
+    X, frame = stream(300).astype(np.float32), frame_of(12, 4)
+    found = segments_of(X * np.float32(1e30), frame, dtype=np.float32)
+    ordinary = segments_of(X, frame, dtype=np.float32)
+    np.testing.assert_allclose(
+        found.products * (found.unit / 1e60), ordinary.products * ordinary.unit, rtol=1e-2, atol=0.1
+    )
