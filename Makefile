@@ -42,7 +42,7 @@ core:  ## build the compiled part in place, in src/onepass
 
 .PHONY: demo
 demo: $(if $(wildcard $(VENV)/ready),$(VENV)/ready,$(VENV)/installed)  ## fit a file with gaps and outliers, fill it, and write the report page; a minute
-	$(BIN)/onepass demo --keep build/demo
+	$(BIN)/python examples/demo.py build/demo
 
 .PHONY: test
 test: $(VENV)/ready  ## tests and doctests

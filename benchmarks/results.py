@@ -8,6 +8,7 @@ import os
 import platform
 import secrets
 import subprocess
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from importlib.metadata import PackageNotFoundError, version
@@ -76,9 +77,13 @@ class Results:
         The name of the command.
     args : argparse.Namespace
         What `parser` returned.
+    packages : sequence of str
+        What the results depend on.
     """
 
-    def __init__(self, benchmark: str, args: argparse.Namespace) -> None:
+    def __init__(
+        self, benchmark: str, args: argparse.Namespace, packages: Sequence[str] = PACKAGES
+    ) -> None:
         whole = not (args.quick or args.only)
         self.path = args.output or (FOLDER / f"{benchmark}.json" if whole else None)
         self.seed = secrets.randbelow(SEEDS) if args.first_seed is None else args.first_seed
@@ -89,7 +94,7 @@ class Results:
             "date": datetime.now(UTC).strftime("%Y-%m-%d"),
             "first_seed": self.seed,
             "machine": machine(),
-            "versions": versions(*PACKAGES),
+            "versions": versions(*packages),
         }
         self.rows: list[Row] = []
 

@@ -208,6 +208,23 @@ def gaps(rows: list[Row]) -> str:
     return "\n\n".join(tables)
 
 
+FEW = 4  # files: tools with fewer share a line
+
+
+def files(rows: list[Row]) -> str:
+    """Return how many files of each tool were read, refused or misread."""
+    kinds = ["files", "read", "refused", "refused without need", "misread", "crashed"]
+    lines = [[row["name"], *(row[kind] for kind in kinds)] for row in rows if row["files"] >= FEW]
+    few = [row for row in rows if row["files"] < FEW]
+    if few:
+        names = ", ".join(row["name"] for row in few)
+        lines.append([names, *(sum(row[kind] for row in few) for kind in kinds)])
+    lines.append(["**all**", *(sum(row[kind] for row in rows) for kind in kinds)])
+    return table(
+        ["tool", *kinds], [[name, *(f"{n:,}" for n in counted)] for name, *counted in lines]
+    )
+
+
 def _methods(rows: list[Row]) -> list[str]:
     """Return the names of all methods, in order."""
     return list(dict.fromkeys(name for row in rows for name in row["methods"]))
@@ -319,6 +336,7 @@ RENDERERS: dict[str, Renderer] = {
     "captured": captured,
     "commands": commands,
     "constants": constants,
+    "files": files,
     "floor": floor,
     "gaps": gaps,
     "rivals": rivals,

@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from onepass.algorithms import MEG, MSG, CappedMSG, Grouse, Incremental, Rule
 from onepass.algorithms.solver import Solver
 from onepass.schedules import InverseSqrt, Schedule
-from onepass.sources.synthetic import random_directions
 from onepass.subspace import Subspace
 from onepass.threads import one_thread
+from reproduction.distributions import random_directions
 
 WIDER = "Capped MSG, K=2k+2"
 CHUNK_ROWS = 24  # the rank is read after so many

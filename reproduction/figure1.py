@@ -14,9 +14,9 @@ import numpy as np
 
 from onepass.report import style
 from onepass.schedules import AdaGradNorm
-from onepass.sources.synthetic import Orthogonal
 from reproduction.algorithms import RULES, checkpoints, trajectory
 from reproduction.claims import Measured, Part, Reading, across, exact
+from reproduction.distributions import Orthogonal
 from reproduction.drawing import legend_below, save
 from reproduction.runs import Arrays, Run, Scope, repetitions, seed_of
 

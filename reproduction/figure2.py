@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from onepass.report import style
 from onepass.schedules import AdaGradNorm
-from onepass.sources.synthetic import Toy
 from reproduction.algorithms import RULES, WIDER, checkpoints, run_weights, trajectory
 from reproduction.claims import (
     Measured,
@@ -25,6 +24,7 @@ from reproduction.claims import (
     ratio_of_means,
     share,
 )
+from reproduction.distributions import toy_rows
 from reproduction.drawing import legend_below, save
 from reproduction.figure1 import ORTHOGONAL, TAU, D, orthogonal
 from reproduction.runs import Arrays, Run, Scope, gather, repetitions, seed_of
@@ -98,9 +98,9 @@ def toy_ends(seed: int, rows: int, sequences: int) -> Arrays:
     """Run Section 5.2's toy: whether each run ended at [1, 0], under the name of the algorithm."""
     wrong = {name: np.empty(sequences, dtype=bool) for name in TOY_ALGORITHMS}
     for i in range(sequences):
-        sample = Toy().sample(rows, np.random.default_rng([seed, i]))
+        sample = toy_rows(rows, np.random.default_rng([seed, i]))
         for name in TOY_ALGORITHMS:
-            rule = RULES[name](1, Toy.d, 0)
+            rule = RULES[name](1, 2, 0)
             (end,) = trajectory(rule, sample, AdaGradNorm(), [rows], chunk_rows=rows)
             first, second = np.abs(end.iterate.top(1)[0])
             wrong[name][i] = first > second

@@ -56,7 +56,7 @@ def test_one_version_everywhere():
 
 
 def test_everything_that_is_imported_is_declared():
-    extras = ("files", "remote", "anndata", "report", "dask", "onnx")
+    extras = ("files", "remote", "anndata", "report", "dask")
     for path in (ROOT / "src" / "onepass").rglob("*.py"):
         for name, top in imports(path):
             if name in sys.stdlib_module_names or name == "onepass":

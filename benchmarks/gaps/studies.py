@@ -343,7 +343,7 @@ def cost(seed: int, folder: Path | None, quick: bool) -> Iterator[Row]:
     for d, target in ((50, 6.0), (300, 40.0)):
         n = 300 if quick else 4000
         case = drawn(at_random(0.2), spiked(d, 5, 20.0, 10.0), n, 5, np.inf, seed)
-        model = PCA(5).fit(case.X)._model().gap_model()
+        model = PCA(5).fit(case.X).model_.gap_model()
         options = {"weights": np.ones(len(case.X)), "covariance": np.zeros((d, d))}
         (seconds,) = medians(
             lambda rows=case.X, m=model, o=options: m.complete(rows, **o), turns=TURNS

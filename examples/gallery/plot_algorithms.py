@@ -10,11 +10,12 @@ directions.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from onepass import ERM, MEG, MSG, PCA, CappedMSG, Grouse, Incremental, Oja, compare
-from onepass.sources.synthetic import Gaussian
+from onepass import ERM, MEG, MSG, PCA, CappedMSG, Grouse, Incremental, Oja, metrics
 
-rows = Gaussian(spectrum=0.8 ** np.arange(32))
+spectrum = 0.8 ** np.arange(32)
 k, n = 4, 8_000
+rows = np.random.default_rng(4).normal(size=(n, 32)) * np.sqrt(spectrum)
+second_moment = metrics.from_dense(np.diag(spectrum))
 models = {
     "MSG": (MSG(k, average=True), "#0072B2", "-"),
     "CappedMSG": (CappedMSG(k, average=True), "#D55E00", "-"),
@@ -26,14 +27,16 @@ models = {
     "PCA": (PCA(k, center=False), "#56B4E9", "-"),
 }
 marks = np.unique(np.geomspace(20, n, 16).astype(int))
-estimators = {name: model for name, (model, _, _) in models.items()}
-curves = compare(estimators, rows.stream(n, seed=4), at=marks)
+missed = {name: [] for name in models}
+for block in np.split(rows, marks[:-1]):
+    for name, (model, _, _) in models.items():
+        model.partial_fit(block)
+        missed[name].append(metrics.suboptimality(model.components_, second_moment, k))
 
 # %%
 fig, axis = plt.subplots(figsize=(9, 5), layout="constrained")
 for name, (_, colour, dash) in models.items():
-    missed = curves["suboptimality"][curves["algorithm"] == name]
-    axis.plot(marks, missed, color=colour, ls=dash, label=name, lw=1.9)
+    axis.plot(marks, missed[name], color=colour, ls=dash, label=name, lw=1.9)
 axis.set(xscale="log", yscale="log", xlabel="rows", ylabel="variance missed")
 axis.legend(frameon=False, ncols=2)
 plt.show()

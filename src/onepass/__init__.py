@@ -24,7 +24,6 @@ ESTIMATORS = {
 _HOMES = {
     **{name: f"onepass.estimators.{module}" for name, module in ESTIMATORS.items()},
     "merge": "onepass.estimators.merging",
-    "compare": "onepass.estimators.comparing",
     "load": "onepass.estimators.saving",
     "from_bytes": "onepass.estimators.saving",
     "open_source": "onepass.sources",

@@ -108,13 +108,17 @@ def add_sparse_outer(
     indices: NDArray[I],
     starts: NDArray[I],
     weights: Doubles,
-    first: int,
-    last: int,
+    *,
+    single: bool = False,
+    part: int = 0,
+    parts: int = 1,
 ) -> None:
-    """Add the sum of w x x' over CSR rows to the rows first..last-1 of an upper triangle (d, d).
+    """Add the sum of w x x' over CSR rows to an upper triangle (d, d), or one of several parts.
 
     Indices must be ascending within each row. Entries below the diagonal are left alone. Calls for
-    disjoint ranges may run at the same time: every entry gets the same bits in any split.
+    different parts may run at the same time: every entry gets the same bits in any number of them.
+    With `single`, products of columns that many rows store are in single precision within 2,048
+    rows.
     """
 
 class Completion:

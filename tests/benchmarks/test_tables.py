@@ -48,6 +48,16 @@ ROWS = {
         {"name": "as they are", "at": "", "measured": {"t5": 0.45, "outliers": 0.002}},
         {"name": "evidence.SURE", "at": "half", "measured": {"t5": 0.4, "decay held": 0.95}},
     ],
+    "files": [
+        {
+            "name": name,
+            "files": 2 * n,
+            "read": n,
+            "refused": n,
+            **dict.fromkeys(("refused without need", "misread", "crashed"), 0),
+        }
+        for name, n in (("pyarrow", 600), ("jq", 1), ("Weka", 1))
+    ],
     "floor": [
         {
             "name": "threads",
@@ -202,6 +212,14 @@ def test_constants_have_a_column_for_each_study(results):
     assert ["", "constant", "at", "t5", "outliers", "decay held", ""] in lines
     assert ["", "as they are", "", "0.45", "0.2%", "", ""] in lines
     assert ["", "`evidence.SURE`", "half", "0.40", "", "95%", ""] in lines
+
+
+def test_tools_with_few_files_share_a_line(results):
+    text = tables.rendered("<!-- table: files -->\n<!-- end -->", results)
+    lines = [[cell.strip() for cell in line.split("|")] for line in text.splitlines()]
+    assert ["", "pyarrow", "1,200", "600", "600", "0", "0", "0", ""] in lines
+    assert ["", "jq, Weka", "4", "2", "2", "0", "0", "0", ""] in lines
+    assert ["", "**all**", "1,204", "602", "602", "0", "0", "0", ""] in lines
 
 
 def test_gaps_have_a_table_for_each_group(results):

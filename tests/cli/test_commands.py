@@ -16,8 +16,7 @@ from tests.cli.commands import SEPARATE, rows
 from tests.cli.commands import onepass as run
 
 COMMANDS = [
-    *("completion", "demo", "export", "fit", "impute", "info", "merge", "report", "score"),
-    "transform",
+    *("fit", "impute", "info", "merge", "report", "score", "transform"),
 ]
 
 
@@ -47,11 +46,6 @@ def test_help_imports_next_to_nothing():
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.stdout.strip() == "[]", result.stderr
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion(shell):
-    assert "_ONEPASS_COMPLETE" in run("completion", shell).stdout
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -104,31 +98,6 @@ def test_a_merged_model_does_not_overwrite_one_that_it_is_from(tmp_path):
     said = run("merge", tmp_path / "1", tmp_path / "2", "-o", tmp_path / "1", code=2).stderr
     assert "it must not be overwritten" in said
     assert (tmp_path / "1").read_bytes() == before
-
-
-def test_demo(tmp_path):
-    folder = tmp_path / "digits"
-    text = run("demo", "--keep", folder).stdout
-    shares = [float(line.split("│")[2].strip(" %")) for line in text.splitlines() if "│" in line]
-    ours, theirs, best = shares
-    assert best - ours < 3.0
-    assert theirs < ours / 2
-    assert "of the 28 rows with the largest errors, 28 are noise" in text
-    whole = np.loadtxt(folder / "whole.csv", delimiter=",", skiprows=1)
-    assert whole.shape == (1200, 64)
-    assert np.isfinite(whole).all()
-    assert text.endswith(f"The report page, for a browser: {folder / 'digits.html'}\n")
-    assert "<svg" in (folder / "digits.html").read_text(encoding="utf-8")
-
-
-def test_demo_without_the_extra_of_the_report(tmp_path, monkeypatch):
-    monkeypatch.setattr("onepass.cli.demo.find_spec", lambda name: None)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    text = run("demo").stdout
-    (folder,) = tmp_path.glob("onepass-demo-*")
-    assert f"All files are in {folder}\n" in text
-    assert "--report" not in text.split("fit --report also writes")[0]
-    assert not (folder / "digits.html").exists()
 
 
 def test_a_bug_is_told_without_a_traceback(tmp_path, monkeypatch):

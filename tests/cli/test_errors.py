@@ -230,7 +230,7 @@ def test_an_interrupted_report_leaves_a_model(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     np.save(tmp_path / "a.npy", rows())
-    monkeypatch.setattr("onepass.cli.fit.model_page", interrupted)
+    monkeypatch.setattr("onepass.cli.data.model_page", interrupted)
     words = ("-k", 1, "-o", tmp_path / "m", "--report", tmp_path / "r.html")
     said = run("fit", tmp_path / "a.npy", *words, code=130).stderr
     assert f"{tmp_path / 'm'} is complete, {tmp_path / 'r.html'} is missing" in said

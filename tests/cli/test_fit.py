@@ -187,15 +187,6 @@ def test_files_folders_and_patterns_are_one_stream(tmp_path):
     assert onepass.load(tmp_path / "m").n_samples_seen_ == 300
 
 
-def test_memory_that_is_not_there_is_warned_of(tmp_path, monkeypatch):
-    from onepass.cli import memory
-
-    monkeypatch.setattr(memory, "available", lambda: 1 << 20)
-    np.save(tmp_path / "a.npy", rows())
-    words = ["fit", tmp_path / "a.npy", "-k", 2, "--algorithm", "erm", "-o", tmp_path / "m"]
-    assert "1 MB are free" in run(*words).stderr
-
-
 @pytest.mark.parametrize(
     ("option", "params"),
     [

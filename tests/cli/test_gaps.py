@@ -96,7 +96,7 @@ def test_a_model_remembers_what_stands_for_missing_entries(tmp_path, more):
     path.write_text("\n".join(lines) + "\n")
     run("fit", path, "-k", 1, "--na", "?", "--na", -999, "-o", model, *more)
     np.save(tmp_path / "a.npy", [[1.0, -999.0], [2.0, 3.0]])
-    run("export", model, "-o", tmp_path / "small")
+    onepass.load(model).for_transform().save(tmp_path / "small")
     for name in ("m", "small"):
         for given in ([], ["--na", "?"]):
             said = run("impute", tmp_path / name, path, "-o", tmp_path / "b.csv", *given)
@@ -171,7 +171,7 @@ def test_merged_models_know_the_marks_of_both(tmp_path):
         (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
         run("fit", tmp_path / f"{name}.csv", "-k", 1, "--na", mark, "-o", tmp_path / name)
     run("merge", tmp_path / "a", tmp_path / "b", "-o", tmp_path / "both")
-    assert onepass.load(tmp_path / "both")._na == ("-999", "?")
+    assert onepass.load(tmp_path / "both").origin_.na == ("-999", "?")
 
 
 def test_merged_models_are_read_as_both_were(tmp_path):
@@ -180,7 +180,7 @@ def test_merged_models_are_read_as_both_were(tmp_path):
         words = ["-k", 1, "--decimal", ",", *more, "-o", tmp_path / name]
         run("fit", tmp_path / f"{name}.csv", *words)
     run("merge", tmp_path / "a", tmp_path / "b", "-o", tmp_path / "both")
-    assert onepass.load(tmp_path / "both")._reading == {"decimal": ","}
+    assert onepass.load(tmp_path / "both").origin_.reading == {"decimal": ","}
 
 
 def test_rows_without_any_entry_are_left_out_by_all_commands(tmp_path):
@@ -361,7 +361,7 @@ def test_columns_of_standard_input_are_kept(tmp_path, table, model):
 
 
 def test_a_small_model_fills_gaps_in_the_same_way(tmp_path, model, table):
-    run("export", model, "-o", tmp_path / "small")
+    onepass.load(model).for_transform().save(tmp_path / "small")
     whole, small = onepass.load(model), onepass.load(tmp_path / "small")
     assert np.array_equal(small.impute([table[1]]), whole.impute([table[1]]))
     assert np.array_equal(small.missing_share_, whole.missing_share_)

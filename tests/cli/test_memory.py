@@ -1,84 +1,55 @@
-"""The estimate of memory, against what a fit takes."""
+"""The limit of memory: too much ends in one line, exit code 2, and nothing is written."""
 
-import os
+import gzip
 import subprocess
 import sys
-import tracemalloc
+from pathlib import Path
 
-import numpy as np
 import pytest
 
-from onepass.cli import memory
-from onepass.cli.options import ALGORITHMS, make_estimator
-from tests.cli.commands import onepass
+from onepass.cli.memory import parse_size
+from tests.cli.commands import onepass as run
+
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux can limit memory")
+PROGRAM = Path(sys.executable).with_name("onepass")
 
 
-def assert_estimated(algorithm, d, k):
-    """Demand that a fit takes less than the estimate, and not much less."""
-    X = np.random.default_rng(0).normal(size=(200, d))
-    assert make_estimator(algorithm, 2).fit(X[:, :4]).captured_  # imports what it needs
-    tracemalloc.start()
-    try:
-        model = make_estimator(algorithm, k)
-        for _ in range(3):
-            model.partial_fit([X])
-        assert model.explained_variance_[0] > 0
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    estimated = memory.learning(algorithm, k, d)
-    assert peak < estimated
-    # These rows are even and few: one second moment, no gaps, and short chunks.
-    assert estimated < memory.SHORT * peak + (64 << 20)
+def limited(*words, **given):
+    words = [PROGRAM, *map(str, words)]
+    return subprocess.run(words, capture_output=True, text=True, timeout=120, **given)
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize(("d", "k"), [(50, 8), (1200, 5), (1000, 40)])
-def test_a_fit_takes_less_and_not_much_less(algorithm, d, k):
-    assert_estimated(algorithm, d, k)
+@linux
+def test_too_much_is_one_line(tmp_path):
+    path = tmp_path / "endless.csv.gz"
+    with gzip.open(path, "wb", compresslevel=1) as file:  # one record of 3 GB
+        file.write(b"x,y\n")
+        for _ in range(48):
+            file.write(b"1" * (1 << 26))
+    done = limited("fit", path, "-k", 1, "--memory", "1GB", "-o", tmp_path / "m")
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.count("\n") == 1
+    assert str(path) in done.stderr
+    assert not (tmp_path / "m").exists()
 
 
-@pytest.mark.parametrize(("d", "k"), [(1200, 5), (2000, 40)])
-def test_so_does_a_fit_beyond_the_exact_matrix(d, k, monkeypatch):
-    monkeypatch.setattr("onepass.pca.bounds.EXACT_BYTES", 8 * 1000**2)
-    assert_estimated("pca", d, k)
+@linux
+def test_the_limit_is_that_of_the_process(tmp_path):
+    code = "import resource; print(resource.getrlimit(resource.RLIMIT_DATA)[0])"
+    program = f"from onepass.cli import memory; memory.limit({3 << 30}); exec({code!r})"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert int(done.stdout) == 3 << 30
+    program = program.replace(str(3 << 30), "")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert int(done.stdout) >= 1 << 30
 
 
-def test_more_columns_and_components_take_more():
-    sizes = [memory.estimate("pca", k, d) for k, d in ((2, 100), (2, 10**5), (200, 10**5))]
-    assert sizes == sorted(sizes)
-    assert memory.estimate("erm", 2, 10**4) > 8 * 10**8
+@pytest.mark.skipif(sys.platform.startswith("linux"), reason="Linux can limit memory")
+def test_other_systems_say_so(tmp_path):
+    assert "Linux" in run("fit", "a.csv", "-k", 1, "--memory", "2GB", code=2).stderr
 
 
-def test_a_share_of_the_variance_has_an_estimate():
-    assert memory.estimate("pca", 0.9, 5000) > memory.estimate("pca", 5, 5000)
-
-
-def test_the_system_says_what_is_free():
-    free = memory.available()
-    assert free is None or free > 1 << 20
-
-
-def test_a_model_that_never_fits_is_refused(tmp_path, monkeypatch):
-    np.save(tmp_path / "a.npy", np.ones((3, 1000)))
-    needed = memory.estimate("pca", 2, 1000)
-    for most, code in ((needed // memory.SHORT - 1, 2), (needed // memory.SHORT + 1, 0)):
-        monkeypatch.setattr(memory, "limit", lambda most=most: most)
-        done = onepass("fit", tmp_path / "a.npy", "-k", "2", "-o", tmp_path / "m", code=code)
-        assert ("a model of 1,000 columns takes about" in done.stderr) == (code == 2)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no such limits")
-def test_a_limit_of_the_shell_counts():
-    program = "from onepass.cli import memory; print(memory.limit())"
-    command = ["sh", "-c", f"ulimit -v 4000000; {sys.executable} -c '{program}'"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert int(done.stdout) <= 4000000 << 10
-    assert memory.limit() > 1 << 28
-
-
-def test_sizes_as_text():
-    assert memory.shown(432) == "432 bytes"
-    assert memory.shown(7 << 10) == "7 KB"
-    assert memory.shown(5 << 20) == "5 MB"
-    assert memory.shown(3 << 30) == "3.0 GB"
+def test_sizes():
+    assert parse_size("2GB") == parse_size("2 GiB") == parse_size("2048m") == 2 << 30
+    for wrong in ("2 lots", "500MB", "-3GB"):
+        assert "--memory" in run("fit", "a.csv", "-k", 1, "--memory", wrong, code=2).stderr

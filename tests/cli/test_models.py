@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -194,32 +193,6 @@ def test_the_paper_is_cited():
     for page in ("README.md", "docs/the-paper.md"):
         assert f"```bibtex\n{entry}\n```" in (root / page).read_text("utf-8")
     assert "MODEL" in run("info", code=2).stderr
-
-
-def test_export(tmp_path, files):
-    model, data, reading = files
-    run("export", model, "-o", tmp_path / "small.onepass")
-    assert "exported, for transforming only" in run("info", tmp_path / "small.onepass").stdout
-    for name in (model, tmp_path / "small.onepass"):
-        run("transform", name, data, *reading, "-o", f"{name}.npy")
-    assert np.array_equal(np.load(f"{model}.npy"), np.load(tmp_path / "small.onepass.npy"))
-    said = run("merge", tmp_path / "small.onepass", model, "-o", tmp_path / "both", code=2).stderr
-    assert "cannot be merged" in said
-    assert "another output" in run("export", model, "-o", model, code=2).stderr
-
-
-def test_export_says_what_onnx_needs(tmp_path, files, monkeypatch):
-    monkeypatch.setitem(sys.modules, "onnx", None)
-    said = run("export", files[0], "-o", tmp_path / "m.onnx", code=2).stderr
-    assert "writing ONNX files needs onnx" in said
-
-
-def test_export_to_onnx(tmp_path, files):
-    onnxruntime = pytest.importorskip("onnxruntime")
-    run("export", files[0], "-o", tmp_path / "m.onnx")
-    session = onnxruntime.InferenceSession(tmp_path / "m.onnx")
-    (found,) = session.run(None, {"X": rows(300, 3)})
-    assert np.allclose(found, onepass.load(files[0]).transform([rows(300, 3)]))
 
 
 def test_report(tmp_path, files):

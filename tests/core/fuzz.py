@@ -155,17 +155,17 @@ def measure(a):
 
 
 def add_sparse_outer(a):
-    r, d, index = a.size(), a.size(40), a.rng.choice([np.int32, np.int64])
-    rows = sparse.random_array((r, d), density=0.2, format="csr", random_state=a.rng)
+    r, d, index = a.size(), a.size(90), a.rng.choice([np.int32, np.int64])
+    rows = sparse.random_array((r, d), density=a.rng.random(), format="csr", random_state=a.rng)
     rows.sort_indices()
     indices, starts = rows.indices.astype(index), rows.indptr.astype(index)
     if a.rng.random() < 0.3:
         array = starts if a.rng.random() < 0.5 or not len(indices) else indices
         wild = a.rng.choice([-(2**31), -1, 1, 5, r, d, 2**31 - 1])
         array[a.rng.integers(len(array))] = wild
-    first, last = np.sort(a.rng.integers(0, d + 1, 2))
     data = a.array(len(indices), dtype=a.dtype())
-    return [a.array(d, d), data, indices, starts, a.array(r), int(first), int(last)], {}
+    options = {"single": bool(a.rng.integers(2)), "part": int(a.rng.integers(3)), "parts": 3}
+    return [a.array(d, d), data, indices, starts, np.abs(a.array(r))], options
 
 
 def complete(a):

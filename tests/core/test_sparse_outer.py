@@ -1,6 +1,4 @@
-"""Sums of outer products of sparse rows against dense products, in any split of the output."""
-
-from itertools import pairwise
+"""Sums of outer products of sparse rows against dense products, in any parts."""
 
 import numpy as np
 import pytest
@@ -21,32 +19,50 @@ def some_rows(n, d, density, dtype=np.float64, index=np.int32, seed=0):
 
 @pytest.mark.parametrize(("dtype", "index"), TYPES)
 @pytest.mark.parametrize(
-    ("n", "d", "density"), [(40, 30, 0.2), (7, 5, 1.0), (0, 4, 0.5), (3, 1, 1)]
+    ("n", "d", "density"), [(40, 30, 0.2), (7, 5, 1.0), (0, 4, 0.5), (3, 1, 1), (5000, 70, 0.3)]
 )
 def test_equals_the_dense_product(n, d, density, dtype, index):
     parts, dense = some_rows(n, d, density, dtype, index)
     weights = np.random.default_rng(1).random(n)
     before = np.random.default_rng(2).random((d, d))
     out = before.copy()
-    _core.add_sparse_outer(out, *parts, weights, 0, d)
+    _core.add_sparse_outer(out, *parts, weights)
     wide = dense.astype(np.float64)  # single precision is summed in double
     expected = before + np.triu(wide.T @ (weights[:, None] * wide))
-    np.testing.assert_allclose(out, expected, rtol=1e-13)
+    np.testing.assert_allclose(out, expected, rtol=1e-12)
     np.testing.assert_array_equal(np.tril(out, -1), np.tril(before, -1))
 
 
-@pytest.mark.parametrize("cuts", [[], [17], [3, 4, 4, 29], range(31)])
-def test_any_split_of_the_output_gives_the_same_bits(cuts):
-    parts, _ = some_rows(60, 31, 0.3)
-    weights = np.random.default_rng(1).random(60)
-    whole, split = np.zeros((31, 31)), np.zeros((31, 31))
-    _core.add_sparse_outer(whole, *parts, weights, 0, 31)
-    edges = [0, *cuts, 31]
-    for first, last in pairwise(edges):
-        before = split.copy()
-        _core.add_sparse_outer(split, *parts, weights, first, last)
-        outside = np.delete(split, np.s_[first:last], axis=0)
-        np.testing.assert_array_equal(outside, np.delete(before, np.s_[first:last], axis=0))
+def rows_with_some_dense_columns(n, d, dense):
+    """Return counts in which every so many columns are stored by most rows, a few by none."""
+    rng = np.random.default_rng(3)
+    shares = np.where(np.arange(d) % (d // dense) == 0, 0.7, 0.05) * (np.arange(d) != 4)
+    rows = sparse.csr_array(rng.poisson(3.0, (n, d)) * (rng.random((n, d)) < shares) * 1.0)
+    return rows, (rows.data, rows.indices, rows.indptr)
+
+
+@pytest.mark.parametrize("single", [False, True])
+@pytest.mark.parametrize(("n", "d", "dense"), [(300, 120, 40), (3000, 700, 100), (100, 1300, 650)])
+def test_columns_that_many_rows_store(n, d, dense, single):
+    """Test that a dense block of columns changes rounding alone: there is none in counts."""
+    rows, parts = rows_with_some_dense_columns(n, d, dense)
+    weights = np.random.default_rng(1).integers(0, 2, n).astype(float) * 4.0
+    out = np.zeros((d, d))
+    _core.add_sparse_outer(out, *parts, weights, single=single)
+    X = rows.toarray()
+    np.testing.assert_array_equal(out, np.triu(X.T @ (weights[:, None] * X)))
+
+
+@pytest.mark.parametrize("parts", [2, 3, 40])
+@pytest.mark.parametrize("single", [False, True])
+@pytest.mark.parametrize("dense", [5, 600])
+def test_parts_of_the_matrix_give_the_same_bits(parts, single, dense):
+    _, arrays = rows_with_some_dense_columns(150, 1250, dense)
+    weights, d = np.random.default_rng(1).random(150), 1250
+    whole, split = np.zeros((d, d)), np.zeros((d, d))
+    _core.add_sparse_outer(whole, *arrays, weights, single=single)
+    for part in range(parts):
+        _core.add_sparse_outer(split, *arrays, weights, single=single, part=part, parts=parts)
     np.testing.assert_array_equal(split, whole)
 
 
@@ -54,9 +70,9 @@ def test_any_split_of_the_output_gives_the_same_bits(cuts):
     ("changes", "message"),
     [
         ({"out": np.zeros((3, 4))}, "not square"),
-        ({"first": -1}, "not those of a matrix of 3 rows"),
-        ({"last": 4}, "not those of a matrix of 3 rows"),
-        ({"first": 3, "last": 2}, "not those of a matrix of 3 rows"),
+        ({"part": -1}, "part -1 is not one of 1"),
+        ({"part": 1}, "part 1 is not one of 1"),
+        ({"weights": np.array([1.0, -1.0])}, r"weights\[1\] is -1"),
         ({"weights": np.ones(3)}, "weights has 3 entries, but 2 are needed"),
         ({"weights": np.array([1.0, np.nan])}, r"weights\[1\] is nan"),
         ({"starts": np.array([0, 1, 2], np.int32)}, "starts must lead from 0"),
@@ -74,7 +90,7 @@ def test_any_split_of_the_output_gives_the_same_bits(cuts):
 def test_arguments_that_do_not_fit(changes, message):
     fitting = {
         "out": np.zeros((3, 3)), "data": np.ones(3), "indices": np.array([0, 2, 1], np.int32),
-        "starts": np.array([0, 2, 3], np.int32), "weights": np.ones(2), "first": 0, "last": 3,
+        "starts": np.array([0, 2, 3], np.int32), "weights": np.ones(2),
     }  # fmt: skip
     with pytest.raises(ValueError, match=message):
         _core.add_sparse_outer(**fitting | changes)
@@ -87,4 +103,4 @@ def test_the_matrix_is_never_a_copy():
     read_only.setflags(write=False)
     for out in (np.zeros((3, 3), np.float32), np.zeros((3, 6))[:, ::2], read_only):
         with pytest.raises(TypeError):
-            _core.add_sparse_outer(out, *parts, np.ones(2), 0, 3)
+            _core.add_sparse_outer(out, *parts, np.ones(2))

@@ -220,7 +220,7 @@ def test_what_is_missing_is_counted(kind):
     rows = ROWS.copy()
     rows[:4] = np.nan
     model = KINDS[kind]().fit(rows)
-    gaps, left = model._model().gaps, rows[4:]
+    gaps, left = model.model_.gaps, rows[4:]
     np.testing.assert_allclose(model.missing_share_, np.isnan(left).mean(axis=0))
     assert (gaps.rows, gaps.empty) == (2996, 4)
     assert gaps.incomplete == np.isnan(left).any(axis=1).sum()
@@ -331,7 +331,7 @@ def test_the_algorithms_of_the_paper_complete_rows_and_count_gaps(algorithm):
     assert np.isfinite(model.transform(ROWS)).all()
     np.testing.assert_allclose(model.missing_share_, np.isnan(ROWS).mean(axis=0) * 3000 / 3100)
     halves = [algorithm(K, **params).fit(half) for half in np.array_split(rows, [90])]
-    for gaps in (model._model().gaps, onepass.merge(*halves)._model().gaps):
+    for gaps in (model.model_.gaps, onepass.merge(*halves)._model().gaps):
         assert (gaps.rows, gaps.empty) == (3100, 3)
         assert gaps.incomplete == np.isnan(ROWS).any(axis=1).sum()
     small = model.for_transform()

@@ -17,7 +17,6 @@ from onepass import ERM, PCA, CappedMSG, open_source
 from onepass.estimators.containers import opened
 from onepass.sources import base as sources_base
 from onepass.sources.base import unmasked
-from onepass.sources.synthetic import Toy
 
 N, D = 300, 4
 NAMES = [*"abcd"]
@@ -258,7 +257,6 @@ def bad_plain():
     yield [(images, Y)], r"block has shape .* write fit\(x.reshape\(len\(x\), -1\) for x in X\)"
     yield ["a.csv", "b.csv"], r"if these are paths, pass onepass.open_source\(\['a.csv', "
     yield [pathlib.Path("a.csv")], r"pass onepass.open_source\(\['a.csv', "
-    yield Toy(), r"X is a Toy, which holds no rows: pass X.stream\(rows, seed=0\)"
     yield {"a": [1.0, 2.0], "z": [1j, 2.0]}, r"column 'z' contains complex numbers"
     dates = X.astype(object)
     dates[3, 1] = datetime.datetime(2020, 1, 1)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +156,7 @@ def results(model: Any) -> dict[str, Any]:
         "noise_variance": model.noise_variance_,
         "captured_mean": model.captured_.mean,
         "captured_error": model.captured_.standard_error,
-        "threshold": model._model().error_threshold(0.9),
+        "threshold": model.model_.error_threshold(0.9),
         "n_samples_seen": model.n_samples_seen_,
     }
     if hasattr(model, "scale_"):
@@ -191,7 +191,7 @@ def write(name: str) -> None:
     """Write the two files of a case."""
     case, path = CASES[name], FOLDER / f"{name}.onepass"
     model = first_model(case)
-    model._na = case.na
+    model._origin = replace(model._origin, na=case.na)
     model = model.for_transform() if case.saved == "bare" else model
     archive.write(path, *packed(case, model))
     loaded = onepass.load(path)

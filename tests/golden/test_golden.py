@@ -32,7 +32,7 @@ def test_a_file_gives_the_same_results_and_goes_on(path, tmp_path):
     shutil.copy(path, tmp_path)  # loading must not depend on where a file is, or write to it
     model = onepass.load(tmp_path / path.name)
     tolerance = TOLERANCES[case.held]
-    assert model._na == case.na
+    assert model.origin_.na == case.na
     assert_close(results(model), wanted["loaded"], tolerance)
     if case.saved == "bare":
         with pytest.raises(ValueError, match="transforming only"):

@@ -171,7 +171,7 @@ def test_directions_near_the_leading_ones_are_improved():
         np.testing.assert_allclose(sums, (directions @ A @ directions.T).diagonal(), rtol=1e-10)
         lost, before = (1 - np.trace(V @ A @ V.T) / values[:3].sum() for V in (directions, start))
         assert before > 0.02
-        assert 0 <= lost < 1e-4
+        assert lost < 1e-4
 
 
 def test_what_is_orthogonal_to_all_previous_directions_is_found():

@@ -37,7 +37,8 @@ def segments_of(
         part = slice(start, start + chunk)
         if half_life is not None:
             found.fade(0.5 ** (chunk / half_life))
-        found.add(rows_about(X[part], weights[part], np.full(X.shape[1], 2.0)), start)
+        rows = rows_about(X[part], weights[part], np.full(X.shape[1], 2.0))
+        found.add(rows, rows.weights, start)
     return found
 
 
@@ -163,3 +164,19 @@ def test_energies_of_any_size_fit_in_single_precision() -> None:
     np.testing.assert_allclose(
         found.products * (found.unit / 1e60), ordinary.products * ordinary.unit, rtol=1e-2, atol=0.1
     )
+
+
+def test_streams_with_different_frames_merge_in_one_that_spans_both() -> None:
+    X, frames = stream(800), (frame_of(12, 3), frame_of(12, 4, seed=8))
+    parts = X[:400], X[400:]
+    first, second = (segments_of(part, frame) for part, frame in zip(parts, frames, strict=True))
+    joint = first.joint_frame(second)
+    assert joint.shape == (7, 12)
+    for found, part in zip((first, second), parts, strict=True):
+        scatter = naive(part, np.ones(400), np.eye(12))[3]
+        found.turn(joint, lambda columns, scatter=scatter: scatter @ columns)
+    kept = first.products @ (joint @ frames[0].T) * first.unit
+    np.testing.assert_allclose(kept, segments_of(parts[0], frames[0]).products * first.unit)
+    first.merge(second)
+    assert len(first) <= SEGMENTS
+    assert first.rows.sum() == 800

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from onepass.sources.synthetic import Toy
 from reproduction import figure1, figure2, theorem1
+from reproduction.distributions import toy_rows
 from reproduction.figure1 import orthogonal
 from tests import reference
 
@@ -71,7 +71,7 @@ def test_figure_2_gives_all_algorithms_the_same_rows_and_the_same_numbers_again(
 def test_the_toy_decides_the_incremental_algorithm_by_two_rows():
     wrong = figure2.toy_ends(seed=0, rows=400, sequences=60)
     for i in range(60):
-        first, second = Toy().sample(400, np.random.default_rng([0, i]))[:2]
+        first, second = toy_rows(400, np.random.default_rng([0, i]))[:2]
         assert wrong["Incremental"][i] == (first[0] > 0 or second[0] > 0)
     assert not wrong["Capped MSG"].any()
 

@@ -136,7 +136,7 @@ struct CompletionTask {
 
 template <class T, class I>
 struct IndexedKernels {
-    void (*add_sparse_outer)(const WeightedCsr<T, I>&, ptrdiff_t first, ptrdiff_t last,
+    void (*add_sparse_outer)(const WeightedCsr<T, I>&, bool single, ptrdiff_t part, ptrdiff_t parts,
                              double* out);
 };
 

@@ -70,8 +70,9 @@ namespace {
 // Whether this machine has x86-64-v3. __builtin_cpu_supports does not link with zig.
 bool has_v3() {
     unsigned a, b, c, d, low, high;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) || !(c & bit_AVX) || !(c & bit_FMA))
-        return false;
+    constexpr unsigned first = bit_OSXSAVE | bit_AVX | bit_FMA | bit_F16C | bit_MOVBE;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || (c & first) != first) return false;
+    if (!__get_cpuid(0x80000001, &a, &b, &c, &d) || !(c & bit_LZCNT)) return false;
     __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));  // the registers that the system saves
     if ((low & 6) != 6 || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;
     return (b & bit_AVX2) && (b & bit_BMI) && (b & bit_BMI2);
@@ -411,17 +412,17 @@ std::tuple<nb::object, nb::object> measure(Rows2<T> rows, Vector<T> origin, Vect
 
 template <class T, class I>
 void add_sparse_outer(MutableSquares out, Vector<T> data, Vector<I> indices, Vector<I> starts,
-                      Numbers weights, Index first, Index last) {
+                      Numbers weights, bool single, Index part, Index parts) {
     const Index d = length(out), rows = length(starts) - 1;
     check(length(out, 1) == d, "the matrix is not square");
-    check(0 <= first && first <= last && last <= d, "the rows ", first, " to ", last,
-          " are not those of a matrix of ", d, " rows");
+    check_size(d, "the number of columns");
+    check(0 <= part && part < parts && parts <= MAX_SIZE, "part ", part, " is not one of ", parts);
     check_csr(starts, indices, length(data), d);
-    check_numbers(weights, rows, ANY, "weights");
+    check_numbers(weights, rows, 0.0, "weights");
     nb::gil_scoped_release unlocked;
     const onepass::IndexedKernels<T, I>& kernels = typed_kernels<T>();
     kernels.add_sparse_outer({rows, d, starts.data(), indices.data(), data.data(), weights.data()},
-                             first, last, out.data());
+                             single, part, parts, out.data());
 }
 
 // -- rows with gaps ------------------------------------------------------------------------------
@@ -612,7 +613,8 @@ auto array(const char* name) { return nb::arg(name).noconvert(); }
 template <class T, class I>
 void define_indexed(nb::module_& m) {
     m.def("add_sparse_outer", &add_sparse_outer<T, I>, array("out"), array("data"),
-          array("indices"), array("starts"), array("weights"), "first"_a, "last"_a);
+          array("indices"), array("starts"), array("weights"), nb::kw_only(), "single"_a = false,
+          "part"_a = 0, "parts"_a = 1);
 }
 
 template <class T>

@@ -1,96 +1,242 @@
 // Sums of w x x' over sparse rows, added to the upper triangle of a dense matrix.
 //
-// Row by row, every product would land in another row of a large matrix. Here all products of one
-// row of the matrix come together: column c of the rows says which of them have an entry there, and
-// the entries of these rows from c on are added to row c of the matrix, which stays in the cache.
-// The entries of a row are read once for each of its columns, so rows are taken in blocks.
+// Columns that many rows store are copied to a dense block, whose products are those of BLAS, in
+// single precision where that is enough. The other columns are sparse. Row by row, their products
+// would land all over a large matrix. Here all products of one row of the matrix come together:
+// column c of the rows says which of them have an entry there, and the entries of these rows from c
+// on are added to row c of the matrix, which stays in the cache. Each entry of the matrix is a sum
+// in double precision over blocks of rows, whatever part of the matrix a call adds to: parts can be
+// filled at the same time, with the same bits.
 #pragma once
 #include <algorithm>
 
 #include "api.hpp"
+#include "blas.hpp"
 #include "memory.hpp"
 
 namespace {
 
 using onepass::WeightedCsr;
 
-// Of a block of rows: 12 MB, which the last cache holds. With fewer, the matrix would be read and
-// written more often than is gained.
-constexpr Index OUTER_ENTRIES = 1 << 20;
+// A column is dense if more than one in so many rows store it: from there on BLAS is faster, although
+// it multiplies zeros. Between an eighth and two fifths the time is the same.
+constexpr Index DENSE_ONE_IN = 5;
+constexpr Index LEAST_DENSE = 32;  // dense columns for which a block is worth its overhead
+// Limits of a block of rows: its sparse entries and its dense part are read many times and fit into
+// the last cache, and sums of single precision are short.
+constexpr Index OUTER_ROWS = 2048, OUTER_ENTRIES = 1 << 20, DENSE_BYTES = 1 << 24;
+constexpr Index PANEL_COLUMNS = 512;  // of products of dense columns that are added at a time
+constexpr int CROSS_REGISTERS = 8;    // of products of a sparse column with dense ones
 
-// Where in the data the entries of the columns first..last-1 are, column by column, by ascending row.
-// Rows of weight zero have none. The columns of a row ascend.
-class ColumnEntries {
+// Which columns of sparse rows are dense, and where these are in the dense block.
+class Columns {
 public:
-    struct Entry {
-        Index row, place;  // its value is data[place]
-    };
-
     template <class T, class I>
-    ColumnEntries(const WeightedCsr<T, I>& x, Index first, Index last) {
-        ends = counts.zeros(last - first + 1);
-        auto each = [&](auto use) {
-            for (Index row = 0; row < x.rows; row++) {
-                if (x.weights[row] == 0.0) continue;
-                const I* stop = x.indices + x.starts[row + 1];
-                const I* index = std::lower_bound(x.indices + x.starts[row], stop, first);
-                for (; index < stop && *index < last; index++)
-                    use(*index - first, Entry{row, Index(index - x.indices)});
-            }
-        };
-        Index total = 0;
-        each([&](Index c, const Entry&) { ends[c + 1]++, total++; });
-        for (Index c = 1; c <= last - first; c++) ends[c] += ends[c - 1];
-        entries.reserve(total);  // ends[c] is where column c begins, until all of it is there
-        each([&](Index c, const Entry& entry) { entries.get()[ends[c]++] = entry; });
+    explicit Columns(const WeightedCsr<T, I>& x) {
+        slot = slots.reserve(x.columns);
+        dense = numbers.reserve(x.columns);
+        Index* counts = dense;
+        for (Index c = 0; c < x.columns; c++) counts[c] = 0, slot[c] = -1;
+        for (Index p = x.starts[0]; p < Index(x.starts[x.rows]); p++) counts[x.indices[p]]++;
+        Index many = 0, stored = 0;
+        for (Index c = 0; c < x.columns; c++)
+            if (DENSE_ONE_IN * counts[c] > x.rows) many++, stored += counts[c];
+        if (many < LEAST_DENSE) return;
+        sparse_share -= double(stored) / double(x.starts[x.rows]);
+        for (Index c = 0; c < x.columns; c++)  // no number overtakes the counts
+            if (DENSE_ONE_IN * counts[c] > x.rows) slot[c] = count, dense[count++] = c;
     }
 
-    const Entry* begin(Index c) const { return entries.get() + (c > 0 ? ends[c - 1] : 0); }
-    const Entry* end(Index c) const { return entries.get() + ends[c]; }
+    Index count = 0;            // of dense columns
+    double sparse_share = 1.0;  // of the entries
+    Index *slot, *dense;        // (columns,): in the block, or -1; (count,): their numbers
 
 private:
-    Buffer<Index> counts;
+    Buffer<Index> slots, numbers;
+};
+
+// A block of rows, times the roots of their weights: dense columns in a matrix of F, sparse ones by
+// row and by column.
+template <class F>
+class SplitRows {
+public:
+    struct Entry {
+        Index place;
+        int32_t row, end;  // its row, and where the sparse entries of the row end
+    };
+
+    SplitRows(const Columns& columns, Index d) : columns(columns), d(d) {
+        constexpr Index side = CROSS_REGISTERS * Lanes<F>::count;
+        stride = (columns.count + side - 1) / side * side;
+        ends.reserve(d + 1);
+    }
+
+    // Returns how many rows of x from the first on make a block.
+    template <class T, class I>
+    Index length(const WeightedCsr<T, I>& x, Index first) const {
+        const Index fit = stride ? max(DENSE_BYTES / Index(sizeof(F)) / stride, 64) : OUTER_ROWS;
+        const Index most = min(first + min(OUTER_ROWS, fit), x.rows);
+        auto entries = [&](Index last) {
+            return columns.sparse_share * double(x.starts[last] - x.starts[first]);
+        };
+        Index last = first + 1;
+        while (last < most && entries(last + 1) <= double(OUTER_ENTRIES)) last++;
+        return last - first;
+    }
+
+    template <class T, class I>
+    void fill(const WeightedCsr<T, I>& x, Index first, Index rows) {
+        const Index most = Index(x.starts[first + rows]) - Index(x.starts[first]);
+        height = rows;
+        F* block = dense.zeros(rows * stride);
+        double* v = values.reserve(most);
+        int32_t* number = numbers.reserve(most);
+        Index* row_ends = this->row_ends.reserve(rows);
+        Index* end = ends.zeros(d + 1);
+        Index count = 0;
+        for (Index r = 0; r < rows; r++) {
+            const double weight = x.weights[first + r], root = sqrt(weight);
+            const Index stop = weight > 0.0 ? Index(x.starts[first + r + 1]) : 0;
+            for (Index p = Index(x.starts[first + r]); p < stop; p++) {
+                const Index c = Index(x.indices[p]), slot = columns.slot[c];
+                const double value = root * double(x.data[p]);
+                if (slot >= 0)
+                    block[r * stride + slot] = F(value);
+                else
+                    v[count] = value, number[count++] = int32_t(c), end[c + 1]++;
+            }
+            row_ends[r] = count;
+        }
+        for (Index c = 0; c < d; c++) end[c + 1] += end[c];
+        // end[c] is where column c begins, until all of it is there.
+        Entry* entry = entries.reserve(count);
+        for (Index r = 0, p = 0; r < rows; r++)
+            for (; p < row_ends[r]; p++)
+                entry[end[number[p]]++] = {p, int32_t(r), int32_t(row_ends[r])};
+    }
+
+    const Entry* begin(Index c) const { return entries.get() + (c > 0 ? ends.get()[c - 1] : 0); }
+    const Entry* end(Index c) const { return entries.get() + ends.get()[c]; }
+
+    // Returns the column where the first `part` of `parts` equal shares of the products of sparse
+    // columns with each other end.
+    Index cut(Index part, Index parts) const {
+        Index all = 0, sum = 0, c = 0;
+        auto products = [&](Index column) {
+            Index found = 0;
+            for (const Entry* e = begin(column); e < end(column); e++) found += e->end - e->place;
+            return found;
+        };
+        for (Index column = 0; column < d; column++) all += products(column);
+        for (; c < d && part < parts && sum * parts < all * part; c++) sum += products(c);
+        return part < parts ? c : d;
+    }
+
+    const Columns& columns;
+    const Index d;
+    Index stride, height = 0;
+    Buffer<F> dense;  // (height, stride)
+    Buffer<double> values;
+    Buffer<int32_t> numbers;  // of the columns of the values
+
+private:
+    Buffer<Index> row_ends, ends;
     Buffer<Entry> entries;
-    Index* ends;
 };
 
 // Asks for the first cache lines of what is read next; the processor sees by itself how it goes on.
 inline void fetch(const void* begin) {
-    constexpr int LINE = 64, LINES = 8;  // bytes, and as many lines as arrive during one row
+    constexpr int LINE = 64, LINES = 4;  // bytes, and as many lines as arrive during one row
     for (int line = 0; line < LINES; line++)
         __builtin_prefetch(static_cast<const char*>(begin) + line * LINE);
 }
 
-template <class T, class I>
-void add_block(const WeightedCsr<T, I>& x, Index first, Index last, double* out) {
-    const ColumnEntries columns(x, first, last);
-    for (Index c = 0; c < last - first; c++) {
-        double* line = out + (first + c) * x.columns;
-        for (const auto* entry = columns.begin(c); entry < columns.end(c); entry++) {
-            const double factor = x.weights[entry->row] * double(x.data[entry->place]);
-            const Index stop = x.starts[entry->row + 1];
-            if (entry + 1 < columns.end(c)) {
-                fetch(x.data + entry[1].place);
-                fetch(x.indices + entry[1].place);
-            }
-            for (Index p = entry->place; p < stop; p++)
-                line[x.indices[p]] += factor * double(x.data[p]);
+// Adds products of the sparse columns first..last-1 with sparse ones.
+template <class F>
+void add_sparse(const SplitRows<F>& x, Index first, Index last, double* out) {
+    const double* values = x.values.get();
+    const int32_t* numbers = x.numbers.get();
+    for (Index c = first; c < last; c++) {
+        double* line = out + c * x.d;
+        for (const auto* entry = x.begin(c); entry < x.end(c); entry++) {
+            if (entry + 1 < x.end(c))
+                fetch(values + entry[1].place), fetch(numbers + entry[1].place);
+            const double factor = values[entry->place];
+            for (Index p = entry->place; p < entry->end; p++)
+                line[numbers[p]] += factor * values[p];
         }
     }
 }
 
-// Adds to the rows first..last-1 of the matrix `out` (columns, columns). Each of its entries is a
-// sum over the rows in their order, whatever the range: parts of the matrix can be filled at the
-// same time, with the same bits.
-template <class T, class I>
-void add_sparse_outer(const WeightedCsr<T, I>& x, Index first, Index last, double* out) {
-    for (Index from = 0, to = 0; from < x.rows; from = to) {
-        while (to < x.rows && (to == from || x.starts[to + 1] - x.starts[from] <= OUTER_ENTRIES))
-            to++;
-        add_block<T, I>(
-            {to - from, x.columns, x.starts + from, x.indices, x.data, x.weights + from}, first,
-            last, out);
+// Adds products of the sparse columns first..last-1 with dense ones.
+template <class F>
+void add_across(const SplitRows<F>& x, Index first, Index last, double* out) {
+    using L = Lanes<F>;
+    constexpr int R = CROSS_REGISTERS;
+    F sums[R * L::count];
+    for (Index t = 0; t < x.stride; t += R * L::count) {
+        const Index count = min(R * L::count, x.columns.count - t);
+        const Index* dense = x.columns.dense + t;
+        for (Index c = first; c < last; c++) {
+            if (x.begin(c) == x.end(c)) continue;
+            typename L::vec sum[R] = {};
+            for (const auto* entry = x.begin(c); entry < x.end(c); entry++) {
+                const F factor = F(x.values.get()[entry->place]);
+                const F* row = x.dense.get() + entry->row * x.stride + t;
+#pragma GCC unroll 8
+                for (int i = 0; i < R; i++) sum[i] += factor * L::load(row + i * L::count);
+            }
+            for (int i = 0; i < R; i++) L::store(sums + i * L::count, sum[i]);
+            for (Index i = 0; i < count; i++)
+                out[c < dense[i] ? c * x.d + dense[i] : dense[i] * x.d + c] += double(sums[i]);
+        }
     }
+}
+
+// Adds products of dense columns with each other: every `step`-th panel from the first on.
+template <class F>
+void add_dense(const SplitRows<F>& x, Index first, Index step, Buffer<F>& scratch, double* out) {
+    const Index m = x.columns.count, *dense = x.columns.dense;
+    const F* block = x.dense.get();
+    for (Index s = first * PANEL_COLUMNS; s < m; s += step * PANEL_COLUMNS) {
+        const Index width = min(PANEL_COLUMNS, m - s), rest = m - s - width;
+        F *square = scratch.zeros(width * (width + rest)), *right = square + width * width;
+        add_products<F>(Matrix<const F>{block + s, x.height, width, x.stride}, square);
+        const Matrix<const F> panel{block + s, x.height, width, x.stride};
+        multiply<F>(panel.transpose(), {block + s + width, x.height, rest, x.stride},
+                    Matrix<F>{right, width, rest, rest});
+        for (Index i = 0; i < width; i++) {
+            double* line = out + dense[s + i] * x.d;
+            for (Index j = i; j < width; j++) line[dense[s + j]] += double(square[i * width + j]);
+            for (Index j = 0; j < rest; j++)
+                line[dense[s + width + j]] += double(right[i * rest + j]);
+        }
+    }
+}
+
+template <class F, class T, class I>
+void add_split(const WeightedCsr<T, I>& x, Index part, Index parts, double* out) {
+    const Columns columns(x);
+    SplitRows<F> rows(columns, x.columns);
+    Buffer<F> scratch;
+    for (Index start = 0; start < x.rows; start += rows.height) {
+        rows.fill(x, start, rows.length(x, start));
+        const Index first = rows.cut(part, parts), last = rows.cut(part + 1, parts);
+        add_sparse(rows, first, last, out);
+        add_across(rows, first, last, out);
+        add_dense(rows, part, parts, scratch, out);
+    }
+}
+
+// Adds one of several parts of all products to the matrix `out` (columns, columns). Sums over the
+// rows of a block that are of dense columns are in single precision if that is enough.
+template <class T, class I>
+void add_sparse_outer(const WeightedCsr<T, I>& x, bool single, Index part, Index parts,
+                      double* out) {
+    if (single)
+        add_split<float>(x, part, parts, out);
+    else
+        add_split<double>(x, part, parts, out);
 }
 
 }  // namespace

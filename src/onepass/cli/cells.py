@@ -121,7 +121,7 @@ def writing_cells(
         for name in ("layers", "obsm", "obsp", "varp"):
             write_elem(root, name, {})
         write_elem(root, "varm", {"PCs": np.ascontiguousarray(fitted.components_.T)})
-        write_elem(root, "var", pd.DataFrame(index=[str(name) for name in fitted._column_names]))
+        write_elem(root, "var", pd.DataFrame(index=[str(name) for name in fitted.column_names_]))
         variances = fitted.explained_variance_, fitted.explained_variance_ratio_
         found = dict(zip(("variance", "variance_ratio"), variances, strict=True))
         params = {"zero_center": bool(fitted.get_params().get("center", True))}

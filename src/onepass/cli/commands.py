@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import click
-from click.shell_completion import get_completion_class
 
 from onepass import __version__
 from onepass.cli.errors import GuardedGroup
@@ -35,7 +34,6 @@ from onepass.cli.options import (
     },
     epilog="""\b
 Start here:
-  onepass demo                                   the commands, on small data
   onepass fit events/*.parquet -k 20             20 components, in one pass
   onepass info model.onepass                     what was learned
   onepass score model.onepass more.parquet       share of variance captured
@@ -47,12 +45,8 @@ The suffix of a file says its format: npy, npz (dense and scipy sparse), csv, ts
 (also with .gz, .bz2 or .zst), parquet, arrow, feather, h5, zarr, h5ad. Folders, quoted patterns and
 addresses such as s3://bucket/a.parquet work too, and - is csv on standard input.
 
-\b
-Completion of commands and options with the tab key:
-  eval "$(onepass completion bash)"              in ~/.bashrc; zsh, fish alike
-
-Exit codes: 0 done, 1 a disk, memory or a program has failed, 2 wrong usage or bad data, 130
-stopped by Ctrl-C, 143 by kill. `onepass COMMAND --help` explains a command with examples.""",
+Exit codes: 0 done, 1 a disk or a program has failed, 2 wrong usage, bad data or too little memory,
+130 stopped by Ctrl-C, 143 by kill. `onepass COMMAND --help` explains a command with examples.""",
 )
 @click.version_option(__version__, prog_name="onepass")
 def main() -> None:
@@ -293,24 +287,6 @@ def report(**given: Any) -> None:
 @main.command(
     epilog="""\b
 Examples:
-  onepass export model.onepass -o small.onepass
-  onepass export model.onepass -o model.onnx     for programs without Python
-
-A small model transforms, scores, fills gaps and reports as MODEL does. It cannot learn from further
-rows, nor be merged: keep MODEL for that.""",
-)
-@model_argument
-@path_option("-o", "--output", required=True, help="A model file, or one ending in .onnx.")
-def export(**given: Any) -> None:
-    """Write MODEL without what only learning needs."""
-    from onepass.cli.models import export
-
-    export(**given)
-
-
-@main.command(
-    epilog="""\b
-Examples:
   onepass fit day-1.parquet -k 8 -o 1.onepass
   onepass fit day-2.parquet -k 8 -o 2.onepass
   onepass merge 1.onepass 2.onepass -o both.onepass
@@ -331,33 +307,3 @@ def merge(**given: Any) -> None:
     from onepass.cli.models import merge
 
     merge(**given)
-
-
-@main.command(
-    short_help="Try the commands on a small data set.",
-    epilog="""\b
-Examples:
-  onepass demo                                   in a temporary folder
-  onepass demo --keep digits                     in ./digits""",
-)
-@path_option("--keep", folder=True, help="Write the files there.  [default: a temporary folder]")
-def demo(keep: str | None) -> None:
-    """Try fit, score and impute on digits with gaps and outliers, and write the report page."""
-    from onepass.cli.demo import demo
-
-    demo(keep)
-
-
-@main.command(
-    epilog="""\b
-Examples:
-  eval "$(onepass completion bash)"                          in ~/.bashrc
-  eval "$(onepass completion zsh)"                           in ~/.zshrc
-  onepass completion fish > ~/.config/fish/completions/onepass.fish""",
-)
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def completion(shell: str) -> None:
-    """Print a script that makes your shell complete commands."""
-    kind = get_completion_class(shell)
-    assert kind is not None
-    click.echo(kind(main, {}, "onepass", "_ONEPASS_COMPLETE").source())

@@ -44,12 +44,12 @@ def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, An
     """
     names = list(getattr(model, "feature_names_in_", ())) if reading["columns"] is None else []
     options, reading = ReadOptions.split(reading)
-    reading["preparation"] = model._preparation
-    marks = [mark for mark in model._na if mark not in options.na]
+    reading["preparation"] = model.origin_.preparation
+    marks = [mark for mark in model.origin_.na if mark not in options.na]
     source_of = click.get_current_context().get_parameter_source
     kept = {
         name: value
-        for name, value in model._reading.items()
+        for name, value in model.origin_.reading.items()
         if source_of(name) is not ParameterSource.COMMANDLINE
     }
     if names and "skip_lines" in kept and "-" not in data:
@@ -97,7 +97,7 @@ def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, An
         )
     for message in (*source.notes, *said):
         note(message)
-    if model._mapped:
+    if model.origin_.mapped:
         warn(
             f"{path} was fitted on rows that source.map(function) had changed, and the function is "
             "not saved: the rows here must have been changed by it already"

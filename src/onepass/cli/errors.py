@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 import click
 
+from onepass.cli import memory
 from onepass.persistence.atomic import stopped_by
 from onepass.warning import OnepassWarning
 
@@ -45,11 +46,12 @@ def printable(text: str) -> str:
 
 
 class MachineFailure(Failure):
-    """Not the user's fault: a full disk, a broken one, too little memory, a bug."""
+    """Not the user's fault: a full disk, a broken one, a bug."""
 
     exit_code = 1
 
 
+_EXPECTED = (ValueError, ImportError, OSError)
 _WRONG_PATHS = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 
 
@@ -120,26 +122,40 @@ class GuardedGroup(click.Group):
             warnings.simplefilter("always", OnepassWarning)
             try:
                 return super().invoke(ctx)
-            except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):
+            except (click.Abort, click.exceptions.Exit, BrokenPipeError):
                 raise  # click handles these, and a closed pipe quietly
             except KeyboardInterrupt as error:
                 raise click.Abort from error
-            except (ValueError, ImportError) as error:
-                # A module that is there and cannot be loaded has a path, a missing one has none.
-                kind = MachineFailure if getattr(error, "path", None) else Failure
-                raise kind(str(error)) from error
-            except MemoryError as error:
-                raise MachineFailure(f"not enough memory: {error}".rstrip(": ")) from error
-            except _WRONG_PATHS as error:
-                raise Failure(system_message(error)) from error
-            except OSError as error:
-                raise MachineFailure(system_message(error)) from error
             except Exception as error:
-                if os.environ.get("ONEPASS_TRACEBACK"):
+                if memory.is_lack(error):
+                    raise _lack_of_memory(ctx) from error
+                if isinstance(error, click.ClickException):
                     raise
-                what = f"{type(error).__name__}: {error}"
-                message = f"{what} (a bug; ONEPASS_TRACEBACK=1 shows where)"
-                raise MachineFailure(message) from error
+                if os.environ.get("ONEPASS_TRACEBACK") and not isinstance(error, _EXPECTED):
+                    raise
+                raise _in_a_line(error) from error
+
+
+def _lack_of_memory(ctx: click.Context) -> Failure:
+    """Return what is said where memory is not enough: for what, how much there was, what to do."""
+    most = memory.limited()
+    there_was = "" if most is None else f"; {memory.shown(most)} could be allocated"
+    return Failure(
+        f"{' '.join(ctx.meta['onepass.words'][1:])}: not enough memory{there_was}. Fewer columns "
+        "(--columns) or components (-k) take less, and --memory allows more"
+    )
+
+
+def _in_a_line(error: Exception) -> Failure:
+    """Return an error that is shown as one line."""
+    if isinstance(error, ValueError | ImportError):
+        # A module that is there and cannot be loaded has a path, a missing one has none.
+        return (MachineFailure if getattr(error, "path", None) else Failure)(str(error))
+    if isinstance(error, OSError):
+        kind = Failure if isinstance(error, _WRONG_PATHS) else MachineFailure
+        return kind(system_message(error))
+    what = f"{type(error).__name__}: {error}"
+    return MachineFailure(f"{what} (a bug; ONEPASS_TRACEBACK=1 shows where)")
 
 
 def system_message(error: OSError) -> str:

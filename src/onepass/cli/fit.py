@@ -20,7 +20,7 @@ from typing import Any
 import click
 
 from onepass import open_source
-from onepass.cli import memory, messages, options
+from onepass.cli import messages, options
 from onepass.cli.data import (
     check_page,
     expected_rows,
@@ -100,7 +100,6 @@ def fit(
         )
     if not as_json:
         messages.describe_source(source, expected_rows(source))
-    _check_memory(algorithm, n_components, source.n_features)
     params = {"center": center, "scale": scale or None, "robust": robust, "half_life": half_life}
     model = options.make_estimator(algorithm, n_components, seed, **params)
     asked = {"algorithm": algorithm, "components": n_components, "seed": seed, **params, **reading}
@@ -138,37 +137,16 @@ def fit(
         _show(model, found, report)
 
 
-def _check_memory(algorithm: str, n_components: int | float, n_features: int) -> None:
-    """Warn if there is too little memory; with --verbose, say how much it is going to take.
-
-    Refuse what even the shortest stream cannot be learned in.
-    """
-    needed, free = memory.estimate(algorithm, n_components, n_features), memory.available()
-    most = memory.limit()
-    if most is not None and needed > memory.SHORT * most:
-        raise Failure(
-            f"a model of {n_features:,} columns takes about {memory.shown(needed)} of memory, and "
-            f"there are {memory.shown(most)}; choose columns (--columns), or fewer components (-k)"
-        )
-    if free is not None and needed > free:
-        messages.warn(
-            f"this may take about {memory.shown(needed)} of memory, and {memory.shown(free)} are "
-            "free; fewer components or --columns take less"
-        )
-    elif messages.is_verbose():
-        messages.note(f"at most about {memory.shown(needed)} of memory")
-
-
 def _doubts(model: Any) -> Iterator[str]:
     """Yield what the library warns of after a fit, with the names of the options."""
     if model.n_samples_seen_ == 1:
         yield "there is only one row, which has no variance"
         return
     words = {"pass scale=True": "use --scale", "n_components=": "-k "}
-    if dominant := model._model().dominant():
+    if dominant := model.model_.dominant():
         name = getattr(model, "feature_names_in_", range(model.n_features_in_))[dominant[0]]
         words["leave it out"] = f"leave it out: --exclude {shlex.quote(str(name))}"
-    for message in model._doubts():
+    for message in model.doubts():
         for name, option in words.items():
             message = message.replace(name, option)
         if message != str(getattr(model, "chosen_", "")):  # which is among the results
@@ -234,7 +212,7 @@ class Fit(ABC):
 
     def _save(self) -> None:
         """Write the model and remove the checkpoint; if writing fails, save a checkpoint."""
-        self.model._model()  # an error, such as that of an empty column, must not replace a file
+        _ = self.model.model_  # an error, such as an empty column, must not replace a file
         try:
             self.model.save(self.output)
         except OSError as error:
@@ -300,7 +278,7 @@ class LocalFit(Fit):
                     self._save_checkpoint()
                 if progress.wants_captured():
                     progress.captured(self.model.captured_.mean)
-            self.model._end()  # in place: a copy of wide second moments takes much memory
+            self.model.finish()  # in place: a copy of wide second moments takes much memory
             self._save()  # a signal that comes now is too late: there is nothing left to stop
         return None
 

@@ -118,7 +118,7 @@ def component_table(model: Any) -> Table:
     table.add_column("largest weights", overflow="ellipsis", no_wrap=True)
     room = Console().width - 42  # beside the numbers
     ratios = model.explained_variance_ratio_
-    names = model._column_names
+    names = model.column_names_
     for i in range(min(len(ratios), _MOST_COMPONENTS)):
         weights = model.components_[i]
         leading = abs(weights).argsort()[::-1][:3]

@@ -139,7 +139,7 @@ def impute(model: str, data: tuple[str, ...], output: str, **reading: Any) -> No
     """Write rows with their gaps filled, and their other columns as they are."""
     check_format(output)
     fitted = onepass.load(model)
-    if fitted._preparation:
+    if fitted.origin_.preparation:
         raise Failure(
             f"{model} was fitted on rows prepared by {_preparation_options(fitted)}, not on DATA"
         )
@@ -265,7 +265,7 @@ def score(
             f"{counted(above, 'outlier')} ({above / max(n_rows, 1):.2%}), with a larger error than "
             f"{100 * quantile:.10g}% of the rows that the model was fitted on"
         )
-        if (median := fitted._model().error_threshold(0.5)) > 0.0:
+        if (median := fitted.model_.error_threshold(0.5)) > 0.0:
             largest = f"{found['largest_error'] / median:,.3g}"
             outliers += f"; the largest error is {largest} times the median error in the fit"
             outliers += ": a smaller --quantile lists it" if above == 0 else ""
@@ -288,7 +288,7 @@ def _note_empty(count: int, done: str = "left out") -> None:
 
 def _threshold(fitted: Any, quantile: float, option: str = "") -> tuple[float, str]:
     """Return the threshold of errors, and why there is none; an option that needs it is refused."""
-    model = fitted._model()
+    model = fitted.model_
     reason = model.why_no_threshold(quantile)
     if reason and option:
         raise Failure(f"{option} cannot tell outliers: {reason}")
@@ -342,13 +342,15 @@ def info(model: str | None, loadings: str | None, cite: bool, as_json: bool) -> 
         "columns": f"{found['n_features']:,}{columns}",
         "missing": missing_entries(fitted) or "nothing",
         "prepared by": ", then ".join(
-            filter(None, [_preparation_options(fitted), "source.map(function)" * fitted._mapped])
+            filter(
+                None, [_preparation_options(fitted), "source.map(function)" * fitted.origin_.mapped]
+            )
         ),
-        "read with": as_options(fitted._reading, fitted._na),
+        "read with": as_options(fitted.origin_.reading, fitted.origin_.na),
         "parameters": "  ".join(f"{name}={value}" for name, value in params.items()),
         "captures": messages.expectation(found),
         "chosen": chosen_words(fitted),
-        "learns": "" if found["learns"] else "no longer: it was exported, for transforming only",
+        "learns": "" if found["learns"] else "no longer: it was made for transforming only",
         "loadings": loadings or "",
     }
     for name, text in lines.items():
@@ -367,8 +369,8 @@ def _details(fitted: Any, path: str) -> dict[str, Any]:
         "feature_names": None if names is None else [str(name) for name in names],
         "bytes": os.path.getsize(path),
         "version": onepass.__version__,
-        "learns": fitted._learner is not None,
-        "prepared": asdict(fitted._preparation) | {"mapped": fitted._mapped},
+        "learns": fitted.learner_ is not None,
+        "prepared": asdict(fitted.origin_.preparation) | {"mapped": fitted.origin_.mapped},
         "components": fitted.components_,
         "explained_variance": fitted.explained_variance_,
         "known_variances": known_variances(fitted),
@@ -379,8 +381,8 @@ def _details(fitted: Any, path: str) -> dict[str, Any]:
             if hasattr(fitted, attribute)
         },
         "missing_share": fitted.missing_share_,
-        "na": list(fitted._na),
-        "reading": dict(fitted._reading),
+        "na": list(fitted.origin_.na),
+        "reading": dict(fitted.origin_.reading),
         "error_threshold": messages.finite(_threshold(fitted, QUANTILE)[0]),
         "chosen": None if chosen is None else asdict(chosen) | {"why": chosen_words(fitted)},
     }
@@ -388,7 +390,7 @@ def _details(fitted: Any, path: str) -> dict[str, Any]:
 
 def _preparation_options(fitted: Any) -> str:
     """Return what is done with rows before they are learned from or transformed."""
-    normalize, log1p = fitted._preparation.normalize, fitted._preparation.log1p
+    normalize, log1p = fitted.origin_.preparation.normalize, fitted.origin_.preparation.log1p
     parts = [] if normalize is None else [f"--normalize {normalize:g}"]
     return ", ".join([*parts, *["--log1p"] * log1p])
 
@@ -405,23 +407,9 @@ def _write_loadings(fitted: Any, path: str) -> None:
 
     from onepass.cli.kept import as_table, beside
 
-    named = pa.table({"column": [str(name) for name in fitted._column_names]})
+    named = pa.table({"column": [str(name) for name in fitted.column_names_]})
     with writing(path, numbered_names(["column", *heads])) as write:
         write(beside([named, as_table(weights, heads)]))
-
-
-def export(model: str, output: str) -> None:
-    """Write a small model that transforms, or what it does as ONNX."""
-    prepare_output(output, [model])
-    fitted = onepass.load(model)
-    if output.lower().endswith(".onnx"):
-        if fitted._preparation:
-            messages.warn(f"{output} takes rows prepared by {_preparation_options(fitted)}")
-        fitted.to_onnx(output)
-    else:
-        fitted.for_transform().save(output)
-    sizes = [shown(os.path.getsize(path)) for path in (output, model)]
-    messages.say(f"{output}: {sizes[0]}, from {sizes[1]} of {model}")
 
 
 def report(model: str, data: tuple[str, ...], output: str | None, **reading: Any) -> None:

@@ -65,6 +65,14 @@ def _values(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) 
     return list(given)
 
 
+def _limit_memory(ctx: click.Context, param: click.Parameter, given: str | None) -> None:
+    """Limit what this process may allocate."""
+    from onepass.cli import memory
+
+    if given is not None and not memory.limit(memory.parse_size(given)):
+        raise click.BadParameter("this system cannot limit the memory of a process; Linux can")
+
+
 def _delimiter(value: str) -> str:
     """Return the character between two values."""
     character = {"tab": "\t", "\\t": "\t"}.get(value, value)
@@ -152,6 +160,14 @@ def reading_options(columns: str = "all") -> Callable[[F], F]:
     `columns` says in the help which columns are used by default.
     """
     return _together(
+        click.option(
+            "--memory",
+            callback=_limit_memory,
+            expose_value=False,
+            metavar="SIZE",
+            help="The most memory to allocate, such as 4GB; more is an error (Linux).  [default: "
+            "what is available at the start]",
+        ),
         click.option(
             "--columns",
             type=column_list,
@@ -253,5 +269,5 @@ verbosity_options = _together(
     _verbosity_option(
         "-q", "--quiet", "Print only results that are asked for, warnings and errors."
     ),
-    _verbosity_option("-v", "--verbose", "Print more about files, columns and memory."),
+    _verbosity_option("-v", "--verbose", "Print more about files and columns."),
 )

@@ -48,7 +48,9 @@ def run() -> None:
             setattr(sys, name, _robust(stream))
     _check_addresses()
 
-    from onepass.cli import main
+    from onepass.cli import main, memory
+
+    memory.limit()
 
     main()
 

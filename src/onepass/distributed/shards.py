@@ -167,7 +167,9 @@ def learn(estimator: Any, content: Any, label: str, extent: Extent | None = None
                 rows = excerpt(rows, extent)
             elif not isinstance(rows, Source) and _is_empty(rows):
                 return Learned(None, label)
-            return Learned(merge(clone(estimator).partial_fit(rows)), label)
+            model = clone(estimator).partial_fit(rows)
+            model.finish()
+            return Learned(model, label)
     except Exception as error:
         raise ShardError(f"{label}: {str(error) or type(error).__name__}") from error
 

@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
-import os
 import warnings
-from collections.abc import Iterator
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.decomposition import PCA
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from onepass.estimators import onnx_export
-from onepass.estimators.calls import Calls
 from onepass.estimators.containers import opened
 from onepass.estimators.input import check_block
 from onepass.evaluation.held_out import Captured
+from onepass.model import Model
 from onepass.schedules import is_positive
 from onepass.warning import OnepassWarning
 
 
-class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Calls):
-    """A transformer whose results come from an immutable model."""
+class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """The half of an estimator that is read: all of it comes from an immutable model."""
+
+    @property
+    @abstractmethod
+    def model_(self) -> Model:
+        """What is read after fitting: it never changes."""
+
+    @abstractmethod
+    def _rows_of(self, X: Any) -> Iterator[tuple[Any, bool]]:
+        """Yield the checked rows of X, and whether entries of them are missing."""
 
     def _checked(self, X: Any) -> Iterator[Any]:
         """Yield the checked rows of X, for a model that is fitted."""
-        check_is_fitted(self)
         for rows, _ in self._rows_of(opened(X)):
             yield rows
 
@@ -45,12 +55,12 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Calls):
 
     def transform(self, X: Any) -> NDArray[np.floating]:
         """Return the coordinates of the rows of X in the components, shape (n, k)."""
-        model = self._model()
+        model = self.model_
         return np.vstack([model.transform(rows) for rows in self._checked(X)])
 
     def inverse_transform(self, X: Any) -> NDArray[np.floating]:
         """Return rows (n, d) in the original columns from coordinates X of shape (n, k)."""
-        model = self._model()
+        model = self.model_
         X, has_gaps = check_block(X, None, "X")
         if has_gaps:
             raise ValueError("X has NaN among its coordinates: impute fills the gaps of rows")
@@ -90,7 +100,7 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Calls):
         >>> model.impute([[np.nan, 2.0, 3.0]]).round(1)
         array([[1., 2., 3.]])
         """
-        model, rows, deviations = self._model(), [], []
+        model, rows, deviations = self.model_, [], []
         for block in self._checked(X):
             filled, spread = model.impute(block)
             rows.append(filled)
@@ -100,7 +110,7 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Calls):
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the fraction of the variance of X, about `mean_`, that the components capture."""
-        model, inside, total = self._model(), 0.0, 0.0
+        model, inside, total = self.model_, 0.0, 0.0
         for rows in self._checked(X):
             captured, energy = model.captured_energy(rows)
             inside, total = inside + captured, total + energy
@@ -118,7 +128,7 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Calls):
         >>> bool(model.reconstruction_error([[0, 0, 3, 0]])[0] > 8)
         True
         """
-        model = self._model()
+        model = self.model_
         return np.concatenate([model.reconstruction_error(rows) for rows in self._checked(X)])
 
     def error_threshold(self, quantile: float = 0.99) -> float:
@@ -162,7 +172,7 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Calls):
         """
         if not (is_positive(quantile) and quantile <= 1.0):
             raise ValueError(f"quantile must be above 0 and at most 1, got {quantile!r}")
-        model = self._model()
+        model = self.model_
         reason = model.why_no_threshold(float(quantile))
         if reason:
             warnings.warn(reason, OnepassWarning, stacklevel=2)
@@ -173,7 +183,7 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Calls):
 
         The model is probabilistic PCA: a Gaussian with the covariance of `get_covariance`.
         """
-        model = self._model()
+        model = self.model_
         return np.concatenate([model.score_samples(rows) for rows in self._checked(X)])
 
     def get_covariance(self) -> NDArray[np.floating]:
@@ -181,38 +191,52 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Calls):
 
         A variance along a component that is below the noise counts as the noise.
         """
-        return self._model().covariance()
+        return self.model_.covariance()
 
     def get_precision(self) -> NDArray[np.floating]:
         """Return the inverse (d, d) of the covariance of the model."""
-        return self._model().precision()
+        return self.model_.precision()
 
-    def to_onnx(self, path: str | os.PathLike[str]) -> None:
-        """Write what `transform` does to an ONNX file, for programs without Python.
+    def to_sklearn(self) -> Any:
+        """Return a fitted estimator of scikit-learn that transforms as this one does.
 
-        Its input is ``X``, any number of dense rows of shape (n, d), of the type that the estimator
-        was fitted on; its output is ``coordinates``, of shape (n, k). Names of columns, where there
-        are any, are in its metadata as ``feature_names``. Needs the extra ``onnx``.
+        It needs no onepass, so tools for scikit-learn, such as skl2onnx, can take it. It fills no
+        gaps. Rows far from zero lose digits, because it subtracts the mean after the product.
 
-        Parameters
-        ----------
-        path : str or path
-            Usually ending in ``.onnx``. What was there before is replaced in one move, or left
-            untouched if anything goes wrong.
+        Returns
+        -------
+        sklearn.decomposition.PCA
+            With ``scale=True`` a `Pipeline` of a `StandardScaler` and a `PCA`, whose densities are
+            those of scaled rows.
 
         Examples
         --------
-        >>> import numpy as np, onnxruntime, os, tempfile
-        >>> from onepass import PCA
-        >>> X = np.random.default_rng(0).normal(size=(500, 5)) + 100
-        >>> model, path = PCA(2).fit(X), os.path.join(tempfile.mkdtemp(), "model.onnx")
-        >>> model.to_onnx(path)
-        >>> (coordinates,) = onnxruntime.InferenceSession(path).run(None, {"X": X})
-        >>> np.allclose(coordinates, model.transform(X))
+        >>> import numpy as np
+        >>> from onepass import CappedMSG
+        >>> X = np.random.default_rng(0).normal(size=(500, 5))
+        >>> model = CappedMSG(2).fit(X)
+        >>> bool(np.allclose(model.to_sklearn().transform(X), model.transform(X)))
         True
         """
-        names = getattr(self, "feature_names_in_", None)
-        onnx_export.export(self._model(), type(self).__name__, names, path)
+        model = self.model_
+        found = PCA(model.k, whiten=model.whiten)
+        found.n_features_in_, found.n_samples_ = model.d, model.rows
+        found.components_, found.n_components_ = self.components_, model.k
+        found.explained_variance_ = self.explained_variance_
+        found.explained_variance_ratio_ = self.explained_variance_ratio_
+        found.singular_values_ = self.singular_values_
+        found.noise_variance_ = self.noise_variance_
+        found.mean_ = self.mean_
+        first: Any = found
+        if model.scale is not None:
+            first = StandardScaler(with_mean=model.center)
+            first.n_features_in_, first.n_samples_seen_ = model.d, model.rows
+            first.mean_, first.var_ = self.mean_, model.column_variances
+            first.scale_ = model.scale.astype(model.components.dtype)
+            found.mean_ = np.zeros_like(self.mean_)
+        if hasattr(self, "feature_names_in_"):
+            first.feature_names_in_ = self.feature_names_in_
+        return found if first is found else Pipeline([("scale", first), ("pca", found)])
 
     def plot(self, X: Any = None, *, grid: tuple[int, int] | None = None) -> Any:
         """Draw variances, learning curve, some rows of X and the loadings.
@@ -254,56 +278,54 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Calls):
     @property
     def components_(self) -> NDArray[np.floating]:
         """Orthonormal rows (k, d), ordered by variance."""
-        return self._model().components.copy()
+        return self.model_.components.copy()
 
     @property
     def explained_variance_(self) -> NDArray[np.floating]:
         """Variance of all rows along each component, shape (k,)."""
-        return self._model().explained_variance.copy()
+        return self.model_.explained_variance.copy()
 
     @property
     def explained_variance_ratio_(self) -> NDArray[np.floating]:
         """Share of the total variance along each component, shape (k,)."""
-        model = self._model()
+        model = self.model_
         return model.explained_variance / (model.total_variance or 1.0)
 
     @property
     def singular_values_(self) -> NDArray[np.floating]:
         """Singular values (k,) of the matrix of all rows seen, along the components."""
-        model = self._model()
+        model = self.model_
         return np.sqrt(model.explained_variance * model.degrees)
 
     @property
     def noise_variance_(self) -> float:
         """Mean variance of the directions that are left out."""
-        return np.float64(self._model().noise_variance)  # with methods, as scikit-learn's has
+        return np.float64(self.model_.noise_variance)  # with methods, as scikit-learn's has
 
     @property
     def n_components_(self) -> int:
         """The number k of components."""
-        return self._model().k
+        return self.model_.k
 
     @property
     def mean_(self) -> NDArray[np.floating]:
         """Mean of the rows seen (d,); zeros where `center` is False."""
-        return self._model().mean.copy()
+        return self.model_.mean.copy()
 
     @property
-    def n_samples_seen_(self) -> int:
-        """How many rows have been seen, those of weight 0 left out."""
-        check_is_fitted(self)
-        learner = self._learner
-        return self._model().rows if learner is None else learner.rows_seen
+    def column_names_(self) -> Sequence[str | int]:
+        """The names of the columns; their numbers if they have none."""
+        return getattr(self, "feature_names_in_", range(self.n_features_in_))
 
     @property
     def captured_(self) -> Captured:
         """The share of the variance of new rows that the components capture."""
-        return self._model().captured
+        return self.model_.captured
 
     @property
     def missing_share_(self) -> NDArray[np.float64]:
         """The share of the rows that lack an entry in each column, shape (d,)."""
-        model = self._model()
+        model = self.model_
         return np.zeros(model.d) if model.gaps is None else model.gaps.missing_share
 
     def __sklearn_tags__(self) -> Any:

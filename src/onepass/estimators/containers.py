@@ -19,7 +19,6 @@ from scipy import sparse
 from onepass.estimators.lists import expanded, types_of
 from onepass.sources import ArraySource, BlockSource, Source
 from onepass.sources.base import BLOCK_TARGET_BYTES, rows_per_block, unmasked
-from onepass.sources.synthetic import Distribution
 
 BATCH_ROWS = 4096  # of tables that are read in parts: some megabytes of a hundred columns
 # How the names begin that libraries give to the types of columns.
@@ -105,9 +104,6 @@ def opened(X: Any) -> Any:
         )
     if isinstance(X, str | os.PathLike):
         raise ValueError(f"X is a path: pass onepass.open_source({os.fspath(X)!r}) instead")
-    if isinstance(X, Distribution):
-        kind = type(X).__name__
-        raise ValueError(f"X is a {kind}, which holds no rows: pass X.stream(rows, seed=0)")
     if hasattr(X, "obs_names") and hasattr(X, "var_names"):  # AnnData
         from onepass.sources.single_cells import AnnDataSource
 

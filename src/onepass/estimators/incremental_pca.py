@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
-from onepass.estimators.attributes import Attributes
-from onepass.estimators.base import arbitrary_components, component_count, fewer_components
-from onepass.estimators.parameters import check_whole, estimator
-from onepass.estimators.pca import PCA
+import numpy as np
+from numpy.typing import NDArray
+
+from onepass.estimators.calls import Estimator
+from onepass.estimators.doubts import arbitrary_components, fewer_components
+from onepass.estimators.parameters import check_bool, check_component_count, check_whole
 from onepass.model import Model
 from onepass.pca.learner import PCALearner
 from onepass.rows.stream import Stream
@@ -16,8 +17,7 @@ from onepass.rows.stream import Stream
 ROWS_PER_COLUMN = 5  # of `batch_size_` where none is given, as in scikit-learn
 
 
-@estimator
-class IncrementalPCA(Attributes):
+class IncrementalPCA(Estimator):
     """Ordinary PCA with the parameters and attributes of scikit-learn's IncrementalPCA.
 
     Change the import, and keep the rest of your code. The result is that of batch PCA on all rows:
@@ -28,7 +28,8 @@ class IncrementalPCA(Attributes):
     ----------
     n_components : int or None, default=None
         The number k of components; None is the smaller one of the numbers of rows and columns.
-        Beyond 4,096 columns (8,192 of sparse rows) None keeps fewer, and `fit` says how many.
+        With more than 4,096 columns (8,192 of sparse rows) None keeps fewer, and `fit` says how
+        many.
     whiten : bool, default=False
         Whether `transform` gives every component unit variance.
     copy : bool, default=True
@@ -38,10 +39,23 @@ class IncrementalPCA(Attributes):
 
     Attributes
     ----------
-    var_ : ndarray of shape (d,)
-        Variances of the columns, sums over n rows divided by n.
+    components_ : ndarray of shape (k, d)
+        Orthonormal, ordered by variance, uncorrelated on the rows seen; the largest entry of each
+        is positive.
+    explained_variance_, explained_variance_ratio_, singular_values_ : ndarray of shape (k,)
+        Of the rows seen, along the components.
+    noise_variance_ : float
+        Mean variance of the directions left out.
+    mean_, var_ : ndarray of shape (d,)
+        Means and variances of the columns; variances are sums over n rows divided by n.
+    captured_ : Captured
+        The share of the variance of new rows that these components capture, with its standard
+        error.
+    n_components_, n_samples_seen_, n_features_in_ : int
     batch_size_ : int
         The batch size, or five times the number of columns.
+    feature_names_in_ : ndarray of shape (d,)
+        The names of the columns, if the rows had any.
 
     See Also
     --------
@@ -57,12 +71,18 @@ class IncrementalPCA(Attributes):
     (1797, 7)
     """
 
-    n_components: Any = field(default=None, kw_only=False)
-    whiten: bool = False
-    copy: bool = True
-    batch_size: int | None = None
-    takes_none: ClassVar[bool] = True
-    var_ = PCA.var_
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        whiten: bool = False,
+        copy: bool = True,
+        batch_size: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.whiten = whiten
+        self.copy = copy
+        self.batch_size = batch_size
 
     def partial_fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, check_input: bool = True
@@ -83,21 +103,29 @@ class IncrementalPCA(Attributes):
         return super().partial_fit(X, y, sample_weight)
 
     def _check_parameters(self) -> None:
-        super()._check_parameters()
+        check_component_count(self.n_components, shares=False, none=True)
+        check_bool("whiten", self.whiten)
         if self.batch_size is not None:
             check_whole("batch_size", self.batch_size)
 
     def _learner_for(self, stream: Stream) -> PCALearner:
-        k = self.n_components
-        if k is not None:
-            k = component_count(k, stream)
+        k = None if self.n_components is None else self._component_count(stream)
         return PCALearner(stream, k, keep_all=True)
 
     def _warning_message(self, model: Model) -> str:
-        arbitrary = arbitrary_components(model, self.n_components or 0, center=True)
-        return arbitrary or fewer_components(model, self.n_components, center=True)
+        message = arbitrary_components(model, self.n_components or 0, center=True)
+        if not message and self.n_components is None:
+            message = fewer_components(model, center=True)
+        return message
+
+    @property
+    def var_(self) -> NDArray[np.floating]:
+        """Variances of the columns of all rows, shape (d,)."""
+        model = self.model_
+        assert model.column_variances is not None
+        return model.column_variances.astype(model.components.dtype)
 
     @property
     def batch_size_(self) -> int:
         """How many rows scikit-learn's `fit` would have taken at a time."""
-        return self.batch_size or ROWS_PER_COLUMN * self._model().d
+        return self.batch_size or ROWS_PER_COLUMN * self.model_.d

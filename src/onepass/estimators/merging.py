@@ -59,15 +59,10 @@ def merge(*estimators: Any) -> Any:
             )
         _check_alike(first, other, f"model {number}")
         learner.merge(_learner(other).finished())
-    merged = copy(first).set_params(**first._learned_with)
-    merged._learner, merged._published = learner, None
-    merged._learned_with = dict(first._learned_with)
-    merged._na = tuple(dict.fromkeys(mark for model in estimators for mark in model._na))
-    merged._reading = {
-        name: value
-        for name, value in first._reading.items()
-        if all(model._reading.get(name) == value for model in estimators)
-    }
+    merged = copy(first).set_params(**first._params)
+    merged._learner, merged._snapshot = learner, None
+    merged._params = dict(first._params)
+    merged._origin = first._origin.combined([model._origin for model in estimators[1:]])
     return merged
 
 
@@ -94,11 +89,11 @@ def _check_alike(first: Any, other: Any, which: str) -> None:
     ours, theirs = (getattr(e, "feature_names_in_", first.n_features_in_) for e in (first, other))
     if not np.array_equal(ours, theirs):
         raise ValueError(f"{which} has other feature names than the first")
-    for name, value in first._learned_with.items():
-        theirs = other._learned_with[name]
+    for name, value in first._params.items():
+        theirs = other._params[name]
         if name not in MAY_DIFFER and not is_same(theirs, value):
             raise ValueError(f"{which} has {name}={theirs!r}, the first {name}={value!r}")
-    before, after = first._preparation_options, other._preparation_options
+    before, after = first._origin.options(), other._origin.options()
     if before != after:
         raise ValueError(f"{which} has learned from rows prepared by {after}, the first {before}")
     ours, theirs = (

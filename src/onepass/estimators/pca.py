@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.estimators.base import (
-    NOTHING_VARIES,
-    Estimator,
-    component_count,
-    fewer_components,
-    spanned_directions,
+from onepass.estimators.calls import Estimator
+from onepass.estimators.doubts import NOTHING_VARIES, fewer_components, spanned_directions
+from onepass.estimators.parameters import (
+    check_bool,
+    check_component_count,
+    check_half_life,
+    check_option,
+    check_whole,
+    is_whole,
 )
-from onepass.estimators.parameters import estimator, is_whole
 from onepass.model import Model
 from onepass.pca.bounds import PLAIN
 from onepass.pca.evidence import Choice
@@ -23,7 +24,6 @@ from onepass.pca.learner import PCALearner
 from onepass.rows.stream import Stream
 
 
-@estimator
 class PCA(Estimator):
     """Principal components in one pass, with nothing to tune.
 
@@ -61,9 +61,28 @@ class PCA(Estimator):
         Accepted and without effect: nothing is random.
     copy : bool, default=True
         Accepted and without effect: X is never changed.
+    verbose : int, default=0
+        1 shows progress while a source or an iterable is read.
 
     Attributes
     ----------
+    components_ : ndarray of shape (k, d)
+        Orthonormal; the largest entry of each is positive. Ordered by variance and uncorrelated on
+        the rows seen, unless `robust` bounds them.
+    explained_variance_, explained_variance_ratio_, singular_values_ : ndarray of shape (k,)
+        Of the rows seen, along the components.
+    noise_variance_ : float
+        Mean variance of the directions left out.
+    mean_ : ndarray of shape (d,)
+        Mean of the rows seen; zeros unless `center` is set.
+    captured_ : Captured
+        The share of the variance of new rows that these components capture, with its standard
+        error.
+    missing_share_ : ndarray of shape (d,)
+        The share of the rows that lack an entry in each column.
+    n_components_, n_samples_seen_, n_features_in_ : int
+    feature_names_in_ : ndarray of shape (d,)
+        The names of the columns, if the rows had any.
     var_ : ndarray of shape (d,)
         Variances of the columns: sums over n rows are divided by n, as in scikit-learn.
     scale_ : ndarray of shape (d,)
@@ -106,21 +125,44 @@ class PCA(Estimator):
     'bounded'
     """
 
-    n_components: Any = field(default=None, kw_only=False)
-    scale: bool = False
-    robust: Any = "auto"
-    whiten: bool = False
-    half_life: float | None = None
-    random_state: Any = None
-    copy: bool = True
     is_random: ClassVar[bool] = False
-    takes_shares: ClassVar[bool] = True
-    takes_none: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        n_components: int | float | None = None,
+        *,
+        center: bool = True,
+        scale: bool = False,
+        robust: bool | str = "auto",
+        whiten: bool = False,
+        half_life: float | None = None,
+        random_state: Any = None,
+        copy: bool = True,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.center = center
+        self.scale = scale
+        self.robust = robust
+        self.whiten = whiten
+        self.half_life = half_life
+        self.random_state = random_state
+        self.copy = copy
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        check_component_count(self.n_components, shares=True, none=True)
+        check_bool("center", self.center)
+        check_bool("scale", self.scale)
+        check_option("robust", self.robust, ["auto", True, False])
+        check_bool("whiten", self.whiten)
+        check_half_life(self.half_life)
+        check_whole("verbose", self.verbose, least=0)
 
     def _learner_for(self, stream: Stream) -> PCALearner:
         k = self.n_components
         if is_whole(k):
-            k = component_count(k, stream)
+            k = self._component_count(stream)
         return PCALearner(stream, k, self.robust, bool(self.scale))
 
     def _warning_message(self, model: Model) -> str:
@@ -137,14 +179,14 @@ class PCA(Estimator):
                 f"{captured:.3g} of the variance, less than n_components={k}: say with a whole "
                 "number how many you need"
             )
-        if message := fewer_components(model, k, center=self.center):
+        if k is None and (message := fewer_components(model, center=self.center)):
             return message
         if model.chosen.name != PLAIN:
             return str(model.chosen)
         if dominant := model.dominant():
             column, share = dominant
             return (
-                f"column {self._column_names[column]!r} has {share:.1%} of the variance, which "
+                f"column {self.column_names_[column]!r} has {share:.1%} of the variance, which "
                 "hides the other columns: if their units differ, pass scale=True; if it is an id, "
                 "leave it out"
             )
@@ -153,18 +195,18 @@ class PCA(Estimator):
     @property
     def var_(self) -> NDArray[np.floating]:
         """Variances of the columns of all rows, shape (d,)."""
-        model = self._model()
+        model = self.model_
         assert model.column_variances is not None
         return model.column_variances.astype(model.components.dtype)
 
     @property
     def scale_(self) -> NDArray[np.floating]:
         """What the columns are divided by, shape (d,): their standard deviations, or ones."""
-        model = self._model()
+        model = self.model_
         scale = np.ones(model.d) if model.scale is None else model.scale
         return scale.astype(model.components.dtype)
 
     @property
     def chosen_(self) -> Choice:
         """Which candidate is chosen, and why."""
-        return self._model().chosen
+        return self.model_.chosen

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import onepass
 from onepass import ESTIMATORS, schedules
+from onepass.estimators.origin import Origin
 from onepass.evaluation.held_out import Captured, unknown
 from onepass.evaluation.row_errors import ErrorHistogram
 from onepass.model import Model
@@ -36,8 +37,8 @@ MOST_CURVE = 4096  # points of a learning curve: far more than segments are kept
 MOST_MARKS = 100  # of missing entries: each costs 400 bytes for each column of a csv file
 MOST_FEATURES = 2**31 - 1  # that 32-bit indices of sparse rows can count
 NO_LEARNER = (
-    "this model was made for transforming only, by for_transform or `onepass export`, and cannot "
-    "{}: go back to the model that it was made from"
+    "this model was made for transforming only, by for_transform, and cannot {}: "
+    "go back to the model that it was made from"
 )
 
 
@@ -123,7 +124,7 @@ def pack(
     """
     check_is_fitted(estimator)
     if estimator._learner is None:
-        model = estimator._model()
+        model = estimator.model_
         state: State = ModelRecord.of(model)
         dtype, is_sparse, seen = model.components.dtype, False, model.rows
     else:
@@ -131,9 +132,10 @@ def pack(
         state, seen = learner, learner.rows_seen
         dtype, is_sparse = learner.stream.dtype, learner.stream.is_sparse
     numbers, arrays = state.saved()
-    params = dict(estimator._learned_with)
+    params = dict(estimator._params)
     if not isinstance(params.get("random_state"), int | None):
         params["random_state"] = None  # its seed is part of the state
+    origin = estimator._origin
     header = {
         "estimator": type(estimator).__name__,
         "learns": estimator._learner is not None,
@@ -142,10 +144,10 @@ def pack(
         "feature_names": [str(name) for name in getattr(estimator, "feature_names_in_", [])],
         "dtype": dtype.name,
         "sparse": is_sparse,
-        "preparation": asdict(estimator._preparation),
-        "mapped": estimator._mapped,
-        **({"na": list(estimator._na)} if 0 < len(estimator._na) <= MOST_MARKS else {}),
-        **({"reading": dict(estimator._reading)} if estimator._reading else {}),
+        "preparation": asdict(origin.preparation),
+        "mapped": origin.mapped,
+        "na": list(origin.na) if len(origin.na) <= MOST_MARKS else [],
+        "reading": dict(origin.reading),
         "params": {name: _encode(name, value, arrays) for name, value in params.items()},
         "state": numbers,
     }
@@ -242,17 +244,8 @@ def _unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
     if header["dtype"] not in ("float64", "float32") or {*map(type, flags)} != {bool}:
         raise ValueError(f"rows of type {header['dtype']!r}, sparse: {header['sparse']!r}")
     dtype, center = np.dtype(header["dtype"]), bool(estimator.center)
-    estimator.n_features_in_, estimator._learned_with = d, params
-    estimator._preparation = _preparation(header["preparation"])
-    estimator._mapped = Number(bool, 0, 1).check(header["mapped"])
-    marks = header.get("na", [])  # files of models without marks have no such entry
-    if not isinstance(marks, list) or {*map(type, marks)} - {str} or len(marks) > MOST_MARKS:
-        raise ValueError(f"its marks of missing entries are no list of texts: {str(marks)[:80]}")
-    estimator._na = tuple(marks)
-    reading = header.get("reading", {})
-    if {*map(type, reading.values())} - {str, int, bool}:
-        raise ValueError(f"its options of reading are no texts and numbers: {str(reading)[:80]}")
-    estimator._reading = ReadOptions(**reading).remembered()
+    estimator.n_features_in_, estimator._params = d, params
+    estimator._origin = _origin(header)
     if names:
         estimator.feature_names_in_ = np.asarray(names, dtype=object)
     if header["learns"]:
@@ -272,12 +265,19 @@ def _unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
     return estimator
 
 
-def _preparation(held: dict[str, Any]) -> Preparation:
-    """Return what was done with rows before they were learned from."""
-    normalize, log1p = held["normalize"], held["log1p"]
+def _origin(header: dict[str, Any]) -> Origin:
+    """Return how the rows were read that learning began with."""
+    normalize, log1p = header["preparation"]["normalize"], header["preparation"]["log1p"]
     if normalize is not None:
         normalize = Number(float, 1.0 / MOST_PREPARED, MOST_PREPARED).check(normalize)
-    return Preparation(normalize, Number(bool, 0, 1).check(log1p))
+    preparation = Preparation(normalize, Number(bool, 0, 1).check(log1p))
+    mapped = Number(bool, 0, 1).check(header["mapped"])
+    marks, reading = header["na"], header["reading"]
+    if not isinstance(marks, list) or {*map(type, marks)} - {str} or len(marks) > MOST_MARKS:
+        raise ValueError(f"its marks of missing entries are no list of texts: {str(marks)[:80]}")
+    if {*map(type, reading.values())} - {str, int, bool}:
+        raise ValueError(f"its options of reading are no texts and numbers: {str(reading)[:80]}")
+    return Origin(preparation, mapped, tuple(marks), ReadOptions(**reading).remembered())
 
 
 def _encode(name: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:

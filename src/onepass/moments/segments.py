@@ -41,6 +41,7 @@ MOST_COMPONENTS = 32
 # Columns up to which a segment has the whole second moment. It is a part of the sums that the rows
 # are learned with, so that it costs no product with rows; 32 of them take 4 MB.
 WHOLE_COLUMNS = 128
+SAME_DIRECTION = 1e-6  # singular value of unit rows below which one of them is among the others
 
 
 class Segment(NamedTuple):
@@ -195,46 +196,57 @@ class Segments(State):
         full, last = self._full, self._parts[-1].rows if self._parts else 0.0
         return ceil(full - last if last < full else full)
 
-    def add(self, rows: Rows, before: int) -> None:
-        """Include rows (r, d), as they came, after so many others."""
+    def pieces(self, rows: Rows, weights: Doubles) -> Iterator[tuple[Rows, Doubles]]:
+        """Yield rows (r, d) and weights (r,) in parts that each come into one segment.
+
+        Each part has to be included before the next one is asked for.
+        """
         start = 0
-        while start < len(rows):
-            part = rows[start : start + self.room]
-            total, squares, product = part.sums_along(self.frame)
-            self.include(part, total, squares, product, before + start)
-            start += len(part)
+        while start < len(weights):
+            part = slice(start, start + self.room)
+            yield rows[part], weights[part]
+            start = part.stop
+
+    def add(self, rows: Rows, weights: Doubles, before: int) -> None:
+        """Include rows (r, d), as they came, with weights (r,), after so many others."""
+        for part, own in self.pieces(rows, weights):
+            self.include(part.origin, own, before, *part.sums_along(self.frame, own))
+            before += len(own)
 
     def include(
         self,
-        rows: Rows,
+        origin: Doubles,
+        weights: Doubles,
+        before: int,
         total: Doubles,
         squares: Doubles,
         product: Doubles,
-        before: int,
     ) -> None:
-        """Include rows of one segment, by their sums about their origin.
+        """Include rows of one segment, by their sums about a point.
 
         Parameters
         ----------
-        rows : Rows
+        origin : ndarray of shape (d,)
+            The point.
+        weights : ndarray of shape (r,)
             At most `room` of them.
+        before : int
+            The number of rows that came before these in the stream.
         total, squares : ndarray of shape (d,)
             The weighted sums of the rows and of the squares of their columns.
         product : ndarray of shape (d, K)
             The weighted sum of x x' times the frame.
-        before : int
-            The number of rows that came before these in the stream.
         """
-        weight = float(rows.weights.sum())
-        mean = total / weight
+        count, weight = len(weights), float(weights.sum())
+        mean = total / max(weight, TINY)
         if not self.unit:
-            self.unit = _power_of_two(float(squares.sum()) / weight)
+            self.unit = _power_of_two(float(squares.sum()) / max(weight, TINY))
         frame = self.frame / self.unit
         added = Segment(
-            float(len(rows)),
+            float(count),
             weight,
-            before + 0.5 * len(rows),
-            rows.origin + mean,
+            before + 0.5 * count,
+            origin + mean,
             (squares - total * mean).clip(min=0.0),
             (product / self.unit - np.outer(total, frame @ mean)).astype(self.dtype),
         )
@@ -280,19 +292,19 @@ class Segments(State):
             ]
         self.frame = frame
 
-    def merge(self, other: Self) -> None:
-        """Include the segments of another stream, after these.
+    def joint_frame(self, other: Self) -> Doubles:
+        """Return a frame (K, d) that spans those of both."""
+        both = np.vstack([self.frame, other.frame])
+        _, sizes, directions = np.linalg.svd(both, full_matrices=False)
+        return directions[sizes > SAME_DIRECTION]
 
-        Both frames should be the same: where they are not, what this one does not span of the
-        other is lost until the next `turn`.
-        """
+    def merge(self, other: Self) -> None:
+        """Include the segments of another stream with the same frame, after these."""
         if not self._parts:
-            self.unit, self.frame, self._parts = other.unit, other.frame, list(other._parts)
-            return
-        along = other.frame @ self.frame.T * (other.unit / self.unit)
+            self.unit, self.frame = other.unit, other.frame
+        ratio = other.unit / (self.unit or 1.0)
         self._parts += [
-            part._replace(product=(part.product @ along).astype(self.dtype))
-            for part in other._parts
+            part._replace(product=(part.product * ratio).astype(self.dtype)) for part in other
         ]
         self._shorten()
 

@@ -157,6 +157,52 @@ class Spectrum(NamedTuple):
         return known + self.rest * outside
 
 
+class Turns:
+    """What a change of a second moment turns its eigenvectors by, to first order.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+    k, read : int
+        How many components there are, and how many of them are read.
+    """
+
+    def __init__(self, spectrum: Spectrum, k: int, read: int) -> None:
+        self.directions, values, self.k = spectrum.directions, spectrum.values, k
+        least = TIED * max(float(values[0]), TINY)
+        gaps = values[:read] - values[:, None]  # (q, read)
+        self.tied = (np.abs(gaps) <= least) & ~np.eye(len(values), read, dtype=bool)
+        self.inverse = _inverse(gaps, least)
+        outside = values[:read] - spectrum.rest
+        self.has_rest = len(values) < self.directions.shape[1]
+        self.tied_outside = (np.abs(outside) <= least) & self.has_rest
+        self.inverse_outside = _inverse(outside, least) * self.has_rest
+        self.gaps = np.maximum(gaps[k:], least)
+        self.gaps_outside = np.maximum(outside, least)
+
+    def split(self, changes: Doubles) -> tuple[Doubles, Doubles]:
+        """Return coordinates (q, read) of columns (d, read) along directions, and the rest."""
+        inside = self.directions @ changes
+        return inside, changes - self.directions.T @ inside
+
+    def moves(self, inside: Doubles, outside: Doubles) -> Doubles:
+        """Return the moves (d, read) of components."""
+        return self.directions.T @ (inside * self.inverse) + outside * self.inverse_outside
+
+    def lost(self, inside: Doubles, outside: Doubles, plain: Doubles) -> float:
+        """Return half of what moves out of the span of components cost, with changes (d, read)."""
+        within, without = self.split(plain)
+        lost = float(np.vdot(inside[self.k :] / self.gaps, within[self.k :]))
+        if self.has_rest:
+            lost += float(np.einsum("ij,ij->j", outside, without) @ (1.0 / self.gaps_outside))
+        return lost
+
+
+def _inverse(gaps: Doubles, least: float) -> Doubles:
+    """Return 1 / gaps, and 0 where they are next to nothing."""
+    return np.divide(1.0, gaps, out=np.zeros_like(gaps), where=np.abs(gaps) > least)
+
+
 def standard_errors(
     segments: Segments,
     components: NDArray[np.floating],
@@ -273,12 +319,7 @@ class _Reading:
             changes -= 0.5 * (relative[:, None] * images + turned)
         return changes
 
-    def _gains(self, part: Segment) -> Doubles:
-        """Return (C_s - C) v_j of plain second moments and a scale without error, (d, k)."""
-        directions = self.directions[: self.read]
-        return self.plain.times(part, directions) - self.plain.mean_of(directions)
-
-    def _pairs(self) -> Iterator[tuple[float, Segment, Doubles, Doubles]]:
+    def _changes_of_segments(self) -> Iterator[tuple[float, Segment, Doubles, Doubles]]:
         """Yield share, segment, and the changes (d, k) of plain and of bounded second moment."""
         both = zip(self.shares, self.segments, self.moving.segments, strict=True)
         for share, part, own in both:
@@ -289,63 +330,46 @@ class _Reading:
             yield float(share), part, plain, moving
 
     def result(self) -> StandardErrors:
-        k, read, spectrum = self.k, self.read, self.spectrum
-        Q, values = spectrum.directions, spectrum.values
-        lead = max(float(values[0]), TINY)
-        gaps = values[:read] - values[:, None]  # (q, read)
-        tied = (np.abs(gaps) <= TIED * lead) & ~np.eye(len(values), read, dtype=bool)
-        inverse = np.divide(1.0, gaps, out=np.zeros_like(gaps), where=np.abs(gaps) > TIED * lead)
-        has_rest = len(Q) < self.d
-        below = values[:read] - spectrum.rest
-        tied_outside = (np.abs(below) <= TIED * lead) & has_rest
-        outer = np.divide(1.0, below, out=np.zeros_like(below), where=np.abs(below) > TIED * lead)
-        gap = np.maximum(gaps[k:], TIED * lead)
-        gap_outside = np.maximum(below, TIED * lead)
-
-        squares = np.zeros((self.d, read))
-        variance, leaks = np.zeros(read), np.zeros(read)
-        pairs = np.zeros((len(Q), read))
-        got, energy, owed = [], [], []
-        for share, part, plain, moving in self._pairs():
-            inside, within = Q @ moving, Q @ plain
-            outside, without = moving - Q.T @ inside, plain - Q.T @ within
-            moves = Q.T @ (inside * inverse) + outside * outer
-            change = np.einsum("ji,ij->j", self.directions[:read], plain)
+        """Return everything that is read from the segments."""
+        k, read, first = self.k, self.read, self.directions[: self.read]
+        turns = Turns(self.spectrum, k, read)
+        images = self.plain_spectrum.images[:, :read]
+        squares, variances = np.zeros((self.d, read)), np.zeros(read)
+        pairs, leaks = np.zeros((len(self.spectrum.values), read)), np.zeros(read)
+        got, energies, owed = [], [], []
+        for share, part, plain, moving in self._changes_of_segments():
+            inside, outside = turns.split(moving)
+            moves = turns.moves(inside, outside)
+            changes = np.einsum("ji,ij->j", first, plain)
             if moving is not plain:
-                images = self.plain_spectrum.images[:, :read]
-                change = change + 2.0 * np.einsum("ij,ij->j", images, moves)
+                changes = changes + 2.0 * np.einsum("ij,ij->j", images, moves)
             squares += share**2 * moves**2
-            variance += share**2 * change**2
-            pairs += share**2 * (inside * inverse) ** 2
-            leaks += share**2 * np.einsum("ij,ij->j", outside, outside) * outer**2
-            along = np.vdot(self.directions[:read].T, self._gains(part))
-            got.append(float(self.variances.sum()) + float(along))
-            energy.append(float(self.plain.energies(part).sum()))
-            lost = np.vdot(inside[k:] / gap, within[k:])
-            lost += np.einsum("ij,ij->j", outside, without) @ (1.0 / gap_outside) * has_rest
-            owed.append(2.0 * share / (1.0 - share) * float(lost))
+            variances += share**2 * changes**2
+            pairs += share**2 * (inside * turns.inverse) ** 2
+            leaks += share**2 * (outside**2).sum(axis=0) * turns.inverse_outside**2
+            gain = self.plain.times(part, first) - self.plain.mean_of(first)
+            got.append(float(self.variances.sum() + np.vdot(first.T, gain)))
+            energies.append(float(self.plain.energies(part).sum()))
+            owed.append(2.0 * share / (1.0 - share) * turns.lost(inside, outside, plain))
         second, third = (float((self.shares**power).sum()) for power in (2, 3))
         factor = 1.0 / (1.0 - second)
         freedom = (1.0 - second) ** 2 / (second - 2.0 * third + second**2)
-        squares, pairs, leaks = factor * squares, factor * pairs, factor * leaks
-        pairs[tied], leaks[tied_outside] = np.inf, np.inf
-        is_tied = tied.any(axis=0) | tied_outside
-        errors = np.where(is_tied, 1.0, np.sqrt(squares)).clip(max=1.0)
+        pairs, leaks = factor * pairs, factor * leaks
+        pairs[turns.tied], leaks[turns.tied_outside] = np.inf, np.inf
+        errors = np.sqrt(factor * squares).clip(max=1.0)
+        errors[:, turns.tied.any(axis=0) | turns.tied_outside] = 1.0
         partners, planes = _planes(pairs, leaks, k)
-        angles = _angle(pairs.sum(axis=0) + leaks)
-        shown = min(read, MOST_COMPONENTS)
-        captured, curve = self._captured(np.array(got), np.array(energy), np.array(owed), freedom)
-        dtype = self.components.dtype
+        captured, curve = self._captured(np.array(got), np.array(energies), np.array(owed), freedom)
+        shown, dtype = min(read, MOST_COMPONENTS), self.components.dtype
 
         def filled(found: Doubles) -> Doubles:
-            return np.pad(
-                found[:shown], [(0, k - shown), *[(0, 0)] * (found.ndim - 1)], constant_values=nan
-            )
+            width = [(0, k - shown), *[(0, 0)] * (found.ndim - 1)]
+            return np.pad(found[:shown], width, constant_values=nan)
 
         return StandardErrors(
             filled(errors.T).astype(dtype),
-            filled(np.sqrt(factor * variance)).astype(dtype),
-            filled(angles),
+            filled(np.sqrt(factor * variances)).astype(dtype),
+            filled(_angle(pairs.sum(axis=0) + leaks)),
             freedom,
             np.pad(partners[:shown], (0, k - shown), constant_values=-1),
             filled(planes),

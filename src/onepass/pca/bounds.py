@@ -316,6 +316,7 @@ class Bounds(State):
         if self.is_double and values.dtype == np.float32 and not hasattr(values, "rows_about"):
             values = values.astype(np.float64)
         rows = scaled = rows_about(values, weights, origin)
+        rows.sums_single = not self.is_double
         if self.scale:
             scaled = rows.scaled(_deviations_of(rows) if first else self.deviations())
         if first and measured:

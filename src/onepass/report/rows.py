@@ -46,7 +46,7 @@ def draw_rows(fitted: Any, X: Any) -> DrawnRows:
 
     Which rows are drawn depends on their positions alone, and not on how they are split.
     """
-    model: Model = fitted._model()
+    model: Model = fitted.model_
     rng = np.random.default_rng(0)
     numbers, priorities, errors = np.zeros(0, np.int64), np.zeros(0), np.zeros(0)
     points, before = np.zeros((0, model.k)), 0

@@ -46,7 +46,7 @@ class Summary:
         self.grid = grid
         self.ratio: NDArray[np.floating] = model.explained_variance_ratio_  # (k,)
         self.variance: NDArray[np.floating] = model.explained_variance_  # (k,)
-        fitted = model._model()
+        fitted = model.model_
         self.curve = fitted.curve  # (p, 3): rows, share captured of new rows, standard error
         self.rows = None if X is None else draw_rows(model, X)
         numbers = np.zeros(0, np.int64) if self.rows is None else self.rows.numbers
@@ -56,7 +56,7 @@ class Summary:
         self.known_variances = known_variances(model)  # of the components, and of others
         # A robust learner knows the variances of ordinary PCA; a model alone those of its own.
         chosen = getattr(model, "chosen_", None)
-        self.is_robust = chosen is not None and chosen.name != PLAIN and model._learner is not None
+        self.is_robust = chosen is not None and chosen.name != PLAIN and model.learner_ is not None
         self.missing = missing_entries(model)
         shares = model.missing_share_
         most = np.argsort(-shares, kind="stable")[:MOST_MISSING]
@@ -158,13 +158,13 @@ def known_variances(model: Any) -> NDArray[np.floating]:
 
     Of a model without learner they are those of the components.
     """
-    learner = None if model._learner is None else model._finished()
+    learner = model.learner_
     return model.explained_variance_ if learner is None else learner.known_variances()
 
 
 def missing_counts(model: Any) -> dict[str, Any]:
     """Return how many entries are missing, in how many rows and columns."""
-    gaps, shares = model._model().gaps, model.missing_share_
+    gaps, shares = model.model_.gaps, model.missing_share_
     return {
         "entries": 0 if gaps is None else round(float(shares.sum()) * gaps.rows),
         "share": float(shares.mean()),
@@ -176,7 +176,7 @@ def missing_counts(model: Any) -> dict[str, Any]:
 
 def missing_entries(model: Any) -> str:
     """Return how much is missing where, in words; an empty text if nothing is."""
-    gaps, shares, found = model._model().gaps, model.missing_share_, missing_counts(model)
+    gaps, shares, found = model.model_.gaps, model.missing_share_, missing_counts(model)
     if gaps is None:
         return ""
     rows, worst = round(gaps.rows), int(shares.argmax())
@@ -186,7 +186,7 @@ def missing_entries(model: Any) -> str:
         f"{found['columns']:,} of {counted(len(shares), 'column')}"
     )
     if found["entries"]:
-        text += f", most in column {model._column_names[worst]} ({shares[worst]:.1%})"
+        text += f", most in column {model.column_names_[worst]} ({shares[worst]:.1%})"
     if gaps.empty:
         text += f"; {counted(gaps.empty, 'row')} without any entry left out"
     return text
@@ -201,7 +201,7 @@ def _warnings(model: Any, names: list[str]) -> list[str]:
             f"Few rows: {n:,} for {k} components. Other rows may give other components; use at "
             f"least {ROWS_PER_COMPONENT * k:,}."
         )
-    if dominant := model._model().dominant():
+    if dominant := model.model_.dominant():
         column, share = dominant
         given = getattr(model, "feature_names_in_", range(len(names)))[column]
         found.append(

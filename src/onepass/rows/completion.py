@@ -409,6 +409,13 @@ class CompletedRows(DenseRows):
         spread = weights[self.chunk.holes] @ self.chunk.variances
         return super().column_squares(weights) + spread / self._units()
 
+    def sums_along(self, directions: Doubles, weights: Doubles) -> tuple[Doubles, Doubles, Doubles]:
+        # The conditional covariances are left out of the product: they are nearly the same in all
+        # segments, and their sum is known.
+        total, squares, product = super().sums_along(directions, weights)
+        spread = weights[self.chunk.holes] @ self.chunk.variances
+        return total, squares + spread / self._units(), product
+
     def add_outer(self, weights: Doubles, matrix: Doubles) -> Doubles:
         total = super().add_outer(weights, matrix)
         share = weights[self.chunk.holes]

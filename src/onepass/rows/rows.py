@@ -55,6 +55,9 @@ class Rows(ABC):
     """
 
     is_completed = False  # whether entries of some rows were missing
+    # Whether outer products of sparse rows may be summed in single precision, if there are columns
+    # enough for that to matter.
+    sums_single = False
 
     def __init__(self, values: Any, weights: Doubles, origin: Doubles, scale: Scale = None) -> None:
         self.values, self.weights, self.origin, self.scale = values, weights, origin, scale
@@ -151,12 +154,11 @@ class Rows(ABC):
     def column_squares(self, weights: Doubles) -> Doubles:
         """Return the weighted sums of the squares of the columns, shape (d,)."""
 
-    def sums_along(self, directions: Doubles) -> tuple[Doubles, Doubles, Doubles]:
+    def sums_along(self, directions: Doubles, weights: Doubles) -> tuple[Doubles, Doubles, Doubles]:
         """Return the weighted sums of x (d,), of its squares (d,), and of x x' times directions.
 
         The last ones, for directions (m, d), have the shape (d, m).
         """
-        weights = self.weights
         coefficients = np.vstack([np.ones(len(self)), self.inner(directions).T]) * weights
         total, *product = self.combine(coefficients)
         return total, self.column_squares(weights), np.reshape(product, directions.shape).T
@@ -299,9 +301,9 @@ class DenseRows(Rows):
 
         return np.sum(run_all(of_tile, self._tiles), axis=0, dtype=np.float64)
 
-    def sums_along(self, directions: Doubles) -> tuple[Doubles, Doubles, Doubles]:
+    def sums_along(self, directions: Doubles, weights: Doubles) -> tuple[Doubles, Doubles, Doubles]:
         dtype = self.values.dtype
-        typed, weights = directions.astype(dtype), self.weights.astype(dtype)
+        typed, weights = directions.astype(dtype), weights.astype(dtype)
 
         def of_tile(part: slice) -> tuple[Doubles, ...]:
             tile = self._tile(part)
@@ -461,19 +463,14 @@ class SparseRows(Rows):
         stored, offset = self._stored
         stored.sort_indices()
 
-        def add(block: slice) -> None:
-            _core.add_sparse_outer(
-                matrix.T,
-                stored.data,
-                stored.indices,
-                stored.indptr,
-                weights,
-                block.start,
-                block.stop,
-            )
+        parts = thread_count()
+        single = self.sums_single and self.d >= SPLIT_COLUMNS and _fits_single(stored)
 
-        # The kernel adds rows in their order, however columns are split.
-        run_all(add, column_blocks(self.d) if thread_count() > 1 else [slice(0, self.d)])
+        def add(part: int) -> None:
+            arrays = stored.data, stored.indices, stored.indptr, weights
+            _core.add_sparse_outer(matrix.T, *arrays, single=single, part=part, parts=parts)
+
+        run_all(add, range(parts))  # any number of parts gives the same bits
         if offset is not None:
             half = 0.5 * float(weights.sum()) * offset - stored.T @ weights
             dsyr2(1.0, offset, half, lower=1, a=matrix, overwrite_a=1)
@@ -501,7 +498,7 @@ def sparse_gram(rows: Any) -> Doubles:
     columns = sparse.csr_array(rows.T)  # the products are the sum of their outer products
     gram, weights = np.zeros((rows.shape[0],) * 2), np.ones(rows.shape[1])
     parts = columns.data, columns.indices, columns.indptr
-    _core.add_sparse_outer(gram, *parts, weights, 0, len(gram))
+    _core.add_sparse_outer(gram, *parts, weights)
     both = gram + gram.T  # the lower triangle was zero
     both.flat[:: len(gram) + 1] = gram.diagonal()
     return both

@@ -1,31 +1,13 @@
-"""The estimator that all others are: its parameters, and what is wrong with its results."""
+"""What `fit` warns of: results that the rows do not determine."""
 
 from __future__ import annotations
 
-from dataclasses import field
-from typing import Any
+from collections.abc import Sequence
 
-from onepass.estimators.attributes import Attributes
-from onepass.estimators.parameters import estimator
 from onepass.model import Model
-from onepass.rows.stream import Stream
 
+MUCH_MISSING = 0.3  # of the entries, above which completing them makes errors several times larger
 NOTHING_VARIES = "nothing varies, and components are any directions"
-
-
-@estimator
-class Estimator(Attributes):
-    """A transformer that learns from rows as they come.
-
-    Subclasses say with `_learner_for` how they learn.
-    """
-
-    n_components: Any = field(default=2, kw_only=False)
-    center: bool = True
-    verbose: int = 0
-
-    def _warning_message(self, model: Model) -> str:
-        return arbitrary_components(model, self.n_components, center=bool(self.center))
 
 
 def arbitrary_components(model: Model, k: int, *, center: bool) -> str:
@@ -43,9 +25,9 @@ def arbitrary_components(model: Model, k: int, *, center: bool) -> str:
     return f"{spanned_directions(rows, 0)}: {NOTHING_VARIES}"
 
 
-def fewer_components(model: Model, k: Any, *, center: bool) -> str:
-    """Return that all components were asked for, and not all are kept; else an empty string."""
-    if k is not None or model.k >= min(model.rows - int(center), model.d):
+def fewer_components(model: Model, *, center: bool) -> str:
+    """Return that not all components are kept, which were asked for; else an empty string."""
+    if model.k >= min(model.rows - int(center), model.d):
         return ""
     return (
         f"there are {model.k} components, all that are kept of {model.d:,} columns: say with "
@@ -61,8 +43,21 @@ def spanned_directions(rows: int, directions: int) -> str:
     )
 
 
-def component_count(n_components: int, stream: Stream) -> int:
-    """Return the number k of components, which cannot be more than the columns."""
-    if n_components > stream.d:
-        raise ValueError(f"n_components={n_components} is more than the n_features={stream.d} of X")
-    return int(n_components)
+def doubtful_gaps(model: Model, names: Sequence[str | int]) -> str:
+    """Return why results depend on how gaps were filled; an empty string if they hardly do."""
+    if model.gaps is None:
+        return ""
+    if len(model.gaps.apart):
+        one, other = (repr(names[column]) for column in model.gaps.apart)
+        return (
+            f"columns {other} and {one} were never observed in the same row: how they vary "
+            "together is a guess"
+        )
+    shares = model.gaps.missing_share
+    if shares.mean() > MUCH_MISSING:
+        worst = int(shares.argmax())
+        return (
+            f"{shares.mean():.0%} of the entries are missing, most in column "
+            f"{names[worst]!r} ({shares[worst]:.0%}): components depend on how they are filled"
+        )
+    return ""
