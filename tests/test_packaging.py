@@ -21,8 +21,6 @@ ON_DEMAND = (
     "onepass.cli.kept",
     "onepass.sources.arrow",
     "onepass.sources.csv",
-    "onepass.sources.hdf5_chunks",
-    "onepass.sources.zarr_store",
 )
 
 

@@ -24,7 +24,7 @@ def pca(
     layer: str | None = None,
     mask_var: str | Sequence[str] | NDArray[np.bool_] | Literal[False] | None = None,
     scale: bool = False,
-    robust: bool | Literal["auto"] = False,
+    robust: bool = False,
 ) -> PCA:
     """Learn principal components of cells, and write them into the object as scanpy does.
 
@@ -44,8 +44,8 @@ def pca(
         mask. None uses the column "highly_variable" where it exists, False uses all genes.
     scale : bool
         Standardise the genes.
-    robust : bool or "auto"
-        As for `onepass.PCA`. By default components are those of ordinary PCA.
+    robust : bool
+        As for `onepass.PCA`.
 
     Returns
     -------

@@ -49,8 +49,6 @@ class Model:
     errors, curve
         Squared distances of rows from the subspace before they were learned from, and the learning
         curve (p, 3): rows, share captured, standard error.
-    chosen : Choice or None
-        Which candidate of `PCA` was chosen, and why.
     gaps : Gaps or None
         What is known of missing entries, and the model that fills them; None if there were none.
     """
@@ -68,7 +66,6 @@ class Model:
     center: bool
     errors: ErrorHistogram
     curve: Doubles
-    chosen: Any = None
     gaps: Gaps | None = None
     whiten: bool = field(default=False)
 

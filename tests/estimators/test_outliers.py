@@ -63,7 +63,7 @@ def test_as_many_new_rows_are_above_the_threshold_as_it_says(algorithm, quantile
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("robust", ["auto", True, False])
+@pytest.mark.parametrize("robust", [True, False])
 def test_the_threshold_is_in_the_units_of_the_answer(robust, kind):
     """That is of all rows, whichever candidate answers."""
     heavy = np.sqrt(1.0 / RNG.chisquare(3.0, size=(len(X) + len(NEW), 1)))

@@ -60,7 +60,7 @@ Examples:
   onepass fit events/ -k 20 -o events.onepass    all files in a folder
   onepass fit data.csv -k 0.95                   for 95% of the variance
   onepass fit data.csv -k 2 --columns height,weight
-  onepass fit data.csv -k 2 --skip-non-numeric   every column of numbers
+  onepass fit data.csv -k 2 --exclude id         every other column of numbers
   onepass fit data.csv -k 2 --exclude id --na -999
   onepass fit cells.h5ad -k 50 --normalize 1e4 --log1p --layer counts
   onepass fit a.npy -k 8 --algorithm capped-msg  one of the paper's algorithms
@@ -102,8 +102,8 @@ The model file works with the other commands, and with onepass.load in Python.""
 @click.option(
     "--robust/--no-robust",
     default=None,
-    help="Whether to bound the influence of rows that are much larger than the rest. pca only.  "
-    "[default: the rows decide]",
+    help="Whether a row counts with at most a typical length, so that a few long rows cannot turn "
+    "the components. pca only.  [default: no]",
 )
 @click.option(
     "--half-life",

@@ -184,7 +184,8 @@ def reading_options(columns: str = "all") -> Callable[[F], F]:
         click.option(
             "--skip-non-numeric",
             is_flag=True,
-            help="Leave out columns that are not numbers, instead of refusing them.",
+            help="Leave out columns that hold both numbers and text, instead of refusing them. "
+            "Columns without any number are always left out.",
         ),
         click.option(
             "--na",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import importlib
 import math
 import os
-import warnings
 import zipfile
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -15,23 +16,16 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from onepass.sources import base
-from onepass.sources.base import Block, SourceError, check_size
-from onepass.sources.paths import open_file, split, stored_bytes, stored_files, suffix_of
+from onepass.sources.base import Block, SourceError
+from onepass.sources.paths import is_remote, open_file, split, suffix_of
 from onepass.sources.tables import ReadOptions, Table
-from onepass.warning import OnepassWarning
 
-_SPARSE = ("data", "indices", "indptr", "shape")
+READ_BYTES = 1 << 26  # What a library is asked for at once: large enough for whole chunks.
 _SPARSE_BLOCK_ROWS = 4096
-_SPARSE_BLOCK_BYTES = 1 << 24  # four times as many as of dense rows, of which most are zeros
-_SPARSE_ENTRY_BYTES = 12  # an index and a number
-# Of a block: 48 bytes each while they are sorted and checked, an index of eight bytes, a number,
-# and copies of both. Four times as many as of an average block: rows may be uneven.
-_SPARSE_LIMIT_ENTRIES = 4 * _SPARSE_BLOCK_BYTES // _SPARSE_ENTRY_BYTES
-_LOST_PARTS = 1 << 16  # chunks that are not stored: Zarr looks for each, in 50 microseconds
-_PARTS_AT_ONCE = 1 << 14  # chunks that Zarr opens, each of which takes a few kilobytes
-_ZIPPED_BY = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}  # others expand without a limit
-# No compressor shrinks numbers by more: four bytes are 128 kB of one value in Zstandard.
-_COMPRESSION_RATIO = 1 << 15
+_SPARSE_BLOCK_BYTES = 1 << 24  # Sorting and checking a block takes about four times as much.
+_CHUNKS_AT_ONCE = 1 << 14  # Zarr opens all chunks of a slice at once, at a few kilobytes each.
+_DEPTH = 8  # of groups in a Zarr store; links may lead in circles
+_SPARSE = ("data", "indices", "indptr", "shape")
 
 
 class ArrayTable(Table):
@@ -40,116 +34,63 @@ class ArrayTable(Table):
     def __init__(self, path: str, options: ReadOptions) -> None:
         self.path = path
         with self.opened() as array:
-            self.measure(array)
+            if len(array.shape) != 2 or array.shape[1] == 0:
+                raise self.error(f"an array of shape {array.shape} has no rows and columns")
+            self.n_rows, self.width = map(int, array.shape)
+            self.dtype = base.float_type(array.dtype, path)
+            self.notes = [f"{path}: {note}" for note in getattr(array, "notes", ())]
 
     def opened(self) -> AbstractContextManager[Any]:
         """Open the array: it has a shape and a type, and gives rows as an array or as CSR."""
         return _OPENED_BY[str(suffix_of(self.path))](self.path)
 
-    def measure(self, array: Any) -> None:
-        """Note size and type of an array, after checking that it can be read in parts."""
-        if len(array.shape) != 2 or array.shape[1] == 0:
-            raise self.error(f"an array of shape {array.shape} has no rows and columns")
-        self.n_rows, self.width = map(int, array.shape)
-        self.dtype = base.float_type(array.dtype, self.path)
-        if getattr(array, "format", "dense") == "csr":
-            for part in array.parts:
-                check_stored(part, self.path)
-            self._rows, self.column_bytes = array.rows_per_block, base.SPARSE_COLUMN_BYTES
-            return
-        base.check_width(self.width, self.path)
-        check_stored(array, self.path)
-        # The parts in which it is stored, if there are any, are best read whole, if not too many
-        # columns are beside them.
-        chunk = stored_in(array)
-        most = max(1, (base.LIMIT_BYTES >> 3) // (self.width * self.dtype.itemsize))
-        self._rows = max(base.rows_per_block(self.width), min(chunk[0], most))
-        if hasattr(array, "metadata"):  # of Zarr, which opens all parts at once
-            beside = -(-self.width // chunk[1])
-            if beside > _PARTS_AT_ONCE:
-                raise self.error(f"a row is in {beside:,} chunks of shape {chunk}, which are small")
-            self._rows = min(self._rows, chunk[0] * (_PARTS_AT_ONCE // beside))
-
     def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
         """Yield the rows from number `start` on."""
         for _, rows in self.rows(start):
-            yield base.take(rows, self.columns, dtype)
+            most = rows.shape[0] if scipy.sparse.issparse(rows) else block_rows
+            for begin in range(0, rows.shape[0], most):
+                yield base.take(rows[begin : begin + most], self.columns, dtype)
 
     def rows(self, start: int) -> Iterator[tuple[int, Any]]:
         """Yield the number of the first one of some rows, and all columns of these rows."""
-        assert self.n_rows is not None
         with self.opened() as array:
-            for begin in range(start, self.n_rows, self._rows):
-                yield begin, array[begin : min(begin + self._rows, self.n_rows)]
+            if hasattr(array, "pieces"):
+                yield from array.pieces(start)
+                return
+            step = _rows_at_once(array)
+            for begin in range(start - start % step, array.shape[0], step):
+                first = max(begin, start)
+                yield first, array[first : min(begin + step, array.shape[0])]
 
 
-def stored_in(array: Any) -> tuple[int, ...]:
-    """Return the shape of the parts in which an array is stored, single numbers if there are none.
-
-    Parts are shards or chunks of Zarr, or chunks of HDF5.
-    """
-    return (
-        getattr(array, "shards", None) or getattr(array, "chunks", None) or (1,) * len(array.shape)
-    )
-
-
-def check_stored(array: Any, path: str) -> None:
-    """Refuse chunks that are too large, and more numbers than can be stored; warn of lost chunks.
-
-    That of HDF5 and Zarr arrays; files of other kinds say how long they are.
-    """
-    if isinstance(array, np.ndarray | NpyArray):
-        return
-    shape, part, itemsize = array.shape, stored_in(array), array.dtype.itemsize
-    n_parts, n_bytes = array.stored() if hasattr(array, "stored") else stored_zarr(array, path)
-    what = f"its chunks of shape {part} are too large: each takes"
-    check_size(what, math.prod(part) * itemsize, path, n_bytes)
-    if n_parts is None:
-        return
-    declared = math.prod(shape) * itemsize
-    if declared > base.LIMIT_BYTES and declared > _COMPRESSION_RATIO * n_bytes:
-        message = f"{shape[0]:,} rows are declared, {declared >> 20:,} MB in all, and only "
-        raise SourceError(f"{message}{n_bytes:,} bytes are stored", path)
-    total = math.prod(-(-length // part) for length, part in zip(shape, part, strict=True))
-    if n_parts == total:
-        return
-    message = f"{total - n_parts:,} of {total:,} chunks are not stored, and "
-    if total - n_parts > _LOST_PARTS and total > base.HONEST_RATIO * n_parts:
-        raise SourceError(f"{message}reading them takes long: cut the array to its rows", path)
-    warnings.warn(
-        f"{path}: {message}are read as the array's fill value; they may never have been written, "
-        "or be lost",
-        OnepassWarning,
-        stacklevel=7,  # the line that calls open_source
-    )
-
-
-def stored_zarr(array: Any, path: str) -> tuple[int | None, int]:
-    """Return how many parts of an array are stored, None if unknown, and in how many bytes."""
-    from onepass.sources.zarr_store import METADATA
-
-    folder = "/".join([split(path)[0].rstrip("/"), *filter(None, [array.path])])
-    stored = stored_files(folder, in_folder=True)
-    if not stored:  # not all servers list what they have
-        return None, 0
-    n_parts = sum(os.path.basename(name) not in METADATA for name in stored)
-    return n_parts, sum(size or 0 for size, _ in stored.values())
+def _rows_at_once(array: Any) -> int:
+    """Return how many rows to read at once: whole chunks, so that none is expanded twice."""
+    n, width = array.shape
+    rows = max(1, READ_BYTES // (width * array.dtype.itemsize))
+    chunk = getattr(array, "chunks", None)
+    if chunk is None:
+        return rows
+    if hasattr(array, "metadata"):  # of Zarr
+        rows = min(rows, chunk[0] * max(1, _CHUNKS_AT_ONCE // -(-width // chunk[1])))
+    return max(min(chunk[0], n), rows - rows % chunk[0])
 
 
 class NpyArray:
     """An array in the npy format, in an open file; what is asked for is read, and no more."""
 
     def __init__(self, file: Any, size: int) -> None:
-        # Later versions are for headers of more than 64 kB, which may be of any length.
-        if (version := np.lib.format.read_magic(file)) != (1, 0):
+        reads = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }
+        version = np.lib.format.read_magic(file)
+        if version not in reads:  # Later ones are for names of fields.
             raise ValueError(f"npy files of version {version} hold no plain numbers")
-        header = np.lib.format.read_array_header_1_0(file)
-        self.shape, self.in_fortran_order, self.dtype = header
+        self.shape, self.in_fortran_order, self.dtype = reads[version](file)
         if min(self.shape, default=0) < 0:
             raise ValueError(f"its header is damaged: a shape of {self.shape}")
         self._file, self._offset = file, file.tell()
-        self.nbytes = math.prod(self.shape) * self.dtype.itemsize
-        if size < self._offset + self.nbytes:
+        if size < self._offset + math.prod(self.shape) * self.dtype.itemsize:
             raise ValueError("it is cut off: its array does not end in it")
 
     def _numbers(self, begin: int, end: int) -> NDArray[Any]:
@@ -179,53 +120,134 @@ class NpyArray:
         return self._numbers(begin * width, end * width).reshape(-1, width)
 
 
+class _Forward:
+    """A one-dimensional array of which slices are read from front to back, in whole chunks."""
+
+    def __init__(self, array: Any) -> None:
+        self._array, self._chunk = array, (getattr(array, "chunks", None) or (1,))[0]
+        self._begin, self._held = 0, np.empty(0, array.dtype)
+
+    def __getitem__(self, entries: slice) -> NDArray[Any]:
+        """Return a slice that begins where the one before began, or later."""
+        begin, end = entries.start, entries.stop
+        known = self._begin + len(self._held)
+        if not self._begin <= begin <= known:
+            self._begin, self._held, known = begin, self._held[:0], begin
+        if end > known:
+            stop = min(-(-end // self._chunk) * self._chunk, self._array.shape[0])
+            parts = (self._held[begin - self._begin :], self._array[known:stop])
+            self._begin, self._held = begin, np.concatenate(parts)
+        return self._held[begin - self._begin : end - self._begin]
+
+
 class SparseArray:
     """A CSR matrix that is stored as three arrays, of which only slices are read."""
 
     format = "csr"
 
-    def __init__(
-        self, path: str, data: Any, indices: Any, indptr: Any, shape: tuple[int, ...]
-    ) -> None:
-        self._path = path
-        self._data, self._indices, self._indptr = self.parts = (data, indices, indptr)
+    def __init__(self, data: Any, indices: Any, indptr: Any, shape: tuple[int, ...]) -> None:
+        self._data, self._indices, self._indptr = data, indices, indptr
         self._check(indices.dtype.kind in "iu" and indptr.dtype.kind in "iu" and len(shape) == 2)
         self._check(len(data.shape) == 1 and data.shape == indices.shape and shape[1] < 2**31)
-        self._check(indptr.shape == (shape[0] + 1,) and min(shape) >= 0)
+        self._check(min(shape) >= 0 and indptr.shape == (shape[0] + 1,))
         self.shape, self.dtype = shape, data.dtype
-        self._ended = (0, indptr[0:1])  # the row after the last one read, and its bound
 
     def _check(self, is_sound: bool) -> None:
         """Refuse arrays that do not belong together."""
         if not is_sound:
             raise ValueError("its arrays do not make up a sparse matrix")
 
-    @property
-    def rows_per_block(self) -> int:
-        """A few thousand rows, fewer if they have very many entries."""
-        each = _SPARSE_ENTRY_BYTES * max(1, self._data.shape[0] // max(1, self.shape[0]))
-        return max(1, min(_SPARSE_BLOCK_ROWS, _SPARSE_BLOCK_BYTES // each))
+    def pieces(self, start: int) -> Iterator[tuple[int, Any]]:
+        """Yield the number of a row and rows from there on as CSR, not too many entries at once."""
+        data, indices, indptr = map(_Forward, (self._data, self._indices, self._indptr))
+        most = _SPARSE_BLOCK_BYTES // (self.dtype.itemsize + self._indices.dtype.itemsize)
+        n, n_entries, row = self.shape[0], self._data.shape[0], start
+        while row < n:
+            bounds = indptr[row : min(row + _SPARSE_BLOCK_ROWS, n) + 1].astype(np.int64)
+            fitting = int(np.searchsorted(bounds, bounds[0] + most, side="right")) - 1
+            bounds = bounds[: max(1, fitting) + 1]
+            end = row + len(bounds) - 1
+            first, last = bounds[[0, -1]].tolist()
+            self._check(0 <= first <= last <= n_entries and (row > 0 or first == 0))
+            self._check(end < n or last == n_entries)
+            places = indices[first:last].astype(np.int64)
+            parts = (data[first:last], places, bounds - first)
+            yield row, scipy.sparse.csr_array(parts, shape=(end - row, self.shape[1]))
+            row = end
 
-    def __getitem__(self, rows: slice) -> Any:
-        """Return some rows as CSR."""
-        begin, end, (n_entries,) = rows.start, rows.stop, self._data.shape
-        # Going back, by a single number, would start a compressed file from its beginning.
-        row, bound = self._ended
-        if begin == row:
-            bounds = np.concatenate([bound, self._indptr[begin + 1 : end + 1]])
-        else:
-            bounds = self._indptr[begin : end + 1]
-        self._ended = (end, bounds[-1:])
-        bounds = bounds.astype(np.int64)
-        first, last = bounds[[0, -1]].tolist()
-        self._check(0 <= first <= last <= n_entries and (begin > 0 or first == 0))
-        self._check(end < self.shape[0] or last == n_entries)
-        if last - first > _SPARSE_LIMIT_ENTRIES:
-            message = f"{end - begin} rows have {last - first:,} entries, the limit is "
-            raise SourceError(f"{message}{_SPARSE_LIMIT_ENTRIES:,}", self._path, begin + 1)
-        places = self._indices[first:last].astype(np.int64)
-        parts = (self._data[first:last], places, bounds - first)
-        return scipy.sparse.csr_array(parts, shape=(end - begin, self.shape[1]))
+
+class StoredArray:
+    """An array of HDF5 or Zarr in the meaning that its attributes give to its numbers.
+
+    netCDF and xarray write ``scale_factor``, ``add_offset``, and what stands for missing entries;
+    MATLAB writes arrays transposed.
+
+    Parameters
+    ----------
+    array : h5py.Dataset or zarr.Array
+        What is stored.
+    attributes : mapping
+        Its attributes.
+    missing : number, optional
+        One more number that stands for a missing entry, beside those that attributes name.
+    chunks : tuple of int, optional
+        The shape of the parts that are expanded as a whole.
+    """
+
+    def __init__(
+        self,
+        array: Any,
+        attributes: Mapping[str, Any],
+        missing: Any = None,
+        chunks: tuple[int, ...] | None = None,
+    ) -> None:
+        self._array, self.dtype, self.shape, self.chunks = array, array.dtype, array.shape, chunks
+        self.notes: list[str] = []
+        if hasattr(array, "metadata"):
+            self.metadata = array.metadata
+        self._is_transposed = "MATLAB_class" in attributes and len(self.shape) == 2
+        if self._is_transposed:
+            self.shape, self.chunks = self.shape[::-1], chunks and chunks[::-1]
+            self.notes.append("read transposed, as MATLAB shows it")
+        self._is_unsigned = self.dtype.kind == "i" and str(attributes.get("_Unsigned")) == "true"
+        if self._is_unsigned:
+            self.dtype = np.dtype(f"u{self.dtype.itemsize}")
+        self._missing = np.array([] if missing is None else [missing], array.dtype)
+        for name in ("_FillValue", "missing_value"):
+            if name in attributes:
+                values = _numbers(name, attributes[name], array.dtype)
+                self._missing = np.append(self._missing, values)
+        self._factor, self._offset = (
+            float(_numbers(name, attributes.get(name, default), np.dtype(np.float64))[0])
+            for name, default in (("scale_factor", 1.0), ("add_offset", 0.0))
+        )
+        self._is_packed = (self._factor, self._offset) != (1.0, 0.0)
+        if self._is_packed or (len(self._missing) and self.dtype.kind in "iu"):
+            self.dtype = np.dtype(np.float64)
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        """Return some rows, missing entries as NaN."""
+        values = self._array[:, rows].T if self._is_transposed else self._array[rows]
+        gaps = np.isin(values, self._missing) if len(self._missing) else None
+        if self._is_unsigned:
+            values = values.view(f"u{values.dtype.itemsize}")
+        values = values.astype(self.dtype, copy=False)
+        if self._is_packed:
+            values = values * self._factor + self._offset
+        if gaps is not None and gaps.any():
+            values = np.where(gaps, self.dtype.type(np.nan), values)
+        return values
+
+
+def _numbers(name: str, value: Any, dtype: np.dtype) -> NDArray[Any]:
+    """Return an attribute as numbers of a type, or refuse it by name."""
+    try:
+        if isinstance(value, str) and dtype.kind == "f" and len(value) % 4 == 0:
+            # xarray writes numbers into Zarr as base64 of a float64.
+            value = np.frombuffer(base64.b64decode(value, validate=True), "<f8")
+        return np.atleast_1d(np.asarray(value)).astype(dtype).reshape(-1)[:]
+    except (ValueError, TypeError, OverflowError) as error:
+        raise SourceError(f"its attribute {name}={value!r} cannot be applied") from error
 
 
 @contextmanager
@@ -242,8 +264,6 @@ def _open_npz(path: str) -> Iterator[Any]:
     """Open one array of an npz file, or the sparse matrix that its arrays make up."""
     path, name = split(path)
     with open_file(path) as file, zipfile.ZipFile(file) as archive:
-        if {info.compress_type for info in archive.infolist()} - _ZIPPED_BY:
-            raise ValueError("it is compressed in a way that NumPy does not write")
         members = {
             info.filename.removesuffix(".npy"): NpyArray(archive.open(info), info.file_size)
             for info in archive.infolist()
@@ -254,83 +274,146 @@ def _open_npz(path: str) -> Iterator[Any]:
             yield _sparse_of(path, members)
             return
         array = members[_choose(path, name, members)]
-        if array.in_fortran_order:  # going back in what is compressed takes too long
-            what = "its array is in Fortran order and has to be read whole, which takes"
-            remedy = "; save it in C order (numpy.ascontiguousarray)"
-            check_size(what, array.nbytes, path, stored_bytes(path) or 0, remedy)
-            yield array.whole()
-        else:
-            yield array
+        # Going back in what is compressed takes too long.
+        yield array.whole() if array.in_fortran_order else array
 
 
 def _sparse_of(path: str, members: dict[str, NpyArray]) -> SparseArray:
     """Return the matrix of a file that ``scipy.sparse.save_npz`` has written, if it is CSR."""
-    form: Any = "csr"
-    if "format" in members:
-        check_size("the name of its format takes", members["format"].nbytes, path)
-        form = members["format"].whole().item()
+    form: Any = members["format"].whole().item() if "format" in members else "csr"
     form = form.decode() if isinstance(form, bytes) else form
     if form != "csr":
-        raise SourceError(f"a sparse matrix of format {form!r}: save it as csr", path)
+        raise SourceError(
+            f"a sparse matrix of format {form!r}: save it as csr, "
+            f"scipy.sparse.save_npz('csr.npz', scipy.sparse.load_npz({path!r}).tocsr())",
+            path,
+        )
     data, indices, indptr, shape = (members[name] for name in _SPARSE)
     if shape.dtype.kind not in "iu" or shape.shape != (2,):
         raise ValueError("its arrays do not make up a sparse matrix")
-    return SparseArray(path, data, indices, indptr, tuple(shape.whole().tolist()))
+    return SparseArray(data, indices, indptr, tuple(shape.whole().tolist()))
 
 
 @contextmanager
 def opened_root(path: str) -> Iterator[Any]:
-    """Open an HDF5 file, or a Zarr store whose chunks are checked."""
+    """Open an HDF5 file or a Zarr store."""
     path, _ = split(path)
     if suffix_of(path) == ".zarr":
         import zarr
 
-        from onepass.sources.zarr_store import open_store
-
-        yield zarr.open(open_store(path), mode="r")
+        store: Any = path
+        if is_remote(path):
+            store = zarr.storage.FsspecStore.from_url(path, read_only=True)
+        yield zarr.open(store, mode="r")
     else:
         import h5py
 
+        if not is_remote(path):  # By name, so that it finds the files that it refers to.
+            with h5py.File(path, "r") as root:
+                yield root
+            return
         with open_file(path) as file, h5py.File(file, "r") as root:
             yield root
 
 
 @contextmanager
-def _open_hdf5(path: str) -> Iterator[Any]:
+def _open_hdf5(path: str) -> Iterator[StoredArray]:
     """Open a data set of an HDF5 file."""
-    from onepass.sources.hdf5_chunks import Dataset
-
     path, name = split(path)
-    arrays: dict[str, Any] = {}
-
-    def note(key: str, node: Any) -> None:
-        # A group has no shape, and that of an empty data set is None.
-        if getattr(node, "shape", None) is not None:
-            arrays[key] = node
-
     with opened_root(path) as root:
+        arrays: dict[str, Any] = {}
+
+        def note(key: str, node: Any) -> None:
+            if "pandas_type" in node.attrs and name is None:
+                raise SourceError(
+                    f"{key!r} is a table of pandas; convert it once: "
+                    f"pandas.read_hdf({path!r}, {key!r}).to_parquet('table.parquet')",
+                    path,
+                )
+            # A group has no shape, and that of an empty data set is None. MATLAB stores text as
+            # numbers, and keeps parts of its cells in "#refs#".
+            is_text = _text(node.attrs.get("MATLAB_class")) == "char" or key.startswith("#")
+            if getattr(node, "shape", None) is not None and not is_text:
+                arrays[key] = node
+
         root.visititems(note)
-        if name is not None and name not in arrays and root.get(name) is not None:
-            arrays[name] = root[name]  # a link within the file, or a path from its root
-        data = arrays[_choose(path, name, arrays)]
-        if data.external or data.is_virtual:
-            raise SourceError("its numbers lie in other files, which are not read", path)
-        yield Dataset(data, path)
+        # Links within the file, or to another one, which visititems does not follow.
+        for key in [name] if name else [] if _matrices(arrays) else list(root):
+            if key not in arrays and hasattr(root.get(key), "shape"):
+                arrays[key] = root[key]
+        yield stored_hdf5(arrays[_choose(path, name, arrays)], path)
+
+
+def stored_hdf5(data: Any, path: str) -> StoredArray:
+    """Return a data set as its attributes say, after loading the plug-ins that it needs."""
+    import h5py
+
+    for _, file, *_ in data.virtual_sources() if data.is_virtual else ():
+        found = os.path.join(os.path.dirname(path), file)
+        if file != "." and "%" not in file and not (os.path.exists(file) or os.path.exists(found)):
+            raise SourceError(f"its rows lie in {file!r}, which is not there", path)
+    settings = data.id.get_create_plist()
+    filters = [settings.get_filter(number) for number in range(settings.get_nfilters())]
+    for number, _, _, label in filters:
+        if not h5py.h5z.filter_avail(number):
+            with suppress(ImportError):
+                importlib.import_module("hdf5plugin")
+        if not h5py.h5z.filter_avail(number):
+            called = label.decode(errors="replace") or "a filter without a name"
+            raise SourceError(
+                f"its chunks are compressed with {called} (number {number}), which HDF5 does not "
+                "have: pip install hdf5plugin",
+                path,
+            )
+    attributes = {name: _text(data.attrs[name]) for name in _ATTRIBUTES if name in data.attrs}
+    missing = None
+    if "_NCProperties" in data.file.attrs and data.dtype.kind in "iuf" and data.dtype.itemsize > 1:
+        # What netCDF writes where nothing was written; others leave it 0.
+        missing = data.fillvalue or None
+    # Parts of chunks that no filter has changed can be read by themselves.
+    return StoredArray(data, attributes, missing, data.chunks if filters else None)
+
+
+# The attributes that change the meaning of numbers.
+_ATTRIBUTES = (
+    *("scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned", "MATLAB_class"),
+)
+
+
+def _text(value: Any) -> Any:
+    """Return an attribute with bytes as text."""
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
 @contextmanager
-def _open_zarr(path: str) -> Iterator[Any]:
+def _open_zarr(path: str) -> Iterator[StoredArray]:
     """Open a Zarr array, or one of a group."""
     path, name = split(path)
     with opened_root(path) as node:
         if not hasattr(node, "shape"):
-            arrays = dict(sorted(node.arrays()))
-            # A name may lead deeper than the arrays that are listed.
-            if name is not None and "/" in name and hasattr(node[name], "shape"):
-                arrays[name] = node[name]
+            arrays = {key: part for key, part in node.members(_DEPTH) if hasattr(part, "shape")}
             node = arrays[_choose(path, name, arrays)]
-        node.store.check(node)
-        yield node
+        yield stored_zarr(node)
+
+
+def stored_zarr(array: Any) -> StoredArray:
+    """Return a Zarr array as its attributes say, unless reading it could execute code."""
+    refuse_pickles(array)
+    missing = None
+    if array.metadata.zarr_format == 2 and "_ARRAY_DIMENSIONS" in array.attrs:  # of xarray
+        missing = array.fill_value
+    # Shards are read by the chunks in them.
+    return StoredArray(array, array.attrs, missing, array.chunks)
+
+
+def refuse_pickles(node: Any) -> None:
+    """Refuse arrays that are pickled, which older versions of numcodecs would execute."""
+    arrays = [node]
+    if not hasattr(node, "shape"):
+        arrays = [part for _, part in node.members(_DEPTH) if hasattr(part, "shape")]
+    for array in arrays:
+        if any("pickle" in str(codec).lower() for codec in (*array.filters, *array.compressors)):
+            raise ValueError(f"{array.name} is pickled, and reading it could execute code")
 
 
 _OPENED_BY = {
@@ -342,14 +425,18 @@ _OPENED_BY = {
 }
 
 
+def _matrices(arrays: Mapping[str, Any]) -> list[str]:
+    """Return the names of arrays of two dimensions."""
+    return [key for key, array in arrays.items() if len(getattr(array, "shape", ())) == 2]
+
+
 def _choose(path: str, name: str | None, arrays: dict[str, Any]) -> str:
     """Return the name of the array to read: that in ``"file::name"``, or the only one it can be.
 
     Vectors beside it are labels and the like; an array of three dimensions is not passed over.
     """
-    dimensions = {key: len(getattr(array, "shape", ())) for key, array in arrays.items()}
-    candidates = [key for key, count in dimensions.items() if count == 2]
-    larger = [key for key, count in dimensions.items() if count > 2]
+    candidates = _matrices(arrays)
+    larger = [key for key, array in arrays.items() if len(getattr(array, "shape", ())) > 2]
     if name in candidates:
         return str(name)
     if name is None and len(candidates) == 1 and not larger:

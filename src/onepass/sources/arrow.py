@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import sys
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,70 +14,37 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from onepass.sources import base
-from onepass.sources.base import Block, check_size, rows_per_block
-from onepass.sources.ipc_messages import MAGIC, check_message, check_next_batch, message_places
-from onepass.sources.parquet_pages import check_pages
-from onepass.sources.paths import is_remote, open_file, stored_bytes
+from onepass.sources.base import Block, rows_per_block
+from onepass.sources.paths import is_remote, open_file
 from onepass.sources.tables import ReadOptions, Table
 
+_MAGIC = b"ARROW1"  # with which an Arrow file begins; a stream does not
 # Of parquet files: without a buffer, in bytes for each column, all of a row group is read at once.
 _IN_PARTS: dict[str, Any] = {"pre_buffer": False, "buffer_size": 1 << 18}
-_FIRST_ROWS = 64  # in which to look for a list that is not missing, to see how long it is
-# Of parquet files: equal numbers are a run, as long as a writer likes. pyarrow shrinks them by
-# 2,000, or by 37,000 with a row group of 2^20 rows in one page. 4 GB take ten seconds to read.
-_RUNS_LIMIT_BYTES, _RUNS_RATIO = 1 << 32, 1 << 17
-_NAMED_BYTES = 100  # of memory for the name of a number of a list, beside that of its column
+_FIRST_ROWS = 1024  # read at a time to find a list that is not missing, and see how long it is
 
 
 class ColumnTable(Table):
     """A file whose columns have names and Arrow types.
 
     A column of lists that are equally long counts as that many columns: ``embedding_0`` and so on.
-
-    Parameters
-    ----------
-    path : str
-        The file.
-    schema : pyarrow.Schema
-        Its columns.
-    n_rows : int or None
-        How many rows it has, if that is known.
-    first_rows : callable
-        Returns a few values of the column of a name, to see how long its lists are.
     """
 
-    def __init__(
-        self,
-        path: str,
-        schema: pa.Schema,
-        n_rows: int | None,
-        first_rows: Callable[[str], pa.Array],
-    ) -> None:
-        self.path = path
-        self.n_rows = n_rows
-        if len(set(schema.names)) < len(schema.names):
-            name = next(name for name in schema.names if schema.names.count(name) > 1)
+    def __init__(self, path: str, schema: pa.Schema, n_rows: int | None) -> None:
+        self.path, self.n_rows = path, n_rows
+        # A schema would make new lists of all of them each time.
+        self._labels, self._kinds = schema.names, schema.types
+        if len(set(self._labels)) < len(self._labels):
+            name = next(name for name in self._labels if self._labels.count(name) > 1)
             raise self.error("two columns have this name: give one of them another", column=name)
         self.names, self.not_numeric, self.index = [], {}, []
         self._lists: dict[str, range] = {}  # the columns that the numbers of a list are
         self._fields: list[int] = []  # the number of the field in the file that a column is in
-        # A schema would make new lists of all of them each time.
-        self._labels, self._kinds = schema.names, schema.types
         self.pandas = (schema.metadata or {}).get(b"pandas")
-        index = _pandas_index(schema.metadata or {})
-        lengths = {
-            name: self._length(name, kind, first_rows)
-            for name, kind in zip(self._labels, self._kinds, strict=True)
-            if _is_list_of_numbers(kind)
-        }
-        if lengths:
-            taken = sum(n * (sys.getsizeof(name) + _NAMED_BYTES) for name, n in lengths.items())
-            what = f"the names of the {sum(lengths.values()):,} numbers of lists take"
-            check_size(what, taken, path, stored_bytes(path) or 0)
+        index = _pandas_index(self.pandas)
         for number, (name, kind) in enumerate(zip(self._labels, self._kinds, strict=True)):
             first = len(self.names)
-            length = lengths.get(name, 0)
+            length = self._length(number) if _is_list_of_numbers(kind) else 0
             if length:
                 self._lists[name] = range(first, first + length)
                 self.names += [f"{name}_{j}" for j in range(length)]
@@ -90,15 +55,19 @@ class ColumnTable(Table):
             if name in index:
                 self.index += range(first, len(self.names))
             self._fields += [number] * (len(self.names) - first)
+        self.made = [j for numbers in self._lists.values() for j in numbers]
         self.width = len(self.names)
 
-    def _length(self, name: str, kind: pa.DataType, first_rows: Callable[[str], pa.Array]) -> int:
-        """Return how long the lists of a column are: as the first one, 0 if there is none."""
+    def _length(self, number: int) -> int:
+        """Return how long the lists of a field are: as the first one, 0 if there is none."""
+        kind = self._kinds[number]
         if pa.types.is_fixed_size_list(kind):
-            lengths = [kind.list_size]
-        else:
-            lengths = pc.list_value_length(first_rows(name)).drop_null().to_pylist()
-        return int(lengths[0]) if lengths else 0
+            return int(kind.list_size)
+        for batch in self.record_batches([number], 0, _FIRST_ROWS):
+            lengths = pc.list_value_length(batch[1].column(0)).drop_null()
+            if len(lengths):
+                return int(lengths[0].as_py())
+        return 0
 
     def _several(self, column: str | int) -> Sequence[int] | None:
         """Return the columns that the numbers of lists are, for the name of a column of lists."""
@@ -117,15 +86,17 @@ class ColumnTable(Table):
         return sorted({self._fields[j] for j in self.chosen()})
 
     @abstractmethod
-    def batches(self, start: int, most: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def record_batches(
+        self, fields: list[int], start: int, most: int
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Yield the number of the first row of a batch, and the batch, from `start` or before on.
 
-        Batches have at least the columns that are chosen, and best at most so many rows.
+        Batches have the fields that are given, and best at most so many rows.
         """
 
     def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
         """Yield the rows from number `start` on, missing values as NaN."""
-        for row, batch in self.batches(start, block_rows):
+        for row, batch in self.record_batches(self.fields(), start, block_rows):
             for begin in range(max(start - row, 0), batch.num_rows, block_rows):
                 part = batch.slice(begin, block_rows)
                 yield self._block(part, row + begin, dtype)
@@ -134,24 +105,15 @@ class ColumnTable(Table):
         """Yield some columns in the types that they have in the file."""
         twin = copy(self)
         twin.columns = np.array(columns, dtype=np.intp)
-        for _, batch in twin.batches(0, rows_per_block(len(columns))):
+        for _, batch in self.record_batches(twin.fields(), 0, rows_per_block(len(columns))):
             yield [self._cells(batch, j) for j in columns]
 
     def _cells(self, batch: pa.RecordBatch, j: int) -> pa.Array:
         """Return a column of a batch, or a number of each of its lists."""
         name = self._labels[self._fields[j]]
         if name not in self._lists:
-            return self._written_out(batch.column(name), name)
+            return batch.column(name)
         return pc.list_element(batch.column(name), j - self._lists[name].start)
-
-    def _written_out(self, column: pa.Array, name: str) -> pa.Array:
-        """Return a column in the type of the file; refuse one text that stands for too many."""
-        kind = self._kinds[self._labels.index(name)]
-        if pa.types.is_dictionary(column.type) and _is_text(column.type.value_type):
-            lengths = pc.take(pc.binary_length(column.dictionary), column.indices)
-            what = f"the texts of {column.type.value_type} in {len(column):,} rows of {name!r} take"
-            check_size(what, pc.sum(lengths).as_py() or 0, self.path)
-        return column if column.type == kind else column.cast(kind)
 
     def _block(self, part: pa.RecordBatch, row: int, dtype: np.dtype) -> Block:
         """Return the chosen columns of a few rows, before which `row` rows came."""
@@ -216,23 +178,13 @@ def _is_number(kind: pa.DataType) -> bool:
     return _is(kind, "integer", "floating", "boolean", "decimal")
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    """Return whether an Arrow type is one of texts or bytes of any length."""
-    return _is(kind, "string", "large_string", "binary", "large_binary")
-
-
-def _pandas_index(metadata: dict[bytes, bytes]) -> list[str]:
+def _pandas_index(metadata: bytes | None) -> list[str]:
     """Return the names of the columns in which pandas has written an index."""
     try:
-        index = json.loads(metadata.get(b"pandas", b"{}")).get("index_columns", [])
+        index = json.loads(metadata or b"{}").get("index_columns", [])
         return [name for name in index if isinstance(name, str)]
     except (ValueError, AttributeError, TypeError):  # it was not written by pandas
         return []
-
-
-def _none_of(schema: pa.Schema, name: str) -> pa.Array:
-    """Return no values of a column."""
-    return pa.array([], schema.field(name).type)
 
 
 def _opened(path: str) -> Any:
@@ -244,61 +196,25 @@ class ParquetTable(ColumnTable):
     """A parquet file, of which pyarrow holds a page or two of each column at a time."""
 
     def __init__(self, path: str, options: ReadOptions) -> None:
+        self.path = path
         with _opened(path) as content, pa.parquet.ParquetFile(content, **_IN_PARTS) as file:
-            schema = file.schema_arrow
+            super().__init__(path, file.schema_arrow, file.metadata.num_rows)
 
-            def first_rows(name: str) -> pa.Array:
-                if file.metadata.num_rows == 0:
-                    return _none_of(schema, name)
-                return next(_read_groups(path, file, [0], [name], _FIRST_ROWS)).column(0)
-
-            super().__init__(path, schema, file.metadata.num_rows, first_rows)
-            declared = 8 * self.width * file.metadata.num_rows
-            if declared > _RUNS_LIMIT_BYTES:
-                stored = stored_bytes(path)
-                if stored is not None and declared > _RUNS_RATIO * stored:
-                    what = f"{self.n_rows:,} rows are declared, {declared >> 20:,} MB in all, and "
-                    raise self.error(f"{what}only {stored:,} bytes are stored")
-
-    def batches(self, start: int, most: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def record_batches(
+        self, fields: list[int], start: int, most: int
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Yield batches, beginning with the row group of the row `start`."""
-        # A text that comes often is stored once, and held once.
-        texts = [self._labels[number] for number in self.fields() if _is_text(self._kinds[number])]
-        options = {"read_dictionary": texts, **_IN_PARTS}
-        with _opened(self.path) as content, pa.parquet.ParquetFile(content, **options) as file:
+        with _opened(self.path) as content, pa.parquet.ParquetFile(content, **_IN_PARTS) as file:
             groups, row = list(range(file.metadata.num_row_groups)), 0
             while groups and start >= row + file.metadata.row_group(groups[0]).num_rows:
                 row += file.metadata.row_group(groups.pop(0)).num_rows
+            names = [self._labels[number] for number in fields]
             if not groups:  # which pyarrow 18 takes for an error
                 return
-            names = [self._labels[number] for number in self.fields()]
-            for batch in _read_groups(self.path, file, groups, names, most):
-                if self.n_rows is not None and row + batch.num_rows > self.n_rows:
-                    message = f"it has more rows than the {self.n_rows:,} that are declared"
-                    raise self.error(message)
+            # One thread: more of them take more memory, and other work is waiting for the cores.
+            for batch in file.iter_batches(most, groups, names, use_threads=False):
                 yield row, batch
                 row += batch.num_rows
-
-
-def _read_groups(
-    path: str, file: pa.parquet.ParquetFile, groups: list[int], names: list[str], most: int
-) -> Iterator[pa.RecordBatch]:
-    """Yield columns of row groups in batches, after checking what their pages expand to."""
-    parts, taken = [groups], 0
-    if not is_remote(path):  # where looking at each page takes as long as reading it
-        parts = [[]]
-        with _opened(path) as content:
-            for number in groups:
-                group = file.metadata.row_group(number)
-                size = check_pages(content, group, file.schema, set(names), most, path)
-                taken += size
-                if parts[-1] and taken > base.LIMIT_BYTES:  # a batch has rows of all of a part
-                    parts.append([])
-                    taken = size
-                parts[-1].append(number)
-    for part in parts:
-        # One thread: more of them take more memory, and other work is waiting for the cores.
-        yield from file.iter_batches(most, part, names, use_threads=False)
 
 
 class ArrowTable(ColumnTable):
@@ -307,66 +223,41 @@ class ArrowTable(ColumnTable):
     def __init__(self, path: str, options: ReadOptions) -> None:
         self.path = path
         with _opened(path) as content:
-            start = content.read(len(MAGIC))
+            start = content.read(len(_MAGIC))
             content.seek(0)
             if start.startswith(b"FEA1"):
-                raise ValueError("Feather files of version 1 are not read")
-            self._is_stream = start != MAGIC
+                raise ValueError(
+                    "Feather files of version 1 are not read; convert it once: "
+                    f"pyarrow.feather.write_feather(pyarrow.feather.read_table({path!r}), {path!r})"
+                )
+            self._is_stream = start != _MAGIC
             if self._is_stream:
-                schema = pa.ipc.open_stream(content).schema
-            else:
-                # Imported here, since it imports pandas, too, which takes 40 MB.
-                from pyarrow.dataset import IpcFileFormat
+                super().__init__(path, pa.ipc.open_stream(content).schema, None)
+                return
+            # Imported here, since it imports pandas, too, which takes 40 MB.
+            from pyarrow.dataset import IpcFileFormat
 
-                file = IpcFileFormat().make_fragment(content)
-                schema = file.physical_schema
-            super().__init__(path, schema, None, partial(self._first_rows, schema))
-            if not self._is_stream:  # pyarrow counts only columns of different names
-                self.n_rows = file.count_rows()
+            file = IpcFileFormat().make_fragment(content)
+            super().__init__(path, file.physical_schema, None)
+            self.n_rows = file.count_rows()
 
-    def batches(self, start: int, most: int) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Yield batches from the first row on."""
-        row = 0
-        for batch in self._read(self.fields()):
-            yield row, batch
-            row += batch.num_rows
+    def record_batches(
+        self, fields: list[int], start: int, most: int
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Yield batches from the first row on.
 
-    def _first_rows(self, schema: pa.Schema, name: str) -> pa.Array:
-        """Return a few values of a column."""
-        batches = self._read([schema.get_field_index(name)])
-        return next(
-            (batch.column(name).slice(0, _FIRST_ROWS) for batch in batches if batch.num_rows),
-            _none_of(schema, name),
-        )
-
-    def _read(self, fields: list[int]) -> Iterator[pa.RecordBatch]:
-        """Yield the record batches of some fields.
-
-        Offsets of lists and indices of dictionaries are as a file says: Arrow follows them blindly.
+        Offsets of lists and indices of dictionaries are as a file says: Arrow follows them blindly,
+        so each batch is validated.
         """
         options = pa.ipc.IpcReadOptions(included_fields=fields)
         with _opened(self.path) as content:
-            read = self._stream if self._is_stream else self._file
-            for batch in read(content, options):
+            if self._is_stream:
+                batches = iter(pa.ipc.open_stream(content, options=options))
+            else:
+                file = pa.ipc.open_file(content, options=options)
+                batches = map(file.get_batch, range(file.num_record_batches))
+            row = 0
+            for batch in batches:
                 batch.validate(full=True)
-                yield batch
-
-    def _stream(self, content: Any, options: pa.ipc.IpcReadOptions) -> Iterator[pa.RecordBatch]:
-        """Yield the record batches of a stream, each checked before it is expanded."""
-        with pa.ipc.open_stream(content, options=options) as reader:
-            while True:
-                check_next_batch(content, self.path)
-                try:
-                    yield reader.read_next_batch()
-                except StopIteration:
-                    return
-
-    def _file(self, content: Any, options: pa.ipc.IpcReadOptions) -> Iterator[pa.RecordBatch]:
-        """Yield the record batches of a file, each checked before it is expanded."""
-        dictionaries, batches = message_places(content)
-        for at in dictionaries:
-            check_message(content, at, self.path)
-        with pa.ipc.open_file(content, options=options) as reader:
-            for number in range(reader.num_record_batches):
-                check_message(content, batches[number], self.path)
-                yield reader.get_batch(number)
+                yield row, batch
+                row += batch.num_rows

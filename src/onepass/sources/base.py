@@ -17,14 +17,6 @@ Block: TypeAlias = NDArray[np.floating] | Any
 
 BLOCK_TARGET_BYTES = 1 << 22
 ROW_LIMIT_BYTES = 1 << 28  # of a row of float64, in any file and in memory
-# Of what has to be expanded at once. Three fits each of 9,830 columns of float32 took 412 to 425 MB
-# from h5 and 429 to 481 MB from zarr with chunks of 23 MB, and up to 506 MB with chunks of 31 MB.
-LIMIT_BYTES = 24 << 20
-# What is stored in more bytes than the limit is read all the same: numbers with any noise in them,
-# and counts of which 95% are zeros, compress by less than this, and memory stays in proportion to
-# the size of the file.
-HONEST_RATIO = 16
-SPARSE_COLUMN_BYTES = 4 << 10  # of memory for a column of sparse rows, in a model of 10 components
 # The largest entries: sums of the squares of any number of rows stay finite, in each precision.
 LARGEST, LARGEST_SINGLE = 1e100, 1e18
 
@@ -109,6 +101,7 @@ class Source(ABC):
 
     once: bool = False
     is_mapped: bool = False  # whether a function changed its blocks
+    names_are_made: bool = False  # for the numbers of lists: an array need not have such names
     na: Sequence[str | float] = ()  # what stands for a missing entry in its files, if that was said
     reading: Mapping[str, Any] = MappingProxyType({})  # the other `ReadOptions` that were given
     n_features: int
@@ -305,21 +298,6 @@ def rows_per_block(n_features: int) -> int:
     """Return the rows of a block of about four megabytes: a power of two, at most 65,536."""
     rows = max(1, min(1 << 16, BLOCK_TARGET_BYTES // (8 * n_features)))
     return 1 << (rows.bit_length() - 1)
-
-
-def limit_of(stored: int) -> int:
-    """Return to how many bytes so many bytes of a file may expand."""
-    return max(LIMIT_BYTES, HONEST_RATIO * stored)
-
-
-def check_size(what: str, size: int, file: str | None, stored: int = 0, remedy: str = "") -> None:
-    """Refuse to take memory beyond the limit, or far beyond what is stored of it.
-
-    The message begins with `what`, up to a verb, and ends with a remedy.
-    """
-    if size > limit_of(stored):
-        limit = f"the limit is {limit_of(stored) >> 20:,} MB"
-        raise SourceError(f"{what} {size >> 20:,} MB, {limit}{remedy}", file=file)
 
 
 def check_width(n_features: int, file: str | None = None) -> None:

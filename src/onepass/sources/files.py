@@ -16,7 +16,6 @@ import numpy as np
 import scipy.sparse
 
 from onepass.extras import how_to_install
-from onepass.sources import base
 from onepass.sources.base import (
     Block,
     Position,
@@ -32,7 +31,6 @@ from onepass.sources.paths import (
     partitions_of,
     reason,
     split,
-    stored_bytes,
     suffix_of,
 )
 from onepass.sources.preparation import Preparation
@@ -42,11 +40,6 @@ from onepass.warning import OnepassWarning
 T = TypeVar("T")
 
 _BLOCKS_AHEAD = 4  # of a few megabytes each
-# Columns cost memory as soon as they are declared, whatever is stored in them. What they take is
-# accepted up to the first number, in bytes, and beyond it up to so many times the size of the
-# files, as zip may expand them. That is 9,830 columns, and then 10 bytes for each; of sparse rows
-# 24,576 and 4 bytes. Compressed, a hundred genomes hold enough.
-_COLUMNS_LIMIT_BYTES, _COLUMNS_RATIO = 96 << 20, 1 << 10
 
 
 def open_source(
@@ -116,8 +109,8 @@ def open_source(
         cells of csv files. An empty cell, ``NA``, ``N/A``, ``null``, ``NaN``, ``-`` and what else
         pandas takes for missing is missing without being named.
     skip_non_numeric : bool
-        Leave out columns that are not numeric, instead of refusing them by name. A column of a csv
-        file that holds numbers and some text is refused.
+        Also leave out columns that hold both numbers and text, which are refused otherwise. Columns
+        without any number, such as text and dates, are always left out. `notes` names them.
     keep_index : bool
         Keep the columns in which pandas or R has written the index of a table (parquet and arrow
         files say which they are; in a csv file it is a first column without name).
@@ -152,7 +145,7 @@ def open_source(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "a.csv")
     ...     _ = path.write_text("x,y,city\n1,2,Oslo\n3,4,Rome\n")
-    ...     source = open_source(path, skip_non_numeric=True)
+    ...     source = open_source(path)
     ...     source.feature_names, list(source)
     (['x', 'y'], [array([[1., 2.],
            [3., 4.]])])
@@ -291,41 +284,32 @@ class FileSource(Source):
         left_out = set(first.find_all(inside))
         if columns is None:
             left_out.update(index, first.left_out)
-            texts = [j for j in first.not_numeric if j not in left_out] if skip_non_numeric else []
+            texts = first.without_numbers(mixed_too=skip_non_numeric)
+            texts = [j for j in texts if j not in left_out]
             left_out.update(texts)
             if texts:
-                names = listed([first.column(j) for j in sorted(texts)])
-                self.notes.append(f"{first.path}: left out what is not numeric: {names}")
+                names = listed([first.column(j) for j in texts])
+                self.notes.append(f"{first.path}: left out columns that are not numbers: {names}")
         chosen: list[int] | None = None
         if columns is not None or left_out:
             several = range(first.width) if columns is None else first.find_all(columns)
             chosen = [j for j in several if j not in left_out]
         self.n_features = first.width if chosen is None else len(chosen)
         if self.n_features == 0:
-            message = f"no column is chosen{first.header_hint}"
-            if columns is None and skip_non_numeric and first.not_numeric:
+            message = "no column is chosen"
+            if columns is None and first.not_numeric:
                 found = first.not_numeric[min(first.not_numeric)]
                 message = f"no column is numeric: the first one contains {found}"
             raise first.error(message)
-        base.check_width(self.n_features, first.path)
-        self._check_memory()
         for table in tables:
             table.choose_like(first, chosen, exact=columns is None)
             table.preparation = preparation
-        read = set(first.chosen())
-        recurring = {j: number for j, number in first.sentinels.items() if j in read}
-        doubts = [doubt for table in tables for doubt in table.doubts]
-        for number in sorted({*recurring.values()}):
-            names = listed([first.column(j) for j in recurring if recurring[j] == number])
-            doubts.append(
-                f"{first.path}: {number:g} recurs in {names}, far from all other values; if it "
-                f"stands for a missing value, pass na=[{number:g}] (--na {number:g})"
-            )
         self._batch_rows = batch_rows
         self._block_rows = batch_rows or rows_per_block(self.n_features)
         self._dtype = np.result_type(*(table.float_type() for table in tables))
         self.once = any(table.once for table in tables)
         self.na, self.reading = first.na, first.reading
+        self.names_are_made = {*first.chosen()} <= {*first.made}
         self.named = first.names is not None
         self.feature_names = None
         if self.named or chosen is not None:
@@ -338,25 +322,7 @@ class FileSource(Source):
         if self.index:
             message = f"{first.path}: left out the index of pandas or R, column "
             message += f"{listed(self.index)}; keep_index=True (--keep-index) keeps it"
-            doubts.append(message)
-        for doubt in doubts:
-            warnings.warn(doubt, OnepassWarning, stacklevel=3)
-
-    def _check_memory(self) -> None:
-        """Refuse columns that take far more memory than the files: a few bytes declare many."""
-        taken = self.n_features * max(table.column_bytes for table in self.tables)
-        if taken <= _COLUMNS_LIMIT_BYTES:
-            return
-        sizes = [stored_bytes(table.path) for table in self.tables if not table.once]
-        known = [size for size in sizes if size is not None]
-        # Nobody knows how long standard input is, and few servers do not say how long a file is.
-        if len(known) == len(self.tables) and taken > _COLUMNS_RATIO * sum(known):
-            raise self.tables[0].error(
-                f"{self.n_features:,} columns in {sum(known):,} bytes, of which a model may take "
-                f"{taken >> 20:,} MB of memory; if that is what you expect, choose some of them "
-                "(columns=, --columns), store them without compression, or read the rows in "
-                "Python and pass them to fit"
-            )
+            warnings.warn(message, OnepassWarning, stacklevel=3)
 
     @property
     def paths(self) -> list[str]:

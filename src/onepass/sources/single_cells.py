@@ -6,7 +6,6 @@ by genes in CSR.
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -22,6 +21,8 @@ from onepass.sources.arrays import (
     ArrayTable,
     SparseArray,
     opened_root,
+    refuse_pickles,
+    stored_hdf5,
     stored_zarr,
 )
 from onepass.sources.base import Block, Position, Source, SourceError
@@ -30,17 +31,12 @@ from onepass.sources.tables import ReadOptions, numbered_names
 
 _PARTS = ("data", "indices", "indptr")  # of a sparse matrix
 _OBJECT_BLOCK_ROWS = 1024  # of sparse objects, whose number of entries is not looked at
-_TEXT_BYTES = 64  # of a short text as an object of Python, with what leads to it
 _MARK, _ANNDATA = "encoding-type", "anndata"  # what anndata writes at the root of its files
 
 
 def open_hdf5(path: str, options: ReadOptions) -> ArrayTable:
     """Return what is in an HDF5 file: AnnData, a matrix of 10x, or an array."""
-    from onepass.sources.hdf5_chunks import check_attribute
-
     with opened_root(path) as root:
-        if _MARK in root.attrs:
-            check_attribute(root, _MARK)
         is_anndata = root.attrs.get(_MARK) == _ANNDATA
         is_cells = _find_10x(root) is not None
     if split(path)[1] is not None or not (is_anndata or is_cells):
@@ -55,6 +51,12 @@ def open_zarr(path: str, options: ReadOptions) -> ArrayTable:
     return (AnnDataTable if is_anndata else ArrayTable)(path, options)
 
 
+def _by_rows(matrix: Any) -> Any:
+    """Return a sparse matrix as CSR, after checking it: compiled code follows its indices."""
+    matrix.check_format(full_check=True)
+    return matrix.tocsr()
+
+
 class CellTable(ArrayTable):
     """Cells by genes. Cells are prepared as a whole, before genes are chosen."""
 
@@ -67,7 +69,8 @@ class CellTable(ArrayTable):
         self._all_names = numbered_names(names, "-")  # as anndata does
         repeated = len(names) - len(set(names))
         if repeated:
-            self.notes = [f"{self.path}: {repeated} names of genes come again, and are numbered"]
+            note = f"{self.path}: {repeated} names of genes come again, and are numbered"
+            self.notes = [*self.notes, note]
         if mask is not None and not isinstance(mask, np.ndarray):
             missing = sorted(set(mask) - set(names))
             if missing:
@@ -99,9 +102,13 @@ class CellTable(ArrayTable):
         genes = self.genes()
         columns = None if len(genes) == len(self._all_names) and self.columns is None else genes
         for row, rows in self.rows(start):
-            if self.preparation or self.na_values:
-                rows = self.prepare(base.take(rows, None, dtype), row, self._all_names)
-            yield base.take(rows, columns, dtype)
+            most = rows.shape[0] if scipy.sparse.issparse(rows) else block_rows
+            for begin in range(0, rows.shape[0], most):
+                part = rows[begin : begin + most]
+                if self.preparation or self.na_values:
+                    part = base.take(part, None, dtype)
+                    part = self.prepare(part, row + begin, self._all_names)
+                yield base.take(part, columns, dtype)
 
 
 class TenxTable(CellTable):
@@ -111,131 +118,47 @@ class TenxTable(CellTable):
 
     def __init__(self, path: str, options: ReadOptions) -> None:
         super().__init__(path, options)
-        with opened_root(path) as root:
-            matrix = _inside(root, str(_find_10x(root)), path)
-            features = matrix.get("features")
-            labels = matrix["gene_names"] if features is None else features["name"]
-            names = _texts(labels, path)
-            kinds = [] if features is None else _texts(features["feature_type"], path)
         if isinstance(options.mask_var, str):
             raise self.error("mask_var must be a list of names: files of 10x have no masks")
-        self._choose(names, options.mask_var)
-        if len(set(kinds)) > 1:
-            listed = ", ".join(f"{count:,} {kind}" for kind, count in Counter(kinds).items())
+        with opened_root(path) as root:
+            matrix = root[_find_10x(root)]
+            features = matrix.get("features")
+            names = matrix["gene_names"] if features is None else features["name"]
+            self._choose(names.asstr()[:].tolist(), options.mask_var)
+            kinds = Counter([] if features is None else features["feature_type"].asstr()[:])
+        if len(kinds) > 1:
+            listed = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items())
             self.notes = [*self.notes, f"{path}: features of several types are read: {listed}"]
 
     @contextmanager
     def opened(self) -> Iterator[SparseArray]:
         """Open the matrix, cells by genes."""
-        from onepass.sources.hdf5_chunks import Dataset
-
         with opened_root(self.path) as root:
-            matrix = _inside(root, str(_find_10x(root)), self.path)
-            data, indices, indptr, shape = (
-                Dataset(matrix[name], self.path) for name in (*_PARTS, "shape")
-            )
-            n_genes, n_cells = shape[:2].tolist()
-            yield SparseArray(self.path, data, indices, indptr, (n_cells, n_genes))
+            matrix = root[_find_10x(root)]
+            data, indices, indptr = (stored_hdf5(matrix[name], self.path) for name in _PARTS)
+            n_genes, n_cells = matrix["shape"][:2].tolist()
+            yield SparseArray(data, indices, indptr, (n_cells, n_genes))
 
     def obs(self) -> Any:
         """Return a table of the names of cells alone."""
         import pandas as pd
 
         with opened_root(self.path) as root:
-            matrix = _inside(root, str(_find_10x(root)), self.path)
+            matrix = root[_find_10x(root)]
             if "barcodes" not in matrix:
                 raise self.error("there are no barcodes in it")
-            names = _texts(matrix["barcodes"], self.path)
-        return pd.DataFrame(index=self._checked(names))
+            return pd.DataFrame(index=self._checked(matrix["barcodes"].asstr()[:]))
 
 
 def _find_10x(root: Any) -> str | None:
     """Return the name of the only group at the root that holds a matrix of 10x, if there is one."""
-    import h5py
-
     found = []
     for name in root:
-        if not isinstance(root.get(name, getlink=True), h5py.HardLink):
-            continue
-        inside = set(root[name]) if isinstance(root[name], h5py.Group) else set()
+        node = root.get(name)  # None for a link that leads nowhere
+        inside = set() if node is None or hasattr(node, "shape") else set(node)
         if inside >= {*_PARTS, "shape"} and inside & {"features", "gene_names"}:
             found.append(name)
     return found[0] if len(found) == 1 else None
-
-
-def _texts(array: Any, path: str) -> list[str]:
-    """Return the text of an HDF5 data set."""
-    _check_table(array, path)
-    return [str(text) for text in array.asstr()[:]]
-
-
-def _check_table(node: Any, path: str) -> None:
-    """Refuse a table that takes far more memory than is stored of it."""
-    sizes = [_sizes(array, path) for array in _arrays(node)]
-    taken, stored = (sum(each) for each in zip(*sizes, strict=True)) if sizes else (0, 0)
-    if suffix_of(path) != ".zarr":
-        stored = min(stored, node.file.id.get_filesize())  # parts may claim the same bytes
-    base.check_size(f"the table {node.name} takes", taken, path, stored)
-
-
-def _arrays(node: Any) -> Iterator[Any]:
-    """Yield an array, or all arrays in a group."""
-    if hasattr(node, "shape"):
-        yield node
-        return
-    for name in node:
-        yield from _arrays(node[name])
-
-
-def _sizes(array: Any, path: str) -> tuple[int, int]:
-    """Return how many bytes of memory an array takes, and in how many it is stored.
-
-    In an HDF5 file, chunks that expand too much and texts that are stored as one are refused.
-    """
-    each = array.dtype.itemsize
-    if array.dtype.kind not in "biufc":
-        each = max(each, _TEXT_BYTES)
-    taken = each * math.prod(array.shape)
-    if suffix_of(path) == ".zarr":
-        return taken, stored_zarr(array, path)[1]
-    from onepass.sources.hdf5_chunks import Dataset, check_texts
-
-    data = Dataset(array, path)
-    data.check(0, (*array.shape, 1)[0])
-    check_texts(array, path)
-    return taken, data.stored()[1]
-
-
-def _inside(root: Any, name: str, path: str, seen: set[Any] | None = None) -> Any:
-    """Return a part of a file, in which nothing lies elsewhere and chunks do not expand.
-
-    No group that was seen may come again: with two links to each there are more paths than can be
-    followed.
-    """
-    if suffix_of(path) == ".zarr":
-        root.store.check_all(root[name])
-        return root[name]
-    import h5py
-
-    from onepass.sources.hdf5_chunks import check_attribute
-
-    parent, _, last = name.rpartition("/")
-    if parent:
-        root = _inside(root, parent, path)
-    if not isinstance(root.get(last, getlink=True), h5py.HardLink):
-        raise SourceError(f"{name} is a link, and links are not followed", path)
-    node, seen = root[last], set() if seen is None else seen
-    for attribute in node.attrs:
-        check_attribute(node, attribute)
-    if isinstance(node, h5py.Group):
-        if node in seen:  # h5py compares where they are in the file
-            raise SourceError(f"the group {name} is linked more than once", path)
-        seen.add(node)
-        for child in node:
-            _inside(node, child, path, seen)
-    elif node.external or node.is_virtual:
-        raise SourceError(f"the numbers of {name} lie in other files, which are not read", path)
-    return node
 
 
 class AnnDataTable(CellTable):
@@ -244,85 +167,101 @@ class AnnDataTable(CellTable):
     takes = ("layer", "mask_var")
 
     def __init__(self, path: str, options: ReadOptions) -> None:
-        from anndata.io import read_elem
-
         if split(path)[1] is not None:
             raise SourceError("choose a layer with layer= (--layer), not with '::'", path)
         self._layer = options.layer
         super().__init__(path, options)
-        with opened_root(self.path) as root:
-            var = read_elem(self._table(root, "var"))
-        if not hasattr(var, "columns"):
-            raise self.error("var is no table; write the file again with a newer anndata")
+        var = self._table("var")
         mask: Any = options.mask_var
-        if isinstance(options.mask_var, str):
-            if options.mask_var not in var.columns:
+        if isinstance(mask, str):
+            if mask not in var.columns:
                 listed = ", ".join(map(repr, var.columns[:8])) or "no columns"
-                raise self.error(f"mask_var={options.mask_var!r}: var has {listed}")
-            given = var[options.mask_var]
-            if given.dtype != bool:
-                raise self.error(
-                    f"mask_var={options.mask_var!r}: values of type {given.dtype}, not bool"
-                )
-            mask = given.to_numpy()
+                raise self.error(f"mask_var={mask!r}: var has {listed}")
+            if var[mask].dtype != bool:
+                raise self.error(f"mask_var={mask!r}: values of type {var[mask].dtype}, not bool")
+            mask = var[mask].to_numpy()
         self._choose([str(name) for name in var.index], mask)
 
     def obs(self) -> Any:
         """Return the table `obs`."""
-        from anndata.io import read_elem
-
-        with opened_root(self.path) as root:
-            table = read_elem(self._table(root, "obs"))
+        table = self._table("obs")
         table.index = self._checked(table.index.astype(str))
         return table
 
-    def _table(self, root: Any, name: str) -> Any:
-        """Return a table of the file, which takes about as much memory as is stored of it."""
-        node = _inside(root, name, self.path)
-        _check_table(node, self.path)
-        return node
+    def _table(self, name: str) -> Any:
+        """Return the table `obs` or `var`."""
+        from anndata.io import read_elem
+
+        with opened_root(self.path) as root:
+            if suffix_of(self.path) == ".zarr":
+                refuse_pickles(root[name])
+            table = read_elem(root[name])
+        if not hasattr(table, "columns"):
+            raise self.error(f"{name} is no table; write the file again with a newer anndata")
+        return table
 
     @contextmanager
     def opened(self) -> Iterator[Any]:
         """Open the matrix."""
         with opened_root(self.path) as root:
-            layers = sorted(_inside(root, "layers", self.path)) if "layers" in set(root) else []
+            layers = sorted(root["layers"]) if "layers" in root else []
             listed = ", ".join(map(repr, layers)) or "none"
-            if self._layer is None and "X" not in set(root):
-                raise self.error(f"there is no X in it; choose a layer, of {listed}")
             if self._layer is not None and self._layer not in layers:
                 raise self.error(f"there is no layer {self._layer!r} in it, only {listed}")
             name = "X" if self._layer is None else f"layers/{self._layer}"
-            node = _inside(root, name, self.path)
-            if node.attrs.get(_MARK) == "null":
+            if name not in root or root[name].attrs.get(_MARK) == "null":
                 raise self.error(f"there is no X in it; choose a layer, of {listed}")
-            yield self._matrix(name, node)
+            yield self._matrix(root[name])
 
-    def _matrix(self, name: str, node: Any) -> Any:
+    def _matrix(self, node: Any) -> Any:
         """Return an array or CSR matrix, of which rows are read."""
         from anndata.io import sparse_dataset
 
+        def stored(array: Any) -> Any:
+            if suffix_of(self.path) == ".zarr":
+                return stored_zarr(array)
+            return stored_hdf5(array, self.path)
+
         if hasattr(node, "shape"):
-            return self._array(node)
-        rows = sparse_dataset(node)
-        if rows.format != "csr":
-            it = "X" if self._layer is None else f"layers[{self._layer!r}]"
-            kind = "zarr" if suffix_of(self.path) == ".zarr" else "h5ad"
-            raise self.error(
-                f"{name} is stored as CSC, by genes, and has to be read by cells; convert it once: "
-                f"adata = anndata.io.read_{kind}({self.path!r}); adata.{it} = adata.{it}.tocsr(); "
-                f"adata.write_{kind}('by-cells.{kind}')"
-            )
-        data, indices, indptr = (self._array(node[part]) for part in _PARTS)
-        return SparseArray(self.path, data, indices, indptr, tuple(map(int, rows.shape)))
+            return stored(node)
+        backed = sparse_dataset(node)
+        data, indices, indptr = (stored(node[part]) for part in _PARTS)
+        if backed.format == "csr":
+            return SparseArray(data, indices, indptr, tuple(map(int, backed.shape)))
+        return _ByGenes(backed, data, indices)
 
-    def _array(self, node: Any) -> Any:
-        """Return an array of the file, of which slices are read."""
-        if suffix_of(self.path) == ".zarr":
-            return node
-        from onepass.sources.hdf5_chunks import Dataset
+    def copy_to(self, root: Any) -> None:
+        """Copy all but `obs` into an HDF5 file, as it is."""
+        from anndata.io import read_elem, write_elem
 
-        return Dataset(node, self.path)
+        with opened_root(self.path) as given:
+            for name in given:
+                if name != "obs" and suffix_of(self.path) != ".zarr":
+                    given.copy(name, root)
+                elif name != "obs":
+                    write_elem(root, name, read_elem(given[name]))
+
+
+class _ByGenes:
+    """A sparse matrix that is stored by genes (CSC), and is converted as a whole to be read."""
+
+    format = "csr"
+
+    def __init__(self, backed: Any, data: Any, indices: Any) -> None:
+        self._backed, self.dtype = backed, data.dtype
+        self.shape = tuple(map(int, backed.shape))
+        n_bytes = 2 * data.shape[0] * (data.dtype.itemsize + indices.dtype.itemsize)
+        self.notes = [
+            f"stored by genes (CSC), so it is converted in memory each time it is read, which "
+            f"takes about {n_bytes / 1e6:,.0f} MB; store it by cells to avoid this: .tocsr()"
+        ]
+
+    def pieces(self, start: int) -> Iterator[tuple[int, Any]]:
+        """Yield the number of a row and rows from there on as CSR."""
+        matrix = _by_rows(self._backed.to_memory())
+        yield from SparseArray(matrix.data, matrix.indices, matrix.indptr, matrix.shape).pieces(
+            start
+        )
 
 
 class AnnDataSource(Source):
@@ -359,14 +298,9 @@ class AnnDataSource(Source):
         matrix = self._of(adata[:1] if in_parts else adata)
         if matrix is None:
             raise SourceError("there is no X in it; choose a layer")
-        self._matrix = None if in_parts else matrix
         if not in_parts and getattr(matrix, "format", "csr") == "csc":
-            if not scipy.sparse.issparse(matrix):
-                raise SourceError(
-                    "X is stored as CSC, by genes, and has to be read by cells; convert it once: "
-                    "adata = adata.to_memory(); adata.X = adata.X.tocsr()"
-                )
-            self._matrix = matrix.tocsr()
+            matrix = _by_rows(matrix if scipy.sparse.issparse(matrix) else matrix.to_memory())
+        self._matrix = None if in_parts else matrix
         self.feature_names = numbered_names([str(name) for name in adata.var_names], "-")
         self._genes: NDArray[np.intp] | None = None
         if mask is not None:

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from onepass.sources.base import SPARSE_COLUMN_BYTES, Block, take
+from onepass.sources.base import Block, take
 from onepass.sources.paths import open_content
 from onepass.sources.tables import ReadOptions, Table
 
@@ -29,8 +29,6 @@ class SvmlightTable(Table):
     1. The file is read once to find the largest index; columns are counted from 0 if the index 0
     occurs in any of the files.
     """
-
-    column_bytes = SPARSE_COLUMN_BYTES
 
     def __init__(self, path: str, options: ReadOptions) -> None:
         self.path = path

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from onepass.sources import SourceError, open_source
@@ -83,3 +84,32 @@ def test_many_mutations_take_little_memory(name, tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 500_000
+
+
+# Lists that begin far before their numbers, and an index beyond a dictionary.
+OFFSETS = np.arange(0, 404, 4, dtype="i4")
+OUTSIDE = {
+    "list": (OFFSETS, OFFSETS - 2_000_000_000),
+    "dictionary": (np.full(100, 3, "i4"), np.full(100, 1_000_000_000, "i4")),
+}
+
+
+@pytest.mark.parametrize("kind", OUTSIDE)
+@pytest.mark.parametrize("make", [pa.ipc.new_file, pa.ipc.new_stream])
+def test_arrow_offsets_that_lead_outside(tmp_path, make, kind):
+    """Arrow follows them blindly, and would crash."""
+    lists = pa.ListArray.from_arrays(pa.array(OFFSETS), pa.array(np.arange(400.0)))
+    words = pa.DictionaryArray.from_arrays(np.full(100, 3, "i4"), ["u", "v", "w", "x"])
+    batch = pa.record_batch({"a": lists if kind == "list" else words})
+    with make(tmp_path / "a.arrow", batch.schema) as writer:
+        writer.write_batch(batch)
+    before, after = (array.tobytes() for array in OUTSIDE[kind])
+    content = (tmp_path / "a.arrow").read_bytes()
+    assert content.count(before) == 1
+    (tmp_path / "a.arrow").write_bytes(content.replace(before, after))
+    code = "import sys; from onepass.sources.arrow import *; table = ArrowTable(sys.argv[1], None)"
+    code += "; print(list(table.cells([0])), list(table.read(0, 9, np.dtype('f8'))))"
+    command = [sys.executable, "-c", code, str(tmp_path / "a.arrow")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "ArrowInvalid" in done.stderr or "ArrowIndexError" in done.stderr

@@ -1,20 +1,16 @@
 """AnnData and 10x files: rows, names, the choice of genes, and preparation in the stream."""
 
-import json
 import pickle
 import warnings
-from contextlib import nullcontext
 
 import anndata
 import h5py
-import numcodecs
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-import zarr
 
-from onepass.sources import SourceError, base, open_source
+from onepass.sources import SourceError, open_source
 
 RNG = np.random.default_rng(0)
 COUNTS = RNG.poisson(0.7, size=(60, 8)).astype(np.float32)
@@ -105,23 +101,20 @@ def test_sparse_rows_come_by_the_thousand(tmp_path, kind):
 def test_rows_with_many_entries_come_in_smaller_blocks(tmp_path):
     dense = scipy.sparse.csr_array(np.ones((3000, 2000), dtype=np.float32))
     path = write(tmp_path, "h5ad", anndata.AnnData(dense))
-    assert max(block.shape[0] for block in open_source(path)) == (1 << 24) // 24_000
+    blocks = list(open_source(path))
+    assert max(block.nnz for block in blocks) <= 1 << 21
+    assert sum(block.nnz for block in blocks) == 6_000_000
 
 
 @pytest.mark.parametrize("layer", [None, "counts"])
-def test_columns_are_refused_with_the_line_that_converts_them(tmp_path, kind, layer, monkeypatch):
+def test_columns_are_converted_and_it_is_said_what_that_takes(tmp_path, kind, layer):
     by_genes = scipy.sparse.csc_matrix(COUNTS)
     adata = cells(by_genes) if layer is None else cells(None, counts=by_genes)
-    path = write(tmp_path, kind, adata)
-    with pytest.raises(SourceError, match="is stored as CSC, by genes") as raised:
-        open_source(path, layer=layer)
-    line = str(raised.value).partition("convert it once: ")[2]
-    monkeypatch.chdir(tmp_path)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Writing zarr v2 data|Consolidated metadata")
-        exec(line, {"anndata": anndata})
-    source = open_source(f"by-cells.{kind[:4]}", layer=layer)
+    source = open_source(write(tmp_path, kind, adata), layer=layer)
     np.testing.assert_array_equal(stacked(source)[0], COUNTS)
+    (note,) = source.notes
+    assert "by genes (CSC)" in note
+    assert " MB" in note
 
 
 def test_what_is_not_there_is_named(tmp_path, kind):
@@ -207,37 +200,6 @@ def test_anndata_in_a_file_with_the_suffix_of_hdf5(tmp_path):
     assert open_source(tmp_path / "a.h5").feature_names == GENES
 
 
-@pytest.mark.parametrize("part", ["X/data", "X", "var/length", "var"])
-def test_nothing_is_read_from_other_files(tmp_path, part):
-    path = write(tmp_path, "h5ad", cells(scipy.sparse.csr_array(COUNTS)))
-    write(tmp_path, "h5ad", cells(scipy.sparse.csr_array(COUNTS))).rename(tmp_path / "other.h5ad")
-    path = write(tmp_path, "h5ad", cells(scipy.sparse.csr_array(COUNTS)))
-    with h5py.File(path, "a") as file:
-        del file[part]
-        file[part] = h5py.ExternalLink(tmp_path / "other.h5ad", part)
-    with pytest.raises(SourceError, match="is a link, and links are not followed"):
-        open_source(path)
-
-
-def test_declared_entries_that_are_not_stored(tmp_path):
-    path = write(tmp_path, "h5ad", cells(scipy.sparse.csr_array(COUNTS)))
-    with h5py.File(path, "a") as file:
-        group = file["X"]
-        for name in ("data", "indices"):
-            dtype = group[name].dtype
-            del group[name]
-            group.create_dataset(name, shape=(1 << 40,), dtype=dtype, chunks=(1024,))
-    with pytest.raises(SourceError, match="rows are declared, 4,194,304 MB in all"):
-        open_source(path)
-
-
-def test_chunks_of_sparse_zarr_stores_that_expand(tmp_path):
-    path = write(tmp_path, "zarr2", cells(scipy.sparse.csr_array(COUNTS)))
-    (path / "X" / "data" / "0").write_bytes(numcodecs.Blosc("zstd").encode(bytes(100 << 20)))
-    with pytest.raises(SourceError, match="the chunk X/data/0 expands to 100 MB"):
-        list(open_source(path))
-
-
 @pytest.mark.parametrize("make", [scipy.sparse.csr_array, np.array])
 def test_missing_entries_stay_missing(tmp_path, kind, make):
     rows = COUNTS.copy()
@@ -249,145 +211,4 @@ def test_missing_entries_stay_missing(tmp_path, kind, make):
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
-def test_tables_that_take_far_more_than_is_stored(tmp_path, kind):
-    adata = cells(COUNTS)
-    adata.obs["batch"] = pd.Categorical(["a", "b"] * 30)
-    path = write(tmp_path, kind, adata)
-    opening = (
-        h5py.File(path, "a")
-        if kind == "h5ad"
-        else nullcontext(zarr.open_group(path, use_consolidated=False))
-    )
-    with opening as file:
-        group = file["obs/batch"]
-        attributes = dict(group["categories"].attrs)
-        del group["categories"]
-        # Of which nothing is stored.
-        more = {"fill_value": 0, "compressors": "auto"} if kind != "h5ad" else {}
-        array = group.create_dataset if kind == "h5ad" else group.create_array
-        new = array("categories", shape=(1 << 30,), dtype="i8", chunks=(1 << 20,), **more)
-        new.attrs.update(attributes | {"encoding-type": "array"})
-    if kind != "h5ad":
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            zarr.consolidate_metadata(path)
-    with pytest.raises(SourceError, match=r"the table /obs takes 8,192 MB, the limit is 24 MB"):
-        open_source(path).tables[0].obs()
-
-
-def test_names_that_are_stored_as_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(base, "LIMIT_BYTES", 1 << 20)
-    monkeypatch.setattr(base, "HONEST_RATIO", 2)
-    path = write(tmp_path, "h5ad", cells(COUNTS))
-    with h5py.File(path, "a") as file:
-        attributes = dict(file["var/_index"].attrs)
-        del file["var/_index"]
-        names = file.create_dataset("var/_index", (8,), h5py.string_dtype())
-        names[:] = ["x" * (1 << 20), *"abcdefg"]
-        names.attrs.update(attributes)
-        place = names.id.get_offset()
-    content = path.read_bytes()
-    # A length and a place in the file for each.
-    path.write_bytes(content[:place] + content[place : place + 16] * 8 + content[place + 128 :])
-    with pytest.raises(
-        SourceError, match="the first texts of /var/_index take 8 MB, the limit is 2 MB"
-    ):
-        open_source(path)
-
-
-def test_groups_that_contain_themselves(tmp_path):
-    path = write(tmp_path, "h5ad", cells(COUNTS))
-    with h5py.File(path, "a") as file:
-        file["var/again"] = file["var"]
-    with pytest.raises(SourceError, match="the group again is linked more than once"):
-        open_source(path)
-
-
-@pytest.mark.parametrize("kind", ["zarr2", "zarr3"])
-def test_folders_that_are_linked_twice(tmp_path, kind):
-    path = write(tmp_path, kind, cells(COUNTS))
-    for name in ("a", "b"):
-        (path / "var" / name).symlink_to(path / "var")
-    (path / ".zmetadata").unlink(missing_ok=True)
-    if kind == "zarr3":
-        node = json.loads((path / "zarr.json").read_text())
-        (path / "zarr.json").write_text(json.dumps(node | {"consolidated_metadata": None}))
-    with pytest.raises(SourceError, match=r"the group var/\w is linked more than once"):
-        open_source(path)
-
-
-@pytest.mark.parametrize("part", ["var", "layers"])
-def test_groups_that_are_linked_twice(tmp_path, part):
-    """At each of 40 levels, which makes 2**40 paths."""
-    path = write(tmp_path, "h5ad", cells(COUNTS))
-    with h5py.File(path, "a") as file:
-        group = file[part]
-        for _ in range(40):
-            inner = file.create_group(None)
-            group["a"] = group["b"] = inner
-            group = inner
-    with pytest.raises(SourceError, match="the group b is linked more than once"):
-        open_source(path)
-
-
-LISTS = h5py.vlen_dtype(np.int8)
-NOT_PLAIN_TEXT = {
-    "lists": ((5,), LISTS),
-    "lists in records": ((5,), np.dtype([("a", "i4"), ("b", LISTS)])),
-    "texts in records": ((5,), np.dtype([("a", h5py.string_dtype())])),
-    "lists in arrays": ((5,), np.dtype((LISTS, (3,)))),
-    "texts in rows": ((5, 4), h5py.string_dtype()),
-}
-
-
-@pytest.mark.parametrize("what", NOT_PLAIN_TEXT)
-def test_columns_of_any_length_that_are_not_plain_text(tmp_path, what):
-    """Each number may lead to the same list, as long as the file."""
-    path = write(tmp_path, "h5ad", cells(COUNTS))
-    with h5py.File(path, "a") as file:
-        file["var"].create_dataset("odd", *NOT_PLAIN_TEXT[what])
-    with pytest.raises(SourceError, match="/var/odd holds values of any length, not one text each"):
-        open_source(path)
-
-
-def test_columns_that_claim_the_same_bytes(tmp_path, monkeypatch):
-    """All of them together are stored in no more bytes than the file has."""
-    path = write(tmp_path, "h5ad", cells(COUNTS))
-    with h5py.File(path, "a") as file:
-        column = file["var"].create_dataset("0", data=np.ones(1 << 14))
-        for number in range(1, 40):
-            file[f"var/{number}"] = column
-    monkeypatch.setattr(base, "LIMIT_BYTES", 1 << 20)
-    with pytest.raises(SourceError, match="the table /var takes 5 MB, the limit is"):
-        open_source(path)
-
-
 # Where anndata reads an attribute; a table may name as many columns as it has.
-@pytest.mark.parametrize("place", ["/:encoding-type", "X:encoding-type", "var:column-order"])
-@pytest.mark.parametrize("in_array", [False, True])
-def test_attributes_of_many_texts(tmp_path, place, in_array):
-    """All of them may be stored as one."""
-    path = write(tmp_path, "h5ad", cells(COUNTS)).rename(tmp_path / "a.h5")
-    part, _, name = place.partition(":")
-    with h5py.File(path, "a") as file:
-        kind = h5py.h5t.py_create(h5py.string_dtype(), logical=True)
-        space = h5py.h5s.create_simple((100,))
-        if in_array:
-            kind, space = h5py.h5t.array_create(kind, (100,)), h5py.h5s.create(h5py.h5s.SCALAR)
-        del file[part].attrs[name]
-        h5py.h5a.create(file[part].id, name.encode(), kind, space)
-    with pytest.raises(
-        SourceError, match=f"the attribute '{name}' of /\\w* holds 100 values of any"
-    ):
-        open_source(path)
-
-
-def test_attributes_that_are_not_read(tmp_path):
-    with h5py.File(tmp_path / "a.h5", "w") as file:
-        file["a"] = COUNTS
-        file.attrs["authors"] = file["a"].attrs["units"] = ["u", "v", "w"]
-    assert open_source(tmp_path / "a.h5").n_features == COUNTS.shape[1]
-    path = write(tmp_path, "h5ad", cells(COUNTS))
-    with h5py.File(path, "a") as file:
-        file.attrs["authors"], file["var"].attrs["nothing"] = ["u", "v", "w"], h5py.Empty("S1")
-    assert open_source(path).n_features == COUNTS.shape[1]

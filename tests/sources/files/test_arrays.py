@@ -1,0 +1,249 @@
+"""npy, npz, HDF5 and Zarr as other tools write them: wide, in chunks, linked, with attributes."""
+
+import json
+import sys
+import zipfile
+
+import h5py
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+import scipy.sparse
+import xarray
+import zarr
+
+import onepass
+from onepass.sources import SourceError, open_source
+
+ROWS = np.random.default_rng(0).standard_normal((60, 4))
+
+
+def read(path, **options):
+    return np.vstack(list(open_source(path, **options)))
+
+
+def write_wide(path, row):
+    match path.suffix:
+        case ".npy":
+            np.save(path, row)
+        case ".npz":
+            np.savez_compressed(path, row)
+        case ".h5":
+            with h5py.File(path, "w") as file:
+                file["a"] = row
+        case ".zarr":
+            zarr.create_array(path, data=row)
+        case ".parquet":
+            names = [f"c{j}" for j in range(row.shape[1])]
+            pa.parquet.write_table(pa.table(list(row.T), names=names), path)
+        case ".feather":
+            pa.feather.write_feather(
+                pa.table({"a": pa.FixedSizeListArray.from_arrays(row.reshape(-1), row.shape[1])}),
+                str(path),
+            )
+
+
+@pytest.mark.parametrize("suffix", ["npy", "npz", "h5", "zarr", "parquet", "feather"])
+def test_one_row_of_very_many_columns(tmp_path, suffix):
+    row = np.arange(20_000.0)[None]
+    write_wide(tmp_path / f"a.{suffix}", row)
+    np.testing.assert_array_equal(read(tmp_path / f"a.{suffix}"), row)
+
+
+def test_some_of_very_many_sparse_columns(tmp_path):
+    matrix = scipy.sparse.csr_matrix(([1.0], ([0], [(1 << 28) - 1])), shape=(1, 1 << 28))
+    scipy.sparse.save_npz(tmp_path / "a.npz", matrix)
+    (block,) = open_source(tmp_path / "a.npz", columns=[(1 << 28) - 1, 0])
+    assert block.toarray().tolist() == [[1, 0]]
+
+
+def test_compressed_sparse_files_are_read_forward_only(tmp_path, monkeypatch):
+    matrix = scipy.sparse.random_array((20_000, 5), density=0.5, format="csr", rng=0)
+    scipy.sparse.save_npz(tmp_path / "a.npz", matrix)
+    source = open_source(tmp_path / "a.npz")
+    seek, back = zipfile.ZipExtFile.seek, []
+
+    def noted(self, offset, whence=0):
+        if whence == 0 and offset < self.tell():
+            back.append((self.name, offset))
+        return seek(self, offset, whence)
+
+    monkeypatch.setattr(zipfile.ZipExtFile, "seek", noted)
+    assert (scipy.sparse.vstack(list(source)) != matrix).nnz == 0
+    assert back == []
+
+
+def test_compressed_arrays_in_fortran_order(tmp_path):
+    np.savez_compressed(tmp_path / "a.npz", np.asfortranarray(ROWS))
+    np.testing.assert_array_equal(read(tmp_path / "a.npz"), ROWS)
+
+
+@pytest.mark.parametrize("chunks", [(7, 3), (25, 1), (60, 4)])
+@pytest.mark.parametrize("name", ["a.h5", "a.zarr"])
+def test_no_chunk_is_read_twice(tmp_path, monkeypatch, name, chunks):
+    """However few rows are in a block, and wherever reading begins."""
+    kind, seen = (h5py.Dataset, []) if name == "a.h5" else (zarr.Array, [])
+    if name == "a.h5":
+        with h5py.File(tmp_path / name, "w") as file:
+            file.create_dataset("a", data=ROWS, chunks=chunks, compression="gzip")
+    else:
+        zarr.create_array(tmp_path / name, data=ROWS, chunks=chunks)
+    get = kind.__getitem__
+    monkeypatch.setattr(
+        kind, "__getitem__", lambda self, rows: seen.append(rows) or get(self, rows)
+    )
+    monkeypatch.setattr("onepass.sources.arrays.READ_BYTES", 10 * 4 * 8)
+    source = open_source(tmp_path / name, batch_rows=4)
+    np.testing.assert_array_equal(np.vstack(list(source)), ROWS)
+    bounds = [rows.start for rows in seen] + [seen[-1].stop]
+    assert bounds == sorted(set(bounds))
+    assert all(bound % chunks[0] == 0 for bound in bounds[:-1])
+    rest = np.vstack([block for _, block in source.blocks((0, 33))])
+    np.testing.assert_array_equal(rest, ROWS[33:])
+
+
+def test_chunks_of_a_few_numbers(tmp_path):
+    rows = np.arange(2000.0).reshape(50, 40)
+    zarr.create_array(tmp_path / "a.zarr", data=rows, chunks=(1, 1))
+    np.testing.assert_array_equal(read(tmp_path / "a.zarr"), rows)
+
+
+def test_links_and_virtual_datasets(tmp_path):
+    """Read through HDF5; a part that is not there is an error, and not zeros."""
+    with h5py.File(tmp_path / "other.h5", "w") as file:
+        file["rows"] = ROWS
+    with h5py.File(tmp_path / "virtual.h5", "w") as file:
+        layout = h5py.VirtualLayout(ROWS.shape, "f8")
+        layout[:] = h5py.VirtualSource("other.h5", "rows", ROWS.shape)
+        file.create_virtual_dataset("a", layout)
+    with h5py.File(tmp_path / "external.h5", "w") as file:
+        file["a"] = h5py.ExternalLink("other.h5", "rows")
+    with h5py.File(tmp_path / "soft.h5", "w") as file:
+        file["a"], file["b"] = ROWS, h5py.SoftLink("/a")
+        file["lost"] = h5py.SoftLink("/nowhere")
+    (tmp_path / "numbers").write_bytes(ROWS.tobytes())
+    with h5py.File(tmp_path / "raw.h5", "w") as file:
+        parts = [(str(tmp_path / "numbers"), 0, ROWS.nbytes)]
+        file.create_dataset("a", ROWS.shape, "f8", external=parts)
+    for name in ("virtual.h5", "external.h5", "soft.h5", "soft.h5::b", "raw.h5"):
+        np.testing.assert_array_equal(read(f"{tmp_path}/{name}"), ROWS)
+    (tmp_path / "other.h5").unlink()
+    with pytest.raises(SourceError, match=r"virtual\.h5: its rows lie in 'other\.h5', which is"):
+        open_source(tmp_path / "virtual.h5")
+
+
+PACKED = {
+    "scaled": {"dtype": "i2", "scale_factor": 0.01, "add_offset": 3.0, "_FillValue": -9999},
+    "float": {"dtype": "f4", "_FillValue": -1e30},
+    "whole": {"dtype": "i4", "_FillValue": -1},
+    "other": {"dtype": "f8", "missing_value": -5.0},
+    "unsigned": {"dtype": "u1", "_FillValue": 255, "scale_factor": 0.5, "_Unsigned": "true"},
+}
+
+
+@pytest.mark.parametrize("kind", PACKED)
+@pytest.mark.parametrize("name", ["2.zarr", "3.zarr", "a.h5"])
+def test_attributes_of_packed_arrays(tmp_path, name, kind):
+    """What xarray reads: scaled, and missing where nothing was measured."""
+    rows = np.abs(ROWS).round(1) * 10
+    rows[[3, 40], [1, 2]] = np.nan
+    encoding = dict(PACKED[kind])
+    table = xarray.Dataset({"a": (("time", "x"), rows)})
+    if name == "a.h5":
+        attributes = {key: encoding[key] for key in encoding if key != "dtype"}
+        stored = (rows - encoding.get("add_offset", 0)) / encoding.get("scale_factor", 1)
+        gap = encoding.get("missing_value", encoding.get("_FillValue"))
+        stored = np.where(
+            np.isnan(rows), gap, stored.round() if "f" not in encoding["dtype"] else stored
+        )
+        with h5py.File(tmp_path / name, "w") as file:
+            file["a"] = stored.astype(encoding["dtype"])
+            file["a"].attrs.update(attributes)
+        expected = rows
+    else:
+        if "_Unsigned" in encoding:
+            encoding = {**encoding, "dtype": "i1", "_FillValue": np.int8(-1)}
+        table.to_zarr(
+            tmp_path / name,
+            encoding={"a": encoding},
+            zarr_format=int(name[0]),
+            consolidated=False,
+        )
+        expected = xarray.open_zarr(tmp_path / name, consolidated=False)["a"].to_numpy()
+    found = read(f"{tmp_path / name}::a")
+    assert np.argwhere(np.isnan(found)).tolist() == [[3, 1], [40, 2]]
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    assert found.dtype == (np.float32 if kind == "float" else np.float64)
+
+
+def test_what_netcdf_writes_where_nothing_was_written(tmp_path):
+    rows = ROWS.copy()
+    rows[7, 1] = 9.969209968386869e36
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("a", data=rows, fillvalue=9.969209968386869e36)
+        file.attrs["_NCProperties"] = "version=2,netcdf=4.9.2,hdf5=1.14.2"
+    assert np.argwhere(np.isnan(read(tmp_path / "a.h5"))).tolist() == [[7, 1]]
+
+
+def test_attributes_that_cannot_be_applied_are_named(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["a"] = ROWS
+        file["a"].attrs["scale_factor"] = "a tenth"
+    with pytest.raises(SourceError, match="its attribute scale_factor='a tenth' cannot be"):
+        open_source(tmp_path / "a.h5")
+
+
+def test_arrays_of_matlab_are_read_as_matlab_shows_them(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("X", data=ROWS.T, chunks=(2, 9), compression="gzip")
+        file["title"] = np.ones((5, 1), "u2")
+        for name, kind in (("X", b"double"), ("title", b"char")):
+            file[name].attrs["MATLAB_class"] = np.bytes_(kind)
+    source = open_source(tmp_path / "a.h5", batch_rows=7)
+    np.testing.assert_array_equal(np.vstack(list(source)), ROWS)
+    assert any("transposed" in note for note in source.notes)
+
+
+def test_tables_of_pandas_are_refused_with_the_line_that_converts_them(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:  # as pandas.DataFrame.to_hdf writes it
+        file["df/block0_values"] = ROWS
+        file["df"].attrs["pandas_type"] = np.bytes_(b"frame")
+    with pytest.raises(SourceError, match=r"pandas\.read_hdf\('.*a\.h5', 'df'\)\.to_parquet"):
+        open_source(tmp_path / "a.h5")
+
+
+def test_a_plug_in_that_is_missing_is_named(tmp_path, monkeypatch):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        settings = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        settings.set_chunk((9, 2))
+        settings.set_filter(32013, h5py.h5z.FLAG_OPTIONAL, (1,))  # Zfp
+        space = h5py.h5s.create_simple((9, 2))
+        h5py.h5d.create(file.id, b"a", h5py.h5t.IEEE_F64LE, space, settings)
+    monkeypatch.setitem(sys.modules, "hdf5plugin", None)
+    with pytest.raises(SourceError, match=r"number 32013.*pip install hdf5plugin"):
+        open_source(tmp_path / "a.h5")
+
+
+@pytest.mark.parametrize("place", ["compressor", "filters"])
+def test_pickled_codecs_are_refused(tmp_path, place):
+    """Reading them executes code where numcodecs is old."""
+    (tmp_path / "a.zarr").mkdir()
+    pickled = {"id": "pickle", "protocol": 4}
+    codecs = {"compressor": pickled, "filters": [{"id": "vlen-utf8"}]}
+    if place == "filters":
+        codecs = {"compressor": None, "filters": [pickled]}
+    array = {"shape": [9, 2], "chunks": [9, 2], "dtype": "|O", "fill_value": "", "order": "C"}
+    text = json.dumps({"zarr_format": 2, **array, **codecs})
+    (tmp_path / "a.zarr" / ".zarray").write_text(text)
+    with pytest.raises(SourceError, match="pickle"):
+        open_source(tmp_path / "a.zarr")
+
+
+def test_a_table_of_pandas_in_memory_and_in_a_file_agree(tmp_path):
+    table = pd.DataFrame(ROWS, columns=list("abcd"))
+    table.to_parquet(tmp_path / "a.parquet")
+    found = onepass.PCA(2).fit(open_source(tmp_path / "a.parquet"))
+    np.testing.assert_allclose(found.components_, onepass.PCA(2).fit(table).components_)
