@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from onepass.evaluation.held_out import Captured
 from onepass.evaluation.row_errors import ErrorHistogram
+from onepass.gaps.counts import MissingCounts
+from onepass.gaps.factor_model import FactorModel, any_gap, squared_residuals, tiles_with_gaps
+from onepass.moments.chunk import Chunk, chunk_about
 from onepass.precision import ROUNDING, TINY, Doubles
-from onepass.rows.completion import FactorModel, Gaps, any_gap, squared_residuals, tiles_with_gaps
-from onepass.rows.rows import Rows, rows_about
 
 DOMINANT = 0.8  # of all variance in one column: it is then nearly the first component by itself
 
@@ -22,7 +23,7 @@ DOMINANT = 0.8  # of all variance in one column: it is then nearly the first com
 class Model:
     """Components and their variances, in the meanings of scikit-learn's PCA.
 
-    Rows x become coordinates ``components @ ((x - mean) / scale)``.
+    Chunk x become coordinates ``components @ ((x - mean) / scale)``.
 
     Attributes
     ----------
@@ -49,8 +50,10 @@ class Model:
     errors, curve
         Squared distances of rows from the subspace before they were learned from, and the learning
         curve (p, 3): rows, share captured, standard error.
-    gaps : Gaps or None
-        What is known of missing entries, and the model that fills them; None if there were none.
+    missing : MissingCounts or None
+        How much was missing where; None if nothing was.
+    factors : FactorModel or None
+        The Gaussian of rows that had gaps; None if there were none.
     """
 
     components: NDArray[np.floating]
@@ -66,7 +69,8 @@ class Model:
     center: bool
     errors: ErrorHistogram
     curve: Doubles
-    gaps: Gaps | None = None
+    missing: MissingCounts | None = None
+    factors: FactorModel | None = None
     whiten: bool = field(default=False)
 
     @property
@@ -93,10 +97,10 @@ class Model:
         deviation = np.sqrt(self.explained_variance)
         return np.where(deviation > 0.0, deviation, 1.0).astype(deviation.dtype)
 
-    def _about_mean(self, values: Any) -> Rows:
+    def _about_mean(self, values: Any) -> Chunk:
         """Return checked rows (n, d) about the mean, in the units of the components."""
         mean = self.mean.astype(np.float64)
-        return rows_about(values, np.ones(values.shape[0]), mean, self.scale)
+        return chunk_about(values, np.ones(values.shape[0]), mean, self.scale)
 
     def density(self) -> FactorModel:
         """Return the Gaussian of `covariance`: low-rank, and noise everywhere else."""
@@ -108,7 +112,7 @@ class Model:
 
     def filling(self) -> FactorModel:
         """Return the Gaussian that fills gaps, with what few rows overstate taken off."""
-        rows = self.rows if self.gaps is None else self.gaps.rows_together
+        rows = self.rows if self.missing is None else self.missing.rows_together
         return self.gap_model().shrunk(rows, self.scale)
 
     def gap_model(self) -> FactorModel:
@@ -116,8 +120,8 @@ class Model:
 
         Otherwise it is the density, with a noise for each column that makes its variance right.
         """
-        if self.gaps is not None:
-            return self.gaps.model
+        if self.factors is not None:
+            return self.factors
         density, variances = self.density(), self.column_variances
         return density if variances is None else density.with_variances(variances)
 
@@ -191,9 +195,13 @@ class Model:
     def score_samples(self, values: Any) -> Doubles:
         """Return the log-density (n,) of checked rows under the Gaussian of `covariance`.
 
+        Directions without variance have one of the size of rounding.
+
         Of rows with gaps it is that of what is observed.
         """
-        variances, noise = self._positive_variances("log-likelihood")
+        if not self.total_variance > 0.0:
+            raise ValueError("the log-likelihood is not defined: nothing varies")
+        variances, noise = self._positive_variances()
         constant = np.log(variances).sum() + self.d * np.log(2.0 * np.pi)
         constant += (self.d - self.k) * np.log(noise)
         if self.scale is not None:
@@ -218,7 +226,11 @@ class Model:
 
     def precision(self) -> NDArray[np.floating]:
         """Return the inverse (d, d) of the covariance."""
-        variances, noise = self._positive_variances("precision")
+        variances, noise = self._positive_variances()
+        if not min(variances.min(), noise) > ROUNDING * self.total_variance:
+            raise ValueError(
+                "the precision is not defined: there are directions without any variance"
+            )
         outside = 1.0 / noise if self.k < self.d else 0.0
         precision = (self.components.T * (1.0 / variances - outside)) @ self.components
         precision.flat[:: self.d + 1] += outside
@@ -226,17 +238,14 @@ class Model:
             precision = precision / self.scale[:, None] / self.scale
         return precision.astype(self.explained_variance.dtype)
 
-    def _positive_variances(self, what: str) -> tuple[Doubles, float]:
+    def _positive_variances(self) -> tuple[Doubles, float]:
         """Return the variances (k,) along the components, and the noise outside, one if k = d.
 
-        They are for `what`, which is not defined where one of them is zero to rounding.
+        Those below rounding count as rounding.
         """
-        noise, least = self.noise_variance, ROUNDING * self.total_variance
+        least = ROUNDING * self.total_variance
+        noise = max(self.noise_variance, least)
         variances = np.maximum(self.explained_variance.astype(np.float64), noise)
-        if (self.k < self.d and not noise > least) or not variances.min() > least:
-            raise ValueError(
-                f"the {what} is not defined: there are directions without any variance"
-            )
         return variances, noise if self.k < self.d else 1.0
 
 

@@ -41,9 +41,10 @@ Start here:
   onepass impute model.onepass more.csv -o whole.csv
   onepass report model.onepass -o page.html      pictures of the model
 
-The suffix of a file says its format: npy, npz (dense and scipy sparse), csv, tsv, txt and svmlight
-(also with .gz, .bz2 or .zst), parquet, arrow, feather, h5, zarr, h5ad. Folders, quoted patterns and
-addresses such as s3://bucket/a.parquet work too, and - is csv on standard input.
+The suffix of a file says its format: npy, npz (dense and scipy sparse), csv, tsv, txt, dat and
+svmlight (also with .gz, .bz2 or .zst), parquet, arrow, feather, h5, zarr, h5ad. --format csv reads
+text of any other name. Folders, quoted patterns and addresses such as s3://bucket/a.parquet work
+too, and - is csv on standard input.
 
 Exit codes: 0 done, 1 a disk or a program has failed, 2 wrong usage, bad data or too little memory,
 130 stopped by Ctrl-C, 143 by kill. `onepass COMMAND --help` explains a command with examples.""",

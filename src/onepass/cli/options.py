@@ -195,6 +195,11 @@ def reading_options(columns: str = "all") -> Callable[[F], F]:
             help="What else stands for a missing entry, such as -999 or ?; give it once for each.",
         ),
         click.option(
+            "--format",
+            type=click.Choice(["csv", "svmlight"]),
+            help="The format of files of text, whatever their names end with.",
+        ),
+        click.option(
             "--header/--no-header",
             default=None,
             callback=lambda ctx, param, given: "auto" if given is None else given,

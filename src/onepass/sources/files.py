@@ -47,6 +47,7 @@ def open_source(
     columns: Sequence[str | int] | None = None,
     *,
     exclude: Sequence[str | int] | None = None,
+    format: Literal["csv", "svmlight"] | None = None,
     header: bool | Literal["auto"] = "auto",
     delimiter: str | None = None,
     decimal: str = ".",
@@ -65,8 +66,8 @@ def open_source(
     r"""Return a source: the rows of one file or of many.
 
     The suffix says the format: npy, npz (one 2-D array, or a scipy sparse matrix), csv, tsv, txt,
-    svmlight (these four also with .gz, .bz2 or .zst), parquet, arrow and feather, h5 (10x files,
-    too), zarr, h5ad (AnnData, also in zarr stores).
+    text, dat and data (all read as csv), svmlight (these also with .gz, .bz2 or .zst), parquet,
+    arrow and feather, h5 (10x files, too), zarr, h5ad (AnnData, also in zarr stores).
     ``"-"`` is csv on standard input, which can be read only once.
 
     Parameters
@@ -86,6 +87,8 @@ def open_source(
         ``"embedding_0"``, ``"embedding_1"`` and so on. All columns by default.
     exclude : sequence of str or int, optional
         Columns to leave out, given as for `columns`.
+    format : {"csv", "svmlight"}, optional
+        The format of files of text, whatever their names end with.
     header : bool or "auto"
         Whether the first row of a csv file has the names of the columns. "auto" looks at the first
         rows, and refuses a first row of numbers that may be names. If there is one name fewer than
@@ -155,6 +158,7 @@ def open_source(
     _check_columns("columns", columns)
     _check_columns("exclude", exclude)
     options = ReadOptions(
+        format=format,
         header=header,
         delimiter=delimiter,
         decimal=decimal,
@@ -188,7 +192,7 @@ def open_tables(
     format has such marks and options.
     """
     paths = [path] if isinstance(path, str | os.PathLike) else list(path)
-    files = [file for given in paths for file in expand(os.fspath(given))]
+    files = [file for given in paths for file in expand(os.fspath(given), options.format)]
     if not files:
         raise SourceError("no file is given")
     if files.count("-") > 1:
@@ -196,6 +200,8 @@ def open_tables(
     every = replace(options, na=(*options.na, *also_na), **also)
     tables = [_open(file, every) for file in files]
     for name in options.given():
+        if name == "format":
+            continue
         if name == "na" and len(options.na_values()) == len(options.na):
             continue  # numbers can be missing in every format
         if not any(name in table.takes for table in tables):
@@ -205,11 +211,12 @@ def open_tables(
 
 def _open(path: str, options: ReadOptions) -> Table:
     """Return what is in one file, every error turned into a SourceError."""
-    suffix = suffix_of(path)
+    suffix = suffix_of(path) if options.format is None else f".{options.format}"
     if suffix is None:
         if not is_remote(path) and not os.path.exists(split(path)[0]):
             raise SourceError(reason(path), path)
-        raise SourceError(f"the format is unknown; known are {', '.join(FORMATS)}", path)
+        message = f"the format is unknown; known are {', '.join(FORMATS)}; if it is text, pass "
+        raise SourceError(message + "format='csv' (--format csv)", path)
     module, kind = FORMATS[suffix]
     try:
         check_file(split(path)[0])

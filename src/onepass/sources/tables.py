@@ -40,6 +40,7 @@ class ReadOptions:
     `Table.takes` says which of them a format knows.
     """
 
+    format: Literal["csv", "svmlight"] | None = None
     header: bool | Literal["auto"] = "auto"
     delimiter: str | None = None
     decimal: str = "."
@@ -52,6 +53,8 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         """Refuse values that no file could be read with."""
+        if self.format not in (None, "csv", "svmlight"):
+            raise ValueError(f"format={self.format!r} must be 'csv' or 'svmlight'")
         if self.header not in (True, False, "auto"):
             raise ValueError(f"header={self.header!r} must be True, False or 'auto'")
         if self.delimiter is not None and (
@@ -104,7 +107,7 @@ class ReadOptions:
         return [field.name for field in fields(self) if getattr(self, field.name) != field.default]
 
 
-_NOT_REMEMBERED = ("na", "mask_var")
+_NOT_REMEMBERED = ("format", "na", "mask_var")
 
 
 class Table(ABC):

@@ -259,3 +259,33 @@ def test_the_names_of_folders_are_said_to_be_no_columns(tmp_path):
     source = open_source(tmp_path)
     assert source.feature_names == ["a", "b"]
     assert "the names of folders are not read as columns: 'month', 'year'" in source.notes
+
+
+@pytest.mark.parametrize("name", ["a.dat", "a.data", "a.text", "a.dat.gz"])
+def test_what_savetxt_writes(tmp_path, name):
+    rows = np.random.default_rng(0).standard_normal((50, 3))
+    for options in (
+        {},
+        {"fmt": "%12.5f"},
+        {"fmt": "%10.3e", "delimiter": "  "},
+        {"delimiter": ","},
+    ):
+        np.savetxt(tmp_path / name, rows, **options)
+        found = np.vstack(list(open_source(tmp_path / name, header=False)))
+        expected = np.loadtxt(
+            tmp_path / name, delimiter=options.get("delimiter", "").strip() or None
+        )
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_a_format_for_any_name(tmp_path):
+    for name in ("a.log", "noname", "x.npy"):
+        (tmp_path / name).write_text("a,b\n1,2\n")
+        assert open_source(tmp_path / name, format="csv").feature_names == ["a", "b"]
+    assert len(open_source(tmp_path, format="csv").paths) == 3
+    with pytest.raises(SourceError, match=r"format is unknown.*--format csv"):
+        open_source(tmp_path / "a.log")
+    (tmp_path / "b.libsvm").write_text("1 1:2\n")
+    assert next(iter(open_source(tmp_path / "b.libsvm", format="svmlight"))).toarray() == [[2]]
+    with pytest.raises(ValueError, match="format='xls'"):
+        open_source(tmp_path / "a.log", format="xls")
