@@ -354,7 +354,12 @@ def stored_hdf5(data: Any, path: str) -> StoredArray:
             raise SourceError(f"its rows lie in {file!r}, which is not there", path)
     settings = data.id.get_create_plist()
     filters = [settings.get_filter(number) for number in range(settings.get_nfilters())]
-    for number, _, _, label in filters:
+    for number, _, values, label in filters:
+        # HDF5 unpacks as many numbers as these values say, beyond the end of the chunk, too.
+        is_packed = number in (h5py.h5z.FILTER_NBIT, h5py.h5z.FILTER_SCALEOFFSET)
+        n_bytes = math.prod(data.chunks) * data.dtype.itemsize
+        if is_packed and (len(values) < 5 or values[2] * values[4] > n_bytes):
+            raise SourceError("its chunks are packed to another size than they have", path)
         if not h5py.h5z.filter_avail(number):
             with suppress(ImportError):
                 importlib.import_module("hdf5plugin")
