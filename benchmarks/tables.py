@@ -309,33 +309,10 @@ def commands(rows: list[Row]) -> str:
     )
 
 
-def constants(rows: list[Row]) -> str:
-    """Return the table of what studies find at half and at twice each constant."""
-    names = list(dict.fromkeys(name for row in rows for name in row["measured"]))
-    cells = {"held": lambda value: f"{100 * value:.0f}%", "outliers": percent}
-
-    def cell(name: str, value: float | None) -> str:
-        shown = next((cells[key] for key in cells if key in name), decimals)
-        return "" if value is None else shown(value)
-
-    return table(
-        ["constant", "at", *names],
-        [
-            [
-                f"`{row['name']}`" if row["at"] else row["name"],
-                row["at"],
-                *(cell(name, row["measured"].get(name)) for name in names),
-            ]
-            for row in rows
-        ],
-    )
-
-
 RENDERERS: dict[str, Renderer] = {
     "accuracy": accuracy,
     "captured": captured,
     "commands": commands,
-    "constants": constants,
     "files": files,
     "floor": floor,
     "gaps": gaps,

@@ -101,7 +101,7 @@ html_theme_options = {
 }
 # Pages without pages below them.
 _alone = ("index", "get-started", "coming-from-scikit-learn", "how-it-works", "contributing")
-_alone += ("how-pca-decides", "limits", "benchmarks", "command-line")
+_alone += ("bounded-rows", "limits", "benchmarks", "command-line")
 html_sidebars: dict[str, list[str]] = {page: [] for page in _alone}
 
 

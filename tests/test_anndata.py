@@ -103,7 +103,7 @@ def test_genes_left_out_have_zeros(tmp_path):
         again.write_h5ad(tmp_path / "again.h5ad")
     read = anndata.read_h5ad(tmp_path / "again.h5ad")
     np.testing.assert_array_equal(read.uns["pca"]["params"]["mask_var"], VARIABLE)
-    onepass.anndata.pca(adata, n_comps=3, mask_var=False)
+    onepass.anndata.pca(adata, n_comps=3, mask_var=None)
     assert (adata.varm["PCs"] != 0).any(axis=1).all()
 
 

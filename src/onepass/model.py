@@ -49,8 +49,6 @@ class Model:
     errors, curve
         Squared distances of rows from the subspace before they were learned from, and the learning
         curve (p, 3): rows, share captured, standard error.
-    chosen : Choice or None
-        Which candidate of `PCA` was chosen, and why.
     gaps : Gaps or None
         What is known of missing entries, and the model that fills them; None if there were none.
     """
@@ -68,7 +66,6 @@ class Model:
     center: bool
     errors: ErrorHistogram
     curve: Doubles
-    chosen: Any = None
     gaps: Gaps | None = None
     whiten: bool = field(default=False)
 
@@ -194,9 +191,13 @@ class Model:
     def score_samples(self, values: Any) -> Doubles:
         """Return the log-density (n,) of checked rows under the Gaussian of `covariance`.
 
+        Directions without variance have one of the size of rounding.
+
         Of rows with gaps it is that of what is observed.
         """
-        variances, noise = self._positive_variances("log-likelihood")
+        if not self.total_variance > 0.0:
+            raise ValueError("the log-likelihood is not defined: nothing varies")
+        variances, noise = self._positive_variances()
         constant = np.log(variances).sum() + self.d * np.log(2.0 * np.pi)
         constant += (self.d - self.k) * np.log(noise)
         if self.scale is not None:
@@ -221,7 +222,11 @@ class Model:
 
     def precision(self) -> NDArray[np.floating]:
         """Return the inverse (d, d) of the covariance."""
-        variances, noise = self._positive_variances("precision")
+        variances, noise = self._positive_variances()
+        if not min(variances.min(), noise) > ROUNDING * self.total_variance:
+            raise ValueError(
+                "the precision is not defined: there are directions without any variance"
+            )
         outside = 1.0 / noise if self.k < self.d else 0.0
         precision = (self.components.T * (1.0 / variances - outside)) @ self.components
         precision.flat[:: self.d + 1] += outside
@@ -229,17 +234,14 @@ class Model:
             precision = precision / self.scale[:, None] / self.scale
         return precision.astype(self.explained_variance.dtype)
 
-    def _positive_variances(self, what: str) -> tuple[Doubles, float]:
+    def _positive_variances(self) -> tuple[Doubles, float]:
         """Return the variances (k,) along the components, and the noise outside, one if k = d.
 
-        They are for `what`, which is not defined where one of them is zero to rounding.
+        Those below rounding count as rounding.
         """
-        noise, least = self.noise_variance, ROUNDING * self.total_variance
+        least = ROUNDING * self.total_variance
+        noise = max(self.noise_variance, least)
         variances = np.maximum(self.explained_variance.astype(np.float64), noise)
-        if (self.k < self.d and not noise > least) or not variances.min() > least:
-            raise ValueError(
-                f"the {what} is not defined: there are directions without any variance"
-            )
         return variances, noise if self.k < self.d else 1.0
 
 

@@ -44,10 +44,6 @@ ROWS = {
             "met": True,
         }
     ],
-    "constants": [
-        {"name": "as they are", "at": "", "measured": {"t5": 0.45, "outliers": 0.002}},
-        {"name": "evidence.SURE", "at": "half", "measured": {"t5": 0.4, "decay held": 0.95}},
-    ],
     "files": [
         {
             "name": name,
@@ -204,14 +200,6 @@ def test_shares_and_ratios_are_written_as_such(results):
     lines = [[cell.strip() for cell in line.split("|")] for line in text.splitlines()]
     assert ["", "two threads", "at least 1.70", "1.62", "**no**", ""] in lines
     assert ["", "lost", "1e-06", "3e-09", "yes", ""] in lines
-
-
-def test_constants_have_a_column_for_each_study(results):
-    text = tables.rendered("<!-- table: constants -->\n<!-- end -->", results)
-    lines = [[cell.strip() for cell in line.split("|")] for line in text.splitlines()]
-    assert ["", "constant", "at", "t5", "outliers", "decay held", ""] in lines
-    assert ["", "as they are", "", "0.45", "0.2%", "", ""] in lines
-    assert ["", "`evidence.SURE`", "half", "0.40", "", "95%", ""] in lines
 
 
 def test_tools_with_few_files_share_a_line(results):

@@ -169,7 +169,6 @@ def test_json_has_everything(files):
     assert np.array_equal(found["components"], model.components_)
     assert np.array_equal(found["mean"], model.mean_)
     assert found["feature_names"] == ["x", "y", "z"]
-    assert found["chosen"]["name"] == "plain"
     assert found["learns"] is True
     assert found["known_variances"][:2] == pytest.approx(model.explained_variance_)
     assert len(found["known_variances"]) == 3
@@ -205,7 +204,7 @@ def test_report(tmp_path, files):
         assert "page.pdf: a report is a page of HTML, and its name must end in .html" in said
     assert not (tmp_path / "n").exists()
     assert (tmp_path / "page.html").read_bytes() == (tmp_path / "m.html").read_bytes()
-    assert "ordinary PCA" in (tmp_path / "page.html").read_text()
+    assert "Ordinary PCA" in (tmp_path / "page.html").read_text()
 
 
 def test_a_pipe_is_no_model(tmp_path):

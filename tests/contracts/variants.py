@@ -187,15 +187,16 @@ VARIANTS = _variants()
 BATCH_VARIANTS = [
     Variant("ERM"),
     Variant("ERM", params={"center": True}),
-    Variant("PCA", params={"robust": False}),
-    Variant("PCA", params={"robust": False, "center": False}),
+    Variant("PCA"),
+    Variant("PCA", params={"center": False}),
     Variant("IncrementalPCA"),
 ]
 # These have no simple reference, but how rows are split must change nothing for them either.
 OTHER_VARIANTS = [
     Variant("CappedMSG", "auto", params={"max_rank": "auto"}),
-    Variant("PCA"),
+    Variant("PCA", params={"robust": True}),
     Variant("PCA", params={"half_life": 100.0}),
+    Variant("PCA", params={"robust": True, "half_life": 100.0, "scale": True}),
     Variant("PCA", params={"whiten": True, "center": False}),
     Variant("PCA", params={"scale": True}),
 ]

@@ -11,7 +11,7 @@ import pytest
 from onepass import PCA, CappedMSG
 from onepass.distributed import ShardError, fit
 from onepass.distributed.shards import join, learn
-from onepass.pca.bounds import exact_columns
+from onepass.pca.learner import exact_columns
 from tests.distributed.models import made_rows, same_bits
 
 dask = pytest.importorskip("dask")

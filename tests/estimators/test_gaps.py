@@ -63,19 +63,6 @@ def same_bits(one, other):
     np.testing.assert_array_equal(one.impute(ROWS[:50]), other.impute(ROWS[:50]))
 
 
-def test_rows_with_gaps_among_others_are_no_drift():
-    """They are learned from after the others, and came among them."""
-    drifts = []
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        rows = 3.0 * rng.normal(size=(600, 2)) @ rng.normal(size=(2, 5)) + rng.normal(size=(600, 5))
-        long = rng.random(600) < 0.012
-        rows[long] += 30.0 * rng.normal(size=(int(long.sum()), 5))
-        rows[rng.random(rows.shape) < 0.1] = np.nan
-        drifts.append(PCA(2).fit(rows).chosen_.drift)
-    assert max(drifts) < 1.0
-
-
 @pytest.mark.usefixtures("small_budget")
 @pytest.mark.parametrize("kind", KINDS)
 def test_neither_calls_nor_reading_nor_pickling_change_a_bit(kind):

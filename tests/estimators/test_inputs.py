@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.dataset
 import pytest
 from scipy import sparse
-from sklearn.utils import check_array
 
 from onepass import ERM, PCA, CappedMSG, open_source
 from onepass.estimators.containers import opened
@@ -182,7 +181,6 @@ def test_what_works_for_fit_works_for_transform(library):
 def bad_tensors():
     torch = pytest.importorskip("torch")
     yield torch.from_numpy(X).requires_grad_(), r"Tensor.*detach\(\)"
-    yield torch.from_numpy(X).to(torch.bfloat16), r"Tensor.*BFloat16"
     yield torch.from_numpy(X).to_sparse(), r"Tensor.*to_dense\(\)"
 
 
@@ -205,9 +203,9 @@ def bad_xarrays():
 def bad_tables():
     times = pd.date_range("2020", periods=N)
     table = pd.DataFrame(X, columns=NAMES)
-    yield table.assign(city="Oslo"), r"column 'city' contains text \('Oslo' in row 0\)"
-    yield table.assign(when=times), r"column 'when' contains dates or times \(datetime64"
-    yield table.assign(ago=times - times[0]), r"column 'ago' contains dates or times \(timedelta64"
+    yield table.assign(city="Oslo"), r"'city' contains text \('Oslo' in row 0\).*select_dtypes"
+    yield table.assign(when=times), r"column 'when' contains dates or times"
+    yield table.assign(ago=times - times[0]), r"column 'ago' contains dates or times"
     mixed = table.astype(object)
     mixed.loc[7, "c"] = "n/a"
     yield mixed, r"column 'c' contains text \('n/a' in row 7\)"
@@ -287,6 +285,26 @@ BAD = {
 }
 
 
+class BFloat16:
+    """A tensor of PyTorch whose type NumPy has not."""
+
+    dtype, shape = "torch.bfloat16", X.shape
+
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError("Got unsupported ScalarType BFloat16")
+
+    def float(self):
+        return X.astype(np.float32)
+
+
+def test_tensors_of_half_precision_are_read_in_single_precision():
+    expected = PCA(2).fit(X.astype(np.float32))
+    np.testing.assert_array_equal(PCA(2).fit(BFloat16()).components_, expected.components_)
+    half = X.astype(np.float16)
+    for given in (half, OnlyDLPack(half), [half[:100], half[100:]]):
+        assert PCA(2).fit(given).components_.dtype == np.float32
+
+
 @pytest.mark.parametrize("library", BAD)
 def test_what_does_not_work_says_what_to_write(library):
     for given, message in BAD[library]():
@@ -312,13 +330,15 @@ def test_single_rows_are_gathered_in_blocks_of_limited_size(monkeypatch):
     assert sources_base.rows_per_block(D) > 7
 
 
-def test_dict_batches_must_keep_their_columns():
+def test_dict_batches_are_matched_by_name():
     model = ERM(1).fit(iter([dict(zip(NAMES, X.T, strict=True))]))
     turned = dict(zip(NAMES[::-1], X.T[::-1], strict=True))
+    np.testing.assert_array_equal(model.transform(turned), ERM(1).fit(X).transform(X))
+    np.testing.assert_array_equal(
+        model.partial_fit(iter([turned])).components_, ERM(1).fit([X, X]).components_
+    )
     with pytest.raises(ValueError, match="the estimator was fitted with"):
-        model.partial_fit(iter([turned]))
-    with pytest.raises(ValueError, match="the estimator was fitted with"):
-        model.transform(turned)
+        model.transform({**turned, "e": X[:, 0]})
 
 
 def test_a_path_to_a_file_that_exists_can_be_opened_as_the_message_says(tmp_path):
@@ -453,8 +473,7 @@ def is_read(found):
     ids=["objects of pandas", "integers of pandas", "polars", "arrow"],
 )
 def test_missing_values_of_tables_are_nan(table):
-    rows = check_array(opened(table), dtype=float, ensure_all_finite=False)
-    np.testing.assert_array_equal(rows, [[1, 1], [np.nan, 2], [3, np.nan]])
+    np.testing.assert_array_equal(opened(table).rows, [[1, 1], [np.nan, 2], [3, np.nan]])
 
 
 LISTS = {
@@ -480,6 +499,7 @@ def test_each_number_of_a_list_is_a_column(library, monkeypatch):
     np.testing.assert_array_equal(model.components_, expected.components_)
     assert model.components_.dtype == np.float32
     np.testing.assert_array_equal(model.transform(table), expected.transform(rows))
+    np.testing.assert_array_equal(model.transform(rows), expected.transform(rows))  # no warning
 
 
 @pytest.mark.parametrize("library", ["pandas", "pyarrow"])

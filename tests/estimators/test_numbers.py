@@ -63,14 +63,7 @@ def test_they_do_not_depend_on_robust(name, scale, robust):
     X = DATA[name]
     for k in (1, 4):
         model = PCA(k, scale=scale, robust=robust).partial_fit(X)
-        assert model.chosen_.name == ("bounded" if robust else "plain")
         assert_numbers_of_all_rows(model, X)
-
-
-def test_the_robust_answers_are_among_them():
-    """Otherwise this would show nothing."""
-    names = {PCA(k).partial_fit(DATA["t2.5"]).chosen_.name for k in COMPONENTS}
-    assert names & {"mild", "bounded"}
 
 
 def test_a_robust_answer_orders_components_by_robust_variances():
@@ -84,7 +77,7 @@ def test_a_robust_answer_orders_components_by_robust_variances():
     assert_numbers_of_all_rows(model, X)
 
 
-@pytest.mark.parametrize("robust", ["auto", True])
+@pytest.mark.parametrize("robust", [False, True])
 def test_they_are_those_of_all_rows_after_merging(robust):
     X = DATA["t2.5"]
     parts = [PCA(3, robust=robust).partial_fit(part) for part in np.array_split(X, 7)]

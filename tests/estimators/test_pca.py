@@ -1,4 +1,4 @@
-"""`PCA`: as good as batch PCA, better on heavy tails, right without a parameter."""
+"""`PCA`: batch PCA, right without a parameter."""
 
 import warnings
 
@@ -8,14 +8,14 @@ from scipy import sparse
 from sklearn import decomposition
 
 from onepass import PCA, OnepassWarning, load, merge
-from onepass.pca import bounds
+from onepass.pca import learner
 
 
 @pytest.fixture
 def sketched(monkeypatch):
     """Have a sketch instead of the exact matrix from 101 columns on."""
-    monkeypatch.setattr(bounds, "EXACT_BYTES", 8 * 100**2)
-    monkeypatch.setattr(bounds, "SPARSE_EXACT_BYTES", 8 * 100**2)
+    monkeypatch.setattr(learner, "EXACT_BYTES", 8 * 100**2)
+    monkeypatch.setattr(learner, "SPARSE_EXACT_BYTES", 8 * 100**2)
 
 
 def _batch(X, k):
@@ -40,22 +40,6 @@ def test_agrees_with_batch_on_clean_data(d):
         np.testing.assert_allclose(model.get_covariance(), batch.get_covariance(), atol=1e-6)
 
 
-def test_is_better_than_batch_on_heavy_tails():
-    worse = []
-    for seed in range(3):
-        rng = np.random.default_rng(seed)
-        spectrum = np.arange(1, 201) ** -1.0
-        X = rng.normal(size=(6000, 200)) * np.sqrt(spectrum / rng.chisquare(2.5, (6000, 1)))
-        model = PCA(5).partial_fit(X)
-        lost = [
-            spectrum[:5].sum() - np.sum(V**2 * spectrum)
-            for V in (model.components_, _batch(X, 5).components_)
-        ]
-        worse.append(lost[0] / lost[1])
-    assert np.exp(np.mean(np.log(worse))) < 0.5
-    assert max(worse) < 1.05
-
-
 def test_goes_on_after_loading(tmp_path):
     X = _gapped(900, 300, 2)
     model = PCA(2).partial_fit(X[:501])
@@ -63,7 +47,6 @@ def test_goes_on_after_loading(tmp_path):
     again = load(tmp_path / "m.onepass").partial_fit(X[501:])
     model.partial_fit(X[501:])
     np.testing.assert_allclose(again.components_, model.components_, atol=1e-8)
-    assert again.chosen_.name == model.chosen_.name == "plain"
 
 
 @pytest.mark.parametrize("parts", [2, 8, 64])
@@ -75,34 +58,6 @@ def test_merged_parts_are_as_good_as_one_pass(parts):
     truth = np.r_[np.ones(3), np.zeros(297)]
     lost = [3 - np.sum(m.components_**2 * truth) for m in (one, merged)]
     assert lost[1] < 1.1 * lost[0]
-
-
-@pytest.mark.parametrize("kind", ["heavy tails", "Gaussian", "a rare direction"])
-def test_short_parts_choose_together_as_one_pass_does(kind):
-    rng = np.random.default_rng(8)
-    X = rng.normal(size=(8192, 260)) * np.arange(1, 261) ** -0.5
-    if kind == "heavy tails":
-        X /= np.sqrt(rng.chisquare(3, size=(8192, 1)) / 3)
-    elif kind == "a rare direction":
-        X[:, 259] += 30.0 * (rng.random(8192) < 0.02) * rng.normal(size=8192)
-    parts = [PCA(4).partial_fit(part) for part in np.array_split(X, 32)]
-    one, merged = PCA(4).partial_fit(X), merge(*parts)
-    assert (merged.chosen_.name == "plain") == (one.chosen_.name == "plain")
-    assert (one.chosen_.name == "plain") == (kind != "heavy tails")
-
-
-@pytest.mark.parametrize(("parts", "rows"), [(2, 2000), (16, 1000), (64, 200)])
-@pytest.mark.parametrize("scale", [False, True])
-@pytest.mark.parametrize(("shift", "chosen"), [(0.0, "bounded"), (5.0, "plain")])
-def test_parts_of_heavy_tails_choose_as_one_pass_does(parts, rows, scale, shift, chosen):
-    """What is between the parts is variance, too, and no part has seen any of it."""
-    rng = np.random.default_rng(9)
-    X = rng.normal(size=(parts, rows, 20)) * np.arange(1, 21) ** -0.5 @ rng.normal(size=(20, 20))
-    X /= np.sqrt(rng.chisquare(3, size=(parts, rows, 1)) / 3)
-    X += shift * rng.normal(size=(parts, 1, 20))
-    merged = merge(*[PCA(4, scale=scale).partial_fit(part) for part in X])
-    one = PCA(4, scale=scale).partial_fit(np.concatenate(X))
-    assert merged.chosen_.name == one.chosen_.name == chosen
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e3, 1e8])
@@ -238,16 +193,6 @@ def test_tiny_values_are_accepted_alone_as_among_others():
         PCA(2).fit(X * 1e-170)
 
 
-def test_it_is_said_which_candidate_answers():
-    rows = np.random.default_rng(0).normal(size=(300, 10))
-    assert PCA(0.9).fit(rows).chosen_.name == "plain"
-    assert str(PCA(2).fit(rows).chosen_) == "The components are those of ordinary PCA."
-    with pytest.warns(OnepassWarning, match="robust=False"):
-        model = PCA(2, robust=True).fit(rows)
-    assert model.chosen_.name == "bounded"
-    assert "robust=False" in str(model.chosen_)
-
-
 @pytest.mark.parametrize("as_sparse", [False, True])
 def test_all_directions_capture_everything(as_sparse):
     X = _gapped(700, 6, 14) + 3
@@ -275,7 +220,7 @@ def test_captured_is_that_of_the_components_where_their_number_is_found():
 @pytest.mark.parametrize("n", [1, 5, 600])
 @pytest.mark.usefixtures("sketched")
 @pytest.mark.parametrize("d", [40, 150])
-@pytest.mark.parametrize("robust", [False, "auto", True])
+@pytest.mark.parametrize("robust", [False, True])
 @pytest.mark.parametrize("entry", [100.0, np.pi])
 def test_sparse_rows_that_are_all_the_same_have_no_variance(n, d, robust, entry):
     row = np.zeros(d)

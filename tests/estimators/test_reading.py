@@ -66,6 +66,6 @@ def test_without_variance_in_a_direction_there_is_no_precision(name, k, dtype):
         np.testing.assert_allclose(precision @ model.get_covariance(), np.eye(d), atol=1e-3)
         assert np.isfinite(model.score_samples(rows[:3])).all()
         return
-    for read in (model.get_precision, lambda: model.score_samples(rows)):
-        with pytest.raises(ValueError, match="directions without any variance"):
-            read()
+    with pytest.raises(ValueError, match="directions without any variance"):
+        model.get_precision()
+    assert np.isfinite(model.score_samples(rows)).all()

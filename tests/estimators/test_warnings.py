@@ -168,18 +168,6 @@ def test_one_column_in_other_units_does_not_hide_the_others():
     assert model.components_.shape == (3, 30)
 
 
-@pytest.mark.parametrize("robust", ["auto", True])
-def test_a_robust_answer_is_said_once_with_the_way_out(robust):
-    rng = np.random.default_rng(0)
-    rows = rng.normal(size=(2000, 6)) * [4, 3, 2, 1, 1, 1] * rng.standard_t(2, (2000, 1))
-    with pytest.warns(OnepassWarning, match=r"at most a typical length.*robust=False") as caught:
-        model = onepass.PCA(2, robust=robust).fit(rows)
-    assert [warning.filename for warning in caught] == [__file__]
-    assert str(caught[0].message) == str(model.chosen_)
-    onepass.PCA(2, robust=False).fit(rows)
-    onepass.PCA(2, robust=robust).partial_fit(rows)
-
-
 @pytest.mark.filterwarnings("error")
 def test_a_direction_that_was_drawn_may_have_no_variance():
     """That says nothing of the rows."""

@@ -160,9 +160,7 @@ def results(model: Any) -> dict[str, Any]:
         "n_samples_seen": model.n_samples_seen_,
     }
     if hasattr(model, "scale_"):
-        chosen = model.chosen_
         found |= {"scale": model.scale_[:8], "var": model.var_[:8]}
-        found["chosen"] = [["plain", "mild", "bounded"].index(chosen.name), chosen.gained]
     for name in ("subspace_", "average_"):
         if hasattr(model, name):
             subspace = getattr(model, name)

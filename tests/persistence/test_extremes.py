@@ -15,11 +15,11 @@ def _no_average(header, arrays):
 
 
 def _no_weight(header, arrays):
-    arrays["bounds.typical.sums"][0] = 0.0
+    arrays["bounded.0.sums"][0] = 0.0
 
 
 def _no_rows(header, arrays):
-    header["state"]["bounds.moments.0.weight"] = 1e-308
+    header["state"]["moment.weight"] = 1e-308
 
 
 def _infinite_rest(header, arrays):
@@ -38,7 +38,7 @@ def _many_columns(header, arrays):
     ("model", "change", "said"),
     [
         (onepass.CappedMSG(2), _no_average, "a direction of length zero"),
-        (onepass.PCA(2), _no_weight, "not a valid model"),
+        (onepass.PCA(2, robust=True), _no_weight, "not a valid model"),
         (onepass.ERM(2), _no_rows, "not a valid model"),
         (onepass.CappedMSG(2), _infinite_rest, "solver.rest"),
         (onepass.Incremental(2), _infinite_rest, "solver.rest"),

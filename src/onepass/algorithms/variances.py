@@ -9,7 +9,7 @@ import numpy as np
 
 from onepass.algorithms.solver import ChunkResult
 from onepass.moments.directional import DirectionalMoment
-from onepass.moments.exact import SecondMoment, nearer_origin
+from onepass.moments.exact import SecondMoment
 from onepass.persistence.fields import Field, Part, State
 from onepass.precision import Doubles
 from onepass.rows.centred import Mean
@@ -56,8 +56,7 @@ class ExactVariances(Variances):
         rows = rows_about(values, weights, origin)
         moment.add(rows, weights)
         if moment.center:
-            sums = moment.column_squares, moment.total, moment.weight
-            moment.move(nearer_origin(origin, *sums).astype(values.dtype).astype(np.float64))
+            moment.move(moment.nearer_origin().astype(values.dtype).astype(np.float64))
 
     def compress(self, directions: Doubles, held: Doubles) -> Doubles:
         """Return the sum of x x' over all rows along orthonormal directions (k, d)."""

@@ -41,9 +41,10 @@ Start here:
   onepass impute model.onepass more.csv -o whole.csv
   onepass report model.onepass -o page.html      pictures of the model
 
-The suffix of a file says its format: npy, npz (dense and scipy sparse), csv, tsv, txt and svmlight
-(also with .gz, .bz2 or .zst), parquet, arrow, feather, h5, zarr, h5ad. Folders, quoted patterns and
-addresses such as s3://bucket/a.parquet work too, and - is csv on standard input.
+The suffix of a file says its format: npy, npz (dense and scipy sparse), csv, tsv, txt, dat and
+svmlight (also with .gz, .bz2 or .zst), parquet, arrow, feather, h5, zarr, h5ad. --format csv reads
+text of any other name. Folders, quoted patterns and addresses such as s3://bucket/a.parquet work
+too, and - is csv on standard input.
 
 Exit codes: 0 done, 1 a disk or a program has failed, 2 wrong usage, bad data or too little memory,
 130 stopped by Ctrl-C, 143 by kill. `onepass COMMAND --help` explains a command with examples.""",
@@ -60,7 +61,7 @@ Examples:
   onepass fit events/ -k 20 -o events.onepass    all files in a folder
   onepass fit data.csv -k 0.95                   for 95% of the variance
   onepass fit data.csv -k 2 --columns height,weight
-  onepass fit data.csv -k 2 --skip-non-numeric   every column of numbers
+  onepass fit data.csv -k 2 --exclude id         every other column of numbers
   onepass fit data.csv -k 2 --exclude id --na -999
   onepass fit cells.h5ad -k 50 --normalize 1e4 --log1p --layer counts
   onepass fit a.npy -k 8 --algorithm capped-msg  one of the paper's algorithms
@@ -102,8 +103,8 @@ The model file works with the other commands, and with onepass.load in Python.""
 @click.option(
     "--robust/--no-robust",
     default=None,
-    help="Whether to bound the influence of rows that are much larger than the rest. pca only.  "
-    "[default: the rows decide]",
+    help="Whether a row counts with at most a typical length, so that a few long rows cannot turn "
+    "the components. pca only.  [default: no]",
 )
 @click.option(
     "--half-life",

@@ -42,7 +42,7 @@ from onepass.persistence.archive import ModelFileError
 from onepass.persistence.atomic import remove_unfinished
 from onepass.progress import Progress
 from onepass.report import require_report
-from onepass.report.summary import chosen_words, counted, describe, missing_entries
+from onepass.report.summary import counted, describe, missing_entries
 from onepass.sources import Block, Position
 from onepass.sources.excerpt import Excerpt
 from onepass.sources.files import FileSource
@@ -148,8 +148,7 @@ def _doubts(model: Any) -> Iterator[str]:
     for message in model.doubts():
         for name, option in words.items():
             message = message.replace(name, option)
-        if message != str(getattr(model, "chosen_", "")):  # which is among the results
-            yield message
+        yield message
 
 
 def _show(model: Any, found: dict[str, Any], report: str | None) -> None:
@@ -159,8 +158,6 @@ def _show(model: Any, found: dict[str, Any], report: str | None) -> None:
     messages.say(f"captures {messages.expectation(found)}")
     if missing := missing_entries(model):
         messages.say(missing)
-    if hasattr(model, "chosen_"):
-        messages.say(chosen_words(model))
     messages.say(f"took {found['seconds']:.1f} s ({found['rows_per_second']:,} rows/s)")
     if report is not None:
         messages.say(f"{report}: a page with pictures of the model")

@@ -32,9 +32,9 @@ from onepass.cli.memory import shown
 from onepass.cli.writers import check_format, with_floats, writing
 from onepass.report import require_report
 from onepass.report.summary import (
-    chosen_words,
     counted,
     known_variances,
+    method_words,
     missing_entries,
     shortened,
 )
@@ -350,7 +350,7 @@ def info(model: str | None, loadings: str | None, cite: bool, as_json: bool) -> 
         "read with": as_options(fitted.origin_.reading, fitted.origin_.na),
         "parameters": "  ".join(f"{name}={value}" for name, value in params.items()),
         "captures": messages.expectation(found),
-        "chosen": chosen_words(fitted),
+        "method": method_words(fitted),
         "learns": "" if found["learns"] else "no longer: it was made for transforming only",
         "loadings": loadings or "",
     }
@@ -363,7 +363,6 @@ def info(model: str | None, loadings: str | None, cite: bool, as_json: bool) -> 
 def _details(fitted: Any, path: str) -> dict[str, Any]:
     """Return everything else that is known of a model, for `print_json`."""
     names = getattr(fitted, "feature_names_in_", None)
-    chosen = getattr(fitted, "chosen_", None)
     of_columns = {"mean": "mean_", "variance": "var_", "scale": "scale_"}
     return {
         "params": fitted.get_params(),
@@ -385,7 +384,6 @@ def _details(fitted: Any, path: str) -> dict[str, Any]:
         "na": list(fitted.origin_.na),
         "reading": dict(fitted.origin_.reading),
         "error_threshold": messages.finite(_threshold(fitted, QUANTILE)[0]),
-        "chosen": None if chosen is None else asdict(chosen) | {"why": chosen_words(fitted)},
     }
 
 

@@ -184,7 +184,8 @@ def reading_options(columns: str = "all") -> Callable[[F], F]:
         click.option(
             "--skip-non-numeric",
             is_flag=True,
-            help="Leave out columns that are not numbers, instead of refusing them.",
+            help="Leave out columns that hold both numbers and text, instead of refusing them. "
+            "Columns without any number are always left out.",
         ),
         click.option(
             "--na",
@@ -192,6 +193,11 @@ def reading_options(columns: str = "all") -> Callable[[F], F]:
             callback=_values,
             metavar="TEXT",
             help="What else stands for a missing entry, such as -999 or ?; give it once for each.",
+        ),
+        click.option(
+            "--format",
+            type=click.Choice(["csv", "svmlight"]),
+            help="The format of files of text, whatever their names end with.",
         ),
         click.option(
             "--header/--no-header",

@@ -22,11 +22,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from onepass.estimators import saving
 from onepass.estimators.attributes import Attributes
-from onepass.estimators.containers import Columns, is_table, opened
+from onepass.estimators.containers import Columns, opened
 from onepass.estimators.doubts import arbitrary_components, doubtful_gaps
 from onepass.estimators.input import (
     check_block,
-    check_converted,
     check_finite,
     check_names,
     check_rows,
@@ -231,8 +230,7 @@ class Estimator(Attributes):
             ((rows, has_gaps),) = twin._rows_of(X, fresh=fresh)
             weights = check_weights(sample_weight, rows, whole=whole)
             learner = twin._learner or twin._start(rows)
-            rows = check_converted(rows, learner.stream)
-            twin._learner = pushed(learner, rows, weights, has_gaps)
+            twin._learner = pushed(learner, learner.stream.convert(rows), weights, has_gaps)
         if whole:
             for message in twin.doubts():
                 warnings.warn(message, OnepassWarning, stacklevel=4)
@@ -247,7 +245,7 @@ class Estimator(Attributes):
         with Progress("fit", X.n_rows, visible=self.verbose > 0) as progress:
             for rows, has_gaps in self._rows_of(X, fresh=fresh):
                 learner = self._start(rows) if learner is None else learner
-                learner.push(check_converted(rows, learner.stream), has_gaps=has_gaps)
+                learner.push(learner.stream.convert(rows), has_gaps=has_gaps)
                 progress.advance(rows.shape[0])
                 if progress.wants_captured():
                     progress.captured(learner.finished().model().captured.mean)
@@ -270,32 +268,35 @@ class Estimator(Attributes):
                     "cannot go on with it, fit starts again"
                 )
 
-    def _rows_of(self, X: Any, *, fresh: bool = False) -> Iterator[tuple[Any, bool]]:
+    def _rows_of(self, X: Any, *, fresh: bool | None = None) -> Iterator[tuple[Any, bool]]:
         """Yield the checked rows of X, and whether entries of them are missing.
 
         They come all at once, or block by block of a source. If learning begins, `fresh`, the
-        estimator remembers the columns, else it compares them.
+        estimator remembers the columns, else it compares them. `fresh` is None for rows that are
+        not learned from.
         """
+        dtype = None if fresh is not False or self._learner is None else self._learner.stream.dtype
         if not isinstance(X, Source):
             if fresh:
                 self._origin = Origin()
-            yield check_rows(self, X, reset=fresh)
+            yield check_rows(self, X, reset=bool(fresh), dtype=dtype)
             return
         if fresh:
             self._origin = Origin.of(X)
             self.__dict__.pop("n_features_in_", None)
         else:
             self._origin.check_prepared(X)
-        check_names(self, X.feature_names, reset=fresh)
+        check_names(self, X.feature_names, reset=bool(fresh))
         before = 0
         for end, block in X.blocks():
             known = getattr(self, "n_features_in_", None)
             with X.naming_places(end, block):
-                if isinstance(block, Columns) or is_table(block):
-                    rows, has_gaps = check_rows(self, block, reset=known is None)
+                if isinstance(block, Columns):
+                    rows, has_gaps = check_rows(self, block, reset=known is None, dtype=dtype)
                 else:
                     name = f"The block after {before:,} rows" if before else "The first block"
-                    rows, has_gaps = check_block(block, known, name)
+                    rows, has_gaps = check_block(block, known, name, dtype)
+                    dtype = dtype or (rows.dtype if fresh else None)
                     self.n_features_in_ = rows.shape[1]
             before += rows.shape[0]
             yield rows, has_gaps

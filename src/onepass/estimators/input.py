@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -51,19 +52,38 @@ def is_plain(X: Any, stream: Stream | None = None) -> bool:
     )
 
 
-def check_rows(estimator: Any, X: Any, *, reset: bool) -> tuple[Any, bool]:
+def check_rows(
+    estimator: Any, X: Any, *, reset: bool, dtype: np.dtype | None = None
+) -> tuple[Any, bool]:
     """Return X as a float array or CSR array of shape (n, d), and whether entries are missing.
 
     The estimator remembers the number and names of the columns where `reset` is set, and compares
-    them where it is not.
+    them where it is not. Rows are going to have the type `dtype`, by default their own.
     """
+    known = None if reset else estimator.n_features_in_
     if isinstance(X, Columns):
-        checked = check_block(X.rows, None if reset else estimator.n_features_in_, "X")
-        check_names(estimator, X.names, reset=reset)
-        estimator.n_features_in_ = checked[0].shape[1]
-        return checked
-    rows = _converted(X, "X", partial(validate_data, estimator, reset=reset))
-    return rows, check_finite(rows, getattr(estimator, "feature_names_in_", None))
+        ours = getattr(estimator, "feature_names_in_", None)
+        if not reset and ours is not None:
+            X = X.reordered(ours)
+        columns = X.names
+        if X.table is None:
+            rows = _converted(X.rows, "X", check_array)
+            check_names(estimator, X.names, reset=reset)
+        else:
+            validate_data(estimator, X.table, reset=reset, skip_check_array=True)
+            rows = _converted(X.rows, "X", check_array)
+        if reset:
+            estimator.n_features_in_ = rows.shape[1]
+            estimator._origin = replace(estimator._origin, names_are_made=X.are_made)
+    else:
+        columns = getattr(estimator, "feature_names_in_", None)
+        if not reset and estimator._origin.names_are_made:  # arrays need not have such names
+            rows = _converted(X, "X", check_array)
+        else:
+            rows = _converted(X, "X", partial(validate_data, estimator, reset=reset))
+    if known is not None and rows.shape[1] != known:
+        raise ValueError(f"X has {rows.shape[1]} features, expected n_features={known}")
+    return rows, check_finite(rows, columns, dtype=dtype)
 
 
 def check_names(estimator: Any, names: Any, *, reset: bool) -> None:
@@ -80,27 +100,26 @@ def check_names(estimator: Any, names: Any, *, reset: bool) -> None:
         )
 
 
-def check_block(X: Any, n_features: int | None, name: str) -> tuple[Any, bool]:
-    """Return a block of a source as a float array or CSR array, and whether entries are missing."""
+def check_block(
+    X: Any, n_features: int | None, name: str, dtype: np.dtype | None = None
+) -> tuple[Any, bool]:
+    """Return a block of a source as a float array or CSR array, and whether entries are missing.
+
+    It is going to have the type `dtype`, by default its own.
+    """
     if not is_plain(X):
         X = _converted(X, name, check_array)
     if n_features is not None and X.shape[1] != n_features:
         raise ValueError(f"{name} has {X.shape[1]} features, expected n_features={n_features}")
-    return X, check_finite(X, name=name)
-
-
-def check_converted(rows: Any, stream: Stream) -> Any:
-    """Return checked rows in the type and kind of a stream, or say what is out of its range."""
-    converted = stream.convert(rows)
-    if converted.dtype != rows.dtype:
-        check_finite(converted)
-    return converted
+    return X, check_finite(X, name=name, dtype=dtype)
 
 
 def _converted(X: Any, name: str, convert: Callable[..., Any]) -> Any:
     """Return X as a float array or canonical CSR array, by one of scikit-learn's checks."""
     _check_numbers(X, name)
     X = unmasked(X)
+    if getattr(X, "dtype", None) == np.float16:
+        X = X.astype(np.float32)
     try:
         rows = convert(
             _check_sparse(X),
@@ -185,10 +204,15 @@ def _check_sparse(X: Any) -> Any:
     return X
 
 
-def check_finite(X: Any, columns: Any = None, name: str = "X") -> bool:
-    """Return whether entries of X are missing; refuse those that are infinite or out of range."""
+def check_finite(
+    X: Any, columns: Any = None, name: str = "X", dtype: np.dtype | None = None
+) -> bool:
+    """Return whether entries of X are missing; refuse those that are infinite or out of range.
+
+    The range is that of `dtype`, by default the type of X.
+    """
     flat = (X.data if sparse.issparse(X) else X).ravel("K")  # no copy, whichever order it has
-    limit = LARGEST if flat.dtype == np.float64 else LARGEST_SINGLE
+    limit = LARGEST if (dtype or flat.dtype) == np.float64 else LARGEST_SINGLE
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         # The fastest way to read every entry on one thread. Those of BLAS would wait for more work
         # for a while, and keep the cores busy that rows are learned on.
@@ -198,7 +222,7 @@ def check_finite(X: Any, columns: Any = None, name: str = "X") -> bool:
     if found := first_beyond(X, limit):
         row, column, value = found
         remedy = "divide by a large number"
-        if X.dtype == np.float32:
+        if limit == LARGEST_SINGLE:
             remedy += ", or pass float64 rows"
         if not np.isfinite(value):
             remedy = "leave such rows out, or write NaN for entries that are missing"

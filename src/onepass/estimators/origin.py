@@ -24,18 +24,23 @@ class Origin:
         What stood for missing entries in files.
     reading : dict
         The other options that files were read with.
+    names_are_made : bool
+        Whether the names of the columns were made for the numbers of lists.
     """
 
     preparation: Preparation = field(default_factory=Preparation)
     mapped: bool = False
     na: tuple[str, ...] = ()
     reading: Mapping[str, Any] = field(default_factory=dict)
+    names_are_made: bool = False
 
     @classmethod
     def of(cls, source: Source) -> Self:
         """Return how a source reads its rows."""
         preparation = getattr(source, "preparation", None) or Preparation()
-        return cls(preparation, source.is_mapped, tuple(map(str, source.na)), dict(source.reading))
+        marks = tuple(map(str, source.na))
+        reading, is_made = dict(source.reading), source.names_are_made
+        return cls(preparation, source.is_mapped, marks, reading, is_made)
 
     def options(self) -> dict[str, Any]:
         """Return what was done with each row, by the names of options."""

@@ -13,13 +13,10 @@ from onepass.estimators.parameters import (
     check_bool,
     check_component_count,
     check_half_life,
-    check_option,
     check_whole,
     is_whole,
 )
 from onepass.model import Model
-from onepass.pca.bounds import PLAIN
-from onepass.pca.evidence import Choice
 from onepass.pca.learner import PCALearner
 from onepass.rows.stream import Stream
 
@@ -27,12 +24,9 @@ from onepass.rows.stream import Stream
 class PCA(Estimator):
     """Principal components in one pass, with nothing to tune.
 
-    As accurate as batch PCA on clean data and more accurate on heavy-tailed or contaminated data,
-    from rows that are seen once and need not fit in memory. Up to 4,096 columns, 8,192 of sparse
-    rows, the second moment of the rows is kept exactly, beyond that the leading part of it. Where
-    rows are of uneven length, up to two robust candidates learn from the same rows: they bound the
-    length with which a row counts. Rows that none of them has learned from decide which one
-    is chosen; `chosen_` says which, and why.
+    Ordinary PCA from rows that are seen once and need not fit in memory. Up to 4,096 columns, 8,192
+    of sparse rows, the second moment of the rows is kept exactly, so that the result is that of
+    batch PCA, in any order of the rows; beyond that, the leading part of it is kept.
 
     Parameters
     ----------
@@ -46,17 +40,16 @@ class PCA(Estimator):
         Whether to divide each column by its standard deviation: that of all rows where the second
         moment is exact, else that of the rows so far. Constant columns stay as they are. Components
         and variances are then those of the scaled columns.
-    robust : "auto", True or False, default="auto"
-        Whether rows that are much longer than the rest count with at most a typical length for the
-        directions of the components. True does so always, "auto" if that captures more of new rows,
-        and False never: ordinary PCA. It changes `components_`, their span, rotation and order, and
-        no other number.
+    robust : bool, default=False
+        False is ordinary PCA: components have the most variance, wherever it comes from. With True
+        each row counts with at most a typical length, so that a few long rows cannot turn the
+        components. It changes `components_`, their span, rotation and order, and no other number.
     whiten : bool, default=False
         Whether `transform` gives every component unit variance.
     half_life : float or None, default=None
-        A row counts half as much after this many more rows: in means, second moments and the
-        choice between candidates. In the long run the model is based on about 1.44 times as many
-        rows. With None all rows count the same.
+        A row counts half as much after this many more rows, in means and second moments. In the
+        long run the model is based on about 1.44 times as many rows. With None all rows count the
+        same.
     random_state : any, default=None
         Accepted and without effect: nothing is random.
     copy : bool, default=True
@@ -87,25 +80,16 @@ class PCA(Estimator):
         Variances of the columns: sums over n rows are divided by n, as in scikit-learn.
     scale_ : ndarray of shape (d,)
         What the columns are divided by: the roots of `var_`, or ones unless `scale` is set.
-    chosen_ : Choice
-        `name` of the candidate that is chosen ("plain", "mild" or "bounded"), and the numbers that
-        were compared (`gain`, `tail`, `energy`, `drift`). As a string, one sentence that says it.
 
     Notes
     -----
-    Whichever candidate is chosen, `mean_`, `var_`, `scale_`, `explained_variance_`, whitening,
+    With `robust=True` too, `mean_`, `var_`, `scale_`, `explained_variance_`, whitening,
     `get_covariance` and `score_samples` are those of all rows as they came: coordinates have mean
-    zero and the variances `explained_variance_`. With a robust candidate, components are ordered by
-    the variances of the bounded rows, so that `explained_variance_` need not descend, and
-    coordinates may be correlated. `fit` then warns.
+    zero and the variances `explained_variance_`. Components are ordered by the variances of the
+    bounded rows, so that `explained_variance_` need not descend, and coordinates may be correlated.
 
-    Candidates merge as sums over rows do: second moments are moved to a common point and added,
-    robust centres are averaged with their weights, evidence adds up. With `half_life` all sums
-    fade. Files and merged models keep all candidates.
-
-    Every row that is passed counts as a new one. Rows that are passed several times are evaluated
-    after they were learned from, so that the choice and `captured_` are no longer fair: `robust`
-    says which candidate to take.
+    Models merge as sums over rows do: second moments are moved to a common point and added, robust
+    centres are averaged with their weights. With `half_life` all sums fade.
 
     Examples
     --------
@@ -121,8 +105,10 @@ class PCA(Estimator):
     >>> PCA(0.9).fit(X).n_components_
     4
     >>> X[10:4000:400] += 1000 * rng.normal(size=(10, 20))
-    >>> PCA(3).partial_fit(X).chosen_.name
-    'bounded'
+    >>> PCA(1).fit(X).components_[0, :3].round(1).tolist() == [1.0, 0.0, 0.0]
+    False
+    >>> PCA(1, robust=True).fit(X).components_[0, :3].round(1).tolist()
+    [1.0, 0.0, 0.0]
     """
 
     is_random: ClassVar[bool] = False
@@ -133,7 +119,7 @@ class PCA(Estimator):
         *,
         center: bool = True,
         scale: bool = False,
-        robust: bool | str = "auto",
+        robust: bool = False,
         whiten: bool = False,
         half_life: float | None = None,
         random_state: Any = None,
@@ -154,7 +140,7 @@ class PCA(Estimator):
         check_component_count(self.n_components, shares=True, none=True)
         check_bool("center", self.center)
         check_bool("scale", self.scale)
-        check_option("robust", self.robust, ["auto", True, False])
+        check_bool("robust", self.robust)
         check_bool("whiten", self.whiten)
         check_half_life(self.half_life)
         check_whole("verbose", self.verbose, least=0)
@@ -163,7 +149,7 @@ class PCA(Estimator):
         k = self.n_components
         if is_whole(k):
             k = self._component_count(stream)
-        return PCALearner(stream, k, self.robust, bool(self.scale))
+        return PCALearner(stream, k, robust=bool(self.robust), scale=bool(self.scale))
 
     def _warning_message(self, model: Model) -> str:
         k, found = self.n_components, model.k
@@ -181,8 +167,6 @@ class PCA(Estimator):
             )
         if k is None and (message := fewer_components(model, center=self.center)):
             return message
-        if model.chosen.name != PLAIN:
-            return str(model.chosen)
         if dominant := model.dominant():
             column, share = dominant
             return (
@@ -205,8 +189,3 @@ class PCA(Estimator):
         model = self.model_
         scale = np.ones(model.d) if model.scale is None else model.scale
         return scale.astype(model.components.dtype)
-
-    @property
-    def chosen_(self) -> Choice:
-        """Which candidate is chosen, and why."""
-        return self.model_.chosen

@@ -7,7 +7,7 @@ its model. Either way they are declared where they are used: see `onepass.persis
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, astuple
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,6 @@ from onepass.estimators.origin import Origin
 from onepass.evaluation.held_out import Captured, unknown
 from onepass.evaluation.row_errors import ErrorHistogram
 from onepass.model import Model
-from onepass.pca.bounds import BOUNDED, MILD, PLAIN
-from onepass.pca.evidence import Choice
 from onepass.persistence import archive
 from onepass.persistence.archive import ModelFileError
 from onepass.persistence.fields import Array, Field, Number, Part, Size, State, String, point, whole
@@ -69,8 +67,6 @@ class ModelRecord(State):
             "curve": Array((Size("points of the curve", MOST_CURVE), 3), least=-1e150, most=1e150),
             "captured": Array((2,), least=0.0, most=1.0),
             "captured_reason": String(),
-            "chosen": String(("", PLAIN, MILD, BOUNDED)),
-            "chosen_numbers": Array((5,)),
             "errors": Part(),
         }
 
@@ -78,7 +74,7 @@ class ModelRecord(State):
     def of(cls, model: Model) -> ModelRecord:
         """Return the record of a model."""
         record = cls(model.d, model.components.dtype)
-        captured, chosen, none = model.captured, model.chosen, np.zeros(0)
+        captured, none = model.captured, np.zeros(0)
         known = (captured.mean, captured.standard_error) if captured.is_known else (0.0, 0.0)
         record.take({name: getattr(model, name, None) for name in record.fields()})
         record.take(
@@ -90,8 +86,6 @@ class ModelRecord(State):
                 "scale": none if model.scale is None else model.scale,
                 "captured": np.array(known),
                 "captured_reason": captured.reason,
-                "chosen": "" if chosen is None else chosen.name,
-                "chosen_numbers": np.array((0.0,) * 5 if chosen is None else astuple(chosen)[1:]),
             }
         )
         return record
@@ -105,11 +99,9 @@ class ModelRecord(State):
             held[name] = held[name] if len(held[name]) else None
         if not len(held["components"]):
             raise ValueError("it has no components")
-        reason, numbers = held.pop("captured_reason"), held.pop("chosen_numbers")
+        reason = held.pop("captured_reason")
         share, error = held["captured"].tolist()
         held["captured"] = unknown(reason) if reason else Captured(share, error)
-        name = held["chosen"]
-        held["chosen"] = Choice(name, *numbers.tolist()) if name else None
         held["gaps"] = self.gaps
         return Model(**held, center=center)
 
@@ -148,6 +140,7 @@ def pack(
         "mapped": origin.mapped,
         "na": list(origin.na) if len(origin.na) <= MOST_MARKS else [],
         "reading": dict(origin.reading),
+        "names_are_made": origin.names_are_made,
         "params": {name: _encode(name, value, arrays) for name, value in params.items()},
         "state": numbers,
     }
@@ -277,7 +270,8 @@ def _origin(header: dict[str, Any]) -> Origin:
         raise ValueError(f"its marks of missing entries are no list of texts: {str(marks)[:80]}")
     if {*map(type, reading.values())} - {str, int, bool}:
         raise ValueError(f"its options of reading are no texts and numbers: {str(reading)[:80]}")
-    return Origin(preparation, mapped, tuple(marks), ReadOptions(**reading).remembered())
+    are_made = Number(bool, 0, 1).check(header["names_are_made"])
+    return Origin(preparation, mapped, tuple(marks), ReadOptions(**reading).remembered(), are_made)
 
 
 def _encode(name: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:

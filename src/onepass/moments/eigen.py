@@ -25,15 +25,11 @@ MOST_RESTARTS = 12  # of the iteration: LAPACK is faster where a spectrum needs 
 # streams have eigenvalues so close to each other that the iteration would not find them to the last
 # digit.
 UNPROVEN = 1e-3
-# Steps of the iteration that improves directions. From those found after four fifths of the rows,
-# one step loses up to 6e-4 of what the best ones capture and two 3e-5 (spikes of 2.5 to 5 over
-# noise, 2,000 columns, 10,000 rows); on a spectrum i^-2, 4e-7 and 4e-9.
-STEPS = 2
 # Random directions that such an iteration starts from as well: rows along columns that none had
 # entries in before are orthogonal to all that was found, and would never be seen otherwise.
 RANDOM_STARTS = 2
 Eigenpairs = tuple[Doubles, Doubles]
-Times = Callable[[list[Doubles]], list[Doubles]]
+Times = Callable[[Doubles], Doubles]
 
 
 class Scatter(NamedTuple):
@@ -159,37 +155,18 @@ def _are_leading(scatter: Scatter, values: Doubles, vectors: Doubles) -> bool:
     return spotrf(missed, lower=1, clean=0, overwrite_a=1)[1] == 0
 
 
-def improve(times: Times, starts: list[Doubles], steps: int = STEPS) -> list[Eigenpairs]:
-    """Return about the leading eigenpairs of several matrices A, from previous eigenvectors.
+def improve(times: Times, start: Doubles) -> Eigenpairs:
+    """Return about the leading eigenpairs of a matrix A, from previous eigenvectors (k, d).
 
-    Block Krylov: the best directions in the span of V, A V, ..., A^steps V, where V are the
-    previous ones and a few random ones.
-
-    Parameters
-    ----------
-    times : callable
-        ``times([V, ...])`` returns the products (d, m) of each matrix with its V (d, m).
-    starts : list of ndarray of shape (k, d)
-        Previous eigenvectors of each.
-    steps : int
-        How many, at least one.
+    The best directions in the span of V and A V, where V are the previous ones and a few random
+    ones. `times` returns the product (d, m) of A with columns (d, m).
     """
-    k, d = starts[0].shape
+    k, d = start.shape
     beside = np.random.default_rng(0).normal(size=(RANDOM_STARTS, d))
-    bases = [np.linalg.qr(np.vstack([start, beside]).T)[0] for start in starts]
-    products = times(bases)
-    for _ in range(steps):
-        joined = [
-            np.hstack([basis, product[:, -k - RANDOM_STARTS :]])
-            for basis, product in zip(bases, products, strict=True)
-        ]
-        # The first columns of Q are those of the basis, but for signs.
-        blocks = [np.linalg.qr(columns)[0][:, -k - RANDOM_STARTS :] for columns in joined]
-        added = times(blocks)
-        bases = [np.hstack(pair) for pair in zip(bases, blocks, strict=True)]
-        products = [np.hstack(pair) for pair in zip(products, added, strict=True)]
-    found = []
-    for basis, product in zip(bases, products, strict=True):
-        values, turn = np.linalg.eigh(basis.T @ product)
-        found.append(_largest_first(values, basis @ turn[:, -k:], k))
-    return found
+    basis = np.linalg.qr(np.vstack([start, beside]).T)[0]
+    product = times(basis)
+    # The first columns of Q are those of the basis, but for signs.
+    added = np.linalg.qr(np.hstack([basis, product]))[0][:, k + RANDOM_STARTS :]
+    basis, product = np.hstack([basis, added]), np.hstack([product, times(added)])
+    values, turn = np.linalg.eigh(basis.T @ product)
+    return _largest_first(values, basis @ turn[:, -k:], k)

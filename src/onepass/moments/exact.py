@@ -7,13 +7,14 @@ from typing import Self
 import numpy as np
 from scipy.linalg.blas import dsymm, dsyr2
 
-from onepass.moments.eigen import Eigenpairs, Scatter, leading_eigenpairs
-from onepass.persistence.fields import Array, Field, State, point, triangle, weight
+from onepass.moments.eigen import Eigenpairs, Scatter, improve, iterates, leading_eigenpairs
+from onepass.moments.moment import Moment
+from onepass.persistence.fields import Array, Field, point, triangle, weight
 from onepass.precision import ROUNDING, TINY, Doubles
 from onepass.rows.rows import Rows, Scale
 
 
-class SecondMoment(State):
+class SecondMoment(Moment):
     """Sums over rows x of weight w about a point o: N = sum w (x-o)(x-o)', t = sum w (x-o), W.
 
     The mean is o + t / W and the scatter about it N - t t' / W. Sums about the same point add up,
@@ -55,7 +56,6 @@ class SecondMoment(State):
 
     @property
     def mean(self) -> Doubles:
-        """The mean of the rows, shape (d,); zeros where the moment is about zero."""
         if not (self.center and self.weight > 0.0):
             return self.origin
         return self.origin + self.total / self.weight
@@ -84,8 +84,12 @@ class SecondMoment(State):
             self.total = self.total + self.weight * step
         self.origin = origin
 
-    def merge(self, other: Self) -> None:
-        """Include the rows of another one."""
+    def nearer_origin(self) -> Doubles:
+        # The mean of columns that have most of their squares from it, and the point elsewhere.
+        far = self.weight * self.column_squares < 2.0 * self.total**2
+        return np.where(far, self.origin + self.total / self.weight, self.origin)
+
+    def merge(self, other: Self, scale: Scale = None) -> None:
         theirs = other
         if not np.array_equal(other.origin, self.origin):
             if self.weight > 0.0:
@@ -97,12 +101,10 @@ class SecondMoment(State):
         self.weight += theirs.weight
 
     def column_sums(self) -> Doubles:
-        """Return the weighted sums of squares of the columns about their means, shape (d,)."""
         total = self.total if self.center else np.zeros(self.d)
         return sums_about_mean(self.column_squares, total, self.weight)
 
     def energy(self, scale: Scale = None) -> float:
-        """Return the trace of the scatter, of columns divided by a scale (d,) if there is one."""
         sums = self.column_sums()
         return float(sums.sum() if scale is None else (sums / scale**2).sum())
 
@@ -118,34 +120,28 @@ class SecondMoment(State):
         return Scatter(self.squares, self.total / np.sqrt(self.weight), scale)
 
     def leading(self, k: int, scale: Scale = None, *, prove: bool = True) -> Eigenpairs:
-        """Return the k leading directions (k, d) of the scatter and the sums along them (k,)."""
         return leading_eigenpairs(self._scatter(scale), k, prove=prove)
 
     def spectrum(self, scale: Scale = None) -> Doubles:
-        """Return the sums along all principal directions, shape (d,), largest first."""
         return np.linalg.eigvalsh(self._scatter(scale).triangle())[::-1].clip(min=0.0)
 
-    def times(self, columns: Doubles) -> Doubles:
-        """Return ``squares @ columns``, the sums about the point, for columns (d, m)."""
-        return dsymm(1.0, self.squares, columns, lower=1)
+    def times(self, columns: Doubles, scale: Scale = None) -> Doubles:
+        """Return ``scatter @ columns``, for columns (d, m)."""
+        divisor = 1.0 if scale is None else scale[:, None]
+        raw = columns / divisor
+        product = dsymm(1.0, self.squares, raw, lower=1)
+        if self.center and self.weight > 0.0:
+            product -= np.outer(self.total, self.total @ raw / self.weight)
+        return product / divisor
 
     def compress(self, directions: Doubles, scale: Scale = None) -> Doubles:
-        """Return ``directions @ scatter @ directions.T`` for directions (k, d)."""
-        raw = directions if scale is None else directions / scale
-        inner = raw @ self.times(raw.T)
-        if not (self.center and self.weight > 0.0):
-            return inner
-        along = raw @ self.total
-        return inner - np.outer(along, along) / self.weight
+        return directions @ self.times(directions.T, scale)
 
-
-def nearer_origin(origin: Doubles, squares: Doubles, total: Doubles, weight: float) -> Doubles:
-    """Return the point (d,) that sums about a point are moved to, so that they lose no digits.
-
-    It is the mean of columns that have most of their squares from it, and the point elsewhere.
-    """
-    far = weight * squares < 2.0 * total**2
-    return np.where(far, origin + total / weight, origin)
+    def improved(self, directions: Doubles, scale: Scale = None) -> Eigenpairs:
+        k = len(directions)
+        if not iterates(self.d, k):
+            return self.leading(k, scale)
+        return improve(lambda columns: self.times(columns, scale), directions)
 
 
 def deviations(sums: Doubles, weight: float) -> Doubles:

@@ -9,10 +9,13 @@ variances are reported.
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 
 from onepass.moments.eigen import Eigenpairs, leading_eigenpairs
-from onepass.persistence.fields import Array, Field, Number, Size, State, point, weight
+from onepass.moments.moment import Moment
+from onepass.persistence.fields import Array, Field, Number, Size, point, weight
 from onepass.precision import ROUNDING, ZERO_OF_SKETCH, Doubles
 from onepass.rows.rows import DenseRows, Rows, Scale
 
@@ -29,7 +32,7 @@ SKEW = 1e-6  # ratio of eigenvalues below which directions are no longer orthono
 ONE_FACTOR, TWO_FACTORS = 1e-2, 1e-7
 
 
-class Sketch(State):
+class Sketch(Moment):
     """``basis' diag(values) basis + level I``, of a fixed rank.
 
     It is read as a `SecondMoment` is. Columns were divided by a scale before they came, so that the
@@ -49,7 +52,7 @@ class Sketch(State):
         What was taken off all values, and is added again where variances are read.
     trace : float
         The sum of all squares, of scaled columns.
-    mean, columns : ndarray of shape (d,)
+    centre, columns : ndarray of shape (d,)
         The mean, and the sums of squares about it, of columns as they came.
     basis, values : ndarray of shape (m, d) and (m,)
     """
@@ -59,7 +62,7 @@ class Sketch(State):
     def __init__(self, d: int, rank: int, center: bool = True) -> None:
         self.d, self.rank, self.center = d, rank, center
         self.weight, self.level, self.trace = 0.0, 0.0, 0.0
-        self.mean: Doubles = np.zeros(d)
+        self.centre: Doubles = np.zeros(d)
         self.columns: Doubles = np.zeros(d)
         self.basis: Doubles = np.zeros((0, d))
         self.values: Doubles = np.zeros(0)
@@ -70,22 +73,22 @@ class Sketch(State):
             "weight": weight(),
             "level": Number(fades=1),
             "trace": Number(fades=1),
-            "mean": point(self.d),
+            "centre": point(self.d),
             "columns": Array((self.d,), least=0.0, fades=1),
             "basis": Array((kept, self.d), least=-2.0, most=2.0, orthonormal=True),
             "values": Array((kept,), least=0.0, descending=True, fades=1),
         }
 
-    def nearer_origin(self) -> Doubles:
-        """Return the point (d,) that the next rows should be taken about.
+    @property
+    def mean(self) -> Doubles:
+        return self.centre
 
-        It is zero, but for columns that have most of their squares from the mean.
-        """
-        far = self.weight * self.mean**2 > self.columns
-        return np.where(far & self.center, self.mean, 0.0)
+    def nearer_origin(self) -> Doubles:
+        # Zero, but for columns that have most of their squares from the mean.
+        far = self.weight * self.centre**2 > self.columns
+        return np.where(far & self.center, self.centre, 0.0)
 
     def add(self, rows: Rows, weights: Doubles) -> None:
-        """Include rows with weights (r,)."""
         if not weights.any():
             return
         added = float(weights.sum())
@@ -95,27 +98,27 @@ class Sketch(State):
         if self.center:
             shares = weights / added
             centre = rows.combine(shares[None])[0] * scale
-            step = rows.origin + centre - self.mean
+            step = rows.origin + centre - self.centre
             pooled = self.weight / (self.weight + added) * added  # the weight of the step
             inside = squares - added * centre**2
             squares = np.where(inside > ROUNDING * squares, inside, 0.0) + pooled * step**2
             if self.weight > 0.0:
                 extra = np.sqrt(pooled) * (step / scale)[None]
-            self.mean = self.mean + added / (self.weight + added) * step
+            self.centre = self.centre + added / (self.weight + added) * step
         self.weight += added
         self.columns = self.columns + squares
         self._truncate(_Stack(self._factor(), rows, np.sqrt(weights), shares, extra))
 
-    def merge(self, other: Sketch, scale: Scale = None) -> None:
-        """Include the rows of another one; `scale` (d,) is what their columns were divided by."""
+    def merge(self, other: Self, scale: Scale = None) -> None:
+        # `scale` is what the columns of their rows were divided by.
         together = self.weight + other.weight
         rows = other._factor()
         if self.center and together > 0.0:
-            step = other.mean - self.mean
+            step = other.centre - self.centre
             pooled = self.weight / together * other.weight
             rows = np.vstack([rows, np.sqrt(pooled) * step / (1.0 if scale is None else scale)])
             self.columns = self.columns + pooled * step**2
-            self.mean = self.mean + other.weight / together * step
+            self.centre = self.centre + other.weight / together * step
         self.weight, self.level = together, self.level + other.level
         self.columns = self.columns + other.columns
         self.trace += other.trace - float(other.values.sum())
@@ -137,23 +140,21 @@ class Sketch(State):
         self.level += taken
 
     def column_sums(self) -> Doubles:
-        """Return the sums of squares of the columns about their means, shape (d,)."""
         return self.columns
 
     def energy(self, scale: Scale = None) -> float:
-        """Return the trace of the scatter."""
         return self.trace
 
     def leading(self, k: int, scale: Scale = None, *, prove: bool = True) -> Eigenpairs:
-        """Return at most k leading directions (k, d) and the sums along them (k,)."""
         return self.basis[:k], self.values[:k] + self.level
 
+    def improved(self, directions: Doubles, scale: Scale = None) -> Eigenpairs:
+        return self.leading(len(directions))
+
     def spectrum(self, scale: Scale = None) -> Doubles:
-        """Return the sums along all directions that there are, largest first."""
         return self.values + self.level
 
     def compress(self, directions: Doubles, scale: Scale = None) -> Doubles:
-        """Return ``directions @ scatter @ directions.T`` for orthonormal directions (k, d)."""
         inner = directions @ self.basis.T
         return (inner * self.values) @ inner.T + self.level * np.eye(len(directions))
 

@@ -1,12 +1,11 @@
-"""The learner behind `PCA`, `IncrementalPCA` and `ERM`: second moments, and the choice of a bound.
+"""The learner behind `PCA`, `IncrementalPCA` and `ERM`: second moments of chunks of rows.
 
 A chunk is evaluated with the directions that were found before it, and then it is learned from.
 """
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,43 +14,39 @@ from onepass.evaluation.held_out import Captured, HeldOut
 from onepass.evaluation.row_errors import ErrorHistogram, crossed_errors
 from onepass.learner import Learner
 from onepass.model import Model, in_type, signed
-from onepass.moments.eigen import STEPS
-from onepass.moments.exact import deviations
-from onepass.moments.sketch import GRAM_ROWS, leading_of
-from onepass.pca.bounds import BOUNDED, LADDER_COLUMNS, MILD, PLAIN, Bounds, exact_columns
-from onepass.pca.evidence import Choice, Evidence
-from onepass.persistence.fields import Array, Field, Part, Parts, Size, String, weight
-from onepass.precision import LARGEST_RATIO, TINY, ZERO_VARIANCE, Doubles
+from onepass.moments.exact import SecondMoment, deviations, sums_about_mean
+from onepass.moments.moment import Moment
+from onepass.moments.sketch import GRAM_ROWS, Sketch, leading_of
+from onepass.pca.bounded import Bounded
+from onepass.persistence.fields import Field, Number, Part, Parts, Size, directions, weight
+from onepass.precision import TINY, ZERO_VARIANCE, Doubles
 from onepass.rows.completion import FactorModel, GapModel, rows_with_gaps
-from onepass.rows.rows import Rows, Scale
+from onepass.rows.rows import Rows, Scale, rows_about
 from onepass.rows.stream import Stream
 from onepass.subspace import orthonormal
 
+# A matrix of second moments takes at most so much memory, of dense and of sparse rows: 4,096 and
+# 8,192 columns. Up to there it is exact, and about as fast as a sketch.
+EXACT_BYTES, SPARSE_EXACT_BYTES = 2**27, 2**29
 FIRST_ROWS = 128  # of the first chunk: enough for a centre, a typical length and first directions
 MOST_CHUNK_ROWS = 8192  # of a chunk: sums of so many products keep seven digits in float32
 MOST_CHUNK_BYTES = 3 * 2**23  # of dense rows; from 32 MB on, glibc asks for new memory each time
-# Of a sketch: the length of a chunk of dense and of sparse rows. The longer, the fewer truncations.
+# Rows in a chunk of dense and of sparse rows before a sketch. Longer ones need fewer truncations.
 SKETCH_ROWS, SPARSE_SKETCH_ROWS = 512, 8192
 # The first chunk of sparse rows is short, so that the second one can be evaluated; the others are
 # at least so long, because truncations are what takes the time.
 FIRST_SPARSE_ROWS, LEAST_SPARSE_ROWS = 1024, 4096
-# Growth of the stream after which directions for evaluation are found again, while candidates are
-# compared, and where only `captured_` needs them. A chunk is at most this part of the rows before.
-# With 3 instead of 1 a fit of 100 columns takes 15% less time, and intervals of `captured_` for
-# weak signals in 600 rows hold in none of 300 runs instead of 99%.
-COMPARED_GROWTH, GROWTH = 0.25, 1.0
-# The same for more than `LADDER_COLUMNS` while there are fewer rows than the next constant says:
-# finding directions takes longer than learning then, and one step of the iteration is enough. What
-# it leaves over, up to 6e-4, is little beside what so few rows turn directions by.
-EARLY_GROWTH, EARLY_STEPS = 3.0, 1
-# Columns for which finding directions costs as much as learning from one row each.
-COSTLY_ROWS = 2.0
-# Of the first eigenvalue: where the last one that is wanted is below this part, products of float32
-# rows are summed in double precision. Their error, 4e-8 of the first, turns its direction then.
+# Relative to the first eigenvalue: where the last one that is wanted is below this part, products
+# of float32 rows are summed in double precision. Their error, 4e-8 of the first, would turn its
+# direction.
 SINGLE_RANGE = 1e-5
-# Components of a sketch, where their number is to be found.
-MOST_FOUND = 64
+MOST_FOUND = 64  # components of a sketch, where their number is to be found
 DENSE_RANK = 176  # directions that a sketch of dense rows holds at least: they average its noise
+
+
+def exact_columns(is_sparse: bool) -> int:
+    """Return up to how many columns second moments are matrices."""
+    return int(((SPARSE_EXACT_BYTES if is_sparse else EXACT_BYTES) / 8) ** 0.5)
 
 
 def sketch_rank(stream: Stream, n_components: int | float | None) -> int:
@@ -66,33 +61,8 @@ def sketch_rank(stream: Stream, n_components: int | float | None) -> int:
     return min(d, max(3 * k + 24, DENSE_RANK))
 
 
-class Measured(NamedTuple):
-    """Rows and what was measured of them before they were learned from.
-
-    Attributes
-    ----------
-    rows, scaled : Rows
-        About a point, as they are and in units of the deviations.
-    from_mean : ndarray of shape (r,)
-        Energies about the mean.
-    captured : ndarray of shape (r,)
-        Energies about the mean along the directions of the candidate chosen by now.
-    from_centre : ndarray of shape (r,), or None
-        Energies about the robust centre, where there may be several candidates.
-    compared : ndarray of shape (m, r)
-        Energies about this centre along the directions of each of m candidates.
-    """
-
-    rows: Rows
-    scaled: Rows
-    from_mean: Doubles
-    captured: Doubles
-    from_centre: Doubles | None
-    compared: Doubles
-
-
 class PCALearner(Learner):
-    """Bounds on the energy of a row, what held-out rows say about them, and the choice.
+    """Second moments of the rows of a stream, and the directions that rows are evaluated with.
 
     Parameters
     ----------
@@ -100,8 +70,8 @@ class PCALearner(Learner):
         What all rows have in common.
     n_components : int, float or None
         Their number, the share of the variance to capture, or None for all there are.
-    robust : "auto", True or False
-        Whether a robust candidate may be chosen, must, or must not.
+    robust : bool
+        Whether directions are those of rows with bounded energies.
     scale : bool
         Whether columns are divided by their deviations.
     keep_all : bool
@@ -111,86 +81,102 @@ class PCALearner(Learner):
 
     Attributes
     ----------
-    bounds : Bounds
-    evidence : Evidence
-    directions : ndarray of shape (m, k, d)
-        That rows are evaluated with, of each candidate by now; m = 0 where there are none yet.
+    moment : SecondMoment or Sketch
+        Of all rows as they came.
+    bounded : list of Bounded
+        One if the learner is robust.
+    directions : ndarray of shape (k, d)
+        That rows are evaluated with; k = 0 where there are none yet.
     rows : float
         That were learned from, with a half-life in units of rows that count fully.
     rows_found, rows_since : float
         Of these, when the directions were found, and since then.
-    chosen : str
-        The candidate whose directions captured then.
+    is_double : bool
+        Whether float32 rows are multiplied in double precision: while it is not known whether
+        single precision is enough.
+    gap_models : list of GapModel
+        One, from the first gap on.
     """
 
     def __init__(
         self,
         stream: Stream,
         n_components: int | float | None,
-        robust: Any = False,
-        scale: bool = False,
         *,
+        robust: bool = False,
+        scale: bool = False,
         keep_all: bool = False,
         always_exact: bool = False,
     ) -> None:
         super().__init__(stream)
-        self.n_components, self.robust = n_components, robust
+        self.n_components, self.scale = n_components, scale
         self.keep_all = keep_all or n_components is None
-        is_exact = always_exact or stream.d <= exact_columns(stream.is_sparse)
-        names: tuple[str, ...] = (PLAIN,)
-        if robust is True or (robust == "auto" and n_components is not None):
-            has_mild = robust == "auto" and is_exact and stream.d <= LADDER_COLUMNS
-            names = (BOUNDED, MILD, PLAIN) if has_mild else (BOUNDED, PLAIN)
-        rank = None if is_exact else sketch_rank(stream, n_components)
-        self.bounds = Bounds(stream, names, rank=rank, scale=scale, at_once=robust is True)
-        self.evidence = Evidence()
-        self.directions: Doubles = np.zeros((0, 0, stream.d))
+        self.is_exact = always_exact or stream.d <= exact_columns(stream.is_sparse)
+        self.moment = self._moment()
+        self.bounded = [Bounded(self._moment()) for _ in range(robust)]
+        self.directions: Doubles = np.zeros((0, stream.d))
         self.rows = self.rows_found = self.rows_since = 0.0
-        self.chosen = PLAIN
-        self.gap_models: list[GapModel] = []  # one, from the first gap on
+        self.is_double = True
+        self.gap_models: list[GapModel] = []
+
+    def _moment(self) -> Moment:
+        """Return an empty second moment."""
+        d, center = self.stream.d, self.stream.center
+        if self.is_exact:
+            return SecondMoment(d, center)
+        return Sketch(d, sketch_rank(self.stream, self.n_components), center)
 
     def fields(self) -> dict[str, Field]:
-        d, candidates = self.stream.d, len(self.bounds.names)
-        shape = (Size("evaluated candidates", candidates), Size("evaluated components", d), d)
+        d, robust = self.stream.d, len(self.bounded)
         return {
             **super().fields(),
-            "bounds": Part(),
-            "evidence": Part(),
-            "directions": Array(shape, least=-2.0, most=2.0),
+            "moment": Part(),
+            "bounded": Parts(lambda: Bounded(self._moment()), robust, robust),
+            "directions": directions(Size("evaluated components", d), d),
             "rows": weight(),
             "rows_found": weight(),
             "rows_since": weight(0),
-            "chosen": String((PLAIN, MILD, BOUNDED)),
+            "is_double": Number(bool, 0, 1),
             "gap_models": Parts(self._gap_model, 0, 1),
         }
 
     def take(self, content: dict[str, Any]) -> None:
-        """Take over directions: of one candidate, or of all, one of which has captured."""
-        found, names = len(content["directions"]), self.bounds.names
-        if found > 1 and (found != len(names) or not self.bounds.compares):
-            raise ValueError(f"directions are of {found} candidates, for {len(names)} bounds")
-        if found and not content["rows_found"] > 0.0:
+        if len(content["directions"]) and not content["rows_found"] > 0.0:
             raise ValueError("directions are there, and were found from no rows")
-        if content["chosen"] not in names:
-            raise ValueError(f"chosen is {content['chosen']!r}, not one of {names}")
         super().take(content)
+
+    @property
+    def moments(self) -> list[Moment]:
+        """All second moments: of all rows as they came, and of bounded ones."""
+        return [self.moment, *(bounded.moment for bounded in self.bounded)]
+
+    @property
+    def leading_moment(self) -> Moment:
+        """The second moment that components are directions of."""
+        return self.moments[-1]
+
+    def scale_now(self) -> Scale:
+        """Return what columns are divided by at present, (d,), or None."""
+        return self._scale_of(self.moment)
+
+    def _scale_of(self, moment: Moment) -> Scale:
+        """Return what columns are divided by for a second moment, (d,), or None."""
+        return deviations(moment.column_sums(), moment.weight) if self.scale else None
 
     def chunk_rows(self) -> int:
         return self._chunk_rows(self.rows_learned)
 
     def _chunk_rows(self, before: float) -> int:
-        """Return the length of a chunk after so many rows."""
-        d = self.stream.d
-        share = COMPARED_GROWTH if self.bounds.compares else GROWTH
+        """Return the length of a chunk after so many rows: at most as many as these."""
         least, most = FIRST_ROWS, MOST_CHUNK_ROWS
-        if not self.bounds.is_exact:
+        if not self.is_exact:
             least = 2 * FIRST_ROWS
             if self.stream.is_sparse:
                 least = LEAST_SPARSE_ROWS if before >= FIRST_SPARSE_ROWS else FIRST_SPARSE_ROWS
             most = SPARSE_SKETCH_ROWS if self.stream.is_sparse else SKETCH_ROWS
         if not self.stream.is_sparse:
-            most = min(most, max(FIRST_ROWS, MOST_CHUNK_BYTES // (8 * d)))
-        power_of_two = 2 ** (max(int(share * before), 1).bit_length() - 1)
+            most = min(most, max(FIRST_ROWS, MOST_CHUNK_BYTES // (8 * self.stream.d)))
+        power_of_two = 2 ** (max(int(before), 1).bit_length() - 1)
         return max(min(power_of_two, most), min(least, most))
 
     def learn(self, values: Any, weights: Doubles) -> None:
@@ -207,10 +193,9 @@ class PCALearner(Learner):
         if not gaps.keeps(values):
             self._forget(weights)
             gaps.count(values)
-            exact = self.bounds.is_exact
-            completed = gaps.completed(values, is_exact=exact, seed=self.rows_learned)
+            completed = gaps.completed(values, is_exact=self.is_exact, seed=self.rows_learned)
             self._learn_rows(completed, weights)
-            gaps.find(self.bounds.plain(), self.bounds.scale_now())
+            gaps.find(self.moment, self.scale_now())
             return
         gaps.count(values)
         holes = rows_with_gaps(values) | bool(gaps.late.any())
@@ -245,8 +230,8 @@ class PCALearner(Learner):
         """
         gaps, rows = self.gap_models[0], len(weights)
         others = max(gaps.share * (gaps.rows + rows) - rows, 0.0) / rows  # times the new ones
-        factor = min(others * float(weights.sum()) / max(self.bounds.weight, TINY), 1.0)
-        for moment in self.bounds.moments:
+        factor = min(others * float(weights.sum()) / max(self.moment.weight, TINY), 1.0)
+        for moment in self.moments:
             moment.fade(factor)
 
     def keeps_rows(self) -> bool:
@@ -256,19 +241,15 @@ class PCALearner(Learner):
         """Find the model of gaps from the rows kept, and learn from them."""
         if not self.keeps_rows():
             return
-        gaps, bounds = self.gap_models[0], self.bounds
-
-        def scale_of(moment: Any) -> Scale:
-            return deviations(moment.column_sums(), moment.weight) if bounds.scale else None
-
-        gaps.start(bounds.plain(), scale_of)
+        gaps = self.gap_models[0]
+        gaps.start(self.moment, self._scale_of)
         self._fill_late(gaps, gaps.model)
         values, weights = gaps.kept, gaps.kept_weights
         gaps.kept, gaps.kept_weights = values[:0], weights[:0]
-        is_exact = bounds.is_exact and not self.stream.is_sparse  # sparse rows get draws
+        is_exact = self.is_exact and not self.stream.is_sparse  # sparse rows get draws
         gaps.late = (gaps.observed == 0) & is_exact
-        others = self.evidence, self.held_out, self.errors
-        self.evidence, self.held_out, self.errors = Evidence(), HeldOut(), ErrorHistogram()
+        others = self.held_out, self.errors
+        self.held_out, self.errors = HeldOut(), ErrorHistogram()
         start = 0
         while start < len(values):  # in chunks, as if they had come one by one
             stop = start + self._chunk_rows(self.rows)
@@ -280,127 +261,70 @@ class PCALearner(Learner):
             self._learn_rows(completed, weights[start:stop])
             start = stop
         # They came among the others: what completed rows differ in from these is no drift.
-        others[0].merge(self.evidence, 0.0)
-        others[1].merge(self.held_out)
-        others[2].merge(self.errors)
-        self.evidence, self.held_out, self.errors = others
-        gaps.find(bounds.plain(), bounds.scale_now())
+        others[0].merge(self.held_out)
+        others[1].merge(self.errors)
+        self.held_out, self.errors = others
+        gaps.find(self.moment, self.scale_now())
 
     def _fill_late(self, gaps: GapModel, model: FactorModel) -> None:
         """Write what a model expects of late columns into all sums, and into the centre."""
-        for moment in self.bounds.moments:
+        for moment in self.moments:
             gaps.fill_late(moment, model)
-        typical = self.bounds.typical
-        typical.centre = np.where(gaps.late, model.mean, typical.centre)
+        for bounded in self.bounded:
+            bounded.centre = np.where(gaps.late, model.mean, bounded.centre)
 
     def _learn_rows(self, values: Any, weights: Doubles) -> None:
-        """Learn from rows (r, d) without gaps, or completed."""
-        measured = self._measure(values, weights)
-        stops = self._stops(measured)
-        if len(stops) == 1:
-            self._learn_measured(measured)
-            return
-        for start, stop in pairwise([0, *stops]):
-            measured = self._measure(values[start:stop], weights[start:stop])
-            self._learn_measured(measured)
+        """Evaluate rows with the directions found before, and learn from them.
 
-    def _stops(self, measured: Measured) -> list[int]:
-        """Return where a chunk is cut, so that the rest of it is evidence, too: its end, or more.
-
-        Where rows turn out to be uneven, candidates are compared from then on. Where a few rows add
-        so much energy that directions have to be found again, the rows after them tell whether
-        these are better.
+        Rows (r, d) have no gaps or are completed.
         """
-        bounds, energies, weights = self.bounds, measured.from_centre, measured.rows.weights
-        count = len(weights)
-        begins = not bounds.compares
-        if energies is None or self.robust != "auto":
-            return [count]
-        if begins and not bounds.typical.is_uneven(energies, weights):
-            return [count]
-        grown = bounds.typical.total + np.cumsum(weights * energies)
-        length = max(FIRST_ROWS, int(COMPARED_GROWTH * self.rows)) if begins else count
-        stops, energy = [0], bounds.typical.total
-        while stops[-1] < count:
-            heavy = 1 + int(np.searchsorted(grown, (1.0 + COMPARED_GROWTH) * energy))
-            stop = min(max(heavy, stops[-1] + 1), stops[-1] + length, count)
-            stops, energy = [*stops, stop], float(grown[stop - 1])
-        return stops[1:]
-
-    def _measure(self, values: Any, weights: Doubles) -> Measured:
-        """Measure rows (r, d) along the directions found before, about the mean and the centre."""
-        bounds, found = self.bounds, len(self.directions)
-        compared = len(bounds.names) > 1
-        rows, scaled = bounds.about(values, weights, measured=compared)
-        points = [scaled.at(bounds.mean), scaled.at(bounds.typical.centre)][: 1 + compared]
-        pairs = [(0, self._names(found).index(self.chosen))] if found else []
-        pairs += [(1, candidate) for candidate in range(found) if found > 1]
-        energies, captured = scaled.measure(np.stack(points), self.directions, pairs)
-        of_chosen = captured[0] if found else np.zeros(len(rows))
-        centred = energies[1] if compared else None
-        return Measured(rows, scaled, energies[0], of_chosen, centred, captured[1:])
-
-    def _learn_measured(self, measured: Measured) -> None:
-        """Evaluate rows with the directions found before, and learn from them."""
-        bounds, rows = self.bounds, measured.rows
-        errors = self._evaluate(measured)
-        began, energy = bounds.compares, bounds.typical.total
-        bounds.add(rows, measured.scaled, measured.from_centre)
+        rows = self._about(values, weights)
+        scaled = rows
+        if self.scale:
+            is_first = not self.moment.weight > 0.0
+            scaled = rows.scaled(_deviations_of(rows) if is_first else self._deviations())
+        self._evaluate(scaled)
+        for bounded in self.bounded:
+            bounded.add(rows, scaled)
+        self.moment.add(rows if self.is_exact else scaled, weights)
         self.rows += len(rows)
         self.rows_since += len(rows)
-        if self._is_early():  # more than so many rows explain
-            energy *= self.rows / max(self.rows - len(rows), 1.0)
-        grown = bounds.compares and bounds.typical.total > (1.0 + COMPARED_GROWTH) * energy
-        if grown or bounds.compares > began or self.rows_since >= self._patience():
-            self._find_directions(measured.scaled)
-        if errors is None and len(rows) == self.rows and self.chosen == PLAIN:
-            k = self._count(PLAIN)  # the first rows of all, before which there are no directions
-            if 0 < k < self.stream.d:
-                errors = crossed_errors(measured.scaled, k, self.stream.center)
+        if self.rows_since >= self.rows_found:
+            self._find_directions(scaled)
+        if len(rows) == self.rows and not self.bounded and 0 < self._count() < self.stream.d:
+            # These are the first rows of all, before which there are no directions.
+            errors = crossed_errors(scaled, self._count(), self.stream.center)
             if errors is not None:
-                self.errors.add(errors, rows.weights)
+                self.errors.add(errors, weights)
 
-    def _evaluate(self, measured: Measured) -> Doubles | None:
-        """Include rows in the evidence; return their errors (r,), or None without directions.
+    def _about(self, values: Any, weights: Doubles) -> Rows:
+        """Return rows (r, d) about a point near them."""
+        origin = np.zeros(self.stream.d)
+        if self.stream.center:
+            is_first = not self.moment.weight > 0.0
+            origin = _first_origin(values, weights) if is_first else self.moment.nearer_origin()
+            origin = origin.astype(self.stream.dtype).astype(np.float64)
+        if self.is_double and values.dtype == np.float32 and not hasattr(values, "rows_about"):
+            values = values.astype(np.float64)
+        rows = rows_about(values, weights, origin)
+        rows.sums_single = not self.is_double
+        return rows
 
-        Errors are squared distances from the subspace.
-        """
-        bounds, weights, found = self.bounds, measured.rows.weights, len(self.directions)
-        if not found:
-            return None
-        captured, number = measured.captured, self._names(found).index(self.chosen)
+    def _deviations(self) -> Doubles:
+        """Return the standard deviations (d,) of the columns of all rows."""
+        return deviations(self.moment.column_sums(), self.moment.weight)
+
+    def _evaluate(self, rows: Rows) -> None:
+        """Measure how far rows are from the directions found before, if there are any."""
+        if not len(self.directions):
+            return
+        moment, weights = self.moment, rows.weights
+        energies, captured = rows.measure(rows.at(moment.mean), self.directions)
         # About a mean of n rows, energies are larger by a factor of 1 + 1 / n on average.
-        share = weights * bounds.weight / (bounds.weight + 1.0)
-        self.held_out.add(share * captured, share * measured.from_mean, self.rows_found)
-        errors = measured.scaled.observed_errors(
-            measured.from_mean - captured, bounds.mean, self.directions[number]
-        )
+        share = weights * moment.weight / (moment.weight + 1.0)
+        self.held_out.add(share * captured, share * energies, self.rows_found)
+        errors = rows.observed_errors(energies - captured, moment.mean, self.directions)
         self.errors.add(errors, weights)
-        if found > 1:
-            assert measured.from_centre is not None
-            energies = np.maximum(measured.from_centre, TINY)
-            shares = np.clip(measured.compared / energies, 0.0, 1.0)
-            ratios = np.minimum(energies / max(bounds.typical.energy, TINY), LARGEST_RATIO)
-            named = dict(zip(self._names(found), shares, strict=True))
-            self.evidence.add(named, ratios, weights, self.rows_found)
-        return errors
-
-    def _names(self, found: int) -> tuple[str, ...]:
-        """Return the candidates whose directions are kept: one before there are others."""
-        return self.bounds.names if found > 1 else (self.chosen,)
-
-    def _is_early(self) -> bool:
-        """Return whether rows are wide, and fewer than finding directions costs."""
-        d = self.stream.d
-        return self.bounds.is_exact and d > LADDER_COLUMNS and self.rows < COSTLY_ROWS * d
-
-    def _patience(self) -> float:
-        """Return after how many rows directions for evaluation are found again."""
-        costly = COSTLY_ROWS * self.stream.d if self.bounds.is_exact else 0.0
-        compares = self.bounds.compares and isinstance(self.n_components, int)
-        growth = COMPARED_GROWTH if compares and self.robust == "auto" else GROWTH
-        early = EARLY_GROWTH if self._is_early() else 1.0
-        return max(growth * self.rows_found, min(costly, early * self.rows_found))
 
     def _find_directions(self, rows: Rows | None = None) -> None:
         """Find the directions that further rows are evaluated with.
@@ -408,90 +332,79 @@ class PCALearner(Learner):
         Previous ones are improved if rows are given, the latest. Where these are all there are, and
         few, directions come from them alone.
         """
-        bounds, k, d = self.bounds, self._count(PLAIN), self.stream.d
+        k, d, moment = self._count(), self.stream.d, self.leading_moment
         if not 0 < k < min(self.rows, d):  # all directions capture the same
             return
-        previous, found = self.directions if rows is not None else self.directions[:0], []
-        if rows is not None and len(rows) == self.rows <= min(GRAM_ROWS, d):
-            found = [leading_of(rows, k, self.stream.center)]
-            previous = found[0][0][None]
-        if not found or bounds.compares:
-            found = bounds.directions(k, previous, EARLY_STEPS if self._is_early() else STEPS)
-        if min(len(directions) for directions, _ in found) < k:
+        is_all = rows is not None and len(rows) == self.rows and not self.bounded
+        if rows is not None and is_all and len(rows) <= min(GRAM_ROWS, d):
+            found, sums = leading_of(rows, k, self.stream.center)
+        elif rows is not None and len(self.directions) == k:
+            found, sums = moment.improved(self.directions, self.scale_now())
+        else:
+            found, sums = moment.leading(k, self.scale_now(), prove=False)
+        if len(found) < k:
             return
-        bounds.is_double = min(sums[-1] / max(sums[0], TINY) for _, sums in found) < SINGLE_RANGE
-        self.directions = np.stack([directions for directions, _ in found])
-        self.chosen = self._choose().name
+        self.is_double = float(sums[-1]) <= SINGLE_RANGE * float(sums[0])
+        self.directions = found
         self.rows_found, self.rows_since = self.rows, 0.0
 
-    def _choose(self) -> Choice:
-        """Return which candidate is chosen."""
-        if not self.bounds.compares:
-            return Choice(PLAIN)
-        if self.robust is True:
-            return Choice(BOUNDED)
-        return self.evidence.choose(self.rows, drifts_count=self.stream.half_life is None)
-
-    def _count(self, name: str) -> int:
-        """Return how many components a candidate has; a share is one of all rows."""
+    def _count(self) -> int:
+        """Return how many components there are; a share is one of the variance of all rows."""
         if isinstance(self.n_components, int):
             return self.n_components
-        moment, scale = self.bounds.of(name), self.bounds.scale_now()
+        moment, scale = self.leading_moment, self.scale_now()
         sums = moment.spectrum(scale)
         sums = sums[sums > ZERO_VARIANCE * sums.max(initial=0.0)]
         if self.n_components is None:
             return len(sums)
-        plain = self.bounds.plain()
-        if name != PLAIN:
-            sums = plain.compress(moment.leading(len(sums), scale)[0], scale).diagonal()
-        enough = np.cumsum(sums) >= self.n_components * plain.energy(scale) * (1.0 - ZERO_VARIANCE)
+        if self.bounded:
+            sums = self.moment.compress(moment.leading(len(sums), scale)[0], scale).diagonal()
+        least = self.n_components * self.moment.energy(scale) * (1.0 - ZERO_VARIANCE)
+        enough = np.cumsum(sums) >= least
         return int(np.argmax(enough)) + 1 if enough.any() else len(sums)
 
     def model(self) -> Model:
-        chosen, bounds, dtype = self._choose(), self.bounds, self.stream.dtype
-        scale, d = bounds.scale_now(), self.stream.d
-        plain = bounds.plain()
-        robust = plain if chosen.name == PLAIN else bounds.of(chosen.name)
-        k = max(self._count(chosen.name), 1)
-        if self.n_components is None and bounds.is_exact:
+        moment, leading, dtype = self.moment, self.leading_moment, self.stream.dtype
+        scale, d = self.scale_now(), self.stream.d
+        k = max(self._count(), 1)
+        if self.n_components is None and self.is_exact:
             k = max(min(self.rows_learned, d), 1)  # those without variance as well
-        found = robust.leading(k, scale)[0]
+        found = leading.leading(k, scale)[0]
         found = np.asarray(orthonormal(found) if len(found) else np.eye(1, d), np.float64)
-        directions, sums = _rotated(found, robust.compress(found, scale), self.keep_all)
-        if robust is not plain:
-            sums = plain.compress(directions, scale).diagonal().clip(min=0.0)
-        degrees = self.degrees(bounds.weight)
+        directions, sums = _rotated(found, leading.compress(found, scale), self.keep_all)
+        if self.bounded:
+            sums = moment.compress(directions, scale).diagonal().clip(min=0.0)
+        degrees = self.degrees(moment.weight)
         explained = sums / degrees
         inside, k = float(explained.sum()), len(directions)
-        total = max(plain.energy(scale) / degrees, inside)
+        total = max(moment.energy(scale) / degrees, inside)
         return Model(
             components=np.ascontiguousarray(signed(directions).astype(dtype)),
             explained_variance=in_type(explained, dtype),
             total_variance=total,
             noise_variance=(total - inside) / (d - k) if k < d else 0.0,
             degrees=degrees,
-            mean=bounds.mean.astype(dtype) if self.stream.center else np.zeros(d, dtype),
-            column_variances=bounds.column_sums() / (bounds.weight or 1.0),
+            mean=moment.mean.astype(dtype) if self.stream.center else np.zeros(d, dtype),
+            column_variances=moment.column_sums() / (moment.weight or 1.0),
             scale=scale,
             captured=self._captured(k, inside / total if total > 0.0 else 1.0),
             rows=self.rows_learned,
             center=self.stream.center,
             errors=self.errors,
             curve=self.held_out.curve(),
-            chosen=chosen,
             gaps=next((known.gaps(self._filling(known)) for known in self.gap_models), None),
         )
 
     def known_variances(self) -> NDArray[np.floating]:
         """Return the variances along all directions that the second moment of all rows holds."""
-        spectrum = self.bounds.plain().spectrum(self.bounds.scale_now())
-        return spectrum.clip(min=0.0) / self.degrees(self.bounds.weight)
+        spectrum = self.moment.spectrum(self.scale_now())
+        return spectrum.clip(min=0.0) / self.degrees(self.moment.weight)
 
     def _filling(self, gaps: GapModel) -> FactorModel:
         """Return the model that fills gaps: that of the complete rows, if no others had entries."""
-        if gaps.has_started or not self.bounds.weight > 0.0:
+        if gaps.has_started or not self.moment.weight > 0.0:
             return gaps.model
-        return gaps.model_of(self.bounds.plain(), self.bounds.scale_now())
+        return gaps.model_of(self.moment, self.scale_now())
 
     def _captured(self, k: int, seen: float) -> Captured:
         """Return what k components will capture of new rows."""
@@ -509,17 +422,15 @@ class PCALearner(Learner):
             other._fill_late(theirs[0], models[0])
             ours[0].merge(theirs[0])
             self.gap_models = ours
-        typical = self.bounds.typical
-        centres = typical.copy()
-        self.bounds.merge(other.bounds)
-        rows = (self.rows, other.rows)
-        energy = centres.energy_between(other.bounds.typical, rows, self.bounds.scale_now())
-        self.evidence.merge(other.evidence, energy / max(typical.energy, TINY))
+        scale = self.scale_now() if self.moment.weight > 0.0 else None
+        self.moment.merge(other.moment, scale)
+        for bounded, theirs_bounded in zip(self.bounded, other.bounded, strict=True):
+            bounded.merge(theirs_bounded, scale)
         self.rows += other.rows
         self._find_directions()
         for gaps in self.gap_models:
             if gaps.has_started:
-                gaps.find(self.bounds.plain(), self.bounds.scale_now())
+                gaps.find(self.moment, self.scale_now())
 
 
 def _rotated(directions: Doubles, second: Doubles, keep_all: bool) -> tuple[Doubles, Doubles]:
@@ -537,3 +448,23 @@ def _rotated(directions: Doubles, second: Doubles, keep_all: bool) -> tuple[Doub
     if not kept.any():
         return np.eye(1, d), np.zeros(1)
     return vectors[:, kept].T @ directions, values[kept]
+
+
+def _first_origin(values: Any, weights: Doubles) -> Doubles:
+    """Return a point (d,) near the first rows: their mean, in columns where it is far from zero.
+
+    Sums are taken about the first row, so that the mean of a constant column is exact.
+    """
+    first = rows_about(values[:1], weights[:1], np.zeros(values.shape[1])).combine(np.ones((1, 1)))
+    shares = weights / weights.sum()
+    rows = rows_about(values, weights, first[0])
+    step = rows.combine(shares[None])[0]
+    mean, variances = first[0] + step, rows.column_squares(shares) - step**2
+    return np.where(mean**2 > variances, mean, 0.0)
+
+
+def _deviations_of(rows: Rows) -> Doubles:
+    """Return the deviations (d,) of the first rows; one where a column is constant."""
+    shares = rows.weights / rows.weights.sum()
+    total = rows.combine(shares[None])[0]
+    return deviations(sums_about_mean(rows.column_squares(shares), total, 1.0), 1.0)

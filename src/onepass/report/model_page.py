@@ -172,8 +172,6 @@ def summary_html(model: Any) -> str:
         lines.append(f"{describe(model)}, {share:.1%} of their variance")
         if np.isfinite(captured.mean):
             lines.append(f"new rows: {captured.mean:.1%} ± {captured.standard_error:.1%} captured")
-        if hasattr(model, "chosen_"):
-            lines.append(escape(str(model.chosen_)))
     else:
         lines.append("not fitted")
     address = documentation()

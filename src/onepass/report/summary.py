@@ -10,8 +10,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.pca.bounds import PLAIN
-from onepass.pca.evidence import SURE
 from onepass.report.rows import draw_rows
 
 ROWS_PER_COMPONENT = 10  # per component: with fewer, the components are uncertain
@@ -55,13 +53,12 @@ class Summary:
         self.labels = [f"{number + 1:,}" for number in numbers] if found is None else found
         self.known_variances = known_variances(model)  # of the components, and of others
         # A robust learner knows the variances of ordinary PCA; a model alone those of its own.
-        chosen = getattr(model, "chosen_", None)
-        self.is_robust = chosen is not None and chosen.name != PLAIN and model.learner_ is not None
+        self.is_robust = getattr(model, "robust", False) and model.learner_ is not None
         self.missing = missing_entries(model)
         shares = model.missing_share_
         most = np.argsort(-shares, kind="stable")[:MOST_MISSING]
         self.missing_columns = [(self.names[j], float(shares[j])) for j in most if shares[j] > 0.0]
-        self.captured, self.chosen = _captured(model), chosen_words(model)
+        self.captured, self.method = _captured(model), method_words(model)
         self.warnings = _warnings(model, self.names)
 
     @property
@@ -133,24 +130,13 @@ def _captured(model: Any) -> str:
     )
 
 
-def chosen_words(model: Any) -> str:
-    """Return how the components were found and why so, in words."""
-    chosen = getattr(model, "chosen_", None)
-    if chosen is None:
-        return f"{type(model).__name__} has learned the components row by row."
-    if not chosen.gain > 0.0:
-        return str(chosen)
-    if chosen.name != PLAIN:
-        return (
-            f"{chosen} On rows not yet learned from, ordinary PCA would have captured less "
-            f"(evidence: {chosen.gain:.1f} standard errors)."
-        )
-    why = "what is captured differs between parts of the stream"
-    if chosen.gain <= SURE:
-        why = f"it gains {chosen.gain:.1f} standard errors, and more than {SURE:g} would be sure"
-    elif chosen.tail < -1.0 and chosen.energy < 0.0:
-        why = "it would capture less of the longest rows"
-    return f"{chosen} Bounding the influence of long rows was tried and not used: {why}."
+def method_words(model: Any) -> str:
+    """Return how the components were found, in words."""
+    if getattr(model, "robust", False):
+        return "Robust PCA: for the components, no row counts with more than a typical length."
+    if hasattr(model, "var_"):
+        return "Ordinary PCA."
+    return f"{type(model).__name__} has learned the components row by row."
 
 
 def known_variances(model: Any) -> NDArray[np.floating]:
@@ -208,12 +194,5 @@ def _warnings(model: Any, names: list[str]) -> list[str]:
             f"One column dominates: {names[column]} has {share:.0%} of all variance. If columns "
             "have different units, fit with scale=True (--scale). If it is an id, leave it out "
             f"(--exclude {shlex.quote(str(given))})."
-        )
-    chosen = getattr(model, "chosen_", None)
-    if chosen is not None and chosen.drift > 1.0 and getattr(model, "half_life", None) is None:
-        found.append(
-            f"The stream drifts: what is captured differs between its parts, by {chosen.drift:.1f} "
-            "times what rows in random order would reach by chance. If the latest rows matter "
-            "most, fit with half_life."
         )
     return found

@@ -441,17 +441,14 @@ class CompletedRows(DenseRows):
             errors[holes[part]] = squared_residuals(tile, given[part], directions)
         return errors
 
-    def measure(
-        self, points: Doubles, directions: Doubles, pairs: list[tuple[int, int]]
-    ) -> tuple[Doubles, Doubles]:
-        distances, captured = super().measure(points, directions, pairs)
+    def measure(self, point: Doubles, directions: Doubles | None = None) -> tuple[Doubles, Doubles]:
+        distances, captured = super().measure(point, directions)
         holes = self.chunk.holes
         if len(holes):
-            distances[:, holes] += self._unseen()
-            covariance = self._mean_covariance()
-            for number, (_, candidate) in enumerate(pairs):
-                along = directions[candidate]
-                captured[number, holes] += np.vdot(along @ covariance, along)
+            distances[holes] += self._unseen()
+            if directions is not None:
+                along = directions @ self._mean_covariance()
+                captured[holes] += np.vdot(along, directions)
         return distances, captured
 
     def _unseen(self) -> Doubles:

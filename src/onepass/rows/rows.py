@@ -122,28 +122,21 @@ class Rows(ABC):
         """
         return errors
 
-    def measure(
-        self, points: Doubles, directions: Doubles, pairs: list[tuple[int, int]]
-    ) -> tuple[Doubles, Doubles]:
-        """Return squared distances (p, r) from points, and how much of them directions capture.
+    def measure(self, point: Doubles, directions: Doubles | None = None) -> tuple[Doubles, Doubles]:
+        """Return squared distances (r,) from a point, and how much of them directions capture (r,).
 
         Parameters
         ----------
-        points : ndarray of shape (p, d)
+        point : ndarray of shape (d,)
             In the coordinates of these rows.
-        directions : ndarray of shape (m, k, d)
-            Of several candidates.
-        pairs : list of (point, candidate)
-            What is captured about a point along the directions of a candidate: (len(pairs), r).
+        directions : ndarray of shape (k, d), optional
+            Without them nothing is captured.
         """
-        k, flat = directions.shape[1], directions.reshape(-1, self.d)
-        inner, offsets = self.inner(np.vstack([points, flat])), flat @ points.T
-        captured = np.empty((len(pairs), len(self)))
-        for number, (point, candidate) in enumerate(pairs):
-            part = slice(candidate * k, (candidate + 1) * k)
-            along = inner.T[len(points) :][part] - offsets[part, point, None]
-            np.einsum("ij,ij->j", along, along, out=captured[number])
-        return self.distances(points, inner[:, : len(points)]).T, captured
+        directions = np.zeros((0, self.d)) if directions is None else directions
+        inner = self.inner(np.vstack([point, directions]))
+        along = inner[:, 1:] - directions @ point
+        captured = np.einsum("ij,ij->i", along, along)
+        return self.distances(point[None], inner[:, :1])[:, 0], captured
 
     @cached_property
     @abstractmethod
@@ -248,14 +241,13 @@ class DenseRows(Rows):
         scale = None if self.scale is None else self.scale.astype(dtype)
         return self.origin.astype(dtype), scale
 
-    def measure(
-        self, points: Doubles, directions: Doubles, pairs: list[tuple[int, int]]
-    ) -> tuple[Doubles, Doubles]:
+    def measure(self, point: Doubles, directions: Doubles | None = None) -> tuple[Doubles, Doubles]:
         dtype, about = self.values.dtype, self._about()
+        directions = np.zeros((0, self.d)) if directions is None else directions
         factors = (
-            np.ascontiguousarray(points, dtype),
-            np.ascontiguousarray(directions, dtype),
-            np.reshape(np.array(pairs, np.int64), (-1, 2)),
+            np.ascontiguousarray(point[None], dtype),
+            np.ascontiguousarray(directions[None], dtype),
+            np.zeros((1, 2), np.int64),
         )
 
         def of_part(part: slice) -> tuple[Doubles, Doubles]:
@@ -264,7 +256,7 @@ class DenseRows(Rows):
         # What is found of a row does not depend on the others: any split gives the same bits.
         length = max(FEW_ROWS, -(-len(self) // thread_count()))
         distances, captured = zip(*run_all(of_part, self._slices(length)), strict=True)
-        return np.hstack(distances), np.hstack(captured)
+        return np.hstack(distances)[0], np.hstack(captured)[0]
 
     def inner(self, directions: NDArray[np.floating]) -> Doubles:
         typed = directions.astype(self.values.dtype, copy=False)

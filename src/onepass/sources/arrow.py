@@ -55,6 +55,7 @@ class ColumnTable(Table):
             if name in index:
                 self.index += range(first, len(self.names))
             self._fields += [number] * (len(self.names) - first)
+        self.made = [j for numbers in self._lists.values() for j in numbers]
         self.width = len(self.names)
 
     def _length(self, number: int) -> int:

@@ -101,6 +101,7 @@ class Source(ABC):
 
     once: bool = False
     is_mapped: bool = False  # whether a function changed its blocks
+    names_are_made: bool = False  # for the numbers of lists: an array need not have such names
     na: Sequence[str | float] = ()  # what stands for a missing entry in its files, if that was said
     reading: Mapping[str, Any] = MappingProxyType({})  # the other `ReadOptions` that were given
     n_features: int

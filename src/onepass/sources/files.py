@@ -47,6 +47,7 @@ def open_source(
     columns: Sequence[str | int] | None = None,
     *,
     exclude: Sequence[str | int] | None = None,
+    format: Literal["csv", "svmlight"] | None = None,
     header: bool | Literal["auto"] = "auto",
     delimiter: str | None = None,
     decimal: str = ".",
@@ -65,8 +66,8 @@ def open_source(
     r"""Return a source: the rows of one file or of many.
 
     The suffix says the format: npy, npz (one 2-D array, or a scipy sparse matrix), csv, tsv, txt,
-    svmlight (these four also with .gz, .bz2 or .zst), parquet, arrow and feather, h5 (10x files,
-    too), zarr, h5ad (AnnData, also in zarr stores).
+    text, dat and data (all read as csv), svmlight (these also with .gz, .bz2 or .zst), parquet,
+    arrow and feather, h5 (10x files, too), zarr, h5ad (AnnData, also in zarr stores).
     ``"-"`` is csv on standard input, which can be read only once.
 
     Parameters
@@ -86,6 +87,8 @@ def open_source(
         ``"embedding_0"``, ``"embedding_1"`` and so on. All columns by default.
     exclude : sequence of str or int, optional
         Columns to leave out, given as for `columns`.
+    format : {"csv", "svmlight"}, optional
+        The format of files of text, whatever their names end with.
     header : bool or "auto"
         Whether the first row of a csv file has the names of the columns. "auto" looks at the first
         rows, and refuses a first row of numbers that may be names. If there is one name fewer than
@@ -109,8 +112,8 @@ def open_source(
         cells of csv files. An empty cell, ``NA``, ``N/A``, ``null``, ``NaN``, ``-`` and what else
         pandas takes for missing is missing without being named.
     skip_non_numeric : bool
-        Leave out columns that are not numeric, instead of refusing them by name. A column of a csv
-        file that holds numbers and some text is refused.
+        Also leave out columns that hold both numbers and text, which are refused otherwise. Columns
+        without any number, such as text and dates, are always left out. `notes` names them.
     keep_index : bool
         Keep the columns in which pandas or R has written the index of a table (parquet and arrow
         files say which they are; in a csv file it is a first column without name).
@@ -145,7 +148,7 @@ def open_source(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "a.csv")
     ...     _ = path.write_text("x,y,city\n1,2,Oslo\n3,4,Rome\n")
-    ...     source = open_source(path, skip_non_numeric=True)
+    ...     source = open_source(path)
     ...     source.feature_names, list(source)
     (['x', 'y'], [array([[1., 2.],
            [3., 4.]])])
@@ -155,6 +158,7 @@ def open_source(
     _check_columns("columns", columns)
     _check_columns("exclude", exclude)
     options = ReadOptions(
+        format=format,
         header=header,
         delimiter=delimiter,
         decimal=decimal,
@@ -188,7 +192,7 @@ def open_tables(
     format has such marks and options.
     """
     paths = [path] if isinstance(path, str | os.PathLike) else list(path)
-    files = [file for given in paths for file in expand(os.fspath(given))]
+    files = [file for given in paths for file in expand(os.fspath(given), options.format)]
     if not files:
         raise SourceError("no file is given")
     if files.count("-") > 1:
@@ -196,6 +200,8 @@ def open_tables(
     every = replace(options, na=(*options.na, *also_na), **also)
     tables = [_open(file, every) for file in files]
     for name in options.given():
+        if name == "format":
+            continue
         if name == "na" and len(options.na_values()) == len(options.na):
             continue  # numbers can be missing in every format
         if not any(name in table.takes for table in tables):
@@ -205,11 +211,12 @@ def open_tables(
 
 def _open(path: str, options: ReadOptions) -> Table:
     """Return what is in one file, every error turned into a SourceError."""
-    suffix = suffix_of(path)
+    suffix = suffix_of(path) if options.format is None else f".{options.format}"
     if suffix is None:
         if not is_remote(path) and not os.path.exists(split(path)[0]):
             raise SourceError(reason(path), path)
-        raise SourceError(f"the format is unknown; known are {', '.join(FORMATS)}", path)
+        message = f"the format is unknown; known are {', '.join(FORMATS)}; if it is text, pass "
+        raise SourceError(message + "format='csv' (--format csv)", path)
     module, kind = FORMATS[suffix]
     try:
         check_file(split(path)[0])
@@ -284,39 +291,32 @@ class FileSource(Source):
         left_out = set(first.find_all(inside))
         if columns is None:
             left_out.update(index, first.left_out)
-            texts = [j for j in first.not_numeric if j not in left_out] if skip_non_numeric else []
+            texts = first.without_numbers(mixed_too=skip_non_numeric)
+            texts = [j for j in texts if j not in left_out]
             left_out.update(texts)
             if texts:
-                names = listed([first.column(j) for j in sorted(texts)])
-                self.notes.append(f"{first.path}: left out what is not numeric: {names}")
+                names = listed([first.column(j) for j in texts])
+                self.notes.append(f"{first.path}: left out columns that are not numbers: {names}")
         chosen: list[int] | None = None
         if columns is not None or left_out:
             several = range(first.width) if columns is None else first.find_all(columns)
             chosen = [j for j in several if j not in left_out]
         self.n_features = first.width if chosen is None else len(chosen)
         if self.n_features == 0:
-            message = f"no column is chosen{first.header_hint}"
-            if columns is None and skip_non_numeric and first.not_numeric:
+            message = "no column is chosen"
+            if columns is None and first.not_numeric:
                 found = first.not_numeric[min(first.not_numeric)]
                 message = f"no column is numeric: the first one contains {found}"
             raise first.error(message)
         for table in tables:
             table.choose_like(first, chosen, exact=columns is None)
             table.preparation = preparation
-        read = set(first.chosen())
-        recurring = {j: number for j, number in first.sentinels.items() if j in read}
-        doubts = [doubt for table in tables for doubt in table.doubts]
-        for number in sorted({*recurring.values()}):
-            names = listed([first.column(j) for j in recurring if recurring[j] == number])
-            doubts.append(
-                f"{first.path}: {number:g} recurs in {names}, far from all other values; if it "
-                f"stands for a missing value, pass na=[{number:g}] (--na {number:g})"
-            )
         self._batch_rows = batch_rows
         self._block_rows = batch_rows or rows_per_block(self.n_features)
         self._dtype = np.result_type(*(table.float_type() for table in tables))
         self.once = any(table.once for table in tables)
         self.na, self.reading = first.na, first.reading
+        self.names_are_made = {*first.chosen()} <= {*first.made}
         self.named = first.names is not None
         self.feature_names = None
         if self.named or chosen is not None:
@@ -329,9 +329,7 @@ class FileSource(Source):
         if self.index:
             message = f"{first.path}: left out the index of pandas or R, column "
             message += f"{listed(self.index)}; keep_index=True (--keep-index) keeps it"
-            doubts.append(message)
-        for doubt in doubts:
-            warnings.warn(doubt, OnepassWarning, stacklevel=3)
+            warnings.warn(message, OnepassWarning, stacklevel=3)
 
     @property
     def paths(self) -> list[str]:

@@ -25,6 +25,9 @@ FORMATS = {
     ".csv": ("csv", "CsvTable"),
     ".tsv": ("csv", "CsvTable"),
     ".txt": ("csv", "CsvTable"),
+    ".text": ("csv", "CsvTable"),
+    ".dat": ("csv", "CsvTable"),
+    ".data": ("csv", "CsvTable"),
     ".svmlight": ("svmlight", "SvmlightTable"),
     ".parquet": ("arrow", "ParquetTable"),
     ".arrow": ("arrow", "ArrowTable"),
@@ -34,7 +37,8 @@ FORMATS = {
     ".h5ad": ("single_cells", "AnnDataTable"),
     ".zarr": ("single_cells", "open_zarr"),
 }
-TEXT = (".csv", ".tsv", ".txt")  # told apart by their content
+TEXT = (".csv", ".tsv", ".txt", ".text", ".dat", ".data")
+_MAY_BE_NOTES = (".txt", ".text", ".dat", ".data")  # not read from folders unless they are named
 _COMPRESSED = (".gz", ".bz2", ".zst")  # of text and svmlight
 # A file is recognised by pieces that are spread over it: at most 16 MB, which are read and hashed
 # in a few hundredths of a second. Of a remote file there are four, since each is a request, in
@@ -117,25 +121,31 @@ def suffix_of(path: str) -> str | None:
     return suffix if suffix in ((*TEXT, ".svmlight") if compression else FORMATS) else None
 
 
-def expand(path: str) -> list[str]:
-    """Return the files that a path stands for: itself, those that match, those in a folder."""
+def expand(path: str, given: str | None = None) -> list[str]:
+    """Return the files that a path stands for: itself, those that match, those in a folder.
+
+    The format of all of them may be `given`.
+    """
     # In an address, ? begins a query.
     is_pattern = "*" in path if is_remote(path) else glob.has_magic(path)
-    is_folder = suffix_of(path) is None if is_remote(path) else os.path.isdir(path)
+    is_folder = os.path.isdir(path)
+    if is_remote(path):
+        is_folder = given is None and suffix_of(path) is None
     if is_pattern and not os.path.exists(path):
-        files = _without_repeats(file for found in _matching(path) for file in expand(found))
+        files = _without_repeats(file for name in _matching(path) for file in expand(name, given))
         if not files:
             raise SourceError("no file matches", file=path)
         return files
     if not is_folder or suffix_of(path) == ".zarr":
         return [path]
     place = path.rstrip("/") if is_remote(path) else glob.escape(path)
-    files = _without_repeats(file for file in _matching(f"{place}/**") if _is_data(file, path))
+    found = _matching(f"{place}/**")
+    files = _without_repeats(file for file in found if _is_data(file, path, given))
     suffixes = sorted({str(suffix_of(file)) for file in files})
     if not files:
         message = "there is no file of a known format in this folder; .txt files have to be named, "
         raise SourceError(f"{message}as in '{path}/*.txt'", file=path)
-    if len(suffixes) > 1:
+    if len(suffixes) > 1 and given is None:
         message = f"there are files of several formats in this folder: {', '.join(suffixes)}"
         raise SourceError(message, file=path)
     return files
@@ -178,13 +188,14 @@ def _folders(top: str) -> Iterator[str]:
             waiting += sorted(glob.glob(f"{glob.escape(folder)}*/"), reverse=True)
 
 
-def _is_data(file: str, folder: str) -> bool:
+def _is_data(file: str, folder: str, given: str | None) -> bool:
     """Return whether a file in a folder has data: a known format, not hidden, no notes."""
     inside = file.partition(folder.rpartition("://")[2])[2].replace(os.sep, "/")
     if any(part.startswith((".", "_")) for part in inside.split("/")):
         return False
     suffix = suffix_of(file)
-    return suffix == ".zarr" or (suffix not in (None, ".txt") and not os.path.isdir(file))
+    is_known = given is not None or suffix not in (None, *_MAY_BE_NOTES)
+    return suffix == ".zarr" or (is_known and not os.path.isdir(file))
 
 
 def reason(path: str, error: BaseException | None = None) -> str:
@@ -226,15 +237,6 @@ def stored_files(path: str, *, in_folder: bool) -> dict[str, tuple[int | None, s
     files = [os.path.join(at, name) for at, _, names in os.walk(path) for name in names]
     found = {file: os.stat(file) for file in (files if in_folder else [path])}
     return {file: (each.st_size, str(each.st_mtime_ns)) for file, each in found.items()}
-
-
-def stored_bytes(path: str) -> int | None:
-    """Return the size of a file or Zarr store, None if it is not known."""
-    if path == "-":
-        return None
-    found = stored_files(split(path)[0], in_folder=suffix_of(path) == ".zarr").values()
-    sizes = [size for size, _ in found if size is not None]
-    return sum(sizes) if sizes and len(sizes) == len(found) else None
 
 
 def fingerprint(path: str) -> dict[str, Any]:

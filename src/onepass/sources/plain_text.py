@@ -26,6 +26,8 @@ _ENCODINGS = {  # UTF-16 begins as UTF-32 does, and so comes last
     codecs.BOM_UTF16_BE: "utf-16",
 }
 _LINE_END = re.compile(rb"\r\n|\n|\r")
+_BLANKS = re.compile(rb"[ \t]*\t[ \t]*|  +")
+_OUTER_BLANKS = re.compile(rb"(?:\A|(?<=[\r\n])) | (?=[\r\n]|\Z)")
 _EXCEL_SEPARATOR = re.compile(rb'"?sep=([!-~\t ])"?(?:\r|\n)', re.IGNORECASE)
 
 
@@ -65,8 +67,8 @@ class Text:
         if start.startswith(codecs.BOM_UTF8):
             self.read(len(codecs.BOM_UTF8))
         elif encoding is not None:
-            raw, self._ready = itertools.chain([self._ready], self.chunks), b""
-            self.chunks = codecs.iterencode(codecs.iterdecode(raw, encoding), "utf-8")
+            text = codecs.iterdecode(self._rest(), encoding)
+            self.chunks = codecs.iterencode(text, "utf-8")
         self._drop_lines(options.skip_lines)
         self.first_line = 1 + options.skip_lines
         self.separator: str | None = None
@@ -75,8 +77,16 @@ class Text:
             self._drop_lines(1)
             self.first_line += 1
         if options.comment is not None:
-            raw, self._ready = itertools.chain([self._ready], self.chunks), b""
-            self.chunks = _without_comments(raw, options.comment.encode())
+            self.chunks = _without_comments(self._rest(), options.comment.encode())
+
+    def _rest(self) -> Iterator[bytes]:
+        """Return the bytes that are not read yet, to be replaced by others."""
+        rest, self._ready = itertools.chain([self._ready], self.chunks), b""
+        return rest
+
+    def squeeze_blanks(self) -> None:
+        """Make one blank of several, and none of those at either end of a line."""
+        self.chunks = map(squeezed, whole_lines(self._rest()))
 
     def _drop_lines(self, count: int) -> None:
         """Read the next lines, which are not used."""
@@ -120,6 +130,11 @@ def whole_lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
             rest = rest[end:]
     if rest:
         yield rest
+
+
+def squeezed(lines: bytes) -> bytes:
+    """Return whole lines with one blank between values, and none around them."""
+    return _OUTER_BLANKS.sub(b"", _BLANKS.sub(b" ", lines))
 
 
 def _without_comments(chunks: Iterator[bytes], mark: bytes) -> Iterator[bytes]:

@@ -40,6 +40,7 @@ class ReadOptions:
     `Table.takes` says which of them a format knows.
     """
 
+    format: Literal["csv", "svmlight"] | None = None
     header: bool | Literal["auto"] = "auto"
     delimiter: str | None = None
     decimal: str = "."
@@ -52,6 +53,8 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         """Refuse values that no file could be read with."""
+        if self.format not in (None, "csv", "svmlight"):
+            raise ValueError(f"format={self.format!r} must be 'csv' or 'svmlight'")
         if self.header not in (True, False, "auto"):
             raise ValueError(f"header={self.header!r} must be True, False or 'auto'")
         if self.delimiter is not None and (
@@ -104,7 +107,7 @@ class ReadOptions:
         return [field.name for field in fields(self) if getattr(self, field.name) != field.default]
 
 
-_NOT_REMEMBERED = ("na", "mask_var")
+_NOT_REMEMBERED = ("format", "na", "mask_var")
 
 
 class Table(ABC):
@@ -118,19 +121,17 @@ class Table(ABC):
     width: int  # the number of columns
     names: list[str] | None = None  # of all columns, if the format has names
     dtype: np.dtype = np.dtype(np.float64)  # of blocks of all columns
-    not_numeric: Mapping[int, str] = MappingProxyType({})  # what columns hold that are no numbers
-    damaged: Mapping[int, str] = MappingProxyType({})  # what columns hold beside numbers
+    not_numeric: Mapping[int, str] = MappingProxyType({})  # what columns without a number hold
+    mixed: Mapping[int, str] = MappingProxyType({})  # the text in columns that also hold numbers
+    made: Sequence[int] = ()  # the columns whose names were made, for the numbers of lists
     index: Sequence[int] = ()  # the columns in which pandas or R has written an index
     pandas: bytes | None = None  # what pandas has written about index and types, as JSON
     left_out: Sequence[int] = ()  # columns that are no data
-    header_hint: str = ""  # what to do if the names are not those of the columns
     na: Sequence[str | float] = ()  # what else stands for missing entries
     na_values: Sequence[float] = ()  # the numbers among them
     reading: Mapping[str, Any] = MappingProxyType({})  # the other options that it was read with
     n_rows: int | None = None  # if the format knows it
-    sentinels: Mapping[int, float] = MappingProxyType({})  # what may be missing in columns
     notes: Sequence[str] = ()  # what was decided without having been asked for, one line each
-    doubts: Sequence[str] = ()  # what may make results wrong, one line each
     columns: NDArray[np.intp] | None = None  # that are read, in this order; None is all
     preparation = Preparation()  # of the rows that are read
     prepares: ClassVar[bool] = False  # whether `read` has prepared its rows already
@@ -258,7 +259,6 @@ class Table(ABC):
             raise self.error(message, column=column)
         message = f"there is no such column: columns have the numbers 0 to {self.width - 1} and "
         message += "no names" if self.names is None else f"the names {listed(self.names)}"
-        message += self.header_hint
         raise self.error(message, column=int(column) if is_number else column)
 
     def choose_like(self, first: Table, chosen: list[int] | None, *, exact: bool) -> None:
@@ -281,7 +281,7 @@ class Table(ABC):
         if self.names is None:
             raise self.error(f"its columns have no names, and those of {first.path} have")
         missing = [name for name in wanted if name not in self._places]
-        no_data = {self.names[j] for j in (*self.index, *self.left_out)}
+        no_data = {self.names[j] for j in (*self.index, *self.left_out, *self.not_numeric)}
         extra = set(self.names) - set(first.names) - no_data
         differences = [f"is missing {listed(missing)}"] if missing else []
         if exact and extra:
@@ -289,21 +289,23 @@ class Table(ABC):
         if differences:
             raise self.error(f"compared with {first.path}, it {' and '.join(differences)}")
 
+    def without_numbers(self, *, mixed_too: bool) -> list[int]:
+        """Return the columns to leave out: those without a number, and those that are mixed."""
+        return sorted({*self.not_numeric, *(self.mixed if mixed_too else ())})
+
     def _check_columns(self) -> None:
-        """Refuse columns that are not numbers."""
-        chosen = range(self.width) if self.columns is None else set(self.columns.tolist())
-        texts = {**self.not_numeric, **self.damaged}
-        bad = [j for j in sorted(texts) if j in chosen]
-        if bad:
-            message = f"contains {texts[bad[0]]}"
-            if len(bad) > 1:
-                message += f"; the same is true of {listed([self.column(j) for j in bad[1:]])}"
-            message += "; choose columns (columns=, --columns), or leave some out (exclude=, "
-            message += "--exclude)"
-            if bad[0] in self.not_numeric:
-                message += ", or all that are not numeric (skip_non_numeric=True, "
-                message += "--skip-non-numeric)"
-            raise self.error(message, column=self.column(bad[0]))
+        """Refuse chosen columns that hold anything but numbers."""
+        chosen = set(self.chosen())
+        bad = [j for j in sorted({**self.not_numeric, **self.mixed}) if j in chosen]
+        if not bad:
+            return
+        found = self.mixed.get(bad[0]) or f"contains {self.not_numeric[bad[0]]}"
+        if len(bad) > 1:
+            found += f"; the same is true of {listed([self.column(j) for j in bad[1:]])}"
+        options = "leave out columns with exclude= (--exclude)"
+        if bad[0] in self.mixed:
+            options += " or skip_non_numeric=True (--skip-non-numeric)"
+        raise self.error(f"{found}; {options}", column=self.column(bad[0]))
 
 
 def numbered_names(names: Sequence[str], mark: str = ".") -> list[str]:

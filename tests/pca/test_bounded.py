@@ -1,0 +1,158 @@
+"""The second moment of rows of bounded energy, against sums over the rows."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from onepass.moments.exact import SecondMoment
+from onepass.moments.sketch import Sketch
+from onepass.pca.bounded import Bounded
+from onepass.rows.rows import rows_about
+from tests import reference
+
+D = 6
+RNG = np.random.default_rng(0)
+
+
+def heavy(n, seed=0):
+    """Rows whose lengths differ by orders of magnitude, about a far point."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, D)) * np.linspace(3, 0.5, D)
+    return rows * rng.standard_t(1.5, (n, 1)) + 20
+
+
+ROWS = heavy(300)
+WEIGHTS = RNG.uniform(0.5, 2, 300)
+SCALE = np.linspace(0.5, 2.0, D)
+
+
+def feed(bounded, rows, weights, kind=np.asarray, scale=None, parts=4):
+    """Add rows in parts; return the weights that they should have."""
+    shares = []
+    for part in np.array_split(np.arange(len(rows)), parts):
+        origin = np.full(D, 19.0 if bounded.moment.center else 0.0)
+        near = rows_about(kind(rows[part]), weights[part], origin)
+        before = bounded.centre.copy()
+        bounded.add(near, near if scale is None else near.scaled(scale))
+        if not shares:
+            before = start_of(rows[part], weights[part], bounded.moment.center, scale)
+        units = 1.0 if scale is None else scale
+        energies = (((rows[part] - before) / units) ** 2).sum(axis=1)
+        shares.append(bounded.unit / np.maximum(energies, bounded.typical))
+    return np.concatenate(shares)
+
+
+def start_of(rows, weights, center, scale):
+    """Return the centre that the first rows are measured from."""
+    fresh = Bounded(SecondMoment(D, center))
+    near = rows_about(rows, weights, np.full(D, 19.0 if center else 0.0))
+    fresh._start(near if scale is None else near.scaled(scale))
+    return fresh.centre
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("scale", [None, SCALE])
+def test_a_row_counts_with_at_most_a_typical_energy(center, kind, scale):
+    bounded = Bounded(SecondMoment(D, center))
+    rows = ROWS if center else ROWS - 20
+    shares = feed(bounded, rows, WEIGHTS, kind, scale)
+    assert shares.min() < 0.01 * shares.max()
+    counted = WEIGHTS * shares
+    mean, S = reference.scatter(rows, counted, center=center)
+    found = bounded.moment
+    np.testing.assert_allclose(found.scatter(), S, rtol=0, atol=1e-9 * np.trace(S))
+    np.testing.assert_allclose(found.mean, mean, rtol=1e-9)
+    assert found.weight == pytest.approx(counted.sum())
+
+
+def test_a_sketch_with_room_for_all_directions_is_exact_but_for_what_is_taken_off():
+    bounded = Bounded(Sketch(D, D))
+    shares = feed(bounded, ROWS, WEIGHTS)
+    _, S = reference.scatter(ROWS, WEIGHTS * shares, center=True)
+    found = bounded.moment.compress(np.eye(D))
+    np.testing.assert_allclose(found, S, rtol=0, atol=1e-8 * np.trace(S))
+
+
+@pytest.mark.parametrize("center", [False, True])
+def test_merged_it_is_a_sum_over_all_rows(center):
+    one, other = Bounded(SecondMoment(D, center)), Bounded(SecondMoment(D, center))
+    shares = np.concatenate(
+        [feed(one, ROWS[:200], WEIGHTS[:200]), feed(other, ROWS[200:] + 3, WEIGHTS[200:])]
+    )
+    kept = other.moment.scatter()
+    one.merge(other, None)
+    rows = np.vstack([ROWS[:200], ROWS[200:] + 3])
+    shares[200:] *= one.unit / other.unit
+    _, S = reference.scatter(rows, WEIGHTS * shares, center=center)
+    np.testing.assert_allclose(one.moment.scatter(), S, rtol=0, atol=1e-9 * np.trace(S))
+    np.testing.assert_array_equal(other.moment.scatter(), kept)
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_merging_with_no_rows_changes_nothing(which):
+    full = Bounded(SecondMoment(D))
+    feed(full, ROWS, WEIGHTS)
+    before = full.typical, full.centre.copy(), full.moment.scatter()
+    pair = [full, Bounded(SecondMoment(D))]
+    one, other = pair[which], pair[1 - which]
+    one.merge(other, None)
+    assert one.typical == pytest.approx(before[0])
+    np.testing.assert_allclose(one.centre, before[1])
+    np.testing.assert_allclose(one.moment.scatter(), before[2])
+
+
+def test_what_fades_counts_less():
+    bounded, weights = Bounded(SecondMoment(D)), np.ones(150)
+    shares = feed(bounded, ROWS[:150], weights)
+    bounded.fade(0.25)
+    later = feed_more(bounded, ROWS[150:])
+    _, S = reference.scatter(ROWS, np.concatenate([0.25 * shares, later]), center=True)
+    np.testing.assert_allclose(bounded.moment.scatter(), S, rtol=0, atol=1e-9 * np.trace(S))
+
+
+def feed_more(bounded, rows):
+    """Add further rows at once; return the shares with which they should count."""
+    energies = ((rows - bounded.centre) ** 2).sum(axis=1)
+    near = rows_about(rows, np.ones(len(rows)), np.full(D, 19.0))
+    bounded.add(near, near)
+    return bounded.unit / np.maximum(energies, bounded.typical)
+
+
+def test_the_first_centre_is_the_spatial_median():
+    apart = heavy(400, seed=3)
+    apart = apart - start_of(apart, np.ones(400), True, None)
+    pulls = apart / np.linalg.norm(apart, axis=1, keepdims=True)
+    # At the median unit vectors to all rows add up to nothing, but for the rows next to it.
+    assert np.linalg.norm(pulls.mean(axis=0)) < 0.02
+
+
+def test_the_typical_energy_is_the_power_mean():
+    rows = RNG.normal(size=(200, D)) * np.linspace(3, 0.5, D)
+    bounded = Bounded(SecondMoment(D, center=False))
+    feed(bounded, rows, WEIGHTS[:200])
+    energies = (rows**2).sum(axis=1)
+    wanted = (WEIGHTS[:200] @ energies**0.25 / WEIGHTS[:200].sum()) ** 4
+    assert bounded.typical == pytest.approx(wanted)
+
+
+def test_a_few_rows_cannot_move_centre_and_typical_energy():
+    rows = RNG.normal(size=(1000, D)) + 5
+    clean, spoiled = Bounded(SecondMoment(D)), Bounded(SecondMoment(D))
+    feed(clean, rows, np.ones(1000))
+    rows[::50] += 100
+    feed(spoiled, rows, np.ones(1000))
+    assert np.abs(spoiled.centre - clean.centre).max() < 0.1
+    # A share s of energies E moves it by at most (1 + s (E / e)^p)^(1 / p).
+    most = (1 + 0.02 * (D * 1e4 / clean.typical) ** 0.25) ** 4
+    assert clean.typical < spoiled.typical < 1.1 * most * clean.typical
+
+
+def test_rows_at_the_centre_and_huge_rows_are_harmless():
+    bounded = Bounded(SecondMoment(D))
+    rows = np.vstack([np.zeros((30, D)), 1e99 * np.ones((3, D))])
+    near = rows_about(rows, np.ones(33), np.zeros(D))
+    bounded.add(near, near)
+    assert np.isfinite(bounded.typical)
+    assert np.isfinite(bounded.centre).all()
+    assert np.isfinite(bounded.moment.squares).all()
