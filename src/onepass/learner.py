@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from onepass.evaluation.held_out import HeldOut
 from onepass.evaluation.row_errors import ErrorHistogram
+from onepass.gaps.factor_model import any_gap
 from onepass.model import Model
 from onepass.persistence.fields import Field, Part, State, whole
 from onepass.precision import Doubles
-from onepass.rows.completion import any_gap
-from onepass.rows.stream import RowBuffer, Stream
+from onepass.stream import RowBuffer, Stream
 from onepass.threads import one_thread
 
 # Tests set this to force chunks of a few rows, so that a short stream crosses many of them.

@@ -44,8 +44,8 @@ from onepass.learner import Learner
 from onepass.model import Model
 from onepass.persistence import archive
 from onepass.progress import Progress
-from onepass.rows.stream import Stream
 from onepass.sources import Source
+from onepass.stream import Stream
 from onepass.threads import one_thread
 from onepass.warning import OnepassWarning
 
@@ -333,7 +333,7 @@ class Estimator(Attributes):
     def model_(self) -> Model:
         """What is read after fitting: it never changes."""
         model = self._read().model
-        if model.gaps is not None:
+        if model.missing is not None:
             self._check_observed(model)
         return model
 
@@ -371,10 +371,10 @@ class Estimator(Attributes):
 
     def _check_observed(self, model: Model) -> None:
         """Refuse a model of columns of which nothing, or a single entry, is known."""
-        assert model.gaps is not None
-        if not model.gaps.rows:
+        assert model.missing is not None
+        if not model.missing.rows:
             raise ValueError(f"none of {model.rows:,} rows has an entry: all are missing")
-        unknown = np.flatnonzero(model.gaps.observed < 2)
+        unknown = np.flatnonzero(model.missing.observed < 2)
         if len(unknown):
             names = self.column_names_
             listed = ", ".join(repr(names[column]) for column in unknown[:3])
@@ -383,8 +383,8 @@ class Estimator(Attributes):
             given = shlex.quote(",".join(str(names[column]) for column in unknown[:3]))
             rest = "..." if more else ""
             raise ValueError(
-                f"{columns} {listed}{more}: fewer than two of {model.gaps.rows:,.0f} rows have an "
-                f"entry, so that nothing is known of {its} variance; leave such columns out, of "
+                f"{columns} {listed}{more}: fewer than two of {model.missing.rows:,.0f} rows have "
+                f"an entry, so that nothing is known of {its} variance; leave such columns out, of "
                 f"files with exclude=[{listed}{rest and ', '}{rest}] (--exclude {given}{rest})"
             )
 

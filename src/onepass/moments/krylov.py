@@ -1,0 +1,117 @@
+"""Leading eigenpairs of a symmetric matrix A by block Krylov iteration, from products with A alone.
+
+From a block V of some directions more than are wanted, the best approximations in the span of V,
+A V, A^2 V, ... are found (Golub and Underwood 1977; Musco and Musco 2015). A block finds as many
+equal eigenvalues as it has directions, and a start that was found before needs few products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from onepass.precision import Doubles
+
+BESIDE = 8  # random directions in a block besides those that are known or wanted
+# Smallest pivot of the Gram matrix of unit columns from which its Cholesky factor, used twice,
+# makes them orthonormal to rounding; below, QR does.
+LEAST_PIVOT = 1e-6
+Times = Callable[[Doubles], Doubles]  # A V (d, m) of V (d, m), in C order
+
+
+class Krylov:
+    """A basis of the span of V, A V, A^2 V, ... and A in it.
+
+    ``add(times(block))`` takes a step.
+
+    Parameters
+    ----------
+    start : ndarray of shape (m, d)
+        Directions that the first block spans, in any basis.
+
+    Attributes
+    ----------
+    block : ndarray of shape (d, m)
+        Orthonormal, in C order: what is to be multiplied next. It is empty where nothing is left.
+    values : ndarray of shape (m,)
+        Ritz values, eigenvalues of A in the basis, largest first.
+    """
+
+    def __init__(self, start: Doubles) -> None:
+        self.block: Doubles = np.linalg.qr(start.T)[0]
+        self.values: Doubles = np.zeros(0)
+        self._blocks: list[Doubles] = []
+        self._inner: Doubles = np.zeros((0, 0))  # A in the basis
+        self._turn: Doubles = np.zeros((0, 0))  # its eigenvectors, in columns
+        self._rest: Doubles = np.zeros(
+            (0, 0)
+        )  # the Gram matrix of what the last product has besides
+
+    def add(self, product: Doubles) -> None:
+        """Include the product of A with the block, (d, m), which is overwritten."""
+        before, width = len(self._inner), self.block.shape[1]
+        self._blocks.append(self.block)
+        # The product has no part along earlier blocks, which are orthogonal to A times the last.
+        along = self._take_away(product, self._blocks[-2:])
+        first = before + width - len(along)
+        inner = np.zeros((before + width,) * 2)
+        inner[:before, :before] = self._inner
+        inner[first:, before:] = along
+        inner[before:] = inner[:, before:].T
+        inner[before:, before:] = (along[-width:] + along[-width:].T) / 2
+        self._inner = inner
+        values, turn = np.linalg.eigh(inner)
+        self.values, self._turn = values[::-1], turn[:, ::-1]
+        self._rest = product.T @ product
+        left = min(width, len(product) - len(inner))
+        self.block = self._orthonormal(product[:, :left])
+
+    def captured(self, k: int) -> float:
+        """Return the sum of the k largest Ritz values."""
+        return float(self.values[:k].sum())
+
+    def residuals(self, k: int) -> Doubles:
+        """Return the lengths (k,) of A v - value v for the k leading pairs."""
+        last = self._turn[-len(self._rest) :, :k]
+        return np.sqrt(np.einsum("ij,ij->j", last, self._rest @ last).clip(min=0.0))
+
+    def directions(self, k: int) -> Doubles:
+        """Return the directions (k, d) of the k largest Ritz values."""
+        found, first = np.zeros((len(self.block), min(k, len(self._inner)))), 0
+        for block in self._blocks:
+            found += block @ self._turn[first : first + block.shape[1], :k]
+            first += block.shape[1]
+        return np.ascontiguousarray(found.T)
+
+    def _take_away(self, columns: Doubles, blocks: list[Doubles]) -> Doubles:
+        """Take the part along blocks away from columns (d, m); return its coordinates."""
+        found = []
+        for block in blocks:
+            found.append(block.T @ columns)
+            columns -= block @ found[-1]
+        return np.vstack(found)
+
+    def _orthonormal(self, columns: Doubles) -> Doubles:
+        """Return an orthonormal basis (d, m) of columns (d, m), orthogonal to all blocks."""
+        for again in (False, True):
+            if again:
+                self._take_away(columns, self._blocks)
+            gram = columns.T @ columns
+            norms = np.sqrt(gram.diagonal()).clip(min=1e-300)
+            try:
+                factor = np.linalg.cholesky(gram / norms / norms[:, None])
+            except np.linalg.LinAlgError:
+                factor = np.zeros((1, 1))
+            if not factor.diagonal().min(initial=1.0) > LEAST_PIVOT:
+                both = np.hstack([*self._blocks, columns])
+                return np.ascontiguousarray(np.linalg.qr(both)[0][:, len(self._inner) :])
+            columns = solve_triangular(factor, (columns / norms).T, lower=True).T
+        return np.ascontiguousarray(columns)
+
+
+def with_random(directions: Doubles, width: int, d: int) -> Doubles:
+    """Return directions (m, d) and random ones besides, (width, d): a start that misses nothing."""
+    beside = np.random.default_rng(0).normal(size=(max(width - len(directions), 0), d))
+    return np.vstack([directions, beside / np.sqrt(d)])
