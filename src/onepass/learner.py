@@ -122,6 +122,19 @@ class Learner(State):
         with one_thread():
             self._take_chunks(rows, weights, has_gaps)
 
+    def pushed(self, rows: Any, weights: Doubles | None = None, *, has_gaps: bool = False) -> Self:
+        """Return the learner of more rows: this one if they only wait, else a copy.
+
+        So other threads can read this one, as it only gets more rows in its buffer.
+        """
+        if weights is None and self.buffer.count + rows.shape[0] < (full := self.next_chunk_rows()):
+            self.buffer.add(rows, None, full, has_gaps)
+            return self
+        fits = not self.rows_seen or self.fits_buffer(rows.shape[0])
+        learner = self if fits else self.successor()
+        learner.push(rows, weights, has_gaps=has_gaps)
+        return learner
+
     def _take_chunks(self, rows: Any, weights: Doubles, has_gaps: bool) -> None:
         """Learn from all full chunks; let the rest wait."""
         start, total = 0, rows.shape[0]

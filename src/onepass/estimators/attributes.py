@@ -207,7 +207,8 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         -------
         sklearn.decomposition.PCA
             With ``scale=True`` a `Pipeline` of a `StandardScaler` and a `PCA`, whose densities are
-            those of scaled rows.
+            those of scaled rows. With ``whiten=True`` its densities are those of another
+            covariance, as always in scikit-learn.
 
         Examples
         --------
