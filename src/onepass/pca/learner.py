@@ -293,7 +293,7 @@ class PCALearner(Learner):
     def _learn_rows(self, values: Any, filled: Filled | None, weights: Doubles) -> None:
         """Evaluate rows with the directions found before, and learn from them.
 
-        Rows (r, d) have no gaps; `filled` says what was filled into them.
+        Chunk (r, d) have no gaps; `filled` says what was filled into them.
         """
         rows = self._about(values, filled, weights)
         scaled = rows
