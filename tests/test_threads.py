@@ -11,8 +11,8 @@ from scipy import sparse
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from onepass import PCA, threads
+from onepass.moments import chunk as rows_module
 from onepass.pca import learner
-from onepass.rows import rows as rows_module
 from onepass.threads import one_thread, run_all
 
 

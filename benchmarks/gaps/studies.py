@@ -33,7 +33,7 @@ from onepass import PCA, merge
 from onepass.estimators import input as rows_checks
 from onepass.pca.learner import PCALearner
 
-BUDGET = "onepass.rows.completion", "KEPT_NUMBERS"  # numbers in rows with gaps that are kept
+BUDGET = "onepass.gaps.completion", "KEPT_NUMBERS"  # numbers in rows with gaps that are kept
 SIZES = ((20, 3, 3000, 3), (50, 5, 3000, 3), (300, 5, 2000, 1))  # columns, k, rows, seeds
 NARROW = 50  # columns up to which statsmodels takes seconds
 PATTERNS: dict[str, Pattern] = {

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from onepass.evaluation.held_out import HeldOut
 from onepass.evaluation.row_errors import ErrorHistogram
+from onepass.gaps.factor_model import any_gap
 from onepass.model import Model
 from onepass.persistence.fields import Field, Part, State, whole
 from onepass.precision import Doubles
-from onepass.rows.completion import any_gap
-from onepass.rows.stream import RowBuffer, Stream
+from onepass.stream import RowBuffer, Stream
 from onepass.threads import one_thread
 
 # Tests set this to force chunks of a few rows, so that a short stream crosses many of them.
@@ -121,6 +121,19 @@ class Learner(State):
         weights = np.ones(rows.shape[0]) if weights is None else weights
         with one_thread():
             self._take_chunks(rows, weights, has_gaps)
+
+    def pushed(self, rows: Any, weights: Doubles | None = None, *, has_gaps: bool = False) -> Self:
+        """Return the learner of more rows: this one if they only wait, else a copy.
+
+        So other threads can read this one, as it only gets more rows in its buffer.
+        """
+        if weights is None and self.buffer.count + rows.shape[0] < (full := self.next_chunk_rows()):
+            self.buffer.add(rows, None, full, has_gaps)
+            return self
+        fits = not self.rows_seen or self.fits_buffer(rows.shape[0])
+        learner = self if fits else self.successor()
+        learner.push(rows, weights, has_gaps=has_gaps)
+        return learner
 
     def _take_chunks(self, rows: Any, weights: Doubles, has_gaps: bool) -> None:
         """Learn from all full chunks; let the rest wait."""

@@ -20,7 +20,7 @@ import scipy.sparse
 import scipy.sparse.linalg
 from numpy.typing import ArrayLike, NDArray
 
-from onepass.rows.rows import rows_about
+from onepass.moments.chunk import chunk_about
 from onepass.subspace import Subspace
 
 __all__ = ["captured", "captured_share", "from_dense", "principal_angles", "suboptimality"]
@@ -63,7 +63,7 @@ def captured(directions: ArrayLike, data: Any, *, mean: ArrayLike | None = None)
 def captured_share(directions: ArrayLike, data: Any, *, mean: ArrayLike | None = None) -> float:
     """Return `captured` as a share of the total variance, between 0 and 1.
 
-    Rows without any variance have a share of 1: there is nothing that is not captured.
+    Chunk without any variance have a share of 1: there is nothing that is not captured.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ class OfRows:
         origin = np.zeros(self.n_features) if mean is None else np.asarray(mean, np.float64)
         if origin.shape != (self.n_features,):
             raise ValueError(f"mean has shape {origin.shape}, not ({self.n_features},)")
-        self.rows = rows_about(self.values, np.ones(self.n), origin)
+        self.rows = chunk_about(self.values, np.ones(self.n), origin)
 
     def captured(self, directions: NDArray[np.float64]) -> float:
         """Return tr(directions X'X directions') / n."""

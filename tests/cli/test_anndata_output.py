@@ -24,7 +24,14 @@ def write_cells(path, counts=COUNTS, types=TYPES):
         index=[f"cell{i}" for i in range(len(counts))],
     )
     var = pd.DataFrame(index=[f"g{j}" for j in range(counts.shape[1])])
-    anndata.AnnData(scipy.sparse.csr_array(counts), obs=obs, var=var).write_h5ad(path)
+    adata = anndata.AnnData(scipy.sparse.csr_array(counts), obs=obs, var=var)
+    adata.obsm["X_umap"], adata.uns["note"] = counts[:, :2], "kept"
+    adata.obsm["X_pca"] = counts[:, :9]  # of an analysis before
+    getattr(adata, f"write_{path.suffix[1:]}")(path)
+
+
+def read_cells(path):
+    return getattr(anndata, f"read_{path.suffix[1:]}")(path)
 
 
 @pytest.fixture
@@ -34,19 +41,24 @@ def small_blocks(monkeypatch):
 
 
 @pytest.mark.usefixtures("small_blocks")
-def test_cells_keep_their_table_and_get_coordinates(tmp_path):
-    write_cells(tmp_path / "cells.h5ad")
+@pytest.mark.parametrize("name", ["cells.h5ad", "cells.zarr"])
+@pytest.mark.filterwarnings("ignore:Writing zarr v2 data|Consolidated metadata")
+def test_cells_keep_what_they_have_and_get_coordinates(tmp_path, name):
+    path = tmp_path / name
+    write_cells(path)
     model, out = tmp_path / "m.onepass", tmp_path / "out.h5ad"
     preparing = ["--normalize", 100, "--log1p"]
-    run("fit", tmp_path / "cells.h5ad", "-k", 4, "--no-robust", *preparing, "-o", model)
-    result = run("transform", model, tmp_path / "cells.h5ad", "-o", out)
+    run("fit", path, "-k", 4, "--no-robust", *preparing, "-o", model)
+    result = run("transform", model, path, "-o", out)
     assert "60 rows of 4 coordinates" in result.stdout
-    given, written = anndata.read_h5ad(tmp_path / "cells.h5ad"), anndata.read_h5ad(out)
+    given, written = read_cells(path), anndata.read_h5ad(out)
     pd.testing.assert_frame_equal(written.obs, given.obs)
-    assert written.X is None
+    assert (written.X != given.X).nnz == 0
+    assert written.uns["note"] == "kept"
+    np.testing.assert_array_equal(written.obsm["X_umap"], given.obsm["X_umap"])
     assert written.var_names.tolist() == given.var_names.tolist()
     fitted = onepass.load(model)
-    source = onepass.open_source(tmp_path / "cells.h5ad", normalize=100, log1p=True)
+    source = onepass.open_source(path, normalize=100, log1p=True)
     np.testing.assert_array_equal(written.obsm["X_pca"], fitted.transform(source))
     assert written.obsm["X_pca"].dtype == np.float32
     np.testing.assert_array_equal(written.varm["PCs"], fitted.components_.T)
@@ -54,6 +66,17 @@ def test_cells_keep_their_table_and_get_coordinates(tmp_path):
     np.testing.assert_array_equal(found["variance"], fitted.explained_variance_)
     np.testing.assert_array_equal(found["variance_ratio"], fitted.explained_variance_ratio_)
     assert found["params"]["zero_center"]
+
+
+def test_genes_that_are_left_out_have_zeros(tmp_path):
+    write_cells(tmp_path / "cells.h5ad")
+    model, out = tmp_path / "m.onepass", tmp_path / "out.h5ad"
+    run("fit", tmp_path / "cells.h5ad", "-k", 2, "--columns", "g7,g2,g5", "-o", model)
+    run("transform", model, tmp_path / "cells.h5ad", "-o", out)
+    written, fitted = anndata.read_h5ad(out), onepass.load(model)
+    np.testing.assert_array_equal(written.varm["PCs"][[7, 2, 5]], fitted.components_.T)
+    assert np.count_nonzero(written.varm["PCs"].any(axis=1)) == 3
+    assert written.n_vars == 12
 
 
 def test_flags_and_kept_columns_are_columns_of_obs(tmp_path):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import onepass
-from onepass.rows import completion
+from onepass.gaps import completion
 from onepass.sources import base
 from tests.cli.commands import onepass as run
 from tests.cli.test_kill import Forks
@@ -373,8 +373,8 @@ def test_a_small_model_fills_gaps_in_the_same_way(tmp_path, model, table):
 # A few rows in a block, and batch EM on a few hundred numbers: short tables have it all.
 KEPT_NUMBERS = 400
 SMALL = f"""
-import onepass.rows.completion, onepass.sources.base
-onepass.rows.completion.KEPT_NUMBERS = {KEPT_NUMBERS}
+import onepass.gaps.completion, onepass.sources.base
+onepass.gaps.completion.KEPT_NUMBERS = {KEPT_NUMBERS}
 onepass.sources.base.BLOCK_TARGET_BYTES = 1024
 """
 

@@ -22,7 +22,7 @@ def test_a_row_out_of_range_is_refused_and_changes_nothing(name):
     with pytest.raises(ValueError, match="1e\\+160 at row 0, column 3"):
         model.partial_fit(np.eye(1, 6, 3) * 1e160)
     single = build(name, 2, random_state=0).fit(X.astype(np.float32))
-    with pytest.raises(ValueError, match="inf at row 0"):
+    with pytest.raises(ValueError, match="at row 0"):
         single.partial_fit(np.full((1, 6), 1e39))
     np.testing.assert_array_equal(model.components_, before)
     assert model.n_samples_seen_ == single.n_samples_seen_ == len(X)

@@ -26,7 +26,7 @@ from onepass import (
     metrics,
 )
 from onepass.distributed import fit
-from onepass.rows import completion
+from onepass.gaps import completion
 
 # That a robust candidate answers is not what these tests are about.
 pytestmark = pytest.mark.filterwarnings("ignore:Some rows are longer")
@@ -191,12 +191,12 @@ def test_a_stream_may_be_saved_and_pickled_before_a_column_begins():
 
 def test_memory_for_gaps_is_taken_at_the_first_one():
     model = PCA(K).partial_fit(COMPLETE)
-    assert model._finished().gap_models == []
+    assert model._finished().completions == []
     assert not model._learner.buffer.has_gaps
     model.partial_fit(ROWS[:300])
-    (gaps,) = model._finished().gap_models
-    assert gaps.rows == 3300
-    assert gaps.loadings.shape[1] > 0
+    (gaps,) = model._finished().completions
+    assert gaps.counts.rows == 3300
+    assert gaps.has_started
 
 
 # -- what is said --------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ def test_what_is_missing_is_counted(kind):
     rows = ROWS.copy()
     rows[:4] = np.nan
     model = KINDS[kind]().fit(rows)
-    gaps, left = model.model_.gaps, rows[4:]
+    gaps, left = model.model_.missing, rows[4:]
     np.testing.assert_allclose(model.missing_share_, np.isnan(left).mean(axis=0))
     assert (gaps.rows, gaps.empty) == (2996, 4)
     assert gaps.incomplete == np.isnan(left).any(axis=1).sum()
@@ -293,7 +293,7 @@ def test_the_likelihood_is_that_of_what_is_observed():
 
 @pytest.mark.parametrize("count", [20, 3000], ids=["few", "many"])
 def test_errors_are_those_of_observed_entries(count, monkeypatch):
-    monkeypatch.setattr("onepass.rows.rows.TILE_BYTES", 8 * D * 100)
+    monkeypatch.setattr("onepass.moments.chunk.TILE_BYTES", 8 * D * 100)
     model = PCA(K).fit(ROWS)
     rows = ROWS[:count]
     on_components = model.inverse_transform(model.transform(rows))
@@ -318,7 +318,7 @@ def test_the_algorithms_of_the_paper_complete_rows_and_count_gaps(algorithm):
     assert np.isfinite(model.transform(ROWS)).all()
     np.testing.assert_allclose(model.missing_share_, np.isnan(ROWS).mean(axis=0) * 3000 / 3100)
     halves = [algorithm(K, **params).fit(half) for half in np.array_split(rows, [90])]
-    for gaps in (model.model_.gaps, onepass.merge(*halves)._model().gaps):
+    for gaps in (model.model_.missing, onepass.merge(*halves).model_.missing):
         assert (gaps.rows, gaps.empty) == (3100, 3)
         assert gaps.incomplete == np.isnan(ROWS).any(axis=1).sum()
     small = model.for_transform()

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from onepass import PCA, metrics
-from onepass.rows import completion
+from onepass.gaps import factor_model
 
 rng = np.random.default_rng(0)
 HIDDEN = rng.poisson(0.5, size=(1500, 1)) * rng.gamma(2.0, size=(1, 20))
@@ -33,7 +33,7 @@ def test_missing_entries_of_sparse_rows_are_completed(rows, calls):
 
 
 def test_filled_rows_are_sparse_and_equal_dense_ones(rows, monkeypatch):
-    monkeypatch.setattr(completion, "TILE_BYTES", 8 * 20 * 7)  # seven rows at a time
+    monkeypatch.setattr(factor_model, "TILE_BYTES", 8 * 20 * 7)  # seven rows at a time
     model = PCA(1).fit(rows)
     filled, deviations = model.impute(rows, return_std=True)
     dense = rows.toarray()

@@ -140,7 +140,7 @@ def test_ten_thousand_calls_see_only_whole_models(kind):
 
 def test_large_rows_are_transformed_while_another_thread_learns(monkeypatch):
     """Products of several tiles use threads, which the end of a call in another thread takes."""
-    monkeypatch.setattr("onepass.rows.rows.TILE_BYTES", 2**12)
+    monkeypatch.setattr("onepass.moments.chunk.TILE_BYTES", 2**12)
     model, X, stop = ERM(2).fit(rows(0)), rows(1, 4000), threading.Event()
 
     def learn():

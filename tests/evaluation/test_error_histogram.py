@@ -5,7 +5,7 @@ import pytest
 
 from onepass import PCA
 from onepass.evaluation.row_errors import ErrorHistogram, crossed_errors
-from onepass.rows.rows import rows_about
+from onepass.moments.chunk import chunk_about
 
 
 def filled(errors, weights=None, chunk=64):
@@ -129,12 +129,12 @@ def test_crossed_errors_are_from_the_directions_of_the_other_half(center, scale)
         directions, about = np.linalg.svd(weighted)[2][:3], rows[held_out] - point
         expected[held_out] = (about**2).sum(axis=1) - ((about @ directions.T) ** 2).sum(axis=1)
     origin = np.full(9, float(center))
-    found = crossed_errors(rows_about(values, weights, origin, scale), 3, center)
+    found = crossed_errors(chunk_about(values, weights, origin, scale), 3, center)
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
 def test_too_few_first_rows_have_no_errors():
-    rows = rows_about(np.random.default_rng(2).normal(size=(9, 5)), np.ones(9), np.zeros(5))
+    rows = chunk_about(np.random.default_rng(2).normal(size=(9, 5)), np.ones(9), np.zeros(5))
     assert crossed_errors(rows, 4, True) is None
-    zeros = rows_about(np.zeros((20, 5)), np.ones(20), np.zeros(5))
+    zeros = chunk_about(np.zeros((20, 5)), np.ones(20), np.zeros(5))
     assert not crossed_errors(zeros, 4, True).any()

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from onepass.moments.chunk import chunk_about
 from onepass.moments.exact import SecondMoment, sums_about_mean
-from onepass.rows.rows import rows_about
 from tests import reference
 
 N, D = 40, 6
@@ -22,7 +22,7 @@ def moment_of(rows, weights=WEIGHTS, center=True, kind=np.asarray, parts=3):
     moment = SecondMoment(D, center)
     for part in np.array_split(np.arange(len(rows)), parts):
         origin = rows[part[0]].astype(float) if center else np.zeros(D)
-        moment.add(rows_about(kind(rows[part]), weights[part], origin), weights[part])
+        moment.add(chunk_about(kind(rows[part]), weights[part], origin), weights[part])
     return moment
 
 
@@ -98,7 +98,7 @@ def test_merging_with_an_empty_one_changes_nothing():
     empty.merge(moment)
     np.testing.assert_array_equal(empty.squares, squares)
     np.testing.assert_array_equal(empty.mean, moment.mean)
-    empty.add(rows_about(ROWS, WEIGHTS, ROWS[0]), WEIGHTS)
+    empty.add(chunk_about(ROWS, WEIGHTS, ROWS[0]), WEIGHTS)
     np.testing.assert_array_equal(moment.squares, squares)
 
 
@@ -143,7 +143,7 @@ def test_columns_that_are_constant_to_rounding_have_no_squares():
     rows = ROWS.copy()
     rows[:, 2] = 1 / 3
     moment = SecondMoment(D)
-    moment.add(rows_about(rows, WEIGHTS, np.zeros(D)), WEIGHTS)  # about a point that is far
+    moment.add(chunk_about(rows, WEIGHTS, np.zeros(D)), WEIGHTS)  # about a point that is far
     assert moment.column_sums()[2] == 0.0
     assert (np.delete(moment.column_sums(), 2) > 0.0).all()
     sums = sums_about_mean(np.array([1.0, 1.0]), np.array([1.0, 0.5]), 1.0)
@@ -153,7 +153,7 @@ def test_columns_that_are_constant_to_rounding_have_no_squares():
 def test_what_fades_counts_less():
     moment = moment_of(ROWS[:20], WEIGHTS[:20])
     moment.fade(0.25)
-    moment.add(rows_about(ROWS[20:], WEIGHTS[20:], ROWS[0]), WEIGHTS[20:])
+    moment.add(chunk_about(ROWS[20:], WEIGHTS[20:], ROWS[0]), WEIGHTS[20:])
     counted = WEIGHTS * np.where(np.arange(N) < 20, 0.25, 1.0)
     assert_scatter(moment, ROWS, counted)
 
@@ -169,6 +169,6 @@ def test_copies_and_states_are_the_same_and_independent(again):
     moment = moment_of(ROWS)
     before, twin = moment.scatter(), again(moment)
     np.testing.assert_array_equal(twin.scatter(), before)
-    twin.add(rows_about(ROWS, WEIGHTS, ROWS[3]), WEIGHTS)
+    twin.add(chunk_about(ROWS, WEIGHTS, ROWS[3]), WEIGHTS)
     np.testing.assert_array_equal(moment.scatter(), before)
     assert_scatter(twin, np.vstack([ROWS, ROWS]), np.tile(WEIGHTS, 2))

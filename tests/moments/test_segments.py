@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import sparse
 
+from onepass.moments.chunk import chunk_about
 from onepass.moments.segments import LEAST_ROWS, SEGMENTS, Segments
-from onepass.rows.rows import rows_about
 
 Array = NDArray[np.float64]
 
@@ -37,7 +37,7 @@ def segments_of(
         part = slice(start, start + chunk)
         if half_life is not None:
             found.fade(0.5 ** (chunk / half_life))
-        rows = rows_about(X[part], weights[part], np.full(X.shape[1], 2.0))
+        rows = chunk_about(X[part], weights[part], np.full(X.shape[1], 2.0))
         found.add(rows, rows.weights, start)
     return found
 

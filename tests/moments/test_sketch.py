@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 
 from onepass.moments import sketch as module
+from onepass.moments.chunk import chunk_about
 from onepass.moments.sketch import Sketch, leading_of
-from onepass.rows.rows import rows_about
 from tests import reference
 
 N, D = 60, 40
@@ -21,7 +21,7 @@ def sketch_of(rows, weights, rank, center=True, kind=np.asarray, scale=None, par
     sketch = Sketch(D, rank, center)
     for part in np.array_split(np.arange(len(rows)), parts):
         origin = sketch.mean if sketch.weight else rows[part[0]] * center
-        chunk = rows_about(kind(rows[part]), weights[part], origin)
+        chunk = chunk_about(kind(rows[part]), weights[part], origin)
         sketch.add(chunk if scale is None else chunk.scaled(scale), weights[part])
     return sketch
 
@@ -130,7 +130,7 @@ def test_copies_and_states():
     found = sketch_of(FULL, WEIGHTS, 8)
     before, twin = found.compress(np.eye(D)), found.copy()
     np.testing.assert_array_equal(twin.compress(np.eye(D)), before)
-    twin.add(rows_about(FULL, WEIGHTS, np.zeros(D)), WEIGHTS)
+    twin.add(chunk_about(FULL, WEIGHTS, np.zeros(D)), WEIGHTS)
     twin.fade(0.5)
     np.testing.assert_array_equal(found.compress(np.eye(D)), before)
     other = Sketch(D, 8, True)
@@ -145,7 +145,7 @@ def test_the_leading_directions_survive_a_long_stream():
     found = Sketch(D, 12, True)
     for _ in range(40):
         rows = rng.normal(size=(50, D)) * spread
-        found.add(rows_about(rows, np.ones(50), np.zeros(D)), np.ones(50))
+        found.add(chunk_about(rows, np.ones(50), np.zeros(D)), np.ones(50))
     cosines = np.linalg.svd(found.leading(3)[0][:, :3], compute_uv=False)
     assert cosines.min() > 0.97
 
@@ -156,7 +156,7 @@ def test_the_leading_directions_survive_a_long_stream():
 def stack_of(rows, factor, center=True):
     """Return the stack [factor; rows about their mean], and the same as a matrix."""
     shares = np.full(len(rows), 1.0 / len(rows)) * center
-    chunk = rows_about(rows, np.ones(len(rows)), np.zeros(rows.shape[1]))
+    chunk = chunk_about(rows, np.ones(len(rows)), np.zeros(rows.shape[1]))
     extra = np.zeros((0, rows.shape[1]))
     stack = module._Stack(factor, chunk, np.ones(len(rows)), shares, extra)
     return stack, np.vstack([factor, rows - shares @ rows])
@@ -258,7 +258,7 @@ def test_products_with_a_stack_are_those_with_its_rows(held, extra, center):
     rng = np.random.default_rng(5)
     factor, more, rows = (rng.normal(size=(n, D)) for n in (held, extra, 9))
     roots, shares = np.sqrt(WEIGHTS[:9]), center * WEIGHTS[:9] / WEIGHTS[:9].sum()
-    stack = module._Stack(factor, rows_about(rows, WEIGHTS[:9], np.zeros(D)), roots, shares, more)
+    stack = module._Stack(factor, chunk_about(rows, WEIGHTS[:9], np.zeros(D)), roots, shares, more)
     matrix = np.vstack([factor, more, roots[:, None] * (rows - shares @ rows)])
     directions, coefficients = rng.normal(size=(4, D)), rng.normal(size=(5, len(matrix)))
     assert len(stack) == len(matrix)
@@ -292,7 +292,7 @@ def test_the_iteration_takes_as_many_steps_as_it_says(held, monkeypatch):
 
 @pytest.mark.parametrize("held", [0, 3])
 def test_one_step_is_orthonormal_too(held, monkeypatch):
-    """Rows of uneven sizes, which a single Cholesky factor of them would leave skew."""
+    """Chunk of uneven sizes, which a single Cholesky factor of them would leave skew."""
     monkeypatch.setattr(module, "GRAM_ROWS", 0)
     monkeypatch.setattr(module, "FIRST_POWER_STEPS", 1)
     sizes = np.geomspace(1, 0.03, D)
@@ -354,7 +354,7 @@ def test_every_reading_gives_back_what_was_taken_off(rank, unit):
 def test_leading_directions_of_a_few_rows(kind, center):
     rng = np.random.default_rng(0)
     X, weights = rng.normal(size=(20, 60)) * (rng.random((20, 60)) < 0.4), rng.random(20) + 0.1
-    directions, sums = leading_of(rows_about(kind(X), weights, np.zeros(60)), 4, center)
+    directions, sums = leading_of(chunk_about(kind(X), weights, np.zeros(60)), 4, center)
     near = X - center * weights @ X / weights.sum()
     values, vectors = np.linalg.eigh((weights[:, None] * near).T @ near)
     np.testing.assert_allclose(sums, values[::-1][:4])

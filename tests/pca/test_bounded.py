@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from onepass.moments.chunk import chunk_about
 from onepass.moments.exact import SecondMoment
 from onepass.moments.sketch import Sketch
 from onepass.pca.bounded import Bounded
-from onepass.rows.rows import rows_about
 from tests import reference
 
 D = 6
@@ -15,7 +15,7 @@ RNG = np.random.default_rng(0)
 
 
 def heavy(n, seed=0):
-    """Rows whose lengths differ by orders of magnitude, about a far point."""
+    """Chunk whose lengths differ by orders of magnitude, about a far point."""
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(n, D)) * np.linspace(3, 0.5, D)
     return rows * rng.standard_t(1.5, (n, 1)) + 20
@@ -31,7 +31,7 @@ def feed(bounded, rows, weights, kind=np.asarray, scale=None, parts=4):
     shares = []
     for part in np.array_split(np.arange(len(rows)), parts):
         origin = np.full(D, 19.0 if bounded.moment.center else 0.0)
-        near = rows_about(kind(rows[part]), weights[part], origin)
+        near = chunk_about(kind(rows[part]), weights[part], origin)
         before = bounded.centre.copy()
         bounded.add(near, near if scale is None else near.scaled(scale))
         if not shares:
@@ -45,7 +45,7 @@ def feed(bounded, rows, weights, kind=np.asarray, scale=None, parts=4):
 def start_of(rows, weights, center, scale):
     """Return the centre that the first rows are measured from."""
     fresh = Bounded(SecondMoment(D, center))
-    near = rows_about(rows, weights, np.full(D, 19.0 if center else 0.0))
+    near = chunk_about(rows, weights, np.full(D, 19.0 if center else 0.0))
     fresh._start(near if scale is None else near.scaled(scale))
     return fresh.centre
 
@@ -114,7 +114,7 @@ def test_what_fades_counts_less():
 def feed_more(bounded, rows):
     """Add further rows at once; return the shares with which they should count."""
     energies = ((rows - bounded.centre) ** 2).sum(axis=1)
-    near = rows_about(rows, np.ones(len(rows)), np.full(D, 19.0))
+    near = chunk_about(rows, np.ones(len(rows)), np.full(D, 19.0))
     bounded.add(near, near)
     return bounded.unit / np.maximum(energies, bounded.typical)
 
@@ -151,7 +151,7 @@ def test_a_few_rows_cannot_move_centre_and_typical_energy():
 def test_rows_at_the_centre_and_huge_rows_are_harmless():
     bounded = Bounded(SecondMoment(D))
     rows = np.vstack([np.zeros((30, D)), 1e99 * np.ones((3, D))])
-    near = rows_about(rows, np.ones(33), np.zeros(D))
+    near = chunk_about(rows, np.ones(33), np.zeros(D))
     bounded.add(near, near)
     assert np.isfinite(bounded.typical)
     assert np.isfinite(bounded.centre).all()

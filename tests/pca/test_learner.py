@@ -3,7 +3,7 @@
 import numpy as np
 
 from onepass.pca.learner import PCALearner
-from onepass.rows.stream import Stream
+from onepass.stream import Stream
 
 D, K = 60, 3
 STREAM = Stream(D, np.dtype(np.float64), False, True)

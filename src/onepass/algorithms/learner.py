@@ -9,15 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass import rounding
+from onepass.algorithms.centred import Mean, centred
 from onepass.algorithms.solver import ChunkResult, Solver
 from onepass.algorithms.variances import ExactVariances, TrackedVariances
+from onepass.gaps.counts import MissingCounts
+from onepass.gaps.factor_model import LEAST_REST, FactorModel, squared_residuals
 from onepass.learner import Learner
 from onepass.model import Model, in_type, signed
 from onepass.persistence.fields import Field, Part, Parts, whole
 from onepass.precision import TINY, Doubles
-from onepass.rows.centred import Mean, centred
-from onepass.rows.completion import LEAST_REST, FactorModel, GapCounts, squared_residuals
-from onepass.rows.stream import Stream
+from onepass.stream import Stream
 from onepass.subspace import orthonormal
 
 # Columns up to which variances come from the second moment as a matrix. It is exact; with k = 8 a
@@ -55,7 +56,7 @@ class SolverLearner(Learner):
         super().__init__(stream, solver.batch_size)
         self.solver, self.rounding, self.seed = solver, rounding, seed
         self.mean = Mean(stream.d)
-        self.gap_counts: list[GapCounts] = []  # one, from the first gap on
+        self.missing: list[MissingCounts] = []  # one, from the first gap on
         self.is_dense = not stream.is_sparse or stream.d <= DENSE_COLUMNS
         self.variances: Any = (
             ExactVariances(stream.d, stream.center)
@@ -65,12 +66,12 @@ class SolverLearner(Learner):
 
     def fields(self) -> dict[str, Field]:
         own: dict[str, Field] = {"mean": Part(), "solver": Part(), "variances": Part()}
-        own["gap_counts"] = Parts(self._gap_counts, 0, 1)
+        own["missing"] = Parts(self._missing_counts, 0, 1)
         return {**super().fields(), **own, "seed": whole(0, 2**31)}
 
-    def _gap_counts(self) -> GapCounts:
+    def _missing_counts(self) -> MissingCounts:
         """Return counts of gaps, after rows that had none."""
-        return GapCounts(self.stream.d, float(self.rows_learned))
+        return MissingCounts(self.stream.d, float(self.rows_learned))
 
     def chunk_rows(self) -> int:
         if not self.is_dense:
@@ -79,7 +80,7 @@ class SolverLearner(Learner):
         return max(1, min(CHUNK_ROWS, cached))
 
     def learn(self, values: Any, weights: Doubles) -> None:
-        for counts in self.gap_counts:
+        for counts in self.missing:
             counts.count(values)
         if self.stream.is_sparse and self.is_dense:
             values = values.toarray()
@@ -103,10 +104,10 @@ class SolverLearner(Learner):
         """Learn from rows with gaps, a part at a time: at most as many as came before."""
         dense = values.toarray() if self.stream.is_sparse else values
         some = np.flatnonzero(~np.isnan(dense).all(axis=1))
-        self.gap_counts = self.gap_counts or [self._gap_counts()]
-        self.gap_counts[0].empty += len(weights) - len(some)
+        self.missing = self.missing or [self._missing_counts()]
+        self.missing[0].empty += len(weights) - len(some)
         dense, weights, numbers = dense[some], weights[some], self.rows_learned + some
-        self.gap_counts[0].count(dense)
+        self.missing[0].count(dense)
         start = 0
         while start < len(weights):
             longest = max(int(numbers[start]), self.solver.rule.k + 1)
@@ -147,7 +148,7 @@ class SolverLearner(Learner):
         )
         if is_new:
             about = replace(model, mean=np.zeros(self.stream.d))
-            about = about.shrunk(self.gap_counts[0].rows_together, None)
+            about = about.shrunk(self.missing[0].rows_together, None)
             filled = about.filled(given).astype(np.float64)
             errors = squared_residuals(filled, given, directions[:k]) / weights
             self.held_out.add(captured, energy, before)
@@ -195,7 +196,7 @@ class SolverLearner(Learner):
         """
         d, k, weight = self.stream.d, self.solver.rule.k, self.mean.weight
         if isinstance(self.variances, ExactVariances):
-            return FactorModel.of(self.variances.moment, self.gap_counts[0].rank(k), None)
+            return FactorModel.of(self.variances.moment, self.missing[0].rank(k), None)
         held = self._held().astype(np.float64)
         wide = np.asarray(orthonormal(held[:k]), np.float64)
         along, vectors = np.linalg.eigh(self.variances.compress(wide, held) / weight)
@@ -264,11 +265,11 @@ class SolverLearner(Learner):
             errors=self.errors,
             curve=self.held_out.curve(),
         )
-        if not self.gap_counts:
+        if not self.missing:
             return found
         exact = isinstance(self.variances, ExactVariances)
         model = self._model_of_gaps() if exact else found.gap_model()
-        return replace(found, gaps=self.gap_counts[0].gaps(model))
+        return replace(found, missing=self.missing[0].summary(), factors=model)
 
     def known_variances(self) -> NDArray[np.floating]:
         """Return the variances along all directions of which they are known, largest first."""
@@ -276,10 +277,10 @@ class SolverLearner(Learner):
         return spectrum / self.degrees(self.mean.weight)
 
     def include(self, other: Self) -> None:
-        if self.gap_counts or other.gap_counts:
-            counts, added = (one.gap_counts or [one._gap_counts()] for one in (self, other))
+        if self.missing or other.missing:
+            counts, added = (one.missing or [one._missing_counts()] for one in (self, other))
             counts[0].merge(added[0])
-            self.gap_counts = counts
+            self.missing = counts
         ours, theirs = self._held().astype(np.float64), other._held().astype(np.float64)
         self.solver.merge(other.solver)
         joint = self._held().astype(np.float64)

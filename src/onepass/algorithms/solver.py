@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from onepass import _core
 from onepass.algorithms.averaging import Average
+from onepass.algorithms.centred import MixedRows
 from onepass.algorithms.rule import Rule
 from onepass.persistence.fields import MOST_ROWS, Array, Field, Number, Part, Size, State, whole
 from onepass.precision import Doubles
-from onepass.rows.centred import MixedRows
 from onepass.schedules import AdaGradNorm, Schedule
 from onepass.subspace import Subspace
 
@@ -57,7 +57,7 @@ class Solver(State):
     dtype : dtype
         Of the rows.
     batch_size : int
-        Rows of one gradient step.
+        Chunk of one gradient step.
     average : Average or None
         Empty, where the iterates are to be averaged.
     """

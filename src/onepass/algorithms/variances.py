@@ -7,13 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 
+from onepass.algorithms.centred import Mean
 from onepass.algorithms.solver import ChunkResult
+from onepass.moments.chunk import chunk_about
 from onepass.moments.directional import DirectionalMoment
 from onepass.moments.exact import SecondMoment
 from onepass.persistence.fields import Field, Part, State
 from onepass.precision import Doubles
-from onepass.rows.centred import Mean
-from onepass.rows.rows import rows_about
 
 # The directions (m, d) of two solvers that are merged, and those of the merged one.
 Held = tuple[Doubles, Doubles, Doubles]
@@ -53,7 +53,7 @@ class ExactVariances(Variances):
             first = values[0].astype(np.float64)
             mean = first + np.average(values - first, axis=0, weights=weights)
             origin = mean.astype(values.dtype).astype(np.float64)
-        rows = rows_about(values, weights, origin)
+        rows = chunk_about(values, weights, origin)
         moment.add(rows, weights)
         if moment.center:
             moment.move(moment.nearer_origin().astype(values.dtype).astype(np.float64))

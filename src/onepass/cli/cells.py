@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from onepass.cli.writers import Write
 from onepass.extras import require
 from onepass.persistence.atomic import replacing
 from onepass.sources.files import FileSource
+
+if TYPE_CHECKING:
+    from onepass.sources.single_cells import AnnDataTable
 
 SUFFIX = ".h5ad"
 _FILE_CHUNK_BYTES = 1 << 20  # of coordinates in the file: few chunks, and none of them large
@@ -47,6 +50,14 @@ def table_of_cells(source: FileSource) -> Any:
     for path, table in zip(source.paths, tables, strict=True):
         table["file"] = path
     return pd.concat(tables)
+
+
+def copied_table(source: FileSource) -> AnnDataTable | None:
+    """Return the AnnData file of which everything is copied: the only one that is read, if any."""
+    from onepass.sources.single_cells import AnnDataTable
+
+    (table, *others) = source.tables
+    return table if isinstance(table, AnnDataTable) and not others else None
 
 
 class _WatchedFile:
@@ -89,7 +100,12 @@ def _hdf5(file: BinaryIO) -> Iterator[Any]:
 
 @contextmanager
 def writing_cells(
-    path: str, fitted: Any, cells: Any, numbering: list[str], heads: list[str]
+    path: str,
+    fitted: Any,
+    cells: Any,
+    numbering: list[str],
+    heads: list[str],
+    given: AnnDataTable | None = None,
 ) -> Iterator[Write]:
     """Give a function that adds rows to an AnnData file, which appears when complete.
 
@@ -107,6 +123,9 @@ def writing_cells(
         The columns of what is added that say which file and line or row it is, if there are any.
     heads : list of str
         The last columns of what is added: coordinates, and "outlier" if that is wanted.
+    given : AnnDataTable or None
+        A file of which everything else is copied, if there is one. Genes that the model does not
+        use have zeros in ``varm["PCs"]``.
     """
     import pandas as pd
     from anndata.io import write_elem
@@ -118,14 +137,24 @@ def writing_cells(
     with replacing(path) as file, _hdf5(file) as root:
         # https://anndata.readthedocs.io describes the format; dense arrays may grow.
         root.attrs.update({"encoding-type": "anndata", "encoding-version": "0.1.0"})
-        for name in ("layers", "obsm", "obsp", "varp"):
-            write_elem(root, name, {})
-        write_elem(root, "varm", {"PCs": np.ascontiguousarray(fitted.components_.T)})
-        write_elem(root, "var", pd.DataFrame(index=[str(name) for name in fitted.column_names_]))
+        components = np.ascontiguousarray(fitted.components_.T)
+        if given is None:
+            genes = pd.DataFrame(index=[str(name) for name in fitted.column_names_])
+            write_elem(root, "var", genes)
+        else:
+            given.copy_to(root)
+            components = given.of_all_genes(components)
+        for name in ("layers", "obsm", "obsp", "uns", "varm", "varp"):
+            if name not in root:
+                write_elem(root, name, {})
+        for name in ("obsm/X_pca", "uns/pca"):
+            if name in root:
+                del root[name]
+        write_elem(root["varm"], "PCs", components)
         variances = fitted.explained_variance_, fitted.explained_variance_ratio_
         found = dict(zip(("variance", "variance_ratio"), variances, strict=True))
         params = {"zero_center": bool(fitted.get_params().get("center", True))}
-        write_elem(root, "uns", {"pca": {"params": params, **found}})
+        write_elem(root["uns"], "pca", {"params": params, **found})
         coordinates: Any = None
 
         def write(rows: Any) -> None:

@@ -16,7 +16,7 @@ from rich.table import Table
 
 import onepass
 from onepass.cli import messages
-from onepass.cli.cells import SUFFIX, is_anndata, table_of_cells, writing_cells
+from onepass.cli.cells import SUFFIX, copied_table, is_anndata, table_of_cells, writing_cells
 from onepass.cli.data import (
     as_options,
     check_page,
@@ -90,7 +90,8 @@ def transform(
     writer = writing(output, written)
     if in_anndata:
         numbering = written[: 1 + (len(source.files) > 1)] if numbered else []
-        writer = writing_cells(output, fitted, cells, numbering, heads)
+        given = copied_table(source)
+        writer = writing_cells(output, fitted, cells, numbering, heads, given)
     with progress_over("transform", source) as progress, writer as write:
         for position, block in source.blocks():
             rows = fitted.transform(_only(source, position, block))

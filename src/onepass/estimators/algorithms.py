@@ -20,7 +20,6 @@ from onepass.estimators.parameters import check_bool, check_option, check_whole
 from onepass.learner import Learner
 from onepass.model import Model
 from onepass.pca.learner import PCALearner
-from onepass.rows.stream import Stream
 from onepass.schedules import (
     AdaGradNorm,
     Constant,
@@ -29,6 +28,7 @@ from onepass.schedules import (
     check_positive,
     is_positive,
 )
+from onepass.stream import Stream
 from onepass.subspace import Subspace, orthonormal
 from onepass.warning import OnepassWarning
 

@@ -207,7 +207,8 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         -------
         sklearn.decomposition.PCA
             With ``scale=True`` a `Pipeline` of a `StandardScaler` and a `PCA`, whose densities are
-            those of scaled rows.
+            those of scaled rows. With ``whiten=True`` its densities are those of another
+            covariance, as always in scikit-learn.
 
         Examples
         --------
@@ -326,7 +327,7 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def missing_share_(self) -> NDArray[np.float64]:
         """The share of the rows that lack an entry in each column, shape (d,)."""
         model = self.model_
-        return np.zeros(model.d) if model.gaps is None else model.gaps.missing_share
+        return np.zeros(model.d) if model.missing is None else model.missing.missing_share
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -44,8 +44,8 @@ from onepass.learner import Learner
 from onepass.model import Model
 from onepass.persistence import archive
 from onepass.progress import Progress
-from onepass.rows.stream import Stream
 from onepass.sources import Source
+from onepass.stream import Stream
 from onepass.threads import one_thread
 from onepass.warning import OnepassWarning
 
@@ -202,8 +202,9 @@ class Estimator(Attributes):
                     self._learn_checked(X, sample_weight, fresh=True, whole=whole)
                     return self
                 self._check_unchanged()
-                if sample_weight is None and not self._has_names and is_plain(X, learner.stream):
-                    self._learner = pushed(learner, X, None, check_finite(X))
+                has_names = "feature_names_in_" in self.__dict__
+                if sample_weight is None and not has_names and is_plain(X, learner.stream):
+                    self._learner = learner.pushed(X, has_gaps=check_finite(X))
                 else:
                     self._learn_checked(X, sample_weight, fresh=False, whole=whole)
                 return self
@@ -230,7 +231,8 @@ class Estimator(Attributes):
             ((rows, has_gaps),) = twin._rows_of(X, fresh=fresh)
             weights = check_weights(sample_weight, rows, whole=whole)
             learner = twin._learner or twin._start(rows)
-            twin._learner = pushed(learner, learner.stream.convert(rows), weights, has_gaps)
+            rows = learner.stream.convert(rows)
+            twin._learner = learner.pushed(rows, weights, has_gaps=has_gaps)
         if whole:
             for message in twin.doubts():
                 warnings.warn(message, OnepassWarning, stacklevel=4)
@@ -333,7 +335,7 @@ class Estimator(Attributes):
     def model_(self) -> Model:
         """What is read after fitting: it never changes."""
         model = self._read().model
-        if model.gaps is not None:
+        if model.missing is not None:
             self._check_observed(model)
         return model
 
@@ -371,10 +373,10 @@ class Estimator(Attributes):
 
     def _check_observed(self, model: Model) -> None:
         """Refuse a model of columns of which nothing, or a single entry, is known."""
-        assert model.gaps is not None
-        if not model.gaps.rows:
+        assert model.missing is not None
+        if not model.missing.rows:
             raise ValueError(f"none of {model.rows:,} rows has an entry: all are missing")
-        unknown = np.flatnonzero(model.gaps.observed < 2)
+        unknown = np.flatnonzero(model.missing.observed < 2)
         if len(unknown):
             names = self.column_names_
             listed = ", ".join(repr(names[column]) for column in unknown[:3])
@@ -383,8 +385,8 @@ class Estimator(Attributes):
             given = shlex.quote(",".join(str(names[column]) for column in unknown[:3]))
             rest = "..." if more else ""
             raise ValueError(
-                f"{columns} {listed}{more}: fewer than two of {model.gaps.rows:,.0f} rows have an "
-                f"entry, so that nothing is known of {its} variance; leave such columns out, of "
+                f"{columns} {listed}{more}: fewer than two of {model.missing.rows:,.0f} rows have "
+                f"an entry, so that nothing is known of {its} variance; leave such columns out, of "
                 f"files with exclude=[{listed}{rest and ', '}{rest}] (--exclude {given}{rest})"
             )
 
@@ -394,10 +396,6 @@ class Estimator(Attributes):
         if finished is None:
             raise AttributeError(saving.NO_LEARNER.format("show what only the learner knows"))
         return finished
-
-    @property
-    def _has_names(self) -> bool:
-        return "feature_names_in_" in self.__dict__
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._learner is not None or self._snapshot is not None
@@ -479,11 +477,3 @@ class Estimator(Attributes):
     def _set_model(self, model: Model) -> None:
         """Hold a model without a learner."""
         self._learner, self._snapshot = None, Snapshot(None, model.rows, None, model)
-
-
-def pushed(learner: Learner, rows: Any, weights: Any, has_gaps: bool) -> Learner:
-    """Return the learner of more rows: the same one if they only have to wait, else a new one."""
-    if learner.rows_seen and not learner.fits_buffer(rows.shape[0]):
-        learner = learner.successor()  # nobody else reads it
-    learner.push(rows, weights, has_gaps=has_gaps)
-    return learner

@@ -45,15 +45,15 @@ def spanned_directions(rows: int, directions: int) -> str:
 
 def doubtful_gaps(model: Model, names: Sequence[str | int]) -> str:
     """Return why results depend on how gaps were filled; an empty string if they hardly do."""
-    if model.gaps is None:
+    if model.missing is None:
         return ""
-    if len(model.gaps.apart):
-        one, other = (repr(names[column]) for column in model.gaps.apart)
+    if len(model.missing.apart):
+        one, other = (repr(names[column]) for column in model.missing.apart)
         return (
             f"columns {other} and {one} were never observed in the same row: how they vary "
             "together is a guess"
         )
-    shares = model.gaps.missing_share
+    shares = model.missing.missing_share
     if shares.mean() > MUCH_MISSING:
         worst = int(shares.argmax())
         return (

@@ -12,7 +12,7 @@ from onepass.estimators.doubts import arbitrary_components, fewer_components
 from onepass.estimators.parameters import check_bool, check_component_count, check_whole
 from onepass.model import Model
 from onepass.pca.learner import PCALearner
-from onepass.rows.stream import Stream
+from onepass.stream import Stream
 
 ROWS_PER_COLUMN = 5  # of `batch_size_` where none is given, as in scikit-learn
 

@@ -14,7 +14,6 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
 from onepass.estimators.containers import Columns
-from onepass.rows.stream import Stream
 from onepass.sources.base import (
     LARGEST,
     LARGEST_SINGLE,
@@ -24,6 +23,7 @@ from onepass.sources.base import (
     first_beyond,
     unmasked,
 )
+from onepass.stream import Stream
 
 LEAST_WEIGHT = 1e-50  # and its inverse the largest: products of weights and squares stay in range
 # What NumPy and scikit-learn say of objects that are no numbers.

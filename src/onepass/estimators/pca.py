@@ -18,7 +18,7 @@ from onepass.estimators.parameters import (
 )
 from onepass.model import Model
 from onepass.pca.learner import PCALearner
-from onepass.rows.stream import Stream
+from onepass.stream import Stream
 
 
 class PCA(Estimator):

@@ -19,14 +19,26 @@ from onepass import ESTIMATORS, schedules
 from onepass.estimators.origin import Origin
 from onepass.evaluation.held_out import Captured, unknown
 from onepass.evaluation.row_errors import ErrorHistogram
+from onepass.gaps.counts import MissingCounts
+from onepass.gaps.factor_model import FactorModel
 from onepass.model import Model
 from onepass.persistence import archive
 from onepass.persistence.archive import ModelFileError
-from onepass.persistence.fields import Array, Field, Number, Part, Size, State, String, point, whole
-from onepass.rows.completion import Gaps
-from onepass.rows.stream import Stream
+from onepass.persistence.fields import (
+    Array,
+    Field,
+    Number,
+    Part,
+    Parts,
+    Size,
+    State,
+    String,
+    point,
+    whole,
+)
 from onepass.sources.preparation import Preparation
 from onepass.sources.tables import ReadOptions
+from onepass.stream import Stream
 
 OF_PARTS = "of-"  # how names of arrays begin that belong to other models in the same file
 SCHEDULES = ("AdaGradNorm", "Constant", "InverseSqrt")  # by whose names a file may have them made
@@ -41,20 +53,19 @@ NO_LEARNER = (
 
 
 class ModelRecord(State):
-    """A model as fields, for a file without a learner; `has_gaps` if it knows missing entries."""
+    """A model as fields, for a file without a learner."""
 
-    def __init__(self, d: int, dtype: np.dtype, *, has_gaps: bool = False) -> None:
+    def __init__(self, d: int, dtype: np.dtype) -> None:
         self.d, self.dtype = d, dtype
-        self.gaps = Gaps(d) if has_gaps else None
         self.errors = ErrorHistogram()
         self.rows = 0  # and the other fields, once they are taken from a model or a file
 
     def fields(self) -> dict[str, Field]:
         k, d = Size("components", self.d), self.d
         real = ("float32", "float64")
-        gaps: dict[str, Field] = {} if self.gaps is None else {"gaps": Part()}
         return {
-            **gaps,
+            "missing": Parts(lambda: MissingCounts(d), 0, 1),
+            "factors": Parts(lambda: FactorModel.empty(d), 0, 1),
             "components": Array((k, d), (self.dtype.name,), -2.0, 2.0, orthonormal=True),
             "explained_variance": Array((k,), real, least=0.0),
             "total_variance": Number(),
@@ -79,7 +90,8 @@ class ModelRecord(State):
         record.take({name: getattr(model, name, None) for name in record.fields()})
         record.take(
             {
-                "gaps": model.gaps,
+                "missing": [] if model.missing is None else [model.missing],
+                "factors": [] if model.factors is None else [model.factors],
                 "column_variances": none
                 if model.column_variances is None
                 else model.column_variances,
@@ -102,7 +114,8 @@ class ModelRecord(State):
         reason = held.pop("captured_reason")
         share, error = held["captured"].tolist()
         held["captured"] = unknown(reason) if reason else Captured(share, error)
-        held["gaps"] = self.gaps
+        for name in ("missing", "factors"):
+            held[name] = next(iter(held[name]), None)
         return Model(**held, center=center)
 
 
@@ -249,7 +262,7 @@ def _unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
             raise ValueError("more rows wait than a chunk has")
         estimator._learner, seen = learner, learner.rows_seen
     else:
-        record = ModelRecord(d, dtype, has_gaps="gaps.rows" in header["state"])
+        record = ModelRecord(d, dtype)
         record.restore(header["state"], arrays)
         estimator._set_model(record.model(center))
         seen = record.rows

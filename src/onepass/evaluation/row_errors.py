@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import eigh
 
+from onepass.moments.chunk import Chunk
 from onepass.persistence.fields import (
     Array,
     Field,
@@ -14,7 +15,6 @@ from onepass.persistence.fields import (
     weight,
 )
 from onepass.precision import Doubles
-from onepass.rows.rows import Rows
 
 # A bin is named by the leading bits of its numbers: the exponent and five bits of the fraction.
 # Bins are the same for all streams, so that histograms add up, and at most 1/32 wide.
@@ -120,7 +120,7 @@ class ErrorHistogram(State):
             self.low -= before
 
 
-def crossed_errors(rows: Rows, k: int, center: bool) -> Doubles | None:
+def crossed_errors(rows: Chunk, k: int, center: bool) -> Doubles | None:
     """Return errors (r,) of the first rows of a stream, from directions that did not see them.
 
     One of these rows, if it is long enough, turns a direction to itself: along the directions of

@@ -7,11 +7,11 @@ from typing import Self
 import numpy as np
 from scipy.linalg.blas import dsymm, dsyr2
 
+from onepass.moments.chunk import Chunk, Scale
 from onepass.moments.eigen import Eigenpairs, Scatter, improve, iterates, leading_eigenpairs
 from onepass.moments.moment import Moment
 from onepass.persistence.fields import Array, Field, point, triangle, weight
 from onepass.precision import ROUNDING, TINY, Doubles
-from onepass.rows.rows import Rows, Scale
 
 
 class SecondMoment(Moment):
@@ -65,7 +65,7 @@ class SecondMoment(Moment):
         """The sums of the squares of the columns about the point, shape (d,)."""
         return self.squares.diagonal()
 
-    def add(self, rows: Rows, weights: Doubles) -> None:
+    def add(self, rows: Chunk, weights: Doubles) -> None:
         """Include rows with weights (r,); their origin becomes the point."""
         self.move(rows.origin)
         if not weights.any():

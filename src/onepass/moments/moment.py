@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import ClassVar, Self
 
+from onepass.moments.chunk import Chunk, Scale
 from onepass.moments.eigen import Eigenpairs
 from onepass.persistence.fields import State
 from onepass.precision import Doubles
-from onepass.rows.rows import Rows, Scale
 
 
 class Moment(State):
@@ -41,7 +41,7 @@ class Moment(State):
         """Return the point (d,) that the next rows should be taken about, to lose no digits."""
 
     @abstractmethod
-    def add(self, rows: Rows, weights: Doubles) -> None:
+    def add(self, rows: Chunk, weights: Doubles) -> None:
         """Include rows with weights (r,)."""
 
     @abstractmethod

@@ -27,9 +27,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from onepass.moments.chunk import Chunk
 from onepass.persistence.fields import Array, Field, Number, Size, State
 from onepass.precision import TINY, Doubles
-from onepass.rows.rows import Rows
 
 # Segments at most. Student's 95% quantile is 2.04 with 31 degrees of freedom, 2.13 with 15 and 2.57
 # with 5: more segments would gain little, and they could not be as long.
@@ -185,7 +185,7 @@ class Segments(State):
 
     @property
     def _full(self) -> float:
-        """Rows from which on a segment is full: 16 times a power of two."""
+        """Chunk from which on a segment is full: 16 times a power of two."""
         total = sum(part.rows for part in self._parts)
         doublings = int(max(2.0 * total / (self.most * LEAST_ROWS), 1.0)).bit_length() - 1
         return float(LEAST_ROWS * 2**doublings)
@@ -196,7 +196,7 @@ class Segments(State):
         full, last = self._full, self._parts[-1].rows if self._parts else 0.0
         return ceil(full - last if last < full else full)
 
-    def pieces(self, rows: Rows, weights: Doubles) -> Iterator[tuple[Rows, Doubles]]:
+    def pieces(self, rows: Chunk, weights: Doubles) -> Iterator[tuple[Chunk, Doubles]]:
         """Yield rows (r, d) and weights (r,) in parts that each come into one segment.
 
         Each part has to be included before the next one is asked for.
@@ -207,7 +207,7 @@ class Segments(State):
             yield rows[part], weights[part]
             start = part.stop
 
-    def add(self, rows: Rows, weights: Doubles, before: int) -> None:
+    def add(self, rows: Chunk, weights: Doubles, before: int) -> None:
         """Include rows (r, d), as they came, with weights (r,), after so many others."""
         for part, own in self.pieces(rows, weights):
             self.include(part.origin, own, before, *part.sums_along(self.frame, own))

@@ -13,11 +13,11 @@ from typing import Self
 
 import numpy as np
 
+from onepass.moments.chunk import Chunk, DenseChunk, Scale
 from onepass.moments.eigen import Eigenpairs, leading_eigenpairs
 from onepass.moments.moment import Moment
 from onepass.persistence.fields import Array, Field, Number, Size, point, weight
 from onepass.precision import ROUNDING, ZERO_OF_SKETCH, Doubles
-from onepass.rows.rows import DenseRows, Rows, Scale
 
 TAKEN_OFF = 1.25  # times what a discarded direction received; measured, see docs/benchmarks.md
 GRAM_ROWS = 768  # up to which [sketch; chunk] is decomposed by its Gram matrix, exactly
@@ -88,7 +88,7 @@ class Sketch(Moment):
         far = self.weight * self.centre**2 > self.columns
         return np.where(far & self.center, self.centre, 0.0)
 
-    def add(self, rows: Rows, weights: Doubles) -> None:
+    def add(self, rows: Chunk, weights: Doubles) -> None:
         if not weights.any():
             return
         added = float(weights.sum())
@@ -123,7 +123,7 @@ class Sketch(Moment):
         self.columns = self.columns + other.columns
         self.trace += other.trace - float(other.values.sum())
         ones, zeros = np.ones(len(rows)), np.zeros(len(rows))
-        added = DenseRows(rows, ones, np.zeros(self.d))
+        added = DenseChunk(rows, ones, np.zeros(self.d))
         self._truncate(_Stack(self._factor(), added, ones, zeros, np.zeros((0, self.d))))
 
     def _factor(self) -> Doubles:
@@ -165,7 +165,7 @@ class _Stack:
     Parameters
     ----------
     factor : ndarray of shape (m, d)
-    chunk : Rows
+    chunk : Chunk
         Of r rows.
     roots : ndarray of shape (r,)
         Roots of the weights of its rows.
@@ -175,10 +175,10 @@ class _Stack:
     """
 
     def __init__(
-        self, factor: Doubles, chunk: Rows, roots: Doubles, shares: Doubles, extra: Doubles
+        self, factor: Doubles, chunk: Chunk, roots: Doubles, shares: Doubles, extra: Doubles
     ) -> None:
         rows = np.vstack([factor, extra]) if len(extra) else factor
-        self.dense = DenseRows(rows, np.ones(len(rows)), np.zeros(chunk.d))
+        self.dense = DenseChunk(rows, np.ones(len(rows)), np.zeros(chunk.d))
         self.chunk, self.roots, self.shares = chunk, roots, shares
 
     def __len__(self) -> int:
@@ -220,7 +220,7 @@ class _Stack:
         return float(self.dense.energies.sum() + self.roots**2 @ rows)
 
 
-def leading_of(rows: Rows, k: int, center: bool) -> Eigenpairs:
+def leading_of(rows: Chunk, k: int, center: bool) -> Eigenpairs:
     """Return at most k leading directions (k, d) of a few rows, and the sums (k,) along them."""
     weights = rows.weights
     shares = weights / weights.sum() if center else np.zeros(len(weights))
@@ -264,7 +264,7 @@ def _leading(stack: _Stack, k: int) -> tuple[Doubles, Doubles, float]:
 def _whitened(rows: Doubles) -> tuple[Doubles, Doubles]:
     """Return rows (m, d) of the same span, and W (m, m) with ``W @ rows`` orthonormal.
 
-    W comes from a Cholesky factor of the Gram matrix of unit rows. Rows that are close to each
+    W comes from a Cholesky factor of the Gram matrix of unit rows. Chunk that are close to each
     other are made orthonormal by another one first, or by QR. Deviations are at most 1e-11.
     """
     for _ in range(2):

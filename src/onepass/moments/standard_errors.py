@@ -42,9 +42,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from onepass.moments.chunk import Scale
 from onepass.moments.segments import MOST_COMPONENTS, Segment, Segments
 from onepass.precision import TINY, Doubles
-from onepass.rows.rows import Scale
 
 # Fewer say nothing of their own spread: five degrees of freedom, and 16 rows in each of 8 segments.
 LEAST_SEGMENTS, LEAST_STREAM = 6, 128
@@ -103,7 +103,7 @@ class StandardErrors:
         The angle in degrees of such components together.
     captured : Captured
     curve : ndarray of shape (segments, 3)
-        Rows up to the end of each segment, the share captured of it, and its standard error.
+        Chunk up to the end of each segment, the share captured of it, and its standard error.
     reason : str
         Why nothing is known.
     """

@@ -5,7 +5,7 @@ second moment no row counts more than a typical one, of energy tau: a row has th
 
     1 / max(e, tau),
 
-so that its energy there is at most one. The typical energy is that of the rows so far. Rows that
+so that its energy there is at most one. The typical energy is that of the rows so far. Chunk that
 came while it was larger than in the end, because of outliers among the first rows, count less for
 it, not more. Its directions are near those of the spatial-sign covariance matrix (Visuri, Koivunen
 and Oja 2000), which for elliptical rows are the principal ones, whatever the tails.
@@ -17,17 +17,17 @@ from typing import Self
 
 import numpy as np
 
+from onepass.moments.chunk import Chunk, Scale
 from onepass.moments.moment import Moment
 from onepass.persistence.fields import Array, Field, Number, Part, State, point
 from onepass.precision import LARGEST_RATIO, TINY, Doubles
-from onepass.rows.rows import Rows, Scale
 
 # The typical energy is the power mean with this exponent, mean(e^p)^(1/p). It exists wherever the
 # lengths have a moment of order 1/2, and a share of s outliers moves it by at most a factor of
 # (1 + s (E/e)^p)^(1/p), for energies E.
 TYPICAL_POWER = 0.25
 WEISZFELD_STEPS = 30  # for the centre of the first rows, which later rows improve
-# Part of the typical length. Rows that are nearer to the centre do not pull it more.
+# Part of the typical length. Chunk that are nearer to the centre do not pull it more.
 LEAST_LENGTH = 0.1
 
 
@@ -82,7 +82,7 @@ class Bounded(State):
         mean = float(self.sums[1] / max(self.sums[0], TINY))
         return self.unit * mean ** (1.0 / TYPICAL_POWER)
 
-    def add(self, rows: Rows, scaled: Rows) -> None:
+    def add(self, rows: Chunk, scaled: Chunk) -> None:
         """Learn from rows, as they are and in units of the scale, which lengths are measured in.
 
         A sketch is of scaled rows, a matrix of rows as they are.
@@ -96,7 +96,7 @@ class Bounded(State):
             share = np.minimum(self.unit / np.maximum(energies, self.typical), LARGEST_RATIO)
         self.moment.add(rows if self.moment.is_additive else scaled, rows.weights * share)
 
-    def _start(self, rows: Rows) -> None:
+    def _start(self, rows: Chunk) -> None:
         """Find the centre of the first rows: their spatial median."""
         if not self.moment.center:
             return
@@ -112,7 +112,7 @@ class Bounded(State):
         centre = rows.combine(shares[None])[0]
         self.centre = rows.origin + centre * (1.0 if rows.scale is None else rows.scale)
 
-    def _include(self, rows: Rows, energies: Doubles) -> None:
+    def _include(self, rows: Chunk, energies: Doubles) -> None:
         """Include rows with these energies (r,) in the typical energy and the centre."""
         weights = rows.weights
         self.unit = self.unit or float(np.median(energies)) or float(energies.max(initial=0.0))

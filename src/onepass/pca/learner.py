@@ -12,17 +12,18 @@ from numpy.typing import NDArray
 
 from onepass.evaluation.held_out import Captured, HeldOut
 from onepass.evaluation.row_errors import ErrorHistogram, crossed_errors
+from onepass.gaps.completion import CompletedChunk, Completion, Filled
+from onepass.gaps.factor_model import FactorModel, rows_with_gaps
 from onepass.learner import Learner
 from onepass.model import Model, in_type, signed
+from onepass.moments.chunk import Chunk, Scale, chunk_about, fits_single
 from onepass.moments.exact import SecondMoment, deviations, sums_about_mean
 from onepass.moments.moment import Moment
 from onepass.moments.sketch import GRAM_ROWS, Sketch, leading_of
 from onepass.pca.bounded import Bounded
 from onepass.persistence.fields import Field, Number, Part, Parts, Size, directions, weight
 from onepass.precision import TINY, ZERO_VARIANCE, Doubles
-from onepass.rows.completion import FactorModel, GapModel, rows_with_gaps
-from onepass.rows.rows import Rows, Scale, rows_about
-from onepass.rows.stream import Stream
+from onepass.stream import Stream
 from onepass.subspace import orthonormal
 
 # A matrix of second moments takes at most so much memory, of dense and of sparse rows: 4,096 and
@@ -31,7 +32,7 @@ EXACT_BYTES, SPARSE_EXACT_BYTES = 2**27, 2**29
 FIRST_ROWS = 128  # of the first chunk: enough for a centre, a typical length and first directions
 MOST_CHUNK_ROWS = 8192  # of a chunk: sums of so many products keep seven digits in float32
 MOST_CHUNK_BYTES = 3 * 2**23  # of dense rows; from 32 MB on, glibc asks for new memory each time
-# Rows in a chunk of dense and of sparse rows before a sketch. Longer ones need fewer truncations.
+# Chunk in a chunk of dense and of sparse rows before a sketch. Longer ones need fewer truncations.
 SKETCH_ROWS, SPARSE_SKETCH_ROWS = 512, 8192
 # The first chunk of sparse rows is short, so that the second one can be evaluated; the others are
 # at least so long, because truncations are what takes the time.
@@ -94,7 +95,7 @@ class PCALearner(Learner):
     is_double : bool
         Whether float32 rows are multiplied in double precision: while it is not known whether
         single precision is enough.
-    gap_models : list of GapModel
+    completions : list of Completion
         One, from the first gap on.
     """
 
@@ -117,7 +118,7 @@ class PCALearner(Learner):
         self.directions: Doubles = np.zeros((0, stream.d))
         self.rows = self.rows_found = self.rows_since = 0.0
         self.is_double = True
-        self.gap_models: list[GapModel] = []
+        self.completions: list[Completion] = []
 
     def _moment(self) -> Moment:
         """Return an empty second moment."""
@@ -137,7 +138,7 @@ class PCALearner(Learner):
             "rows_found": weight(),
             "rows_since": weight(0),
             "is_double": Number(bool, 0, 1),
-            "gap_models": Parts(self._gap_model, 0, 1),
+            "completions": Parts(self._completion, 0, 1),
         }
 
     def take(self, content: dict[str, Any]) -> None:
@@ -180,27 +181,26 @@ class PCALearner(Learner):
         return max(min(power_of_two, most), min(least, most))
 
     def learn(self, values: Any, weights: Doubles) -> None:
-        for gaps in self.gap_models:
+        for gaps in self.completions:
             if gaps.late.any():  # sums have to learn of these columns first
                 self.learn_with_gaps(values, weights)
                 return
-            gaps.count(values)
-        self._learn_rows(values, weights)
+            gaps.counts.count(values)
+        self._learn_rows(values, None, weights)
 
     def learn_with_gaps(self, values: Any, weights: Doubles) -> None:
         values, weights = self._without_empty(values, weights)
-        gaps = self.gap_models[0]
+        gaps = self.completions[0]
         if not gaps.keeps(values):
             self._forget(weights)
-            gaps.count(values)
-            completed = gaps.completed(values, is_exact=self.is_exact, seed=self.rows_learned)
-            self._learn_rows(completed, weights)
+            gaps.counts.count(values)
+            self._learn_completed(values, weights, self.rows_learned)
             gaps.find(self.moment, self.scale_now())
             return
-        gaps.count(values)
+        gaps.counts.count(values)
         holes = rows_with_gaps(values) | bool(gaps.late.any())
         if not holes.all():
-            self._learn_rows(values[~holes], weights[~holes])
+            self._learn_rows(values[~holes], None, weights[~holes])
         kept = values[holes]
         kept = kept.toarray() if self.stream.is_sparse else kept
         if gaps.keep(kept, weights[holes]):
@@ -208,57 +208,52 @@ class PCALearner(Learner):
 
     def _without_empty(self, values: Any, weights: Doubles) -> tuple[Any, Doubles]:
         """Return rows that have an entry, and their weights; count the others."""
-        if not self.gap_models:
-            self.gap_models = [self._gap_model()]
+        if not self.completions:
+            self.completions = [self._completion()]
         if self.stream.is_sparse:
             return values, weights
         empty = np.isnan(values).all(axis=1)
         if not empty.any():
             return values, weights
-        self.gap_models[0].empty += int(empty.sum())
+        self.completions[0].counts.empty += int(empty.sum())
         return values[~empty], weights[~empty]
 
-    def _gap_model(self) -> GapModel:
+    def _completion(self) -> Completion:
         """Return a model of gaps, after rows that had none."""
         k = self.n_components if isinstance(self.n_components, int) else MOST_FOUND
-        return GapModel(self.stream.d, k, self.stream.dtype, float(self.rows_learned))
+        return Completion(self.stream.d, k, self.stream.dtype, float(self.rows_learned))
 
     def _forget(self, weights: Doubles) -> None:
         """Let sums count less before rows of weights (r,): poorer models have completed theirs.
 
         The share of the new rows in all sums becomes r / (q (n + r)), the step of online EM.
         """
-        gaps, rows = self.gap_models[0], len(weights)
-        others = max(gaps.share * (gaps.rows + rows) - rows, 0.0) / rows  # times the new ones
+        counts, rows = self.completions[0].counts, len(weights)
+        others = max(counts.share * (counts.rows + rows) - rows, 0.0) / rows  # times the new ones
         factor = min(others * float(weights.sum()) / max(self.moment.weight, TINY), 1.0)
         for moment in self.moments:
             moment.fade(factor)
 
     def keeps_rows(self) -> bool:
-        return any(len(gaps.kept) for gaps in self.gap_models)
+        return any(len(gaps.kept) for gaps in self.completions)
 
     def learn_kept(self) -> None:
         """Find the model of gaps from the rows kept, and learn from them."""
         if not self.keeps_rows():
             return
-        gaps = self.gap_models[0]
+        gaps = self.completions[0]
         gaps.start(self.moment, self._scale_of)
         self._fill_late(gaps, gaps.model)
         values, weights = gaps.kept, gaps.kept_weights
         gaps.kept, gaps.kept_weights = values[:0], weights[:0]
-        is_exact = self.is_exact and not self.stream.is_sparse  # sparse rows get draws
-        gaps.late = (gaps.observed == 0) & is_exact
+        gaps.late = (gaps.counts.observed == 0) & self._adds_covariances
         others = self.held_out, self.errors
         self.held_out, self.errors = HeldOut(), ErrorHistogram()
         start = 0
         while start < len(values):  # in chunks, as if they had come one by one
             stop = start + self._chunk_rows(self.rows)
-            completed = gaps.completed(
-                values[start:stop], is_exact=is_exact, seed=self.rows_learned + start
-            )
-            if self.stream.is_sparse:
-                completed = self.stream.convert(completed)
-            self._learn_rows(completed, weights[start:stop])
+            part = slice(start, stop)
+            self._learn_completed(values[part], weights[part], self.rows_learned + start)
             start = stop
         # They came among the others: what completed rows differ in from these is no drift.
         others[0].merge(self.held_out)
@@ -266,19 +261,35 @@ class PCALearner(Learner):
         self.held_out, self.errors = others
         gaps.find(self.moment, self.scale_now())
 
-    def _fill_late(self, gaps: GapModel, model: FactorModel) -> None:
+    def _fill_late(self, gaps: Completion, model: FactorModel) -> None:
         """Write what a model expects of late columns into all sums, and into the centre."""
         for moment in self.moments:
             gaps.fill_late(moment, model)
         for bounded in self.bounded:
             bounded.centre = np.where(gaps.late, model.mean, bounded.centre)
 
-    def _learn_rows(self, values: Any, weights: Doubles) -> None:
+    @property
+    def _adds_covariances(self) -> bool:
+        """Whether the covariances of what is filled in are added to the second moment.
+
+        Elsewhere, in sketches and sparse rows, random draws take the place of gaps.
+        """
+        return self.is_exact and not self.stream.is_sparse
+
+    def _learn_completed(self, values: Any, weights: Doubles, seed: int) -> None:
+        """Complete rows (r, d) by the model of gaps, and learn from them."""
+        model = self.completions[0].model
+        if self._adds_covariances:
+            self._learn_rows(*Filled.by(model, values), weights)
+        else:
+            self._learn_rows(self.stream.convert(model.drawn(values, seed)), None, weights)
+
+    def _learn_rows(self, values: Any, filled: Filled | None, weights: Doubles) -> None:
         """Evaluate rows with the directions found before, and learn from them.
 
-        Rows (r, d) have no gaps or are completed.
+        Chunk (r, d) have no gaps; `filled` says what was filled into them.
         """
-        rows = self._about(values, weights)
+        rows = self._about(values, filled, weights)
         scaled = rows
         if self.scale:
             is_first = not self.moment.weight > 0.0
@@ -297,16 +308,19 @@ class PCALearner(Learner):
             if errors is not None:
                 self.errors.add(errors, weights)
 
-    def _about(self, values: Any, weights: Doubles) -> Rows:
+    def _about(self, values: Any, filled: Filled | None, weights: Doubles) -> Chunk:
         """Return rows (r, d) about a point near them."""
         origin = np.zeros(self.stream.d)
         if self.stream.center:
             is_first = not self.moment.weight > 0.0
             origin = _first_origin(values, weights) if is_first else self.moment.nearer_origin()
             origin = origin.astype(self.stream.dtype).astype(np.float64)
-        if self.is_double and values.dtype == np.float32 and not hasattr(values, "rows_about"):
-            values = values.astype(np.float64)
-        rows = rows_about(values, weights, origin)
+        if self.is_double or not fits_single(values, origin):
+            values = values.astype(np.float64, copy=False)
+        if filled is None:
+            rows = chunk_about(values, weights, origin)
+        else:
+            rows = CompletedChunk(values, weights, origin, filled=filled)
         rows.sums_single = not self.is_double
         return rows
 
@@ -314,7 +328,7 @@ class PCALearner(Learner):
         """Return the standard deviations (d,) of the columns of all rows."""
         return deviations(self.moment.column_sums(), self.moment.weight)
 
-    def _evaluate(self, rows: Rows) -> None:
+    def _evaluate(self, rows: Chunk) -> None:
         """Measure how far rows are from the directions found before, if there are any."""
         if not len(self.directions):
             return
@@ -326,7 +340,7 @@ class PCALearner(Learner):
         errors = rows.observed_errors(energies - captured, moment.mean, self.directions)
         self.errors.add(errors, weights)
 
-    def _find_directions(self, rows: Rows | None = None) -> None:
+    def _find_directions(self, rows: Chunk | None = None) -> None:
         """Find the directions that further rows are evaluated with.
 
         Previous ones are improved if rows are given, the latest. Where these are all there are, and
@@ -392,7 +406,8 @@ class PCALearner(Learner):
             center=self.stream.center,
             errors=self.errors,
             curve=self.held_out.curve(),
-            gaps=next((known.gaps(self._filling(known)) for known in self.gap_models), None),
+            missing=next((gaps.counts.summary() for gaps in self.completions), None),
+            factors=next((self._filling(gaps) for gaps in self.completions), None),
         )
 
     def known_variances(self) -> NDArray[np.floating]:
@@ -400,7 +415,7 @@ class PCALearner(Learner):
         spectrum = self.moment.spectrum(self.scale_now())
         return spectrum.clip(min=0.0) / self.degrees(self.moment.weight)
 
-    def _filling(self, gaps: GapModel) -> FactorModel:
+    def _filling(self, gaps: Completion) -> FactorModel:
         """Return the model that fills gaps: that of the complete rows, if no others had entries."""
         if gaps.has_started or not self.moment.weight > 0.0:
             return gaps.model
@@ -414,21 +429,21 @@ class PCALearner(Learner):
 
     def include(self, other: Self) -> None:
         """Include another stream: all sums add up, and directions are found again from them."""
-        if self.gap_models or other.gap_models:
+        if self.completions or other.completions:
             other = other.copy()
-            ours, theirs = (one.gap_models or [one._gap_model()] for one in (self, other))
+            ours, theirs = (one.completions or [one._completion()] for one in (self, other))
             models = self._filling(ours[0]), other._filling(theirs[0])
             self._fill_late(ours[0], models[1])
             other._fill_late(theirs[0], models[0])
             ours[0].merge(theirs[0])
-            self.gap_models = ours
+            self.completions = ours
         scale = self.scale_now() if self.moment.weight > 0.0 else None
         self.moment.merge(other.moment, scale)
         for bounded, theirs_bounded in zip(self.bounded, other.bounded, strict=True):
             bounded.merge(theirs_bounded, scale)
         self.rows += other.rows
         self._find_directions()
-        for gaps in self.gap_models:
+        for gaps in self.completions:
             if gaps.has_started:
                 gaps.find(self.moment, self.scale_now())
 
@@ -455,15 +470,15 @@ def _first_origin(values: Any, weights: Doubles) -> Doubles:
 
     Sums are taken about the first row, so that the mean of a constant column is exact.
     """
-    first = rows_about(values[:1], weights[:1], np.zeros(values.shape[1])).combine(np.ones((1, 1)))
+    first = chunk_about(values[:1], weights[:1], np.zeros(values.shape[1])).combine(np.ones((1, 1)))
     shares = weights / weights.sum()
-    rows = rows_about(values, weights, first[0])
+    rows = chunk_about(values, weights, first[0])
     step = rows.combine(shares[None])[0]
     mean, variances = first[0] + step, rows.column_squares(shares) - step**2
     return np.where(mean**2 > variances, mean, 0.0)
 
 
-def _deviations_of(rows: Rows) -> Doubles:
+def _deviations_of(rows: Chunk) -> Doubles:
     """Return the deviations (d,) of the first rows; one where a column is constant."""
     shares = rows.weights / rows.weights.sum()
     total = rows.combine(shares[None])[0]

@@ -21,7 +21,7 @@ from onepass.moments.exact import deviations, sums_about_mean
 from onepass.moments.krylov import Krylov, with_random
 from onepass.moments.sketch import GRAM_ROWS
 from onepass.precision import TINY, Doubles
-from onepass.rows.rows import DenseRows, Rows, Scale, rows_about
+from onepass.moments.chunk import DenseChunk, Chunk, Scale, chunk_about
 from onepass.threads import run_all
 
 BESIDE = 10  # directions besides those wanted: the iteration converges faster by what it costs
@@ -154,7 +154,7 @@ def leading_of_few(
             if krylov.captured(k) * (1.0 - EXACT) <= before or not krylov.block.shape[1]:
                 found = krylov.directions(k), krylov.values[:k].clip(min=0.0)
                 return Iterated(sums, divisor, *found, products + 1)
-    centred = rows_about(values.astype(np.float64, copy=False), weights, sums.mean, divisor)
+    centred = chunk_about(values.astype(np.float64, copy=False), weights, sums.mean, divisor)
     roots, k = np.sqrt(weights), min(k, len(weights))
     found, vectors = eigh(
         roots[:, None] * centred.gram * roots, subset_by_index=(len(roots) - k, len(roots) - 1)
@@ -164,7 +164,7 @@ def leading_of_few(
 
 
 class CentredRows:
-    """Rows that can be read again, about a mean (d,) and divided by a scale (d,) if there is one.
+    """Chunk that can be read again, about a mean (d,) and divided by a scale (d,) if there is one.
 
     Dense rows are moved to the mean where it is far from zero; elsewhere, and for sparse rows, it
     is taken off products.
@@ -184,8 +184,8 @@ class CentredRows:
         along, kinds = np.zeros(raw.shape[1]), (np.float64, np.float32)
         typed = {np.dtype(kind): np.ascontiguousarray(raw, kind) for kind in kinds}
 
-        def add(rows: Rows) -> tuple[Doubles, Doubles]:
-            dense = isinstance(rows, DenseRows)
+        def add(rows: Chunk) -> tuple[Doubles, Doubles]:
+            dense = isinstance(rows, DenseChunk)
             values = rows.values
             if dense and self.origin.any():
                 values = values - self.origin.astype(values.dtype)
@@ -203,12 +203,12 @@ class CentredRows:
         product -= np.outer(self.step, along)
         return product if self.scale is None else product / self.scale[:, None]
 
-    def _parts(self) -> Iterator[Rows]:
+    def _parts(self) -> Iterator[Chunk]:
         """Yield the rows a few at a time, in double precision if need be."""
         for values, weights in self.read():
             for part in _slices(values):
                 rows = values[part].astype(np.float64) if self.is_double else values[part]
-                yield rows_about(rows, weights[part], self.origin)
+                yield chunk_about(rows, weights[part], self.origin)
 
 
 def _slices(values: Any) -> Iterator[slice]:
@@ -238,7 +238,7 @@ def _first_pass(
             total, squares = np.zeros(len(origin)), np.zeros(len(origin))
             mixed = np.zeros((width, len(origin)))
         for part in _slices(values):
-            rows, share = rows_about(values[part], weights[part], origin), weights[part]
+            rows, share = chunk_about(values[part], weights[part], origin), weights[part]
             weight += float(share.sum())
             total += rows.combine(share[None])[0]
             squares += rows.column_squares(share)

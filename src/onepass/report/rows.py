@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onepass.gaps.factor_model import any_gap
 from onepass.model import Model
-from onepass.rows.completion import any_gap
 
 DRAWN_ROWS = 400  # at random: as many points as a picture shows apart
 LARGEST_ROWS = 12  # with the largest errors: what a page lists

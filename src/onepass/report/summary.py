@@ -150,7 +150,7 @@ def known_variances(model: Any) -> NDArray[np.floating]:
 
 def missing_counts(model: Any) -> dict[str, Any]:
     """Return how many entries are missing, in how many rows and columns."""
-    gaps, shares = model.model_.gaps, model.missing_share_
+    gaps, shares = model.model_.missing, model.missing_share_
     return {
         "entries": 0 if gaps is None else round(float(shares.sum()) * gaps.rows),
         "share": float(shares.mean()),
@@ -162,7 +162,7 @@ def missing_counts(model: Any) -> dict[str, Any]:
 
 def missing_entries(model: Any) -> str:
     """Return how much is missing where, in words; an empty text if nothing is."""
-    gaps, shares, found = model.model_.gaps, model.missing_share_, missing_counts(model)
+    gaps, shares, found = model.model_.missing, model.missing_share_, missing_counts(model)
     if gaps is None:
         return ""
     rows, worst = round(gaps.rows), int(shares.argmax())

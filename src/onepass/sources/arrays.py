@@ -20,7 +20,6 @@ from onepass.sources.base import Block, SourceError
 from onepass.sources.paths import is_remote, open_file, split, suffix_of
 from onepass.sources.tables import ReadOptions, Table
 
-READ_BYTES = 1 << 26  # What a library is asked for at once: large enough for whole chunks.
 _SPARSE_BLOCK_ROWS = 4096
 _SPARSE_BLOCK_BYTES = 1 << 24  # Sorting and checking a block takes about four times as much.
 _CHUNKS_AT_ONCE = 1 << 14  # Zarr opens all chunks of a slice at once, at a few kilobytes each.
@@ -42,7 +41,7 @@ class ArrayTable(Table):
 
     def opened(self) -> AbstractContextManager[Any]:
         """Open the array: it has a shape and a type, and gives rows as an array or as CSR."""
-        return _OPENED_BY[str(suffix_of(self.path))](self.path)
+        return _OPENED_BY.get(str(suffix_of(self.path)), _open_hdf5)(self.path)
 
     def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
         """Yield the rows from number `start` on."""
@@ -66,7 +65,7 @@ class ArrayTable(Table):
 def _rows_at_once(array: Any) -> int:
     """Return how many rows to read at once: whole chunks, so that none is expanded twice."""
     n, width = array.shape
-    rows = max(1, READ_BYTES // (width * array.dtype.itemsize))
+    rows = max(1, base.READ_BYTES // (width * array.dtype.itemsize))
     chunk = getattr(array, "chunks", None)
     if chunk is None:
         return rows
@@ -79,14 +78,10 @@ class NpyArray:
     """An array in the npy format, in an open file; what is asked for is read, and no more."""
 
     def __init__(self, file: Any, size: int) -> None:
-        reads = {
-            (1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0,
-        }
-        version = np.lib.format.read_magic(file)
-        if version not in reads:  # Later ones are for names of fields.
-            raise ValueError(f"npy files of version {version} hold no plain numbers")
-        self.shape, self.in_fortran_order, self.dtype = reads[version](file)
+        reads = np.lib.format.read_array_header_2_0  # Version 3 differs in names of fields.
+        if np.lib.format.read_magic(file) == (1, 0):
+            reads = np.lib.format.read_array_header_1_0
+        self.shape, self.in_fortran_order, self.dtype = reads(file)
         if min(self.shape, default=0) < 0:
             raise ValueError(f"its header is damaged: a shape of {self.shape}")
         self._file, self._offset = file, file.tell()
@@ -354,7 +349,12 @@ def stored_hdf5(data: Any, path: str) -> StoredArray:
             raise SourceError(f"its rows lie in {file!r}, which is not there", path)
     settings = data.id.get_create_plist()
     filters = [settings.get_filter(number) for number in range(settings.get_nfilters())]
-    for number, _, _, label in filters:
+    for number, _, values, label in filters:
+        # HDF5 unpacks as many numbers as these values say, beyond the end of the chunk, too.
+        is_packed = number in (h5py.h5z.FILTER_NBIT, h5py.h5z.FILTER_SCALEOFFSET)
+        n_bytes = math.prod(data.chunks) * data.dtype.itemsize
+        if is_packed and (len(values) < 5 or values[2] * values[4] > n_bytes):
+            raise SourceError("its chunks are packed to another size than they have", path)
         if not h5py.h5z.filter_avail(number):
             with suppress(ImportError):
                 importlib.import_module("hdf5plugin")
@@ -416,13 +416,7 @@ def refuse_pickles(node: Any) -> None:
             raise ValueError(f"{array.name} is pickled, and reading it could execute code")
 
 
-_OPENED_BY = {
-    ".npy": _open_npy,
-    ".npz": _open_npz,
-    ".h5": _open_hdf5,
-    ".hdf5": _open_hdf5,
-    ".zarr": _open_zarr,
-}
+_OPENED_BY = {".npy": _open_npy, ".npz": _open_npz, ".zarr": _open_zarr}
 
 
 def _matrices(arrays: Mapping[str, Any]) -> list[str]:

@@ -14,13 +14,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from onepass.sources.base import Block, rows_per_block
+from onepass.sources.base import READ_BYTES, Block, rows_per_block
 from onepass.sources.paths import is_remote, open_file
 from onepass.sources.tables import ReadOptions, Table
 
 _MAGIC = b"ARROW1"  # with which an Arrow file begins; a stream does not
 # Of parquet files: without a buffer, in bytes for each column, all of a row group is read at once.
 _IN_PARTS: dict[str, Any] = {"pre_buffer": False, "buffer_size": 1 << 18}
+_MOST_ROWS = 1 << 16  # of a batch of parquet files: longer ones are not read any faster
 _FIRST_ROWS = 1024  # read at a time to find a list that is not missing, and see how long it is
 
 
@@ -33,7 +34,7 @@ class ColumnTable(Table):
     def __init__(self, path: str, schema: pa.Schema, n_rows: int | None) -> None:
         self.path, self.n_rows = path, n_rows
         # A schema would make new lists of all of them each time.
-        self._labels, self._kinds = schema.names, schema.types
+        self._labels, self._kinds = schema.names, [_plain(kind) for kind in schema.types]
         if len(set(self._labels)) < len(self._labels):
             name = next(name for name in self._labels if self._labels.count(name) > 1)
             raise self.error("two columns have this name: give one of them another", column=name)
@@ -64,7 +65,7 @@ class ColumnTable(Table):
         if pa.types.is_fixed_size_list(kind):
             return int(kind.list_size)
         for batch in self.record_batches([number], 0, _FIRST_ROWS):
-            lengths = pc.list_value_length(batch[1].column(0)).drop_null()
+            lengths = pc.list_value_length(_decoded(batch[1].column(0))).drop_null()
             if len(lengths):
                 return int(lengths[0].as_py())
         return 0
@@ -96,7 +97,10 @@ class ColumnTable(Table):
 
     def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
         """Yield the rows from number `start` on, missing values as NaN."""
-        for row, batch in self.record_batches(self.fields(), start, block_rows):
+        most = block_rows  # Lists take several times their size while they are read.
+        if not self._lists:
+            most = max(most, min(_MOST_ROWS, READ_BYTES // (8 * len(self.chosen()))))
+        for row, batch in self.record_batches(self.fields(), start, most):
             for begin in range(max(start - row, 0), batch.num_rows, block_rows):
                 part = batch.slice(begin, block_rows)
                 yield self._block(part, row + begin, dtype)
@@ -113,7 +117,7 @@ class ColumnTable(Table):
         name = self._labels[self._fields[j]]
         if name not in self._lists:
             return batch.column(name)
-        return pc.list_element(batch.column(name), j - self._lists[name].start)
+        return pc.list_element(_decoded(batch.column(name)), j - self._lists[name].start)
 
     def _block(self, part: pa.RecordBatch, row: int, dtype: np.dtype) -> Block:
         """Return the chosen columns of a few rows, before which `row` rows came."""
@@ -141,6 +145,7 @@ class ColumnTable(Table):
         self, lists: pa.Array, length: int, row: int, name: str, kind: pa.DataType
     ) -> NDArray[Any]:
         """Return lists of numbers as rows, shape (n, length); a missing list is a row of NaN."""
+        lists = _decoded(lists)
         lengths = pc.list_value_length(lists).fill_null(length).to_numpy()
         if (lengths != length).any():
             at = int((lengths != length).argmax())
@@ -156,8 +161,29 @@ class ColumnTable(Table):
         return all_rows
 
 
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the values that a type stores in another way: tensors, runs, indices."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return _plain(kind.storage_type)
+    if pa.types.is_run_end_encoded(kind) or (
+        pa.types.is_dictionary(kind) and _is_number(kind.value_type)
+    ):
+        return kind.value_type
+    return kind
+
+
+def _decoded(column: pa.Array) -> pa.Array:
+    """Return an Arrow array in the type that `_plain` names."""
+    if isinstance(column, pa.ExtensionArray):
+        return _decoded(column.storage)
+    if pa.types.is_run_end_encoded(column.type):
+        return pc.run_end_decode(column)
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
 def _as_float(column: pa.Array, kind: pa.DataType) -> pa.Array:
     """Return an Arrow array as floating-point numbers, correctly rounded."""
+    column = _decoded(column)
     if pa.types.is_decimal(column.type):  # a direct cast is not correctly rounded
         column = column.cast(pa.string())
     return column.cast(kind, safe=False)

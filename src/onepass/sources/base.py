@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 Block: TypeAlias = NDArray[np.floating] | Any
 
 BLOCK_TARGET_BYTES = 1 << 22
+READ_BYTES = 1 << 26  # What a library is asked for at once: large enough for whole chunks.
 ROW_LIMIT_BYTES = 1 << 28  # of a row of float64, in any file and in memory
 # The largest entries: sums of the squares of any number of rows stay finite, in each precision.
 LARGEST, LARGEST_SINGLE = 1e100, 1e18

@@ -34,6 +34,8 @@ FORMATS = {
     ".feather": ("arrow", "ArrowTable"),
     ".h5": ("single_cells", "open_hdf5"),
     ".hdf5": ("single_cells", "open_hdf5"),
+    ".mat": ("single_cells", "open_hdf5"),
+    ".nc": ("single_cells", "open_hdf5"),
     ".h5ad": ("single_cells", "AnnDataTable"),
     ".zarr": ("single_cells", "open_zarr"),
 }

@@ -230,6 +230,12 @@ class AnnDataTable(CellTable):
             return SparseArray(data, indices, indptr, tuple(map(int, backed.shape)))
         return _ByGenes(backed, data, indices)
 
+    def of_all_genes(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return rows of the genes that are read as rows of all genes, with zeros for the rest."""
+        whole = np.zeros((len(self._all_names), values.shape[1]), values.dtype)
+        whole[self.genes()] = values
+        return whole
+
     def copy_to(self, root: Any) -> None:
         """Copy all but `obs` into an HDF5 file, as it is."""
         from anndata.io import read_elem, write_elem

@@ -95,7 +95,7 @@ def test_no_chunk_is_read_twice(tmp_path, monkeypatch, name, chunks):
     monkeypatch.setattr(
         kind, "__getitem__", lambda self, rows: seen.append(rows) or get(self, rows)
     )
-    monkeypatch.setattr("onepass.sources.arrays.READ_BYTES", 10 * 4 * 8)
+    monkeypatch.setattr("onepass.sources.base.READ_BYTES", 10 * 4 * 8)
     source = open_source(tmp_path / name, batch_rows=4)
     np.testing.assert_array_equal(np.vstack(list(source)), ROWS)
     bounds = [rows.start for rows in seen] + [seen[-1].stop]

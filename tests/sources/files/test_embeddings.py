@@ -112,6 +112,33 @@ def test_lists_that_cannot_be_columns(path):
         open_source(path, columns=["empty", "x"])
 
 
+def test_lists_whose_first_ones_are_missing(path):
+    """The type says that they are lists; how long they are, the first one does."""
+    rows = [None] * 3000 + [row.tolist() for row in ROWS]
+    write(path, pa.table({"embedding": pa.array(rows, pa.list_(pa.float32()))}))
+    source = open_source(path)
+    assert source.feature_names == NAMES
+    found = np.vstack(list(source))
+    assert np.isnan(found[:3000]).all()
+    np.testing.assert_array_equal(found[3000:], ROWS)
+
+
+def test_numbers_that_are_stored_in_another_way(path):
+    numbers = pa.array([1.5, 1.5, None, 3.0])
+    table = {"index": numbers.dictionary_encode()}
+    if path.suffix != ".parquet":
+        table["runs"] = pa.RunEndEncodedArray.from_arrays(pa.array([2, 4], pa.int32()), [7.0, 8.0])
+    lists = pa.FixedSizeListArray.from_arrays(np.arange(16.0), 4)
+    kind = pa.fixed_shape_tensor(pa.float64(), [2, 2])
+    table["tensor"] = pa.ExtensionArray.from_storage(kind, lists)
+    write(path, pa.table(table))
+    found = np.vstack(list(open_source(path)))
+    np.testing.assert_array_equal(found[:, 0], [1.5, 1.5, np.nan, 3.0])
+    np.testing.assert_array_equal(found[:, -4:], np.arange(16.0).reshape(4, 4))
+    if "runs" in table:
+        assert found[:, 1].tolist() == [7, 7, 8, 8]
+
+
 MEMORY = """
 import sys
 from tests.sources.files.test_limits import PEAK

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from onepass.gaps.completion import CompletedChunk, Filled
+from onepass.gaps.factor_model import FactorModel
+from onepass.moments.chunk import chunk_about
 from onepass.moments.exact import SecondMoment
-from onepass.rows.completion import CompletedChunk, FactorModel
-from onepass.rows.rows import rows_about
 
 RNG = np.random.default_rng(0)
 N, D, R = 30, 6, 2
@@ -30,12 +31,17 @@ def conditional(row):
     return mean, spread
 
 
+def completed(scale):
+    """Return all rows, completed."""
+    values, filled = Filled.by(MODEL, ROWS)
+    return CompletedChunk(values, WEIGHTS, ORIGIN, scale, filled=filled)
+
+
 @pytest.mark.parametrize("part", [slice(None), slice(3, 20)], ids=["all", "part"])
 @pytest.mark.parametrize("scale", [None, np.arange(1.0, 1.0 + D)], ids=["plain", "scaled"])
 def test_squares_are_expected_ones(scale, part):
     units = np.ones(D) if scale is None else scale
-    given, weights = CompletedChunk.by(MODEL, ROWS)[part], WEIGHTS[part]
-    rows = rows_about(given, weights, ORIGIN, scale)
+    rows, weights = completed(scale)[part], WEIGHTS[part]
     expected = []
     for row in ROWS[part]:
         mean, spread = conditional(row)
@@ -53,19 +59,18 @@ def test_squares_are_expected_ones(scale, part):
 def test_measures_include_what_is_not_known(scale):
     """Distances have the variances of a row's gaps, captured energies their mean over rows."""
     units = np.ones(D) if scale is None else scale
-    completed = CompletedChunk.by(MODEL, ROWS)
+    rows = completed(scale)
     holes = np.isnan(ROWS).any(axis=1)
     spreads = [conditional(row)[1] / np.outer(units, units) for row in ROWS[holes]]
-    points, directions = RNG.normal(size=(2, D)), np.linalg.qr(RNG.normal(size=(D, 2)))[0].T
-    arguments = points, directions[None], [(1, 0)]
-    known = rows_about(completed.values, WEIGHTS, ORIGIN, scale).measure(*arguments)
-    found = rows_about(completed, WEIGHTS, ORIGIN, scale).measure(*arguments)
+    point, directions = RNG.normal(size=D), np.linalg.qr(RNG.normal(size=(D, 2)))[0].T
+    known = chunk_about(rows.values, WEIGHTS, ORIGIN, scale).measure(point, directions)
+    found = rows.measure(point, directions)
     distances, captured = (one - other for one, other in zip(found, known, strict=True))
-    assert not distances[:, ~holes].any()
-    assert not captured[:, ~holes].any()
-    np.testing.assert_allclose(distances[0, holes], [each.trace() for each in spreads])
+    assert not distances[~holes].any()
+    assert not captured[~holes].any()
+    np.testing.assert_allclose(distances[holes], [each.trace() for each in spreads])
     inside = np.trace(directions @ np.mean(spreads, axis=0) @ directions.T)
-    np.testing.assert_allclose(captured[0, holes], inside)
+    np.testing.assert_allclose(captured[holes], inside)
 
 
 @pytest.mark.parametrize("scale", [None, np.linspace(0.1, 10.0, 40)], ids=["plain", "scaled"])
@@ -78,7 +83,7 @@ def test_a_shrunk_model_varies_along_its_directions_as_new_rows_do(scale):
         truth = np.linalg.qr(rng.normal(size=(d, 2)))[0]
         X = rng.normal(size=(n, 2)) * np.sqrt(variances) @ truth.T + rng.normal(size=(n, d))
         moment = SecondMoment(d)
-        moment.add(rows_about(X * units, np.ones(n), np.zeros(d)), np.ones(n))
+        moment.add(chunk_about(X * units, np.ones(n), np.zeros(d)), np.ones(n))
         found = FactorModel.of(moment, 12, scale)
         model = found.shrunk(n, scale)
         assert model.loadings.shape[1] <= 3  # of twelve directions, ten are noise

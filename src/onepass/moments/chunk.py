@@ -1,6 +1,6 @@
-"""Rows as everything below sees them: dense or sparse, about a point, in units of a scale.
+"""Chunk as everything below sees them: dense or sparse, about a point, in units of a scale.
 
-Products with rows are methods of `Rows`; `rows_about` says which kind rows are of.
+Products with rows are methods of `Chunk`; `chunk_about` says which kind rows are of.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ FEW_ROWS = 16  # of which a product is taken at once: one tile of a few wide row
 Scale = Doubles | None  # what columns (d,) are divided by, if they are
 
 
-class Rows(ABC):
-    """Rows x of weights w as ``(x - origin) / scale``, shape (r, d).
+class Chunk(ABC):
+    """Chunk x of weights w as ``(x - origin) / scale``, shape (r, d).
 
     Parameters
     ----------
@@ -168,27 +168,25 @@ class Rows(ABC):
         """
 
 
-def rows_about(values: Any, weights: Doubles, origin: Doubles, scale: Scale = None) -> Rows:
+def chunk_about(values: Any, weights: Doubles, origin: Doubles, scale: Scale = None) -> Chunk:
     """Return rows (r, d) about a point, dense or sparse as they are."""
-    if hasattr(values, "rows_about"):  # rows that know more than their entries
-        return values.rows_about(weights, origin, scale)
-    if values.dtype == np.float32:
-        is_near = float(np.abs(origin).max(initial=0.0)) < MOST_SINGLE
-        if not (is_near and _fits_single(values)):
-            values = values.astype(np.float64)
-    kind = SparseRows if sparse.issparse(values) else DenseRows
+    if values.dtype == np.float32 and not fits_single(values, origin):
+        values = values.astype(np.float64)
+    kind = SparseChunk if sparse.issparse(values) else DenseChunk
     return kind(values, weights, origin, scale)
 
 
-def _fits_single(values: Any) -> bool:
+def fits_single(values: Any, origin: Doubles | None = None) -> bool:
     """Return whether sums of squares of rows neither over- nor underflow in single precision."""
     entries = values.data if sparse.issparse(values) else values
     largest = float(np.abs(entries).max(initial=0.0))
+    if origin is not None and not float(np.abs(origin).max(initial=0.0)) < MOST_SINGLE:
+        return False
     return largest == 0.0 or LEAST_SINGLE < largest < MOST_SINGLE
 
 
-class DenseRows(Rows):
-    """Rows of a dense array, centred tile by tile."""
+class DenseChunk(Chunk):
+    """Chunk of a dense array, centred tile by tile."""
 
     @property
     def _tile_rows(self) -> int:
@@ -197,7 +195,7 @@ class DenseRows(Rows):
 
     @cached_property
     def _tiles(self) -> list[slice]:
-        """Rows that are worked on at a time."""
+        """Chunk that are worked on at a time."""
         return self._slices(self._tile_rows)
 
     def _slices(self, length: int) -> list[slice]:
@@ -377,8 +375,8 @@ class DenseRows(Rows):
         return total
 
 
-class SparseRows(Rows):
-    """Rows of a CSR array.
+class SparseChunk(Chunk):
+    """Chunk of a CSR array.
 
     The origin is subtracted from the entries of columns that most rows store. Elsewhere it is
     subtracted from products, so that rows stay sparse; no digits are lost there, since a column
@@ -456,7 +454,7 @@ class SparseRows(Rows):
         stored.sort_indices()
 
         parts = thread_count()
-        single = self.sums_single and self.d >= SPLIT_COLUMNS and _fits_single(stored)
+        single = self.sums_single and self.d >= SPLIT_COLUMNS and fits_single(stored)
 
         def add(part: int) -> None:
             arrays = stored.data, stored.indices, stored.indptr, weights

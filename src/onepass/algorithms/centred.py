@@ -1,4 +1,4 @@
-"""Rows for algorithms that take them one by one: each weighted, and about the mean before it."""
+"""Chunk for algorithms that take them one by one: each weighted, and about the mean before it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from onepass import _core
+from onepass.moments.chunk import sparse_gram
 from onepass.persistence.fields import Field, State, point, weight
 from onepass.precision import Doubles
-from onepass.rows.rows import sparse_gram
 
 # A centred row is the difference of a row and the mean, and its products come from theirs. They
 # lose too many digits where the difference has less than this share of the energy of both.

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from onepass.rows import rows as module
-from onepass.rows.rows import DenseRows, SparseRows, rows_about, sparse_gram
+from onepass.moments import chunk as module
+from onepass.moments.chunk import DenseChunk, SparseChunk, chunk_about, sparse_gram
 
 R, D = 23, 7
 RNG = np.random.default_rng(0)
@@ -42,7 +42,7 @@ def made(request, tiles, hold):
     """Return rows, and the dense array (r, d) that they stand for."""
     origin = np.zeros(D) if request.param in ("as they are", "scaled") else ORIGIN
     scale = SCALE if request.param in ("scaled", "both") else None
-    rows = rows_about(hold(VALUES), np.ones(R), origin, scale)
+    rows = chunk_about(hold(VALUES), np.ones(R), origin, scale)
     return rows, (VALUES - origin) / (1.0 if scale is None else scale)
 
 
@@ -82,7 +82,7 @@ def test_products(made):
 def test_products_of_single_precision(tiles, hold, scale):
     values = VALUES.astype(np.float32)
     origin = ORIGIN.astype(np.float32).astype(np.float64)
-    rows = rows_about(hold(values), np.ones(R), origin, scale)
+    rows = chunk_about(hold(values), np.ones(R), origin, scale)
     assert_products(rows, (values - origin) / (1.0 if scale is None else scale), SINGLE)
 
 
@@ -108,14 +108,13 @@ def test_distances(made):
 
 
 def test_measures(made):
-    """Distances from points, and what directions of candidates capture about them."""
+    """Distances from a point, and what directions capture about it."""
     rows, plain = made
-    points, directions = RNG.normal(size=(2, D)), RNG.normal(size=(3, 2, D))
-    distances, captured = rows.measure(points, directions, [(0, 2), (1, 0)])
-    close(distances, ((plain - points[:, None]) ** 2).sum(axis=2))
-    for found, (point, candidate) in zip(captured, [(0, 2), (1, 0)], strict=True):
-        along = (plain - points[point]) @ directions[candidate].T
-        close(found, (along**2).sum(axis=1))
+    point, directions = RNG.normal(size=D), RNG.normal(size=(2, D))
+    distances, captured = rows.measure(point, directions)
+    close(distances, ((plain - point) ** 2).sum(axis=1))
+    close(captured, (((plain - point) @ directions.T) ** 2).sum(axis=1))
+    close(rows.measure(point)[0], distances)
 
 
 def test_distances_from_a_subspace(made):
@@ -133,7 +132,7 @@ def test_small_distances_from_a_subspace_keep_their_digits(hold, tiles):
     inside = RNG.normal(size=(R, 2)) * 1e6
     values = np.zeros((R, D))
     values[:, :2], values[:, 2] = inside, 1e-4
-    rows = rows_about(hold(values), np.ones(R), np.zeros(D))
+    rows = chunk_about(hold(values), np.ones(R), np.zeros(D))
     np.testing.assert_allclose(rows.outside(np.eye(2, D))[1], 1e-8, rtol=1e-6)
 
 
@@ -153,7 +152,7 @@ def test_points_in_the_coordinates_of_the_rows(made):
 
 
 def test_scaled_rows(hold):
-    rows = rows_about(hold(VALUES), WEIGHTS, ORIGIN)
+    rows = chunk_about(hold(VALUES), WEIGHTS, ORIGIN)
     scaled = rows.scaled(SCALE)
     assert type(scaled) is type(rows)
     assert scaled.weights is WEIGHTS
@@ -162,13 +161,13 @@ def test_scaled_rows(hold):
 
 
 def test_dense_stays_dense_and_sparse_stays_sparse():
-    assert type(rows_about(VALUES, WEIGHTS, ORIGIN)) is DenseRows
-    assert type(rows_about(sparse.csr_array(VALUES), WEIGHTS, ORIGIN)) is SparseRows
+    assert type(chunk_about(VALUES, WEIGHTS, ORIGIN)) is DenseChunk
+    assert type(chunk_about(sparse.csr_array(VALUES), WEIGHTS, ORIGIN)) is SparseChunk
 
 
 def test_what_is_given_stays_as_it_is(made, hold):
     values = hold(VALUES.copy())
-    rows = rows_about(values, np.ones(R), ORIGIN, SCALE)
+    rows = chunk_about(values, np.ones(R), ORIGIN, SCALE)
     assert_products(rows, (VALUES - ORIGIN) / SCALE)
     kept = values.toarray() if sparse.issparse(values) else values
     np.testing.assert_array_equal(kept, VALUES)
@@ -181,7 +180,7 @@ def test_many_columns(d, kind):
     values[:, :3] += 5.0
     weights, origin = RNG.uniform(0.5, 2, 300), np.zeros(d)
     origin[:5] = [5.0, 5.0, 0.0, 1.0, -1.0]
-    rows, plain = rows_about(kind(values), weights, origin), values - origin
+    rows, plain = chunk_about(kind(values), weights, origin), values - origin
     assert len(getattr(rows, "_tiles", [0, 1])) > 1
     close(np.tril(outer(rows, weights)), np.tril(plain.T @ (weights[:, None] * plain)))
     close(rows.combine(weights[None]), weights[None] @ plain)
@@ -196,9 +195,9 @@ def test_the_number_of_threads_changes_no_bit(monkeypatch, d):
     monkeypatch.setattr(module, "OUTER_BYTES", 2**16)
 
     def results():
-        rows = rows_about(values, np.ones(len(values)), values[0])
+        rows = chunk_about(values, np.ones(len(values)), values[0])
         return [
-            *rows.measure(values[1:3], values[None, 3:5], [(1, 0)]),
+            *rows.measure(values[1], values[3:5]),
             outer(rows, np.ones(len(values))),
             rows.energies,
             rows.combine(np.ones((1, len(values)))),
@@ -217,7 +216,7 @@ def test_sparse_columns_far_from_zero_keep_their_digits():
     values[3, 5] = 1.0
     origin = np.zeros(D)
     origin[0], origin[5] = 1e8, 1.0 / R
-    rows, plain = rows_about(sparse.csr_array(values), np.ones(R), origin), values - origin
+    rows, plain = chunk_about(sparse.csr_array(values), np.ones(R), origin), values - origin
     np.testing.assert_allclose(rows.energies, (plain**2).sum(axis=1), rtol=1e-12)
     close(np.tril(outer(rows, np.ones(R))), np.tril(plain.T @ plain))
 
@@ -227,15 +226,15 @@ def test_constant_sparse_columns_have_no_negative_squares():
     for part in (slice(0, R), slice(0, 1)):
         values = np.tile(constant, (R, 1))
         values[part.stop :] = 0.0
-        rows = rows_about(sparse.csr_array(values), np.ones(R), values.mean(axis=0))
+        rows = chunk_about(sparse.csr_array(values), np.ones(R), values.mean(axis=0))
         assert (rows.column_squares(np.ones(R)) >= 0.0).all()
         assert (rows.energies >= 0.0).all()
-    same = rows_about(sparse.csr_array(np.tile(constant, (R, 1))), np.ones(R), constant)
+    same = chunk_about(sparse.csr_array(np.tile(constant, (R, 1))), np.ones(R), constant)
     assert same.column_squares(np.ones(R)).max() == 0.0
 
 
 def test_sparse_rows_without_entries():
-    rows = rows_about(sparse.csr_array((R, D)), np.ones(R), ORIGIN, SCALE)
+    rows = chunk_about(sparse.csr_array((R, D)), np.ones(R), ORIGIN, SCALE)
     assert_products(rows, np.tile(-ORIGIN / SCALE, (R, 1)))
 
 
@@ -258,7 +257,7 @@ def test_products_of_any_number_of_sparse_rows(shape):
 
 def test_no_rows():
     """As a sketch has before its first rows."""
-    rows = DenseRows(np.zeros((0, D)), np.zeros(0), np.zeros(D))
+    rows = DenseChunk(np.zeros((0, D)), np.zeros(0), np.zeros(D))
     assert rows.energies.shape == (0,)
     assert rows.inner(DIRECTIONS).shape == (0, len(DIRECTIONS))
     np.testing.assert_array_equal(rows.combine(np.zeros((2, 0))), np.zeros((2, D)))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from onepass.rows.centred import Mean, MixedRows, centred
-from onepass.rows.stream import RowBuffer, Stream
+from onepass.algorithms.centred import Mean, MixedRows, centred
+from onepass.stream import RowBuffer, Stream
 
 RNG = np.random.default_rng(0)
 ROWS, WEIGHTS = RNG.normal(size=(30, 4)) + 5, RNG.uniform(0.5, 2, 30)

@@ -1,0 +1,1 @@
+"""Rows with gaps: what is missing where, and the model that completes them."""

@@ -1,0 +1,356 @@
+"""Completing the rows of a stream, by EM.
+
+Conditional means take the place of the gaps of a row, and their conditional covariance is added to
+the second moment: that is the EM algorithm for missing values.
+
+- The first rows with gaps are kept, up to a budget, and completed again and again until the model
+  settles: batch EM (Dempster, Laird and Rubin 1977).
+- Later rows are completed by the model before them. Sums so far then count 1 - (1/q - 1) / n for
+  each new row, with q the observed share of n rows, which forgets what a poorer model has
+  completed: online EM with steps 1 / (q n) (Cappe and Moulines 2009).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onepass.gaps.counts import MissingCounts
+from onepass.gaps.factor_model import FactorModel, squared_residuals
+from onepass.moments.chunk import DenseChunk, Scale, chunk_about
+from onepass.persistence.fields import MOST_ENTRY, Array, Field, Part, Size, State
+from onepass.precision import TINY, Doubles
+
+# Numbers in rows with gaps that are kept for batch EM, 8 MB. Beyond, online EM takes over, at the
+# cost of a few per cent in accuracy.
+KEPT_NUMBERS = 2**20
+# Steps of EM: an entry that is observed with probability q is learned at a rate of about q.
+LEAST_STEPS, STEPS_PER_SHARE, LEAST_SHARE = 12, 8.0, 0.2
+# Change of the model between two steps at which EM has converged, times 1 / sqrt(n).
+CONVERGED = 0.02
+MOST_KEPT_ROWS = 2**24  # in a model file
+
+
+@dataclass(frozen=True)
+class Filled:
+    """What was filled into the gaps of rows (r, d).
+
+    Attributes
+    ----------
+    holes : ndarray of shape (m,)
+        Which rows had gaps.
+    given : ndarray of shape (m, d)
+        These rows as they came, with NaN.
+    variances : ndarray of shape (m, d)
+        Conditional variances of their entries, zero where these were observed.
+    model : FactorModel
+        That they were completed by.
+    """
+
+    holes: NDArray[np.intp]
+    given: NDArray[np.floating]
+    variances: NDArray[np.floating]
+    model: FactorModel
+
+    @classmethod
+    def by(
+        cls, model: FactorModel, values: NDArray[np.floating]
+    ) -> tuple[NDArray[np.floating], Filled]:
+        """Return rows (r, d) completed by a model, and what was filled in."""
+        holes = np.flatnonzero(np.isnan(values).any(axis=1))
+        given = np.ascontiguousarray(values[holes])
+        done = model.complete(given, variances=True)
+        complete = values.copy()
+        complete[holes] = done.rows
+        return complete, cls(holes, given, done.variances, model)
+
+    def between(self, start: int, stop: int) -> Filled:
+        """Return what was filled into the rows from one to another."""
+        inside = (self.holes >= start) & (self.holes < stop)
+        holes = self.holes[inside] - start
+        return Filled(holes, self.given[inside], self.variances[inside], self.model)
+
+
+class CompletedChunk(DenseChunk):
+    """Chunk with conditional means in their gaps, whose squares include the covariances of these.
+
+    Parameters
+    ----------
+    values, weights, origin, scale
+        As for a `Chunk`; the gaps of the values are filled.
+    filled : Filled
+        What was filled in.
+    """
+
+    is_completed = True
+
+    def __init__(
+        self,
+        values: NDArray[np.floating],
+        weights: Doubles,
+        origin: Doubles,
+        scale: Scale = None,
+        *,
+        filled: Filled,
+    ) -> None:
+        super().__init__(values, weights, origin, scale)
+        self.filled = filled
+
+    def __getitem__(self, part: slice) -> CompletedChunk:
+        start, stop, _ = part.indices(len(self))
+        filled = self.filled.between(start, stop)
+        values, weights = self.values[part], self.weights[part]
+        return CompletedChunk(values, weights, self.origin, self.scale, filled=filled)
+
+    def scaled(self, scale: Doubles) -> CompletedChunk:
+        values, weights, origin = self.values, self.weights, self.origin
+        return CompletedChunk(values, weights, origin, scale, filled=self.filled)
+
+    def _units(self) -> Doubles:
+        """Return what variances of columns are divided by, shape (d,)."""
+        return np.ones(self.d) if self.scale is None else self.scale**2
+
+    @property
+    def energies(self) -> Doubles:
+        """The expected squared norms of the rows, shape (r,)."""
+        energies = super().energies.copy()
+        energies[self.filled.holes] += self._unseen()
+        return energies
+
+    def column_squares(self, weights: Doubles) -> Doubles:
+        spread = weights[self.filled.holes] @ self.filled.variances
+        return super().column_squares(weights) + spread / self._units()
+
+    def sums_along(self, directions: Doubles, weights: Doubles) -> tuple[Doubles, Doubles, Doubles]:
+        # The conditional covariances are left out of the product: they are nearly the same in all
+        # segments, and their sum is known.
+        total, squares, product = super().sums_along(directions, weights)
+        spread = weights[self.filled.holes] @ self.filled.variances
+        return total, squares + spread / self._units(), product
+
+    def add_outer(self, weights: Doubles, matrix: Doubles) -> Doubles:
+        total = super().add_outer(weights, matrix)
+        share = weights[self.filled.holes]
+        counted = share > 0.0
+        if counted.any():
+            self._add_covariances(self.filled.given[counted], share[counted], matrix)
+        return total
+
+    def _add_covariances(
+        self, given: NDArray[np.floating], weights: Doubles, matrix: Doubles
+    ) -> None:
+        """Add weighted conditional covariances of rows to the lower triangle of a matrix (d, d)."""
+        sums = matrix.T if self.scale is None else np.zeros((self.d, self.d))
+        self.filled.model.complete(given, weights=weights, covariance=sums)
+        if self.scale is not None:
+            matrix += sums.T / self.scale / self.scale[:, None]
+
+    def observed_errors(self, errors: Doubles, point: Doubles, directions: Doubles) -> Doubles:
+        """Return errors in which, of rows with gaps, observed entries count alone."""
+        holes, given, errors = self.filled.holes, self.filled.given, errors.copy()
+        about = DenseChunk(self.values[holes], self.weights[holes], point, self.scale)
+        for part, tile in about.dense():
+            errors[holes[part]] = squared_residuals(tile, given[part], directions)
+        return errors
+
+    def measure(self, point: Doubles, directions: Doubles | None = None) -> tuple[Doubles, Doubles]:
+        distances, captured = super().measure(point, directions)
+        holes = self.filled.holes
+        if len(holes):
+            distances[holes] += self._unseen()
+            if directions is not None:
+                along = directions @ self._mean_covariance()
+                captured[holes] += np.vdot(along, directions)
+        return distances, captured
+
+    def _unseen(self) -> Doubles:
+        """Return the expected energies of what is not known of the rows with gaps."""
+        return self.filled.variances @ (1.0 / self._units())
+
+    def _mean_covariance(self) -> Doubles:
+        """Return the mean conditional covariance (d, d) of the rows with gaps."""
+        matrix = np.zeros((self.d, self.d), order="F")
+        count = len(self.filled.holes)
+        self._add_covariances(self.filled.given, np.full(count, 1.0 / count), matrix)
+        return matrix + np.tril(matrix, -1).T
+
+
+class Completion(State):
+    """The model that completes rows of a stream, and how it is learned.
+
+    Parameters
+    ----------
+    d, k : int
+        The numbers of columns and of components.
+    dtype : dtype
+        Of the rows.
+    rows : float
+        Complete rows that came before the first one with gaps.
+
+    Attributes
+    ----------
+    counts : MissingCounts
+    model : FactorModel
+        Without loadings while rows are kept for batch EM for the first time.
+    late : ndarray of shape (d,)
+        Which columns no row had an entry in that was learned from. Sums know nothing of them yet.
+    kept, kept_weights : ndarray of shape (m, d) and (m,)
+        Chunk that the model is going to be found from.
+    """
+
+    def __init__(self, d: int, k: int, dtype: np.dtype, rows: float = 0.0) -> None:
+        self.d, self.k = d, k
+        self.counts, self.model = MissingCounts(d, rows), FactorModel.empty(d)
+        self.late: NDArray[np.bool_] = np.zeros(d, dtype=bool)
+        self.kept: NDArray[np.floating] = np.zeros((0, d), dtype)
+        self.kept_weights: Doubles = np.zeros(0)
+
+    def fields(self) -> dict[str, Field]:
+        d, kept = self.d, Size("kept rows", MOST_KEPT_ROWS)
+        dtype = (self.kept.dtype.name,)
+        return {
+            "counts": Part(),
+            "model": Part(),
+            "late": Array((d,), ("bool",), 0, 1),
+            "kept": Array((kept, d), dtype, -MOST_ENTRY, MOST_ENTRY, gaps=True),
+            "kept_weights": Array((kept,), least=1e-300),
+        }
+
+    @property
+    def has_started(self) -> bool:
+        """Whether the model has been found."""
+        return self.model.loadings.shape[1] > 0
+
+    def keeps(self, values: Any) -> bool:
+        """Return whether rows (r, d) are to be kept for batch EM.
+
+        They are until the model has been found, and again from the first entry of a late column on.
+        """
+        if not self.has_started or len(self.kept):
+            return True
+        return bool(self.late.any() and not np.isnan(values[:, self.late]).all())
+
+    def keep(self, values: NDArray[np.floating], weights: Doubles) -> bool:
+        """Keep rows (r, d) with gaps; return whether there are enough to find the model."""
+        self.kept = np.vstack([self.kept, values])
+        self.kept_weights = np.concatenate([self.kept_weights, weights])
+        return self.kept.size > KEPT_NUMBERS
+
+    def find(self, moment: Any, scale: Scale) -> None:
+        """Take the model of a second moment, in units of a scale (d,) if there is one."""
+        self.model = self.model_of(moment, scale)
+
+    def model_of(self, moment: Any, scale: Scale) -> FactorModel:
+        """Return the model of a second moment, in units of a scale (d,) if there is one."""
+        return FactorModel.of(moment, self.counts.rank(self.k), scale)
+
+    def start(self, base: Any, scale_of: Callable[[Any], Scale]) -> None:
+        """Find the model by batch EM on the rows kept, and on those with second moment `base`.
+
+        `scale_of` gives what columns are divided by for a second moment.
+        """
+        moment, model = self._first_moment(base), None
+        origin = self._origin(base)
+        counts = self.counts
+        share = float(counts.observed.min()) / max(counts.rows, 1.0)  # where most are missing
+        steps = LEAST_STEPS + ceil(STEPS_PER_SHARE / max(LEAST_SHARE, share))
+        least = CONVERGED / np.sqrt(max(counts.rows, 1.0))
+        for step in range(steps):
+            before, model = model, self.model_of(moment, scale_of(moment))
+            if before is not None and _change(before.loadings, model.loadings) < least:
+                break
+            moment = base.copy()
+            self.fill_late(moment, model)
+            self._add_kept(moment, model, origin, step)
+        assert model is not None
+        self.model = model
+
+    def _add_kept(self, moment: Any, model: FactorModel, origin: Doubles, seed: int) -> None:
+        """Add the rows kept, completed by a model, and their covariances to a second moment."""
+        if not moment.is_additive:
+            drawn = model.drawn(self.kept, seed)
+            moment.add(chunk_about(drawn, self.kept_weights, origin), self.kept_weights)
+            return
+        covariance = np.zeros((self.d, self.d))
+        done = model.complete(self.kept, weights=self.kept_weights, covariance=covariance)
+        moment.add(chunk_about(done.rows, self.kept_weights, origin), self.kept_weights)
+        moment.squares += np.tril(covariance.T)
+
+    def fill_late(self, moment: Any, model: FactorModel) -> None:
+        """Write what a model expects of late columns into a second moment of rows without them.
+
+        Given all other columns, those of a row are linear in them plus noise, so that their sums
+        follow from the sums of the others: the E-step of EM for all these rows at once.
+        """
+        late, others = self.late, ~self.late
+        if not late.any() or not moment.weight > 0.0:
+            return
+        W, scaled = model.loadings, model.loadings[others] / model.noise[others, None]
+        within = np.linalg.inv(np.eye(W.shape[1]) + scaled.T @ W[others])
+        slopes = W[late] @ within @ scaled.T
+        noise = W[late] @ within @ W[late].T + np.diag(model.noise[late])
+        moment.move(model.mean)
+        total, squares = moment.total.copy(), np.tril(moment.squares)
+        squares += np.tril(squares, -1).T
+        known = squares[np.ix_(others, others)]
+        total[late] = slopes @ total[others]
+        squares[np.ix_(late, others)] = slopes @ known
+        squares[np.ix_(others, late)] = known @ slopes.T
+        squares[np.ix_(late, late)] = slopes @ known @ slopes.T + moment.weight * noise
+        moment.total, moment.squares = total, np.asfortranarray(np.tril(squares))
+
+    def _origin(self, moment: Any) -> Doubles:
+        """Return a point (d,) near the rows kept: that of a second moment, or their mean."""
+        if not moment.center or (moment.is_additive and moment.weight > 0.0):
+            return moment.origin
+        with np.errstate(invalid="ignore"):
+            mean = np.nansum(self.kept, axis=0) / np.maximum((~np.isnan(self.kept)).sum(axis=0), 1)
+        return mean.astype(self.kept.dtype).astype(np.float64)
+
+    def _first_moment(self, base: Any) -> Any:
+        """Return the second moment that EM begins with: of what is observed.
+
+        An exact one has for each pair of columns the mean over the rows that observe both; a sketch
+        has column means in the gaps.
+        """
+        seen, early = ~np.isnan(self.kept), ~self.late
+        weights = self.kept_weights[:, None] * seen
+        counts = weights.sum(axis=0) + base.weight * early
+        known = np.where(seen, self.kept, 0.0).astype(np.float64)
+        total = (self.kept_weights[:, None] * known).sum(axis=0) + base.weight * early * base.mean
+        mean = total / np.maximum(counts, TINY) * base.center
+        moment = base.copy()
+        if not base.is_additive:
+            filled = np.where(seen, self.kept, mean).astype(self.kept.dtype)
+            rows = chunk_about(filled, self.kept_weights, self._origin(base))
+            moment.add(rows, self.kept_weights)
+            return moment
+        moment.move(mean)
+        deviations = np.where(seen, known - mean, 0.0)
+        both = np.outer(early, early)
+        together = weights.T @ seen + base.weight * both
+        squares = (self.kept_weights[:, None] * deviations).T @ deviations
+        squares += np.tril(moment.squares) * both
+        moment.squares = np.asfortranarray(np.tril(squares / np.maximum(together, 1.0)))
+        moment.weight, moment.total = 1.0, np.zeros(self.d)
+        return moment
+
+    def merge(self, other: Self) -> None:
+        """Include what is known of the gaps of another stream; neither keeps rows."""
+        if not self.has_started:
+            self.model = other.model
+        self.counts.merge(other.counts)
+        self.late = self.late & other.late
+
+
+def _change(before: Doubles, after: Doubles) -> float:
+    """Return |A A' - B B'| / |B B'| in the Frobenius norm, for loadings A and B of (d, r)."""
+    squares = [float(np.sum((left.T @ right) ** 2)) for left, right in (
+        (before, before), (after, after), (before, after))]  # fmt: skip
+    difference = max(squares[0] + squares[1] - 2.0 * squares[2], 0.0)
+    return float(np.sqrt(difference / max(squares[1], TINY)))
