@@ -24,7 +24,6 @@ import numpy as np
 
 from onepass import ERM, PCA, CappedMSG
 from onepass.distributed import fit
-from onepass.distributed.fitting import FAN_IN
 from onepass.distributed.shards import join, learn
 
 BANDWIDTH = 1e9 / 8  # bytes a second between two machines: a slow network
@@ -95,15 +94,12 @@ def task_seconds(client: Any) -> float:
 def predicted(costs: Costs, workers: int, shards: int, rows: int) -> float:
     """Return the seconds for so many shards of so many rows each.
 
-    The scheduler hands out tasks one after the other, while the workers learn; then the tree is
-    climbed. On a level a worker fetches `FAN_IN` - 1 models and merges them.
+    While the workers learn, the scheduler hands out two tasks for each shard, and the client
+    fetches the models one after the other and merges them.
     """
-    tasks = shards * (1 + 1 / (FAN_IN - 1))
     learning = math.ceil(shards / workers) * rows * costs.row
-    levels = math.ceil(math.log(max(shards, 2), FAN_IN))
-    merging = tasks / 3 / workers * costs.merge * (FAN_IN - 1)
-    climbing = levels * (FAN_IN - 1) * (costs.merge + costs.size / BANDWIDTH)
-    return max(learning + merging, tasks * costs.task) + climbing
+    fetching = shards * (2 * costs.task + costs.size / BANDWIDTH + costs.merge)
+    return max(learning, fetching) + costs.size / BANDWIDTH + costs.merge
 
 
 def efficiency(costs: Costs, workers: int, rows: int, each: int) -> float:

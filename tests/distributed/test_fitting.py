@@ -1,17 +1,21 @@
 """One model of all shards."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.base import clone
 
-from onepass import ERM, MEG, MSG, PCA, CappedMSG, Grouse, Incremental, Oja, metrics
+from onepass import ERM, MEG, MSG, PCA, CappedMSG, Grouse, Incremental, Oja, ShardError
 from onepass.distributed import fit
 from tests.distributed.models import made_rows, same_bits
 
 dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
 
+X = made_rows(900)
 ESTIMATORS = [
     CappedMSG(3, average=True), CappedMSG(3, max_rank="auto"), MSG(3, trace="exact"),
     MEG(3), Oja(3, random_state=1), Grouse(3, random_state=1),
@@ -47,20 +51,71 @@ def test_merged_iterates_are_as_good_as_one_pass(estimator):
     np.testing.assert_allclose(span, np.eye(len(span)), atol=1e-10)
 
 
-def test_an_unseeded_estimator_starts_at_the_same_place_in_every_shard():
-    X = made_rows(10)
-    found = fit(Oja(3, step_size=1e-12), delayed(np.array_split(X, 5)))
-    learner = found._learner
-    assert found.random_state is None
-    one = learner.solver.rule.start(learner.stream.dtype).basis
-    angles = metrics.principal_angles(learner.solver.state.basis, one)
-    assert np.max(angles) < 1e-6
-
-
 def test_the_given_estimator_stays_as_it_is():
-    X = made_rows(300)
     estimator = PCA(3).fit(X[:100])
-    before = clone(estimator).fit(X[:100])
-    found = fit(estimator, delayed([X[100:]]))
-    assert found.n_samples_seen_ == 200
-    assert same_bits(estimator, before)
+    before = estimator.to_bytes()
+    assert fit(estimator, delayed([X[100:]])).n_samples_seen_ == 800
+    assert estimator.to_bytes() == before
+
+
+def test_shards_without_rows_are_passed_over():
+    parts = [X[:250], X[:0], X[250:251], *[X[:0]] * 4, X[251:]]
+    told = []
+    found = fit(PCA(3), delayed(parts), progress=told.append)
+    assert told == [250, 1, 649]
+    assert found.n_samples_seen_ == 900
+    with pytest.raises(ValueError, match="no rows in any of the 2 shards"):
+        fit(PCA(3), delayed([X[:0]] * 2))
+
+
+def test_shards_that_do_not_fit_together():
+    for other, word in ((X[:, :5], "features"), (X.astype(np.float32), "float32")):
+        with pytest.raises(ShardError, match=f"shard 0, shard 1, shard 2: model 3 .*{word}"):
+            fit(PCA(3), delayed([X, X, other]))
+
+
+def test_what_is_refused():
+    with pytest.raises(TypeError, match="ndarray has no shards"):
+        fit(PCA(3), X)
+    with pytest.raises(ValueError, match="no shards"):
+        fit(PCA(3), [])
+    with pytest.raises(ValueError, match="3 dimensions"):
+        fit(PCA(3), da.ones((4, 4, 4)))
+    with pytest.raises(ValueError, match="n_components"):
+        fit(PCA(0), delayed([X]))
+    with pytest.raises(ValueError, match="half_life"):
+        fit(PCA(3, half_life=100), delayed([X]))
+    with pytest.raises(ValueError, match="shard_rows=0"):
+        fit(PCA(3), delayed([X]), shard_rows=0)
+    with pytest.raises(TypeError, match="str runs no tasks"):
+        fit(PCA(3), delayed([X]), "tcp://127.0.0.1:8786")
+
+
+WITHOUT_DASK = """
+import sys
+sys.modules["dask"] = sys.modules["distributed"] = None
+from onepass import PCA
+from onepass.distributed import fit
+print(fit(PCA(3), sys.argv[1:]).n_samples_seen_)
+"""
+
+
+def test_paths_need_no_dask(tmp_path):
+    np.save(tmp_path / "rows.npy", X)
+    command = [sys.executable, "-c", WITHOUT_DASK, tmp_path / "rows.npy"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("900\n", "")
+
+
+def test_every_form_of_the_same_shards_gives_the_same_bits(tmp_path):
+    expected = fit(PCA(3), delayed([X[:250], X[250:251], X[251:700], X[700:]]))
+    chunks = (250, 1, 449, 200)
+    for columns in (12, 5):
+        assert same_bits(fit(PCA(3), da.from_array(X, chunks=(chunks, columns))), expected)
+    array = da.from_array(X, chunks=(chunks, 12))
+    assert same_bits(fit(PCA(3), array[array[:, 0] > -np.inf]), expected)  # of unknown sizes
+    paths = [tmp_path / f"{number}.npy" for number in range(4)]
+    for path, part in zip(paths, np.split(X, [250, 251, 700]), strict=True):
+        np.save(path, part)
+    assert same_bits(fit(PCA(3), [dask.delayed(str)(path) for path in paths]), expected)
+    assert same_bits(fit(PCA(3), paths), expected)

@@ -1,47 +1,131 @@
-import os
-from itertools import pairwise
+"""How rows become shards."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
 
-from onepass import ERM, PCA, open_source
-from onepass.distributed import ShardError, fit
+from onepass import ERM, PCA, ShardError, open_source
+from onepass.distributed import fit
+from onepass.distributed.shards import Extent, excerpt, extents, shards_of
+from onepass.sources import ArraySource, Position
 from tests.distributed.models import made_rows, same_bits
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 
 X = made_rows(900)
-CUTS = [0, 250, 251, 700, 900]
-PARTS = [X[a:b] for a, b in pairwise(CUTS)]
 
 
-@pytest.fixture(scope="module")
-def model():
-    """The model that all forms of the same shards must give."""
-    return fit(PCA(3), [dask.delayed(part) for part in PARTS])
+@given(st.lists(st.none() | st.integers(0, 500), min_size=1, max_size=5), st.integers(1, 200))
+def test_extents_are_all_rows_in_their_order_in_parts_alike(counts, most):
+    found = extents(counts, most)
+    for file, count in enumerate(counts):
+        own = [extent for extent in found if extent.file == file]
+        if count is None:
+            assert own == [Extent(file, 0, None)]
+            continue
+        rows = [row for extent in own for row in range(extent.start, extent.stop)]
+        assert rows == list(range(count))
+        sizes = [extent.stop - extent.start for extent in own]
+        assert len(sizes) == -(-count // most)
+        assert not sizes or max(sizes) - min(sizes) <= 1
 
 
-def test_a_dask_array_in_any_chunks_of_columns(model):
-    for columns in (12, 5):
-        array = da.from_array(X, chunks=(tuple(np.diff(CUTS)), columns))
-        assert same_bits(fit(PCA(3), array), model)
+@given(
+    st.integers(1, 60).flatmap(lambda n: st.tuples(*[st.integers(0, n)] * 2, st.just(n))),
+    st.integers(1, 9),
+    st.booleans(),
+)
+def test_an_excerpt_has_its_rows_and_no_others(bounds, block_rows, is_sparse):
+    start, stop, n = sorted(bounds)
+    rows = np.arange(2.0 * n).reshape(n, 2)
+    source = ArraySource(sp.csr_array(rows) if is_sparse else rows, block_rows)
+    found = excerpt(source, Extent(0, start, stop))
+    assert found.n_rows == stop - start
+    for skipped in {0, (stop - start) // 2}:
+        read = list(found.blocks(Position(0, skipped)))
+        blocks = [block.toarray() if is_sparse else block for _, block in read]
+        np.testing.assert_array_equal(
+            np.concatenate([*blocks, np.empty((0, 2))]), rows[start + skipped : stop]
+        )
 
 
-def test_a_dask_array_whose_chunks_have_unknown_sizes(model):
-    array = da.from_array(X, chunks=(tuple(np.diff(CUTS)), 12))
-    assert same_bits(fit(PCA(3), array[array[:, 0] > -np.inf]), model)
+class Counting(ArraySource):
+    """Says how many rows were read."""
+
+    read = 0
+
+    def blocks(self, start=None):
+        for position, block in super().blocks(start):
+            self.read += len(block)
+            yield position, block
 
 
-def test_paths_and_sources(model, tmp_path):
-    paths = []
-    for number, part in enumerate(PARTS):
-        paths.append(tmp_path / f"{number}.npy")
-        np.save(paths[-1], part)
-    assert same_bits(fit(PCA(3), paths), model)
-    assert same_bits(fit(PCA(3), [open_source(path) for path in paths]), model)
-    assert same_bits(fit(PCA(3), [dask.delayed(os.fspath)(path) for path in paths]), model)
+def test_other_rows_are_not_read():
+    source = Counting(X, block_rows=10)
+    assert sum(len(block) for block in excerpt(source, Extent(0, 500, 530))) == 30
+    assert source.read == 30
+
+
+def test_a_file_that_lost_rows():
+    with pytest.raises(ShardError, match="there are 900 rows, but there were 950"):
+        fit(PCA(3), Promises(X), shard_rows=500)
+
+
+class Promises(ArraySource):
+    """Says that it has more rows than it has."""
+
+    def __init__(self, rows):
+        super().__init__(rows)
+        self.n_rows = 950
+
+
+def test_the_split_decides_whatever_the_format(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    np.save(tmp_path / "rows.npy", X)
+    table = pa.table({f"c{j}": X[:, j] for j in range(12)})
+    parquet.write_table(table, tmp_path / "rows.parquet", row_group_size=170)
+    parts = [dask.delayed(part) for part in (X[:225], X[225:450], X[450:675], X[675:])]
+    expected = fit(PCA(3), parts)
+    for path in tmp_path.iterdir():
+        for given_as in (path, [str(path)], open_source(path)):
+            found = fit(PCA(3), given_as, shard_rows=250)
+            np.testing.assert_array_equal(found.components_, expected.components_)
+            np.testing.assert_array_equal(found.explained_variance_, expected.explained_variance_)
+    whole = fit(PCA(3), tmp_path / "rows.npy", shard_rows=None)
+    assert same_bits(whole, fit(PCA(3), [dask.delayed(X)]))
+
+
+def test_a_source_of_several_files_is_split_by_files(tmp_path):
+    sizes = [250, 30, 0, 620]
+    for number, part in enumerate(np.split(X, np.cumsum(sizes)[:-1])):
+        np.save(tmp_path / f"{number}.npy", part)
+    np.savetxt(tmp_path / "9.csv", X[:40], delimiter=",")
+    source = open_source([*sorted(tmp_path.glob("*.npy")), tmp_path / "9.csv"])
+    labels = [shard.label for shard in shards_of(source, shard_rows=250)]
+    names = [tmp_path / name for name in ("0.npy", "1.npy", "3.npy", "9.csv")]
+    assert labels == [
+        f"shard 0 ({names[0]})", f"shard 1 ({names[1]})", f"shard 2 ({names[2]} from row 0)",
+        f"shard 3 ({names[2]} from row 206)", f"shard 4 ({names[2]} from row 413)",
+        f"shard 5 ({names[3]})",
+    ]  # fmt: skip
+    found = fit(PCA(3), source, shard_rows=250)
+    pieces = [*np.split(X, [250, 280, 486, 693]), X[:40]]
+    assert same_bits(found, fit(PCA(3), [dask.delayed(piece) for piece in pieces]))
+
+
+def test_errors_say_which_part_and_which_row_of_the_file(tmp_path):
+    bad = X.copy()
+    bad[705, 4] = np.inf
+    np.save(tmp_path / "bad.npy", bad)
+    # A block is checked when it is read, and may reach into the rows of the next shards.
+    where = r"shard \d \(.*bad.npy from row \d+\).*bad.npy, row 706, column \[4\]"
+    with pytest.raises(ShardError, match=where):
+        fit(PCA(3), tmp_path / "bad.npy", shard_rows=100)
 
 
 def test_a_dask_array_of_sparse_blocks():
@@ -49,10 +133,8 @@ def test_a_dask_array_of_sparse_blocks():
         (600, 400), density=0.05, format="csr", random_state=np.random.default_rng(0)
     )
     array = da.from_array(rows.toarray(), chunks=(200, 400)).map_blocks(sp.csr_matrix)
-    found = fit(PCA(3), array)
     parts = [dask.delayed(rows[start : start + 200]) for start in (0, 200, 400)]
-    assert found._learner.stream.is_sparse
-    assert same_bits(found, fit(PCA(3), parts))
+    assert same_bits(fit(PCA(3), array), fit(PCA(3), parts))
 
 
 def test_a_dask_dataframe_keeps_its_names():
@@ -62,62 +144,3 @@ def test_a_dask_dataframe_keeps_its_names():
     found = fit(ERM(3), dd.from_pandas(table, npartitions=3))
     assert list(found.feature_names_in_) == list(table.columns)
     assert found.n_samples_seen_ == 900
-    assert np.allclose(np.abs(found.components_), np.abs(ERM(3).fit(X).components_))
-
-
-def test_shards_without_rows_are_passed_over(model):
-    parts = [PARTS[0], X[:0], *PARTS[1:3], X[:0], X[:0], X[:0], X[:0], PARTS[3]]
-    found = fit(PCA(3), [dask.delayed(part) for part in parts])
-    assert found.n_samples_seen_ == 900
-    with pytest.raises(ValueError, match="no rows in any of the 2 shards"):
-        fit(PCA(3), [dask.delayed(X[:0])] * 2)
-
-
-def test_progress_comes_with_each_shard():
-    told = []
-
-    def read(part):
-        told.append("read")
-        return part
-
-    fit(PCA(3), [dask.delayed(read)(part) for part in PARTS], progress=told.append)
-    assert told[::2] == ["read"] * 4
-    assert sorted(told[1::2]) == [1, 200, 250, 449]
-
-
-def test_errors_say_which_shard_and_where(tmp_path):
-    bad = X.copy()
-    bad[705, 4] = np.inf
-    array = da.from_array(bad, chunks=(100, 12))
-    with pytest.raises(ShardError, match=r"shard 7 \(from row 700 of the array\).*row 5, column 4"):
-        fit(PCA(3), array)
-    path = tmp_path / "bad.npy"
-    np.save(path, bad)
-    with pytest.raises(ShardError, match=r"shard 0 \(.*bad.npy\).*row 706, column \[4\]"):
-        fit(PCA(3), [path])
-    with pytest.raises(ShardError, match=r"shard 1 \(gone.npy\).*no such file"):
-        fit(PCA(3), [dask.delayed(X), "gone.npy"])
-
-
-def test_shards_that_do_not_fit_together():
-    with pytest.raises(ShardError, match="shard 0, shard 1, shard 2: model 3 has 5 features"):
-        fit(PCA(3), [dask.delayed(part) for part in (X, X, X[:, :5])])
-    with pytest.raises(ShardError, match="float32"):
-        fit(PCA(3), [dask.delayed(part) for part in (X, X.astype(np.float32))])
-    with pytest.raises(ShardError, match="sparse"):
-        fit(PCA(3), [dask.delayed(part) for part in (X, sp.csr_array(X))])
-
-
-def test_what_is_refused_at_once():
-    with pytest.raises(TypeError, match="ndarray has no shards"):
-        fit(PCA(3), X)
-    with pytest.raises(ValueError, match="There are no shards"):
-        fit(PCA(3), [])
-    with pytest.raises(ValueError, match="has 3 dimensions"):
-        fit(PCA(3), da.ones((4, 4, 4)))
-    with pytest.raises(ValueError, match="n_components"):
-        fit(PCA(0), [dask.delayed(X)])
-    with pytest.raises(ValueError, match="half_life"):
-        fit(PCA(3, half_life=100), [dask.delayed(X)])
-    with pytest.raises(TypeError, match="str runs no tasks: pass a client"):
-        fit(PCA(3), [dask.delayed(X)], "tcp://127.0.0.1:8786")

@@ -8,10 +8,11 @@
 //
 // The missing entries have the mean m + W G^-1 h and the covariance W G^-1 W' + diag(psi), in the rows
 // of W that are missing. With G = R' R, B = R^-T W' and y = R^-T h these are m + B' y and
-// B' B + diag(psi). R and B depend on where the gaps are only: rows with the same gaps that follow
-// each other share them.
+// B' B + diag(psi). R and B depend on where the gaps are only: rows with the same gaps share them.
 #pragma once
 #include <float.h>
+
+#include <algorithm>
 
 #include "api.hpp"
 #include "crossproduct.hpp"
@@ -38,9 +39,13 @@ public:
                 missing[missing_count++] = j;
     }
 
-    bool same_as(const GapPattern& other) const {
-        return missing_count == other.missing_count &&
-               !std::memcmp(missing, other.missing, std::size_t(missing_count) * sizeof(Index));
+    // Whether a row has these gaps.
+    template <class T>
+    bool fits(const T* row) const {
+        bool same = true;
+        for (Index p = 0; p < observed_count; p++) same &= row[observed[p]] == row[observed[p]];
+        for (Index p = 0; p < missing_count; p++) same &= row[missing[p]] != row[missing[p]];
+        return same;
     }
 
 private:
@@ -234,36 +239,59 @@ private:
     Buffer<double> fill, products;          // scratch
 };
 
-// Completes rows; those with the same gaps that follow each other are conditioned once.
+// Returns a number that rows with the same gaps share, and next to no others.
+template <class T>
+uint64_t hash_gaps(const T* row, Index d) {
+    uint64_t hash = 0;
+    for (Index j = 0; j < d; j += 64) {
+        uint64_t bits = 0;
+        for (Index c = j; c < min(j + 64, d); c++) bits |= uint64_t(row[c] != row[c]) << (c - j);
+        hash = (hash ^ bits) * 0x9E3779B97F4A7C15u;
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+// Completes rows; all that have the same gaps are conditioned once.
 template <class T>
 void complete(onepass::CompletionTask<T>& task) {
+    struct Place {
+        uint64_t hash;
+        Index row;
+        bool operator<(const Place& other) const {
+            return hash != other.hash ? hash < other.hash : row < other.row;
+        }
+    };
     const Index d = task.model.d;
+    Buffer<Place> places;
+    Place* order = places.reserve(task.rows_count);
+    for (Index t = 0; t < task.rows_count; t++) order[t] = {hash_gaps(task.rows + t * d, d), t};
+    std::sort(order, order + task.rows_count);
     Conditional model(task.model);
-    GapPattern first(d), second(d), *gaps = &first, *next = &second;
+    GapPattern gaps(d);
     double weight = 0.0;  // of the rows with these gaps
-    for (Index t = 0; t < task.rows_count; t++) {
+    for (Index i = 0; i < task.rows_count; i++) {
+        const Index t = order[i].row;
         const T* row = task.rows + t * d;
-        next->find(row);
-        if (t == 0 || !next->same_as(*gaps)) {
-            if (task.covariance) model.add_covariance(*gaps, weight, task.covariance);
-            GapPattern* const old = gaps;
-            gaps = next, next = old, weight = 0.0;
-            model.condition(*gaps);
+        if (i == 0 || order[i].hash != order[i - 1].hash || !gaps.fits(row)) {
+            if (task.covariance) model.add_covariance(gaps, weight, task.covariance);
+            gaps.find(row), weight = 0.0;
+            model.condition(gaps);
         }
         weight += task.weights ? task.weights[t] : 1.0;
-        if (!model.complete(*gaps, row, task.completed + t * d)) throw onepass::RowError{t};
+        if (!model.complete(gaps, row, task.completed + t * d)) throw onepass::RowError{t};
         if (task.variances) {
             T* variances = task.variances + t * d;
             for (Index j = 0; j < d; j++) variances[j] = T(0);
-            for (Index c = 0; c < gaps->missing_count; c++)
-                variances[gaps->missing[c]] = T(model.variances.get()[c]);
+            for (Index c = 0; c < gaps.missing_count; c++)
+                variances[gaps.missing[c]] = T(model.variances.get()[c]);
         }
         if (task.distances) {
-            task.log_determinants[t] = model.log_determinant(*gaps);
-            task.distances[t] = model.distance(*gaps);
+            task.log_determinants[t] = model.log_determinant(gaps);
+            task.distances[t] = model.distance(gaps);
         }
     }
-    if (task.covariance) model.add_covariance(*gaps, weight, task.covariance);
+    if (task.covariance) model.add_covariance(gaps, weight, task.covariance);
 }
 
 }  // namespace

@@ -128,7 +128,7 @@ The model file works with the other commands, and with onepass.load in Python.""
     metavar="ADDRESS",
     help="Learn on the workers of this Dask scheduler, such as tcp://host:8786.",
 )
-@number_option("--workers", 1, help="Learn in this many processes on this machine (needs Dask).")
+@number_option("--workers", 1, help="Learn in this many processes on this machine.")
 @click.option("--resume", is_flag=True, help="Continue from the checkpoint, if there is one.")
 @path_option("--report", help="Write a page about the model to a file ending in .html.")
 @verbosity_options

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
-import logging
 import os
 import shlex
 import signal
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing import active_children, get_context, parent_process
 from typing import Any
 
 import click
@@ -306,9 +307,9 @@ class LocalFit(Fit):
 
 @dataclass
 class ClusterFit(Fit):
-    """A fit on a Dask cluster, where `onepass.distributed.fit` writes the checkpoints."""
+    """A fit by several processes, for which `onepass.distributed.fit` writes the checkpoints."""
 
-    address: str | None  # of the scheduler
+    address: str | None  # of Dask's scheduler
     workers: int | None  # without an address: processes to start on this machine
 
     def __post_init__(self) -> None:
@@ -326,7 +327,7 @@ class ClusterFit(Fit):
 
     def run(self, progress: Progress) -> int | None:
         """Learn from all rows and write the model; return the signal that stopped it, if any."""
-        # The first signal ends the waiting at once; what the cluster was working on is lost.
+        # The first signal ends the waiting at once; what the workers were working on is lost.
         with (
             _connected(self.address, self.workers, self.model) as client,
             noting_signals(patience=0) as signals,
@@ -362,50 +363,61 @@ class ClusterFit(Fit):
 
 @contextmanager
 def _connected(address: str | None, workers: int | None, model: Any) -> Iterator[Any]:
-    """Give a client of a running cluster, or of a new one whose workers have imported onepass."""
+    """Give a client of a running Dask cluster, or a pool of processes on this machine."""
+    if address is None:
+        with _pool(workers, model) as pool:
+            yield pool
+        return
     require("a Dask cluster", "dask", "dask", "distributed")
-    from distributed import Client, LocalCluster, default_client
+    from distributed import Client, default_client
 
-    if address is not None:
-        try:
-            client = Client(address)
-        except (OSError, ValueError) as error:
-            # Python would close it later, and Dask hangs if another client is starting then. Only
-            # as the default can it be reached.
-            with suppress(ValueError):  # where it failed before it became the default
-                default_client().close()
-            raise Failure(f"--dask {address}: there is no scheduler: {error}") from error
-        with _closing(client):
-            yield client
-    else:
-        try:
-            with hiding_interrupts():
-                cluster = LocalCluster(
-                    n_workers=workers,
-                    threads_per_worker=1,
-                    dashboard_address="127.0.0.1:0",
-                    silence_logs=logging.CRITICAL,  # this process reports errors
-                )
-        except RuntimeError as error:  # too few files or processes are allowed
-            raise MachineFailure(f"the workers could not be started: {error}") from error
-        with cluster, _closing(Client(cluster, set_as_default=False)) as client:
-            for module in ("onepass.distributed", type(model).__module__):
-                client.run(importlib.import_module, module)  # before the clock starts
-            yield client
-
-
-@contextmanager
-def _closing(client: Any) -> Iterator[Any]:
-    """Close a client of Dask in the end.
-
-    What ends the work counts, not how the connection ends: Dask's own checks of that may fail, when
-    it is closed while errors of other tasks arrive.
-    """
+    try:
+        client = Client(address)
+    except (OSError, ValueError) as error:
+        # Python would close it later, and Dask hangs if another client is starting then. Only
+        # as the default can it be reached.
+        with suppress(ValueError):  # where it failed before it became the default
+            default_client().close()
+        raise Failure(f"--dask {address}: there is no scheduler: {error}") from error
     try:
         yield client
     finally:
+        # What ends the work counts, not how the connection ends: Dask's own checks of that may
+        # fail, when it is closed while errors of other tasks arrive.
         with suppress(Exception):
             client.close()
+
+
+@contextmanager
+def _pool(workers: int | None, model: Any) -> Iterator[ProcessPoolExecutor]:
+    """Give a pool of processes; an error ends them at once, whatever they are working on."""
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_end_with_parent)
+    try:
+        try:
+            with hiding_interrupts():  # they import everything before the clock starts
+                for started in [pool.submit(type, model) for _ in range(workers or 1)]:
+                    started.result()
+        except (OSError, BrokenExecutor) as error:  # too few files or processes are allowed
+            raise MachineFailure(f"the workers could not be started: {error}") from error
+        yield pool
+    except BaseException:
+        for process in active_children():
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _end_with_parent() -> None:
+    """End this process when the command ends, even if that was killed."""
+    parent = parent_process()
+    assert parent is not None  # this one was started by it
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _written(path: str) -> int:

@@ -1,27 +1,32 @@
-"""Fit on shards of the rows: plan the tasks, run them, merge the models."""
+"""Fit on shards of the rows: an executor learns from each, and their models are merged here."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Generator, Sequence
+from concurrent import futures
 from contextlib import closing
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from onepass.distributed.executor import Executor, executor_for
-from onepass.distributed.shards import SHARD_ROWS, Learned, Shard, join, learn, shards_of
+from onepass.distributed.shards import (
+    SHARD_ROWS,
+    Learned,
+    Shard,
+    ShardError,
+    join,
+    learn,
+    shards_of,
+)
 from onepass.estimators.checkpoint import Checkpoint, describe_run
 from onepass.persistence.archive import ModelFileError
+from onepass.sources import Source
 from onepass.sources.paths import split
 
-T = TypeVar("T")
-
-FAN_IN = 4  # models that are merged at once: a third as many tasks as with two
-BRANCHES = 16  # at most: the models that the client holds and writes
+FAN_IN = 4  # models that are merged at once
 
 
 def fit(
@@ -37,9 +42,9 @@ def fit(
 ) -> Any:
     """Return an estimator fitted on shards of the rows, by workers on one or more machines.
 
-    A worker learns from each shard, and the models of the shards are merged in a fixed tree. The
-    result depends on the shards and their order, to the last bit, but not on the number of
-    workers, their speed, or whether some of them die and their tasks are done again. Only models
+    A worker learns from each shard, and this process merges the models of the shards in a fixed
+    tree. The result depends on the shards and their order, to the last bit, but not on the number
+    of workers, their speed, or whether some of them die and their tasks are done again. Only models
     are sent between machines, never shards.
 
     Parameters
@@ -51,10 +56,10 @@ def fit(
         dataframe, or an item of a list: a delayed block or table, a source, or a path that
         the workers can read. Large files become several shards: see `shard_rows`. Shards without
         rows are skipped.
-    client : distributed.Client or concurrent.futures.Executor, optional
-        By default `distributed.default_client()`. If there is none, this process does all the
-        work, shard by shard. An executor of `concurrent.futures` takes lists of paths and
-        sources; models are merged in this process, and a worker that dies ends the work.
+    client : concurrent.futures.Executor or distributed.Client, optional
+        Where the workers are. By default `distributed.default_client()`. If there is none, this
+        process does all the work, shard by shard. A Dask cluster learns again what a worker that
+        died was learning; a pool of processes does not, and the fit ends.
     shard_rows : int or None, default=131072
         Files that store their number of rows (npy, npz, parquet, arrow, h5, zarr), and sources that
         know it, are split into shards of at most this many rows, of nearly equal length. A shard
@@ -73,14 +78,15 @@ def fit(
     Returns
     -------
     estimator
-        Fitted on the rows of all shards.
+        Fitted on the rows of all shards. Its `random_state` is an integer where one is used: if
+        none was given, it was drawn once for all shards.
 
     Raises
     ------
     ShardError
-        A ValueError that names the shard that cannot be learned from, and the place in it.
+        A ValueError that names the shard that could not be learned from, and the place in it.
     ConnectionError
-        There is no scheduler, or it is gone.
+        The client has no scheduler.
 
     Examples
     --------
@@ -98,34 +104,194 @@ def fit(
         raise ValueError(
             "half_life needs an order of the rows, but shards are learned from at the same time"
         )
-    estimator._check_parameters()
     if shard_rows is not None and shard_rows < 1:
         raise ValueError(f"shard_rows={shard_rows} must be at least 1")
-    executor = executor_for(client)
-    shards = shards_of(data, executor, shard_rows)
+    client = _connected(client)
+    shards = shards_of(data, _executor(client), shard_rows)
+    template = clone(estimator)
+    if estimator.is_random and not isinstance(getattr(estimator, "random_state", 0), int):
+        # All tasks have the same seed: one that is repeated must draw the same random numbers.
+        seed = check_random_state(estimator.random_state).randint(2**31)
+        template.set_params(random_state=int(seed))
+    tree = Tree(len(shards))
     kept = None
     if checkpoint is not None:
         kept = Checkpoint(os.fspath(checkpoint), _run(estimator, shards), checkpoint_every)
-    if resume and kept is not None and os.path.exists(kept.path):
-        done = Done.read(kept)
-    else:
-        seed = getattr(estimator, "random_state", 0)
-        if not isinstance(seed, int):
-            seed = int(check_random_state(seed).randint(2**31))
-        done = Done(seed)
-    # All tasks have this seed: one that is repeated must draw the same random numbers.
-    template = clone(estimator)
-    random = estimator.is_random and hasattr(estimator, "random_state")
-    if random:
-        template.set_params(random_state=done.seed)
-    if done.model is None:
-        _learn_from(shards, template, executor, done, kept, progress)
-    model = done.model
+        if resume and os.path.exists(kept.path):
+            seed = getattr(tree.read(kept), "random_state", None)
+            if isinstance(seed, int):
+                template.set_params(random_state=seed)
+    left = {number: shards[number] for number in tree.missing()}
+    try:
+        with closing(_learned(client, template, left)) as finished:
+            for number, learned in finished:
+                tree.add(number, learned)
+                left.pop(number)
+                if progress is not None and learned.rows:
+                    progress(learned.rows)
+                if kept is not None and (kept.is_due or not left):
+                    tree.write(kept)
+    except BaseException:
+        if kept is not None:
+            tree.write(kept)
+        raise
+    model = tree.join().model
     if model is None:
         raise ValueError(f"There are no rows in any of the {len(shards)} shards")
-    if random:
-        model.random_state = model._params["random_state"] = estimator.random_state
     return model
+
+
+class Tree:
+    """Models of shards, merged `FAN_IN` neighbours at a time as soon as all of them are there.
+
+    Which models are merged follows from the number of shards alone, so that the order in which they
+    come changes no bit. Node (level, i) is of the shards from i to i + 1, times FAN_IN ** level.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._nodes: dict[tuple[int, int], Learned] = {}  # none of them is part of another
+
+    def missing(self) -> list[int]:
+        """Return the numbers of the shards that are in no node."""
+        widths = ((FAN_IN**level, index) for level, index in self._nodes)
+        found = {n for width, index in widths for n in range(index * width, (index + 1) * width)}
+        return [number for number in range(self._count) if number not in found]
+
+    def add(self, number: int, learned: Learned) -> None:
+        """Add the model of a shard, and merge it with its neighbours if they are there."""
+        level, size = 0, self._count  # nodes of the level
+        self._nodes[0, number] = learned
+        while size > 1:
+            number, level, size = number // FAN_IN, level + 1, -(-size // FAN_IN)
+            below = -(-self._count // FAN_IN ** (level - 1))
+            first, last = number * FAN_IN, min((number + 1) * FAN_IN, below)
+            parts = [(level - 1, index) for index in range(first, last)]
+            if not all(part in self._nodes for part in parts):
+                return
+            self._nodes[level, number] = join(*(self._nodes.pop(part) for part in parts))
+
+    def join(self) -> Learned:
+        """Return the model of all shards so far."""
+        return join(*(self._nodes[node] for node in sorted(self._nodes, key=self._first)))
+
+    def _first(self, node: tuple[int, int]) -> int:
+        """Return the first shard of a node."""
+        return int(node[1] * FAN_IN ** node[0])
+
+    def write(self, checkpoint: Checkpoint) -> None:
+        """Write a checkpoint, unless there was no row yet."""
+        whole = self.join().model if self._nodes else None
+        if whole is not None:
+            names = {f"{level}.{index}": node for (level, index), node in self._nodes.items()}
+            models = {name: node.model for name, node in names.items() if node.rows}
+            labels = {name: node.label for name, node in names.items()}
+            # A single model is that of all rows, which the file has anyway.
+            checkpoint.write(whole, {"nodes": labels}, models if len(names) > 1 else {})
+
+    def read(self, checkpoint: Checkpoint) -> Any:
+        """Take over the models of a checkpoint; return that of all rows."""
+        model, progress, parts = checkpoint.read()
+        try:
+            labels = progress["nodes"]
+            for name, label in labels.items():
+                level, index = map(int, name.split("."))
+                own = parts.get(name) if len(labels) > 1 else model
+                self._nodes[level, index] = Learned(own, str(label))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            message = f"{checkpoint.path}: not a valid checkpoint: {error!r}"
+            raise ModelFileError(message) from error
+        return model
+
+
+def _connected(client: Any) -> Any:
+    """Return an executor, a client of Dask that has a scheduler, or None for this process."""
+    if isinstance(client, futures.Executor):
+        return client
+    if client is None and sys.modules.get("distributed"):
+        from distributed import default_client
+
+        try:
+            client = default_client()
+        except ValueError:
+            return None
+    if client is not None and not hasattr(client, "get_executor"):
+        raise TypeError(
+            f"{type(client).__name__} runs no tasks: pass an executor of concurrent.futures, a "
+            "client of Dask, or None"
+        )
+    if client is not None and client.status != "running":
+        # Such a client would keep the tasks and wait. One that found no scheduler stays the default
+        # client for a while.
+        raise ConnectionError(f"{client} is {client.status}: give a client that has a scheduler")
+    return client
+
+
+def _executor(client: Any) -> futures.Executor | None:
+    """Return the executor of a client of Dask, or what is one already."""
+    return client.get_executor(pure=False) if hasattr(client, "get_executor") else client
+
+
+def _learned(
+    client: Any, template: Any, shards: dict[int, Shard]
+) -> Generator[tuple[int, Learned], None, None]:
+    """Yield number and model of each shard when it is done, in any order; in the end, cancel."""
+    tasks = {n: (template, s.content, s.label, s.extent) for n, s in shards.items()}
+    executor = _executor(client)
+    if executor is None:
+        for number, task in tasks.items():
+            yield number, learn(*task)
+        return
+    waiting: dict[futures.Future[Learned], int] = {}
+    try:
+        if executor is client:
+            for number, task in tasks.items():
+                waiting[executor.submit(learn, *task)] = number
+        else:
+            held = _graph(client, list(tasks.values()))
+            for number in tasks:
+                waiting[executor.submit(_same, held.pop(0))] = number
+        for future in futures.as_completed(waiting):
+            number = waiting.pop(future)
+            try:
+                learned = future.result()
+            except (ShardError, futures.BrokenExecutor):
+                raise
+            except futures.CancelledError as error:
+                message = "the work was cancelled, or the scheduler is gone"
+                raise ShardError(f"{shards[number].label}: {message}") from error
+            except Exception as error:  # such as that every worker which tried it died
+                message = str(error) or type(error).__name__
+                raise ShardError(f"{shards[number].label}: {message}") from error
+            yield number, learned
+    except futures.BrokenExecutor as error:
+        raise ShardError("a worker died, most often for lack of memory") from error
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def _graph(client: Any, tasks: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """Return futures of Dask for models of shards.
+
+    The shards are in the same graph, so that a worker learns from a chunk as soon as it has it, and
+    what several chunks are computed from is computed once.
+    """
+    from dask.delayed import delayed
+
+    sources = {id(rows): rows for _, rows, *_ in tasks if isinstance(rows, Source)}
+    sent_once = {key: delayed(rows, traverse=False) for key, rows in sources.items()}
+    work = delayed(learn, pure=False)
+    return list(
+        client.compute(
+            [work(model, sent_once.get(id(rows), rows), *rest) for model, rows, *rest in tasks]
+        )
+    )
+
+
+def _same(value: Any) -> Any:
+    """Return what it is given: the result of a task of Dask, to an executor."""
+    return value
 
 
 def _run(estimator: Any, shards: Sequence[Shard]) -> dict[str, Any]:
@@ -137,94 +303,3 @@ def _run(estimator: Any, shards: Sequence[Shard]) -> dict[str, Any]:
     labels = [shard.label for shard in shards]
     options = {"estimator": type(estimator).__name__, **params}
     return describe_run("on shards (--dask or --workers)", options, seen, shards=labels)
-
-
-@dataclass
-class Done:
-    """What is finished of a fit: branches of the tree, and in the end the model."""
-
-    seed: int  # of all tasks
-    model: Any = None  # of all rows
-    branches: dict[int, Learned] = field(default_factory=dict)  # by number; empty in the end
-
-    def write(self, checkpoint: Checkpoint) -> None:
-        """Write a checkpoint, unless there was no row yet."""
-        parts = {str(number): self.branches[number] for number in sorted(self.branches)}
-        shown = join(*parts.values()).model if parts else self.model
-        if shown is not None:
-            labels = {number: part.label for number, part in parts.items()}
-            models = {number: part.model for number, part in parts.items() if part.rows}
-            checkpoint.write(shown, {"seed": self.seed, "branches": labels}, models)
-
-    @classmethod
-    def read(cls, checkpoint: Checkpoint) -> Done:
-        """Return what was finished when a checkpoint was written."""
-        model, progress, parts = checkpoint.read()
-        try:
-            labels = progress["branches"].items()
-            found = {int(number): Learned(parts.get(number), label) for number, label in labels}
-            return cls(int(progress["seed"]), None if found else model, found)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            message = f"{checkpoint.path}: not a valid checkpoint: {error!r}"
-            raise ModelFileError(message) from error
-
-
-def _learn_from(
-    shards: list[Shard],
-    template: Any,
-    executor: Executor,
-    done: Done,
-    checkpoint: Checkpoint | None,
-    progress: Callable[[int], None] | None,
-) -> None:
-    """Run the branches of the tree that are not done yet, and set the model of all of them."""
-
-    def submit(shard: Shard) -> Any:
-        task = (learn, template, shard.content, shard.label, shard.extent)
-        return executor.submit(*task, label=shard.label, progress=progress)
-
-    groups = branches(shards, 1 if checkpoint is None else BRANCHES)
-    left = [number for number in range(len(groups)) if number not in done.branches]
-    saved = len(done.branches)
-    merge = partial(executor.submit, join)
-    handles = (fold(groups[number], submit, merge) for number in left)
-    try:
-        with closing(executor.results(handles)) as results:
-            for index, learned in results:
-                done.branches[left[index]] = learned
-                is_last = len(done.branches) == len(groups)
-                if checkpoint is not None and checkpoint.is_due and not is_last:
-                    done.write(checkpoint)
-    except BaseException:
-        if checkpoint is not None and len(done.branches) > saved:
-            done.write(checkpoint)
-        raise
-    parts: list[Learned] = [done.branches[number] for number in range(len(groups))]
-    done.model, done.branches = fold(parts, lambda part: part, join).model, {}
-    if checkpoint is not None:
-        done.write(checkpoint)
-
-
-def fold(items: Sequence[T], leaf: Callable[[T], Any], join: Callable[..., Any]) -> Any:
-    """Join the leaves of items in a tree, `FAN_IN` neighbours at a time; return its root.
-
-    A leaf is made just before it is needed.
-
-    >>> fold("abcdefghi", str.upper, lambda *parts: f"({''.join(parts)})")
-    '((ABCD)(EFGH)I)'
-    """
-    if len(items) == 1:
-        return leaf(items[0])
-    return join(*(fold(group, leaf, join) for group in branches(items, FAN_IN)))
-
-
-def branches(items: Sequence[T], most: int) -> list[Sequence[T]]:
-    """Return at most so many groups of items; folding these, then the results, equals `fold`.
-
-    >>> branches("abcdefghi", 3)
-    ['abcd', 'efgh', 'i']
-    """
-    size = 1
-    while size * most < len(items):
-        size *= FAN_IN
-    return [items[first : first + size] for first in range(0, len(items), size)]

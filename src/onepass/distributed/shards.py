@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -20,9 +21,6 @@ from onepass.sources import Block, Position, Source, SourceError, open_source
 from onepass.sources.excerpt import Excerpt
 from onepass.sources.files import FileSource
 from onepass.threads import one_thread
-
-if TYPE_CHECKING:
-    from onepass.distributed.executor import Executor
 
 SHARD_ROWS = 1 << 17  # seconds of learning: thousands of times the overhead of a task
 
@@ -62,8 +60,13 @@ class Learned:
         return 0 if self.model is None else self.model.n_samples_seen_
 
 
-def shards_of(data: Any, executor: Executor, shard_rows: int | None = SHARD_ROWS) -> list[Shard]:
-    """Return the shards of anything that `onepass.distributed.fit` accepts, in their order."""
+def shards_of(
+    data: Any, executor: Executor | None = None, shard_rows: int | None = SHARD_ROWS
+) -> list[Shard]:
+    """Return the shards of anything that `onepass.distributed.fit` accepts, in their order.
+
+    The executor counts the rows of paths, which may be paths on its workers; None is this process.
+    """
     if isinstance(data, str | os.PathLike | Source):
         data = [data]
     if isinstance(data, list | tuple):
@@ -83,33 +86,30 @@ def shards_of(data: Any, executor: Executor, shard_rows: int | None = SHARD_ROWS
     return found
 
 
-def _of_items(items: list[Any], executor: Executor, shard_rows: int | None) -> Iterator[Shard]:
+def _of_items(
+    items: list[Any], executor: Executor | None, shard_rows: int | None
+) -> Iterator[Shard]:
     """Yield the items of a list; sources and files of many rows are split."""
+    count = map if executor is None else executor.map
     paths = [item for item in items if isinstance(item, str | os.PathLike)]
-    looked: dict[int, Any] = {}
-    if shard_rows is not None:  # paths are paths on the workers
-        looked = dict(executor.results([executor.submit(file_lengths, path) for path in paths]))
-    looks = (looked[number] for number in sorted(looked))
+    counted = iter(count(file_lengths, paths) if shard_rows is not None else ())
     number = 0
     for item in items:
-        is_path, is_source = isinstance(item, str | os.PathLike), isinstance(item, Source)
+        is_path = isinstance(item, str | os.PathLike)
         files: list[tuple[str, int | None]] = []
-        if shard_rows is not None and (is_path or is_source):
-            files = next(looks) if is_path else file_lengths(item)
+        if shard_rows is not None and (is_path or isinstance(item, Source)):
+            files = next(counted) if is_path else file_lengths(item)
         parts: list[Any] = extents([count for _, count in files], shard_rows or 1)
-        content = item
         if len(parts) <= 1:
             parts = [None]
             files = files or [(os.fspath(item) if is_path else "", None)]
-        elif is_source:  # sent once for all parts: it may be large
-            content = executor.share(item)
         for extent in parts:
-            path, count = files[extent.file if extent else 0]
+            path, rows = files[extent.file if extent else 0]
             words = [path] if path else []
-            if extent and (extent.start, extent.stop) != (0, count):
+            if extent and (extent.start, extent.stop) != (0, rows):
                 words.append(f"from row {extent.start}")
             place = f" ({' '.join(words)})" if words else ""
-            yield Shard(f"shard {number}{place}", content, extent, path or None)
+            yield Shard(f"shard {number}{place}", item, extent, path or None)
             number += 1
 
 
@@ -155,33 +155,38 @@ def extents(counts: list[int | None], most: int) -> list[Extent]:
 
 
 def learn(estimator: Any, content: Any, label: str, extent: Extent | None = None) -> Learned:
-    """Return a model of one shard."""
+    """Return a model of one shard, in which no row waits."""
     try:
         with one_thread():
-            rows = open_source(content) if isinstance(content, str | os.PathLike) else content
+            rows = content
+            if hasattr(rows, "__dask_graph__"):  # a collection that no cluster has computed
+                rows = rows.compute(scheduler="synchronous")
+            if isinstance(rows, str | os.PathLike):
+                rows = open_source(rows)
             if extent is not None:
                 rows = excerpt(rows, extent)
             elif not isinstance(rows, Source) and _is_empty(rows):
                 return Learned(None, label)
             model = clone(estimator).partial_fit(rows)
-            model._learner = model._learner.finished()
+            model.finish()
+            return Learned(model, label)
     except Exception as error:
-        raise ShardError(f"{label}: {error or type(error).__name__}") from error
-    return Learned(model, label)
+        raise ShardError(f"{label}: {str(error) or type(error).__name__}") from error
 
 
 def join(*parts: Learned) -> Learned:
     """Merge the models of shards."""
+    if len(parts) == 1:
+        return parts[0]
     some = [part for part in parts if part.model is not None]
     label = f"{parts[0].label} to {parts[-1].label}"
     if not some:
         return Learned(None, label)
     try:
         with one_thread():
-            model = merge(*(part.model for part in some))
+            return Learned(merge(*(part.model for part in some)), label)
     except ValueError as error:
         raise ShardError(f"{', '.join(part.label for part in some)}: {error}") from error
-    return Learned(model, label)
 
 
 def excerpt(source: Source, extent: Extent) -> Excerpt:

@@ -17,11 +17,11 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import eigh
 
+from onepass.moments.chunk import Chunk, DenseChunk, Scale, chunk_about
 from onepass.moments.exact import deviations, sums_about_mean
 from onepass.moments.krylov import Krylov, with_random
 from onepass.moments.sketch import GRAM_ROWS
 from onepass.precision import TINY, Doubles
-from onepass.moments.chunk import DenseChunk, Chunk, Scale, chunk_about
 from onepass.threads import run_all
 
 BESIDE = 10  # directions besides those wanted: the iteration converges faster by what it costs
