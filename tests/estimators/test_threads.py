@@ -180,3 +180,16 @@ def test_a_fork_while_another_thread_learns(learns):
             os._exit(0 if good else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert model.n_samples_seen_ == 1800
+
+
+def test_attributes_that_are_set_during_a_call_stay():
+    X, model = np.random.default_rng(0).normal(size=(100, 4)), PCA(2)
+
+    def blocks():
+        yield X[:50]
+        model.note, model.verbose = "set meanwhile", 0
+        yield X[50:]
+
+    model.fit(blocks())
+    assert model.note == "set meanwhile"
+    assert model.n_samples_seen_ == 100
