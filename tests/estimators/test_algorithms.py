@@ -23,18 +23,6 @@ def test_variances_are_right_where_the_scale_changes():
     np.testing.assert_allclose(model.explained_variance_, exact, rtol=0.1)
 
 
-def test_centred_sparse_rows_in_pieces_give_the_same_bits(monkeypatch):
-    learn_as_if_wide(monkeypatch)
-    rng = np.random.default_rng(0)
-    rows = rng.normal(size=(1500, 300)) * np.geomspace(3, 0.3, 300) + 5
-    rows[rng.random(rows.shape) < 0.9] = 0
-    rows = sparse.csr_array(rows)
-    whole, pieces = CappedMSG(4, center=True).partial_fit(rows), CappedMSG(4, center=True)
-    for start in range(0, 1500, 37):
-        pieces.partial_fit(rows[start : start + 37])
-    np.testing.assert_array_equal(whole.components_, pieces.components_)
-
-
 @pytest.mark.parametrize("center", [False, True])
 @pytest.mark.parametrize("name", ["CappedMSG", "MSG", "MEG", "Incremental"])
 def test_wide_rows_that_teach_nothing(name, center):
@@ -98,11 +86,3 @@ def test_rows_that_lean_on_others_come_between_rows_that_do_not(name, dtype, far
     wanted = variant.expected(rows.astype(float), 3).last
     found = variant.build(30, 3).fit(rows).subspace_.to_dense()
     np.testing.assert_allclose(found, wanted, rtol=0, atol=close * max(1, np.abs(wanted).max()))
-
-
-def test_a_batch_that_no_memory_holds_is_waited_for():
-    model = CappedMSG(2, batch_size=10**12)
-    for _ in range(400):
-        model.partial_fit(np.eye(3))
-    assert model.n_samples_seen_ == 1200
-    assert model.components_.shape == (2, 3)

@@ -63,14 +63,6 @@ def test_sources_that_run_empty_say_so():
     assert model.n_samples_seen_ == 700
 
 
-def test_how_rows_lie_in_memory_changes_no_bit():
-    X = np.asfortranarray(RNG.normal(size=(1500, 40)) * np.linspace(3, 0.3, 40) + 1)
-    whole = PCA(3).fit(X)
-    parts = PCA(3).partial_fit(X[:5]).partial_fit(X[5:])
-    np.testing.assert_array_equal(whole.components_, parts.components_)
-    np.testing.assert_array_equal(whole.captured_, parts.captured_)
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_rows_that_lie_in_another_order_or_are_read_only_give_the_same_bits(name):
     rows = np.random.default_rng(0).normal(size=(1200, 9))

@@ -3,7 +3,6 @@
 import copy
 import pickle
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -25,7 +24,6 @@ from onepass import (
     OnepassWarning,
     metrics,
 )
-from onepass.distributed import fit
 from onepass.gaps import completion
 
 # That a robust candidate answers is not what these tests are about.
@@ -133,15 +131,6 @@ def test_saved_models_hold_no_rows_and_fill_the_same(tmp_path):
     assert angle(loaded.partial_fit(ROWS[500:]), PCA(K).fit(ROWS)) < 0.03
 
 
-@pytest.mark.usefixtures("small_budget")
-def test_shards_are_learned_from_by_workers():
-    shards = np.array_split(ROWS, 3)
-    with ThreadPoolExecutor(2) as pool:
-        found = fit(PCA(K), shards, client=pool)
-    assert angle(found, PCA(K).fit(ROWS)) < 0.03
-    np.testing.assert_allclose(found.missing_share_, np.isnan(ROWS).mean(axis=0))
-
-
 # -- columns whose first entry comes late ------------------------------------------------------
 
 
@@ -189,16 +178,6 @@ def test_a_stream_may_be_saved_and_pickled_before_a_column_begins():
 # -- nothing missing -----------------------------------------------------------------------------
 
 
-def test_memory_for_gaps_is_taken_at_the_first_one():
-    model = PCA(K).partial_fit(COMPLETE)
-    assert model._finished().completions == []
-    assert not model._learner.buffer.has_gaps
-    model.partial_fit(ROWS[:300])
-    (gaps,) = model._finished().completions
-    assert gaps.counts.rows == 3300
-    assert gaps.has_started
-
-
 # -- what is said --------------------------------------------------------------------------------
 
 
@@ -237,13 +216,6 @@ def test_columns_apart_and_many_gaps_are_warned_of():
         PCA(K).fit(rows)
     rows = np.where(np.random.default_rng(0).random(ROWS.shape) < 0.4, np.nan, COMPLETE)
     with pytest.warns(OnepassWarning, match=r"\d\d% of the entries are missing, most in column"):
-        PCA(K).fit(rows)
-
-
-def test_infinity_is_still_refused():
-    rows = ROWS.copy()
-    rows[3, 2] = np.inf
-    with pytest.raises(ValueError, match="inf at row 3, column 2"):
         PCA(K).fit(rows)
 
 
@@ -289,16 +261,6 @@ def test_the_likelihood_is_that_of_what_is_observed():
         normal = multivariate_normal(model.mean_[seen], covariance[np.ix_(seen, seen)])
         expected.append(normal.logpdf(row[seen]))
     np.testing.assert_allclose(model.score_samples(rows), expected)
-
-
-@pytest.mark.parametrize("count", [20, 3000], ids=["few", "many"])
-def test_errors_are_those_of_observed_entries(count, monkeypatch):
-    monkeypatch.setattr("onepass.moments.chunk.TILE_BYTES", 8 * D * 100)
-    model = PCA(K).fit(ROWS)
-    rows = ROWS[:count]
-    on_components = model.inverse_transform(model.transform(rows))
-    expected = np.nansum((rows - on_components) ** 2, axis=1)
-    np.testing.assert_allclose(model.reconstruction_error(rows), expected)
 
 
 @pytest.mark.parametrize("kind", ["PCA", "scaled"])

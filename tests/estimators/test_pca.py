@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn import decomposition
 
-from onepass import PCA, OnepassWarning, load, merge
+from onepass import PCA, OnepassWarning
 from onepass.pca import learner
 
 
@@ -40,26 +40,6 @@ def test_agrees_with_batch_on_clean_data(d):
         np.testing.assert_allclose(model.get_covariance(), batch.get_covariance(), atol=1e-6)
 
 
-def test_goes_on_after_loading(tmp_path):
-    X = _gapped(900, 300, 2)
-    model = PCA(2).partial_fit(X[:501])
-    model.save(tmp_path / "m.onepass")
-    again = load(tmp_path / "m.onepass").partial_fit(X[501:])
-    model.partial_fit(X[501:])
-    np.testing.assert_allclose(again.components_, model.components_, atol=1e-8)
-
-
-@pytest.mark.parametrize("parts", [2, 8, 64])
-def test_merged_parts_are_as_good_as_one_pass(parts):
-    X = _gapped(6400, 300, 3)
-    one, merged = PCA(3).fit(X), merge(*[PCA(3).fit(part) for part in np.array_split(X, parts)])
-    assert merged.n_samples_seen_ == 6400
-    np.testing.assert_allclose(merged.mean_, one.mean_, atol=1e-12)
-    truth = np.r_[np.ones(3), np.zeros(297)]
-    lost = [3 - np.sum(m.components_**2 * truth) for m in (one, merged)]
-    assert lost[1] < 1.1 * lost[0]
-
-
 @pytest.mark.parametrize("offset", [0.0, 1e3, 1e8])
 def test_a_far_mean_does_no_harm(offset):
     X = _gapped(1000, 30, 5)
@@ -67,28 +47,6 @@ def test_a_far_mean_does_no_harm(offset):
     inner = np.abs(near.components_ @ far.components_.T)
     np.testing.assert_allclose(inner, np.eye(3), atol=1e-6)
     np.testing.assert_allclose(far.explained_variance_, near.explained_variance_, rtol=1e-5)
-
-
-@pytest.mark.parametrize("scale", [1e-90, 1e90])
-def test_scale_does_not_matter(scale):
-    X = _gapped(800, 300, 6)
-    plain, scaled = PCA(3).fit(X), PCA(3).fit(scale * X)
-    np.testing.assert_allclose(
-        np.abs(plain.components_ @ scaled.components_.T), np.eye(3), atol=1e-6
-    )
-    np.testing.assert_allclose(
-        scaled.explained_variance_ / scale**2, plain.explained_variance_, rtol=1e-6
-    )
-
-
-def test_sparse_rows_equal_dense_rows():
-    X = sparse.random_array(
-        (600, 80), density=0.1, format="csr", random_state=np.random.default_rng(7)
-    )
-    X = X @ sparse.diags_array(np.linspace(5, 1, 80))
-    dense, thin = PCA(3).fit(X.toarray()), PCA(3).fit(X)
-    np.testing.assert_allclose(thin.components_, dense.components_, atol=1e-8)
-    np.testing.assert_allclose(thin.transform(X), dense.transform(X.toarray()), atol=1e-8)
 
 
 def test_a_share_of_the_variance():

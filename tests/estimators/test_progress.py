@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from onepass import ERM, CappedMSG
-from onepass.progress import Progress
 from tests.contracts.variants import ESTIMATORS, build
 
 X = np.random.default_rng(0).normal(size=(600, 5)) * [4, 2, 1, 1, 0.5]
@@ -52,25 +51,6 @@ def test_looking_changes_no_bit(capsys):
     quiet, loud = CappedMSG(2).fit([X, X]), CappedMSG(2, verbose=1).fit([X, X])
     np.testing.assert_array_equal(quiet.components_, loud.components_)
     assert capsys.readouterr().err
-
-
-def test_a_notebook_writes_over_its_line(capsys, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "ipykernel", None)
-    ERM(2, verbose=1).fit([X, X, X])
-    err = capsys.readouterr().err
-    assert err.count("\r") == 3
-    assert err.count("\n") == 1
-
-
-def test_a_terminal_gets_a_line_that_goes_away(capsys, monkeypatch):
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "120")
-    with Progress("fit", 100) as progress:
-        progress.advance(40)
-        progress.captured(0.5)
-        progress.advance(10)
-    assert progress.visible
 
 
 def test_an_error_ends_the_line(capsys):

@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
 
 import onepass
 from onepass import ERM, PCA, CappedMSG
@@ -138,26 +137,6 @@ def test_ten_thousand_calls_see_only_whole_models(kind):
     assert model.transform(point).tobytes() in seen | known
 
 
-def test_large_rows_are_transformed_while_another_thread_learns(monkeypatch):
-    """Products of several tiles use threads, which the end of a call in another thread takes."""
-    monkeypatch.setattr("onepass.moments.chunk.TILE_BYTES", 2**12)
-    model, X, stop = ERM(2).fit(rows(0)), rows(1, 4000), threading.Event()
-
-    def learn():
-        while not stop.is_set():
-            model.partial_fit(rows(2, 3000))
-
-    with threadpool_limits(limits=2, user_api="blas"):
-        worker = threading.Thread(target=learn)
-        worker.start()
-        try:
-            for _ in range(300):
-                assert model.transform(X).shape == (4000, 2)
-        finally:
-            stop.set()
-            worker.join()
-
-
 def test_a_refused_call_lets_the_next_one_in():
     model = ERM(2).fit(rows(0))
     with pytest.raises(ValueError, match="inf"):
@@ -201,3 +180,16 @@ def test_a_fork_while_another_thread_learns(learns):
             os._exit(0 if good else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert model.n_samples_seen_ == 1800
+
+
+def test_attributes_that_are_set_during_a_call_stay():
+    X, model = np.random.default_rng(0).normal(size=(100, 4)), PCA(2)
+
+    def blocks():
+        yield X[:50]
+        model.note, model.verbose = "set meanwhile", 0
+        yield X[50:]
+
+    model.fit(blocks())
+    assert model.note == "set meanwhile"
+    assert model.n_samples_seen_ == 100

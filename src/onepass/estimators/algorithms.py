@@ -173,16 +173,12 @@ class MSG(Iterative):
         is positive.
     explained_variance_, explained_variance_ratio_, singular_values_ : ndarray of shape (k,)
         Of the rows seen, along the components.
-    noise_variance_ : float
-        Mean variance of the directions left out.
     mean_ : ndarray of shape (d,)
         Mean of the rows seen; zeros unless `center` is set.
     captured_ : Captured
-        The share of the variance of new rows that these components capture, with its standard
-        error.
-    n_components_, n_samples_seen_, n_features_in_ : int
-    feature_names_in_ : ndarray of shape (d,)
-        The names of the columns, if the rows had any.
+        The share of the variance of new rows that these components capture, with its error.
+    noise_variance_, n_components_, n_samples_seen_, n_features_in_, feature_names_in_
+        As in `PCA`.
     subspace_ : Subspace
         The current iterate M: basis, weights, and the eigenvalue of everything else.
     rank_ : int
@@ -206,10 +202,7 @@ class MSG(Iterative):
     >>> import numpy as np
     >>> from onepass import MSG
     >>> X = np.random.default_rng(0).normal(size=(2000, 5)) * [4, 3, 1, 1, 1]
-    >>> model = MSG(2)
-    >>> for block in np.array_split(X, 7):
-    ...     model = model.partial_fit(block)
-    >>> bool(model.score(X) > 0.85)
+    >>> bool(MSG(2).fit(X).score(X) > 0.85)
     True
     """
 
@@ -287,16 +280,12 @@ class CappedMSG(MSG):
         is positive.
     explained_variance_, explained_variance_ratio_, singular_values_ : ndarray of shape (k,)
         Of the rows seen, along the components.
-    noise_variance_ : float
-        Mean variance of the directions left out.
     mean_ : ndarray of shape (d,)
         Mean of the rows seen; zeros unless `center` is set.
     captured_ : Captured
-        The share of the variance of new rows that these components capture, with its standard
-        error.
-    n_components_, n_samples_seen_, n_features_in_ : int
-    feature_names_in_ : ndarray of shape (d,)
-        The names of the columns, if the rows had any.
+        The share of the variance of new rows that these components capture, with its error.
+    noise_variance_, n_components_, n_samples_seen_, n_features_in_, feature_names_in_
+        As in `PCA`.
     subspace_ : Subspace
         The current iterate M: basis, weights, and the eigenvalue of everything else.
     rank_ : int
@@ -324,10 +313,7 @@ class CappedMSG(MSG):
     >>> import numpy as np
     >>> from onepass import CappedMSG
     >>> X = np.random.default_rng(0).normal(size=(2000, 5)) * [4, 3, 1, 1, 1]
-    >>> model = CappedMSG(2)
-    >>> for block in np.array_split(X, 7):
-    ...     model = model.partial_fit(block)
-    >>> bool(model.score(X) > 0.85)
+    >>> bool(CappedMSG(2).fit(X).score(X) > 0.85)
     True
     """
 
@@ -410,16 +396,12 @@ class MEG(Iterative):
         is positive.
     explained_variance_, explained_variance_ratio_, singular_values_ : ndarray of shape (k,)
         Of the rows seen, along the components.
-    noise_variance_ : float
-        Mean variance of the directions left out.
     mean_ : ndarray of shape (d,)
         Mean of the rows seen; zeros unless `center` is set.
     captured_ : Captured
-        The share of the variance of new rows that these components capture, with its standard
-        error.
-    n_components_, n_samples_seen_, n_features_in_ : int
-    feature_names_in_ : ndarray of shape (d,)
-        The names of the columns, if the rows had any.
+        The share of the variance of new rows that these components capture, with its error.
+    noise_variance_, n_components_, n_samples_seen_, n_features_in_, feature_names_in_
+        As in `PCA`.
     subspace_ : Subspace
         The current iterate M: basis, weights, and the eigenvalue of everything else.
     rank_ : int
@@ -445,10 +427,7 @@ class MEG(Iterative):
     >>> import numpy as np
     >>> from onepass import MEG
     >>> X = np.random.default_rng(0).normal(size=(2000, 5)) * [4, 3, 1, 1, 1]
-    >>> model = MEG(2)
-    >>> for block in np.array_split(X, 7):
-    ...     model = model.partial_fit(block)
-    >>> bool(model.score(X) > 0.85)
+    >>> bool(MEG(2).fit(X).score(X) > 0.85)
     True
     """
 
@@ -500,16 +479,12 @@ class Incremental(Iterative):
         is positive.
     explained_variance_, explained_variance_ratio_, singular_values_ : ndarray of shape (k,)
         Of the rows seen, along the components.
-    noise_variance_ : float
-        Mean variance of the directions left out.
     mean_ : ndarray of shape (d,)
         Mean of the rows seen; zeros unless `center` is set.
     captured_ : Captured
-        The share of the variance of new rows that these components capture, with its standard
-        error.
-    n_components_, n_samples_seen_, n_features_in_ : int
-    feature_names_in_ : ndarray of shape (d,)
-        The names of the columns, if the rows had any.
+        The share of the variance of new rows that these components capture, with its error.
+    noise_variance_, n_components_, n_samples_seen_, n_features_in_, feature_names_in_
+        As in `PCA`.
     subspace_ : Subspace
         The truncated second moment; its weights are eigenvalues, as sums over the rows.
     rank_ : int
@@ -532,10 +507,7 @@ class Incremental(Iterative):
     >>> import numpy as np
     >>> from onepass import Incremental
     >>> X = np.random.default_rng(0).normal(size=(2000, 5)) * [4, 3, 1, 1, 1]
-    >>> model = Incremental(2)
-    >>> for block in np.array_split(X, 7):
-    ...     model = model.partial_fit(block)
-    >>> bool(model.score(X) > 0.85)
+    >>> bool(Incremental(2).fit(X).score(X) > 0.85)
     True
     """
 
@@ -603,16 +575,12 @@ class Oja(Iterative):
         is positive.
     explained_variance_, explained_variance_ratio_, singular_values_ : ndarray of shape (k,)
         Of the rows seen, along the components.
-    noise_variance_ : float
-        Mean variance of the directions left out.
     mean_ : ndarray of shape (d,)
         Mean of the rows seen; zeros unless `center` is set.
     captured_ : Captured
-        The share of the variance of new rows that these components capture, with its standard
-        error.
-    n_components_, n_samples_seen_, n_features_in_ : int
-    feature_names_in_ : ndarray of shape (d,)
-        The names of the columns, if the rows had any.
+        The share of the variance of new rows that these components capture, with its error.
+    noise_variance_, n_components_, n_samples_seen_, n_features_in_, feature_names_in_
+        As in `PCA`.
     subspace_ : Subspace
         The current iterate M: basis, weights, and the eigenvalue of everything else.
     rank_ : int
@@ -637,10 +605,7 @@ class Oja(Iterative):
     >>> import numpy as np
     >>> from onepass import Oja
     >>> X = np.random.default_rng(0).normal(size=(2000, 5)) * [4, 3, 1, 1, 1]
-    >>> model = Oja(2, random_state=0)
-    >>> for block in np.array_split(X, 7):
-    ...     model = model.partial_fit(block)
-    >>> bool(model.score(X) > 0.85)
+    >>> bool(Oja(2, random_state=0).fit(X).score(X) > 0.85)
     True
     """
 
@@ -708,16 +673,12 @@ class Grouse(Iterative):
         is positive.
     explained_variance_, explained_variance_ratio_, singular_values_ : ndarray of shape (k,)
         Of the rows seen, along the components.
-    noise_variance_ : float
-        Mean variance of the directions left out.
     mean_ : ndarray of shape (d,)
         Mean of the rows seen; zeros unless `center` is set.
     captured_ : Captured
-        The share of the variance of new rows that these components capture, with its standard
-        error.
-    n_components_, n_samples_seen_, n_features_in_ : int
-    feature_names_in_ : ndarray of shape (d,)
-        The names of the columns, if the rows had any.
+        The share of the variance of new rows that these components capture, with its error.
+    noise_variance_, n_components_, n_samples_seen_, n_features_in_, feature_names_in_
+        As in `PCA`.
     subspace_ : Subspace
         The current iterate M: basis, weights, and the eigenvalue of everything else.
     rank_ : int
@@ -737,10 +698,7 @@ class Grouse(Iterative):
     >>> import numpy as np
     >>> from onepass import Grouse
     >>> X = np.random.default_rng(0).normal(size=(2000, 5)) * [4, 3, 1, 1, 1]
-    >>> model = Grouse(2, random_state=0)
-    >>> for block in np.array_split(X, 7):
-    ...     model = model.partial_fit(block)
-    >>> bool(model.score(X) > 0.85)
+    >>> bool(Grouse(2, random_state=0).fit(X).score(X) > 0.85)
     True
     """
 
@@ -796,16 +754,12 @@ class ERM(Estimator):
         is positive.
     explained_variance_, explained_variance_ratio_, singular_values_ : ndarray of shape (k,)
         Of the rows seen, along the components.
-    noise_variance_ : float
-        Mean variance of the directions left out.
     mean_ : ndarray of shape (d,)
         Mean of the rows seen; zeros unless `center` is set.
     captured_ : Captured
-        The share of the variance of new rows that these components capture, with its standard
-        error.
-    n_components_, n_samples_seen_, n_features_in_ : int
-    feature_names_in_ : ndarray of shape (d,)
-        The names of the columns, if the rows had any.
+        The share of the variance of new rows that these components capture, with its error.
+    noise_variance_, n_components_, n_samples_seen_, n_features_in_, feature_names_in_
+        As in `PCA`.
 
     References
     ----------
@@ -817,10 +771,7 @@ class ERM(Estimator):
     >>> import numpy as np
     >>> from onepass import ERM
     >>> X = np.random.default_rng(0).normal(size=(2000, 5)) * [4, 3, 1, 1, 1]
-    >>> model = ERM(2)
-    >>> for block in np.array_split(X, 7):
-    ...     model = model.partial_fit(block)
-    >>> bool(model.score(X) > 0.85)
+    >>> bool(ERM(2).fit(X).score(X) > 0.85)
     True
     """
 

@@ -36,8 +36,8 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _rows_of(self, X: Any) -> Iterator[tuple[Any, bool]]:
         """Yield the checked rows of X, and whether entries of them are missing."""
 
-    def _checked(self, X: Any) -> Iterator[Any]:
-        """Yield the checked rows of X, for a model that is fitted."""
+    def checked(self, X: Any) -> Iterator[Any]:
+        """Yield the rows of X block by block, as float arrays (b, d) or CSR."""
         for rows, _ in self._rows_of(opened(X)):
             yield rows
 
@@ -56,7 +56,7 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def transform(self, X: Any) -> NDArray[np.floating]:
         """Return the coordinates of the rows of X in the components, shape (n, k)."""
         model = self.model_
-        return np.vstack([model.transform(rows) for rows in self._checked(X)])
+        return np.vstack([model.transform(rows) for rows in self.checked(X)])
 
     def inverse_transform(self, X: Any) -> NDArray[np.floating]:
         """Return rows (n, d) in the original columns from coordinates X of shape (n, k)."""
@@ -101,7 +101,7 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         array([[1., 2., 3.]])
         """
         model, rows, deviations = self.model_, [], []
-        for block in self._checked(X):
+        for block in self.checked(X):
             filled, spread = model.impute(block)
             rows.append(filled)
             deviations.append(spread)
@@ -111,7 +111,7 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def score(self, X: Any, y: Any = None) -> float:
         """Return the fraction of the variance of X, about `mean_`, that the components capture."""
         model, inside, total = self.model_, 0.0, 0.0
-        for rows in self._checked(X):
+        for rows in self.checked(X):
             captured, energy = model.captured_energy(rows)
             inside, total = inside + captured, total + energy
         return inside / total if total > 0.0 else float("nan")
@@ -129,7 +129,7 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         True
         """
         model = self.model_
-        return np.concatenate([model.reconstruction_error(rows) for rows in self._checked(X)])
+        return np.concatenate([model.reconstruction_error(rows) for rows in self.checked(X)])
 
     def error_threshold(self, quantile: float = 0.99) -> float:
         """Return the reconstruction error that a share of new rows stays below.
@@ -184,7 +184,7 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         The model is probabilistic PCA: a Gaussian with the covariance of `get_covariance`.
         """
         model = self.model_
-        return np.concatenate([model.score_samples(rows) for rows in self._checked(X)])
+        return np.concatenate([model.score_samples(rows) for rows in self.checked(X)])
 
     def get_covariance(self) -> NDArray[np.floating]:
         """Return the covariance (d, d) of the model: components, and noise everywhere else.

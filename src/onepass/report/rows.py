@@ -51,7 +51,7 @@ def draw_rows(fitted: Any, X: Any) -> DrawnRows:
     numbers, priorities, errors = np.zeros(0, np.int64), np.zeros(0), np.zeros(0)
     points, before = np.zeros((0, model.k)), 0
     outliers: dict[int, list[tuple[int, float]]] = {}
-    for block in fitted._checked(X):
+    for block in fitted.checked(X):
         found = np.nan_to_num(model.reconstruction_error(block))
         offered = rng.random(len(found))
         least = np.sort(priorities)[DRAWN_ROWS - 1] if len(numbers) >= DRAWN_ROWS else np.inf
