@@ -41,7 +41,6 @@ from onepass.sources.preparation import Preparation
 from onepass.sources.tables import ReadOptions
 from onepass.stream import Stream
 
-OF_PARTS = "of-"  # how names of arrays begin that belong to other models in the same file
 SCHEDULES = ("AdaGradNorm", "Constant", "InverseSqrt")  # by whose names a file may have them made
 MOST_PREPARED = 1e50  # sum of a prepared row, whose square can be added up
 MOST_CURVE = 4096  # points of a learning curve: far more than segments are kept
@@ -244,8 +243,7 @@ def from_bytes(data: bytes) -> Any:
 def unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str) -> Any:
     """Return the estimator of the content of a model file; `name` stands in errors."""
     try:
-        own = {key: array for key, array in arrays.items() if not key.startswith(OF_PARTS)}
-        estimator = _unpack(header, own)
+        estimator = _unpack(header, arrays)
         with np.errstate(all="ignore"):  # numbers that make no sense are refused below
             # Not `components_`: a column may be empty in what was saved of a longer stream.
             model = estimator._read().model
