@@ -33,5 +33,5 @@ def test_cells_without_scanpy(tmp_path, monkeypatch):
     output = tmp_path / "found.json"
     commands.main(["--quick", "--only", "cells", "--output", str(output)])
     (row,) = json.loads(output.read_text())["rows"]
-    assert row["runs"]["fit --no-robust"]["lost"] < 1e-6
-    assert row["runs"]["fit --no-robust"]["memory"] < 800
+    assert row["runs"]["fit"]["lost"] < 1e-6
+    assert row["runs"]["fit"]["memory"] < 800
