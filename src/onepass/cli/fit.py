@@ -164,7 +164,7 @@ def _fit_here(
     """Return the model of all rows, learned in this process, and saved."""
     position = None
     if resume and kept is not None:
-        model, progress, _ = kept.read()
+        model, progress = kept.read()
         try:
             position = Position(*progress["position"])
         except (KeyError, TypeError) as error:
