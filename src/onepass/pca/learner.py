@@ -366,7 +366,7 @@ class PCALearner(Learner):
         elif rows is not None and len(self.directions) == k:
             found, sums = moment.improved(self.directions, self.scale_now())
         else:
-            found, sums = moment.leading(k, self.scale_now(), prove=False)
+            found, sums = moment.leading(k, self.scale_now())
         if len(found) < k:
             return
         self.is_double = float(sums[-1]) <= SINGLE_RANGE * float(sums[0])
@@ -394,7 +394,7 @@ class PCALearner(Learner):
         k = max(self._count(), 1)
         if self.n_components is None and self.is_exact:
             k = max(min(self.rows_learned, d), 1)  # those without variance as well
-        found = leading.leading(k, scale)[0]
+        found = leading.leading(k, scale, self.directions)[0]
         found = np.asarray(orthonormal(found) if len(found) else np.eye(1, d), np.float64)
         directions, sums = _rotated(found, leading.compress(found, scale), self.keep_all)
         if self.bounded:
