@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import sys
-import warnings
 
 from threadpoolctl import threadpool_limits
 
 from benchmarks import floor
-from benchmarks.floor import fits, sparse_rows, wide
+from benchmarks.floor import fits, sparse_rows, stochastic, wide
 from benchmarks.floor.target import Effort
 from benchmarks.results import Results, chosen, parser
-from onepass import OnepassWarning
 
-TARGETS = [*fits.TARGETS, *sparse_rows.TARGETS, *wide.TARGETS]
+TARGETS = [*fits.TARGETS, *sparse_rows.TARGETS, *stochastic.TARGETS, *wide.TARGETS]
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -22,7 +20,6 @@ def main(arguments: list[str] | None = None) -> None:
     targets = chosen(TARGETS, args)
     results = Results("floor", args)
     effort = Effort(args.quick, results.seed, args.data)
-    warnings.simplefilter("ignore", OnepassWarning)  # which say that a robust candidate answered
     with threadpool_limits(limits=1):
         for target in targets:
             try:

@@ -155,3 +155,16 @@ def test_the_share_captured_is_that_of_new_rows(parts: int, depends: float) -> N
         truth = (directions**2).sum() / (spectrum**2).sum()
         missed += abs(model.captured_.mean - truth) > 2.04 * model.captured_.standard_error
     assert missed <= 2
+
+
+def test_drift_of_the_share_captured_is_seen_and_is_rare_without() -> None:
+    X = rows(4000)
+    found = PCA(2).fit(X).model_.standard_errors.drift
+    assert not found.is_there
+    later = np.vstack([X[:2000], X[2000:] @ np.diag(np.linspace(1.0, 3.0, 20))])
+    drifting = PCA(2).fit(later)
+    assert drifting.model_.standard_errors.drift.is_there
+    small = onepass.from_bytes(drifting.for_transform().to_bytes())
+    assert small.model_.standard_errors.drift == drifting.model_.standard_errors.drift
+    seen = [PCA(2).fit(rows(1000, 20, seed)).model_.standard_errors.drift for seed in range(50)]
+    assert sum(drift.is_there for drift in seen) <= 4

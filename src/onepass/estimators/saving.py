@@ -22,7 +22,7 @@ from onepass.gaps.counts import MissingCounts
 from onepass.gaps.factor_model import FactorModel
 from onepass.model import Model
 from onepass.moments.row_errors import ErrorHistogram
-from onepass.moments.standard_errors import Captured, StandardErrors
+from onepass.moments.standard_errors import Captured, Drift, StandardErrors
 from onepass.persistence import archive
 from onepass.persistence.archive import ModelFileError
 from onepass.persistence.fields import (
@@ -82,6 +82,7 @@ class ModelRecord(State):
             "partners": Array((k,), ("int64",), -1, MOST_FEATURES),
             "planes": Array((k,), least=0.0, most=90.0, gaps=True),
             "curve": Array((Size("points of the curve", MOST_CURVE), 3), least=-1e150, most=1e150),
+            "drift": Array((2,), least=0.0, gaps=True),
             # The degrees of freedom of errors; the share captured, its error, and theirs.
             "captured": Array((4,), least=0.0, gaps=True),
             "captured_reason": String(),
@@ -111,6 +112,7 @@ class ModelRecord(State):
                 "partners": sure.partners,
                 "planes": sure.planes,
                 "curve": sure.curve,
+                "drift": np.array(sure.drift),
                 "captured": np.array(known),
                 "captured_reason": share.reason,
                 "errors_reason": sure.reason,
@@ -132,9 +134,9 @@ class ModelRecord(State):
         names = ("components_error", "variances_error", "angles", "partners", "planes", "curve")
         components, variances, angles, partners, planes, curve = map(held.pop, names)
         captured = Captured(share, error, held.pop("captured_reason"), own)
-        reason = held.pop("errors_reason")
+        drift, reason = Drift(*held.pop("drift").tolist()), held.pop("errors_reason")
         held["how_sure"] = StandardErrors(
-            components, variances, angles, freedom, partners, planes, captured, curve, reason
+            components, variances, angles, freedom, partners, planes, captured, curve, drift, reason
         )
         for name in ("missing", "factors"):
             held[name] = next(iter(held[name]), None)

@@ -393,7 +393,7 @@ class PCALearner(Learner):
         elif rows is not None and len(self.directions) == count:
             found, sums = moment.improved(self.directions, self.scale_now())
         else:
-            found, sums = moment.leading(count, self.scale_now(), prove=False)
+            found, sums = moment.leading(count, self.scale_now())
         if len(found) < evaluated or not len(found):
             return
         last = min(max(k, 1), len(found)) - 1
@@ -444,7 +444,7 @@ class PCALearner(Learner):
         k = max(self._count(), 1)
         if self.n_components is None and self.is_exact:
             k = max(min(self.rows_learned, d), 1)  # those without variance as well
-        found = leading.leading(k, scale)[0]
+        found = leading.leading(k, scale, self.directions)[0]
         found = np.asarray(orthonormal(found) if len(found) else np.eye(1, d), np.float64)
         directions, sums = _rotated(found, leading.compress(found, scale), self.keep_all)
         bounded = None
