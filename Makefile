@@ -96,7 +96,7 @@ coverage: $(VENV)/ready  ## branch coverage of src/onepass by the fast tests
 bench: $(VENV)/ready  ## accuracy, intervals, speed and gaps against what is promised, into benchmarks/results; ARGS="--data DIR"
 	$(PIP_INSTALL) --editable ".[bench]"
 	$(BIN)/python -m benchmarks.accuracy $(ARGS)
-	$(BIN)/python -m benchmarks.captured $(ARGS)
+	$(BIN)/python -m benchmarks.intervals $(ARGS)
 	$(BIN)/python -m benchmarks.floor $(ARGS)
 	$(BIN)/python -m benchmarks.gaps $(ARGS)
 
