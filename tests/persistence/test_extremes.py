@@ -19,7 +19,7 @@ def _no_weight(header, arrays):
 
 
 def _no_rows(header, arrays):
-    header["state"]["moment.weight"] = 1e-308
+    header["state"]["settled.0.weight"] = 1e-308
 
 
 def _infinite_rest(header, arrays):

@@ -83,7 +83,7 @@ CRAFTED = {
     "bounded.0.centre has entries outside": array("bounded.0.centre", lambda x: x + nan),
     "bounded.0.centre has a length of 5, not 4": array("bounded.0.centre", lambda old: np.ones(5)),
     "directions has a length of 3, not 4": array("directions", lambda old: old[..., :3].copy()),
-    "moment.squares has a length of 9, not 10": array("moment.squares", lambda old: old[1:]),
+    "settled.0.squares has a length of 9, not 10": array("settled.0.squares", lambda old: old[1:]),
     "its numbers of rows contradict each other": number("rows_learned", 199),
     "directions are there, and were found from no rows": number("rows_found", 0.0),
 }

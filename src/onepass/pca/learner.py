@@ -439,7 +439,7 @@ class PCALearner(Learner):
         moment, leading, dtype = self.moment, self.leading_moment, self.stream.dtype
         scale, d = self.scale_now(), self.stream.d
         k = max(self._count(), 1)
-        if self.n_components is None and self.is_exact:
+        if self.n_components is None and self.moment.is_additive:
             k = max(min(self.rows_learned, d), 1)  # those without variance as well
         found = leading.leading(k, scale)[0]
         found = np.asarray(orthonormal(found) if len(found) else np.eye(1, d), np.float64)
