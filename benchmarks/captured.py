@@ -6,7 +6,6 @@ The share is that of the distribution which the rows come from. Runs without a n
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -15,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.results import Results, Row, chosen, parser
 from benchmarks.rows import Numbers, gaussian, power, spiked, student
-from onepass import PCA, OnepassWarning, merge
+from onepass import PCA, merge
 
 Draw = Callable[[int, Numbers, np.random.Generator], Numbers]
 
@@ -104,7 +103,6 @@ def main(arguments: list[str] | None = None) -> None:
     args = parser("captured", __doc__).parse_args(arguments)
     rows = chosen(ROWS, args)
     results = Results("captured", args)
-    warnings.simplefilter("ignore", OnepassWarning)  # which say that a robust candidate answered
     with threadpool_limits(limits=1):
         for row in rows:
             results.add(row.measure(results.seed, quick=args.quick))

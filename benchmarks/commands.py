@@ -90,9 +90,8 @@ def cells(effort: Effort, folder: Path) -> Row:
     AnnData(X).write_h5ad(path)
     exact = Exact(X, K)
     found: dict[str, Any] = {}
-    for name, more in {"fit --no-robust": ["--no-robust"], "fit": []}.items():
-        run = process(*PROGRAM, "fit", path, "-k", K, "-o", model, *more)
-        found[name] = {**run, "lost": exact.lost(onepass.load(model).components_)}
+    run = process(*PROGRAM, "fit", path, "-k", K, "-o", model)
+    found["fit"] = {**run, "lost": exact.lost(onepass.load(model).components_)}
     found["transform"] = process(*PROGRAM, "transform", model, path, "-o", written)
     begin = time.process_time()
     BatchPCA(K, svd_solver="arpack").fit(X)

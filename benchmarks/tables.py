@@ -199,7 +199,7 @@ def share(value: float) -> str:
 
 def gaps(rows: list[Row]) -> str:
     """Return the tables of rows with gaps: one for each group of studies."""
-    renderers = {"ratio": _ratios, "prime": _prime, "imputation": _imputation, "cost": _cost}
+    renderers = {"ratio": _ratios, "prime": _prime, "imputation": _imputation}
     tables = [
         render([row for row in rows if row["group"] == group])
         for group, render in renderers.items()
@@ -293,17 +293,6 @@ def _imputation(rows: list[Row]) -> str:
             ]
             for row in rows
             for cells in ([row["methods"][name] for name in names],)
-        ],
-    )
-
-
-def _cost(rows: list[Row]) -> str:
-    """Return the table of the times of completing rows, and of rows without gaps."""
-    return table(
-        ["cost", "target", "measured", "met"],
-        [
-            [row["title"], number(row["target"]), number(row["measured"]), verdict(row["met"])]
-            for row in rows
         ],
     )
 

@@ -21,7 +21,13 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from onepass.algorithms import MEG, MSG, CappedMSG, Grouse, Incremental, Rule
+from onepass.algorithms.ada_oja import AdaOjaRule
+from onepass.algorithms.capped_msg import CappedMSGRule
+from onepass.algorithms.grouse import GrouseRule
+from onepass.algorithms.incremental import IncrementalRule
+from onepass.algorithms.meg import MEGRule
+from onepass.algorithms.msg import MSGRule
+from onepass.algorithms.rule import Rule
 from onepass.algorithms.solver import Solver
 from onepass.schedules import InverseSqrt, Schedule
 from onepass.subspace import Subspace
@@ -37,14 +43,15 @@ RANK_LIMIT = 32  # directions are kept, and 4k more: with small steps the rank i
 REHEARSAL = 2  # the first checkpoints, one in so many of all, decide which run comes first
 
 # "Capped MSG" has K = k + 1, as in the paper's experiments, and the traces are at most k. The seed
-# is that of the random start of Grassmannian SGD.
+# is that of a random start. AdaOja is not in the paper; its step is 1, without any choice.
 RULES: dict[str, Callable[[int, int, int], Rule]] = {
-    "MSG": lambda k, d, seed: MSG(k, d),
-    "Capped MSG": lambda k, d, seed: CappedMSG(k, d, max_rank=k + 1),
-    WIDER: lambda k, d, seed: CappedMSG(k, d, max_rank=2 * k + 2),
-    "Incremental": lambda k, d, seed: Incremental(k, d, max_rank=k),
-    "Warmuth-Kuzmin": lambda k, d, seed: MEG(k, d),
-    "Grassmannian SGD": lambda k, d, seed: Grouse(k, d, init=random_directions(k, d, seed)),
+    "MSG": lambda k, d, seed: MSGRule(k, d),
+    "Capped MSG": lambda k, d, seed: CappedMSGRule(k, d, max_rank=k + 1),
+    WIDER: lambda k, d, seed: CappedMSGRule(k, d, max_rank=2 * k + 2),
+    "Incremental": lambda k, d, seed: IncrementalRule(k, d, max_rank=k),
+    "Warmuth-Kuzmin": lambda k, d, seed: MEGRule(k, d),
+    "AdaOja": lambda k, d, seed: AdaOjaRule(k, d, init=random_directions(k, d, seed)),
+    "Grassmannian SGD": lambda k, d, seed: GrouseRule(k, d, init=random_directions(k, d, seed)),
 }
 
 

@@ -60,6 +60,7 @@ LINES: dict[str, dict[str, str]] = {
     "Incremental": {"color": style.GREEN, "linestyle": "--"},
     "Warmuth-Kuzmin": {"color": style.ORANGE, "linestyle": "-."},
     "Grassmannian SGD": {"color": style.PINK, "linestyle": "-"},
+    "AdaOja": {"color": style.GREY, "linestyle": "--"},
     "ERM": {"color": style.BLACK, "linestyle": ":"},
 }
 

@@ -33,7 +33,7 @@ GRASSMANN = "Grassmannian SGD"
 OTHERS = ("MSG", "Capped MSG", "Warmuth-Kuzmin", GRASSMANN)  # all but the incremental algorithm
 COSTED = ("MSG", "Capped MSG", "Incremental", "Warmuth-Kuzmin")  # whose runtimes are compared
 PAPER = (*COSTED, GRASSMANN)
-ALGORITHMS = (*PAPER, WIDER, "ERM")
+ALGORITHMS = (*PAPER, WIDER, "AdaOja", "ERM")
 ROW_SECONDS = 3e-3  # for all algorithms, k and steps
 LONGEST = 0.01  # share of the training rows that are "the longest"
 WHOLE_ROWS = ("Incremental", "Capped MSG")  # run again without these, under the reading "unit"
@@ -160,7 +160,7 @@ def one_split(
             key = f"{name}/{k}"
             if name == "ERM":
                 run = erm
-            elif name == "Incremental":  # it has no step
+            elif name in ("Incremental", "AdaOja"):  # no step to choose
                 run = list(training.run(name, k, Constant(1.0)))
             else:
                 c, run = training.choose(name, k)
@@ -297,7 +297,7 @@ def draw(curves: Curves, out: Path) -> None:
     """Draw the mean over splits against iterations and against estimated runtime."""
     by_row: Panels = defaultdict(dict)
     by_cost: Panels = defaultdict(dict)
-    for (reading, run), k, name in itertools.product(curves.items(), KS, (*PAPER, "ERM")):
+    for (reading, run), k, name in itertools.product(curves.items(), KS, (*PAPER, "AdaOja", "ERM")):
         mean = run[f"{name}/{k}/suboptimality"].mean(axis=0)
         by_row[reading, k][name] = run["marks"], mean
         if name in COSTED:

@@ -130,6 +130,20 @@ def oja(pushes: list[Array], d: int, k: int, init: Array) -> Iterator[Array]:
         yield U.T @ U
 
 
+def ada_oja(
+    pushes: list[Array], d: int, k: int, init: Array, step_size: float = 1.0
+) -> Iterator[Array]:
+    """Oja's step with eta_t = b / sqrt(sum_{s<=t} |g_s|^2), g = x x' U, b = step_size."""
+    U, norm = orthonormal(init), 0.0
+    yield U.T @ U
+    for A in pushes:
+        gradient = U @ A.T @ A
+        norm = np.hypot.reduce(gradient.ravel(), initial=norm)
+        if norm > 0:
+            U = orthonormal(U + step_size / norm * gradient)
+        yield U.T @ U
+
+
 def grouse(pushes: list[Array], d: int, k: int, init: Array) -> Iterator[Array]:
     """Section 6: rotate p = U'w towards r by theta = eta |r| |p|. One row per step.
 
@@ -156,6 +170,7 @@ ALGORITHMS: dict[str, Callable[..., Iterator[Array]]] = {
     "MEG": meg,
     "Incremental": incremental,
     "Oja": oja,
+    "AdaOja": ada_oja,
     "Grouse": grouse,
 }
 
@@ -224,10 +239,12 @@ def run(
     n, d = rows.shape
     rows = weigh(rows, np.ones(n) if weights is None else weights, center)
     batches = [rows[i : i + batch_size] for i in range(0, len(rows), batch_size)]
-    if step is None:  # Incremental sums
+    roots = [Y / np.sqrt(len(Y)) for Y in batches]  # Y'Y is the gradient
+    if algorithm == "Incremental":
         pushes = batches
+    elif step is None:  # AdaOja has its own
+        pushes = roots
     else:
-        roots = [Y / np.sqrt(len(Y)) for Y in batches]  # Y'Y is the gradient
         norms = np.array([np.hypot.reduce((Y @ Y.T).ravel()) for Y in roots])
         steps = step(norms, diameter(algorithm, d, k, str(options.get("trace", "at_most"))))
         pushes = [np.sqrt(eta) * Y for eta, Y in zip(steps, roots, strict=True)]

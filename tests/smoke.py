@@ -14,7 +14,7 @@ import numpy as np
 
 import onepass
 
-ESTIMATORS = ("PCA", "CappedMSG", "MSG", "MEG", "Incremental", "Oja", "Grouse", "ERM")
+ESTIMATORS = ("PCA", "CappedMSG", "MSG", "MEG", "Incremental", "Oja", "AdaOja", "Grouse", "ERM")
 
 
 def fit_everything(rows: np.ndarray, folder: Path) -> None:

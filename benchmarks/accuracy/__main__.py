@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
-import warnings
 
 from threadpoolctl import threadpool_limits
 
 from benchmarks import accuracy
-from benchmarks.accuracy import generated, real, unseen
+from benchmarks.accuracy import generated, real
 from benchmarks.results import Results, chosen, parser
-from onepass import OnepassWarning
 
-STUDIES = [*generated.STUDIES, *real.STUDIES, *unseen.STUDIES]
+STUDIES = [*generated.STUDIES, *real.STUDIES]
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -21,7 +19,6 @@ def main(arguments: list[str] | None = None) -> None:
     args = parser("accuracy", accuracy.__doc__).parse_args(arguments)
     studies = chosen(STUDIES, args)
     results = Results("accuracy", args)
-    warnings.simplefilter("ignore", OnepassWarning)  # which say that a robust candidate answered
     with threadpool_limits(limits=1):
         for study in studies:
             start = time.perf_counter()

@@ -87,7 +87,7 @@ def promise(mean: float | None = None, worst: float | None = None) -> dict[str, 
     return {"mean": mean, "worst": worst}
 
 
-def excess(cases: Cases) -> Values:
+def excess(cases: Cases, robust: bool = False) -> Values:
     """Return the excess of `PCA` in each case.
 
     Cases of one label are pooled, sum over sum: on some distributions batch PCA is now and then
@@ -97,7 +97,7 @@ def excess(cases: Cases) -> Values:
     def values(seed: int, folder: Path | None) -> Iterator[tuple[str, float]]:
         losses: dict[str, Numbers] = {}
         for label, X, k, covariance in cases(seed, folder):
-            ours = loss(PCA(k).fit(X).components_, covariance, k)
+            ours = loss(PCA(k, robust=robust).fit(X).components_, covariance, k)
             batch = loss(batch_pca(X, k), covariance, k)
             losses[label] = losses.get(label, np.zeros(2)) + [ours, batch]
         yield from ((label, float(ours / batch)) for label, (ours, batch) in losses.items())

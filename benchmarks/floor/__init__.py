@@ -1,6 +1,5 @@
 """How long `PCA` takes beside the least that it could do, and how exact it is where rows are wide.
 
 Times are medians of interleaved turns in one process, of the processor with one thread where
-nothing else is said. The floor of a fit is X.T @ X of the same type. *Even* rows have about equal
-lengths; the standard deviations of *uneven* rows fall as 1/i, and robust candidates begin.
+nothing else is said. The floor of a fit is X.T @ X of the same type.
 """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 
 from threadpoolctl import threadpool_limits
 
@@ -11,7 +10,6 @@ from benchmarks import floor
 from benchmarks.floor import fits, sparse_rows, wide
 from benchmarks.floor.target import Effort
 from benchmarks.results import Results, chosen, parser
-from onepass import OnepassWarning
 
 TARGETS = [*fits.TARGETS, *sparse_rows.TARGETS, *wide.TARGETS]
 
@@ -22,7 +20,6 @@ def main(arguments: list[str] | None = None) -> None:
     targets = chosen(TARGETS, args)
     results = Results("floor", args)
     effort = Effort(args.quick, results.seed, args.data)
-    warnings.simplefilter("ignore", OnepassWarning)  # which say that a robust candidate answered
     with threadpool_limits(limits=1):
         for target in targets:
             try:

@@ -17,13 +17,13 @@ BLOCK = 1000  # rows that are drawn at once
 
 
 def lost(d: int) -> Callable[[Effort], float]:
-    """Return the measure of the share of exact PCA's variance that is lost, `robust=False`."""
+    """Return the measure of the share of exact PCA's variance that is lost."""
 
     def measure(effort: Effort) -> float:
         X = gaussian(effort.rows(10_000), power(d, 1.0), np.random.default_rng(effort.seed))
         centred = X - X.mean(axis=0)
         exact = leading(centred, 10)
-        ours = PCA(10, robust=False).fit(X).components_
+        ours = PCA(10).fit(X).components_
         captured = [np.sum((centred @ directions.T) ** 2) for directions in (ours, exact)]
         return max(float(1.0 - captured[0] / captured[1]), 0.0)
 

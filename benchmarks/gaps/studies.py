@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 
@@ -28,10 +27,7 @@ from benchmarks.gaps.patterns import (
 from benchmarks.losses import Directions, Numbers, batch_pca, loss
 from benchmarks.results import Row
 from benchmarks.rows import gaussian, power, spiked, student
-from benchmarks.timing import medians
 from onepass import PCA, merge
-from onepass.estimators import input as rows_checks
-from onepass.pca.learner import PCALearner
 
 BUDGET = "onepass.gaps.completion", "KEPT_NUMBERS"  # numbers in rows with gaps that are kept
 SIZES = ((20, 3, 3000, 3), (50, 5, 3000, 3), (300, 5, 2000, 1))  # columns, k, rows, seeds
@@ -42,7 +38,6 @@ PATTERNS: dict[str, Pattern] = {
     "50%": at_random(0.5),
     "column rates": by_columns,
 }
-TURNS = 21  # of what is timed
 PRIME_RUNS = 2  # of each setting of primePCA, half a minute each: the whole study takes 25 minutes
 NORMAL_90 = 1.645  # standard deviations of an interval of 90%
 MOST_ROWS = 3000  # of real data
@@ -104,9 +99,9 @@ def budget(numbers: int) -> Iterator[None]:
         setattr(module, name, before)
 
 
-def ours(X: Numbers, k: int) -> Directions:
+def ours(X: Numbers, k: int, robust: bool = False) -> Directions:
     """Return the components of `PCA`."""
-    return PCA(k).fit(X).components_
+    return PCA(k, robust=robust).fit(X).components_
 
 
 def spectra(d: int, k: int) -> dict[str, Numbers]:
@@ -216,9 +211,9 @@ def heavy_tails(seed: int, folder: Path | None, quick: bool) -> Iterator[Row]:
             n = 500 if quick else 4000
             case = drawn(at_random(0.2), spectrum, n, 5, 3.0, seed + number)
             batch = case.loss(batch_pca(case.complete, 5))
-            found["PCA"].append(case.loss(ours(case.X, 5)) / batch)
+            found["PCA"].append(case.loss(ours(case.X, 5, robust=True)) / batch)
             found["means"].append(case.loss(methods.mean_filling(case.X, 5)) / batch)
-    title = "Student t3, 20% missing, over batch PCA of complete rows"
+    title = "Student t3, 20% missing, `robust=True`, over batch PCA of complete rows"
     yield ratio_row("heavy-tails", title, found, 0.3, None)
 
 
@@ -335,61 +330,6 @@ def imputed(
     return found, float(held.mean())
 
 
-def cost(seed: int, folder: Path | None, quick: bool) -> Iterator[Row]:
-    """Yield the microseconds of the processor that completing a row takes, as `fit` does it.
-
-    That is with the sum of the conditional covariances.
-    """
-    for d, target in ((50, 6.0), (300, 40.0)):
-        n = 300 if quick else 4000
-        case = drawn(at_random(0.2), spiked(d, 5, 20.0, 10.0), n, 5, np.inf, seed)
-        model = PCA(5).fit(case.X).model_.gap_model()
-        options = {"weights": np.ones(len(case.X)), "covariance": np.zeros((d, d))}
-        (seconds,) = medians(
-            lambda rows=case.X, m=model, o=options: m.complete(rows, **o), turns=TURNS
-        )
-        microseconds = 1e6 * seconds / len(case.X)
-        yield {
-            "name": f"cost-{d}",
-            "group": "cost",
-            "title": f"completing a row of {d} columns, k = 5, 20% missing, microseconds",
-            "target": target,
-            "measured": microseconds,
-            "met": microseconds <= target,
-        }
-
-
-def no_gaps(seed: int, folder: Path | None, quick: bool) -> Iterator[Row]:
-    """Yield the time of `fit` on complete rows, over that of one that cannot have gaps."""
-    rng = np.random.default_rng(seed)
-    for d in (20, 300):
-        X = rng.normal(size=((2 if quick else 200) * 50_000 // d // 10, d))
-        ours, theirs = medians(lambda X=X: PCA(5).fit(X), lambda X=X: refusing(X), turns=TURNS)
-        yield {
-            "name": f"no-gaps-{d}",
-            "group": "cost",
-            "title": f"`fit` on complete rows of {d} columns, over one that refuses gaps, ratio",
-            "target": 1.05,
-            "measured": ours / theirs,
-            "met": ours <= 1.05 * theirs,
-        }
-
-
-def refusing(X: Numbers) -> None:
-    """Fit `PCA` without anything that is there for gaps: NaN is an error, as infinity is."""
-
-    def check_finite(X: Numbers, columns: Any = None, name: str = "X") -> bool:
-        if not np.isfinite(X.reshape(-1) @ X.reshape(-1)):
-            raise ValueError("NaN or infinity")
-        return False
-
-    with (
-        patch.object(rows_checks, "check_finite", check_finite),
-        patch.object(PCALearner, "learn", PCALearner._learn_rows),
-    ):
-        PCA(5).fit(X)
-
-
 STUDIES = [
     Study("20", ratios("20%", "20% missing", 1 / 3, 1.04, 1.1)),
     Study("drop-outs", ratios("drop-outs", "drop-outs, a fifth of the time", 1 / 3, 1.1, 1.3)),
@@ -409,6 +349,4 @@ STUDIES = [
     Study("impute-covtype", imputation("covtype", 5)),
     Study("impute-los-speed", imputation("los-speed", 10)),
     Study("impute-indian-pines", imputation("indian-pines", 10)),
-    Study("cost", cost),
-    Study("no-gaps", no_gaps),
 ]

@@ -7,22 +7,23 @@ from typing import Any
 
 __version__ = "0.3.0"
 
-# Estimators and their modules in onepass.estimators. On the command line they have the same names,
-# in lower case: capped-msg is CappedMSG.
+# Estimators and their modules. On the command line they have the same names, in lower case:
+# capped-msg is CappedMSG.
 ESTIMATORS = {
-    "PCA": "pca",
-    "IncrementalPCA": "incremental_pca",
-    "CappedMSG": "algorithms",
-    "MSG": "algorithms",
-    "MEG": "algorithms",
-    "Incremental": "algorithms",
-    "Oja": "algorithms",
-    "Grouse": "algorithms",
-    "ERM": "algorithms",
+    "PCA": "estimators.pca",
+    "IncrementalPCA": "estimators.incremental_pca",
+    "CappedMSG": "algorithms.capped_msg",
+    "MSG": "algorithms.msg",
+    "MEG": "algorithms.meg",
+    "Incremental": "algorithms.incremental",
+    "Oja": "algorithms.oja",
+    "AdaOja": "algorithms.ada_oja",
+    "Grouse": "algorithms.grouse",
+    "ERM": "estimators.erm",
 }
 # Where each public name lives. Imported when first used: `import onepass` is quick.
 _HOMES = {
-    **{name: f"onepass.estimators.{module}" for name, module in ESTIMATORS.items()},
+    **{name: f"onepass.{module}" for name, module in ESTIMATORS.items()},
     "merge": "onepass.estimators.merging",
     "load": "onepass.estimators.saving",
     "from_bytes": "onepass.estimators.saving",

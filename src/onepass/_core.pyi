@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -15,19 +16,13 @@ class Rule:
         *,
         max_rank: int,
         exact_trace: bool = False,
-        grow: bool = False,
-        deficient: bool = False,
-        step: int = 0,
-        next_test: int = 64,
+        memory: Sequence[float] = (0.0, 0.0, 0.0),
     ) -> None: ...
     name: Final[str]
     k: Final[int]
     max_rank: Final[int]
     exact_trace: Final[bool]
-    grow: Final[bool]
-    deficient: Final[bool]
-    step: Final[int]
-    next_test: Final[int]
+    memory: Final[list[float]]
 
 class Advanced:
     """What came of rows; `basis` and `sums` of `advance_gram` are in terms of [basis; rows]."""

@@ -14,10 +14,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.evaluation.held_out import HeldOut
-from onepass.evaluation.row_errors import ErrorHistogram
 from onepass.gaps.factor_model import any_gap
 from onepass.model import Model
+from onepass.moments.row_errors import ErrorHistogram
 from onepass.persistence.fields import Field, Part, State, whole
 from onepass.precision import Doubles
 from onepass.stream import RowBuffer, Stream
@@ -48,8 +47,6 @@ class Learner(State):
         The number of rows of positive weight that were learned from.
     errors : ErrorHistogram
         Squared distances of rows from the subspace, measured before learning from them.
-    held_out : HeldOut
-        How much of the rows was captured, measured before learning from them.
     buffer : RowBuffer
         The rows that wait for a chunk to fill.
     """
@@ -58,12 +55,10 @@ class Learner(State):
         self.stream, self.batch_size = stream, batch_size
         self.rows_learned = 0
         self.errors = ErrorHistogram()
-        self.held_out = HeldOut()
         self.buffer = RowBuffer(stream)
 
     def fields(self) -> dict[str, Field]:
-        parts = ("errors", "held_out", "buffer")
-        return {"rows_learned": whole(), **{name: Part() for name in parts}}
+        return {"rows_learned": whole(), "errors": Part(), "buffer": Part()}
 
     @abstractmethod
     def chunk_rows(self) -> int:
@@ -207,7 +202,6 @@ class Learner(State):
         with one_thread():
             self.include(other)
         self.errors.merge(other.errors)
-        self.held_out.merge(other.held_out)
         self.rows_learned += other.rows_learned
 
     def degrees(self, weight: float) -> float:

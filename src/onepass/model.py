@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import ceil, nan
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.evaluation.held_out import Captured
-from onepass.evaluation.row_errors import ErrorHistogram
 from onepass.gaps.counts import MissingCounts
 from onepass.gaps.factor_model import FactorModel, any_gap, squared_residuals, tiles_with_gaps
 from onepass.moments.chunk import Chunk, chunk_about
+from onepass.moments.row_errors import ErrorHistogram
+from onepass.moments.standard_errors import Captured, StandardErrors
 from onepass.precision import ROUNDING, TINY, Doubles
 
 DOMINANT = 0.8  # of all variance in one column: it is then nearly the first component by itself
@@ -41,15 +43,14 @@ class Model:
         centred.
     scale : ndarray of shape (d,) or None
         What columns are divided by.
-    captured : Captured
-        The share of variance that the components capture of new rows.
+    how_sure : StandardErrors, or a function that returns them
+        They are found when they are read, which takes as long as finding the components.
     rows : int
         The number of rows learned from.
     center, whiten : bool
         Whether the mean is subtracted; whether coordinates are divided by their deviations.
-    errors, curve
-        Squared distances of rows from the subspace before they were learned from, and the learning
-        curve (p, 3): rows, share captured, standard error.
+    errors : ErrorHistogram
+        Squared distances of rows from the subspace before they were learned from.
     long_rows : float
         The share of the variance that the longest 1% of the rows hold; NaN where it is not known.
     missing : MissingCounts or None
@@ -66,15 +67,29 @@ class Model:
     mean: NDArray[np.floating]
     column_variances: Doubles | None
     scale: Doubles | None
-    captured: Captured
+    how_sure: StandardErrors | Callable[[], StandardErrors]
     rows: int
     center: bool
     errors: ErrorHistogram
-    curve: Doubles
     long_rows: float = nan
     missing: MissingCounts | None = None
     factors: FactorModel | None = None
     whiten: bool = field(default=False)
+
+    @cached_property
+    def standard_errors(self) -> StandardErrors:
+        """Standard errors of components, variances and the share captured."""
+        return self.how_sure if isinstance(self.how_sure, StandardErrors) else self.how_sure()
+
+    @property
+    def captured(self) -> Captured:
+        """The share of variance that the components capture of new rows."""
+        return self.standard_errors.captured
+
+    @property
+    def curve(self) -> Doubles:
+        """Rows up to the end of each segment, the share captured of it, its error, (S, 3)."""
+        return self.standard_errors.curve
 
     @property
     def k(self) -> int:

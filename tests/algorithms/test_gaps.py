@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from onepass.algorithms import Grouse
+from onepass.algorithms.grouse import GrouseRule
 from onepass.algorithms.solver import Solver
 from onepass.schedules import AdaGradNorm, InverseSqrt
 from tests import reference
@@ -20,7 +20,7 @@ def rows_with_gaps(n=150, missing=0.3, seed=0):
 @pytest.mark.parametrize("missing", [0.02, 0.3, 0.8])  # now and then a gap; fewer than k observed
 def test_grouse_is_the_naive_transcription(missing):
     rows = rows_with_gaps(missing=missing)
-    solver = Solver(Grouse(K, D, init=INIT), InverseSqrt(0.2), rows.dtype)
+    solver = Solver(GrouseRule(K, D, init=INIT), InverseSqrt(0.2), rows.dtype)
     progress = solver.advance_incomplete(rows)
     steps = 0.2 / np.sqrt(np.arange(1, len(rows) + 1))
     pushes = [np.sqrt(eta) * row[None] for eta, row in zip(steps, rows, strict=True)]
@@ -57,7 +57,7 @@ def test_every_rule_completes_rows_by_the_iterate_before_their_step(name, batch_
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_completed_rows_keep_what_is_observed(dtype):
     rows = rows_with_gaps().astype(dtype)
-    rule = Grouse(K, D, init=INIT)
+    rule = GrouseRule(K, D, init=INIT)
     state = rule.start(rows.dtype)
     for row in rows[:20]:
         observed = ~np.isnan(row)

@@ -54,9 +54,11 @@ def test_models(tmp_path, command, changes):
     onepass.Incremental(2).fit(rows()).save(path)
     np.save(tmp_path / "a.npy", rows())
     content = path.read_bytes()
-    damaged = changed(content, changes)
-    path.write_bytes(damaged)
-    more = [tmp_path / "a.npy"] if command == "score" else []
-    result = run(command, path, *more, code=0 if damaged == content else 2)
-    if damaged != content:
-        assert "m.onepass: not a sound model file" in result.stderr
+    path.write_bytes(changed(content, changes))
+    words = [command, path, *([tmp_path / "a.npy"] if command == "score" else [])]
+    found = run(*words, code=None)
+    if found.exit_code == 2:
+        assert "m.onepass: not a sound model file" in found.stderr
+    else:  # a change of what zip ignores, such as a date
+        path.write_bytes(content)
+        assert found.stdout == run(*words).stdout

@@ -23,7 +23,7 @@ from tests.sources.files.written import WRITERS, arrow_table
 # Prints a line before it begins, so that signals come after the imports.
 START = """
 import sys
-import onepass.cli.fit, onepass.progress, onepass.estimators.algorithms
+import onepass.cli.fit, onepass.progress, onepass.algorithms.capped_msg
 from onepass.cli import main
 print("ready", flush=True)
 main(sys.argv[1:])
@@ -49,7 +49,7 @@ def finish(process, code=0):
 # process, and its exit status.
 FORK = """
 import os, sys
-import onepass.cli.fit, onepass.progress, onepass.estimators.algorithms
+import onepass.cli.fit, onepass.progress, onepass.algorithms.capped_msg
 import onepass.sources.arrays, onepass.sources.arrow, onepass.sources.csv
 import onepass.cli.kept, onepass.cli.models, onepass.report.charts
 from onepass.cli import main

@@ -69,7 +69,7 @@ class Variant:
     @property
     def scale_free(self) -> bool:
         """Whether multiplying all rows by one number leaves the iterates as they are."""
-        return self.step in ("auto", "adagrad", "gentle")
+        return self.step in ("auto", "adagrad", "gentle") or self.algorithm == "AdaOja"
 
     @property
     def trace(self) -> str:
@@ -176,6 +176,8 @@ def _variants() -> list[Variant]:
         Variant("Oja", "sqrt"),
         Variant("Oja", "auto"),
         Variant("Oja", "adagrad", params=everything),
+        Variant("AdaOja", params={"step_size": 1.0}),
+        Variant("AdaOja", params={**everything, "step_size": 3.0}),
         Variant("Grouse", "sqrt"),
         Variant("Grouse", "auto"),
         Variant("Grouse", "constant", params={"average": True, "center": True}),

@@ -35,7 +35,7 @@ def test_msg_without_a_cap(exact):
         expected = reference.project(whole(values, rest, d), k, "exact" if exact else "at_most")
         np.testing.assert_allclose(whole(kept, new_rest, d), expected, atol=1e-13)
         assert (kept > new_rest).all()
-        assert after.step == rule.step
+        assert after.memory == rule.memory
 
 
 @pytest.mark.parametrize("exact", [False, True])
@@ -66,20 +66,20 @@ def test_incremental_truncates():
     assert rest == 0.0
 
 
-@pytest.mark.parametrize("name", ["oja", "grouse"])
+@pytest.mark.parametrize("name", ["oja", "ada_oja", "grouse"])
 def test_rules_of_fixed_rank_keep_eigenvalues(name):
     _, kept, _ = _core.map_spectrum(_core.Rule(name, 2, max_rank=2), np.ones(2), 0.0, 9)
     np.testing.assert_array_equal(kept, np.ones(2))
 
 
 def test_the_rank_test_is_part_of_the_map():
-    rule = _core.Rule("msg", 1, max_rank=2, grow=True, next_test=2)
+    rule = _core.Rule("msg", 1, max_rank=2, memory=(2, 0, 0))  # next test, steps, deficient
     for step in range(1, 5):
         rule, kept, _ = _core.map_spectrum(rule, np.array([1.0, 0.9, 0.8]), 0.0, 9)
         assert len(kept) == (3 if step > 2 else 2)
-    assert (rule.step, rule.max_rank, rule.next_test) == (4, 4, 8)
+    assert (rule.max_rank, rule.memory) == (4, [8, 4, 0])
     rule, _, _ = _core.map_spectrum(rule, np.array([1.0]), 0.0, 9)
-    assert rule.deficient
+    assert rule.memory == [8, 5, 1]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,7 @@
-"""A cluster of two processes on this machine, started when the first test asks for it."""
+"""Workers on this machine, started when the first test asks for them."""
+
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import pytest
 
@@ -11,3 +14,10 @@ def client():
     )
     with cluster, distributed.Client(cluster, set_as_default=False) as client:
         yield client
+
+
+@pytest.fixture(scope="session")
+def pool():
+    # Processes that begin from nothing: a fork would copy the threads of Dask in other tests.
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+        yield pool

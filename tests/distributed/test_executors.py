@@ -3,9 +3,8 @@
 import os
 import random
 import signal
-import threading
 import time
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
 import numpy as np
@@ -20,7 +19,6 @@ da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
 X = made_rows(2000)
-ESTIMATORS = [PCA(3), CappedMSG(3, average=True, random_state=0)]
 
 
 @pytest.fixture(scope="module")
@@ -32,77 +30,29 @@ def paths(tmp_path_factory):
     return sorted(map(str, folder.glob("*.npy")))
 
 
-@pytest.fixture(scope="module")
-def pool():
-    # Processes that begin from nothing: a fork would copy the threads of Dask in other tests.
-    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
-        yield pool
+def slow_shard(number, most=0.2):
+    """Return a shard after a while."""
+    time.sleep(random.Random(number).random() * most)
+    return made_rows(100, seed=number)
 
 
-class AnyOrder(Executor):
-    """Finishes tasks in an order of its own."""
-
-    def __init__(self, seed):
-        self.tasks, self.order = [], random.Random(seed)
-
-    def submit(self, function, /, *args):
-        self.tasks.append((future := Future(), function, args))
-        return future
-
-    def map(self, function, *given):
-        return map(function, *given)
-
-    def finish(self, count):
-        while len(self.tasks) < count:
-            time.sleep(0.001)
-        self.order.shuffle(self.tasks)
-        for future, function, args in self.tasks:
-            future.set_result(function(*args))
-
-
-@pytest.mark.parametrize("count", [1, 2, 5, 21, 70])
-def test_the_order_in_which_shards_are_done_changes_no_bit(count):
-    source = [dask.delayed(part) for part in np.array_split(X, count)]
-    executor = AnyOrder(count)
-    thread = threading.Thread(target=executor.finish, args=[count])
-    thread.start()
-    found = fit(PCA(3), source, executor)
-    thread.join()
-    assert same_bits(found, fit(PCA(3), source))
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
-def test_the_same_bits_as_in_one_process(estimator, client, pool, paths):
-    expected = fit(estimator, paths)
-    with ThreadPoolExecutor(2) as threads:
-        for executor in (client, client.get_executor(), pool, threads):
-            counted = []
-            found = fit(estimator, paths, executor, progress=counted.append)
-            assert same_bits(found, expected)
-            assert counted == [200] * 10
-
-
-@pytest.mark.parametrize("given_as", [open_source, str])
-def test_workers_read_their_rows_of_a_file(client, pool, paths, given_as):
-    expected = fit(PCA(3), given_as(paths[0]), shard_rows=70)
-    for executor in (client, pool):
-        assert same_bits(fit(PCA(3), given_as(paths[0]), executor, shard_rows=70), expected)
+@pytest.mark.parametrize("estimator", [PCA(3), CappedMSG(3, average=True, random_state=0)])
+@pytest.mark.parametrize("given_as", [list, open_source, lambda paths: paths[0]])
+def test_the_same_bits_as_in_one_process(estimator, given_as, client, pool, paths):
+    expected = fit(estimator, given_as(paths), shard_rows=70)
+    with ThreadPoolExecutor(3) as threads:
+        for executor in (client, pool, threads):
+            assert same_bits(fit(estimator, given_as(paths), executor, shard_rows=70), expected)
 
 
 def test_collections_of_dask(client, pool):
     array = da.from_array(X, chunks=(250, 12))
     expected = fit(PCA(3), array)
+    for given_as in (array, client.persist(array), client.compute(list(array.to_delayed().flat))):
+        assert same_bits(fit(PCA(3), given_as, client), expected)
     assert same_bits(fit(PCA(3), array, pool), expected)
-    assert same_bits(fit(PCA(3), array, client), expected)
-    assert same_bits(fit(PCA(3), client.persist(array), client), expected)
     centred = fit(PCA(3), array - array.mean(axis=0), client)
     np.testing.assert_allclose(centred.mean_, 0.0, atol=1e-12)
-
-
-def slow_shard(number):
-    """Return a shard after a while."""
-    time.sleep(0.1)
-    return made_rows(100, seed=number)
 
 
 def test_a_killed_worker_of_dask_changes_nothing(client):
@@ -121,6 +71,29 @@ def test_a_killed_worker_of_dask_changes_nothing(client):
     assert set(client.scheduler_info()["workers"]) != before
 
 
+@pytest.mark.long
+def test_thirty_workers_killed_at_random_moments():
+    parts = [dask.delayed(slow_shard)(number) for number in range(60)]
+    expected, kills, chance = fit(PCA(3), parts), 0, random.Random(0)
+    while kills < 30:
+        # A nanny whose worker dies again and again gives up, so every run has a new cluster.
+        with (
+            dask.config.set({"distributed.scheduler.allowed-failures": 1000}),
+            distributed.LocalCluster(3, threads_per_worker=1, dashboard_address=":0") as cluster,
+            distributed.Client(cluster, set_as_default=False) as client,
+        ):
+
+            def kill(rows, cluster=cluster):
+                nonlocal kills
+                there = {worker.name for worker in cluster.scheduler.workers.values()}
+                pids = [nanny.pid for name, nanny in cluster.workers.items() if name in there]
+                if len(pids) > 1 and chance.random() < 0.2:
+                    os.kill(chance.choice(pids), signal.SIGKILL)
+                    kills += 1
+
+            assert same_bits(fit(PCA(3), parts, client, progress=kill), expected)
+
+
 def test_a_killed_worker_of_a_pool_ends_the_work(paths, tmp_path):
     checkpoint = tmp_path / "run.onepass"
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
@@ -129,27 +102,34 @@ def test_a_killed_worker_of_a_pool_ends_the_work(paths, tmp_path):
         def kill(rows):
             os.kill(pid, signal.SIGKILL)
 
-        with pytest.raises(ShardError, match="died"):
-            fit(PCA(3), paths, pool, checkpoint=checkpoint, progress=kill)
-    found = fit(PCA(3), paths, checkpoint=checkpoint, resume=True)
-    assert same_bits(found, fit(PCA(3), paths))
+        parts = [dask.delayed(slow_shard)(number) for number in range(20)]
+        with pytest.raises(ShardError, match="a worker died"):
+            fit(PCA(3), parts, pool, checkpoint=checkpoint, progress=kill)
+    assert load(checkpoint).n_samples_seen_ < 2000
+    found = fit(PCA(3), parts, checkpoint=checkpoint, resume=True)
+    assert same_bits(found, fit(PCA(3), parts))
+
+
+def _fails():
+    raise OSError("the disk is gone")
 
 
 def test_errors_name_shard_and_row(client, pool, paths, tmp_path):
     rows = X.copy()
     rows[853, 5] = np.inf
     where = r"shard 17 \(from row 850 of the array\).*inf at row 3, column 5"
+    np.save(tmp_path / "bad.npy", rows)
+    # A block is checked when it is read, and may reach into the rows of the next shards.
+    in_file = r"shard \d+ \(.*bad.npy from row \d+\).*bad.npy, row 854, column \[5\]"
     for executor in (None, client, pool):
         with pytest.raises(ShardError, match=where):
             fit(PCA(3), da.from_array(rows, chunks=(50, 12)), executor)
+        with pytest.raises(ShardError, match=in_file):
+            fit(PCA(3), tmp_path / "bad.npy", executor, shard_rows=100)
         with pytest.raises(ShardError, match=r"shard 1 \(/nowhere/1.npy\).*no such file"):
             fit(PCA(3), [paths[0], "/nowhere/1.npy"], executor)
     with pytest.raises(ShardError, match=r"shard 1: .*the disk is gone"):
         fit(PCA(3), [dask.delayed(X), dask.delayed(_fails)()], client)
-
-
-def _fails():
-    raise OSError("the disk is gone")
 
 
 def test_nothing_is_left_on_the_cluster(client, paths):
@@ -160,7 +140,7 @@ def test_nothing_is_left_on_the_cluster(client, paths):
     assert not any(client.has_what().values())
 
 
-def test_losing_the_scheduler_costs_what_was_being_done(paths, tmp_path):
+def test_losing_the_scheduler_costs_what_was_being_done(tmp_path):
     path = tmp_path / "run.onepass"
     cluster = distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0"
@@ -186,19 +166,16 @@ def test_losing_the_scheduler_costs_what_was_being_done(paths, tmp_path):
     assert same_bits(found, fit(PCA(3), parts))
 
 
-def test_a_client_that_could_not_connect(paths):
+def test_a_client_without_a_scheduler(client, paths):
     with pytest.raises(ValueError, match="unknown address scheme"):
         distributed.Client("nonsense://x")
-    client = distributed.default_client()  # it stays the default one
+    unconnected = distributed.default_client()  # it stays the default one
     try:
         with pytest.raises(ConnectionError, match="connecting"):
             fit(PCA(2), paths)
     finally:
-        client.close()
+        unconnected.close()
     assert fit(PCA(2), paths).n_samples_seen_ == 2000
-
-
-def test_a_client_that_is_closed(client, paths):
     other = distributed.Client(client.scheduler.address, set_as_default=False)
     other.close()
     with pytest.raises(ConnectionError, match="closed"):

@@ -2,14 +2,17 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onepass import ERM, MEG, MSG, PCA, CappedMSG, Grouse, Incremental, Oja, ShardError
+from onepass import ERM, MEG, MSG, PCA, CappedMSG, Grouse, Incremental, Oja, ShardError, open_source
 from onepass.distributed import fit
+from onepass.sources import ArraySource
 from tests.distributed.models import made_rows, same_bits
 
 dask = pytest.importorskip("dask")
@@ -23,29 +26,26 @@ ESTIMATORS = [
 ]  # fmt: skip
 
 
-def delayed(parts):
-    return [dask.delayed(part) for part in parts]
-
-
 @settings(max_examples=15)
 @given(st.lists(st.integers(0, 90), min_size=2, max_size=9).filter(lambda sizes: sum(sizes) > 1))
 def test_moments_are_those_of_all_rows_each_counted_once(sizes):
-    X = made_rows(sum(sizes), d=6)
+    X, told = made_rows(sum(sizes), d=6), []
     parts = np.split(X, np.cumsum(sizes)[:-1])
     for estimator in (PCA(2), ERM(2, center=True)):
-        found = fit(estimator, delayed(parts))
+        found = fit(estimator, parts, progress=told.append)
         assert found.n_samples_seen_ == len(X)
         np.testing.assert_allclose(found.mean_, X.mean(axis=0), rtol=1e-11, atol=1e-12)
         wanted = np.linalg.eigvalsh(np.cov(X.T))[::-1][:2]
         if len(wanted) == len(found.explained_variance_):
             np.testing.assert_allclose(found.explained_variance_, wanted, rtol=1e-9, atol=1e-9)
+    assert told == 2 * [size for size in sizes if size]  # shards without rows are passed over
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 def test_merged_iterates_are_as_good_as_one_pass(estimator):
     X = made_rows(4000) - made_rows(4000).mean(axis=0)
     best = ERM(3).fit(X).score(X)
-    found = fit(estimator, delayed(np.array_split(X, 4)))
+    found = fit(estimator, np.array_split(X, 8))
     assert found.score(X) > best - 0.03
     span = found.components_ @ found.components_.T
     np.testing.assert_allclose(span, np.eye(len(span)), atol=1e-10)
@@ -54,61 +54,31 @@ def test_merged_iterates_are_as_good_as_one_pass(estimator):
 def test_the_given_estimator_stays_as_it_is():
     estimator = PCA(3).fit(X[:100])
     before = estimator.to_bytes()
-    assert fit(estimator, delayed([X[100:]])).n_samples_seen_ == 800
+    assert fit(estimator, [X[100:]]).n_samples_seen_ == 800
     assert estimator.to_bytes() == before
 
 
-def test_shards_without_rows_are_passed_over():
-    parts = [X[:250], X[:0], X[250:251], *[X[:0]] * 4, X[251:]]
-    told = []
-    found = fit(PCA(3), delayed(parts), progress=told.append)
-    assert told == [250, 1, 649]
-    assert found.n_samples_seen_ == 900
-    with pytest.raises(ValueError, match="no rows in any of the 2 shards"):
-        fit(PCA(3), delayed([X[:0]] * 2))
-
-
-def test_shards_that_do_not_fit_together():
-    for other, word in ((X[:, :5], "features"), (X.astype(np.float32), "float32")):
-        with pytest.raises(ShardError, match=f"shard 0, shard 1, shard 2: model 3 .*{word}"):
-            fit(PCA(3), delayed([X, X, other]))
-
-
-def test_what_is_refused():
-    with pytest.raises(TypeError, match="ndarray has no shards"):
-        fit(PCA(3), X)
-    with pytest.raises(ValueError, match="no shards"):
-        fit(PCA(3), [])
-    with pytest.raises(ValueError, match="3 dimensions"):
-        fit(PCA(3), da.ones((4, 4, 4)))
-    with pytest.raises(ValueError, match="n_components"):
-        fit(PCA(0), delayed([X]))
-    with pytest.raises(ValueError, match="half_life"):
-        fit(PCA(3, half_life=100), delayed([X]))
-    with pytest.raises(ValueError, match="shard_rows=0"):
-        fit(PCA(3), delayed([X]), shard_rows=0)
-    with pytest.raises(TypeError, match="str runs no tasks"):
-        fit(PCA(3), delayed([X]), "tcp://127.0.0.1:8786")
-
-
-WITHOUT_DASK = """
-import sys
-sys.modules["dask"] = sys.modules["distributed"] = None
-from onepass import PCA
-from onepass.distributed import fit
-print(fit(PCA(3), sys.argv[1:]).n_samples_seen_)
-"""
-
-
-def test_paths_need_no_dask(tmp_path):
-    np.save(tmp_path / "rows.npy", X)
-    command = [sys.executable, "-c", WITHOUT_DASK, tmp_path / "rows.npy"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert (done.stdout, done.stderr) == ("900\n", "")
+@pytest.mark.parametrize(
+    ("estimator", "data", "options", "message"),
+    [
+        (PCA(3), X, {}, "ndarray has no shards"),
+        (PCA(3), [], {}, "no shards"),
+        (PCA(3), da.ones((4, 4, 4)), {}, "3 dimensions"),
+        (PCA(3), [X[:0]] * 2, {}, "no rows in any of the 2 shards"),
+        (PCA(3), [X, X[:0], X[:, :5]], {}, "shard 2: .*features"),
+        (PCA(3), [X, X.astype(np.float32)], {}, "shard 1: .*float32"),
+        (PCA(0), [X], {}, "n_components"),
+        (PCA(3, half_life=100), [X], {}, "half_life"),
+        (PCA(3), [X], {"shard_rows": 0}, "shard_rows=0"),
+    ],
+)
+def test_what_cannot_be_learned_from(estimator, data, options, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        fit(estimator, data, **options)
 
 
 def test_every_form_of_the_same_shards_gives_the_same_bits(tmp_path):
-    expected = fit(PCA(3), delayed([X[:250], X[250:251], X[251:700], X[700:]]))
+    expected = fit(PCA(3), [X[:250], X[250:251], X[251:700], X[700:]])
     chunks = (250, 1, 449, 200)
     for columns in (12, 5):
         assert same_bits(fit(PCA(3), da.from_array(X, chunks=(chunks, columns))), expected)
@@ -119,3 +89,81 @@ def test_every_form_of_the_same_shards_gives_the_same_bits(tmp_path):
         np.save(path, part)
     assert same_bits(fit(PCA(3), [dask.delayed(str)(path) for path in paths]), expected)
     assert same_bits(fit(PCA(3), paths), expected)
+
+
+def test_sparse_chunks_and_tables_of_dask():
+    pd = pytest.importorskip("pandas")
+    dd = pytest.importorskip("dask.dataframe")
+    rng = np.random.default_rng(0)
+    rows = sp.random_array((600, 400), density=0.05, format="csr", random_state=rng)
+    array = da.from_array(rows.toarray(), chunks=(200, 400)).map_blocks(sp.csr_matrix)
+    parts = [rows[start : start + 200] for start in (0, 200, 400)]
+    assert same_bits(fit(PCA(3), array), fit(PCA(3), parts))
+    table = pd.DataFrame(X, columns=[f"c{j}" for j in range(12)])
+    found = fit(ERM(3), dd.from_pandas(table, npartitions=3))
+    assert list(found.feature_names_in_) == list(table.columns)
+    assert found.n_samples_seen_ == 900
+
+
+def test_files_are_split_alike_whatever_the_format(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    np.save(tmp_path / "rows.npy", X)
+    table = pa.table({f"c{j}": X[:, j] for j in range(12)})
+    parquet.write_table(table, tmp_path / "rows.parquet", row_group_size=170)
+    expected = fit(PCA(3), [X[:225], X[225:450], X[450:675], X[675:]])
+    for path in tmp_path.iterdir():
+        for given_as in (path, [str(path)], open_source(path)):
+            found = fit(PCA(3), given_as, shard_rows=250)
+            np.testing.assert_array_equal(found.components_, expected.components_)
+    assert same_bits(fit(PCA(3), tmp_path / "rows.npy", shard_rows=None), fit(PCA(3), [X]))
+
+
+def test_a_shard_lies_in_one_file(tmp_path):
+    for number, part in enumerate(np.split(X, [250, 280, 280])):
+        np.save(tmp_path / f"{number}.npy", part)
+    np.savetxt(tmp_path / "9.csv", X[:40], delimiter=",")
+    source = open_source([*sorted(tmp_path.glob("*.npy")), tmp_path / "9.csv"])
+    expected = fit(PCA(3), [*np.split(X, [250, 280, 486, 693]), X[:40]])
+    assert same_bits(fit(PCA(3), source, shard_rows=250), expected)
+
+
+class Counting(ArraySource):
+    """Says how many rows were read, and may promise more than there are."""
+
+    read = 0
+
+    def blocks(self, start=None):
+        for position, block in super().blocks(start):
+            self.read += len(block)
+            yield position, block
+
+
+def test_no_other_rows_are_read():
+    source = Counting(X, block_rows=10)
+    fit(PCA(3), source, shard_rows=30)
+    assert source.read == 900
+    source.n_rows = 950
+    with pytest.raises(ShardError, match="there are 900 rows, but there were 920"):
+        fit(PCA(3), source, shard_rows=30)
+
+
+def test_paths_need_no_dask(tmp_path):
+    np.save(tmp_path / "rows.npy", X)
+    script = (
+        "import sys; sys.modules['dask'] = sys.modules['distributed'] = None\n"
+        "from onepass import PCA, distributed\n"
+        "print(distributed.fit(PCA(3), sys.argv[1:]).n_samples_seen_)"
+    )
+    command = [sys.executable, "-c", script, tmp_path / "rows.npy"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("900\n", "")
+
+
+def test_the_example_with_a_pool_of_processes():
+    folder = Path(__file__).parents[2] / "examples" / "engines"
+    command = [sys.executable, folder / "compare.py", sys.executable, folder / "process_pool.py"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "200,000 rows; differs by" in done.stdout

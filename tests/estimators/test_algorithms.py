@@ -82,7 +82,8 @@ def test_rows_that_lean_on_others_come_between_rows_that_do_not(name, dtype, far
     lean[0] = False
     rows[lean] = rows[np.flatnonzero(lean) - 1] + far * rows[lean]
     rows = rows.astype(dtype)
-    variant = Variant(name) if name == "Incremental" else Variant(name, "auto")
+    own = name in ("Incremental", "AdaOja")
+    variant = Variant(name) if own else Variant(name, "auto")
     wanted = variant.expected(rows.astype(float), 3).last
     found = variant.build(30, 3).fit(rows).subspace_.to_dense()
     np.testing.assert_allclose(found, wanted, rtol=0, atol=close * max(1, np.abs(wanted).max()))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from onepass.moments.chunk import chunk_about
+from onepass.moments.exact import SecondMoment
 from onepass.moments.segments import LEAST_ROWS, SEGMENTS, Segments
 
 Array = NDArray[np.float64]
@@ -38,7 +39,7 @@ def segments_of(
         if half_life is not None:
             found.fade(0.5 ** (chunk / half_life))
         rows = chunk_about(X[part], weights[part], np.full(X.shape[1], 2.0))
-        found.add(rows, rows.weights, start)
+        found.add(rows, rows.weights)
     return found
 
 
@@ -55,7 +56,7 @@ def naive(X: Array, weights: Array, frame: Array) -> tuple[float, Array, Array, 
 
 
 def assert_same(one: Segments, other: Segments) -> None:
-    for name in ("rows", "weights", "places", "means", "squares"):
+    for name in ("rows", "weights", "means", "squares"):
         np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-9)
     both = [held.products * held.unit for held in (one, other)]
     np.testing.assert_allclose(*both, rtol=1e-9, atol=1e-9 * np.abs(both[0]).max())
@@ -80,7 +81,6 @@ def test_each_segment_has_the_sums_of_its_rows(n: int, dtype: Any, is_sparse: bo
         start, end = end, end + int(part.rows)
         weight, mean, squares, product = naive(X[start:end], weights[start:end], frame)
         np.testing.assert_allclose(part.weight, weight)
-        np.testing.assert_allclose(part.place, 0.5 * (start + end))
         np.testing.assert_allclose(part.mean, mean, rtol=tolerance, atol=tolerance)
         np.testing.assert_allclose(part.squares, squares, rtol=10 * tolerance)
         np.testing.assert_allclose(
@@ -88,17 +88,14 @@ def test_each_segment_has_the_sums_of_its_rows(n: int, dtype: Any, is_sparse: bo
         )
 
 
-def test_segments_do_not_depend_on_the_length_of_calls() -> None:
-    X, frame = stream(), frame_of(12, 4)
-    assert_same(segments_of(X, frame, chunk=64), segments_of(X, frame, chunk=1500))
-
-
-def test_a_frame_that_turns_loses_nothing_of_the_sum_of_all_segments() -> None:
+@pytest.mark.parametrize("center", [True, False])
+def test_a_frame_that_turns_loses_nothing_of_the_sum_of_all_segments(center: bool) -> None:
     X, frames = stream(), (frame_of(12, 4), frame_of(12, 6, seed=8))
     found = segments_of(X, frames[0])
-    _, mean, _, scatter = naive(X, np.ones(len(X)), np.eye(12))
-    found.turn(frames[1], lambda columns: scatter @ columns)
-    apart = found.means - mean
+    point = center * X.mean(axis=0)
+    scatter = (X - point).T @ (X - point)
+    found.turn(frames[1], lambda columns: scatter @ columns, center=center)
+    apart = found.means - point
     between = (apart * found.weights[:, None]).T @ apart
     np.testing.assert_allclose(
         found.products.sum(axis=0) * found.unit,
@@ -146,15 +143,18 @@ def test_with_a_half_life_segments_stay_short_and_old_ones_fade() -> None:
     assert found.rows.sum() == pytest.approx(1000 / np.log(2.0), rel=0.1)
     shares = found.weights / found.weights.sum()
     assert 1.0 / (shares**2).sum() > 12
-    assert found.places[-1] > 19_900
 
 
-def test_a_closed_stream_has_no_segment_of_few_rows() -> None:
-    found = segments_of(stream(300), frame_of(12, 4))
-    closed = found.copy()
-    closed.close()
-    assert found.rows.min() < LEAST_ROWS <= closed.rows.min()
-    assert closed.rows.sum() == 300
+def test_no_segment_has_few_rows() -> None:
+    found = Segments(12)
+    found.frame = frame_of(12, 4)
+    for count in (3, 9, 1, 1, 40, 2, 100, 5):
+        rows = chunk_about(stream(count), np.ones(count), np.zeros(12))
+        found.add(rows, rows.weights)
+        assert len(found) == 1 or found.rows.min() >= LEAST_ROWS
+    found.merge(segments_of(stream(7), frame_of(12, 4)))
+    assert found.rows.min() >= LEAST_ROWS
+    assert found.rows.sum() == 168
 
 
 def test_energies_of_any_size_fit_in_single_precision() -> None:
@@ -180,3 +180,18 @@ def test_streams_with_different_frames_merge_in_one_that_spans_both() -> None:
     first.merge(second)
     assert len(first) <= SEGMENTS
     assert first.rows.sum() == 800
+
+
+@pytest.mark.parametrize("K", [4, 12])
+@pytest.mark.parametrize("chunk", [40, 1500])
+def test_a_second_moment_gives_the_sums_of_parts_as_rows_do(chunk: int, K: int) -> None:
+    X, frame = stream(), np.eye(12) if K == 12 else frame_of(12, K)
+    moment, found = SecondMoment(12), Segments(12)
+    found.frame = frame
+    for start in range(0, len(X), chunk):
+        rows = chunk_about(X[start : start + chunk], np.ones(min(chunk, 1500 - start)), np.ones(12))
+        found.add(rows, rows.weights, moment.add_parts)
+    assert_same(found, segments_of(X, frame, chunk=chunk))
+    _, mean, _, scatter = naive(X, np.ones(1500), frame)
+    np.testing.assert_allclose(moment.mean, mean)
+    np.testing.assert_allclose(moment.times(frame.T), scatter, rtol=1e-9, atol=1e-9)

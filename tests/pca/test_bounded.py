@@ -6,6 +6,7 @@ from scipy import sparse
 
 from onepass.moments.chunk import chunk_about
 from onepass.moments.exact import SecondMoment
+from onepass.moments.segments import Segments
 from onepass.moments.sketch import Sketch
 from onepass.pca.bounded import Bounded
 from tests import reference
@@ -26,6 +27,18 @@ WEIGHTS = RNG.uniform(0.5, 2, 300)
 SCALE = np.linspace(0.5, 2.0, D)
 
 
+def bounded_of(moment):
+    """Return bounded sums of no rows."""
+    return Bounded(moment, Segments(D, whole=True))
+
+
+def learn(bounded, rows, scaled):
+    """Add rows as a learner does."""
+    weights = bounded.weigh(scaled)
+    bounded.segments.add(rows, weights)
+    bounded.moment.add(rows if bounded.moment.is_additive else scaled, weights)
+
+
 def feed(bounded, rows, weights, kind=np.asarray, scale=None, parts=4):
     """Add rows in parts; return the weights that they should have."""
     shares = []
@@ -33,7 +46,7 @@ def feed(bounded, rows, weights, kind=np.asarray, scale=None, parts=4):
         origin = np.full(D, 19.0 if bounded.moment.center else 0.0)
         near = chunk_about(kind(rows[part]), weights[part], origin)
         before = bounded.centre.copy()
-        bounded.add(near, near if scale is None else near.scaled(scale))
+        learn(bounded, near, near if scale is None else near.scaled(scale))
         if not shares:
             before = start_of(rows[part], weights[part], bounded.moment.center, scale)
         units = 1.0 if scale is None else scale
@@ -44,7 +57,7 @@ def feed(bounded, rows, weights, kind=np.asarray, scale=None, parts=4):
 
 def start_of(rows, weights, center, scale):
     """Return the centre that the first rows are measured from."""
-    fresh = Bounded(SecondMoment(D, center))
+    fresh = bounded_of(SecondMoment(D, center))
     near = chunk_about(rows, weights, np.full(D, 19.0 if center else 0.0))
     fresh._start(near if scale is None else near.scaled(scale))
     return fresh.centre
@@ -54,7 +67,7 @@ def start_of(rows, weights, center, scale):
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("scale", [None, SCALE])
 def test_a_row_counts_with_at_most_a_typical_energy(center, kind, scale):
-    bounded = Bounded(SecondMoment(D, center))
+    bounded = bounded_of(SecondMoment(D, center))
     rows = ROWS if center else ROWS - 20
     shares = feed(bounded, rows, WEIGHTS, kind, scale)
     assert shares.min() < 0.01 * shares.max()
@@ -67,7 +80,7 @@ def test_a_row_counts_with_at_most_a_typical_energy(center, kind, scale):
 
 
 def test_a_sketch_with_room_for_all_directions_is_exact_but_for_what_is_taken_off():
-    bounded = Bounded(Sketch(D, D))
+    bounded = bounded_of(Sketch(D, D))
     shares = feed(bounded, ROWS, WEIGHTS)
     _, S = reference.scatter(ROWS, WEIGHTS * shares, center=True)
     found = bounded.moment.compress(np.eye(D))
@@ -76,7 +89,7 @@ def test_a_sketch_with_room_for_all_directions_is_exact_but_for_what_is_taken_of
 
 @pytest.mark.parametrize("center", [False, True])
 def test_merged_it_is_a_sum_over_all_rows(center):
-    one, other = Bounded(SecondMoment(D, center)), Bounded(SecondMoment(D, center))
+    one, other = bounded_of(SecondMoment(D, center)), bounded_of(SecondMoment(D, center))
     shares = np.concatenate(
         [feed(one, ROWS[:200], WEIGHTS[:200]), feed(other, ROWS[200:] + 3, WEIGHTS[200:])]
     )
@@ -91,10 +104,10 @@ def test_merged_it_is_a_sum_over_all_rows(center):
 
 @pytest.mark.parametrize("which", [0, 1])
 def test_merging_with_no_rows_changes_nothing(which):
-    full = Bounded(SecondMoment(D))
+    full = bounded_of(SecondMoment(D))
     feed(full, ROWS, WEIGHTS)
     before = full.typical, full.centre.copy(), full.moment.scatter()
-    pair = [full, Bounded(SecondMoment(D))]
+    pair = [full, bounded_of(SecondMoment(D))]
     one, other = pair[which], pair[1 - which]
     one.merge(other, None)
     assert one.typical == pytest.approx(before[0])
@@ -103,7 +116,7 @@ def test_merging_with_no_rows_changes_nothing(which):
 
 
 def test_what_fades_counts_less():
-    bounded, weights = Bounded(SecondMoment(D)), np.ones(150)
+    bounded, weights = bounded_of(SecondMoment(D)), np.ones(150)
     shares = feed(bounded, ROWS[:150], weights)
     bounded.fade(0.25)
     later = feed_more(bounded, ROWS[150:])
@@ -115,7 +128,7 @@ def feed_more(bounded, rows):
     """Add further rows at once; return the shares with which they should count."""
     energies = ((rows - bounded.centre) ** 2).sum(axis=1)
     near = chunk_about(rows, np.ones(len(rows)), np.full(D, 19.0))
-    bounded.add(near, near)
+    learn(bounded, near, near)
     return bounded.unit / np.maximum(energies, bounded.typical)
 
 
@@ -129,7 +142,7 @@ def test_the_first_centre_is_the_spatial_median():
 
 def test_the_typical_energy_is_the_power_mean():
     rows = RNG.normal(size=(200, D)) * np.linspace(3, 0.5, D)
-    bounded = Bounded(SecondMoment(D, center=False))
+    bounded = bounded_of(SecondMoment(D, center=False))
     feed(bounded, rows, WEIGHTS[:200])
     energies = (rows**2).sum(axis=1)
     wanted = (WEIGHTS[:200] @ energies**0.25 / WEIGHTS[:200].sum()) ** 4
@@ -138,7 +151,7 @@ def test_the_typical_energy_is_the_power_mean():
 
 def test_a_few_rows_cannot_move_centre_and_typical_energy():
     rows = RNG.normal(size=(1000, D)) + 5
-    clean, spoiled = Bounded(SecondMoment(D)), Bounded(SecondMoment(D))
+    clean, spoiled = bounded_of(SecondMoment(D)), bounded_of(SecondMoment(D))
     feed(clean, rows, np.ones(1000))
     rows[::50] += 100
     feed(spoiled, rows, np.ones(1000))
@@ -149,10 +162,10 @@ def test_a_few_rows_cannot_move_centre_and_typical_energy():
 
 
 def test_rows_at_the_centre_and_huge_rows_are_harmless():
-    bounded = Bounded(SecondMoment(D))
+    bounded = bounded_of(SecondMoment(D))
     rows = np.vstack([np.zeros((30, D)), 1e99 * np.ones((3, D))])
     near = chunk_about(rows, np.ones(33), np.zeros(D))
-    bounded.add(near, near)
+    learn(bounded, near, near)
     assert np.isfinite(bounded.typical)
     assert np.isfinite(bounded.centre).all()
     assert np.isfinite(bounded.moment.squares).all()

@@ -1,19 +1,16 @@
-"""Model files that were changed and sealed with a fitting checksum, and what comes of loading them.
+"""Model files with random changes, and what comes of loading them.
 
 Run as a program, so that a crash, a hang or a lack of memory ends a process of its own:
-``python -m tests.persistence.crafting FOLDER SEED FIRST STOP`` prints the number of each file
-before it is loaded, and a line on what came of it.
+``python -m tests.persistence.crafting SEED FIRST STOP`` prints the number of each file before it is
+loaded, and what came of it.
 """
 
 from __future__ import annotations
 
 import faulthandler
-import hashlib
-import io
 import json
 import sys
 import warnings
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -30,67 +27,14 @@ from tests.contracts.variants import build
 MOST_MEMORY = 500e6  # bytes of a process that loads such files one after the other
 REFUSED, WORKS = "refused", "works"
 
-
-# -- the layout: a zip of npy members, JSON in the first, sealed by a checksum in the comment -----
-
-
-def unpacked(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return header and arrays of a model file, as NumPy reads it."""
-    with np.load(path, allow_pickle=False) as archive:
-        arrays = {name: archive[name] for name in archive.files}
-    return json.loads(arrays.pop("header").tobytes()), arrays
-
-
-def reseal(path: Path, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    """Write any header and arrays, with a checksum that fits them."""
-    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
-        archive.comment = bytes(len("sha256:") + 64)
-        for name, array in {"header": text, **arrays}.items():
-            member = io.BytesIO()
-            np.save(member, np.ascontiguousarray(array), allow_pickle=False)
-            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), member.getvalue())
-    body = stream.getvalue()[: -len("sha256:") - 64]
-    path.write_bytes(body + b"sha256:" + hashlib.sha256(body).hexdigest().encode())
-
-
 # -- changes ---------------------------------------------------------------------------------------
 
 NUMBERS = [
-    -1,
-    0,
-    1,
-    2,
-    3,
-    7,
-    64,
-    255,
-    10**6,
-    10**9,
-    2**31,
-    2**63,
-    -(2**63),
-    0.5,
-    -0.5,
-    1e308,
-    1e-308,
-]
+    -1, 0, 1, 2, 3, 7, 64, 255, 10**6, 10**9, 2**31, 2**63, -(2**63), 0.5, -0.5, 1e308, 1e-308,
+]  # fmt: skip
 OTHERS = [
-    None,
-    True,
-    False,
-    "",
-    "PCA",
-    "nan",
-    "inf",
-    "-0x1p+1023",
-    [],
-    {},
-    [1],
-    {"a": 1},
-    "float16",
-]
+    None, True, False, "", "PCA", "nan", "inf", "-0x1p+1023", [], {}, [1], {"a": 1}, "float16",
+]  # fmt: skip
 DTYPES = ["f4", "f8", "f2", "i1", "i4", "i8", "u1", "u8", "?"]
 
 
@@ -187,33 +131,30 @@ def craft(
 # -- files to begin with ---------------------------------------------------------------------------
 
 
-def write_templates(folder: Path) -> list[Path]:
-    """Write a model file of every estimator, checkpoints in which rows wait, and bare models."""
+def templates() -> list[tuple[dict[str, Any], dict[str, np.ndarray]]]:
+    """Return the content of files: every estimator, with waiting rows, and bare models."""
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(59, 9)) * np.linspace(3, 0.5, 9) + 1
     heavy = rows * rng.standard_t(1.5, (59, 1))
+    gaps = np.where(rng.random(rows.shape) < 0.1, np.nan, rows)
     thin = sparse.csr_array(np.where(np.abs(rows) > 1, rows, 0))
     everything = {"average": True, "batch_size": 4, "center": True}
     wanted: list[tuple[str, dict[str, Any], Any]] = [
         ("PCA", {}, rows),
         ("PCA", {"half_life": 100.0, "whiten": True}, rows),
-        ("PCA", {"robust": False}, thin),
+        ("PCA", {}, thin),
         ("PCA", {}, np.float32(rows)),
-        ("PCA", {}, heavy),
         ("PCA", {"robust": True, "scale": True}, heavy),
+        ("PCA", {}, gaps),
         ("IncrementalPCA", {}, rows),
-        ("MSG", {"step_size": 0.5}, rows),
         ("MSG", {**everything, "trace": "exact"}, rows),
-        ("CappedMSG", {}, rows),
         ("CappedMSG", {"max_rank": "auto", "center": True}, thin),
         ("CappedMSG", everything, np.float32(rows)),
-        ("MEG", {}, rows),
+        ("CappedMSG", {}, gaps),
         ("MEG", everything, thin),
-        ("Incremental", {"max_rank": 4}, rows),
         ("Incremental", {"center": True}, np.float32(thin.toarray())),
         ("Oja", {"random_state": 0}, rows),
         ("Grouse", {"random_state": 0, "average": True, "center": True}, rows),
-        ("ERM", {}, rows),
         ("ERM", {"center": True}, thin),
     ]
     models = []
@@ -222,36 +163,27 @@ def write_templates(folder: Path) -> list[Path]:
             models += [build(name, 2, **params).partial_fit(X) for name, params, X in wanted]
     wide = rng.normal(size=(20, 4200))  # beyond the exact matrix
     models += [kind.partial_fit(wide) for kind in (onepass.PCA(2), onepass.CappedMSG(2))]
-    models.append(onepass.PCA(0.5).partial_fit(rows))
-    bare = [models[0], models[3], models[5], models[9]]
-    packed = [pack(model) for model in (*models, *(model.for_transform() for model in bare))]
-    packed += [pack(model, waiting=True) for model in models[: len(wanted)]]
-    paths = [folder / f"template{number}.onepass" for number in range(len(packed))]
-    for content, path in zip(packed, paths, strict=True):
-        archive.write(path, *content)
-    return paths
+    packed = [pack(model) for model in (*models, *(model.for_transform() for model in models[:6]))]
+    return packed + [pack(model, waiting=True) for model in models[: len(wanted)]]
 
 
 # -- what comes of it ------------------------------------------------------------------------------
 
 
-def use(path: Path) -> str:
+def use(data: bytes) -> str:
     """Load a file and use the model in every way; raise whatever should not have happened."""
     try:
-        model = onepass.load(path)
+        model = onepass.from_bytes(data)
     except onepass.ModelFileError:
         return REFUSED
     d = model.n_features_in_
     for count in (40, 600):  # rows: chunks of either length
         rows = np.abs(np.random.default_rng(1).normal(size=(count, d)))  # counts, if so prepared
-        results = published(model)
-        k = len(results["components_"])
-        assert results["components_"].shape == (k, d), "components have another shape"
-        assert np.isfinite(results["components_"]).all(), "components are not finite"
-        assert np.isfinite(results["mean_"]).all(), "the mean is not finite"
-        assert model.transform(rows).shape == (len(rows), k), "coordinates have another shape"
-        model.save(path)
-        model = onepass.load(path)
+        components = published(model)["components_"]
+        assert np.isfinite(components).all(), "components are not finite"
+        assert np.isfinite(model.mean_).all(), "the mean is not finite"
+        assert model.transform(rows).shape == (len(rows), len(components)), "another shape"
+        model = onepass.from_bytes(model.to_bytes())
         try:
             model.partial_fit(rows)
         except ValueError:  # a mean or a scale that no row can be added to is said so
@@ -265,27 +197,23 @@ def peak_memory() -> float:
     return next(1024.0 * int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
 
 
-def run(folder: Path, seed: int, first: int, stop: int) -> None:
+def run(seed: int, first: int, stop: int) -> None:
     """Load the files with numbers first to stop, and say what came of each."""
-    templates = [unpacked(path) for path in write_templates(folder)]
-    path = folder / "crafted.onepass"
+    given = templates()
     for number in range(first, stop):
         rng = np.random.default_rng([seed, number])
-        reseal(path, *craft(*templates[number % len(templates)], rng))
-        print(number, end=" ", flush=True)
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                found = use(path)
-        except Exception as error:
-            found = f"{type(error).__name__}: {error}".replace("\n", " ")
-        if peak_memory() > MOST_MEMORY:
-            found = f"too much memory: {peak_memory() / 1e6:.0f} MB"
-        print(found, flush=True)
-        if found.startswith("too much memory"):
-            return
+            data = archive.to_bytes(*craft(*given[number % len(given)], rng))
+        except (ValueError, TypeError):  # no such file can be written
+            continue
+        print(number, end=" ", flush=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            print(use(data), flush=True)
+        assert peak_memory() < MOST_MEMORY, f"{peak_memory() / 1e6:.0f} MB"
 
 
 if __name__ == "__main__":
     faulthandler.enable()
-    run(Path(sys.argv[1]), *map(int, sys.argv[2:]))
+    faulthandler.dump_traceback_later(3000, exit=True)
+    run(*map(int, sys.argv[1:]))

@@ -114,30 +114,6 @@ def test_every_step_may_fail(tmp_path, monkeypatch, error, lasting):
     assert seen.count("write") > 5
 
 
-def test_real_lack_of_space(tmp_path):
-    resource = pytest.importorskip("resource")
-    import signal
-
-    path = tmp_path / "model.onepass"
-    archive.write(path, *OLD)
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, limits[1]))
-        with pytest.raises(OSError, match="too large"):
-            archive.write(path, *NEW)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        signal.signal(signal.SIGXFSZ, handler)
-    assert generation(path) == 1
-    assert os.listdir(tmp_path) == ["model.onepass"]
-
-
-def test_the_first_write_that_fails_leaves_nothing(tmp_path, monkeypatch):
-    write_with_fault(monkeypatch, tmp_path / "a", 5, OSError(errno.EIO, "broken"))
-    assert os.listdir(tmp_path) == []
-
-
 @pytest.mark.skipif(os.name == "nt", reason="symbolic links and permissions of POSIX")
 def test_links_are_followed_and_permissions_kept(tmp_path):
     real = tmp_path / "real"
@@ -158,9 +134,3 @@ def test_what_is_no_regular_file_is_not_replaced(tmp_path):
         archive.write(tmp_path / "pipe", *NEW)
     assert stat.S_ISFIFO(os.stat(tmp_path / "pipe").st_mode)
     assert os.listdir(tmp_path) == ["pipe"]
-
-
-def test_a_missing_folder_is_named_and_no_temporary_file(tmp_path):
-    path = tmp_path / "missing" / "m.onepass"
-    with pytest.raises(FileNotFoundError, match=f"there is no such folder: '{path.parent}'$"):
-        archive.write(path, *NEW)

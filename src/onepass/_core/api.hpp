@@ -1,5 +1,6 @@
 // What the bindings and the kernels of an instruction set say to each other: plain data only.
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -21,12 +22,12 @@ struct Algorithm {
     bool infinite_rest = false;  // whether the eigenvalue of the complement is infinite for k = d
 };
 
-// An algorithm with its parameters, and what the rank test of Section 5 remembers.
+// An algorithm with its parameters, and numbers that it remembers from step to step.
 struct Rule {
     ptrdiff_t algorithm;  // its number in Kernels::algorithms
     ptrdiff_t k, max_rank;
-    bool exact_trace, grow, deficient;
-    int64_t step, next_test;
+    bool exact_trace;
+    std::array<double, 3> memory;
 };
 
 // Eigenvalues of a matrix in d dimensions that a rule maps: descending values[:size], with room for

@@ -1,6 +1,7 @@
 // What Python sees. Everything is checked here: types, contiguity, all shapes against each other.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -235,14 +236,14 @@ struct NewArray {
 const onepass::Algorithm& algorithm(Index number) { return chosen.kernels->algorithms[number]; }
 
 void make_rule(Rule* rule, const std::string& name, Index k, Index max_rank, bool exact_trace,
-               bool grow, bool deficient, int64_t step, int64_t next_test) {
+               const std::array<double, 3>& memory) {
     std::vector<std::string> names;
     for (Index i = 0; i < chosen.kernels->algorithm_count; i++) names.push_back(algorithm(i).name);
     const Index number = find(name, names, "rule", "known");
     check(k >= 1, "k is ", k, "; it must be at least 1");
     check(max_rank >= 1, "max_rank is ", max_rank, "; it must be at least 1");
-    check(step >= 0 && next_test >= 1, "step must be at least 0, and next_test at least 1");
-    new (rule) Rule{number, k, max_rank, exact_trace, grow, deficient, step, next_test};
+    for (const double number : memory) check_number(number, 0.0, "memory");
+    new (rule) Rule{number, k, max_rank, exact_trace, memory};
 }
 
 std::string name_of(const Rule& rule) { return algorithm(rule.algorithm).name; }
@@ -653,16 +654,12 @@ NB_MODULE(_core, m) {
 
     nb::class_<Rule>(m, "Rule")
         .def("__init__", &make_rule, "name"_a, "k"_a, nb::kw_only(), "max_rank"_a,
-             "exact_trace"_a = false, "grow"_a = false, "deficient"_a = false, "step"_a = 0,
-             "next_test"_a = 64)
+             "exact_trace"_a = false, "memory"_a = std::array<double, 3>{})
         .def_prop_ro("name", &name_of)
         .def_ro("k", &Rule::k)
         .def_ro("max_rank", &Rule::max_rank)
         .def_ro("exact_trace", &Rule::exact_trace)
-        .def_ro("grow", &Rule::grow)
-        .def_ro("deficient", &Rule::deficient)
-        .def_ro("step", &Rule::step)
-        .def_ro("next_test", &Rule::next_test);
+        .def_ro("memory", &Rule::memory);
 
     nb::class_<Advanced>(m, "Advanced")
         .def_ro("rule", &Advanced::rule)

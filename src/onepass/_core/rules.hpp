@@ -120,14 +120,16 @@ struct Msg : AnyRule {
     }
 
     // Section 5: an iterate that stays at rank K asks for a larger K; each test waits twice as long.
+    // K stays where no test comes next.
     void test_rank(Index rank, Index d) const {
-        if (!rule.grow) return;
-        rule.step++;
-        if (rank < rule.max_rank) rule.deficient = true;
-        if (rule.step >= rule.next_test) {
-            if (!rule.deficient && rule.max_rank < d) rule.max_rank++;
-            rule.deficient = false;
-            if (rule.next_test <= INT64_MAX / 2) rule.next_test *= 2;
+        auto& [next_test, step, deficient] = rule.memory;
+        if (next_test == 0.0) return;
+        step += 1.0;
+        if (rank < rule.max_rank) deficient = 1.0;
+        if (step >= next_test) {
+            if (deficient == 0.0 && rule.max_rank < d) rule.max_rank++;
+            deficient = 0.0;
+            next_test *= 2.0;
         }
     }
 };
@@ -195,9 +197,29 @@ struct Oja : AnyRule {
     static constexpr onepass::Algorithm algorithm{"oja", true};
 
     void step(Iterate& M, const SplitRow& row, Workspace& w) const {
-        const double length = sqrt(row.inside);  // divided by eta, which may be very large
-        const double angle = atan2(length * row.residual, 1.0 / row.step + row.inside);
+        turn(M, row, 1.0 / row.step, w);
+    }
+
+    // Steps may be very large: their inverse is used.
+    static void turn(Iterate& M, const SplitRow& row, double inverse_step, Workspace& w) {
+        const double length = sqrt(row.inside);
+        const double angle = atan2(length * row.residual, inverse_step + row.inside);
         rotate_towards(M.basis, w.z, length, angle);
+    }
+};
+
+// AdaOja: Henriksen and Ward (2019). Oja's step, with the size
+//
+//     eta_t = b / sqrt(sum_{s <= t} |g_s|^2),    g = x x' U,  |g| = |x| |U' x|
+//
+// The rule remembers the root of the sum.
+struct AdaOja : AnyRule {
+    static constexpr onepass::Algorithm algorithm{"ada_oja", true};
+
+    void step(Iterate& M, const SplitRow& row, Workspace& w) const {
+        double& gradients = rule.memory[0];
+        gradients = hypot(gradients, sqrt(row.inside) * hypot(sqrt(row.inside), row.residual));
+        if (gradients > 0.0) Oja::turn(M, row, gradients / row.step, w);
     }
 };
 
@@ -279,6 +301,6 @@ struct RuleList {
     static constexpr decltype(&map_spectrum<Msg>) maps[] = {map_spectrum<Rules>...};
 };
 
-using Algorithms = RuleList<Msg, Meg, Incremental, Oja, Grouse>;
+using Algorithms = RuleList<Msg, Meg, Incremental, Oja, AdaOja, Grouse>;
 
 }  // namespace

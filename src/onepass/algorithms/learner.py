@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from onepass import rounding
 from onepass.algorithms.centred import Mean, centred
+from onepass.algorithms.held_out import HeldOut
 from onepass.algorithms.solver import ChunkResult, Solver
 from onepass.algorithms.variances import ExactVariances, TrackedVariances
 from onepass.gaps.counts import MissingCounts
 from onepass.gaps.factor_model import LEAST_REST, FactorModel, squared_residuals
 from onepass.learner import Learner
 from onepass.model import Model, in_type, signed
+from onepass.moments.standard_errors import nothing
 from onepass.persistence.fields import Field, Part, Parts, whole
 from onepass.precision import TINY, Doubles
 from onepass.stream import Stream
@@ -48,6 +50,11 @@ class SolverLearner(Learner):
         From the iterate or average to k directions.
     seed : int
         For sampled directions.
+
+    Attributes
+    ----------
+    held_out : HeldOut
+        How much of the rows was captured, measured before learning from them.
     """
 
     def __init__(
@@ -56,6 +63,7 @@ class SolverLearner(Learner):
         super().__init__(stream, solver.batch_size)
         self.solver, self.rounding, self.seed = solver, rounding, seed
         self.mean = Mean(stream.d)
+        self.held_out = HeldOut()
         self.missing: list[MissingCounts] = []  # one, from the first gap on
         self.is_dense = not stream.is_sparse or stream.d <= DENSE_COLUMNS
         self.variances: Any = (
@@ -65,7 +73,8 @@ class SolverLearner(Learner):
         )
 
     def fields(self) -> dict[str, Field]:
-        own: dict[str, Field] = {"mean": Part(), "solver": Part(), "variances": Part()}
+        parts = ("mean", "held_out", "solver", "variances")
+        own: dict[str, Field] = {name: Part() for name in parts}
         own["missing"] = Parts(self._missing_counts, 0, 1)
         return {**super().fields(), **own, "seed": whole(0, 2**31)}
 
@@ -259,11 +268,14 @@ class SolverLearner(Learner):
             mean=mean.astype(dtype),
             column_variances=None,
             scale=None,
-            captured=self.held_out.estimate(self.mean.weight, seen),
+            how_sure=replace(
+                nothing(components, "the paper's algorithms have none"),
+                captured=self.held_out.estimate(self.mean.weight, seen),
+                curve=self.held_out.curve(),
+            ),
             rows=self.rows_learned,
             center=self.stream.center,
             errors=self.errors,
-            curve=self.held_out.curve(),
         )
         if not self.missing:
             return found
@@ -287,3 +299,4 @@ class SolverLearner(Learner):
         means = (self.mean, other.mean)
         self.variances.merge(other.variances, means, (ours, theirs, joint))
         self.mean.merge(other.mean)
+        self.held_out.merge(other.held_out)

@@ -2,15 +2,16 @@
 
 A rule says where it starts, which iterate its state stands for, how far iterates can be apart, and
 how to take one step with the gradient of a batch. Steps with single rows, which are the paper's
-algorithms, are taken by `onepass._core`, which knows a rule by its name and options. What both ways
-have in common, the map of the eigenvalues, is there too, and exists once.
+algorithms, are taken by `onepass._core`, which knows a rule by its name. What both ways have in
+common, the map of the eigenvalues, is there too, and exists once.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +31,10 @@ class Rule(ABC):
     ----------
     name : str
         How the core calls it.
-    options : dict
-        What the core has to know besides. It is replaced, never changed in place.
+    max_rank : int
+        The largest rank of an iterate.
+    memory : sequence of 3 floats
+        What the rule remembers from step to step. It is replaced, never changed in place.
     """
 
     k: int
@@ -39,10 +42,12 @@ class Rule(ABC):
     name: ClassVar[str]
     largest_weight: ClassVar[float] = 1.0  # of an iterate or its dual
     fixed_rank: ClassVar[bool] = False  # whether the rank of the state is always k
-    options: dict[str, Any] = field(init=False)
+    exact_trace: bool = field(default=False, kw_only=True)
+    max_rank: int = field(default=0, kw_only=True)  # 0 is d, or k where the rank is fixed
+    memory: Sequence[float] = field(default=(0.0, 0.0, 0.0), init=False)
 
     def __post_init__(self) -> None:
-        self.options = {"max_rank": self.d}
+        self.max_rank = min(self.max_rank or (self.k if self.fixed_rank else self.d), self.d)
 
     def start(self, dtype: np.dtype) -> Subspace:
         """Return the state before the first row: the paper starts at 0."""
@@ -57,27 +62,28 @@ class Rule(ABC):
         """Return the diameter of the feasible set in the Frobenius norm, for scale-free steps."""
 
     @property
-    def rank_bound(self) -> int:
-        """The largest rank of an iterate."""
-        return self.options["max_rank"]
-
-    @property
     def largest_rest(self) -> float:
         """The largest weight of the directions that are not in the basis."""
         return self.largest_weight
 
-    @property
-    def memory(self) -> dict[str, Any]:
-        """What the rule remembers from step to step, for a model file."""
-        return {}
-
     def for_core(self) -> _core.Rule:
         """Return the rule as the core knows it."""
-        return _core.Rule(self.name, self.k, **self.options)
+        return _core.Rule(
+            self.name,
+            self.k,
+            max_rank=self.max_rank,
+            exact_trace=self.exact_trace,
+            memory=self.memory,
+        )
 
     def remember(self, rule: _core.Rule) -> None:
         """Take over what the core's rule remembers after its steps."""
-        self.options = {name: getattr(rule, name) for name in self.options}
+        self.max_rank, self.memory = rule.max_rank, rule.memory
+
+    def merge(self, other: Self) -> None:
+        """Include what the rule of another stream remembers."""
+        if other.max_rank > self.max_rank:
+            self.max_rank, self.memory = other.max_rank, other.memory
 
     @abstractmethod
     def step(self, state: Subspace, rows: Doubles, size: float) -> Subspace:
@@ -98,7 +104,7 @@ class Rule(ABC):
     def merged(self, states: list[Subspace], shares: list[float]) -> Subspace:
         """Return one state for several streams: the average of the iterates is feasible."""
         parts = [self.primal(s).scaled(share) for s, share in zip(states, shares, strict=True)]
-        M = add_up(parts, self.rank_bound)
+        M = add_up(parts, self.max_rank)
         return Subspace(orthonormal(M.basis), M.weights, M.rest)
 
 
@@ -106,7 +112,7 @@ class SpectralRule(Rule):
     """A rule that adds the gradient to its state and then changes eigenvalues only."""
 
     def step(self, state: Subspace, rows: Doubles, size: float) -> Subspace:
-        values, vectors = eigen(state, rows, size, self.rank_bound)
+        values, vectors = eigen(state, rows, size, self.max_rank)
         rule, moved = self.mapped(Subspace(vectors, values + state.rest, state.rest))
         self.remember(rule)
         return moved

@@ -14,7 +14,7 @@ from onepass import _core
 from onepass.algorithms.averaging import Average
 from onepass.algorithms.centred import MixedRows
 from onepass.algorithms.rule import Rule
-from onepass.persistence.fields import MOST_ROWS, Array, Field, Number, Part, Size, State, whole
+from onepass.persistence.fields import Array, Field, Number, Part, Size, State, whole
 from onepass.precision import Doubles
 from onepass.schedules import AdaGradNorm, Schedule
 from onepass.subspace import Subspace
@@ -93,7 +93,8 @@ class Solver(State):
             "steps_taken": whole(),
             "gradients": Number(),
             "trusted_rows": whole(),
-            "memory": Array((len(rule.memory),), ("int64",), 0, MOST_ROWS),
+            "max_rank": Number(int, 1, d),
+            "memory": Array((3,), least=0.0),
         }
         return table if self.average is None else table | {"average": Part()}
 
@@ -248,8 +249,7 @@ class Solver(State):
         """Include a solver of other rows: the average of feasible iterates is feasible."""
         together = max(self.steps_taken + other.steps_taken, 1)
         shares = [self.steps_taken / together, other.steps_taken / together]
-        if other.rule.rank_bound > self.rule.rank_bound:
-            self.rule.options = other.rule.options
+        self.rule.merge(other.rule)
         self.state = self.rule.merged([self.state, other.state], shares)
         self.trusted_rows = 0
         self.steps_taken += other.steps_taken
@@ -279,19 +279,20 @@ class Solver(State):
         return self.state.rest
 
     @property
-    def memory(self) -> NDArray[np.int64]:
-        """What the rule remembers, as whole numbers."""
-        return np.array([*self.rule.memory.values()], np.int64)
+    def max_rank(self) -> int:
+        """The largest rank of an iterate."""
+        return self.rule.max_rank
+
+    @property
+    def memory(self) -> Doubles:
+        """What the rule remembers, shape (3,)."""
+        return np.array(self.rule.memory, np.float64)
 
     def take(self, content: dict[str, Any]) -> None:
         """Take over checked values, by the names of their fields."""
         self.state = Subspace(*(content.pop(name) for name in ("basis", "weights", "rest")))
-        kept = self.rule.memory
-        memory = zip(kept.items(), content.pop("memory").tolist(), strict=True)
-        remembered = {name: type(old)(value) for (name, old), value in memory}
-        self.rule.options = self.rule.options | remembered
-        if not 1 <= self.rule.rank_bound <= self.rule.d:
-            raise ValueError(f"memory has a rank of {self.rule.rank_bound}")
+        self.rule.max_rank = content.pop("max_rank")
+        self.rule.memory = content.pop("memory").tolist()
         super().take(content)
 
 

@@ -243,7 +243,7 @@ class LocalFit(Fit):
 
     def _resume(self) -> None:
         assert self._checkpoint is not None  # --resume was refused
-        self.model, progress, _ = self._checkpoint.read()
+        self.model, progress = self._checkpoint.read()
         try:
             self._position = Position(*progress["position"])
             self.seconds = float(progress["seconds"])

@@ -18,8 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from onepass.estimators.containers import opened
 from onepass.estimators.input import check_block
-from onepass.evaluation.held_out import Captured
 from onepass.model import Model
+from onepass.moments.standard_errors import Captured
 from onepass.schedules import is_positive
 from onepass.warning import OnepassWarning
 
@@ -317,6 +317,34 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def column_names_(self) -> Sequence[str | int]:
         """The names of the columns; their numbers if they have none."""
         return getattr(self, "feature_names_in_", range(self.n_features_in_))
+
+    @property
+    def components_error_(self) -> NDArray[np.floating]:
+        """Standard errors (k, d) of the entries of `components_`; NaN where they are not known.
+
+        `degrees_of_freedom_` says of which Student's t an interval has its quantile. They are
+        right for heavy tails, and for rows that depend on their neighbours.
+        """
+        return self.model_.standard_errors.components.copy()
+
+    @property
+    def explained_variance_error_(self) -> NDArray[np.floating]:
+        """Standard errors (k,) of `explained_variance_`; NaN where they are not known."""
+        return self.model_.standard_errors.variances.copy()
+
+    @property
+    def angle_(self) -> NDArray[np.float64]:
+        """Expected angles (k,), in degrees, from the components of the whole population.
+
+        They are the roots of the sums of the squared errors, at most 90; NaN where they are not
+        known. A component above 45 degrees cannot be told from its neighbours.
+        """
+        return self.model_.standard_errors.angles.copy()
+
+    @property
+    def degrees_of_freedom_(self) -> float:
+        """Degrees of freedom of Student's t for an interval; NaN where errors are not known."""
+        return self.model_.standard_errors.degrees
 
     @property
     def captured_(self) -> Captured:

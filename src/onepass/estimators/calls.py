@@ -470,6 +470,7 @@ class Estimator(Attributes):
         True
         """
         model = self.model_
+        model = replace(model, how_sure=model.standard_errors)
         twin = object.__new__(type(self))
         twin.__dict__ = dict(self.__dict__)
         twin._set_model(model)

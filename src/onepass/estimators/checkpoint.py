@@ -1,7 +1,7 @@
 """Checkpoints: a model of all rows so far, the run that it is of, and how that run continues.
 
 The file is a model file with one more entry in its header, so that `onepass info` can read it. It
-may hold the models of parts of the rows as well, and it holds the rows that wait for a chunk.
+holds the rows that wait for a chunk, too.
 """
 
 from __future__ import annotations
@@ -9,24 +9,16 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import onepass
-from onepass.estimators.saving import OF_PARTS, pack, unpack
+from onepass.estimators.saving import pack, unpack
 from onepass.persistence import archive
 from onepass.persistence.archive import ModelFileError
 from onepass.sources.paths import fingerprint
 from onepass.warning import OnepassWarning
-
-
-class Saved(NamedTuple):
-    """What a checkpoint holds."""
-
-    model: Any  # of all rows so far
-    progress: dict[str, Any]  # what the run needs to continue, as JSON
-    parts: dict[str, Any]  # models of parts of the rows
 
 
 def describe_run(
@@ -58,16 +50,13 @@ class Checkpoint:
         """Whether it is time to write."""
         return time.monotonic() >= self._due
 
-    def write(
-        self, model: Any, progress: dict[str, Any], parts: Mapping[str, Any] | None = None
-    ) -> None:
-        """Write all or nothing; if the disk fails, warn, keep the old file and continue."""
+    def write(self, model: Any, progress: dict[str, Any]) -> None:
+        """Write all or nothing; if the disk fails, warn, keep the old file and continue.
+
+        `progress` is what the run needs to continue, as JSON.
+        """
         header, arrays = pack(model, waiting=True)
-        headers = {}
-        for name, part in (parts or {}).items():
-            headers[name], more = pack(part, waiting=True)
-            arrays.update({f"{OF_PARTS}{name}-{key}": array for key, array in more.items()})
-        header["checkpoint"] = {"run": self.run, "progress": progress, "parts": headers}
+        header["checkpoint"] = {"run": self.run, "progress": progress}
         try:
             archive.write(self.path, header, arrays)
         except OSError as error:
@@ -78,14 +67,14 @@ class Checkpoint:
             self.rows = header["n_samples_seen"]
         self._due = time.monotonic() + self.every
 
-    def read(self) -> Saved:
-        """Return what the file holds; refuse the file of another run."""
+    def read(self) -> tuple[Any, dict[str, Any]]:
+        """Return the model of all rows so far, and the progress; refuse the file of another run."""
         header, arrays = archive.read(self.path)
         if "checkpoint" not in header:
             raise ModelFileError(f"{self.path}: a finished model, and not a checkpoint")
         try:
             entry = header["checkpoint"]
-            then, progress, headers = entry["run"], dict(entry["progress"]), entry["parts"].items()
+            then, progress = entry["run"], dict(entry["progress"])
             version, found = str(then["version"]), list(_differences(then, self.run))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelFileError(f"{self.path}: not a valid checkpoint: {error!r}") from error
@@ -98,14 +87,9 @@ class Checkpoint:
                     "options or defaults: resume with that version, or start again"
                 )
             raise ValueError(message)
-        parts = {}
-        for name, part in headers:
-            start = f"{OF_PARTS}{name}-"
-            own = {key.removeprefix(start): a for key, a in arrays.items() if key.startswith(start)}
-            parts[name] = unpack(part, own, self.path)
         model = unpack(header, arrays, self.path)
         self.rows = model.n_samples_seen_
-        return Saved(model, progress, parts)
+        return model, progress
 
 
 def rows_in(path: str | os.PathLike[str]) -> int:

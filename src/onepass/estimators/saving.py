@@ -18,11 +18,11 @@ from sklearn.utils.validation import check_is_fitted
 import onepass
 from onepass import ESTIMATORS, schedules
 from onepass.estimators.origin import Origin
-from onepass.evaluation.held_out import Captured, unknown
-from onepass.evaluation.row_errors import ErrorHistogram
 from onepass.gaps.counts import MissingCounts
 from onepass.gaps.factor_model import FactorModel
 from onepass.model import Model
+from onepass.moments.row_errors import ErrorHistogram
+from onepass.moments.standard_errors import Captured, Drift, StandardErrors
 from onepass.persistence import archive
 from onepass.persistence.archive import ModelFileError
 from onepass.persistence.fields import (
@@ -41,7 +41,6 @@ from onepass.sources.preparation import Preparation
 from onepass.sources.tables import ReadOptions
 from onepass.stream import Stream
 
-OF_PARTS = "of-"  # how names of arrays begin that belong to other models in the same file
 SCHEDULES = ("AdaGradNorm", "Constant", "InverseSqrt")  # by whose names a file may have them made
 MOST_PREPARED = 1e50  # sum of a prepared row, whose square can be added up
 MOST_CURVE = 4096  # points of a learning curve: far more than segments are kept
@@ -76,10 +75,18 @@ class ModelRecord(State):
             "column_variances": Array((Size("columns with variances", d),), least=0.0),
             "scale": Array((Size("scaled columns", d),), least=1e-150),
             "rows": whole(1),
-            "curve": Array((Size("points of the curve", MOST_CURVE), 3), least=-1e150, most=1e150),
-            "captured": Array((2,), least=0.0, most=1.0),
-            "captured_reason": String(),
             "long_rows": Array((Size("shares of long rows", 1),), least=0.0, most=1.0),
+            "components_error": Array((k, d), (self.dtype.name,), 0.0, 1.0, gaps=True),
+            "variances_error": Array((k,), real, least=0.0, gaps=True),
+            "angles": Array((k,), least=0.0, most=90.0, gaps=True),
+            "partners": Array((k,), ("int64",), -1, MOST_FEATURES),
+            "planes": Array((k,), least=0.0, most=90.0, gaps=True),
+            "curve": Array((Size("points of the curve", MOST_CURVE), 3), least=-1e150, most=1e150),
+            "drift": Array((2,), least=0.0, gaps=True),
+            # The degrees of freedom of errors; the share captured, its error, and theirs.
+            "captured": Array((4,), least=0.0, gaps=True),
+            "captured_reason": String(),
+            "errors_reason": String(),
             "errors": Part(),
         }
 
@@ -87,8 +94,9 @@ class ModelRecord(State):
     def of(cls, model: Model) -> ModelRecord:
         """Return the record of a model."""
         record = cls(model.d, model.components.dtype)
-        captured, none = model.captured, np.zeros(0)
-        known = (captured.mean, captured.standard_error) if captured.is_known else (0.0, 0.0)
+        none, sure = np.zeros(0), model.standard_errors
+        share = sure.captured
+        known = sure.degrees, share.mean, share.standard_error, share.degrees_of_freedom
         record.take({name: getattr(model, name, None) for name in record.fields()})
         record.take(
             {
@@ -98,8 +106,16 @@ class ModelRecord(State):
                 if model.column_variances is None
                 else model.column_variances,
                 "scale": none if model.scale is None else model.scale,
+                "components_error": sure.components,
+                "variances_error": sure.variances,
+                "angles": sure.angles,
+                "partners": sure.partners,
+                "planes": sure.planes,
+                "curve": sure.curve,
+                "drift": np.array(sure.drift),
                 "captured": np.array(known),
-                "captured_reason": captured.reason,
+                "captured_reason": share.reason,
+                "errors_reason": sure.reason,
                 "long_rows": np.array([model.long_rows] if isfinite(model.long_rows) else []),
             }
         )
@@ -114,9 +130,14 @@ class ModelRecord(State):
             held[name] = held[name] if len(held[name]) else None
         if not len(held["components"]):
             raise ValueError("it has no components")
-        reason = held.pop("captured_reason")
-        share, error = held["captured"].tolist()
-        held["captured"] = unknown(reason) if reason else Captured(share, error)
+        freedom, share, error, own = held.pop("captured").tolist()
+        names = ("components_error", "variances_error", "angles", "partners", "planes", "curve")
+        components, variances, angles, partners, planes, curve = map(held.pop, names)
+        captured = Captured(share, error, held.pop("captured_reason"), own)
+        drift, reason = Drift(*held.pop("drift").tolist()), held.pop("errors_reason")
+        held["how_sure"] = StandardErrors(
+            components, variances, angles, freedom, partners, planes, captured, curve, drift, reason
+        )
         for name in ("missing", "factors"):
             held[name] = next(iter(held[name]), None)
         held["long_rows"] = next(iter(held["long_rows"].tolist()), nan)
@@ -224,8 +245,7 @@ def from_bytes(data: bytes) -> Any:
 def unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str) -> Any:
     """Return the estimator of the content of a model file; `name` stands in errors."""
     try:
-        own = {key: array for key, array in arrays.items() if not key.startswith(OF_PARTS)}
-        estimator = _unpack(header, own)
+        estimator = _unpack(header, arrays)
         with np.errstate(all="ignore"):  # numbers that make no sense are refused below
             # Not `components_`: a column may be empty in what was saved of a longer stream.
             model = estimator._read().model

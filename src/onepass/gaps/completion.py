@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from onepass.gaps.counts import MissingCounts
 from onepass.gaps.factor_model import FactorModel, squared_residuals
-from onepass.moments.chunk import DenseChunk, Scale, chunk_about
+from onepass.moments.chunk import Chunk, DenseChunk, Scale, chunk_about
 from onepass.persistence.fields import MOST_ENTRY, Array, Field, Part, Size, State
 from onepass.precision import TINY, Doubles
 
@@ -140,6 +140,9 @@ class CompletedChunk(DenseChunk):
         if counted.any():
             self._add_covariances(self.filled.given[counted], share[counted], matrix)
         return total
+
+    def outer_sums(self, weights: Doubles, edges: list[int]) -> tuple[Doubles, Doubles]:
+        return Chunk.outer_sums(self, weights, edges)
 
     def _add_covariances(
         self, given: NDArray[np.floating], weights: Doubles, matrix: Doubles

@@ -36,6 +36,9 @@ LEAST_SINGLE, MOST_SINGLE = 1e-15, 1e15
 # Of the rows whose products are added to blocks at a time: with fewer, adding would cost more than
 # multiplying, since each block is read and written once for each of these tiles.
 SPLIT_BYTES = 2**24
+# Of parts of the rows on average, up to which their outer products are all found in one call. It
+# multiplies each pair of columns twice.
+SHORT_ROWS = 128
 FEW_ROWS = 16  # of which a product is taken at once: one tile of a few wide rows
 Scale = Doubles | None  # what columns (d,) are divided by, if they are
 
@@ -155,6 +158,19 @@ class Chunk(ABC):
         coefficients = np.vstack([np.ones(len(self)), self.inner(directions).T]) * weights
         total, *product = self.combine(coefficients)
         return total, self.column_squares(weights), np.reshape(product, directions.shape).T
+
+    def outer_sums(self, weights: Doubles, edges: list[int]) -> tuple[Doubles, Doubles]:
+        """Return the weighted sums of x (s, d) and of x x' (s, d, d) of some parts of the rows.
+
+        Part i goes from one of the edges (s + 1,) to the next.
+        """
+        totals = np.zeros((len(edges) - 1, self.d))
+        products = np.zeros((len(edges) - 1, self.d, self.d))
+        for number, (start, stop) in enumerate(itertools.pairwise(edges)):
+            part, matrix = slice(start, stop), products[number].T
+            totals[number] = self[part].add_outer(weights[part], matrix)
+            matrix += np.tril(matrix, -1).T
+        return totals, products
 
     @abstractmethod
     def dense(self) -> Iterator[tuple[slice, Doubles]]:
@@ -300,13 +316,26 @@ class DenseChunk(Chunk):
             along = np.empty((len(typed) + 1, len(tile)), dtype)
             along[0], along[1:] = 1.0, typed @ tile.T
             sums = (along * weights[part]) @ tile
-            squares = np.einsum("ij,ij,i->j", tile, tile, weights[part])
+            squares = weights[part] @ (tile * tile)
             return sums.astype(np.float64, copy=False), squares.astype(np.float64, copy=False)
 
         (sums, squares), *others = run_all(of_tile, self._tiles_for(len(typed)))
         for more, further in others:
             sums, squares = sums + more, squares + further
         return sums[0], squares, sums[1:].T
+
+    def outer_sums(self, weights: Doubles, edges: list[int]) -> tuple[Doubles, Doubles]:
+        if len(self) > SHORT_ROWS * (len(edges) - 1):
+            return super().outer_sums(weights, edges)
+        totals, products, first = [], [], 0
+        for length, parts in itertools.groupby(np.diff(edges).tolist()):
+            some = slice(first, first + length * len(list(parts)))
+            first = some.stop
+            rows = self._centred(some).reshape(-1, length, self.d)
+            counted = (weights[some].reshape(-1, length, 1) * rows).astype(rows.dtype)
+            totals.append(counted.sum(axis=1, dtype=np.float64))
+            products.append((counted.mT @ rows).astype(np.float64, copy=False))
+        return np.concatenate(totals), np.concatenate(products)
 
     def dense(self) -> Iterator[tuple[slice, Doubles]]:
         for part in self._tiles:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy.linalg.blas import dsymm, dsyr2
 from onepass.moments.chunk import Chunk, Scale
 from onepass.moments.eigen import Eigenpairs, Scatter, improve, iterates, leading_eigenpairs
 from onepass.moments.moment import Moment
+from onepass.moments.segments import PartSums, sums_of_parts
 from onepass.persistence.fields import Array, Field, point, triangle, weight
 from onepass.precision import ROUNDING, TINY, Doubles
 
@@ -75,6 +77,42 @@ class SecondMoment(Moment):
             self.total = self.total + total
         self.weight += float(weights.sum())
 
+    def add_parts(
+        self, rows: Chunk, weights: Doubles, edges: list[int], frame: Doubles
+    ) -> PartSums:
+        """Include rows with weights (r,), and return the sums of parts between edges (s + 1,).
+
+        Products with a frame (K, d) come from second moments of the parts where it is the identity;
+        from the rows where a part has few of them; and else from what each part adds to the
+        product of all sums with the frame, which takes 2 d^2 K operations instead of 4 r d K.
+        """
+        count = len(edges) - 1
+        if len(frame) < self.d and 2 * len(weights) < (count + 1) * self.d:
+            self.add(rows, weights)
+            return sums_of_parts(rows, weights, edges, frame)
+        self.move(rows.origin)
+        if len(frame) == self.d:
+            totals, products = rows.outer_sums(weights, edges)
+            self.squares += np.tril(products.sum(axis=0))
+            squares = np.einsum("sii->si", products)
+        else:
+            totals, squares = np.empty((count, self.d)), [self.squares.diagonal().copy()]
+            images = [self._image(frame)]
+            for number, (start, stop) in enumerate(pairwise(edges)):
+                part = slice(start, stop)
+                totals[number] = rows[part].add_outer(weights[part], self.squares)
+                squares.append(self.squares.diagonal().copy())
+                images.append(self._image(frame))
+            products, squares = np.diff(images, axis=0), np.diff(squares, axis=0)
+        if self.center:
+            self.total = self.total + totals.sum(axis=0)
+        self.weight += float(weights.sum())
+        return totals, squares, products
+
+    def _image(self, frame: Doubles) -> Doubles:
+        """Return the sums about the point times directions (K, d), shape (d, K)."""
+        return dsymm(1.0, self.squares, frame.T, lower=1)
+
     def move(self, origin: Doubles) -> None:
         """Take another point (d,)."""
         step = self.origin - origin
@@ -126,10 +164,9 @@ class SecondMoment(Moment):
         return np.linalg.eigvalsh(self._scatter(scale).triangle())[::-1].clip(min=0.0)
 
     def times(self, columns: Doubles, scale: Scale = None) -> Doubles:
-        """Return ``scatter @ columns``, for columns (d, m)."""
         divisor = 1.0 if scale is None else scale[:, None]
         raw = columns / divisor
-        product = dsymm(1.0, self.squares, raw, lower=1)
+        product = self._image(raw.T)
         if self.center and self.weight > 0.0:
             product -= np.outer(self.total, self.total @ raw / self.weight)
         return product / divisor

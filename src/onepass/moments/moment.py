@@ -74,6 +74,10 @@ class Moment(State):
         """Return the sums along all directions that are known, largest first."""
 
     @abstractmethod
+    def times(self, columns: Doubles, scale: Scale = None) -> Doubles:
+        """Return ``scatter @ columns``, for columns (d, m)."""
+
+    @abstractmethod
     def compress(self, directions: Doubles, scale: Scale = None) -> Doubles:
         """Return ``directions @ scatter @ directions.T`` for orthonormal directions (k, d)."""
 

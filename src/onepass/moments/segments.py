@@ -21,6 +21,7 @@ differences between segments lose what F did not span.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from math import ceil
 from typing import Any, NamedTuple, Self
 
@@ -44,12 +45,24 @@ WHOLE_COLUMNS = 128
 SAME_DIRECTION = 1e-6  # singular value of unit rows below which one of them is among the others
 
 
+# Of s parts of the rows: the weighted sums of x (s, d), of the squares of its columns (s, d),
+# and of x x' times the frame (s, d, K).
+PartSums = tuple[Doubles, Doubles, Doubles]
+
+
+def sums_of_parts(rows: Chunk, weights: Doubles, edges: list[int], frame: Doubles) -> PartSums:
+    """Return the sums of parts of rows (r, d) with weights (r,) between edges (s + 1,)."""
+    parts = [slice(*pair) for pair in pairwise(edges)]
+    found = [rows[part].sums_along(frame, weights[part]) for part in parts]
+    totals, squares, products = (np.array(sums) for sums in zip(*found, strict=True))
+    return totals, squares, products
+
+
 class Segment(NamedTuple):
     """Sums over the rows of one segment; `product` is in the unit of its `Segments`."""
 
     rows: float
     weight: float
-    place: float  # mean number of its rows in the stream
     mean: Doubles  # (d,)
     squares: Doubles  # (d,), of the columns about the mean
     product: NDArray[np.floating]  # (d, K), the scatter about the mean times the frame
@@ -60,24 +73,23 @@ class Segment(NamedTuple):
         share = other.weight / max(weight, TINY)
         apart = other.mean - self.mean
         between = self.weight * share
-        product = self.product + other.product + between * np.outer(apart, frame @ apart)
+        product = self.product + other.product
+        product += np.outer(between * apart, frame @ apart)
         return Segment(
             self.rows + other.rows,
             weight,
-            self.place
-            + other.rows / max(self.rows + other.rows, TINY) * (other.place - self.place),
             self.mean + share * apart,
             self.squares + other.squares + between * apart**2,
-            product.astype(self.product.dtype),
+            product,
         )
 
 
 class Segments(State):
     """Sums over at most 32 segments of a stream, in its order.
 
-    A segment is full when it has a 32nd to a 16th of the rows so far, and at least 16 rows. When
-    there are too many, the two neighbours with the fewest rows are added up. Where earlier rows
-    fade, these are the oldest ones.
+    Rows that come together are cut into segments that have, when they are full, a 32nd to a 16th of
+    all rows then, and at least 16 rows. When there are too many, the two neighbours with the fewest
+    rows are added up. Where earlier rows fade, these are the oldest ones.
 
     Parameters
     ----------
@@ -113,11 +125,15 @@ class Segments(State):
             "frame": Array((K, d), least=-2.0, most=2.0, orthonormal=True),
             "rows": Array((count,), least=0.0, fades=1),
             "weights": Array((count,), least=0.0, fades=1),
-            "places": Array((count,), least=0.0),
             "means": Array((count, d)),
             "squares": Array((count, d), least=0.0, fades=1),
             "products": Array((count, d, K), (self.dtype.name,), fades=1),
         }
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the frame is the identity."""
+        return len(self.frame) == self.d
 
     def __len__(self) -> int:
         return len(self._parts)
@@ -136,11 +152,6 @@ class Segments(State):
         return np.array([part.weight for part in self._parts])
 
     @property
-    def places(self) -> Doubles:
-        """The mean numbers of their rows in their stream, shape (S,)."""
-        return np.array([part.place for part in self._parts])
-
-    @property
     def means(self) -> Doubles:
         """Their means, shape (S, d)."""
         return np.array([part.mean for part in self._parts]).reshape(-1, self.d)
@@ -153,13 +164,13 @@ class Segments(State):
     @property
     def products(self) -> NDArray[np.floating]:
         """Their scatters about their means times the frame, shape (S, d, K)."""
-        shape = (-1, self.d, len(self.frame))
+        shape = (len(self), self.d, len(self.frame))
         return np.array([part.product for part in self._parts], self.dtype).reshape(shape)
 
     def take(self, content: dict[str, Any]) -> None:
         """Take over checked sums from a file."""
         self.unit, self.frame = content["unit"], content["frame"]
-        numbers = (content[name].tolist() for name in ("rows", "weights", "places"))
+        numbers = (content[name].tolist() for name in ("rows", "weights"))
         arrays = (content[name] for name in ("means", "squares", "products"))
         self._parts = [Segment(*sums) for sums in zip(*numbers, *arrays, strict=True)]
 
@@ -183,80 +194,56 @@ class Segments(State):
 
     # -- rows ------------------------------------------------------------------------------------
 
-    @property
-    def _full(self) -> float:
-        """Chunk from which on a segment is full: 16 times a power of two."""
-        total = sum(part.rows for part in self._parts)
-        doublings = int(max(2.0 * total / (self.most * LEAST_ROWS), 1.0)).bit_length() - 1
-        return float(LEAST_ROWS * 2**doublings)
-
-    @property
-    def room(self) -> int:
-        """How many of the next rows come into one segment."""
-        full, last = self._full, self._parts[-1].rows if self._parts else 0.0
-        return ceil(full - last if last < full else full)
-
-    def pieces(self, rows: Chunk, weights: Doubles) -> Iterator[tuple[Chunk, Doubles]]:
-        """Yield rows (r, d) and weights (r,) in parts that each come into one segment.
-
-        Each part has to be included before the next one is asked for.
-        """
-        start = 0
-        while start < len(weights):
-            part = slice(start, start + self.room)
-            yield rows[part], weights[part]
-            start = part.stop
-
-    def add(self, rows: Chunk, weights: Doubles, before: int) -> None:
-        """Include rows (r, d), as they came, with weights (r,), after so many others."""
-        for part, own in self.pieces(rows, weights):
-            self.include(part.origin, own, before, *part.sums_along(self.frame, own))
-            before += len(own)
-
-    def include(
+    def add(
         self,
-        origin: Doubles,
+        rows: Chunk,
         weights: Doubles,
-        before: int,
-        total: Doubles,
-        squares: Doubles,
-        product: Doubles,
+        sums: Callable[[Chunk, Doubles, list[int], Doubles], PartSums] = sums_of_parts,
     ) -> None:
-        """Include rows of one segment, by their sums about a point.
+        """Include rows (r, d), as they came, with weights (r,).
 
-        Parameters
-        ----------
-        origin : ndarray of shape (d,)
-            The point.
-        weights : ndarray of shape (r,)
-            At most `room` of them.
-        before : int
-            The number of rows that came before these in the stream.
-        total, squares : ndarray of shape (d,)
-            The weighted sums of the rows and of the squares of their columns.
-        product : ndarray of shape (d, K)
-            The weighted sum of x x' times the frame.
+        ``sums(rows, weights, edges, frame)`` returns the sums of parts of the rows about their
+        origin, of which part i goes from edge i to the next.
         """
-        count, weight = len(weights), float(weights.sum())
-        mean = total / max(weight, TINY)
-        if not self.unit:
-            self.unit = _power_of_two(float(squares.sum()) / max(weight, TINY))
+        if not len(weights):
+            return
+        full, last = self._full_with(len(weights)), self._parts[-1].rows if self._parts else 0.0
+        joins = 0.0 < last < full
+        first = ceil(full - last) if joins else full
+        edges = [0, *range(first, len(weights), full), len(weights)]
+        totals, squares, products = sums(rows, weights, edges, self.frame)
+        heavy = np.add.reduceat(weights, edges[:-1])
+        means = totals / np.maximum(heavy, TINY)[:, None]
+        self.unit = self.unit or _power_of_two(float(squares.sum() / max(heavy.sum(), TINY)))
         frame = self.frame / self.unit
-        added = Segment(
-            float(count),
-            weight,
-            before + 0.5 * count,
-            origin + mean,
-            (squares - total * mean).clip(min=0.0),
-            (product / self.unit - np.outer(total, frame @ mean)).astype(self.dtype),
+        about = products / self.unit
+        about -= totals[:, :, None] * (means @ frame.T)[:, None, :]
+        added = map(
+            Segment,
+            np.diff(edges).astype(float).tolist(),
+            heavy.tolist(),
+            rows.origin + means,
+            (squares - totals * means).clip(min=0.0),
+            about.astype(self.dtype, copy=False),
         )
-        if self._parts and self._parts[-1].rows < self._full:
-            added = self._parts.pop().plus(added, frame)
-        self._parts.append(added)
+        if joins:
+            self._parts.append(self._parts.pop().plus(next(added), frame))
+        self._parts += added
         self._shorten()
 
+    def _full_with(self, more: int) -> int:
+        """Return how many rows fill a segment when so many have come: 16 times a power of two."""
+        total = more + sum(part.rows for part in self._parts)
+        doublings = int(max(2.0 * total / (self.most * LEAST_ROWS), 1.0)).bit_length() - 1
+        return LEAST_ROWS * 2**doublings
+
     def _shorten(self) -> None:
-        """Add up the neighbours with the fewest rows until there are few enough."""
+        """Add up neighbours until there are few enough, and none has too few rows."""
+        while len(self._parts) > 1:
+            short = np.flatnonzero(self.rows < min(LEAST_ROWS, self.rows.max()))
+            if not len(short):
+                break
+            self._add_up(max(int(short[0]) - 1, 0))
         while len(self._parts) > self.most:
             rows = self.rows
             self._add_up(int((rows[:-1] + rows[1:]).argmin()))
@@ -266,23 +253,18 @@ class Segments(State):
         pair = self._parts[first].plus(self._parts[first + 1], self.frame / self.unit)
         self._parts[first : first + 2] = [pair]
 
-    def close(self) -> None:
-        """Let a segment of few rows, from which these could follow, join its neighbour."""
-        while len(self._parts) > 1:
-            short = np.flatnonzero(self.rows < min(LEAST_ROWS, self.rows.max()))
-            if not len(short):
-                return
-            self._add_up(max(int(short[0]) - 1, 0))
-
-    def turn(self, frame: Doubles, times: Callable[[Doubles], Doubles]) -> None:
+    def turn(
+        self, frame: Doubles, times: Callable[[Doubles], Doubles], *, center: bool = True
+    ) -> None:
         """Take another frame (K, d), orthonormal.
 
-        ``times(columns)`` returns the scatter of all rows times columns (d, m).
+        ``times(columns)`` returns the scatter of all rows, about their mean or about zero, times
+        columns (d, m).
         """
         if self._parts:
             along, weights = self.frame @ frame.T, self.weights
             turned = [part.product.astype(np.float64) @ along for part in self._parts]
-            apart = self.means - (weights / weights.sum()) @ self.means
+            apart = self.means - float(center) * (weights / weights.sum()) @ self.means
             between = (apart * weights[:, None]).T @ (apart @ frame.T)
             within = (times(frame.T) - between) / self.unit
             missing = (within - np.sum(turned, axis=0)) / weights.sum()
@@ -292,8 +274,28 @@ class Segments(State):
             ]
         self.frame = frame
 
+    def fill(self, columns: NDArray[np.bool_], mean: Doubles, variances: Doubles) -> None:
+        """Let all rows have means and variances (d,) in some columns (d,)."""
+        self._parts = [
+            part._replace(
+                mean=np.where(columns, mean, part.mean),
+                squares=np.where(columns, part.weight * variances, part.squares),
+            )
+            for part in self._parts
+        ]
+
+    def reweigh(self, factor: float) -> None:
+        """Let all weights be so many times as large."""
+        rows = self.rows.tolist()
+        self.fade(factor)
+        self._parts = [
+            part._replace(rows=count) for part, count in zip(self._parts, rows, strict=True)
+        ]
+
     def joint_frame(self, other: Self) -> Doubles:
         """Return a frame (K, d) that spans those of both."""
+        if self.is_whole:
+            return self.frame
         both = np.vstack([self.frame, other.frame])
         _, sizes, directions = np.linalg.svd(both, full_matrices=False)
         return directions[sizes > SAME_DIRECTION]

@@ -113,6 +113,9 @@ class Sketch(ColumnSums):
     def spectrum(self, scale: Scale = None) -> Doubles:
         return self.values + self.level
 
+    def times(self, columns: Doubles, scale: Scale = None) -> Doubles:
+        return self.basis.T @ (self.values[:, None] * (self.basis @ columns)) + self.level * columns
+
     def compress(self, directions: Doubles, scale: Scale = None) -> Doubles:
         inner = directions @ self.basis.T
         return (inner * self.values) @ inner.T + self.level * np.eye(len(directions))

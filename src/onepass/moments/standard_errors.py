@@ -24,6 +24,9 @@ Moves within the k components cancel, so close variances among them do no harm. 
 is the spread between segments of captured energy less share times energy; to this a quarter of what
 was taken off is added, which is of first order only.
 
+Whether that share drifts along the stream is an analysis of variance of the segments' shares in
+four parts of the stream, one after the other.
+
 Two changes:
 
 - ``scale``: columns are divided by deviations, which have errors, too. With e_s the relative change
@@ -41,6 +44,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import fdtrc
 
 from onepass.moments.chunk import Scale
 from onepass.moments.segments import MOST_COMPONENTS, Segment, Segments
@@ -51,6 +55,8 @@ LEAST_SEGMENTS, LEAST_STREAM = 6, 128
 TIED = 1e-12  # of the first variance: a difference below which two of them are the same
 SPANNED = 1e-3  # part of a direction that has to be new, for it to count as another one
 DETERMINED, WELL_DETERMINED = 45.0, 10.0  # degrees up to which a component is, and well
+DRIFT_PARTS = 4  # of the stream, in each of which two segments at least tell the spread
+DRIFTS = 0.01  # probability of so large a statistic, below which the share captured drifts
 TAKEN_OFF_ERROR = 0.25  # of what is taken off the share captured, which is right to first order
 
 
@@ -80,6 +86,24 @@ class Captured:
         return not isnan(self.mean)
 
 
+class Drift(NamedTuple):
+    """An F statistic of the shares captured of parts of the stream, and its probability.
+
+    Both are NaN where there are too few segments.
+    """
+
+    statistic: float = nan
+    probability: float = nan
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the components capture other shares of some parts than of others."""
+        return self.probability < DRIFTS
+
+
+UNKNOWN_DRIFT = Drift()
+
+
 def unknown(reason: str) -> Captured:
     """Return a share that is not known, for a reason."""
     return Captured(nan, nan, reason)
@@ -104,6 +128,8 @@ class StandardErrors:
     captured : Captured
     curve : ndarray of shape (segments, 3)
         Chunk up to the end of each segment, the share captured of it, and its standard error.
+    drift : Drift
+        Of that share, along the stream.
     reason : str
         Why nothing is known.
     """
@@ -116,6 +142,7 @@ class StandardErrors:
     planes: Doubles
     captured: Captured
     curve: Doubles
+    drift: Drift = UNKNOWN_DRIFT
     reason: str = ""
 
     def says(self, component: int) -> str:
@@ -252,7 +279,7 @@ def nothing(components: NDArray[np.floating], reason: str) -> StandardErrors:
         none,
         captured,
         np.zeros((0, 3)),
-        reason,
+        reason=reason,
     )
 
 
@@ -359,7 +386,8 @@ class _Reading:
         errors = np.sqrt(factor * squares).clip(max=1.0)
         errors[:, turns.tied.any(axis=0) | turns.tied_outside] = 1.0
         partners, planes = _planes(pairs, leaks, k)
-        captured, curve = self._captured(np.array(got), np.array(energies), np.array(owed), freedom)
+        energy = np.array(energies)
+        captured, curve = self._captured(np.array(got), energy, np.array(owed), freedom)
         shown, dtype = min(read, MOST_COMPONENTS), self.components.dtype
 
         def filled(found: Doubles) -> Doubles:
@@ -375,6 +403,7 @@ class _Reading:
             filled(planes),
             captured,
             curve,
+            _drift(curve[:, 1], self.shares * energy) if k < self.d else UNKNOWN_DRIFT,
         )
 
     def _captured(
@@ -401,6 +430,24 @@ class _Reading:
         if self.read < self.k:
             return unknown(f"of more than {self.read} components it is not known"), curve
         return Captured(float(np.clip(seen - less, 0.0, 1.0)), error, "", freedom), curve
+
+
+def _drift(shares: Doubles, weights: Doubles) -> Drift:
+    """Return whether shares captured (S,) drift, from the energies that they are of (S,)."""
+    count = len(shares)
+    if count < 2 * DRIFT_PARTS:
+        return Drift()
+    starts = np.arange(DRIFT_PARTS) * count // DRIFT_PARTS
+    together = np.add.reduceat(weights, starts)
+    means = np.add.reduceat(weights * shares, starts) / np.maximum(together, TINY)
+    lengths = np.diff(np.append(starts, count))
+    between = float(together @ (means - weights @ shares / weights.sum()) ** 2)
+    within = float(weights @ (shares - np.repeat(means, lengths)) ** 2)
+    freedom = DRIFT_PARTS - 1, count - DRIFT_PARTS
+    if not within > 0.0:
+        return Drift()
+    statistic = between / freedom[0] / (within / freedom[1])
+    return Drift(statistic, float(fdtrc(*freedom, statistic)))
 
 
 def _angle(squares: Doubles) -> Doubles:

@@ -19,6 +19,7 @@ import numpy as np
 
 from onepass.moments.chunk import Chunk, Scale
 from onepass.moments.moment import Moment
+from onepass.moments.segments import Segments
 from onepass.persistence.fields import Array, Field, Number, Part, State, point
 from onepass.precision import LARGEST_RATIO, TINY, Doubles
 
@@ -40,8 +41,10 @@ class Bounded(State):
 
     Parameters
     ----------
-    moment : SecondMoment or Sketch
+    moment : Moment
         Of no rows yet.
+    segments : Segments
+        Of no rows yet; the learner adds rows to both.
 
     Attributes
     ----------
@@ -55,8 +58,8 @@ class Bounded(State):
         Of w and w e^(1/4) over the rows.
     """
 
-    def __init__(self, moment: Moment) -> None:
-        self.moment = moment
+    def __init__(self, moment: Moment, segments: Segments) -> None:
+        self.moment, self.segments = moment, segments
         self.centre: Doubles = np.zeros(moment.d)
         self.pull = 0.0
         self.unit = 0.0
@@ -65,6 +68,7 @@ class Bounded(State):
     def fields(self) -> dict[str, Field]:
         return {
             "moment": Part(),
+            "segments": Part(),
             "centre": point(len(self.centre)),
             "pull": Number(fades=1),
             "unit": Number(),
@@ -82,19 +86,19 @@ class Bounded(State):
         mean = float(self.sums[1] / max(self.sums[0], TINY))
         return self.unit * mean ** (1.0 / TYPICAL_POWER)
 
-    def add(self, rows: Chunk, scaled: Chunk) -> None:
-        """Learn from rows, as they are and in units of the scale, which lengths are measured in.
+    def weigh(self, rows: Chunk) -> Doubles:
+        """Return the weights (r,) that rows count with, in units of the scale.
 
-        A sketch is of scaled rows, a matrix of rows as they are.
+        They come into the centre and the typical energy.
         """
         if not self.sums[0] > 0.0:
-            self._start(scaled)
-        energies, _ = scaled.measure(scaled.at(self.centre))
-        self._include(scaled, energies)
-        share = np.ones(len(energies))
-        if self.unit:
-            share = np.minimum(self.unit / np.maximum(energies, self.typical), LARGEST_RATIO)
-        self.moment.add(rows if self.moment.is_additive else scaled, rows.weights * share)
+            self._start(rows)
+        energies, _ = rows.measure(rows.at(self.centre))
+        self._include(rows, energies)
+        if not self.unit:
+            return rows.weights
+        share = np.minimum(self.unit / np.maximum(energies, self.typical), LARGEST_RATIO)
+        return rows.weights * share
 
     def _start(self, rows: Chunk) -> None:
         """Find the centre of the first rows: their spatial median."""
@@ -138,11 +142,13 @@ class Bounded(State):
         """
         self.unit = self.unit or other.unit
         ratio = other.unit / self.unit if self.unit else 0.0
-        theirs = other.moment
+        moment, segments = other.moment, other.segments
         if ratio not in (0.0, 1.0):
-            theirs = theirs.copy()
-            theirs.fade(1.0 / ratio)
-        self.moment.merge(theirs, scale)
+            moment, segments = moment.copy(), segments.copy()
+            moment.fade(1.0 / ratio)
+            segments.reweigh(1.0 / ratio)
+        self.moment.merge(moment, scale)
+        self.segments.merge(segments)
         self.sums = self.sums + other.sums * [1.0, ratio**TYPICAL_POWER]
         together = self.pull + other.pull
         if together > 0.0:

@@ -173,6 +173,9 @@ class KeptRows(ColumnSums):
     def improved(self, directions: Doubles, scale: Scale = None) -> Eigenpairs:
         return improve(self._rows(scale).times, directions)
 
+    def times(self, columns: Doubles, scale: Scale = None) -> Doubles:
+        return self._rows(scale).times(columns)
+
     def spectrum(self, scale: Scale = None) -> Doubles:
         return np.linalg.eigvalsh(self._rows(scale).gram())[::-1].clip(min=0.0)
 

@@ -5,14 +5,13 @@ A chunk is evaluated with the directions that were found before it, and then it 
 
 from __future__ import annotations
 
+from functools import partial
 from math import nan
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.evaluation.held_out import Captured, HeldOut
-from onepass.evaluation.row_errors import ErrorHistogram, LongRows, crossed_errors
 from onepass.gaps.completion import CompletedChunk, Completion, Filled
 from onepass.gaps.factor_model import FactorModel, rows_with_gaps
 from onepass.learner import Learner
@@ -21,10 +20,13 @@ from onepass.moments.chunk import Chunk, Scale, chunk_about
 from onepass.moments.eigen import SMALL
 from onepass.moments.exact import SecondMoment, deviations, sums_about_mean
 from onepass.moments.moment import Moment
+from onepass.moments.row_errors import LongRows, crossed_errors
+from onepass.moments.segments import MOST_COMPONENTS, WHOLE_COLUMNS, Segments
 from onepass.moments.sketch import GRAM_ROWS, Sketch, leading_of
+from onepass.moments.standard_errors import standard_errors
 from onepass.pca.bounded import Bounded
 from onepass.pca.few import KeptRows
-from onepass.persistence.fields import Field, Number, Part, Parts, Size, directions, weight
+from onepass.persistence.fields import Field, Number, Part, Parts, Size, directions, weight, whole
 from onepass.precision import TINY, ZERO_VARIANCE, Doubles
 from onepass.stream import Stream
 from onepass.subspace import orthonormal
@@ -91,8 +93,12 @@ class PCALearner(Learner):
         One of them has one element, of all rows as they came: the first one while they are few.
     bounded : list of Bounded
         One if the learner is robust.
-    directions : ndarray of shape (k, d)
-        That rows are evaluated with; k = 0 where there are none yet.
+    segments : Segments
+        Sums over parts of the stream, of all rows as they came.
+    directions : ndarray of shape (m, d)
+        The leading ones when the stream had doubled; none before there are any.
+    evaluated : int
+        How many of them errors of rows are measured with.
     rows : float
         That were learned from, with a half-life in units of rows that count fully.
     rows_found, rows_since : float
@@ -125,8 +131,10 @@ class PCALearner(Learner):
         keeps = stream.d > SMALL and stream.half_life is None and not robust
         self.kept = [KeptRows(stream)] if keeps else []
         self.settled = [] if keeps else [self._moment()]
-        self.bounded = [Bounded(self._moment()) for _ in range(robust)]
+        self.segments = self._segments()
+        self.bounded = [self._bounded() for _ in range(robust)]
         self.directions: Doubles = np.zeros((0, stream.d))
+        self.evaluated = 0
         self.rows = self.rows_found = self.rows_since = 0.0
         self.is_double = True
         self.lengths = LongRows()
@@ -139,14 +147,25 @@ class PCALearner(Learner):
             return SecondMoment(d, center)
         return Sketch(d, sketch_rank(self.stream, self.n_components), center)
 
+    def _segments(self) -> Segments:
+        """Return segments of no rows."""
+        d = self.stream.d
+        return Segments(d, self.stream.dtype, whole=self.is_exact and d <= WHOLE_COLUMNS)
+
+    def _bounded(self) -> Bounded:
+        """Return bounded sums of no rows."""
+        return Bounded(self._moment(), self._segments())
+
     def fields(self) -> dict[str, Field]:
         d, robust = self.stream.d, len(self.bounded)
         return {
             **super().fields(),
             "kept": Parts(lambda: KeptRows(self.stream), 0, 1),
             "settled": Parts(self._moment, 0, 1),
-            "bounded": Parts(lambda: Bounded(self._moment()), robust, robust),
-            "directions": directions(Size("evaluated components", d), d),
+            "segments": Part(),
+            "bounded": Parts(self._bounded, robust, robust),
+            "directions": directions(Size("directions found", d), d),
+            "evaluated": whole(0, d),
             "rows": weight(),
             "rows_found": weight(),
             "rows_since": weight(0),
@@ -158,6 +177,8 @@ class PCALearner(Learner):
     def take(self, content: dict[str, Any]) -> None:
         if len(content["directions"]) and not content["rows_found"] > 0.0:
             raise ValueError("directions are there, and were found from no rows")
+        if content["evaluated"] > len(content["directions"]):
+            raise ValueError("rows are evaluated with directions that are not there")
         if len(content["kept"]) == len(content["settled"]):
             raise ValueError("rows are either kept or in a second moment")
         super().take(content)
@@ -168,14 +189,15 @@ class PCALearner(Learner):
         return self.kept[0] if self.kept else self.settled[0]
 
     @property
-    def moments(self) -> list[Moment]:
-        """All second moments: of all rows as they came, and of bounded ones."""
-        return [self.moment, *(bounded.moment for bounded in self.bounded)]
+    def sums(self) -> list[tuple[Moment, Segments]]:
+        """All second moments and their segments: of rows as they came, and of bounded ones."""
+        both = [(bounded.moment, bounded.segments) for bounded in self.bounded]
+        return [(self.moment, self.segments), *both]
 
     @property
     def leading_moment(self) -> Moment:
         """The second moment that components are directions of."""
-        return self.moments[-1]
+        return self.sums[-1][0]
 
     def scale_now(self) -> Scale:
         """Return what columns are divided by at present, (d,), or None."""
@@ -275,8 +297,9 @@ class PCALearner(Learner):
         counts, rows = self.completions[0].counts, len(weights)
         others = max(counts.share * (counts.rows + rows) - rows, 0.0) / rows  # times the new ones
         factor = min(others * float(weights.sum()) / max(self.moment.weight, TINY), 1.0)
-        for moment in self.moments:
+        for moment, segments in self.sums:
             moment.fade(factor)
+            segments.fade(factor)
 
     def without_rows(self) -> Self:
         if not self.kept:
@@ -298,24 +321,20 @@ class PCALearner(Learner):
         values, weights = gaps.kept, gaps.kept_weights
         gaps.kept, gaps.kept_weights = values[:0], weights[:0]
         gaps.late = (gaps.counts.observed == 0) & self._adds_covariances
-        others = self.held_out, self.errors
-        self.held_out, self.errors = HeldOut(), ErrorHistogram()
         start = 0
         while start < len(values):  # in chunks, as if they had come one by one
             stop = start + self._chunk_rows(self.rows)
             part = slice(start, stop)
             self._learn_completed(values[part], weights[part], self.rows_learned + start)
             start = stop
-        # They came among the others: what completed rows differ in from these is no drift.
-        others[0].merge(self.held_out)
-        others[1].merge(self.errors)
-        self.held_out, self.errors = others
         gaps.find(self.moment, self.scale_now())
 
     def _fill_late(self, gaps: Completion, model: FactorModel) -> None:
         """Write what a model expects of late columns into all sums, and into the centre."""
-        for moment in self.moments:
+        variances = np.einsum("ij,ij->i", model.loadings, model.loadings) + model.noise
+        for moment, segments in self.sums:
             gaps.fill_late(moment, model)
+            segments.fill(gaps.late, model.mean, variances)
         for bounded in self.bounded:
             bounded.centre = np.where(gaps.late, model.mean, bounded.centre)
 
@@ -350,15 +369,24 @@ class PCALearner(Learner):
         is_first = not self.moment.weight > 0.0
         if not is_first:
             self._evaluate(scaled)
-        for bounded in self.bounded:
-            bounded.add(rows, scaled)
-        self.moment.add(rows if self.moment.is_additive else scaled, weights)
+        had_no_frame = not len(self.segments.frame)
+        counted = [weights, *(bounded.weigh(scaled) for bounded in self.bounded)]
+        for (moment, segments), counts in zip(self.sums, counted, strict=True):
+            if isinstance(moment, SecondMoment) and len(segments.frame):
+                segments.add(rows, counts, moment.add_parts)
+                continue
+            if len(segments.frame):
+                segments.add(rows, counts)
+            moment.add(rows if moment.is_additive else scaled, counts)
         if is_first:
             self.lengths.add(scaled.measure(scaled.at(self.moment.mean))[0], weights)
         self.rows += len(rows)
         self.rows_since += len(rows)
         if self.rows_since >= self.rows_found:
             self._find_directions(scaled)
+        if had_no_frame:
+            for (_, segments), counts in zip(self.sums, counted, strict=True):
+                segments.add(rows, counts)
         if len(rows) == self.rows and not self.bounded and 0 < self._count() < self.stream.d:
             # These are the first rows of all, before which there are no directions.
             errors = crossed_errors(scaled, self._count(), self.stream.center)
@@ -387,16 +415,12 @@ class PCALearner(Learner):
 
     def _evaluate(self, rows: Chunk) -> None:
         """Measure how far rows are from the mean and the directions that were found before."""
-        moment, weights = self.moment, rows.weights
-        energies, captured = rows.measure(rows.at(moment.mean), self.directions)
-        self.lengths.add(energies, weights)
-        if not len(self.directions):
-            return
-        # About a mean of n rows, energies are larger by a factor of 1 + 1 / n on average.
-        share = weights * moment.weight / (moment.weight + 1.0)
-        self.held_out.add(share * captured, share * energies, self.rows_found)
-        errors = rows.observed_errors(energies - captured, moment.mean, self.directions)
-        self.errors.add(errors, weights)
+        mean, directions = self.moment.mean, self.directions[: self.evaluated]
+        energies, captured = rows.measure(rows.at(mean), directions)
+        self.lengths.add(energies, rows.weights)
+        if len(directions):
+            errors = rows.observed_errors(energies - captured, mean, directions)
+            self.errors.add(errors, rows.weights)
 
     def _find_directions(self, rows: Chunk | None = None) -> None:
         """Find the directions that further rows are evaluated with.
@@ -405,20 +429,46 @@ class PCALearner(Learner):
         few, directions come from them alone.
         """
         k, d, moment = self._count(), self.stream.d, self.leading_moment
-        if not 0 < k < min(self.rows, d):  # all directions capture the same
+        evaluated = k if k < min(self.rows, d) else 0  # all directions capture the same
+        framed = 0 if self.segments.is_whole else 2 * min(max(k, 1), MOST_COMPONENTS) + 2
+        count = min(max(evaluated, framed), d)
+        if not count:
             return
         is_all = rows is not None and len(rows) == self.rows and not self.bounded
         if rows is not None and is_all and len(rows) <= min(GRAM_ROWS, d):
-            found, sums = leading_of(rows, k, self.stream.center)
-        elif rows is not None and len(self.directions) == k:
+            found, sums = leading_of(rows, count, self.stream.center)
+        elif rows is not None and len(self.directions) == count:
             found, sums = moment.improved(self.directions, self.scale_now())
         else:
-            found, sums = moment.leading(k, self.scale_now(), prove=False)
-        if len(found) < k:
+            found, sums = moment.leading(count, self.scale_now(), prove=False)
+        if len(found) < evaluated or not len(found):
             return
-        self.is_double = float(sums[-1]) <= SINGLE_RANGE * float(sums[0])
-        self.directions = found
+        last = min(max(k, 1), len(found)) - 1
+        self.is_double = float(sums[last]) <= SINGLE_RANGE * float(sums[0])
+        self.directions, self.evaluated = found, evaluated
         self.rows_found, self.rows_since = self.rows, 0.0
+        self._turn_to(found[:framed])
+
+    def _turn_to(self, directions: Doubles) -> None:
+        """Let all segments have a frame that spans directions (K, d) of scaled columns."""
+        scale = self.scale_now()
+        frame = directions if scale is None else directions / scale
+        if len(frame):
+            frame = np.linalg.qr(frame.T)[0].T
+            self._take_frame(frame)
+
+    def _take_frame(self, frame: Doubles) -> None:
+        """Let all segments have an orthonormal frame (K, d)."""
+        for moment, segments in self.sums:
+            times = partial(self._scatter_times, moment)
+            segments.turn(frame, times, center=self.stream.center)
+
+    def _scatter_times(self, moment: Moment, columns: Doubles) -> Doubles:
+        """Return the scatter of rows as they came times columns (d, m)."""
+        scale = self.scale_now()
+        if moment.is_additive or scale is None:
+            return moment.times(columns)
+        return scale[:, None] * moment.times(scale[:, None] * columns)
 
     def _count(self) -> int:
         """Return how many components there are; a share is one of the variance of all rows."""
@@ -444,14 +494,23 @@ class PCALearner(Learner):
         found = leading.leading(k, scale)[0]
         found = np.asarray(orthonormal(found) if len(found) else np.eye(1, d), np.float64)
         directions, sums = _rotated(found, leading.compress(found, scale), self.keep_all)
+        bounded = None
         if self.bounded:
+            weight = leading.weight or 1.0
+            bounded = (
+                self.bounded[0].segments.copy(),
+                sums / weight,
+                leading.energy(scale) / weight,
+            )
             sums = moment.compress(directions, scale).diagonal().clip(min=0.0)
         degrees = self.degrees(moment.weight)
         explained = sums / degrees
         inside, k = float(explained.sum()), len(directions)
         total = max(moment.energy(scale) / degrees, inside)
+        components = np.ascontiguousarray(signed(directions).astype(dtype))
+        weight = moment.weight or 1.0
         return Model(
-            components=np.ascontiguousarray(signed(directions).astype(dtype)),
+            components=components,
             explained_variance=in_type(explained, dtype),
             total_variance=total,
             noise_variance=(total - inside) / (d - k) if k < d else 0.0,
@@ -459,11 +518,19 @@ class PCALearner(Learner):
             mean=moment.mean.astype(dtype) if self.stream.center else np.zeros(d, dtype),
             column_variances=moment.column_sums() / (moment.weight or 1.0),
             scale=scale,
-            captured=self._captured(k, inside / total if total > 0.0 else 1.0),
+            how_sure=partial(
+                standard_errors,
+                self.segments.copy(),
+                components,
+                sums / weight,
+                total * degrees / weight,
+                center=self.stream.center,
+                scale=scale,
+                bounded=bounded,
+            ),
             rows=self.rows_learned,
             center=self.stream.center,
             errors=self.errors,
-            curve=self.held_out.curve(),
             long_rows=self.lengths.share(LONGEST) if self.rows_learned >= 1 / LONGEST else nan,
             missing=next((gaps.counts.summary() for gaps in self.completions), None),
             factors=next((self._filling(gaps) for gaps in self.completions), None),
@@ -479,12 +546,6 @@ class PCALearner(Learner):
         if gaps.has_started or not self.moment.weight > 0.0:
             return gaps.model
         return gaps.model_of(self.moment, self.scale_now())
-
-    def _captured(self, k: int, seen: float) -> Captured:
-        """Return what k components will capture of new rows."""
-        if k == self.stream.d:
-            return Captured(1.0, 0.0)
-        return self.held_out.estimate(self.rows, seen)
 
     def _like(self, other: Self) -> Self:
         """Return another learner that keeps rows if this one does; neither may, if one cannot."""
@@ -505,7 +566,13 @@ class PCALearner(Learner):
             ours[0].merge(theirs[0])
             self.completions = ours
         scale = self.scale_now() if self.moment.weight > 0.0 else None
+        if not self.segments.is_whole:
+            frame = self.segments.joint_frame(other.segments)
+            other = other.copy()
+            self._take_frame(frame)
+            other._take_frame(frame)
         self.moment.merge(other.moment, scale)
+        self.segments.merge(other.segments)
         for bounded, theirs_bounded in zip(self.bounded, other.bounded, strict=True):
             bounded.merge(theirs_bounded, scale)
         self.lengths.merge(other.lengths)

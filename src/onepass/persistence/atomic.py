@@ -47,8 +47,6 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             what = errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL
             raise OSError(what, "not a regular file", os.fspath(path))
     folder, name = os.path.split(target)
-    if not os.path.isdir(folder):
-        raise FileNotFoundError(errno.ENOENT, "there is no such folder", folder)
     temporary = os.path.join(folder, f"{_temporary_start(name)}{secrets.token_hex(6)}.tmp")
     try:
         file = open(temporary, "x+b")  # noqa: SIM115 - closed below, before the rename

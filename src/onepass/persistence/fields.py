@@ -11,7 +11,6 @@ numbers and texts are in the JSON header. Each is compared with its field before
 from __future__ import annotations
 
 import copy
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -66,17 +65,14 @@ class Number:
 
 @dataclass(frozen=True)
 class String:
-    """A text: one of some options, or any of limited length."""
+    """A text of limited length."""
 
-    options: tuple[str, ...] = ()
     most: int = 1000
 
     def check(self, value: Any) -> str:
         """Return the text, or refuse it."""
         if not isinstance(value, str) or len(value) > self.most:
             raise ValueError(f"is {value!r:.40}, not a text of at most {self.most} letters")
-        if self.options and value not in self.options:
-            raise ValueError(f"is {value!r:.40}, not one of {', '.join(self.options)}")
         return value
 
     def stored(self, value: Any) -> Any:
@@ -86,35 +82,19 @@ class String:
 
 @dataclass(frozen=True)
 class Array:
-    """An array whose entries are between two limits; NaN only where there may be gaps.
-
-    Attributes
-    ----------
-    shape : tuple of int or Size
-    types : tuple of str
-        That are allowed, by NumPy's names.
-    least, most : float
-    fades : int, or a tuple of int for the last axis
-        Powers of the factor by which earlier rows count less; 0 for what does not fade.
-    in_place : bool
-        Whether it is changed in place, so that a copy needs its own; others are replaced.
-    descending, orthonormal : bool
-        Whether entries must not increase; whether rows must be orthonormal, to a thousandth.
-    gaps : bool
-        Whether entries may be missing.
-    """
+    """An array whose entries are between two limits."""
 
     shape: tuple[int | Size, ...]
-    types: tuple[str, ...] = ("float64",)
+    types: tuple[str, ...] = ("float64",)  # that are allowed, by NumPy's names
     least: float = -MOST_SUM
     most: float = MOST_SUM
-    fades: int | tuple[int, ...] = 0
-    in_place: bool = False
-    descending: bool = False
-    orthonormal: bool = False
-    gaps: bool = False
+    fades: int | tuple[int, ...] = 0  # as of a number; a tuple is along the last axis
+    in_place: bool = False  # changed in place, so that a copy needs its own; others are replaced
+    descending: bool = False  # entries must not increase
+    orthonormal: bool = False  # rows must be orthonormal, to a thousandth
+    gaps: bool = False  # entries may be missing
 
-    def check(self, array: NDArray[Any], sizes: dict[str, int]) -> NDArray[Any]:
+    def check(self, array: NDArray[Any], sizes: Sizes) -> NDArray[Any]:
         """Return the array, or refuse it; `sizes` remembers the lengths that the file chose."""
         if array.dtype.name not in self.types:
             raise ValueError(f"is of type {array.dtype}, not {' or '.join(self.types)}")
@@ -205,9 +185,15 @@ class Parts:
     least: int
     most: int
 
+    @property
+    def count(self) -> Number:
+        """The field of its length."""
+        return Number(int, self.least, self.most)
 
-Field = Number | String | Array | Part | Parts
-Sizes = dict[str, dict[str, int]]  # lengths that a file has chosen, by scope and name
+
+Entry = Number | String | Array
+Field = Entry | Part | Parts
+Sizes = dict[str, int]  # lengths that a file has chosen, by the names of `Size`
 
 
 def whole(least: int = 0, most: int = MOST_ROWS) -> Number:
@@ -274,19 +260,24 @@ class State(ABC):
             elif isinstance(field, Array) and field.fades:
                 setattr(self, name, value * factor ** np.asarray(field.fades, dtype=np.float64))
 
-    def flat(self, prefix: str = "") -> Iterator[tuple[str, Field, Any]]:
-        """Yield dotted name, field and value of everything that a file holds."""
+    def flat(
+        self, prefix: str = "", sizes: Sizes | None = None
+    ) -> Iterator[tuple[str, Entry, Any, Sizes]]:
+        """Yield dotted name, field, value and shared sizes of everything that a file holds.
+
+        Sizes are shared by all fields, but for those in lists of states: each of these has its own.
+        """
+        sizes = {} if sizes is None else sizes
         for name, field in self.fields().items():
             value = getattr(self, name)
             if isinstance(field, Part):
-                yield from value.flat(f"{prefix}{name}.")
+                yield from value.flat(f"{prefix}{name}.", sizes)
             elif isinstance(field, Parts):
-                count = Number(int, field.least, field.most)
-                yield f"{prefix}{name}.count", count, len(value)
+                yield f"{prefix}{name}.count", field.count, len(value), sizes
                 for number, part in enumerate(value):
                     yield from part.flat(f"{prefix}{name}.{number}.")
             else:
-                yield prefix + name, field, value
+                yield prefix + name, field, value, sizes
 
     def saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return numbers and arrays by their dotted names.
@@ -296,9 +287,7 @@ class State(ABC):
         """
         numbers: dict[str, Any] = {}
         arrays: dict[str, NDArray[Any]] = {}
-        sizes: Sizes = {}
-        for path, field, value in self.flat():
-            assert not isinstance(field, Part | Parts)
+        for path, field, value, sizes in self.flat():
             stored = field.stored(value)
             _checked(path, field, stored, sizes)
             (arrays if isinstance(field, Array) else numbers)[path] = stored
@@ -306,40 +295,29 @@ class State(ABC):
 
     def restore(self, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take over what a file holds, or say what is wrong with it."""
-        used: set[str] = set()
-        self._restore(numbers, arrays, "", {}, used)
-        unknown = {*numbers, *arrays} - used
-        if unknown:
-            raise ValueError(f"{min(unknown)} does not belong to it")
+        held = {**numbers, **arrays}
+        self._restore(held, "", {})
+        if held:
+            raise ValueError(f"{min(held)} does not belong to it")
 
-    def _restore(
-        self,
-        numbers: Mapping[str, Any],
-        arrays: Mapping[str, NDArray[Any]],
-        prefix: str,
-        sizes: Sizes,
-        used: set[str],
-    ) -> None:
-        """Take over the entries below a prefix; add their names to those used."""
+    def _restore(self, held: dict[str, Any], prefix: str, sizes: Sizes) -> None:
+        """Take the entries below a prefix out of what a file holds."""
 
-        def entry(path: str, field: Number | String | Array) -> Any:
-            held: Mapping[str, Any] = arrays if isinstance(field, Array) else numbers
+        def entry(path: str, field: Entry) -> Any:
             if path not in held:
                 raise ValueError(f"{path} is missing")
-            used.add(path)
-            value = _checked(path, field, held[path], sizes)
+            value = _checked(path, field, held.pop(path), sizes)
             return field.loaded(value) if isinstance(field, Array) else value
 
         content: dict[str, Any] = {}
         for name, field in self.fields().items():
             path = prefix + name
             if isinstance(field, Part):
-                getattr(self, name)._restore(numbers, arrays, f"{path}.", sizes, used)
+                getattr(self, name)._restore(held, f"{path}.", sizes)
             elif isinstance(field, Parts):
-                count = entry(f"{path}.count", Number(int, field.least, field.most))
-                parts = [field.make() for _ in range(count)]
+                parts = [field.make() for _ in range(entry(f"{path}.count", field.count))]
                 for number, part in enumerate(parts):
-                    part._restore(numbers, arrays, f"{path}.{number}.", sizes, used)
+                    part._restore(held, f"{path}.{number}.", {})
                 content[name] = parts
             else:
                 content[name] = entry(path, field)
@@ -350,15 +328,9 @@ class State(ABC):
         vars(self).update(content)
 
 
-def _checked(path: str, field: Number | String | Array, value: Any, sizes: Sizes) -> Any:
-    """Return the value of a field, or say what is wrong with it.
-
-    Sizes are shared by all fields, but for those in lists of states: each of these has its own.
-    """
-    scope = path[: max((found.end() for found in re.finditer(r"\.\d+\.", path)), default=0)]
+def _checked(path: str, field: Entry, value: Any, sizes: Sizes) -> Any:
+    """Return the value of a field, or say what is wrong with it."""
     try:
-        if isinstance(field, Array):
-            return field.check(value, sizes.setdefault(scope, {}))
-        return field.check(value)
-    except (ValueError, TypeError) as error:
+        return field.check(value, sizes) if isinstance(field, Array) else field.check(value)
+    except (ValueError, TypeError, AttributeError) as error:
         raise ValueError(f"{path} {error}") from None

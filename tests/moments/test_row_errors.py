@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from onepass import PCA
-from onepass.evaluation.row_errors import ErrorHistogram, crossed_errors
 from onepass.moments.chunk import chunk_about
+from onepass.moments.row_errors import ErrorHistogram, crossed_errors
 
 
 def filled(errors, weights=None, chunk=64):

@@ -18,65 +18,55 @@ whatever `a` is. The two biases cancel only on average, so half of the correctio
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from math import ceil, isnan, nan
+from math import ceil
 
 import numpy as np
 
-from onepass.evaluation.segments import Segments
-from onepass.persistence.fields import Field, Number, Part, State
+from onepass.moments.standard_errors import Captured, unknown
+from onepass.persistence.fields import Array, Field, Number, Size, State
 from onepass.precision import LARGEST_RATIO, Doubles
+
+# Parts of the stream that sums are kept of, at least half of them full: each is at most a
+# thirty-second of the stream, so that "the last half" begins within 3% of where it should.
+PARTS = 64
 
 LATEST = 0.5  # of the stream: earlier directions were too far from their limit for a / t to hold
 # Standard error above which a share says nothing: two errors to each side are 40 of 100 per cent.
 LARGEST_ERROR = 0.1
 LEAST_ROWS = 32  # that were held out: from fewer, the spread of rows is not known
-# Of the rows so far: what comes into one segment at most, unless that is fewer than the rows above.
+# Of the rows so far: what comes into one part at most, unless that is fewer than the rows above.
 # Chunks of the algorithms have different lengths, and all of them are to cover the same rows.
-SEGMENT_SHARE = 1 / 16
+PART_SHARE = 1 / 16
 # Columns of the table: rows, the sums of 1 / t and of c, e, c^2, c e, e^2 (captured, energy), and
 # the power of the factor with which each of them fades.
 FADING_POWERS = (1, 1, 1, 1, 2, 2, 2)
 
 
-@dataclass(frozen=True)
-class Captured:
-    """The share of the variance of new rows that the components capture.
+class HeldOut(State):
+    """Shares captured of rows by directions that had not learned from them.
 
     Attributes
     ----------
-    mean : float
-        Captured energy over energy; NaN where it is not known.
-    standard_error : float
-        Of the mean, as of a ratio of two sums over independent rows.
-    reason : str
-        Why there is no number; empty where there is one.
+    unit : float
+        Energies are kept relative to this one.
+    table : ndarray of shape (parts, 7)
+        Sums over the rows of each part of the stream, in its order.
+    full : float
+        The number of rows from which on a part is full.
     """
 
-    mean: float
-    standard_error: float
-    reason: str = field(default="", compare=False)
-
-    @property
-    def is_known(self) -> bool:
-        """Whether there is a number."""
-        return not isnan(self.mean)
-
-
-def unknown(reason: str) -> Captured:
-    """Return a share that is not known, for a reason."""
-    return Captured(nan, nan, reason)
-
-
-class HeldOut(State):
-    """Shares captured of rows by directions that had not learned from them."""
-
     def __init__(self) -> None:
-        self.unit = 0.0  # energies are kept relative to this one
-        self.segments = Segments("held-out rows", FADING_POWERS)
+        self.unit = 0.0
+        self.table: Doubles = np.zeros((0, len(FADING_POWERS)))
+        self.full = 1.0
 
     def fields(self) -> dict[str, Field]:
-        return {"unit": Number(), "segments": Part()}
+        shape = (Size("parts of held-out rows", PARTS), len(FADING_POWERS))
+        return {
+            "unit": Number(),
+            "table": Array(shape, fades=FADING_POWERS),
+            "full": Number(float, 1.0, 1e300),
+        }
 
     def add(self, captured: Doubles, energies: Doubles, learned: float | Doubles) -> None:
         """Include rows with these captured and whole energies, both of shape (r,).
@@ -90,18 +80,38 @@ class HeldOut(State):
             c = np.clip(captured / self.unit, -LARGEST_RATIO, LARGEST_RATIO)
             e = np.clip(energies / self.unit, 0.0, LARGEST_RATIO)
         inverse = np.broadcast_to(1.0 / np.asarray(learned), len(e))
-        rows = float(self.segments.table[:, 0].sum()) + len(e)
-        length = max(LEAST_ROWS, ceil(rows * SEGMENT_SHARE))
+        rows = float(self.table[:, 0].sum()) + len(e)
+        length = max(LEAST_ROWS, ceil(rows * PART_SHARE))
         terms = np.stack([np.ones(len(e)), inverse, c, e, c * c, c * e, e * e])
         for sums in np.add.reduceat(terms, np.arange(0, len(e), length), axis=1).T:
-            self.segments.add(sums)
+            if len(self.table) and self.table[-1, 0] < self.full:
+                self.table = np.vstack([self.table[:-1], self.table[-1] + sums])
+            else:
+                self.table = np.vstack([self.table, sums])
+            self._shorten()
+
+    def _shorten(self) -> None:
+        """Add up neighbours until there are few enough."""
+        while len(self.table) > PARTS:
+            pairs = len(self.table) // 2
+            head = self.table[: 2 * pairs].reshape(pairs, 2, -1).sum(axis=1)
+            self.table = np.vstack([head, self.table[2 * pairs :]])
+            self.full = 2.0 * max(self.full, float(head[:, 0].min()))
+
+    def _latest(self, rows: float, share: float) -> Doubles:
+        """Return the parts (s, 7) that hold the last share of so many rows.
+
+        The first of them may begin before. Rows that are in no part came first.
+        """
+        held = np.cumsum(self.table[::-1, 0])
+        return self.table[::-1][: 1 + int(np.searchsorted(held, share * rows * (1.0 - 1e-12)))]
 
     def estimate(self, rows: float, seen: float) -> Captured:
         """Return what directions from so many rows will capture of new ones.
 
         `seen` is the share that they capture of the rows that they are from.
         """
-        count, inverse, c, e, cc, ce, ee = self.segments.latest(rows, LATEST).sum(axis=0)
+        count, inverse, c, e, cc, ce, ee = self._latest(rows, LATEST).sum(axis=0)
         if count < LEAST_ROWS:
             return unknown(f"fewer than {LEAST_ROWS} rows were held out")
         if not e > 0.0:
@@ -117,8 +127,8 @@ class HeldOut(State):
         return Captured(float(np.clip(w * seen + (1.0 - w) * new, 0.0, 1.0)), error)
 
     def curve(self) -> Doubles:
-        """Return rows, share captured and its standard error for each segment, shape (p, 3)."""
-        table = self.segments.table
+        """Return rows, share captured and its standard error for each part, shape (p, 3)."""
+        table = self.table
         table = table[(table[:, 0] > 1.0) & (table[:, 3] > 0.0)]
         count, _, c, e, cc, ce, ee = table.T
         share = c / e
@@ -126,11 +136,23 @@ class HeldOut(State):
         return np.column_stack([np.cumsum(count), share, spread / e])
 
     def merge(self, other: HeldOut) -> None:
-        """Include the rows of another stream."""
+        """Include the rows of another stream, as if both had come alternately.
+
+        Rows at the same place of their streams come into one part, wherever they are from: what
+        the streams differ in is no difference between earlier and later rows.
+        """
         if not other.unit:
             return
         self.unit = self.unit or other.unit
         ratio = other.unit / self.unit
-        theirs = other.segments.copy()
-        theirs.table = theirs.table * ratio ** np.array([0, 0, 1, 1, 2, 2, 2])
-        self.segments.merge(theirs)
+        fine, coarse = self.table, other.table * ratio ** np.array([0, 0, 1, 1, 2, 2, 2])
+        if len(fine) < len(coarse):
+            fine, coarse = coarse, fine
+        if len(coarse):
+            place, end = (np.cumsum(table[:, 0]) for table in (fine, coarse))
+            place, end = place / place[-1], np.append(0.0, end / end[-1])
+            sums = np.vstack([np.zeros(coarse.shape[1]), np.cumsum(coarse, axis=0)])
+            until = np.stack([np.interp(place, end, column) for column in sums.T], axis=1)
+            fine = fine + np.diff(until, axis=0, prepend=0.0)
+        self.table = fine
+        self.full = max(self.full, other.full, float(fine[:, 0].max(initial=0.0)))
