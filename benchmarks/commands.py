@@ -92,6 +92,7 @@ def cells(effort: Effort, folder: Path) -> Row:
     found: dict[str, Any] = {}
     run = process(*PROGRAM, "fit", path, "-k", K, "-o", model)
     found["fit"] = {**run, "lost": exact.lost(onepass.load(model).components_)}
+    found["info"] = process(*PROGRAM, "info", model)
     found["transform"] = process(*PROGRAM, "transform", model, path, "-o", written)
     begin = time.process_time()
     BatchPCA(K, svd_solver="arpack").fit(X)

@@ -45,7 +45,7 @@ def test_with_one_thread_jobs_run_one_after_the_other():
 
 
 @pytest.mark.filterwarnings("ignore::onepass.OnepassWarning")
-@pytest.mark.parametrize("robust", ["auto", False])
+@pytest.mark.parametrize("robust", [True, False])
 @pytest.mark.parametrize(
     ("kind", "type_", "split", "exact"),
     [

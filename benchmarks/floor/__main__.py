@@ -7,11 +7,11 @@ import sys
 from threadpoolctl import threadpool_limits
 
 from benchmarks import floor
-from benchmarks.floor import fits, sparse_rows, wide
+from benchmarks.floor import fits, sparse_rows, stochastic, wide
 from benchmarks.floor.target import Effort
 from benchmarks.results import Results, chosen, parser
 
-TARGETS = [*fits.TARGETS, *sparse_rows.TARGETS, *wide.TARGETS]
+TARGETS = [*fits.TARGETS, *sparse_rows.TARGETS, *stochastic.TARGETS, *wide.TARGETS]
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -28,7 +28,7 @@ path.write_text("\n".join(",".join(row) for row in [data.feature_names, *cells])
 print(path.read_text().splitlines()[1][:80], "...")
 
 # %%
-# From the shell it would be ``onepass fit tumours.csv -k 2 --scale --no-robust``: ordinary PCA, to
+# From the shell it would be ``onepass fit tumours.csv -k 2 --scale``: ordinary PCA, to
 # compare it with that of scikit-learn.
 source = open_source(path)
 model = PCA(2, scale=True, robust=False).fit(source)

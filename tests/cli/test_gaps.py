@@ -74,21 +74,6 @@ def test_a_column_without_entries_is_named_and_nothing_is_written(tmp_path, more
     run(*words, "--exclude", "my col")
 
 
-def test_nothing_is_said_where_nothing_is_missing(tmp_path):
-    np.save(tmp_path / "a.npy", np.random.default_rng(0).normal(size=(50, 3)))
-    said = run("fit", tmp_path / "a.npy", "-k", 1, "-o", tmp_path / "m.onepass").stdout
-    assert "missing" not in said
-
-
-def test_other_texts_for_missing_entries(tmp_path):
-    lines = ["x,y", *(f"{i},{i % 7}" for i in range(200)), "?,3", "5,-999"]
-    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
-    run("fit", tmp_path / "a.csv", "-k", 1, "--na", "?", "--na", -999, "-o", tmp_path / "m")
-    model = onepass.load(tmp_path / "m")
-    assert model.missing_share_ == pytest.approx([1 / 202, 1 / 202])
-    assert model.mean_[1] < 10
-
-
 @pytest.mark.parametrize("more", [[], ["--workers", 1]])
 def test_a_model_remembers_what_stands_for_missing_entries(tmp_path, more):
     lines = ["x,y", *(f"{i},{i % 7}" for i in range(200)), "?,3", "5,-999"]
@@ -133,38 +118,6 @@ def test_a_model_remembers_how_its_files_were_read(tmp_path):
     assert "variance of 2 rows" in run("score", model, plain, *options).stdout
 
 
-def test_an_encoding_as_in_a_model_is_named_where_names_are_not_found(tmp_path):
-    path, model = tmp_path / "a.csv", tmp_path / "m"
-    text = "Export\n\nZ\u00e4hler,y\n1,2\n3,1\n5,7\n"
-    path.write_text(text, encoding="latin-1")
-    run("fit", path, "-k", 1, "--encoding", "latin-1", "--skip-lines", 2, "-o", model)
-    path.write_text(text, encoding="utf-8")
-    said = run("score", model, path, "-q", code=2).stderr
-    assert "'Z\u00e4hler': there is no such column" in said
-    assert "; it was read with --encoding latin-1, as when the model was fitted; if" in said
-    assert "pass --encoding utf-8" in said
-    assert "3 rows" in run("score", model, path, "--encoding", "utf-8").stdout
-    assert (
-        "it was read with"
-        not in run("score", model, path, "--encoding", "latin-1", "-q", code=2).stderr
-    )
-
-
-def test_lines_are_skipped_as_in_a_model_only_if_they_are_no_names(tmp_path):
-    (tmp_path / "a.csv").write_text("Export\nx,y\n1,2\n3,1\n5,7\n")
-    model, path = tmp_path / "m", tmp_path / "b.csv"
-    run("fit", tmp_path / "a.csv", "-k", 1, "--skip-lines", 1, "-o", model)
-    text = "2.5,1.5\n3.5,1\n2.5,1.5\n3,2.5\n"
-    path.write_text(f"x,y\n{text}")
-    said = run("score", model, path)
-    assert "4 rows" in said.stdout
-    assert "--skip-lines" not in said.stderr
-    path.write_text(text)
-    said = run("score", model, path, code=2).stderr
-    assert "no names of columns after the lines that are skipped" in said
-    assert "4 rows" in run("score", model, path, "--skip-lines", 0).stdout
-
-
 def test_merged_models_know_the_marks_of_both(tmp_path):
     for name, mark in (("a", "-999"), ("b", "?")):
         lines = ["x,y", *(f"{i},{i % 7}" for i in range(50)), f"5,{mark}"]
@@ -172,15 +125,6 @@ def test_merged_models_know_the_marks_of_both(tmp_path):
         run("fit", tmp_path / f"{name}.csv", "-k", 1, "--na", mark, "-o", tmp_path / name)
     run("merge", tmp_path / "a", tmp_path / "b", "-o", tmp_path / "both")
     assert onepass.load(tmp_path / "both").origin_.na == ("-999", "?")
-
-
-def test_merged_models_are_read_as_both_were(tmp_path):
-    for name, more in (("a", []), ("b", ["--skip-lines", 0, "--comment", "%"])):
-        (tmp_path / f"{name}.csv").write_text("x;y\n1,5;2\n3,5;1\n5,5;7\n")
-        words = ["-k", 1, "--decimal", ",", *more, "-o", tmp_path / name]
-        run("fit", tmp_path / f"{name}.csv", *words)
-    run("merge", tmp_path / "a", tmp_path / "b", "-o", tmp_path / "both")
-    assert onepass.load(tmp_path / "both").origin_.reading == {"decimal": ","}
 
 
 def test_rows_without_any_entry_are_left_out_by_all_commands(tmp_path):
@@ -300,20 +244,6 @@ def test_impute_writes_other_formats(tmp_path, table, model, output):
     assert np.allclose(filled, onepass.load(model).impute([X]))
 
 
-def test_impute_of_parquet_keeps_types(tmp_path, model, table):
-    import pyarrow as pa
-    import pyarrow.parquet
-
-    _, X = table
-    columns = {"when": pa.array(range(len(X)), pa.timestamp("s"))}
-    columns |= {name: pa.array(X[:, j], from_pandas=True) for j, name in enumerate("xyz")}
-    pyarrow.parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
-    run("impute", model, tmp_path / "a.parquet", "-o", tmp_path / "out.parquet")
-    found = pyarrow.parquet.read_table(tmp_path / "out.parquet")
-    assert found.schema.field("when").type == pa.timestamp("s") or found["when"][5].as_py().second
-    assert np.allclose(found["x"].to_numpy(), onepass.load(model).impute([X])[:, 0])
-
-
 def test_impute_of_parquet_keeps_the_index_of_pandas(tmp_path, model, table):
     import pandas as pd
 
@@ -337,8 +267,7 @@ def test_impute_of_parquet_keeps_the_index_of_pandas(tmp_path, model, table):
 def test_impute_of_standard_input_keeps_other_columns(tmp_path, table, model):
     path, _ = table
     run("impute", model, path, "-o", tmp_path / "file.csv")
-    said = run("impute", model, "-", "-o", tmp_path / "out.csv", given=path.read_text())
-    assert "copied" in said.stderr
+    run("impute", model, "-", "-o", tmp_path / "out.csv", given=path.read_text())
     assert (tmp_path / "out.csv").read_text() == (tmp_path / "file.csv").read_text()
     run("impute", model, "-", "-o", tmp_path / "out.npy", given=path.read_text())
     assert len(np.load(tmp_path / "out.npy")) == 400
@@ -349,15 +278,6 @@ def test_impute_of_standard_input_keeps_other_columns(tmp_path, table, model):
     said = run("impute", model, "-", "-o", tmp_path / "no" / "b.csv", given="x,y,z\n", code=2)
     assert "there is no folder" in said.stderr
     assert {found.name for found in tmp_path.iterdir()} == names
-
-
-def test_columns_of_standard_input_are_kept(tmp_path, table, model):
-    path, _ = table
-    for command, to in (("score", "--rows"), ("transform", "-o")):
-        made = [tmp_path / f"{command}-{kind}.csv" for kind in ("file", "pipe")]
-        run(command, model, path, to, made[0], "--keep", "id,city")
-        run(command, model, "-", to, made[1], "--keep", "id,city", given=path.read_text())
-        assert made[0].read_text() == made[1].read_text()
 
 
 def test_a_small_model_fills_gaps_in_the_same_way(tmp_path, model, table):

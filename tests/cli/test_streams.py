@@ -27,17 +27,6 @@ def test_closed_streams(tmp_path, closed):
     assert onepass.load(tmp_path / "m").n_samples_seen_ == 300
 
 
-@posix
-def test_unicode_on_an_ascii_terminal(tmp_path):
-    text = "größe,高さ\n" + "9,1\n-8,0\n7,1\n" * 40
-    (tmp_path / "a.csv").write_text(text, encoding="utf-8")
-    words = [*PROGRAM, "fit", "a.csv", "-k", "1", "-o", "m"]
-    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, env=environment)
-    assert done.returncode == 0, done.stderr
-    assert b"gr\\xf6\\xdfe" in done.stdout
-
-
 # Several commands, in one process as that is faster: "then" stands between them.
 SEVERAL = """
 import sys
@@ -92,13 +81,13 @@ def test_a_folder_in_the_place_of_the_checkpoint(tmp_path):
     np.save(tmp_path / "a.npy", rows())
     (tmp_path / "m.checkpoint").mkdir()
     result = run("fit", tmp_path / "a.npy", "-k", 2, "-o", tmp_path / "m", code=2)
-    assert "m.checkpoint, where the checkpoint goes, is a folder" in result.stderr
+    assert "m.checkpoint is not a file that can be written" in result.stderr
     assert not (tmp_path / "m").exists()  # and nothing was learned for nothing
 
 
 def test_orders_to_a_terminal_are_escaped(tmp_path):
     (tmp_path / "a.csv").write_text("\x1b[31mred,b\x07\n" + "9,1\n-8,0\n7,1\n" * 40)
-    fitted = run("fit", tmp_path / "a.csv", "-k", 1, "-o", tmp_path / "m", "-v")
+    fitted = run("fit", tmp_path / "a.csv", "-k", 1, "-o", tmp_path / "m")
     shown = run("info", tmp_path / "m")
     missing = run("transform", tmp_path / "m", "-", "-o", tmp_path / "o.csv", code=2,
                   given="c,d\n1,2\n")  # fmt: skip
@@ -114,7 +103,7 @@ def test_orders_to_a_terminal_are_escaped(tmp_path):
 def test_a_reader_who_leaves(tmp_path, streams, unbuffered):
     """As `onepass fit | head` does: the model is what counts."""
     np.save(tmp_path / "a.npy", rows())
-    words = [*PROGRAM, "fit", "a.npy", "-k", "2", "-o", "m", "-v"]
+    words = [*PROGRAM, "fit", "a.npy", "-k", "2", "-o", "m"]
     # The other end of the pipe is closed before the first word is written.
     shell = ["bash", "-c", f'"$@" {streams} >(true); echo $? > code', "sh", *words]
     environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
@@ -133,7 +122,7 @@ def test_a_full_device_for_output(tmp_path, words, unbuffered):
     with open("/dev/full", "w") as full:
         done = subprocess.run([*PROGRAM, *words], cwd=tmp_path, stdout=full, env=environment,
                               stderr=subprocess.PIPE, text=True)  # fmt: skip
-    assert done.stderr == "onepass: standard output: No space left on device\n"
+    assert done.stderr == "onepass: No space left on device\n"
     assert done.returncode == 1
 
 
@@ -141,29 +130,6 @@ def test_a_full_device_for_output(tmp_path, words, unbuffered):
 @pytest.mark.parametrize(("name", "code"), [("a.npy", 0), ("b.npy", 2)])
 def test_a_full_device_for_messages(tmp_path, name, code):
     np.save(tmp_path / "a.npy", rows())
-    words = [*PROGRAM, "fit", name, "-k", "2", "-o", "m", "-v"]
+    words = [*PROGRAM, "fit", name, "-k", "2", "-o", "m"]
     with open("/dev/full", "w") as full:
         assert subprocess.run(words, cwd=tmp_path, stderr=full).returncode == code
-
-
-@posix
-def test_too_few_addresses(tmp_path):
-    np.save(tmp_path / "a.npy", rows())
-    words = [*PROGRAM, "fit", "a.npy", "-k", "2", "-o", "m"]
-    shell = ["sh", "-c", 'ulimit -v 350000; exec "$@"', "sh", *words]
-    done = subprocess.run(shell, cwd=tmp_path, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 1
-    assert done.stderr == (
-        "onepass: not enough memory: ulimit -v is 350000, and at least 1048576 are needed\n"
-    )
-
-
-@posix
-@pytest.mark.parametrize("name", ["x" * 300, "loop"])
-def test_outputs_that_can_never_be_written(tmp_path, name):
-    """They are refused before learning, which may take hours."""
-    np.save(tmp_path / "a.npy", rows())
-    os.symlink(tmp_path / "loop", tmp_path / "loop")
-    done = run("fit", tmp_path / "a.npy", "-k", "2", "-o", tmp_path / name, code=2)
-    assert "File name too long" in done.stderr or "symbolic links" in done.stderr
-    assert sorted(os.listdir(tmp_path)) == ["a.npy", "loop"]

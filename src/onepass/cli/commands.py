@@ -10,18 +10,18 @@ from onepass import __version__
 from onepass.cli.errors import GuardedGroup
 from onepass.cli.options import (
     ALGORITHMS,
-    ModelPath,
     data_argument,
     flag_option,
     json_option,
     keep_option,
     model_argument,
+    model_path,
     number_option,
     parse_components,
     path_option,
     quantile_option,
+    quiet_option,
     reading_options,
-    verbosity_options,
 )
 
 
@@ -83,8 +83,7 @@ The model file works with the other commands, and with onepass.load in Python.""
     "n_components",
     type=parse_components,
     metavar="NUMBER",
-    required=True,
-    help="How many components; or, for pca, a share of the variance such as 0.95.",
+    help="How many components; or, for pca, a share of the variance such as 0.95.  [default: 10]",
 )
 @path_option("-o", "--output", default="model.onepass", help="The model file.")
 @click.option(
@@ -101,10 +100,10 @@ The model file works with the other commands, and with onepass.load in Python.""
     help="Divide each column by its standard deviation: for columns of different units. pca only.",
 )
 @click.option(
-    "--robust/--no-robust",
-    default=None,
-    help="Whether a row counts with at most a typical length, so that a few long rows cannot turn "
-    "the components. pca only.  [default: no]",
+    "--robust",
+    is_flag=True,
+    help="Let no row count with more than a typical length, so that a few long rows cannot turn "
+    "the components. pca only.",
 )
 @click.option(
     "--half-life",
@@ -131,7 +130,7 @@ The model file works with the other commands, and with onepass.load in Python.""
 @number_option("--workers", 1, help="Learn in this many processes on this machine.")
 @click.option("--resume", is_flag=True, help="Continue from the checkpoint, if there is one.")
 @path_option("--report", help="Write a page about the model to a file ending in .html.")
-@verbosity_options
+@quiet_option
 @json_option
 @click.pass_context
 def fit(ctx: click.Context, /, **given: Any) -> None:
@@ -163,13 +162,14 @@ DATA.""",
     "-o", "--output", required=True, help="A file ending in .npy, .csv, .parquet or .h5ad."
 )
 @keep_option
+@click.option("--as-list", is_flag=True, help="Write one column of lists (.parquet).")
 @flag_option
-@quantile_option("--flag")
+@quantile_option
 @reading_options("those of MODEL")
-@verbosity_options
+@quiet_option
 def transform(**given: Any) -> None:
     """Write the coordinates of DATA in the components of MODEL."""
-    from onepass.cli.models import transform
+    from onepass.cli.rows import transform
 
     transform(**given)
 
@@ -198,7 +198,7 @@ copied to a temporary file beside the output.""",
     "rows_file",
     help="Write the error of each row to a file ending in .csv, .npy or .parquet.",
 )
-@quantile_option("--rows")
+@quantile_option
 @keep_option
 @flag_option
 @click.option(
@@ -207,11 +207,11 @@ copied to a temporary file beside the output.""",
     help="With --rows: write only rows with a larger error than --quantile says.",
 )
 @reading_options("those of MODEL")
-@verbosity_options
+@quiet_option
 @json_option
 def score(**given: Any) -> None:
     """Print the share of variance of DATA captured by MODEL."""
-    from onepass.cli.models import score
+    from onepass.cli.rows import score
 
     score(**given)
 
@@ -232,10 +232,10 @@ beside it.""",
 @data_argument
 @path_option("-o", "--output", required=True, help="A file ending in .csv, .parquet or .npy.")
 @reading_options("those of MODEL")
-@verbosity_options
+@quiet_option
 def impute(**given: Any) -> None:
     """Fill the missing entries of DATA, and keep its other columns."""
-    from onepass.cli.models import impute
+    from onepass.cli.rows import impute
 
     impute(**given)
 
@@ -249,7 +249,7 @@ Examples:
   onepass info model.onepass.checkpoint          how far a run has come
   onepass info --cite                            the paper, with BibTeX""",
 )
-@click.argument("model", type=ModelPath(), required=False)
+@click.argument("model", type=model_path, required=False)
 @path_option(
     "--loadings",
     help="Write the weights of columns in the components, as .csv, .parquet or .npy.",
@@ -277,7 +277,7 @@ the components and to list those with the largest errors. Standard input is gone
 @click.argument("data", nargs=-1, type=click.Path(), metavar="[DATA]...")
 @path_option("-o", "--output", help="The page.  [default: MODEL, ending in .html]")
 @reading_options("those of MODEL")
-@verbosity_options
+@quiet_option
 def report(**given: Any) -> None:
     """Write a page of HTML about MODEL, and about rows of DATA, with pictures."""
     from onepass.cli.models import report
@@ -299,7 +299,7 @@ Their columns, their algorithm and its parameters must be the same.""",
     "models",
     nargs=-1,
     required=True,
-    type=ModelPath(),
+    type=model_path,
     metavar="MODEL...",
 )
 @path_option("-o", "--output", required=True, help="The model file.")

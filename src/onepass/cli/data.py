@@ -7,27 +7,22 @@ import shlex
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
-from functools import partial
+from collections.abc import Iterable, Mapping
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
-import numpy as np
 from click.core import ParameterSource
-from numpy.typing import NDArray
 
 from onepass.cli.errors import Failure
 from onepass.cli.messages import is_quiet, note, warn
 from onepass.persistence.atomic import remove_unfinished
 from onepass.progress import Progress
-from onepass.report import model_page
 from onepass.report.summary import shortened
-from onepass.sources import Block, Position, SourceError
+from onepass.sources import Block, Position
 from onepass.sources.excerpt import Excerpt
 from onepass.sources.files import FileSource, open_tables
-from onepass.sources.paths import is_remote, open_content, split
+from onepass.sources.paths import open_content, split
 from onepass.sources.tables import ReadOptions
 
 _COUNTED_BYTES = 1 << 20
@@ -38,13 +33,10 @@ def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, An
 
     Unless columns are chosen, those that the model was fitted on are found by name: the files may
     have other columns as well, and another order. If the model or the files have no names, columns
-    are taken in their order. What stood for missing entries when it was fitted does so here, too,
-    and options of reading that are not given are those of the fit. Messages name the model's file,
-    `path`.
+    are taken in their order. Options of reading that are not given are those of the fit, and its
+    marks of missing entries hold here, too. Messages name the model's file, `path`.
     """
-    names = list(getattr(model, "feature_names_in_", ())) if reading["columns"] is None else []
-    options, reading = ReadOptions.split(reading)
-    reading["preparation"] = model.origin_.preparation
+    options, choice = ReadOptions.split(reading)
     marks = [mark for mark in model.origin_.na if mark not in options.na]
     source_of = click.get_current_context().get_parameter_source
     kept = {
@@ -52,50 +44,35 @@ def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, An
         for name, value in model.origin_.reading.items()
         if source_of(name) is not ParameterSource.COMMANDLINE
     }
-    if names and "skip_lines" in kept and "-" not in data:
-        rest = {name: value for name, value in kept.items() if name != "skip_lines"}
-        with suppress(SourceError):  # where other lines come first
-            if {*names} <= {*(open_tables(data, options, marks, rest)[0].names or ())}:
-                kept = rest  # nothing is before the names
     tables = open_tables(data, options, marks, kept)
-    kept = {name: kept[name] for name in tables[0].reading if name in kept}
+    first = tables[0]
+    kept = {name: kept[name] for name in first.reading if name in kept}
     if marks or kept:
         note(f"read as when {path} was fitted: {as_options(kept, marks)}")
-    said, file, by_name = [], tables[0].path, {**reading, "columns": names}
-    if not names:
-        source = FileSource(tables, **reading)
-        if reading["columns"] is None and source.feature_names is not None:
-            said = [f"{path} has no names of columns; those of {file} are taken in their order"]
-    elif tables[0].names is not None:
-        fitted_on = f"({path} was fitted on {shortened(names, 8)})"
-        try:
-            source = FileSource(tables, **by_name)
-        except SourceError as error:
-            otherwise = ""
-            if "encoding" in kept:
-                otherwise = f"; it was read with {as_options({'encoding': kept['encoding']}, ())}, "
-                otherwise += "as when the model was fitted; if it is UTF-8, pass --encoding utf-8"
-            raise Failure(f"{error} {fitted_on}{otherwise}") from error
-        for name in set(names) - set(source.feature_names or ()):  # it was taken for a number
-            raise Failure(f"{file}: there is no column {name!r} {fitted_on}")
-    elif "skip_lines" in kept:
-        raise Failure(
-            f"{file}: there are no names of columns after the lines that are skipped, as when "
-            f"{path} was fitted; pass --skip-lines 0 if none come before the names"
-        )
-    else:
-        try:  # a model of some columns of files without names has their numbers as names
-            source = FileSource(tables, **by_name)
-            taken = f"by their numbers, {shortened(names, 8)}, as in"
-        except SourceError:
-            source, taken = FileSource(tables, **reading), "in the order of"
-        said = [f"{file} has no names of columns; they are taken {taken} {path}"]
+    names = list(getattr(model, "feature_names_in_", ()))
+    if choice["columns"] is None and names:
+        missing = [name for name in names if name not in (first.names or ())]
+        if first.names is not None and missing:
+            raise Failure(
+                f"{first.path}: there is no column {missing[0]!r} ({path} was fitted on "
+                f"{shortened(names, 8)})"
+            )
+        # A model of some columns of files without names has their numbers as names.
+        if not missing or all(name.isdigit() and int(name) < first.width for name in names):
+            choice["columns"] = names
+        if missing:
+            how = f"by their numbers, {shortened(names, 8)}, as" if choice["columns"] else "in the"
+            how += " in" if choice["columns"] else " order of"
+            note(f"{first.path} has no names of columns; they are taken {how} {path}")
+    elif choice["columns"] is None and first.names is not None:
+        note(f"{path} has no names of columns; those of {first.path} are taken in their order")
+    source = FileSource(tables, **choice, preparation=model.origin_.preparation)
     if source.n_features != model.n_features_in_:
         raise Failure(
-            f"{file} has {source.n_features} columns, and {path} was fitted on "
+            f"{first.path} has {source.n_features} columns, and {path} was fitted on "
             f"{model.n_features_in_}: not the model for these data, or --columns is needed"
         )
-    for message in (*source.notes, *said):
+    for message in source.notes:
         note(message)
     if model.origin_.mapped:
         warn(
@@ -103,6 +80,13 @@ def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, An
             "not saved: the rows here must have been changed by it already"
         )
     return source
+
+
+def one_block(source: FileSource, end: Position, block: Block) -> Excerpt:
+    """Return a source of one block, which knows its place; `end` is the position after it."""
+    part = Excerpt(source, lambda start: iter([(end, block)]))
+    part.feature_names = None  # `open_for` has compared the names
+    return part
 
 
 def as_options(reading: Mapping[str, Any], marks: Iterable[str]) -> str:
@@ -128,7 +112,6 @@ def on_disk(data: tuple[str, ...], output: str) -> tuple[str, ...]:
     temporary = TemporaryDirectory(prefix="onepass-", dir=os.path.dirname(os.path.realpath(output)))
     folder = click.get_current_context().with_resource(temporary)
     path = os.path.join(folder, "standard-input.csv")
-    note(f"standard input is copied to {path}, to keep other columns as they are")
     with open(path, "wb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
     return tuple(path if given == "-" else given for given in data)
@@ -136,13 +119,9 @@ def on_disk(data: tuple[str, ...], output: str) -> tuple[str, ...]:
 
 def progress_over(label: str, source: FileSource, done: int = 0) -> Progress:
     """Return a progress line, which only terminals show, and not with --quiet."""
-    return Progress(
-        label,
-        expected_rows(source),
-        exact=source.n_rows is not None,
-        done=done,
-        visible=False if is_quiet() else None,
-    )
+    visible = False if is_quiet() else None
+    exact = source.n_rows is not None
+    return Progress(label, expected_rows(source), exact=exact, done=done, visible=visible)
 
 
 def expected_rows(source: FileSource) -> int | None:
@@ -165,49 +144,6 @@ def _lines(path: str, has_header: bool) -> int | None:
     return round(lines * os.path.getsize(path) / taken) - has_header if lines else None
 
 
-def write_page(
-    model: Any, path: str, source: FileSource | None, title: str, command: str | None = None
-) -> None:
-    """Write a page about a model, and about rows of a source that can still be read."""
-    if source is None or source.once:
-        data = [] if source is None else source.paths
-        model_page(model, path, title=title, data=data, command=command)
-        return
-    with progress_over("report", source) as progress:
-
-        def blocks(start: Position | None) -> Iterator[tuple[Position, Block]]:
-            for position, block in source.blocks(start):
-                yield position, block
-                progress.advance(block.shape[0])
-
-        rows = Excerpt(source, blocks)
-        rows.feature_names = None  # `open_for` has compared the names
-        lines = partial(lines_of, source)
-        model_page(model, path, rows, title=title, data=source.paths, command=command, lines=lines)
-
-
-def lines_of(source: FileSource, rows: NDArray[np.int64]) -> list[str] | None:
-    """Return the lines of rows, which are counted from 0 over all files, with the names of several.
-
-    Files are read once more, up to the last of the rows. None where a file has no lines, would have
-    to be fetched again, or has become shorter.
-    """
-    is_text = all(table.lines() is not None for table in source.tables)
-    if source.once or not is_text or any(map(is_remote, source.paths)):
-        return None
-    found: dict[int, str] = {}
-    before = 0
-    for path, table in zip(source.paths, source.tables, strict=True):
-        name = f"{path}:" if len(source.paths) > 1 else ""
-        for lines in table.lines() or ():
-            inside = rows[(rows >= before) & (rows < before + len(lines))]
-            found |= {int(row): f"{name}{lines[row - before]}" for row in inside}
-            before += len(lines)
-            if len(found) == len(rows):
-                break
-    return [found[int(row)] for row in rows] if len(found) == len(rows) else None
-
-
 def warn_of_repeats(paths: Iterable[str]) -> None:
     """Warn of files that are given more than once."""
     for path, count in Counter(map(os.path.realpath, paths)).items():
@@ -215,26 +151,14 @@ def warn_of_repeats(paths: Iterable[str]) -> None:
             warn(f"{path} is given more than once, and its rows count more than once")
 
 
-def check_page(path: str) -> None:
-    """Refuse a name that does not say that the file is a page of HTML."""
-    if not path.lower().endswith((".html", ".htm")):
-        raise Failure(f"{path}: a report is a page of HTML, and its name must end in .html or .htm")
-
-
 def prepare_output(path: str, others: Iterable[str]) -> None:
     """Refuse a path that cannot be written, or that is one of the other files of a command.
 
     What a killed command has left beside it is removed.
     """
-    if os.path.exists(path or ".") and not os.path.isfile(path):
-        raise Failure(f"{path or repr(path)} is not a file that can be written")
-    try:
-        os.stat(path)
-    except FileNotFoundError:
-        pass
-    except OSError as error:  # the name is too long, or a link leads to itself
-        raise Failure(f"{path} cannot be written: {error.strerror}") from error
     folder = os.path.dirname(os.path.realpath(path))
+    if not path or (os.path.exists(path) and not os.path.isfile(path)):
+        raise Failure(f"{path or repr(path)} is not a file that can be written")
     if not os.path.isdir(folder):
         raise Failure(f"{path}: there is no folder {folder}")
     if not os.access(folder, os.W_OK):

@@ -8,7 +8,6 @@ import signal
 import sys
 import threading
 import warnings
-from collections import Counter
 from collections.abc import Iterator
 from types import FrameType
 from typing import Any, NoReturn
@@ -18,6 +17,8 @@ import click
 from onepass.cli import memory
 from onepass.persistence.atomic import stopped_by
 from onepass.warning import OnepassWarning
+
+_WRONG_PATHS = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 
 
 class Failure(click.ClickException):
@@ -30,19 +31,7 @@ class Failure(click.ClickException):
 
     def show(self, file: Any = None) -> None:
         """Write the line to standard error."""
-        click.echo(f"onepass: {self.message}", file=file, err=True)
-
-
-def printable(text: str) -> str:
-    r"""Return a text in which control characters are escaped, so that a terminal shows them.
-
-    >>> printable("\x1b[31mred\n")
-    '\\x1b[31mred\n'
-    """
-    if text.isprintable():
-        return text
-    shown = (c if c.isprintable() or c == "\n" else c.encode("unicode_escape") for c in text)
-    return "".join(c if isinstance(c, str) else c.decode() for c in shown)
+        say(f"onepass: {self.message}", err=True)
 
 
 class MachineFailure(Failure):
@@ -51,32 +40,28 @@ class MachineFailure(Failure):
     exit_code = 1
 
 
-_EXPECTED = (ValueError, ImportError, OSError)
-_WRONG_PATHS = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
+def printable(text: str) -> str:
+    r"""Return a text in which control characters are escaped, so that a terminal shows them.
+
+    >>> printable("\x1b[31mred\n")
+    '\\x1b[31mred\n'
+    """
+    shown = (c if c.isprintable() or c == "\n" else c.encode("unicode_escape") for c in text)
+    return "".join(c if isinstance(c, str) else c.decode() for c in shown)
 
 
-class StrictCommand(click.Command):
-    """A command that refuses a second value of an option, of which click would keep the last."""
+def say(message: str, *, err: bool = False) -> None:
+    """Print a line, on standard error if `err`; that a reader has left is no error.
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the words of the command, after a look for options that are given twice."""
-        given = [] if ctx.resilient_parsing else self.make_parser(ctx).parse_args([*args])[2]
-        for option, count in Counter(given).items():
-            if not isinstance(option, click.Option) or option.multiple:
-                continue
-            if count > 1 and (option.secondary_opts or not option.is_flag):
-                name = option.opts[0]
-                once = (
-                    f"give it once: {name} {option.metavar}" if option.metavar else "give it once"
-                )
-                raise click.UsageError(f"{name} is given twice; {once}", ctx)
-        return super().parse_args(ctx, args)
+    Names of files and columns may have control characters, which are escaped. Messages on standard
+    error are lost where they have no place.
+    """
+    with contextlib.suppress(OSError if err else BrokenPipeError):
+        click.echo(printable(message), err=err)
 
 
 class GuardedGroup(click.Group):
     """A group of commands whose errors all end here."""
-
-    command_class = StrictCommand
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in the order in which the help shows them."""
@@ -111,7 +96,7 @@ class GuardedGroup(click.Group):
         # A signal decides how the command ends, whatever else happened. Compiled code may replace
         # its exception by another, or drop it and go on.
         if signals:
-            click.echo("onepass: stopped", err=True)
+            say("onepass: stopped", err=True)
             code = 128 + signals[0]
         sys.exit(code)
 
@@ -131,22 +116,17 @@ class GuardedGroup(click.Group):
                     raise _lack_of_memory(ctx) from error
                 if isinstance(error, click.ClickException):
                     raise
-                if os.environ.get("ONEPASS_TRACEBACK") and not isinstance(error, _EXPECTED):
-                    raise
-                raise _in_a_line(error) from error
+                raise in_a_line(error) from error
 
 
 def _lack_of_memory(ctx: click.Context) -> Failure:
-    """Return what is said where memory is not enough: for what, how much there was, what to do."""
+    """Return what is said where memory is not enough: for what, and how much there was."""
     most = memory.limited()
-    there_was = "" if most is None else f"; {memory.shown(most)} could be allocated"
-    return Failure(
-        f"{' '.join(ctx.meta['onepass.words'][1:])}: not enough memory{there_was}. Fewer columns "
-        "(--columns) or components (-k) take less, and --memory allows more"
-    )
+    there_was = "" if most is None else f"; {memory.shown(most)} could be allocated (--memory)"
+    return Failure(f"{' '.join(ctx.meta['onepass.words'][1:])}: not enough memory{there_was}")
 
 
-def _in_a_line(error: Exception) -> Failure:
+def in_a_line(error: Exception) -> Failure:
     """Return an error that is shown as one line."""
     if isinstance(error, ValueError | ImportError):
         # A module that is there and cannot be loaded has a path, a missing one has none.
@@ -154,34 +134,24 @@ def _in_a_line(error: Exception) -> Failure:
     if isinstance(error, OSError):
         kind = Failure if isinstance(error, _WRONG_PATHS) else MachineFailure
         return kind(system_message(error))
-    what = f"{type(error).__name__}: {error}"
-    return MachineFailure(f"{what} (a bug; ONEPASS_TRACEBACK=1 shows where)")
+    if os.environ.get("ONEPASS_TRACEBACK"):
+        raise error
+    return MachineFailure(
+        f"{type(error).__name__}: {error} (a bug; ONEPASS_TRACEBACK=1 shows where)"
+    )
 
 
 def system_message(error: OSError) -> str:
     """Return what the operating system said, without its number."""
     if error.strerror is None:
         return str(error)
-    if error.filename:
-        return f"{error.filename}: {error.strerror}"
-    if isinstance(error, FileNotFoundError) and not _has_current_folder():
-        return "the current folder no longer exists"
-    return error.strerror
-
-
-def _has_current_folder() -> bool:
-    """Return whether the folder that relative paths begin at has not been removed."""
-    try:
-        os.getcwd()
-    except FileNotFoundError:
-        return False
-    return True
+    return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
 
 
 def _warn_in_a_line(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
     """Show a warning without the place in the code."""
     if not issubclass(category, DeprecationWarning | PendingDeprecationWarning):
-        click.echo(f"onepass: warning: {printable(str(message))}", err=True)
+        say(f"onepass: warning: {message}", err=True)
 
 
 @contextlib.contextmanager

@@ -1,14 +1,16 @@
-"""What stands beside the rows that a command reads: other columns, and the numbers of the rows."""
+"""What stands beside the rows that a command writes: other columns, and the numbers of the rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from onepass.cli.writers import OUTLIER
 from onepass.sources import Position
 from onepass.sources.files import FileSource
 from onepass.sources.tables import BOOLEANS, numbered_names
@@ -19,100 +21,104 @@ _BOOLEANS = {text: str(int(value)) for text, value in BOOLEANS.items()}
 class InStep:
     """Tables of the same columns that follow each other, taken in pieces of other lengths."""
 
-    def __init__(self, tables: Iterator[pa.Table], names: list[str]) -> None:
+    def __init__(self, tables: Iterator[pa.Table]) -> None:
         self._tables = tables
-        self._waiting = pa.table({name: pa.array([], pa.null()) for name in names})
+        self._waiting: list[pa.Table] = []
 
     def take(self, rows: int) -> pa.Table:
         """Return the next rows."""
-        parts, count = [self._waiting], self._waiting.num_rows
-        while count < rows:
-            parts.append(next(self._tables))
-            count += parts[-1].num_rows
-        whole = pa.concat_tables(parts, promote_options="permissive")
-        self._waiting = whole.slice(rows)
+        while sum(table.num_rows for table in self._waiting) < rows:
+            self._waiting.append(next(self._tables))
+        whole = pa.concat_tables(self._waiting, promote_options="permissive")
+        self._waiting = [whole.slice(rows)]
         return whole.slice(0, rows)
 
 
-class KeptColumns(InStep):
-    """Columns of files as they are there, taken in step with the blocks of a source.
+class Beside:
+    """Columns that stand beside the blocks of a source: kept ones, after the numbers of the rows.
 
     Parameters
     ----------
     source : FileSource
-        Whose files they are in.
-    columns : sequence of str or int
-        As for `onepass.open_source`.
+    columns : list of str or int
+        That are kept as they are in the files, as for `onepass.open_source`.
+    numbered : bool
+        Whether there are numbers of rows: lines as an editor shows them, or numbers counted from 1
+        where there are no lines. Names of files stand before them if there are several.
 
     Attributes
     ----------
     names : list of str
         Of the columns.
+    numbering : list of str
+        The first of them, with the numbers and the files.
     """
 
-    def __init__(self, source: FileSource, columns: Sequence[str | int]) -> None:
+    def __init__(
+        self, source: FileSource, columns: list[str] | list[int], *, numbered: bool
+    ) -> None:
+        self._source = source
         first = source.tables[0]
         labels = [first.column(j) for j in first.find_all(columns)]
-        self.names = [str(label) for label in labels]
-        places = [[table.find(label) for label in labels] for table in source.tables]
-        tables = (
-            pa.table(dict(zip(self.names, cells, strict=True)))
-            for table, columns in zip(source.tables, places, strict=True)
-            for cells in table.cells(columns)
+        kept = [str(label) for label in labels]
+        self._has_lines = not source.once and all(t.lines() is not None for t in source.tables)
+        self.numbering = [*["file"] * (len(source.files) > 1), "line" if self._has_lines else "row"]
+        if not numbered:
+            self.numbering = []
+        self.names = [*self.numbering, *kept]
+        self._kept = InStep(
+            pa.table(cells, kept)
+            for table in source.tables
+            for cells in table.cells([table.find(label) for label in labels])
         )
-        super().__init__(tables, self.names)
+        self._lines = InStep(
+            pa.table([lines], ["line"]) for table in source.tables for lines in table.lines() or ()
+        )
+
+    def take(self, end: Position, rows: int) -> list[pa.Table]:
+        """Return the columns of the next rows of a block; `end` is the position after it."""
+        tables = []
+        if len(self.numbering) > 1:
+            path = self._source.paths[end.file]
+            tables.append(pa.table([pa.repeat(path, rows)], ["file"]))
+        if self.numbering and self._has_lines:
+            tables.append(self._lines.take(rows))
+        elif self.numbering:
+            tables.append(pa.table([np.arange(end.row - rows + 1, end.row + 1)], ["row"]))
+        if len(self.names) > len(self.numbering):
+            tables.append(self._kept.take(rows))
+        return tables
 
 
-class RowNumbers:
-    """Where rows are in their files, taken in step with the blocks of a source.
-
-    Attributes
-    ----------
-    heading : str
-        "line", as an editor shows it, or "row", counted from 1, where there are no lines.
-    names : list of str
-        Of the columns: the heading, after "file" if there are several files.
-    """
-
-    def __init__(self, source: FileSource) -> None:
-        self._source = source
-        has_lines = not source.once and all(table.lines() is not None for table in source.tables)
-        self.heading = "line" if has_lines else "row"
-        self.names = [*["file"] * (len(source.files) > 1), self.heading]
-        self._file = -1
-        self._lines: InStep  # of this file
-
-    def take(self, end: Position, rows: int) -> pa.Table:
-        """Return the numbers of the rows of a block, and their files if there are several.
-
-        `end` is the position after the block.
-        """
-        numbers = pa.table({"row": np.arange(end.row - rows + 1, end.row + 1)})
-        if self.heading == "line":
-            if end.file != self._file:
-                lines = self._source.tables[end.file].lines()
-                assert lines is not None
-                self._file = end.file
-                self._lines = InStep((pa.table({"line": part}) for part in lines), ["line"])
-            numbers = self._lines.take(rows)
-        if len(self._source.files) > 1:
-            file = pa.repeat(self._source.paths[end.file], rows)
-            numbers = numbers.add_column(0, "file", [file])
-        return numbers
-
-
-def beside(tables: list[pa.Table]) -> pa.Table:
+def joined(tables: list[pa.Table]) -> pa.Table:
     """Return tables of the same rows as one, in which all names differ."""
     names = numbered_names([name for table in tables for name in table.column_names])
     return pa.table([column for table in tables for column in table.columns], names)
 
 
-def as_table(block: NDArray[Any], names: list[str]) -> pa.Table:
-    """Return rows of numbers as a table."""
-    columns = {name: np.ascontiguousarray(block[:, j]) for j, name in enumerate(names)}
-    if "outlier" in columns:
-        columns["outlier"] = columns["outlier"].astype(np.int8)
-    return pa.table(columns)
+def as_table(block: NDArray[Any], names: list[str], as_list: str = "") -> pa.Table:
+    """Return rows of numbers as a table, or all but the outliers as lists in one column."""
+    columns = [np.ascontiguousarray(column) for column in block.T]
+    if names[-1] == OUTLIER:
+        columns[-1] = columns[-1].astype(np.int8)
+    if as_list:
+        width = len(names) - (names[-1] == OUTLIER)
+        flat = pa.array(np.ascontiguousarray(block[:, :width]).ravel())
+        names = [as_list, *names[width:]]
+        columns = [pa.FixedSizeListArray.from_arrays(flat, width), *columns[width:]]
+    return pa.table(columns, names)
+
+
+def without_types(pandas: bytes | None, columns: list[str]) -> dict[str, Any] | None:
+    """Return what pandas has written about a file, without the types of some columns.
+
+    None if it was not written by pandas.
+    """
+    if pandas is None:
+        return None
+    found = json.loads(pandas)
+    found["columns"] = [column for column in found["columns"] if column["name"] not in columns]
+    return dict(found)
 
 
 def filled_cells(

@@ -45,7 +45,7 @@ def limit(size: int | None = None) -> bool:
     try:
         from resource import RLIM_INFINITY, RLIMIT_DATA, getrlimit, setrlimit
 
-        size = available() if size is None else size
+        size = _available() if size is None else size
     except (ImportError, OSError):  # neither on Windows nor on macOS
         return False
     most = getrlimit(RLIMIT_DATA)[1]
@@ -63,23 +63,18 @@ def limited() -> int | None:
     return None if size == RLIM_INFINITY else size
 
 
-def available() -> int:
-    """Return the bytes of memory that Linux can give now, or the least that a command needs."""
+def _available() -> int:
+    """Return the bytes of memory that Linux and its control group can give now."""
     with open("/proc/meminfo") as file:
         free = next(int(line.split()[1]) for line in file if line.startswith("MemAvailable:"))
-    return max(int(min(free << 10, _available_in_group())), LEAST_BYTES)
-
-
-def _available_in_group() -> float:
-    """Return what the control group of a container leaves, infinity if it has no limit."""
     sizes = []
     for name in ("memory.max", "memory.current"):
         try:
             with open(os.path.join("/sys/fs/cgroup", name)) as file:
                 sizes.append(int(file.read()))
-        except (OSError, ValueError):  # there is none, or its limit is "max"
-            return float("inf")
-    return sizes[0] - sizes[1]
+        except (OSError, ValueError):  # there is no group, or its limit is "max"
+            return max(free << 10, LEAST_BYTES)
+    return max(min(free << 10, sizes[0] - sizes[1]), LEAST_BYTES)
 
 
 def is_lack(error: BaseException | None) -> bool:

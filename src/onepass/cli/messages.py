@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.table import Table
 
-from onepass.cli.errors import printable
+from onepass.cli.errors import printable, say
 from onepass.cli.options import algorithm_name
 from onepass.report.summary import counted, missing_counts, shortened
 from onepass.sources.files import FileSource
@@ -21,19 +20,6 @@ _MOST_COMPONENTS = 20  # that are listed one by one
 def is_quiet() -> bool:
     """Return whether --quiet was given to the running command."""
     return "onepass.quiet" in click.get_current_context().meta
-
-
-def is_verbose() -> bool:
-    """Return whether --verbose was given to the running command."""
-    return "onepass.verbose" in click.get_current_context().meta and not is_quiet()
-
-
-def say(message: str, *, err: bool = False) -> None:
-    """Print a line, on standard error if `err`.
-
-    Names of files and columns may have control characters, which are escaped.
-    """
-    click.echo(printable(message), err=err)
 
 
 def note(message: str) -> None:
@@ -49,12 +35,19 @@ def warn(message: str) -> None:
 
 def print_json(found: dict[str, Any]) -> None:
     """Print results for programs, numbers of NumPy and other objects included."""
-    click.echo(json.dumps(found, default=lambda value: getattr(value, "tolist", value.__repr__)()))
+    say(json.dumps(found, default=lambda value: getattr(value, "tolist", value.__repr__)()))
 
 
-def print_tables(*tables: Table | str) -> None:
-    """Print tables, and lines between them; names of columns are not taken for markup."""
-    Console(highlight=False, markup=False).print(*tables, sep="\n")
+def print_table(rows: Sequence[Sequence[str]], *, left: int = 1) -> None:
+    """Print rows of cells in columns, of which the last `left` ones are aligned on the left."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    right = len(widths) - left
+    for row in rows:
+        cells = [
+            cell.rjust(width) if j < right else cell.ljust(width)
+            for j, (cell, width) in enumerate(zip(map(printable, row), widths, strict=True))
+        ]
+        say("  ".join(cells).rstrip())
 
 
 def describe_source(source: FileSource, rows: int | None) -> None:
@@ -68,14 +61,10 @@ def describe_source(source: FileSource, rows: int | None) -> None:
         count = f"about {float(f'{rows:.2g}'):,.0f} rows"
     columns = counted(source.n_features, "column")
     if source.named:
-        shown = shortened(names, len(names)) if is_verbose() else shortened(names)
-        columns += f" with the names {shown}"
+        columns += f" with the names {shortened(names)}"
     else:
         columns += " without names" + (f", numbers {shortened(names)}" if names else "")
     say(f"reading {files}: {count} of {columns}")
-    if is_verbose() and len(paths) > 1:
-        for path, known in source.files:
-            say(f"  {path}" + ("" if known is None else f": {known:,} rows"))
 
 
 def finite(value: float) -> float | None:
@@ -110,39 +99,15 @@ def expectation(found: dict[str, Any]) -> str:
     return f"{mean:.2%} ± {error:.2%} of the variance of new rows"
 
 
-def component_table(model: Any) -> Table:
-    """Return the components: variance, share, share so far, and the columns that matter most."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("component", "variance", "share", "together"):
-        table.add_column(heading, justify="right", no_wrap=True, min_width=max(8, len(heading)))
-    table.add_column("largest weights", overflow="ellipsis", no_wrap=True)
-    room = Console().width - 42  # beside the numbers
-    ratios = model.explained_variance_ratio_
-    names = model.column_names_
-    for i in range(min(len(ratios), _MOST_COMPONENTS)):
-        weights = model.components_[i]
+def print_components(model: Any) -> None:
+    """Print the components: variance, share, share so far, and the columns that matter most."""
+    ratios, names = model.explained_variance_ratio_, [str(name) for name in model.column_names_]
+    rows = [("component", "variance", "share", "together", "largest weights")]
+    for i, weights in enumerate(model.components_[:_MOST_COMPONENTS]):
         leading = abs(weights).argsort()[::-1][:3]
-        table.add_row(
-            str(i),
-            f"{model.explained_variance_[i]:.4g}",
-            f"{ratios[i]:.2%}",
-            f"{ratios[: i + 1].sum():.2%}",
-            _fitting(
-                [f"{weights[j]:+.2f} {printable(str(names[j])) or repr('')}" for j in leading], room
-            ),
-        )
+        largest = "  ".join(f"{weights[j]:+.2f} {names[j] or repr('')}" for j in leading)
+        share, together = f"{ratios[i]:.2%}", f"{ratios[: i + 1].sum():.2%}"
+        rows.append((str(i), f"{model.explained_variance_[i]:.4g}", share, together, largest))
     if len(ratios) > _MOST_COMPONENTS:
-        table.add_row("...", "", "", f"{ratios.sum():.2%}", f"{len(ratios)} components in all")
-    return table
-
-
-def _fitting(parts: list[str], room: int) -> str:
-    """Return the first parts that fit into a number of characters together, one at least.
-
-    Dots stand for the others.
-    """
-    for count in range(len(parts), 0, -1):
-        text = "  ".join([*parts[:count], *["..."] * (count < len(parts))])
-        if len(text) <= room:
-            return text
-    return parts[0]
+        rows.append(("...", "", "", f"{ratios.sum():.2%}", f"{len(ratios)} components in all"))
+    print_table(rows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
 from contextlib import suppress
@@ -97,32 +96,16 @@ data_argument = click.argument(
 )
 
 
-class ModelPath(click.Path):
-    """A model file; opening a pipe or a device would wait for what never comes."""
-
-    def __init__(self) -> None:
-        super().__init__(exists=True, dir_okay=False)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path of a regular file, or refuse it."""
-        path = super().convert(value, param, ctx)
-        if not os.path.isfile(path):
-            self.fail(
-                f"{click.format_filename(path)} is a pipe or a device, not a file", param, ctx
-            )
-        return path
-
-
-model_argument = click.argument("model", type=ModelPath())
+model_path = click.Path(exists=True, dir_okay=False)
+model_argument = click.argument("model", type=model_path)
 json_option = click.option(
     "as_json", "--json", is_flag=True, help="Print one JSON object, for programs."
 )
 
 
-def path_option(*names: str, folder: bool = False, **given: Any) -> Callable[[F], F]:
-    """Return an option for a file or a folder that a command writes."""
-    kind = click.Path(file_okay=not folder, dir_okay=folder)
-    return click.option(*names, type=kind, metavar="FOLDER" if folder else "FILE", **given)
+def path_option(*names: str, **given: Any) -> Callable[[F], F]:
+    """Return an option for a file that a command writes."""
+    return click.option(*names, type=click.Path(dir_okay=False), metavar="FILE", **given)
 
 
 def number_option(name: str, least: int, most: int | None = None, **given: Any) -> Callable[[F], F]:
@@ -143,15 +126,13 @@ flag_option = click.option(
 )
 
 
-def quantile_option(of: str) -> Callable[[F], F]:
-    """Return the option for the share of errors that are no outliers, which works with another."""
-    return click.option(
-        "--quantile",
-        type=click.FloatRange(0.0, 1.0, min_open=True),
-        metavar="SHARE",
-        help=f"With {of}: an outlier has a larger error than this share of the rows that MODEL was "
-        "fitted on.  [default: 0.99]",
-    )
+quantile_option = click.option(
+    "--quantile",
+    type=click.FloatRange(0.0, 1.0, min_open=True),
+    default=0.99,
+    metavar="SHARE",
+    help="An outlier has a larger error than this share of the rows that MODEL was fitted on.",
+)
 
 
 def reading_options(columns: str = "all") -> Callable[[F], F]:
@@ -261,19 +242,17 @@ def reading_options(columns: str = "all") -> Callable[[F], F]:
     )
 
 
-def _verbosity_option(letter: str, name: str, what: str) -> Callable[[F], F]:
-    """Return a flag that `onepass.cli.messages` asks for, and that commands need not take."""
-
-    def keep(ctx: click.Context, param: click.Parameter, given: bool) -> None:
-        if given:
-            ctx.meta[f"onepass.{param.name}"] = True
-
-    return click.option(letter, name, is_flag=True, expose_value=False, callback=keep, help=what)
+def _keep_quiet(ctx: click.Context, param: click.Parameter, given: bool) -> None:
+    """Let `onepass.cli.messages` know."""
+    if given:
+        ctx.meta["onepass.quiet"] = True
 
 
-verbosity_options = _together(
-    _verbosity_option(
-        "-q", "--quiet", "Print only results that are asked for, warnings and errors."
-    ),
-    _verbosity_option("-v", "--verbose", "Print more about files and columns."),
+quiet_option = click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    expose_value=False,
+    callback=_keep_quiet,
+    help="Print only results that are asked for, warnings and errors.",
 )

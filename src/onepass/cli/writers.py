@@ -7,12 +7,10 @@ import io
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import partial
+from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from onepass.cli.errors import Failure
 from onepass.extras import require
@@ -22,6 +20,7 @@ from onepass.persistence.atomic import replacing
 # The types of the first rows are those of the file.
 Write: TypeAlias = Callable[[Any], None]
 
+OUTLIER = "outlier"  # the name of a column: 1 for rows above a threshold, and 0
 _GROUP_ROWS = 1 << 16  # of a parquet file, at least: small row groups are slow to read
 
 
@@ -41,8 +40,6 @@ def _npy(file: BinaryIO, names: list[str]) -> Iterator[Write]:
 
     def write(block: Any) -> None:
         nonlocal rows, dtype
-        if not isinstance(block, np.ndarray):
-            block = np.column_stack([_numbers(column) for column in block.columns])
         dtype = block.dtype
         file.write(np.ascontiguousarray(block).data)
         rows += len(block)
@@ -76,13 +73,8 @@ def _csv(file: BinaryIO, names: list[str], delimiter: str = ",") -> Iterator[Wri
 def _texts(column: Any) -> list[str]:
     """Return an Arrow column as text, which is empty where an entry is missing."""
     if str(column.type) in ("float", "double"):
-        return np.where(column.is_null(), "", _numbers(column).astype(str)).tolist()
+        return np.where(column.is_null(), "", column.to_numpy().astype(str)).tolist()
     return ["" if value is None else str(value) for value in column.to_pylist()]
-
-
-def _numbers(column: Any) -> NDArray[Any]:
-    """Return an Arrow column of numbers as an array, missing entries as NaN."""
-    return np.asarray(column.to_numpy())
 
 
 @contextmanager
@@ -101,20 +93,18 @@ def _parquet(
         table = pa.concat_tables(waiting, promote_options="permissive")
         waiting.clear()
         if writer is None:
-            schema = pa.schema([(field.name, _known(field.type)) for field in table.schema])
-            if pandas is not None:
-                schema = schema.with_metadata({"pandas": json.dumps(pandas)})
-            writer = pyarrow.parquet.ParquetWriter(file, schema)
+            known = [(field.name, known_type(field.type)) for field in table.schema]
+            metadata = None if pandas is None else {"pandas": json.dumps(pandas)}
+            writer = pyarrow.parquet.ParquetWriter(file, pa.schema(known, metadata))
         writer.write_table(table.cast(writer.schema))
 
-    def _known(kind: Any) -> Any:
+    def known_type(kind: Any) -> Any:
         """Return a type for a column; one of which nothing is known yet becomes text."""
         return pa.string() if pa.types.is_null(kind) else kind
 
     def write(rows: Any) -> None:
         if isinstance(rows, np.ndarray):
-            columns = [pa.array(np.ascontiguousarray(column)) for column in rows.T]
-            rows = pa.table(columns, names)
+            rows = pa.table([pa.array(np.ascontiguousarray(column)) for column in rows.T], names)
         waiting.append(rows)
         if sum(table.num_rows for table in waiting) >= _GROUP_ROWS:
             write_group()
@@ -132,11 +122,7 @@ def _parquet(
         raise
 
 
-_FORMATS: dict[str, Callable[[BinaryIO, list[str]], AbstractContextManager[Write]]] = {
-    ".npy": _npy,
-    ".csv": _csv,
-    ".parquet": _parquet,
-}
+_FORMATS: dict[str, Any] = {".npy": _npy, ".csv": _csv, ".parquet": _parquet}
 
 
 def check_format(path: str, others: Iterable[str] = ()) -> None:
@@ -151,31 +137,9 @@ def check_format(path: str, others: Iterable[str] = ()) -> None:
         require("writing parquet files", "files", "pyarrow")
 
 
-def with_floats(pandas: bytes | None, names: list[str]) -> dict[str, Any] | None:
-    """Return what pandas knows of a file in which some columns have become floats.
-
-    None if it was not written by pandas.
-    """
-    try:
-        found = json.loads(pandas or b"")
-        for column in found["columns"]:
-            if column["name"] in names:
-                column.update(pandas_type="float64", numpy_type="float64", metadata=None)
-        return dict(found)
-    except (ValueError, KeyError, AttributeError, TypeError):
-        return None
-
-
 @contextmanager
-def writing(
-    path: str, names: list[str], delimiter: str = ",", pandas: dict[str, Any] | None = None
-) -> Iterator[Write]:
-    """Give a function that adds rows to a file, which appears when complete, or not at all.
-
-    The delimiter is for csv files, and what pandas knows for parquet files.
-    """
-    suffix = os.path.splitext(path)[1].lower()
-    make = partial(_csv, delimiter=delimiter) if suffix == ".csv" else _FORMATS[suffix]
-    make = partial(_parquet, pandas=pandas) if suffix == ".parquet" else make
-    with replacing(path) as file, make(file, names) as write:
+def writing(path: str, names: list[str], **options: Any) -> Iterator[Write]:
+    """Give a function that adds rows to a file, which appears when complete, or not at all."""
+    make = _FORMATS[os.path.splitext(path)[1].lower()]
+    with replacing(path) as file, make(file, names, **options) as write:
         yield write

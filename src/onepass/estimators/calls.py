@@ -44,7 +44,7 @@ from onepass.learner import Learner
 from onepass.model import Model
 from onepass.persistence import archive
 from onepass.progress import Progress
-from onepass.sources import Source
+from onepass.sources import Position, Source
 from onepass.stream import Stream
 from onepass.threads import one_thread
 from onepass.warning import OnepassWarning
@@ -226,7 +226,7 @@ class Estimator(Attributes):
                     "sample_weight needs rows, and X is read in blocks: call partial_fit with "
                     "each block and its weights"
                 )
-            twin._learn_blocks(X, fresh=fresh)
+            twin._learn_blocks(X)
         else:
             ((rows, has_gaps),) = twin._rows_of(X, fresh=fresh)
             weights = check_weights(sample_weight, rows, whole=whole)
@@ -241,17 +241,43 @@ class Estimator(Attributes):
             self.__dict__.pop("feature_names_in_", None)
         self.__dict__.update(learned)
 
-    def _learn_blocks(self, X: Source, *, fresh: bool) -> None:
+    def _learn_blocks(self, X: Source) -> None:
         """Learn from blocks, of which a later one may be refused."""
-        learner = None if self._learner is None else self._learner.copy()
+        self._learner = None if self._learner is None else self._learner.copy()
         with Progress("fit", X.n_rows, visible=self.verbose > 0) as progress:
-            for rows, has_gaps in self._rows_of(X, fresh=fresh):
-                learner = self._start(rows) if learner is None else learner
-                learner.push(learner.stream.convert(rows), has_gaps=has_gaps)
-                progress.advance(rows.shape[0])
+            for _, rows in self._blocks_learned(X):
+                progress.advance(rows)
                 if progress.wants_captured():
-                    progress.captured(learner.finished().model().captured.mean)
-        self._learner = learner
+                    progress.captured(self.captured_.mean)
+
+    def learn_blocks(
+        self, source: Source, start: Position | None = None
+    ) -> Iterator[tuple[Position, int]]:
+        """Learn from the blocks of a source, and yield how far it is read and how many rows came.
+
+        Between two blocks, what was learned so far can be read and saved. If a block is refused,
+        the blocks before it have been learned from. The learner itself changes, which saves the
+        memory of a copy: no other thread may read meanwhile.
+
+        Parameters
+        ----------
+        source : Source
+        start : Position, optional
+            Where to begin, instead of the first row.
+        """
+        if self._learner is None:
+            self._check_parameters()
+            self._params = self.get_params(deep=False)
+        yield from self._blocks_learned(source, start)
+
+    def _blocks_learned(
+        self, source: Source, start: Position | None = None
+    ) -> Iterator[tuple[Position, int]]:
+        """Learn from blocks, and yield position and number of rows after each."""
+        for end, rows, has_gaps in self._blocks_of(source, self._learner is None, start):
+            self._learner = self._learner or self._start(rows)
+            self._learner.push(self._learner.stream.convert(rows), has_gaps=has_gaps)
+            yield end, rows.shape[0]
 
     def _start(self, rows: Any) -> Learner:
         """Return the learner for a stream that begins with these rows."""
@@ -277,12 +303,22 @@ class Estimator(Attributes):
         estimator remembers the columns, else it compares them. `fresh` is None for rows that are
         not learned from.
         """
-        dtype = None if fresh is not False or self._learner is None else self._learner.stream.dtype
         if not isinstance(X, Source):
+            dtype = (
+                None if fresh is not False or self._learner is None else self._learner.stream.dtype
+            )
             if fresh:
                 self._origin = Origin()
             yield check_rows(self, X, reset=bool(fresh), dtype=dtype)
             return
+        for _, rows, has_gaps in self._blocks_of(X, fresh):
+            yield rows, has_gaps
+
+    def _blocks_of(
+        self, X: Source, fresh: bool | None, start: Position | None = None
+    ) -> Iterator[tuple[Position, Any, bool]]:
+        """Yield position, checked rows, and whether entries are missing, block by block."""
+        dtype = None if fresh is not False or self._learner is None else self._learner.stream.dtype
         if fresh:
             self._origin = Origin.of(X)
             self.__dict__.pop("n_features_in_", None)
@@ -290,7 +326,7 @@ class Estimator(Attributes):
             self._origin.check_prepared(X)
         check_names(self, X.feature_names, reset=bool(fresh))
         before = 0
-        for end, block in X.blocks():
+        for end, block in X.blocks(start):
             known = getattr(self, "n_features_in_", None)
             with X.naming_places(end, block):
                 if isinstance(block, Columns):
@@ -301,8 +337,8 @@ class Estimator(Attributes):
                     dtype = dtype or (rows.dtype if fresh else None)
                     self.n_features_in_ = rows.shape[1]
             before += rows.shape[0]
-            yield rows, has_gaps
-        if not before:
+            yield end, rows, has_gaps
+        if not before and start is None:
             raise ValueError("The source has no rows; an iterator can be read only once")
 
     # -- reading ---------------------------------------------------------------------------------

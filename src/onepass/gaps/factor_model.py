@@ -116,7 +116,7 @@ class FactorModel(State):
     def of(cls, moment: Moment, rank: int, scale: Scale) -> FactorModel:
         """Return the model of a second moment, in units of a scale (d,) if there is one."""
         d, total = moment.d, max(moment.weight, TINY)
-        found, sums = moment.leading(min(rank, d), scale, prove=False)
+        found, sums = moment.leading(min(rank, d), scale)
         values = sums / total
         rest = moment.energy(scale) / total - float(values.sum())
         rest /= max(d - len(values), 1)

@@ -6,10 +6,10 @@ from itertools import pairwise
 from typing import Self
 
 import numpy as np
-from scipy.linalg.blas import dsymm, dsyr2
+from scipy.linalg.blas import dsymm, dsyr, dsyr2
 
 from onepass.moments.chunk import Chunk, Scale
-from onepass.moments.eigen import Eigenpairs, Scatter, improve, iterates, leading_eigenpairs
+from onepass.moments.krylov import Eigenpairs, decomposed, improved, iterated, iterates
 from onepass.moments.moment import Moment
 from onepass.moments.segments import PartSums, sums_of_parts
 from onepass.persistence.fields import Array, Field, point, triangle, weight
@@ -148,20 +148,35 @@ class SecondMoment(Moment):
 
     def scatter(self, scale: Scale = None) -> Doubles:
         """Return the scatter (d, d), whole, of columns divided by a scale (d,) if there is one."""
-        lower = self._scatter(scale).triangle()
-        return np.tril(lower) + np.tril(lower, -1).T
+        lower = np.tril(self._triangle(scale))
+        return lower + np.tril(lower, -1).T
 
-    def _scatter(self, scale: Scale) -> Scatter:
-        """Return the scatter, of columns divided by a scale (d,) if there is one."""
-        if not (self.center and self.weight > 0.0):
-            return Scatter(self.squares, None, scale)
-        return Scatter(self.squares, self.total / np.sqrt(self.weight), scale)
+    def _triangle(self, scale: Scale) -> Doubles:
+        """Return the lower triangle of the scatter (d, d), in Fortran order."""
+        lower = self.squares.copy(order="F")
+        if self.center and self.weight > 0.0:
+            dsyr(-1.0 / self.weight, self.total, lower=1, a=lower, overwrite_a=1)
+        if scale is not None:
+            lower /= scale
+            lower /= scale[:, None]
+        return lower
 
-    def leading(self, k: int, scale: Scale = None, *, prove: bool = True) -> Eigenpairs:
-        return leading_eigenpairs(self._scatter(scale), k, prove=prove)
+    def leading(self, k: int, scale: Scale = None, start: Doubles | None = None) -> Eigenpairs:
+        unit, found = self.energy(scale), None
+        if iterates(self.d, k) and TINY < unit < np.inf:
+            start = np.zeros((0, self.d)) if start is None else start[:k]
+            found = iterated(lambda columns: self.times(columns, scale) / unit, start, k)
+        if found is None:
+            return decomposed(self._triangle(scale), k)
+        return found[0], found[1] * unit
+
+    def improved(self, directions: Doubles, scale: Scale = None) -> Eigenpairs:
+        if not iterates(self.d, len(directions)):
+            return self.leading(len(directions), scale)
+        return improved(lambda columns: self.times(columns, scale), directions)
 
     def spectrum(self, scale: Scale = None) -> Doubles:
-        return np.linalg.eigvalsh(self._scatter(scale).triangle())[::-1].clip(min=0.0)
+        return np.linalg.eigvalsh(self._triangle(scale))[::-1].clip(min=0.0)
 
     def times(self, columns: Doubles, scale: Scale = None) -> Doubles:
         divisor = 1.0 if scale is None else scale[:, None]
@@ -173,12 +188,6 @@ class SecondMoment(Moment):
 
     def compress(self, directions: Doubles, scale: Scale = None) -> Doubles:
         return directions @ self.times(directions.T, scale)
-
-    def improved(self, directions: Doubles, scale: Scale = None) -> Eigenpairs:
-        k = len(directions)
-        if not iterates(self.d, k):
-            return self.leading(k, scale)
-        return improve(lambda columns: self.times(columns, scale), directions)
 
 
 def deviations(sums: Doubles, weight: float) -> Doubles:

@@ -1,8 +1,9 @@
-"""Leading eigenpairs of a symmetric matrix A by block Krylov iteration, from products with A alone.
+"""Leading eigenpairs of a symmetric matrix A: by block Krylov iteration, or by LAPACK.
 
-From a block V of some directions more than are wanted, the best approximations in the span of V,
-A V, A^2 V, ... are found (Golub and Underwood 1977; Musco and Musco 2015). A block finds as many
-equal eigenvalues as it has directions, and a start that was found before needs few products.
+Block Krylov iteration needs products with A alone. From a block V of some directions more than are
+wanted, the best approximations in the span of V, A V, A^2 V, ... are found (Golub and Underwood
+1977; Musco and Musco 2015). A block finds as many equal eigenvalues as it has directions, and a
+start that was found before needs fewer products.
 """
 
 from __future__ import annotations
@@ -10,15 +11,20 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import eigh, solve_triangular
 
-from onepass.precision import Doubles
+from onepass.precision import ROUNDING, TINY, Doubles
 
+SMALL = 256  # columns up to which LAPACK takes no longer than an iteration
+MANY = 12  # columns for each eigenvector below which an iteration takes too long
 BESIDE = 8  # random directions in a block besides those that are known or wanted
+CONVERGED = 1e-10  # of the sum of the eigenvalues: what directions that are found may lack
+MOST_PRODUCTS = 40  # LAPACK is faster where a spectrum needs more
 # Smallest pivot of the Gram matrix of unit columns from which its Cholesky factor, used twice,
 # makes them orthonormal to rounding; below, QR does.
 LEAST_PIVOT = 1e-6
 Times = Callable[[Doubles], Doubles]  # A V (d, m) of V (d, m), in C order
+Eigenpairs = tuple[Doubles, Doubles]  # directions (k, d), and eigenvalues (k,), largest first
 
 
 class Krylov:
@@ -72,6 +78,16 @@ class Krylov:
         """Return the sum of the k largest Ritz values."""
         return float(self.values[:k].sum())
 
+    def lost(self, k: int) -> float:
+        """Return about how much the k leading eigenvalues exceed the k largest Ritz values.
+
+        An eigenvalue is at most the residual away from its Ritz value, and at most the square of
+        the residual over the gap to what is left out.
+        """
+        residuals = self.residuals(k)
+        gaps = self.values[:k] - self.values[k : k + 1].sum()
+        return float((residuals**2 / np.maximum(gaps, residuals).clip(min=TINY)).sum())
+
     def residuals(self, k: int) -> Doubles:
         """Return the lengths (k,) of A v - value v for the k leading pairs."""
         last = self._turn[-len(self._rest) :, :k]
@@ -115,3 +131,49 @@ def with_random(directions: Doubles, width: int, d: int) -> Doubles:
     """Return directions (m, d) and random ones besides, (width, d): a start that misses nothing."""
     beside = np.random.default_rng(0).normal(size=(max(width - len(directions), 0), d))
     return np.vstack([directions, beside / np.sqrt(d)])
+
+
+def iterates(d: int, k: int) -> bool:
+    """Return whether k of d eigenvectors are found faster by iteration than by LAPACK."""
+    return d > SMALL and MANY * k <= d
+
+
+def iterated(times: Times, start: Doubles, k: int, more: int = 0) -> Eigenpairs | None:
+    """Return the k leading eigenpairs, from directions (m, d) to start with; None if it fails.
+
+    So many `more` are returned, too, as well as they are known.
+    """
+    d = start.shape[1]
+    krylov = Krylov(with_random(start, min(k + BESIDE, d), d))
+    for _ in range(MOST_PRODUCTS):
+        krylov.add(times(krylov.block))
+        if krylov.lost(k) <= CONVERGED * krylov.captured(k) or not krylov.block.shape[1]:
+            return krylov.directions(k + more), krylov.values[: k + more].clip(min=0.0)
+    return None
+
+
+def improved(times: Times, start: Doubles) -> Eigenpairs:
+    """Return about the leading eigenpairs, from previous directions (k, d) and a single product.
+
+    They are those of Nystrom's approximation A V (V' A V)^-1 V' A (Tropp, Yurtsever, Udell and
+    Cevher 2017), where V has random directions as well: what is orthogonal to all previous ones
+    would never be seen otherwise.
+    """
+    k, d = start.shape
+    basis = np.linalg.qr(with_random(start, min(k + BESIDE, d), d).T)[0]
+    product = times(basis)
+    values, turn = np.linalg.eigh(basis.T @ product)
+    roots = np.sqrt(np.maximum(values, max(d * ROUNDING * values[-1], TINY)))
+    directions, sizes, _ = np.linalg.svd(product @ turn / roots, full_matrices=False)
+    return np.ascontiguousarray(directions[:, :k].T), sizes[:k] ** 2
+
+
+def decomposed(matrix: Doubles, k: int) -> Eigenpairs:
+    """Return the k leading eigenpairs by LAPACK, from the lower triangle of a matrix (d, d)."""
+    d = len(matrix)
+    if 4 * k > d:  # all of them are found faster than some
+        values, vectors = np.linalg.eigh(matrix)
+    else:
+        values, vectors = eigh(matrix, subset_by_index=(d - k, d - 1), check_finite=False)
+    values, vectors = values[-k:], vectors[:, -k:]
+    return np.ascontiguousarray(vectors.T[::-1]), values[::-1].clip(min=0.0)

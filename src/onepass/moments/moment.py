@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from onepass.moments.chunk import Chunk, Scale
-from onepass.moments.eigen import Eigenpairs
+from onepass.moments.krylov import Eigenpairs
 from onepass.persistence.fields import Array, Field, State, point, weight
 from onepass.precision import ROUNDING, Doubles
 
@@ -59,10 +59,10 @@ class Moment(State):
         """Return the trace of the scatter."""
 
     @abstractmethod
-    def leading(self, k: int, scale: Scale = None, *, prove: bool = True) -> Eigenpairs:
+    def leading(self, k: int, scale: Scale = None, start: Doubles | None = None) -> Eigenpairs:
         """Return at most k leading directions (k, d) of the scatter and the sums along them (k,).
 
-        `prove` asks for certainty that none of several equal sums is missing.
+        `start` (m, d) are directions near these, if some are known.
         """
 
     @abstractmethod

@@ -272,7 +272,7 @@ class Segments(State):
                 part._replace(product=(product + part.weight * missing).astype(self.dtype))
                 for part, product in zip(self._parts, turned, strict=True)
             ]
-        self.frame = frame
+        self.frame = np.ascontiguousarray(frame)
 
     def fill(self, columns: NDArray[np.bool_], mean: Doubles, variances: Doubles) -> None:
         """Let all rows have means and variances (d,) in some columns (d,)."""

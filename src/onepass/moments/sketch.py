@@ -14,7 +14,7 @@ from typing import Self
 import numpy as np
 
 from onepass.moments.chunk import Chunk, DenseChunk, Scale
-from onepass.moments.eigen import Eigenpairs, leading_eigenpairs
+from onepass.moments.krylov import Eigenpairs, decomposed
 from onepass.moments.moment import ColumnSums
 from onepass.persistence.fields import Array, Field, Number, Size
 from onepass.precision import ZERO_OF_SKETCH, Doubles
@@ -104,7 +104,7 @@ class Sketch(ColumnSums):
     def energy(self, scale: Scale = None) -> float:
         return self.trace
 
-    def leading(self, k: int, scale: Scale = None, *, prove: bool = True) -> Eigenpairs:
+    def leading(self, k: int, scale: Scale = None, start: Doubles | None = None) -> Eigenpairs:
         return self.basis[:k], self.values[:k] + self.level
 
     def improved(self, directions: Doubles, scale: Scale = None) -> Eigenpairs:
@@ -200,7 +200,7 @@ def _leading(stack: _Stack, k: int) -> tuple[Doubles, Doubles, float]:
     """
     if len(stack) <= GRAM_ROWS:
         gram = stack.gram()
-        vectors, values = leading_eigenpairs(gram, k)
+        vectors, values = decomposed(gram, k)
         kept = values > ZERO_OF_SKETCH * values[0]
         vectors, values = vectors[kept], values[kept]
         basis = stack.combine(vectors / np.sqrt(values)[:, None])
@@ -218,7 +218,7 @@ def _leading(stack: _Stack, k: int) -> tuple[Doubles, Doubles, float]:
         if step < steps - 1:
             basis = _turned(whitening, basis)
     inner = stack.inner(basis) @ whitening.T
-    vectors, values = leading_eigenpairs(inner.T @ inner, k)
+    vectors, values = decomposed(inner.T @ inner, k)
     kept = values > ZERO_OF_SKETCH * values[0]
     return _turned(vectors[kept] @ whitening, basis), values[kept], stack.energy()
 

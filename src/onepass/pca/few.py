@@ -15,20 +15,18 @@ import numpy as np
 from scipy import sparse
 
 from onepass.moments.chunk import Chunk, Scale, SparseChunk
-from onepass.moments.eigen import Eigenpairs, improve, leading_eigenpairs
-from onepass.moments.krylov import Krylov
+from onepass.moments.krylov import Eigenpairs, Krylov, decomposed, improved, iterated, iterates
 from onepass.moments.moment import ColumnSums
 from onepass.moments.sketch import GRAM_ROWS
-from onepass.pca.passes import BESIDE, Block, CentredRows, Sums, left_of
+from onepass.pca.passes import BESIDE, SINGLE_RANGE, Block, CentredRows, Sums
 from onepass.persistence.fields import Field, Parts
-from onepass.precision import Doubles
+from onepass.precision import TINY, Doubles
 from onepass.stream import RowBuffer, Stream
 
 KEPT_BYTES = 2**27  # of rows that are kept, as much as the largest matrix of dense rows takes
 MOST_PIECES = 2**20  # in a checkpoint: no stream keeps as many chunks of rows
-EXACT = (
-    1e-10  # of the captured variance, which further passes over few rows would add when they end
-)
+EXACT = 1e-10  # of the captured variance, which directions of few rows may lack
+LEAST_PRODUCTS = 4  # with the rows, before it is known how fast these directions converge
 TILE_BYTES = 2**24  # of columns of all rows whose products are added to the Gram matrix at a time
 
 
@@ -37,7 +35,8 @@ class FewRows(CentredRows):
 
     def __init__(self, blocks: Sequence[Block], sums: Sums, scale: Scale = None) -> None:
         super().__init__(lambda: blocks, sums, scale)
-        self.blocks, self.mean, self.is_double = blocks, sums.mean, True
+        self.blocks, self.mean = blocks, sums.mean
+        self.energy = float((sums.columns if scale is None else sums.columns / scale**2).sum())
         self.roots = np.sqrt(np.concatenate([weights for _, weights in blocks]))
 
     def __len__(self) -> int:
@@ -67,39 +66,66 @@ class FewRows(CentredRows):
             chunk = SparseChunk(together, self.roots, self.mean, self.scale)
             return self.roots[:, None] * chunk.gram * self.roots
         gram = np.zeros((len(self), len(self)))
+        dtype = np.float64 if self.is_double else values[0].dtype
         width = max(16, TILE_BYTES // (8 * len(self)))
         for first in range(0, self.d, width):
             tile = slice(first, first + width)
-            part = np.vstack([rows[:, tile] for rows in values]).astype(np.float64)
-            part -= self.mean[tile]
+            part = np.vstack([rows[:, tile] for rows in values]).astype(dtype, copy=False)
+            part -= self.mean[tile].astype(dtype)
             if self.scale is not None:
-                part /= self.scale[tile]
-            part *= self.roots[:, None]
+                part /= self.scale[tile].astype(dtype)
+            part *= self.roots[:, None].astype(dtype)
             gram += part @ part.T
         return gram
 
-    def leading(self, k: int, more: int = 0) -> Eigenpairs:
+    def leading(self, k: int, start: Doubles | None = None, more: int = 0) -> Eigenpairs:
         """Return leading directions (m, d) and sums of squares along them (m,), largest first.
 
         The first k are as exact as can be; `more` are returned if they are found besides. They
-        come from passes over the rows as long as these take less time than the Gram matrix.
+        come from passes over the rows if these take less time than the Gram matrix. `start` (m, d)
+        are directions near them, if some are known.
         """
-        count, width = len(self), min(k + BESIDE, len(self), self.d)
+        k = min(k, len(self), self.d)
+        found = self._iterated(k, start, more) if len(self) > GRAM_ROWS else None
+        return found or self._decomposed(k, more)
+
+    def _iterated(self, k: int, start: Doubles | None, more: int) -> Eigenpairs | None:
+        """Return directions and sums by passes over the rows; None if they would take too long."""
+        width = min(k + BESIDE, len(self), self.d)
         # A product with the rows and their transpose takes 4 n d operations for each direction, at
         # half the speed of the n d for each row that a half of the Gram matrix takes.
-        products = count // (8 * width) if count > GRAM_ROWS else 0
-        if products:
-            krylov = Krylov(self.combine(np.random.default_rng(0).normal(size=(width, count))))
-            captured, growth = 0.0, 0.0
-            for _ in range(products):
-                krylov.add(self.times(krylov.block))
-                before, captured = captured, krylov.captured(k)
-                slower, growth = growth, captured - before
-                if left_of(growth, slower) <= EXACT * captured or not krylov.block.shape[1]:
-                    m = min(k + more, len(krylov.values))
-                    return krylov.directions(m), krylov.values[:m].clip(min=0.0)
-        vectors, values = leading_eigenpairs(self.gram(), min(k + more, count, self.d))
-        return np.linalg.qr(self.combine(vectors).T)[0].T, values
+        most = len(self) // (8 * width)
+        unit = self.energy
+        if most < LEAST_PRODUCTS or not TINY < unit < np.inf:
+            return None
+        known = np.zeros((0, self.d)) if start is None else start[:k]
+        mixed = self.combine(np.random.default_rng(0).normal(size=(width - len(known), len(self))))
+        krylov, lost = Krylov(np.vstack([known, mixed])), np.inf
+        for done in range(1, most + 1):
+            krylov.add(self.times(krylov.block) / unit)
+            before, lost = lost, krylov.lost(k) / max(krylov.captured(k), TINY)
+            if lost <= EXACT or not krylov.block.shape[1]:
+                m = min(k + more, len(krylov.values))
+                return krylov.directions(m), krylov.values[:m].clip(min=0.0) * unit
+            # What is lost falls by about the same factor in each pass.
+            slowest = (EXACT / lost) ** (1.0 / (most - done)) if done < most else 0.0
+            if done >= LEAST_PRODUCTS and lost > slowest * before:
+                return None
+        return None
+
+    def _decomposed(self, k: int, more: int) -> Eigenpairs:
+        """Return directions and sums from the Gram matrix of the rows."""
+        single = not self.is_double
+        gram, found = self.gram(), None
+        unit = float(gram.trace()) or 1.0
+        if iterates(len(gram), k) and TINY < unit < np.inf:
+            none = np.zeros((0, len(gram)))
+            found = iterated(lambda columns: gram @ columns / unit, none, k, more)
+        vectors, values = found or decomposed(gram / unit, min(k + more, len(gram), self.d))
+        if single and values[k - 1] < SINGLE_RANGE * values[0]:
+            self.is_double = True
+            return self._decomposed(k, more)
+        return np.linalg.qr(self.combine(vectors).T)[0].T, values * unit
 
 
 class KeptRows(ColumnSums):
@@ -165,13 +191,13 @@ class KeptRows(ColumnSums):
         return FewRows(self.blocks(), Sums(self.weight, self.mean, self.columns), scale)
 
     def energy(self, scale: Scale = None) -> float:
-        return float(self.columns.sum() if scale is None else (self.columns / scale**2).sum())
+        return self._rows(scale).energy
 
-    def leading(self, k: int, scale: Scale = None, *, prove: bool = True) -> Eigenpairs:
-        return self._rows(scale).leading(k)
+    def leading(self, k: int, scale: Scale = None, start: Doubles | None = None) -> Eigenpairs:
+        return self._rows(scale).leading(k, start)
 
     def improved(self, directions: Doubles, scale: Scale = None) -> Eigenpairs:
-        return improve(self._rows(scale).times, directions)
+        return improved(self._rows(scale).times, directions)
 
     def times(self, columns: Doubles, scale: Scale = None) -> Doubles:
         return self._rows(scale).times(columns)

@@ -17,8 +17,8 @@ from onepass.gaps.factor_model import FactorModel, rows_with_gaps
 from onepass.learner import Learner
 from onepass.model import Model, in_type, signed
 from onepass.moments.chunk import Chunk, Scale, chunk_about
-from onepass.moments.eigen import SMALL
 from onepass.moments.exact import SecondMoment, deviations, sums_about_mean
+from onepass.moments.krylov import SMALL
 from onepass.moments.moment import Moment
 from onepass.moments.row_errors import LongRows, crossed_errors
 from onepass.moments.segments import MOST_COMPONENTS, WHOLE_COLUMNS, Segments
@@ -440,7 +440,7 @@ class PCALearner(Learner):
         elif rows is not None and len(self.directions) == count:
             found, sums = moment.improved(self.directions, self.scale_now())
         else:
-            found, sums = moment.leading(count, self.scale_now(), prove=False)
+            found, sums = moment.leading(count, self.scale_now())
         if len(found) < evaluated or not len(found):
             return
         last = min(max(k, 1), len(found)) - 1
@@ -491,7 +491,7 @@ class PCALearner(Learner):
         k = max(self._count(), 1)
         if self.n_components is None and self.moment.is_additive:
             k = max(min(self.rows_learned, d), 1)  # those without variance as well
-        found = leading.leading(k, scale)[0]
+        found = leading.leading(k, scale, self.directions)[0]
         found = np.asarray(orthonormal(found) if len(found) else np.eye(1, d), np.float64)
         directions, sums = _rotated(found, leading.compress(found, scale), self.keep_all)
         bounded = None

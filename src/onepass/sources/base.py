@@ -313,8 +313,8 @@ def check_width(n_features: int, file: str | None = None) -> None:
 
 def first_beyond(block: Any, limit: float) -> tuple[int, int, float] | None:
     """Return row, column and value of the first entry beyond a limit, infinite ones included."""
-    with np.errstate(invalid="ignore", over="ignore"):  # NaN is missing; a limit beyond float32
-        bad = np.abs(block.data if scipy.sparse.issparse(block) else block) > limit
+    entries = np.abs(block.data if scipy.sparse.issparse(block) else block)
+    bad = entries > min(limit, float(np.finfo(entries.dtype).max))
     return first_entry(block, bad) if bad.any() else None
 
 
