@@ -81,7 +81,7 @@ long: $(VENV)/ready  ## the tests that take minutes
 
 .PHONY: mutants-tool
 mutants-tool: export HYPOTHESIS_PROFILE = mutants
-mutants-tool: $(VENV)/ready core  ## mutate moments, averaging, rounding, schedules, validation by mutmut
+mutants-tool: $(VENV)/ready core  ## mutate moments, averaging, rounding and schedules by mutmut
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --target build/mutmut \
 	  "mutmut>=3.8" "pytest<9.1"  # mutmut reads a name of pytest that 9.1 has no longer
 	rm -rf mutants
@@ -96,7 +96,7 @@ coverage: $(VENV)/ready  ## branch coverage of src/onepass by the fast tests
 bench: $(VENV)/ready  ## accuracy, intervals, speed and gaps against what is promised, into benchmarks/results; ARGS="--data DIR"
 	$(PIP_INSTALL) --editable ".[bench]"
 	$(BIN)/python -m benchmarks.accuracy $(ARGS)
-	$(BIN)/python -m benchmarks.captured $(ARGS)
+	$(BIN)/python -m benchmarks.intervals $(ARGS)
 	$(BIN)/python -m benchmarks.floor $(ARGS)
 	$(BIN)/python -m benchmarks.gaps $(ARGS)
 

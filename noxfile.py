@@ -76,14 +76,6 @@ def tests(session: nox.Session, dependencies: str) -> None:
     session.run("python", "-m", "pytest", "-q", *(session.posargs or ["-n", "2"]))
 
 
-@nox.session(python=PYTHONS)
-@nox.parametrize("dependencies", DEPENDENCIES)
-def dask(session: nox.Session, dependencies: str) -> None:
-    """Run the tests of distributed work: a real scheduler and two worker processes."""
-    install(session, dependencies)
-    session.run("python", "-m", "pytest", "-q", "tests/distributed", *session.posargs)
-
-
 @nox.session
 def sanitize(session: nox.Session) -> None:
     """Run the tests of the core under AddressSanitizer and UndefinedBehaviorSanitizer."""

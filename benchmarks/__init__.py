@@ -3,7 +3,8 @@
 Each command measures one thing and writes ``results/NAME.json``:
 
 - ``python -m benchmarks.accuracy``: what `PCA` loses beside batch PCA, against what is promised.
-- ``python -m benchmarks.captured``: how often the interval of `captured_` holds the truth.
+- ``python -m benchmarks.intervals``: how often intervals of loadings, variances and `captured_`
+  hold the truth.
 - ``python -m benchmarks.floor``: how long a fit takes beside a single product.
 - ``python -m benchmarks.gaps``: rows with missing values.
 - ``python -m benchmarks.rdatasets``: 200 real tables against scikit-learn.

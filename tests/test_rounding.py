@@ -85,16 +85,6 @@ def test_marginals_are_exact(drawn):
     assert outside == pytest.approx(M.rest * (d - m), abs=1e-10)
 
 
-def test_expected_projection_is_the_matrix():
-    rng = np.random.default_rng(0)
-    basis = np.linalg.qr(rng.standard_normal((6, 6)))[0][:3]
-    M = Subspace(basis, np.array([0.9, 0.5, 0.1]), rest=0.5)
-    n = 4000
-    samples = [rounding.sample(M, 3, rng) for _ in range(n)]
-    mean = sum(directions.T @ directions for directions in samples) / n
-    np.testing.assert_allclose(mean, M.to_dense(), atol=5 * 0.5 / np.sqrt(n))
-
-
 @settings(deadline=None)
 @given(feasible(full=False))
 def test_trace_below_k_is_completed(drawn):
@@ -113,12 +103,6 @@ def test_completion_takes_the_heaviest():
     four = rounding.sample(M, 4, Uniform(0.985))
     np.testing.assert_array_equal(four[:3], np.eye(5)[[1, 2, 0]])
     assert_orthonormal(four, 4, 5)
-
-
-def test_float32_stays_float32():
-    M = Subspace(np.eye(2, 9, dtype=np.float32), np.array([1.0, 0.5]))
-    assert rounding.top(M, 3).dtype == np.float32
-    assert rounding.sample(M, 3, np.random.default_rng(0)).dtype == np.float32
 
 
 @settings(deadline=None, max_examples=300)
@@ -144,11 +128,9 @@ def test_decomposition_reconstructs(data):
     ("weights", "k", "said"),
     [
         ([0.5, 0.6], 1, "sum"),
-        ([0.5, 0.4], 1, "sum"),
         ([1.5, 0.5], 2, "between"),
         ([-0.5, 0.5], 1, "between"),
         ([0.5, 0.5], 3, "k=3"),
-        ([0.5, 0.5], 0, "k=0"),
         ([np.nan, 0.5], 1, "between"),
     ],
 )
@@ -176,20 +158,6 @@ def test_ties_are_broken_by_order():
     np.testing.assert_array_equal(corners, [heavy, light])
 
 
-@pytest.mark.parametrize("weights", [[1.0 + 1e-6], [1.0 + 1e-6, -1e-6], [1.0, 1e-6]])
-def test_the_largest_rounding_error_is_feasible(weights):
-    M = Subspace(np.eye(len(weights)), np.array(weights))
-    np.testing.assert_array_equal(rounding.sample(M, 1, Uniform(0.5)), np.eye(1, len(weights)))
-    weights[-1] += 1e-8 * np.sign(weights[-1])
-    with pytest.raises(ValueError, match="eigenvalues must"):
-        rounding.sample(Subspace(np.eye(len(weights)), np.array(weights)), 1, Uniform(0.5))
-
-
-def test_a_tie_with_the_complement_is_left_to_the_basis():
-    M = Subspace(np.eye(2, 5), np.array([0.3, 0.3]), rest=0.3)
-    np.testing.assert_array_equal(rounding.top(M, 2), np.eye(2, 5))
-
-
 def test_the_complement_is_the_same_every_time():
     M = Subspace(np.eye(1, 6), np.array([1.0]))
     first, second = rounding.top(M, 3), rounding.top(M, 3)
@@ -200,42 +168,19 @@ def test_the_complement_is_the_same_every_time():
     np.testing.assert_allclose(directions @ directions.T, np.eye(8), atol=1e-13)
 
 
-@pytest.mark.parametrize("error", [-4e-7, 4e-7])
-def test_rounding_errors_of_long_sums_are_feasible(error):
-    M = Subspace(np.eye(3, 4), np.array([1.0 + error, 1.0 + error, error]))
-    directions = rounding.sample(M, 2, Uniform(0.5))
-    np.testing.assert_array_equal(directions, np.eye(2, 4))
-    probabilities, corners = rounding.decompose([1.0 + error, 1.0, abs(error), -error], 2)
-    assert probabilities.sum() == pytest.approx(1, abs=1e-12)
-    assert corners[0].tolist() == [0, 1]
-
-
 @pytest.mark.parametrize("k", [2, 5])
-def test_what_is_a_rounding_error_grows_with_k(k):
+def test_rounding_errors_are_feasible_and_larger_ones_are_not(k):
+    """What is a rounding error grows with k."""
     weights = np.full(2 * k, 0.5)
-    weights[0] += 0.5e-6 * k
-    rounding.decompose(weights, k)
-    rounding.sample(Subspace(np.eye(2 * k), weights), k, Uniform(0.5))
-    weights[0] += 2e-6 * k
-    for use in (
-        lambda: rounding.decompose(weights, k),
-        lambda: rounding.sample(Subspace(np.eye(2 * k), weights), k, Uniform(0.5)),
-    ):
-        with pytest.raises(ValueError, match=f"at most k={k}"):
-            use()
-
-
-def test_weights_of_any_type_are_decomposed():
-    for weights in ([1, 1, 0], np.array([1, 1, 0], dtype=np.int8), [True, True, False]):
-        probabilities, corners = rounding.decompose(weights, 2)
-        np.testing.assert_array_equal(probabilities, [1.0])
-        np.testing.assert_array_equal(corners, [[0, 1]])
-    found, _ = rounding.decompose(np.float32([0.5, 0.75, 0.75]), 2)
-    assert found.dtype == np.float64
-
-
-def test_a_full_basis_has_no_complement_to_draw_from():
-    M = Subspace(np.eye(3), np.array([0.9, 0.9, 0.2]))
-    for position in np.linspace(0.01, 0.99, 30):
-        directions = rounding.sample(M, 3, Uniform(position))
-        np.testing.assert_allclose(np.abs(directions).sum(axis=0), np.ones(3))
+    for error, is_feasible in ((0.5e-6 * k, True), (2e-6 * k, False)):
+        weights[0] = 0.5 + error
+        M = Subspace(np.eye(2 * k), weights)
+        for use in (
+            lambda: rounding.decompose(weights, k),
+            lambda M=M: rounding.sample(M, k, Uniform(0.5)),
+        ):
+            if is_feasible:
+                use()
+                continue
+            with pytest.raises(ValueError, match=f"at most k={k}"):
+                use()

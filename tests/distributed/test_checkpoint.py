@@ -62,7 +62,7 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path):
     edited[len(X) // 2] += 1.0  # neither the size nor, put back, the time says so
     np.save(rows, edited)
     os.utime(rows, ns=(status.st_atime_ns, status.st_mtime_ns))
-    with pytest.raises(ValueError, match=r"rows\.npy has another content"):
+    with pytest.raises(ValueError, match=r"rows\.npy was changed"):
         fit(PCA(3), [rows], checkpoint=path, resume=True)
 
 

@@ -71,29 +71,6 @@ def test_a_killed_worker_of_dask_changes_nothing(client):
     assert set(client.scheduler_info()["workers"]) != before
 
 
-@pytest.mark.long
-def test_thirty_workers_killed_at_random_moments():
-    parts = [dask.delayed(slow_shard)(number) for number in range(60)]
-    expected, kills, chance = fit(PCA(3), parts), 0, random.Random(0)
-    while kills < 30:
-        # A nanny whose worker dies again and again gives up, so every run has a new cluster.
-        with (
-            dask.config.set({"distributed.scheduler.allowed-failures": 1000}),
-            distributed.LocalCluster(3, threads_per_worker=1, dashboard_address=":0") as cluster,
-            distributed.Client(cluster, set_as_default=False) as client,
-        ):
-
-            def kill(rows, cluster=cluster):
-                nonlocal kills
-                there = {worker.name for worker in cluster.scheduler.workers.values()}
-                pids = [nanny.pid for name, nanny in cluster.workers.items() if name in there]
-                if len(pids) > 1 and chance.random() < 0.2:
-                    os.kill(chance.choice(pids), signal.SIGKILL)
-                    kills += 1
-
-            assert same_bits(fit(PCA(3), parts, client, progress=kill), expected)
-
-
 def test_a_killed_worker_of_a_pool_ends_the_work(paths, tmp_path):
     checkpoint = tmp_path / "run.onepass"
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:

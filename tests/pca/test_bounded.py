@@ -7,7 +7,6 @@ from scipy import sparse
 from onepass.moments.chunk import chunk_about
 from onepass.moments.exact import SecondMoment
 from onepass.moments.segments import Segments
-from onepass.moments.sketch import Sketch
 from onepass.pca.bounded import Bounded
 from tests import reference
 
@@ -79,14 +78,6 @@ def test_a_row_counts_with_at_most_a_typical_energy(center, kind, scale):
     assert found.weight == pytest.approx(counted.sum())
 
 
-def test_a_sketch_with_room_for_all_directions_is_exact_but_for_what_is_taken_off():
-    bounded = bounded_of(Sketch(D, D))
-    shares = feed(bounded, ROWS, WEIGHTS)
-    _, S = reference.scatter(ROWS, WEIGHTS * shares, center=True)
-    found = bounded.moment.compress(np.eye(D))
-    np.testing.assert_allclose(found, S, rtol=0, atol=1e-8 * np.trace(S))
-
-
 @pytest.mark.parametrize("center", [False, True])
 def test_merged_it_is_a_sum_over_all_rows(center):
     one, other = bounded_of(SecondMoment(D, center)), bounded_of(SecondMoment(D, center))
@@ -100,36 +91,6 @@ def test_merged_it_is_a_sum_over_all_rows(center):
     _, S = reference.scatter(rows, WEIGHTS * shares, center=center)
     np.testing.assert_allclose(one.moment.scatter(), S, rtol=0, atol=1e-9 * np.trace(S))
     np.testing.assert_array_equal(other.moment.scatter(), kept)
-
-
-@pytest.mark.parametrize("which", [0, 1])
-def test_merging_with_no_rows_changes_nothing(which):
-    full = bounded_of(SecondMoment(D))
-    feed(full, ROWS, WEIGHTS)
-    before = full.typical, full.centre.copy(), full.moment.scatter()
-    pair = [full, bounded_of(SecondMoment(D))]
-    one, other = pair[which], pair[1 - which]
-    one.merge(other, None)
-    assert one.typical == pytest.approx(before[0])
-    np.testing.assert_allclose(one.centre, before[1])
-    np.testing.assert_allclose(one.moment.scatter(), before[2])
-
-
-def test_what_fades_counts_less():
-    bounded, weights = bounded_of(SecondMoment(D)), np.ones(150)
-    shares = feed(bounded, ROWS[:150], weights)
-    bounded.fade(0.25)
-    later = feed_more(bounded, ROWS[150:])
-    _, S = reference.scatter(ROWS, np.concatenate([0.25 * shares, later]), center=True)
-    np.testing.assert_allclose(bounded.moment.scatter(), S, rtol=0, atol=1e-9 * np.trace(S))
-
-
-def feed_more(bounded, rows):
-    """Add further rows at once; return the shares with which they should count."""
-    energies = ((rows - bounded.centre) ** 2).sum(axis=1)
-    near = chunk_about(rows, np.ones(len(rows)), np.full(D, 19.0))
-    learn(bounded, near, near)
-    return bounded.unit / np.maximum(energies, bounded.typical)
 
 
 def test_the_first_centre_is_the_spatial_median():
