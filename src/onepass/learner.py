@@ -181,6 +181,13 @@ class Learner(State):
     def learn_kept(self) -> None:
         """Learn from such rows."""
 
+    def settle(self) -> None:
+        """Learn from rows that are only kept so far."""
+
+    def without_rows(self) -> Self:
+        """Return a learner, in which no row waits, that holds no row: itself, or a copy."""
+        return self
+
     def successor(self) -> Self:
         """Return a copy for one more array of rows, which shares the memory of the buffer.
 

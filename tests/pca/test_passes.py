@@ -5,7 +5,8 @@ import pytest
 from scipy import sparse
 
 from onepass.moments.sketch import GRAM_ROWS
-from onepass.pca.passes import iterate, leading_of_few
+from onepass.pca.few import FewRows
+from onepass.pca.passes import Sums, iterate
 
 K = 4
 
@@ -111,14 +112,24 @@ def test_a_start_with_sums_saves_a_pass():
         (50, {}),
         (50, {"scale": True}),
         (GRAM_ROWS + 1, {}),
+        (GRAM_ROWS + 1, {"center": False}),
     ],
 )
 def test_few_rows_are_exact(kind, n, options):
     X, weights = some_rows(n, 300), np.random.default_rng(1).random(n) + 0.5
-    found = leading_of_few(kind(X), weights, K, **options)
-    _, _, values, vectors = batch(X, weights, **options)
+    mean, deviations, values, vectors = batch(X, weights, **options)
+    columns = weights @ (X - mean) ** 2
+    half = n // 2
+    blocks = [(kind(X[part]), weights[part]) for part in (slice(half), slice(half, n)) if n > 1]
+    rows = FewRows(
+        blocks or [(kind(X), weights)],
+        Sums(weights.sum(), mean * np.ones(300), columns),
+        deviations if options.get("scale") else None,
+    )
+    directions, found = rows.leading(K, more=2)
     k = min(K, n - 1)
-    np.testing.assert_allclose(found.values[:k], values[:k], rtol=1e-8)
-    captured = np.square(vectors[:k] @ found.directions[:k].T).sum()
-    assert captured >= k * (1 - 1e-5)
-    assert len(found.directions) == min(K, n)
+    np.testing.assert_allclose(found[:k], values[:k], rtol=1e-8)
+    captured = np.square(vectors[:k] @ directions[:k].T).sum()
+    assert captured >= k * (1 - 1e-9)
+    assert len(directions) == min(K + 2, n)
+    np.testing.assert_allclose(directions @ directions.T, np.eye(len(directions)), atol=1e-9)

@@ -406,6 +406,7 @@ class Estimator(Attributes):
         """
         if self._learner is not None:
             self._learner.finish()
+            self._learner.settle()
 
     def _check_observed(self, model: Model) -> None:
         """Refuse a model of columns of which nothing, or a single entry, is known."""

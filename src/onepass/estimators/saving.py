@@ -158,7 +158,7 @@ def pack(
         state: State = ModelRecord.of(model)
         dtype, is_sparse, seen = model.components.dtype, False, model.rows
     else:
-        learner = estimator._learner.copy() if waiting else estimator._finished()
+        learner = estimator._learner.copy() if waiting else estimator._finished().without_rows()
         state, seen = learner, learner.rows_seen
         dtype, is_sparse = learner.stream.dtype, learner.stream.is_sparse
     numbers, arrays = state.saved()

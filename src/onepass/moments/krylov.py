@@ -138,14 +138,17 @@ def iterates(d: int, k: int) -> bool:
     return d > SMALL and MANY * k <= d
 
 
-def iterated(times: Times, start: Doubles, k: int) -> Eigenpairs | None:
-    """Return the k leading eigenpairs, from directions (m, d) to start with; None if it fails."""
+def iterated(times: Times, start: Doubles, k: int, more: int = 0) -> Eigenpairs | None:
+    """Return the k leading eigenpairs, from directions (m, d) to start with; None if it fails.
+
+    So many `more` are returned, too, as well as they are known.
+    """
     d = start.shape[1]
     krylov = Krylov(with_random(start, min(k + BESIDE, d), d))
     for _ in range(MOST_PRODUCTS):
         krylov.add(times(krylov.block))
         if krylov.lost(k) <= CONVERGED * krylov.captured(k) or not krylov.block.shape[1]:
-            return krylov.directions(k), krylov.values[:k].clip(min=0.0)
+            return krylov.directions(k + more), krylov.values[: k + more].clip(min=0.0)
     return None
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import ClassVar, Self
 
+import numpy as np
+
 from onepass.moments.chunk import Chunk, Scale
 from onepass.moments.krylov import Eigenpairs
-from onepass.persistence.fields import State
-from onepass.precision import Doubles
+from onepass.persistence.fields import Array, Field, State, point, weight
+from onepass.precision import ROUNDING, Doubles
 
 
 class Moment(State):
@@ -78,3 +80,75 @@ class Moment(State):
     @abstractmethod
     def compress(self, directions: Doubles, scale: Scale = None) -> Doubles:
         """Return ``directions @ scatter @ directions.T`` for orthonormal directions (k, d)."""
+
+
+class ColumnSums(Moment):
+    """A second moment that keeps the means of the columns, and squares about them, besides.
+
+    Attributes
+    ----------
+    weight : float
+    centre, columns : ndarray of shape (d,)
+        The mean, and the sums of squares about it, of columns as they came.
+    """
+
+    def __init__(self, d: int, center: bool = True) -> None:
+        self.d, self.center = d, center
+        self.weight = 0.0
+        self.centre: Doubles = np.zeros(d)
+        self.columns: Doubles = np.zeros(d)
+
+    def fields(self) -> dict[str, Field]:
+        return {
+            "weight": weight(),
+            "centre": point(self.d),
+            "columns": Array((self.d,), least=0.0, fades=1),
+        }
+
+    @property
+    def mean(self) -> Doubles:
+        return self.centre
+
+    def nearer_origin(self) -> Doubles:
+        # Zero, but for columns that have most of their squares from the mean.
+        far = self.weight * self.centre**2 > self.columns
+        return np.where(far & self.center, self.centre, 0.0)
+
+    def column_sums(self) -> Doubles:
+        return self.columns
+
+    def add_columns(self, rows: Chunk, weights: Doubles) -> tuple[Doubles, Doubles]:
+        """Include the columns of rows with weights (r,), which are not all zero.
+
+        The shares (r,) whose combination of the rows is their mean are returned, zeros if it is not
+        subtracted, and what the means have apart (m, d), in the units of the rows: m is 0 or 1.
+        """
+        added = float(weights.sum())
+        scale = np.ones(self.d) if rows.scale is None else rows.scale
+        shares, apart = np.zeros(len(weights)), np.zeros((0, self.d))
+        squares = rows.column_squares(weights) * scale**2
+        if self.center:
+            shares = weights / added
+            centre = rows.combine(shares[None])[0] * scale
+            inside = squares - added * centre**2
+            squares = np.where(inside > ROUNDING * squares, inside, 0.0)
+            apart = self._pool(added, rows.origin + centre, squares) / scale
+        else:
+            self._pool(added, self.centre, squares)
+        return shares, apart
+
+    def merge_columns(self, other: Self) -> Doubles:
+        """Include the columns of another one; return what the means have apart (m, d)."""
+        return self._pool(other.weight, other.centre, other.columns)
+
+    def _pool(self, added: float, centre: Doubles, columns: Doubles) -> Doubles:
+        """Include rows of a weight, mean and sums of squares; return what is between means."""
+        before, together = self.weight, self.weight + added
+        self.weight, self.columns = together, self.columns + columns
+        if not self.center or not added > 0.0:
+            return np.zeros((0, self.d))
+        step = centre - self.centre
+        pooled = before / together * added  # the weight of the step
+        self.columns = self.columns + pooled * step**2
+        self.centre = self.centre + added / together * step
+        return np.sqrt(pooled) * step[None] if before > 0.0 else np.zeros((0, self.d))

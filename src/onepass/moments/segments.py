@@ -164,7 +164,7 @@ class Segments(State):
     @property
     def products(self) -> NDArray[np.floating]:
         """Their scatters about their means times the frame, shape (S, d, K)."""
-        shape = (-1, self.d, len(self.frame))
+        shape = (len(self), self.d, len(self.frame))
         return np.array([part.product for part in self._parts], self.dtype).reshape(shape)
 
     def take(self, content: dict[str, Any]) -> None:
@@ -272,7 +272,7 @@ class Segments(State):
                 part._replace(product=(product + part.weight * missing).astype(self.dtype))
                 for part, product in zip(self._parts, turned, strict=True)
             ]
-        self.frame = frame
+        self.frame = np.ascontiguousarray(frame)
 
     def fill(self, columns: NDArray[np.bool_], mean: Doubles, variances: Doubles) -> None:
         """Let all rows have means and variances (d,) in some columns (d,)."""

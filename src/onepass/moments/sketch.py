@@ -15,9 +15,9 @@ import numpy as np
 
 from onepass.moments.chunk import Chunk, DenseChunk, Scale
 from onepass.moments.krylov import Eigenpairs, decomposed
-from onepass.moments.moment import Moment
-from onepass.persistence.fields import Array, Field, Number, Size, point, weight
-from onepass.precision import ROUNDING, ZERO_OF_SKETCH, Doubles
+from onepass.moments.moment import ColumnSums
+from onepass.persistence.fields import Array, Field, Number, Size
+from onepass.precision import ZERO_OF_SKETCH, Doubles
 
 TAKEN_OFF = 1.25  # times what a discarded direction received; measured, see docs/benchmarks.md
 GRAM_ROWS = 768  # up to which [sketch; chunk] is decomposed by its Gram matrix, exactly
@@ -32,7 +32,7 @@ SKEW = 1e-6  # ratio of eigenvalues below which directions are no longer orthono
 ONE_FACTOR, TWO_FACTORS = 1e-2, 1e-7
 
 
-class Sketch(Moment):
+class Sketch(ColumnSums):
     """``basis' diag(values) basis + level I``, of a fixed rank.
 
     It is read as a `SecondMoment` is. Columns were divided by a scale before they came, so that the
@@ -47,80 +47,42 @@ class Sketch(Moment):
 
     Attributes
     ----------
-    weight : float
     level : float
         What was taken off all values, and is added again where variances are read.
     trace : float
         The sum of all squares, of scaled columns.
-    centre, columns : ndarray of shape (d,)
-        The mean, and the sums of squares about it, of columns as they came.
     basis, values : ndarray of shape (m, d) and (m,)
     """
 
     is_additive = False  # a sketch of the rows of two of them is not their sum
 
     def __init__(self, d: int, rank: int, center: bool = True) -> None:
-        self.d, self.rank, self.center = d, rank, center
-        self.weight, self.level, self.trace = 0.0, 0.0, 0.0
-        self.centre: Doubles = np.zeros(d)
-        self.columns: Doubles = np.zeros(d)
+        super().__init__(d, center)
+        self.rank = rank
+        self.level, self.trace = 0.0, 0.0
         self.basis: Doubles = np.zeros((0, d))
         self.values: Doubles = np.zeros(0)
 
     def fields(self) -> dict[str, Field]:
         kept = Size("rank of a sketch", self.rank)
         return {
-            "weight": weight(),
+            **super().fields(),
             "level": Number(fades=1),
             "trace": Number(fades=1),
-            "centre": point(self.d),
-            "columns": Array((self.d,), least=0.0, fades=1),
             "basis": Array((kept, self.d), least=-2.0, most=2.0, orthonormal=True),
             "values": Array((kept,), least=0.0, descending=True, fades=1),
         }
 
-    @property
-    def mean(self) -> Doubles:
-        return self.centre
-
-    def nearer_origin(self) -> Doubles:
-        # Zero, but for columns that have most of their squares from the mean.
-        far = self.weight * self.centre**2 > self.columns
-        return np.where(far & self.center, self.centre, 0.0)
-
     def add(self, rows: Chunk, weights: Doubles) -> None:
-        if not weights.any():
-            return
-        added = float(weights.sum())
-        scale = np.ones(self.d) if rows.scale is None else rows.scale
-        shares, extra = np.zeros(len(weights)), np.zeros((0, self.d))
-        squares = rows.column_squares(weights) * scale**2
-        if self.center:
-            shares = weights / added
-            centre = rows.combine(shares[None])[0] * scale
-            step = rows.origin + centre - self.centre
-            pooled = self.weight / (self.weight + added) * added  # the weight of the step
-            inside = squares - added * centre**2
-            squares = np.where(inside > ROUNDING * squares, inside, 0.0) + pooled * step**2
-            if self.weight > 0.0:
-                extra = np.sqrt(pooled) * (step / scale)[None]
-            self.centre = self.centre + added / (self.weight + added) * step
-        self.weight += added
-        self.columns = self.columns + squares
-        self._truncate(_Stack(self._factor(), rows, np.sqrt(weights), shares, extra))
+        if weights.any():
+            shares, apart = self.add_columns(rows, weights)
+            self._truncate(_Stack(self._factor(), rows, np.sqrt(weights), shares, apart))
 
     def merge(self, other: Self, scale: Scale = None) -> None:
         # `scale` is what the columns of their rows were divided by.
-        together = self.weight + other.weight
-        rows = other._factor()
-        if self.center and together > 0.0:
-            step = other.centre - self.centre
-            pooled = self.weight / together * other.weight
-            rows = np.vstack([rows, np.sqrt(pooled) * step / (1.0 if scale is None else scale)])
-            self.columns = self.columns + pooled * step**2
-            self.centre = self.centre + other.weight / together * step
-        self.weight, self.level = together, self.level + other.level
-        self.columns = self.columns + other.columns
+        apart = self.merge_columns(other) / (1.0 if scale is None else scale)
+        rows = np.vstack([other._factor(), apart])
+        self.level += other.level
         self.trace += other.trace - float(other.values.sum())
         ones, zeros = np.ones(len(rows)), np.zeros(len(rows))
         added = DenseChunk(rows, ones, np.zeros(self.d))
@@ -138,9 +100,6 @@ class Sketch(Moment):
         taken = TAKEN_OFF * discarded / max(self.d - len(values), 1)
         self.basis, self.values = basis, np.maximum(values - taken, 0.0)
         self.level += taken
-
-    def column_sums(self) -> Doubles:
-        return self.columns
 
     def energy(self, scale: Scale = None) -> float:
         return self.trace

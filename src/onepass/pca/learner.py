@@ -18,16 +18,19 @@ from onepass.learner import Learner
 from onepass.model import Model, in_type, signed
 from onepass.moments.chunk import Chunk, Scale, chunk_about
 from onepass.moments.exact import SecondMoment, deviations, sums_about_mean
+from onepass.moments.krylov import SMALL
 from onepass.moments.moment import Moment
 from onepass.moments.row_errors import LongRows, crossed_errors
 from onepass.moments.segments import MOST_COMPONENTS, WHOLE_COLUMNS, Segments
 from onepass.moments.sketch import GRAM_ROWS, Sketch, leading_of
 from onepass.moments.standard_errors import standard_errors
 from onepass.pca.bounded import Bounded
+from onepass.pca.few import KeptRows
 from onepass.persistence.fields import Field, Number, Part, Parts, Size, directions, weight, whole
 from onepass.precision import TINY, ZERO_VARIANCE, Doubles
 from onepass.stream import Stream
 from onepass.subspace import orthonormal
+from onepass.threads import one_thread
 
 # A matrix of second moments takes at most so much memory, of dense and of sparse rows: 4,096 and
 # 8,192 columns. Up to there it is exact, and about as fast as a sketch.
@@ -86,8 +89,8 @@ class PCALearner(Learner):
 
     Attributes
     ----------
-    moment : SecondMoment or Sketch
-        Of all rows as they came.
+    kept, settled : list of KeptRows, list of SecondMoment or Sketch
+        One of them has one element, of all rows as they came: the first one while they are few.
     bounded : list of Bounded
         One if the learner is robust.
     segments : Segments
@@ -123,7 +126,11 @@ class PCALearner(Learner):
         self.n_components, self.scale = n_components, scale
         self.keep_all = keep_all or n_components is None
         self.is_exact = always_exact or stream.d <= exact_columns(stream.is_sparse)
-        self.moment = self._moment()
+        # The Gram matrix of few rows is read faster than the second moment, unless LAPACK finds the
+        # eigenvectors of that one in no time, too.
+        keeps = stream.d > SMALL and stream.half_life is None and not robust
+        self.kept = [KeptRows(stream)] if keeps else []
+        self.settled = [] if keeps else [self._moment()]
         self.segments = self._segments()
         self.bounded = [self._bounded() for _ in range(robust)]
         self.directions: Doubles = np.zeros((0, stream.d))
@@ -134,7 +141,7 @@ class PCALearner(Learner):
         self.completions: list[Completion] = []
 
     def _moment(self) -> Moment:
-        """Return an empty second moment."""
+        """Return an empty second moment for any number of rows."""
         d, center = self.stream.d, self.stream.center
         if self.is_exact:
             return SecondMoment(d, center)
@@ -153,7 +160,8 @@ class PCALearner(Learner):
         d, robust = self.stream.d, len(self.bounded)
         return {
             **super().fields(),
-            "moment": Part(),
+            "kept": Parts(lambda: KeptRows(self.stream), 0, 1),
+            "settled": Parts(self._moment, 0, 1),
             "segments": Part(),
             "bounded": Parts(self._bounded, robust, robust),
             "directions": directions(Size("directions found", d), d),
@@ -171,7 +179,14 @@ class PCALearner(Learner):
             raise ValueError("directions are there, and were found from no rows")
         if content["evaluated"] > len(content["directions"]):
             raise ValueError("rows are evaluated with directions that are not there")
+        if len(content["kept"]) == len(content["settled"]):
+            raise ValueError("rows are either kept or in a second moment")
         super().take(content)
+
+    @property
+    def moment(self) -> Moment:
+        """The second moment of all rows as they came."""
+        return self.kept[0] if self.kept else self.settled[0]
 
     @property
     def sums(self) -> list[tuple[Moment, Segments]]:
@@ -216,7 +231,30 @@ class PCALearner(Learner):
             gaps.counts.count(values)
         self._learn_rows(values, None, weights)
 
+    def settle(self) -> None:
+        """Learn from rows that were kept so far, and keep no more."""
+        if not self.kept:
+            return
+        kept = self.kept[0]
+        scale = self._scale_of(kept)
+        self.kept, self.settled = [], [self._moment()]
+        if not len(kept):
+            return
+        values, weights = kept.together()
+        length = MOST_CHUNK_ROWS if self.is_exact or self.stream.is_sparse else SKETCH_ROWS
+        # As many at first as are decomposed exactly.
+        stop = length if self.is_exact else max(length, GRAM_ROWS)
+        start = 0
+        with one_thread():
+            while start < len(weights):
+                rows = self._about(values[start:stop], None, weights[start:stop])
+                if scale is not None and not self.moment.is_additive:
+                    rows = rows.scaled(scale)
+                self.moment.add(rows, rows.weights)
+                start, stop = stop, stop + length
+
     def learn_with_gaps(self, values: Any, weights: Doubles) -> None:
+        self.settle()
         values, weights = self._without_empty(values, weights)
         gaps = self.completions[0]
         if not gaps.keeps(values):
@@ -262,6 +300,13 @@ class PCALearner(Learner):
         for moment, segments in self.sums:
             moment.fade(factor)
             segments.fade(factor)
+
+    def without_rows(self) -> Self:
+        if not self.kept:
+            return self
+        twin = self.copy()
+        twin.settle()
+        return twin
 
     def keeps_rows(self) -> bool:
         return any(len(gaps.kept) for gaps in self.completions)
@@ -314,6 +359,8 @@ class PCALearner(Learner):
 
         Chunk (r, d) have no gaps; `filled` says what was filled into them.
         """
+        if self.kept and not self.kept[0].fits(values):
+            self.settle()
         rows = self._about(values, filled, weights)
         scaled = rows
         if self.scale:
@@ -330,7 +377,7 @@ class PCALearner(Learner):
                 continue
             if len(segments.frame):
                 segments.add(rows, counts)
-            moment.add(rows if self.is_exact else scaled, counts)
+            moment.add(rows if moment.is_additive else scaled, counts)
         if is_first:
             self.lengths.add(scaled.measure(scaled.at(self.moment.mean))[0], weights)
         self.rows += len(rows)
@@ -419,7 +466,7 @@ class PCALearner(Learner):
     def _scatter_times(self, moment: Moment, columns: Doubles) -> Doubles:
         """Return the scatter of rows as they came times columns (d, m)."""
         scale = self.scale_now()
-        if self.is_exact or scale is None:
+        if moment.is_additive or scale is None:
             return moment.times(columns)
         return scale[:, None] * moment.times(scale[:, None] * columns)
 
@@ -442,7 +489,7 @@ class PCALearner(Learner):
         moment, leading, dtype = self.moment, self.leading_moment, self.stream.dtype
         scale, d = self.scale_now(), self.stream.d
         k = max(self._count(), 1)
-        if self.n_components is None and self.is_exact:
+        if self.n_components is None and self.moment.is_additive:
             k = max(min(self.rows_learned, d), 1)  # those without variance as well
         found = leading.leading(k, scale, self.directions)[0]
         found = np.asarray(orthonormal(found) if len(found) else np.eye(1, d), np.float64)
@@ -500,8 +547,16 @@ class PCALearner(Learner):
             return gaps.model
         return gaps.model_of(self.moment, self.scale_now())
 
+    def _like(self, other: Self) -> Self:
+        """Return another learner that keeps rows if this one does; neither may, if one cannot."""
+        if self.kept and other.kept and self.kept[0].fits(*other.kept[0].values()):
+            return other
+        self.settle()
+        return other.without_rows()
+
     def include(self, other: Self) -> None:
         """Include another stream: all sums add up, and directions are found again from them."""
+        other = self._like(other)
         if self.completions or other.completions:
             other = other.copy()
             ours, theirs = (one.completions or [one._completion()] for one in (self, other))

@@ -15,24 +15,19 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import eigh
 
 from onepass.moments.chunk import Chunk, DenseChunk, Scale, chunk_about
 from onepass.moments.exact import deviations, sums_about_mean
 from onepass.moments.krylov import Krylov, with_random
-from onepass.moments.sketch import GRAM_ROWS
 from onepass.precision import TINY, Doubles
 from onepass.threads import run_all
 
 BESIDE = 10  # directions besides those wanted: the iteration converges faster by what it costs
 MOST_PASSES = 8  # over rows in memory
-# Of the captured variance: what further passes would add is below it when they end; and its growth
-# in a pass over rows that are few, where the iteration is as exact as a decomposition.
-ENOUGH, EXACT = 1e-4, 1e-10
-MOST_PRODUCTS = 60  # for the latter; beyond, decomposing the Gram matrix takes less time
+ENOUGH = 1e-4  # of the captured variance: what further passes would add is below it when they end
 # Of the first value: where the last one wanted is below, float32 rows are multiplied in double.
 SINGLE_RANGE = 1e-5
-PART_BYTES = 2**22  # of dense rows that are multiplied while they are in the last cache
+PART_BYTES = 2**24  # of dense rows whose product is added to those of others in double precision
 PART_ENTRIES = 2**22  # of sparse rows: adding a product of many columns takes as long as 30 each
 GROUP = 4  # parts whose products are found at the same time: a fixed number, so fixed bits
 # Columns are moved where the square of the mean is so many times the variance. Elsewhere the mean
@@ -71,6 +66,14 @@ class Iterated:
     directions: Doubles
     values: Doubles
     passes: int
+
+
+def left_of(growth: float, slower: float) -> float:
+    """Return what growth in a pass promises of all further passes, after `slower` growth before.
+
+    It falls by about the same factor in each pass: what is left is a geometric series.
+    """
+    return growth * growth / max(slower - growth, TINY)
 
 
 def iterate(
@@ -113,15 +116,14 @@ def iterate(
     divisor = deviations(sums.columns, sums.weight) if scale else None
     rows = CentredRows(read, sums, divisor)
     krylov = Krylov(with_random(start, min(k + BESIDE, rows.d), rows.d))
-    captured, growth = 0.0, np.inf
+    captured, growth = 0.0, 0.0
     while used < most and krylov.block.shape[1]:
         krylov.add(rows.times(krylov.block))
         used += 1
         before, captured = captured, krylov.captured(k)
         slower, growth = growth, captured - before
-        # Growth falls by about the same factor in each pass: what is left is a geometric series.
-        left = growth * growth / max(slower - growth, TINY)
-        if passes is None and used >= fewest and left <= ENOUGH * captured:
+        enough = left_of(growth, slower) <= ENOUGH * captured
+        if passes is None and used >= fewest and enough:
             break
         rows.is_double |= krylov.values[:k].min() < SINGLE_RANGE * krylov.values[0]
     found = min(max(3 * k + 24, k), len(krylov.values))
@@ -133,38 +135,8 @@ def iterate(
     return Iterated(sums, divisor, directions, values, used)
 
 
-def leading_of_few(
-    values: Any, weights: Doubles, k: int, *, center: bool = True, scale: bool = False
-) -> Iterated:
-    """Return the k leading directions of few rows (r, d) of many columns, as exact as can be.
-
-    They come from the Gram matrix of up to `GRAM_ROWS` rows, or of more if passes over the rows
-    converge so slowly that a decomposition takes less time.
-    """
-    width = min(k + BESIDE, *values.shape)
-    sums, start = _first_pass([(values, weights)], width, center, None)
-    divisor = deviations(sums.columns, sums.weight) if scale else None
-    rows = CentredRows(lambda: [(values, weights)], sums, divisor)
-    rows.is_double = True
-    if len(weights) > GRAM_ROWS:
-        krylov = Krylov(start if divisor is None else start / divisor)
-        for products in range(1, MOST_PRODUCTS + 1):
-            before = krylov.captured(k)
-            krylov.add(rows.times(krylov.block))
-            if krylov.captured(k) * (1.0 - EXACT) <= before or not krylov.block.shape[1]:
-                found = krylov.directions(k), krylov.values[:k].clip(min=0.0)
-                return Iterated(sums, divisor, *found, products + 1)
-    centred = chunk_about(values.astype(np.float64, copy=False), weights, sums.mean, divisor)
-    roots, k = np.sqrt(weights), min(k, len(weights))
-    found, vectors = eigh(
-        roots[:, None] * centred.gram * roots, subset_by_index=(len(roots) - k, len(roots) - 1)
-    )
-    directions = np.linalg.qr(centred.combine((roots[:, None] * vectors[:, ::-1]).T).T)[0].T
-    return Iterated(sums, divisor, directions, found[::-1].clip(min=0.0), 2)
-
-
 class CentredRows:
-    """Chunk that can be read again, about a mean (d,) and divided by a scale (d,) if there is one.
+    """Rows that can be read again, about a mean (d,) and divided by a scale (d,) if there is one.
 
     Dense rows are moved to the mean where it is far from zero; elsewhere, and for sparse rows, it
     is taken off products.
@@ -180,30 +152,31 @@ class CentredRows:
     def times(self, columns: Doubles) -> Doubles:
         """Return the product (d, m) of A with columns (d, m): a pass over the rows."""
         raw = columns if self.scale is None else columns / self.scale[:, None]
-        offset, product = self.step @ raw, np.zeros(raw.shape)
+        offset, product = self.step @ raw, np.zeros(raw.shape[::-1])
         along, kinds = np.zeros(raw.shape[1]), (np.float64, np.float32)
         typed = {np.dtype(kind): np.ascontiguousarray(raw, kind) for kind in kinds}
 
         def add(rows: Chunk) -> tuple[Doubles, Doubles]:
-            dense = isinstance(rows, DenseChunk)
-            values = rows.values
+            dense, values = isinstance(rows, DenseChunk), rows.values
             if dense and self.origin.any():
                 values = values - self.origin.astype(values.dtype)
             inner = values @ typed[values.dtype] if dense else rows.inner(raw.T)
             inner -= offset.astype(inner.dtype)
             inner *= rows.weights[:, None].astype(inner.dtype)
-            product = values.T @ inner if dense else rows.combine(inner.T).T
-            return product, inner.sum(axis=0, dtype=np.float64)
+            across = np.ascontiguousarray(inner.T)  # few by many is faster than many by few
+            product = across @ values if dense else rows.combine(across)
+            return product, across.sum(axis=1, dtype=np.float64)
 
-        parts = self._parts()
+        parts = self.parts()
         while group := list(islice(parts, GROUP)):
             for found, total in run_all(add, group):
                 product += found
                 along += total
-        product -= np.outer(self.step, along)
-        return product if self.scale is None else product / self.scale[:, None]
+        product -= np.outer(along, self.step)
+        product = product.T if self.scale is None else (product / self.scale).T
+        return np.ascontiguousarray(product)
 
-    def _parts(self) -> Iterator[Chunk]:
+    def parts(self) -> Iterator[Chunk]:
         """Yield the rows a few at a time, in double precision if need be."""
         for values, weights in self.read():
             for part in _slices(values):
