@@ -128,8 +128,8 @@ def test_equal_variances_have_no_direction() -> None:
     found = errors_of(X, segments_of(X, np.eye(3)), 2)
     np.testing.assert_array_equal(found.angles[:2], 90.0)
     np.testing.assert_array_equal(found.components[:2], 1.0)
-    np.testing.assert_array_equal(found.partners[:2], [1, 0])
-    assert (found.planes[:2] < 2.0).all()
+    np.testing.assert_array_equal(found.planes, 0)
+    assert (found.plane_angles < 2.0).all()
     assert "shares a plane with component 2" in found.says(0)
 
 
@@ -137,9 +137,26 @@ def test_close_variances_are_known_together() -> None:
     X = np.random.default_rng(1).normal(size=(4000, 10)) * np.r_[5.0, 3.0, 2.99, np.ones(7)]
     found = errors_of(X, segments_of(X, np.eye(10)), 3)
     assert found.angles[0] < 3.0 < 45.0 < found.angles[1]
-    np.testing.assert_array_equal(found.partners, [-1, 2, 1])
-    assert (found.planes[1:] < 5.0).all()
+    np.testing.assert_array_equal(found.planes, [0, 1, 1])
+    assert (found.plane_angles < 5.0).all()
     assert "well determined" in found.says(0)
+    (sentence,) = found.indistinct()
+    assert "components 2 and 3 cannot be told apart; together they are known to" in sentence
+
+
+def test_the_angle_of_a_plane_is_that_between_subspaces() -> None:
+    """The angle said of two components together is the root mean square over 60 streams."""
+    spread, said = [], []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(2000, 10)) * np.sqrt(np.r_[4.0, 4.0, np.ones(8)])
+        found = errors_of(X, segments_of(X, np.eye(10)), 2)
+        if found.planes.any():  # by chance, variances differ
+            continue
+        said.append(found.plane_angles[0] ** 2)
+        spread.append(2.0 - (leading(moment(X), 2)[1][:, :2] ** 2).sum())
+    true = np.rad2deg(np.sqrt(np.mean(spread)))
+    assert np.sqrt(np.mean(said)) == pytest.approx(true, rel=0.2)
 
 
 @pytest.mark.parametrize("n", [20, 127])

@@ -79,8 +79,8 @@ class ModelRecord(State):
             "components_error": Array((k, d), (self.dtype.name,), 0.0, 1.0, gaps=True),
             "variances_error": Array((k,), real, least=0.0, gaps=True),
             "angles": Array((k,), least=0.0, most=90.0, gaps=True),
-            "partners": Array((k,), ("int64",), -1, MOST_FEATURES),
-            "planes": Array((k,), least=0.0, most=90.0, gaps=True),
+            "planes": Array((k,), ("int64",), 0, MOST_FEATURES),
+            "plane_angles": Array((k,), least=0.0, most=90.0, gaps=True),
             "curve": Array((Size("points of the curve", MOST_CURVE), 3), least=-1e150, most=1e150),
             "drift": Array((2,), least=0.0, gaps=True),
             # The degrees of freedom of errors; the share captured, its error, and theirs.
@@ -109,8 +109,8 @@ class ModelRecord(State):
                 "components_error": sure.components,
                 "variances_error": sure.variances,
                 "angles": sure.angles,
-                "partners": sure.partners,
                 "planes": sure.planes,
+                "plane_angles": sure.plane_angles,
                 "curve": sure.curve,
                 "drift": np.array(sure.drift),
                 "captured": np.array(known),
@@ -131,12 +131,12 @@ class ModelRecord(State):
         if not len(held["components"]):
             raise ValueError("it has no components")
         freedom, share, error, own = held.pop("captured").tolist()
-        names = ("components_error", "variances_error", "angles", "partners", "planes", "curve")
-        components, variances, angles, partners, planes, curve = map(held.pop, names)
+        names = ("components_error", "variances_error", "angles", "planes", "plane_angles", "curve")
+        components, variances, angles, planes, apart, curve = map(held.pop, names)
         captured = Captured(share, error, held.pop("captured_reason"), own)
         drift, reason = Drift(*held.pop("drift").tolist()), held.pop("errors_reason")
         held["how_sure"] = StandardErrors(
-            components, variances, angles, freedom, partners, planes, captured, curve, drift, reason
+            components, variances, angles, freedom, planes, apart, captured, curve, drift, reason
         )
         for name in ("missing", "factors"):
             held[name] = next(iter(held[name]), None)

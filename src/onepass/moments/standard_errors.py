@@ -121,15 +121,17 @@ class StandardErrors:
         Of the variances along them; the angle in degrees from the component of the population.
     degrees : float
         Degrees of freedom of Student's t for an interval; NaN with a reason.
-    partners : ndarray of shape (k,)
-        Where a component is not determined, the one that it shares most with; -1 for none of them.
     planes : ndarray of shape (k,)
+        Components that cannot be told apart have the number of the first of them; the others have
+        their own.
+    plane_angles : ndarray of shape (k,)
         The angle in degrees of such components together.
     captured : Captured
     curve : ndarray of shape (segments, 3)
-        Chunk up to the end of each segment, the share captured of it, and its standard error.
+        Rows up to the end of each segment, the share that the components capture of it, and the
+        standard error of that share.
     drift : Drift
-        Of that share, along the stream.
+        Whether that share drifts along the stream.
     reason : str
         Why nothing is known.
     """
@@ -138,31 +140,49 @@ class StandardErrors:
     variances: NDArray[np.floating]
     angles: Doubles
     degrees: float
-    partners: NDArray[np.int64]
-    planes: Doubles
+    planes: NDArray[np.int64]
+    plane_angles: Doubles
     captured: Captured
     curve: Doubles
     drift: Drift = UNKNOWN_DRIFT
     reason: str = ""
 
     def says(self, component: int) -> str:
-        """Return in words how well a component is determined."""
+        """Return in words how well a component is determined; nothing if it is not known."""
         angle = self.angles[component]
         if isnan(angle):
             return ""
+        if angle <= WELL_DETERMINED:
+            return f"well determined, {degrees(angle)}"
         if angle <= DETERMINED:
-            word = "well determined" if angle <= WELL_DETERMINED else "roughly determined"
-            return f"{word}, {degrees(angle)}"
-        partner = self.partners[component]
-        if partner < 0:
+            return f"roughly determined, {degrees(angle)}"
+        plane = np.flatnonzero(self.planes == self.planes[component])
+        others = plane[plane != component]
+        if not len(others):
             return "not determined: cannot be told from what is left out"
-        together = degrees(self.planes[component])
-        return f"not determined: shares a plane with component {partner + 1}, known to {together}"
+        kind = "a plane" if len(plane) == 2 else "a space"
+        return f"not determined: shares {kind} with {numbered(others)}"
+
+    def indistinct(self) -> list[str]:
+        """Return a sentence for each group of components that cannot be told apart."""
+        return [
+            f"{numbered(plane)} cannot be told apart; "
+            f"together they are known to {degrees(self.plane_angles[first])}"
+            for first in range(len(self.planes))
+            if len(plane := np.flatnonzero(self.planes == first)) > 1
+        ]
+
+
+def numbered(components: NDArray[np.int64]) -> str:
+    """Return components in words, counted from 1: ``components 3 and 4``."""
+    *most, last = (str(j + 1) for j in components)
+    return f"components {', '.join(most)} and {last}" if most else f"component {last}"
 
 
 def degrees(angle: float) -> str:
     """Return an angle with its unit."""
-    return f"{angle:.1g} degrees" if angle < 1.0 else f"{angle:.0f} degrees"
+    number = f"{angle:.1g}" if angle < 1.0 else f"{angle:.0f}"
+    return f"{number} degree" if number == "1" else f"{number} degrees"
 
 
 class Spectrum(NamedTuple):
@@ -275,7 +295,7 @@ def nothing(components: NDArray[np.floating], reason: str) -> StandardErrors:
         none.astype(components.dtype),
         none,
         nan,
-        np.full(k, -1),
+        np.arange(k),
         none,
         captured,
         np.zeros((0, 3)),
@@ -383,12 +403,13 @@ class _Reading:
         freedom = (1.0 - second) ** 2 / (second - 2.0 * third + second**2)
         pairs, leaks = factor * pairs, factor * leaks
         pairs[turns.tied], leaks[turns.tied_outside] = np.inf, np.inf
+        shown = min(read, MOST_COMPONENTS)
         errors = np.sqrt(factor * squares).clip(max=1.0)
         errors[:, turns.tied.any(axis=0) | turns.tied_outside] = 1.0
-        partners, planes = _planes(pairs, leaks, k)
+        planes, plane_angles = _planes(pairs, leaks, shown)
         energy = np.array(energies)
         captured, curve = self._captured(np.array(got), energy, np.array(owed), freedom)
-        shown, dtype = min(read, MOST_COMPONENTS), self.components.dtype
+        dtype = self.components.dtype
 
         def filled(found: Doubles) -> Doubles:
             width = [(0, k - shown), *[(0, 0)] * (found.ndim - 1)]
@@ -399,8 +420,8 @@ class _Reading:
             filled(np.sqrt(factor * variances)).astype(dtype),
             filled(_angle(pairs.sum(axis=0) + leaks)),
             freedom,
-            np.pad(partners[:shown], (0, k - shown), constant_values=-1),
-            filled(planes),
+            np.append(planes, np.arange(shown, k)),
+            filled(plane_angles),
             captured,
             curve,
             _drift(curve[:, 1], self.shares * energy) if k < self.d else UNKNOWN_DRIFT,
@@ -455,8 +476,10 @@ def _angle(squares: Doubles) -> Doubles:
     return np.minimum(np.rad2deg(np.sqrt(squares)), 90.0)
 
 
-def _planes(pairs: Doubles, leaks: Doubles, k: int) -> tuple[NDArray[np.int64], Doubles]:
-    """Return partners (read,) of components that are not determined, and their angle together.
+def _planes(pairs: Doubles, leaks: Doubles, shown: int) -> tuple[NDArray[np.int64], Doubles]:
+    """Return the first component (shown,) of the plane of each one, and the angles of planes.
+
+    A component that is not determined is in one plane with the one that it shares most with.
 
     Parameters
     ----------
@@ -464,24 +487,21 @@ def _planes(pairs: Doubles, leaks: Doubles, k: int) -> tuple[NDArray[np.int64], 
         Squared angles by which each known direction turns each component.
     leaks : ndarray of shape (read,)
         The same for everything else.
-    k : int
-        The number of components: later directions are none.
+    shown : int
+        How many components planes are made of.
     """
-    read = len(leaks)
-    angles = _angle(pairs.sum(axis=0) + leaks)
-    partners, group = np.full(read, -1), np.arange(read)
+    angles = _angle(pairs.sum(axis=0) + leaks)[:shown]
+    planes, turned = np.arange(shown), np.zeros(shown)
     for j in np.flatnonzero(angles > DETERMINED):
-        largest = int(pairs[:, j].argmax())
-        if pairs[largest, j] < leaks[j] or largest >= min(k, read):
-            continue
-        partners[j] = largest
-        group[group == group[j]] = group[largest]
-    turned = np.zeros(read)
-    for number in set(group.tolist()):
-        together = group == number
-        outside = np.append(~together, np.ones(len(pairs) - read, dtype=bool))
-        turned[together] = pairs[np.ix_(outside, together)].sum() + leaks[together].sum()
-    return partners, _angle(turned)
+        other = int(pairs[:, j].argmax())
+        if other < shown and pairs[other, j] >= leaks[j]:
+            both = planes[j], planes[other]
+            planes[np.isin(planes, both)] = min(both)
+    for first in set(planes.tolist()):
+        inside = np.flatnonzero(planes == first)
+        outside = np.delete(pairs[:, inside], inside, axis=0)
+        turned[inside] = outside.sum() + leaks[inside].sum()
+    return planes, _angle(turned)
 
 
 class _Moment:
