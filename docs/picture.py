@@ -2,12 +2,11 @@
 
 ``python docs/picture.py`` writes ``components.png``, digits with gaps and outliers and the
 components found in them, and ``get-started.png``, what ``plot`` shows, into ``docs/_static``. The
-picture of the report page there is taken by a browser, from the page of ``onepass demo``.
+picture of the report page there is taken by a browser, from the page of ``make demo``.
 """
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn import decomposition
 from sklearn.datasets import load_digits
 
-from onepass import PCA, IncrementalPCA, OnepassWarning
+from onepass import PCA, IncrementalPCA
 
 SHOWN = 7
 FOLDER = Path(__file__).parent / "_static"
@@ -39,16 +38,14 @@ def draw() -> Figure:
     X = load_digits().data
     rows = spoiled(X)
     filled = np.where(np.isnan(rows), np.nanmean(rows, axis=0), rows)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", OnepassWarning)  # that there are outliers
-        panels = {
-            "rows: gaps in orange, outliers": rows[:SHOWN],
-            "onepass.PCA": PCA(SHOWN).fit(rows).components_,
-            "IncrementalPCA, means in gaps": decomposition.IncrementalPCA(SHOWN)
-            .fit(filled)
-            .components_,
-            "PCA of clean rows": IncrementalPCA(SHOWN).fit(X).components_,
-        }
+    panels = {
+        "rows: gaps in orange, outliers": rows[:SHOWN],
+        "onepass.PCA(robust=True)": PCA(SHOWN, robust=True).fit(rows).components_,
+        "IncrementalPCA, means in gaps": decomposition.IncrementalPCA(SHOWN)
+        .fit(filled)
+        .components_,
+        "PCA of clean rows": IncrementalPCA(SHOWN).fit(X).components_,
+    }
     clean = panels["PCA of clean rows"]
     figure, axes = plt.subplots(4, SHOWN, figsize=(8.4, 3.7), layout="constrained")
     for line, (name, images) in zip(axes, panels.items(), strict=True):

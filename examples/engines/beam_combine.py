@@ -17,7 +17,7 @@ class Fit(beam.CombineFn):
 
     def add_input(self, model: onepass.PCA | None, table: pa.Table) -> onepass.PCA:
         """Return the model of some more rows."""
-        return (model or onepass.PCA(5, robust=False)).partial_fit(table)
+        return (model or onepass.PCA(5)).partial_fit(table)
 
     def merge_accumulators(self, models: list[onepass.PCA | None]) -> onepass.PCA | None:
         """Return one model of the rows of all."""

@@ -8,7 +8,7 @@ import onepass
 
 def learn(path: str) -> bytes:
     """Return the model of one file, learned in the process that reads it."""
-    return onepass.PCA(5, robust=False).fit(onepass.open_source(path)).to_bytes()
+    return onepass.PCA(5).fit(onepass.open_source(path)).to_bytes()
 
 
 def fit(paths: list[str], workers: int = 2) -> onepass.PCA:

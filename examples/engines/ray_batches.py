@@ -10,7 +10,7 @@ import onepass
 
 def learn(table: pa.Table) -> pa.Table:
     """Return the model of a batch as one row."""
-    return pa.table({"model": [onepass.PCA(5, robust=False).fit(table).to_bytes()]})
+    return pa.table({"model": [onepass.PCA(5).fit(table).to_bytes()]})
 
 
 @ray.remote

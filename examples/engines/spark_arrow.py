@@ -11,7 +11,7 @@ import onepass
 
 def learn(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield the model of a partition as one row, and no row for an empty partition."""
-    model, rows = onepass.PCA(5, robust=False), 0
+    model, rows = onepass.PCA(5), 0
     for batch in batches:
         if batch.num_rows:
             model.partial_fit(batch)

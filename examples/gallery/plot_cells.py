@@ -50,8 +50,8 @@ print(
 
 raw = open_source(path)
 prepared = open_source(path, normalize=1e4, log1p=True)
-on_counts = PCA(4, robust=False).fit(raw)
-on_logs = PCA(4, robust=False).fit(prepared)
+on_counts = PCA(4).fit(raw)
+on_logs = PCA(4).fit(prepared)
 
 # %%
 # Without preparation the components say mostly how deeply a cell was read, and types lie on top of

@@ -37,7 +37,7 @@ pq.write_table(pa.table({"id": range(n_rows), "embedding": lists}), path)
 # parts.
 
 source = open_source(path, columns=["embedding"])
-model = PCA(64, robust=False).fit(source)
+model = PCA(64).fit(source)
 print(source.n_features, "columns:", ", ".join(source.feature_names[:3]), "...")
 coordinates = model.transform(source)
 print(coordinates.shape, coordinates.dtype)

@@ -31,7 +31,7 @@ print(path.read_text().splitlines()[1][:80], "...")
 # From the shell it would be ``onepass fit tumours.csv -k 2 --scale``: ordinary PCA, to
 # compare it with that of scikit-learn.
 source = open_source(path)
-model = PCA(2, scale=True, robust=False).fit(source)
+model = PCA(2, scale=True).fit(source)
 missing = model.missing_share_
 print(f"{missing.mean():.0%} missing, at most {missing.max():.0%} of a column")
 
