@@ -20,9 +20,11 @@ differences between segments lose what F did not span.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from math import ceil
+from operator import add
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -67,22 +69,6 @@ class Segment(NamedTuple):
     squares: Doubles  # (d,), of the columns about the mean
     product: NDArray[np.floating]  # (d, K), the scatter about the mean times the frame
 
-    def plus(self, other: Segment, frame: Doubles) -> Segment:
-        """Return the sums of both, with a frame (K, d) in the unit of products."""
-        weight = self.weight + other.weight
-        share = other.weight / max(weight, TINY)
-        apart = other.mean - self.mean
-        between = self.weight * share
-        product = self.product + other.product
-        product += np.outer(between * apart, frame @ apart)
-        return Segment(
-            self.rows + other.rows,
-            weight,
-            self.mean + share * apart,
-            self.squares + other.squares + between * apart**2,
-            product,
-        )
-
 
 class Segments(State):
     """Sums over at most 32 segments of a stream, in its order.
@@ -108,6 +94,13 @@ class Segments(State):
         Orthonormal directions, in the columns as they came.
     unit : float
         Products are kept in units of this energy.
+    rows, weights : ndarray of shape (S,)
+        How many rows each segment has, those that have faded less than one; and their weights.
+    means, squares : ndarray of shape (S, d)
+        The means of the segments, and sums of squares of their columns about them.
+    parts : list of ndarray of shape (d, K)
+        Their scatters about their means times the frame. Arrays are replaced, never changed: copies
+        share them.
     """
 
     def __init__(
@@ -116,18 +109,22 @@ class Segments(State):
         self.d, self.dtype, self.most = d, np.dtype(dtype), most
         self.unit = 0.0
         self.frame: Doubles = np.eye(d) if whole else np.zeros((0, d))
-        self._parts: list[Segment] = []
+        self.rows: Doubles = np.zeros(0)
+        self.weights: Doubles = np.zeros(0)
+        self.means: Doubles = np.zeros((0, d))
+        self.squares: Doubles = np.zeros((0, d))
+        self.parts: list[NDArray[np.floating]] = []
 
     def fields(self) -> dict[str, Field]:
         count, K, d = Size("segments", SEGMENTS), Size("directions of the frame", self.d), self.d
         return {
             "unit": Number(),
             "frame": Array((K, d), least=-2.0, most=2.0, orthonormal=True),
-            "rows": Array((count,), least=0.0, fades=1),
-            "weights": Array((count,), least=0.0, fades=1),
+            "rows": Array((count,), least=0.0),
+            "weights": Array((count,), least=0.0),
             "means": Array((count, d)),
-            "squares": Array((count, d), least=0.0, fades=1),
-            "products": Array((count, d, K), (self.dtype.name,), fades=1),
+            "squares": Array((count, d), least=0.0),
+            "products": Array((count, d, K), (self.dtype.name,)),
         }
 
     @property
@@ -135,64 +132,36 @@ class Segments(State):
         """Whether the frame is the identity."""
         return len(self.frame) == self.d
 
-    def __len__(self) -> int:
-        return len(self._parts)
-
-    def __iter__(self) -> Iterator[Segment]:
-        return iter(self._parts)
-
-    @property
-    def rows(self) -> Doubles:
-        """How many rows each segment has, those that have faded less than one; shape (S,)."""
-        return np.array([part.rows for part in self._parts])
-
-    @property
-    def weights(self) -> Doubles:
-        """The weights of the segments, shape (S,)."""
-        return np.array([part.weight for part in self._parts])
-
-    @property
-    def means(self) -> Doubles:
-        """Their means, shape (S, d)."""
-        return np.array([part.mean for part in self._parts]).reshape(-1, self.d)
-
-    @property
-    def squares(self) -> Doubles:
-        """Sums of squares of their columns about their means, shape (S, d)."""
-        return np.array([part.squares for part in self._parts]).reshape(-1, self.d)
-
     @property
     def products(self) -> NDArray[np.floating]:
-        """Their scatters about their means times the frame, shape (S, d, K)."""
-        shape = (len(self), self.d, len(self.frame))
-        return np.array([part.product for part in self._parts], self.dtype).reshape(shape)
+        """The scatters of all segments times the frame, shape (S, d, K)."""
+        return np.array(self.parts, self.dtype).reshape(len(self), self.d, len(self.frame))
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def __iter__(self) -> Iterator[Segment]:
+        both = self.rows.tolist(), self.weights.tolist()
+        return map(Segment, *both, self.means, self.squares, self.parts)
 
     def take(self, content: dict[str, Any]) -> None:
         """Take over checked sums from a file."""
-        self.unit, self.frame = content["unit"], content["frame"]
-        numbers = (content[name].tolist() for name in ("rows", "weights"))
-        arrays = (content[name] for name in ("means", "squares", "products"))
-        self._parts = [Segment(*sums) for sums in zip(*numbers, *arrays, strict=True)]
+        self.parts = list(content.pop("products"))
+        super().take(content)
 
     def copy(self, shared: tuple[str, ...] = ()) -> Self:
-        """Return a copy that goes on by itself; segments are replaced, never changed."""
-        twin = object.__new__(type(self))
-        twin.__dict__ = {**self.__dict__, "_parts": list(self._parts)}
-        return twin
+        """Return a copy that goes on by itself."""
+        return copy.copy(self)
 
     def fade(self, factor: float) -> None:
         """Let all rows so far count less."""
-        self._parts = [
-            part._replace(
-                rows=factor * part.rows,
-                weight=factor * part.weight,
-                squares=factor * part.squares,
-                product=(factor * part.product).astype(self.dtype),
-            )
-            for part in self._parts
-        ]
+        self.rows = factor * self.rows
+        self.reweigh(factor)
 
-    # -- rows ------------------------------------------------------------------------------------
+    def reweigh(self, factor: float) -> None:
+        """Let all weights be so many times as large."""
+        self.weights, self.squares = factor * self.weights, factor * self.squares
+        self.parts = [np.multiply(product, factor, dtype=self.dtype) for product in self.parts]
 
     def add(
         self,
@@ -205,53 +174,76 @@ class Segments(State):
         ``sums(rows, weights, edges, frame)`` returns the sums of parts of the rows about their
         origin, of which part i goes from edge i to the next.
         """
-        if not len(weights):
+        count = len(weights)
+        if not count:
             return
-        full, last = self._full_with(len(weights)), self._parts[-1].rows if self._parts else 0.0
+        # Rows that fill a segment when so many have come: 16 times a power of two.
+        shortest = 2.0 * (count + float(self.rows.sum())) / self.most
+        full = LEAST_ROWS << (int(max(shortest / LEAST_ROWS, 1.0)).bit_length() - 1)
+        last = float(self.rows[-1]) if len(self) else 0.0
         joins = 0.0 < last < full
         first = ceil(full - last) if joins else full
-        edges = [0, *range(first, len(weights), full), len(weights)]
+        edges = [0, *range(first, count, full), count]
         totals, squares, products = sums(rows, weights, edges, self.frame)
         heavy = np.add.reduceat(weights, edges[:-1])
         means = totals / np.maximum(heavy, TINY)[:, None]
         self.unit = self.unit or _power_of_two(float(squares.sum() / max(heavy.sum(), TINY)))
-        frame = self.frame / self.unit
         about = products / self.unit
-        about -= totals[:, :, None] * (means @ frame.T)[:, None, :]
-        added = map(
-            Segment,
-            np.diff(edges).astype(float).tolist(),
-            heavy.tolist(),
-            rows.origin + means,
-            (squares - totals * means).clip(min=0.0),
-            about.astype(self.dtype, copy=False),
-        )
-        if joins:
-            self._parts.append(self._parts.pop().plus(next(added), frame))
-        self._parts += added
-        self._shorten()
+        about -= totals[:, :, None] * (means @ (self.frame / self.unit).T)[:, None, :]
+        squares = (squares - totals * means).clip(min=0.0)
+        new = [*about.astype(self.dtype, copy=False)]
+        self._append(np.diff(edges), heavy, rows.origin + means, squares, new, joins=joins)
 
-    def _full_with(self, more: int) -> int:
-        """Return how many rows fill a segment when so many have come: 16 times a power of two."""
-        total = more + sum(part.rows for part in self._parts)
-        doublings = int(max(2.0 * total / (self.most * LEAST_ROWS), 1.0)).bit_length() - 1
-        return LEAST_ROWS * 2**doublings
+    def _append(
+        self,
+        rows: Any,
+        weights: Doubles,
+        means: Doubles,
+        squares: Doubles,
+        parts: list[NDArray[np.floating]],
+        *,
+        joins: bool = False,
+    ) -> None:
+        """Append segments, and add up neighbours until few are left, none of them short.
 
-    def _shorten(self) -> None:
-        """Add up neighbours until there are few enough, and none has too few rows."""
-        while len(self._parts) > 1:
-            short = np.flatnonzero(self.rows < min(LEAST_ROWS, self.rows.max()))
-            if not len(short):
+        The first one `joins` the last one before if that is not full.
+        """
+        starts = self._starts([*self.rows.tolist(), *rows.tolist()], joins)
+        rows, weights = np.append(self.rows, rows), np.append(self.weights, weights)
+        means, squares = np.vstack([self.means, means]), np.vstack([self.squares, squares])
+        parts, frame = self.parts + parts, self.frame / (self.unit or 1.0)
+        self.rows, self.weights = np.add.reduceat(rows, starts), np.add.reduceat(weights, starts)
+        self.means, self.squares = means[starts], squares[starts]
+        self.parts = [parts[start] for start in starts]
+        for number, (start, stop) in enumerate(pairwise([*starts, len(rows)])):
+            if stop - start == 1:
+                continue
+            group, share = slice(start, stop), weights[start:stop, None]
+            apart = means[group] - means[start]
+            step = (share * apart).sum(axis=0) / max(self.weights[number], TINY)
+            apart -= step
+            self.means[number] += step
+            self.squares[number] = (squares[group] + share * apart**2).sum(axis=0)
+            between = (share * apart).T @ (apart @ frame.T)
+            product = sum(parts[group], between)
+            self.parts[number] = product.astype(self.dtype, copy=False)
+
+    def _starts(self, rows: list[float], joins: bool) -> list[int]:
+        """Return which of some segments remain, with all up to the next one added to each."""
+        starts = list(range(len(rows)))
+        while len(rows) > 1:
+            if joins:
+                first, joins = len(self) - 1, False
+            elif min(rows) < min(LEAST_ROWS, max(rows)):
+                first = max(rows.index(min(rows)) - 1, 0)
+            elif len(rows) > self.most:
+                pairs = list(map(add, rows, rows[1:]))
+                first = pairs.index(min(pairs))
+            else:
                 break
-            self._add_up(max(int(short[0]) - 1, 0))
-        while len(self._parts) > self.most:
-            rows = self.rows
-            self._add_up(int((rows[:-1] + rows[1:]).argmin()))
-
-    def _add_up(self, first: int) -> None:
-        """Put one segment and the next one together."""
-        pair = self._parts[first].plus(self._parts[first + 1], self.frame / self.unit)
-        self._parts[first : first + 2] = [pair]
+            rows[first : first + 2] = [rows[first] + rows[first + 1]]
+            del starts[first + 1]
+        return starts
 
     def turn(
         self, frame: Doubles, times: Callable[[Doubles], Doubles], *, center: bool = True
@@ -261,36 +253,23 @@ class Segments(State):
         ``times(columns)`` returns the scatter of all rows, about their mean or about zero, times
         columns (d, m).
         """
-        if self._parts:
+        if len(self):
             along, weights = self.frame @ frame.T, self.weights
-            turned = [part.product.astype(np.float64) @ along for part in self._parts]
+            turned = [product.astype(np.float64) @ along for product in self.parts]
             apart = self.means - float(center) * (weights / weights.sum()) @ self.means
             between = (apart * weights[:, None]).T @ (apart @ frame.T)
             within = (times(frame.T) - between) / self.unit
-            missing = (within - np.sum(turned, axis=0)) / weights.sum()
-            self._parts = [
-                part._replace(product=(product + part.weight * missing).astype(self.dtype))
-                for part, product in zip(self._parts, turned, strict=True)
+            missing = (within - sum(turned)) / weights.sum()
+            self.parts = [
+                (product + weight * missing).astype(self.dtype)
+                for product, weight in zip(turned, weights.tolist(), strict=True)
             ]
         self.frame = np.ascontiguousarray(frame)
 
     def fill(self, columns: NDArray[np.bool_], mean: Doubles, variances: Doubles) -> None:
         """Let all rows have means and variances (d,) in some columns (d,)."""
-        self._parts = [
-            part._replace(
-                mean=np.where(columns, mean, part.mean),
-                squares=np.where(columns, part.weight * variances, part.squares),
-            )
-            for part in self._parts
-        ]
-
-    def reweigh(self, factor: float) -> None:
-        """Let all weights be so many times as large."""
-        rows = self.rows.tolist()
-        self.fade(factor)
-        self._parts = [
-            part._replace(rows=count) for part, count in zip(self._parts, rows, strict=True)
-        ]
+        self.means = np.where(columns, mean, self.means)
+        self.squares = np.where(columns, np.outer(self.weights, variances), self.squares)
 
     def joint_frame(self, other: Self) -> Doubles:
         """Return a frame (K, d) that spans those of both."""
@@ -302,13 +281,13 @@ class Segments(State):
 
     def merge(self, other: Self) -> None:
         """Include the segments of another stream with the same frame, after these."""
-        if not self._parts:
+        if not len(other):
+            return
+        if not len(self):
             self.unit, self.frame = other.unit, other.frame
         ratio = other.unit / (self.unit or 1.0)
-        self._parts += [
-            part._replace(product=(part.product * ratio).astype(self.dtype)) for part in other
-        ]
-        self._shorten()
+        parts = [np.multiply(product, ratio, dtype=self.dtype) for product in other.parts]
+        self._append(other.rows, other.weights, other.means, other.squares, parts)
 
 
 def _power_of_two(energy: float) -> float:
