@@ -42,6 +42,15 @@ def in_memory(fit: Callable[[Any, int], Found]) -> Callable[[Path, int], Found]:
     return lambda path, k: fit(read(path), k)
 
 
+def leading(covariance: NDArray[np.floating], k: int) -> Found:
+    """Return the k leading eigenvectors and eigenvalues of a covariance (d, d)."""
+    from scipy.linalg import eigh
+
+    d = len(covariance)
+    values, vectors = eigh(covariance, subset_by_index=(d - k, d - 1))
+    return vectors.T[::-1], values[::-1]
+
+
 def read(path: Path) -> Any:
     """Return all rows of a file: npy, npz, parquet or h5ad."""
     if path.suffix == ".npy":
