@@ -108,13 +108,32 @@ def test_distances(made):
 
 
 def test_measures(made):
-    """Distances from a point, and what directions capture about it."""
+    """Distances from a point, and from it plus the span of directions."""
     rows, plain = made
-    point, directions = RNG.normal(size=D), RNG.normal(size=(2, D))
-    distances, captured = rows.measure(point, directions)
+    point, directions = RNG.normal(size=D), np.linalg.qr(RNG.normal(size=(D, 2)))[0].T
+    distances, errors = rows.measure(point, directions)
     close(distances, ((plain - point) ** 2).sum(axis=1))
-    close(captured, (((plain - point) @ directions.T) ** 2).sum(axis=1))
-    close(rows.measure(point)[0], distances)
+    close(errors, distances - (((plain - point) @ directions.T) ** 2).sum(axis=1))
+    for found in rows.measure(point):
+        close(found, distances)
+
+
+@pytest.mark.parametrize("length", [3, 30])
+def test_sums_of_parts_are_about_the_means_of_the_parts(made, length):
+    rows, plain = made
+    weights = np.random.default_rng(3).uniform(0.5, 2.0, R)
+    edges, frame = [0, *range(2, R, length), R], DIRECTIONS
+    whole, framed = rows.scatters(weights, edges), rows.part_sums(weights, edges, frame)
+    for i, part in enumerate(map(slice, edges[:-1], edges[1:])):
+        mean = np.average(plain[part], axis=0, weights=weights[part])
+        centred = plain[part] - mean
+        scatter = (centred * weights[part][:, None]).T @ centred
+        close(whole.products[i], scatter)
+        close(framed.products[i], scatter @ frame.T)
+        for found in (whole, framed):
+            close(found.weights[i], weights[part].sum())
+            close(found.means[i], mean)
+            close(found.squares[i], scatter.diagonal())
 
 
 def test_distances_from_a_subspace(made):

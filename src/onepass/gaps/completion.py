@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from onepass.gaps.counts import MissingCounts
 from onepass.gaps.factor_model import FactorModel, squared_residuals
-from onepass.moments.chunk import Chunk, DenseChunk, Scale, chunk_about
+from onepass.moments.chunk import DenseChunk, PartSums, Scale, chunk_about
 from onepass.persistence.fields import MOST_ENTRY, Array, Field, Part, Size, State
 from onepass.precision import TINY, Doubles
 
@@ -141,8 +141,16 @@ class CompletedChunk(DenseChunk):
             self._add_covariances(self.filled.given[counted], share[counted], matrix)
         return total
 
-    def outer_sums(self, weights: Doubles, edges: list[int]) -> tuple[Doubles, Doubles]:
-        return Chunk.outer_sums(self, weights, edges)
+    def scatters(self, weights: Doubles, edges: list[int]) -> PartSums:
+        found, holes = super().scatters(weights, edges), self.filled.holes
+        # Of the covariances of all rows, a part has as much as of what is unknown in all rows.
+        unknown, matrix = np.zeros(len(self)), np.zeros((self.d, self.d), order="F")
+        unknown[holes] = weights[holes] * self._unseen()
+        shares = np.add.reduceat(unknown, edges[:-1]) / max(float(unknown.sum()), TINY)
+        self._add_covariances(self.filled.given, weights[holes], matrix)
+        matrix += np.tril(matrix, -1).T
+        products = found.products + shares[:, None, None] * matrix
+        return found._replace(squares=np.einsum("sii->si", products), products=products)
 
     def _add_covariances(
         self, given: NDArray[np.floating], weights: Doubles, matrix: Doubles
@@ -154,33 +162,23 @@ class CompletedChunk(DenseChunk):
             matrix += sums.T / self.scale / self.scale[:, None]
 
     def observed_errors(self, errors: Doubles, point: Doubles, directions: Doubles) -> Doubles:
-        """Return errors in which, of rows with gaps, observed entries count alone."""
         holes, given, errors = self.filled.holes, self.filled.given, errors.copy()
-        about = DenseChunk(self.values[holes], self.weights[holes], point, self.scale)
+        origin = self.origin + (point if self.scale is None else point * self.scale)
+        about = DenseChunk(self.values[holes], self.weights[holes], origin, self.scale)
         for part, tile in about.dense():
             errors[holes[part]] = squared_residuals(tile, given[part], directions)
         return errors
 
     def measure(self, point: Doubles, directions: Doubles | None = None) -> tuple[Doubles, Doubles]:
-        distances, captured = super().measure(point, directions)
-        holes = self.filled.holes
-        if len(holes):
-            distances[holes] += self._unseen()
-            if directions is not None:
-                along = directions @ self._mean_covariance()
-                captured[holes] += np.vdot(along, directions)
-        return distances, captured
+        distances, errors = super().measure(point, directions)
+        distances[self.filled.holes] += self._unseen()
+        if directions is None:
+            return distances, distances
+        return distances, self.observed_errors(errors, point, directions)
 
     def _unseen(self) -> Doubles:
         """Return the expected energies of what is not known of the rows with gaps."""
         return self.filled.variances @ (1.0 / self._units())
-
-    def _mean_covariance(self) -> Doubles:
-        """Return the mean conditional covariance (d, d) of the rows with gaps."""
-        matrix = np.zeros((self.d, self.d), order="F")
-        count = len(self.filled.holes)
-        self._add_covariances(self.filled.given, np.full(count, 1.0 / count), matrix)
-        return matrix + np.tril(matrix, -1).T
 
 
 class Completion(State):

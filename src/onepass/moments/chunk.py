@@ -1,15 +1,12 @@
-"""Chunk as everything below sees them: dense or sparse, about a point, in units of a scale.
-
-Products with rows are methods of `Chunk`; `chunk_about` says which kind rows are of.
-"""
+"""Rows at one time, dense or sparse, about a point and in units of a scale, with their products."""
 
 from __future__ import annotations
 
-import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, Self
+from itertools import pairwise
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +14,7 @@ from scipy import sparse
 from scipy.linalg.blas import dsyr2
 
 from onepass import _core
-from onepass.precision import Doubles
+from onepass.precision import TINY, Doubles
 from onepass.threads import run_all, thread_count
 
 TILE_BYTES = 2**19  # of dense rows that are centred and multiplied while they are in a core's cache
@@ -36,15 +33,31 @@ LEAST_SINGLE, MOST_SINGLE = 1e-15, 1e15
 # Of the rows whose products are added to blocks at a time: with fewer, adding would cost more than
 # multiplying, since each block is read and written once for each of these tiles.
 SPLIT_BYTES = 2**24
-# Of parts of the rows on average, up to which their outer products are all found in one call. It
-# multiplies each pair of columns twice.
-SHORT_ROWS = 128
 FEW_ROWS = 16  # of which a product is taken at once: one tile of a few wide rows
 Scale = Doubles | None  # what columns (d,) are divided by, if they are
 
 
+class PartSums(NamedTuple):
+    """Sums over parts of the rows of a chunk, in the coordinates of the chunk."""
+
+    weights: Doubles  # (s,)
+    means: Doubles  # (s, d)
+    squares: Doubles  # (s, d), of the columns about the means of the parts
+    products: Doubles  # (s, d, K), the scatters about these means times a frame (K, d)
+
+
+def about_means(
+    weights: Doubles, totals: Doubles, squares: Doubles, products: Doubles, frame: Doubles
+) -> PartSums:
+    """Return sums of parts about their means, from sums of x, of its squares and of x x' frame'."""
+    means = totals / np.maximum(weights, TINY)[:, None]
+    squares = (squares - totals * means).clip(min=0.0)
+    products = products - totals[:, :, None] * (means @ frame.T)[:, None, :]
+    return PartSums(weights, means, squares, products)
+
+
 class Chunk(ABC):
-    """Chunk x of weights w as ``(x - origin) / scale``, shape (r, d).
+    """Rows x of weights w as ``(x - origin) / scale``, shape (r, d).
 
     Parameters
     ----------
@@ -120,26 +133,27 @@ class Chunk(ABC):
     def observed_errors(self, errors: Doubles, point: Doubles, directions: Doubles) -> Doubles:
         """Return errors (r,) in which observed entries of the rows count alone.
 
-        `errors` (r,) are squared distances from the point (d,) plus the span of the directions
-        (k, d), over all entries.
+        `errors` (r,) are squared distances from the point (d,), in the coordinates of these rows,
+        plus the span of the directions (k, d), over all entries.
         """
         return errors
 
     def measure(self, point: Doubles, directions: Doubles | None = None) -> tuple[Doubles, Doubles]:
-        """Return squared distances (r,) from a point, and how much of them directions capture (r,).
+        """Return squared distances (r,) from a point, and from it plus the span of directions (r,).
 
         Parameters
         ----------
         point : ndarray of shape (d,)
             In the coordinates of these rows.
         directions : ndarray of shape (k, d), optional
-            Without them nothing is captured.
+            Orthonormal. Without them both distances are the same. From their span, observed entries
+            of rows with gaps count alone.
         """
         directions = np.zeros((0, self.d)) if directions is None else directions
         inner = self.inner(np.vstack([point, directions]))
         along = inner[:, 1:] - directions @ point
-        captured = np.einsum("ij,ij->i", along, along)
-        return self.distances(point[None], inner[:, :1])[:, 0], captured
+        distances = self.distances(point[None], inner[:, :1])[:, 0]
+        return distances, distances - np.einsum("ij,ij->i", along, along)
 
     @cached_property
     @abstractmethod
@@ -156,21 +170,20 @@ class Chunk(ABC):
         The last ones, for directions (m, d), have the shape (d, m).
         """
         coefficients = np.vstack([np.ones(len(self)), self.inner(directions).T]) * weights
-        total, *product = self.combine(coefficients)
-        return total, self.column_squares(weights), np.reshape(product, directions.shape).T
+        found = self.combine(coefficients)
+        return found[0], self.column_squares(weights), found[1:].T
 
-    def outer_sums(self, weights: Doubles, edges: list[int]) -> tuple[Doubles, Doubles]:
-        """Return the weighted sums of x (s, d) and of x x' (s, d, d) of some parts of the rows.
+    def part_sums(self, weights: Doubles, edges: list[int], frame: Doubles) -> PartSums:
+        """Return sums of parts of the rows, each from one of the edges (s + 1,) to the next."""
+        parts = [slice(*pair) for pair in pairwise(edges)]
+        found = [self[part].sums_along(frame, weights[part]) for part in parts]
+        totals, squares, products = map(np.array, zip(*found, strict=True))
+        heavy = np.add.reduceat(weights, edges[:-1])
+        return about_means(heavy, totals, squares, products, frame)
 
-        Part i goes from one of the edges (s + 1,) to the next.
-        """
-        totals = np.zeros((len(edges) - 1, self.d))
-        products = np.zeros((len(edges) - 1, self.d, self.d))
-        for number, (start, stop) in enumerate(itertools.pairwise(edges)):
-            part, matrix = slice(start, stop), products[number].T
-            totals[number] = self[part].add_outer(weights[part], matrix)
-            matrix += np.tril(matrix, -1).T
-        return totals, products
+    @abstractmethod
+    def scatters(self, weights: Doubles, edges: list[int]) -> PartSums:
+        """Return `part_sums` with the whole space as their frame."""
 
     @abstractmethod
     def dense(self) -> Iterator[tuple[slice, Doubles]]:
@@ -202,7 +215,7 @@ def fits_single(values: Any, origin: Doubles | None = None) -> bool:
 
 
 class DenseChunk(Chunk):
-    """Chunk of a dense array, centred tile by tile."""
+    """Rows of a dense array, centred tile by tile."""
 
     @property
     def _tile_rows(self) -> int:
@@ -211,7 +224,7 @@ class DenseChunk(Chunk):
 
     @cached_property
     def _tiles(self) -> list[slice]:
-        """Chunk that are worked on at a time."""
+        """Rows that are worked on at a time."""
         return self._slices(self._tile_rows)
 
     def _slices(self, length: int) -> list[slice]:
@@ -232,12 +245,10 @@ class DenseChunk(Chunk):
         return self._centred(slice(None))
 
     def _centred(self, part: Any) -> NDArray[np.floating]:
-        values = self.values[part]
-        if self.origin.any():
-            values = values - self.origin.astype(values.dtype)
-        if self.scale is not None:
-            values = values / self.scale.astype(values.dtype)
-        return values
+        values, (origin, scale) = self.values[part], self._about
+        if origin.any():
+            values = values - origin
+        return values if scale is None else values / scale
 
     @cached_property
     def energies(self) -> Doubles:
@@ -249,14 +260,15 @@ class DenseChunk(Chunk):
 
         return np.concatenate(run_all(of_tile, self._tiles))
 
+    @cached_property
     def _about(self) -> tuple[NDArray[np.floating], NDArray[np.floating] | None]:
-        """Return origin and scale (d,) in the type of the rows."""
+        """Origin and scale (d,) in the type of the rows."""
         dtype = self.values.dtype
         scale = None if self.scale is None else self.scale.astype(dtype)
         return self.origin.astype(dtype), scale
 
     def measure(self, point: Doubles, directions: Doubles | None = None) -> tuple[Doubles, Doubles]:
-        dtype, about = self.values.dtype, self._about()
+        dtype, about = self.values.dtype, self._about
         directions = np.zeros((0, self.d)) if directions is None else directions
         factors = (
             np.ascontiguousarray(point[None], dtype),
@@ -270,7 +282,8 @@ class DenseChunk(Chunk):
         # What is found of a row does not depend on the others: any split gives the same bits.
         length = max(FEW_ROWS, -(-len(self) // thread_count()))
         distances, captured = zip(*run_all(of_part, self._slices(length)), strict=True)
-        return np.hstack(distances)[0], np.hstack(captured)[0]
+        both = np.hstack(distances)[0]
+        return both, both - np.hstack(captured)[0]
 
     def inner(self, directions: NDArray[np.floating]) -> Doubles:
         typed = directions.astype(self.values.dtype, copy=False)
@@ -324,18 +337,35 @@ class DenseChunk(Chunk):
             sums, squares = sums + more, squares + further
         return sums[0], squares, sums[1:].T
 
-    def outer_sums(self, weights: Doubles, edges: list[int]) -> tuple[Doubles, Doubles]:
-        if len(self) > SHORT_ROWS * (len(edges) - 1):
-            return super().outer_sums(weights, edges)
-        totals, products, first = [], [], 0
-        for length, parts in itertools.groupby(np.diff(edges).tolist()):
-            some = slice(first, first + length * len(list(parts)))
-            first = some.stop
-            rows = self._centred(some).reshape(-1, length, self.d)
-            counted = (weights[some].reshape(-1, length, 1) * rows).astype(rows.dtype)
-            totals.append(counted.sum(axis=1, dtype=np.float64))
-            products.append((counted.mT @ rows).astype(np.float64, copy=False))
-        return np.concatenate(totals), np.concatenate(products)
+    def scatters(self, weights: Doubles, edges: list[int]) -> PartSums:
+        length = max(FEW_ROWS, OUTER_BYTES // (self.d * self.values.itemsize))
+        starts: list[int] = []  # of tiles
+        parts = []  # the first tile of each
+        for start, stop in pairwise(edges):
+            parts.append(len(starts))
+            starts += range(start, stop, length)
+
+        def of_tile(tile: slice) -> tuple[Doubles, NDArray[np.floating]]:
+            rows, counts = self._centred(tile), weights[tile].astype(self.values.dtype, copy=False)
+            mean = counts @ rows / counts.sum()
+            rows = rows - mean
+            if not (counts == 1.0).all():
+                rows *= np.sqrt(counts)[:, None]
+            return mean.astype(np.float64, copy=False), rows.T @ rows
+
+        found = run_all(of_tile, map(slice, starts, [*starts[1:], edges[-1]]))
+        means, products = (np.array(each, np.float64) for each in zip(*found, strict=True))
+        tiles = np.add.reduceat(weights, starts)
+        heavy, counts = np.add.reduceat(tiles, parts), np.diff([*parts, len(tiles)])
+        # Sums are taken about the mean of the first tile, so that equal ones are their mean.
+        apart = means - np.repeat(means[parts], counts, axis=0)
+        steps = np.add.reduceat(tiles[:, None] * apart, parts) / heavy[:, None]
+        apart = np.sqrt(tiles)[:, None] * (apart - np.repeat(steps, counts, axis=0))
+        products = np.add.reduceat(products, parts)
+        for number in np.flatnonzero(counts > 1):
+            between = apart[parts[number] :][: counts[number]]
+            products[number] += between.T @ between
+        return PartSums(heavy, means[parts] + steps, np.einsum("sii->si", products), products)
 
     def dense(self) -> Iterator[tuple[slice, Doubles]]:
         for part in self._tiles:
@@ -364,7 +394,7 @@ class DenseChunk(Chunk):
 
     def _add_by_tiles(self, weights: Doubles, matrix: Doubles) -> Doubles:
         """Add outer products: tile t to accumulator t modulo their number."""
-        dtype, about = self.values.dtype, self._about()
+        dtype, about = self.values.dtype, self._about
         counted = max(int(np.count_nonzero(weights)), 1)
         tiles = -(-counted * self.d * dtype.itemsize // OUTER_BYTES)
         if tiles > 1:  # as many for each accumulator
@@ -405,7 +435,7 @@ class DenseChunk(Chunk):
 
 
 class SparseChunk(Chunk):
-    """Chunk of a CSR array.
+    """Rows of a CSR array.
 
     The origin is subtracted from the entries of columns that most rows store. Elsewhere it is
     subtracted from products, so that rows stay sparse; no digits are lost there, since a column
@@ -432,6 +462,13 @@ class SparseChunk(Chunk):
             stored = sparse.csr_array((data, stored.indices, stored.indptr), shape=stored.shape)
             offset /= self.scale
         return stored, offset if offset.any() else None
+
+    def __getitem__(self, part: slice) -> Self:
+        some = super().__getitem__(part)
+        if "_stored" in self.__dict__:
+            stored, offset = self._stored
+            some.__dict__["_stored"] = stored[part], offset
+        return some
 
     @cached_property
     def _squares(self) -> Any:
@@ -495,6 +532,9 @@ class SparseChunk(Chunk):
             dsyr2(1.0, offset, half, lower=1, a=matrix, overwrite_a=1)
         return self.combine(weights[None])[0]
 
+    def scatters(self, weights: Doubles, edges: list[int]) -> PartSums:
+        return self.part_sums(weights, edges, np.eye(self.d))
+
     def dense(self) -> Iterator[tuple[slice, Doubles]]:
         stored, offset = self._stored
         length = max(1, TILE_BYTES // (8 * self.d))
@@ -509,7 +549,7 @@ def column_blocks(d: int) -> list[slice]:
     # The first j columns of the triangle have about d^2 / 2 - (d - j)^2 / 2 entries.
     shares = np.linspace(0.0, 1.0, SPLIT_BLOCKS + 1)
     edges = (d * (1.0 - np.sqrt(1.0 - shares))).astype(int).tolist()
-    return [slice(first, last) for first, last in itertools.pairwise(edges)]
+    return [slice(first, last) for first, last in pairwise(edges)]
 
 
 def sparse_gram(rows: Any) -> Doubles:

@@ -8,10 +8,9 @@ from typing import Self
 import numpy as np
 from scipy.linalg.blas import dsymm, dsyr, dsyr2
 
-from onepass.moments.chunk import Chunk, Scale
+from onepass.moments.chunk import Chunk, PartSums, Scale, about_means
 from onepass.moments.krylov import Eigenpairs, decomposed, improved, iterated, iterates
 from onepass.moments.moment import Moment
-from onepass.moments.segments import PartSums, sums_of_parts
 from onepass.persistence.fields import Array, Field, point, triangle, weight
 from onepass.precision import ROUNDING, TINY, Doubles
 
@@ -36,7 +35,7 @@ class SecondMoment(Moment):
     weight : float
     total : ndarray of shape (d,)
     squares : ndarray of shape (d, d)
-        N, of which only the lower triangle is kept, in Fortran order.
+        N, of which only the lower triangle counts, in Fortran order.
     """
 
     is_additive = True  # the sum of two of them is the second moment of the rows of both
@@ -72,42 +71,45 @@ class SecondMoment(Moment):
         self.move(rows.origin)
         if not weights.any():
             return
-        total = rows.add_outer(weights, self.squares)
-        if self.center:
-            self.total = self.total + total
-        self.weight += float(weights.sum())
+        self._count(rows.add_outer(weights, self.squares), weights)
 
     def add_parts(
         self, rows: Chunk, weights: Doubles, edges: list[int], frame: Doubles
     ) -> PartSums:
         """Include rows with weights (r,), and return the sums of parts between edges (s + 1,).
 
-        Products with a frame (K, d) come from second moments of the parts where it is the identity;
-        from the rows where a part has few of them; and else from what each part adds to the
+        Products with a frame (K, d) come from the scatters of the parts where it is the whole
+        space; from the rows where a part has few of them; and else from what each part adds to the
         product of all sums with the frame, which takes 2 d^2 K operations instead of 4 r d K.
         """
         count = len(edges) - 1
-        if len(frame) < self.d and 2 * len(weights) < (count + 1) * self.d:
-            self.add(rows, weights)
-            return sums_of_parts(rows, weights, edges, frame)
-        self.move(rows.origin)
         if len(frame) == self.d:
-            totals, products = rows.outer_sums(weights, edges)
-            self.squares += np.tril(products.sum(axis=0))
-            squares = np.einsum("sii->si", products)
-        else:
-            totals, squares = np.empty((count, self.d)), [self.squares.diagonal().copy()]
-            images = [self._image(frame)]
-            for number, (start, stop) in enumerate(pairwise(edges)):
-                part = slice(start, stop)
-                totals[number] = rows[part].add_outer(weights[part], self.squares)
-                squares.append(self.squares.diagonal().copy())
-                images.append(self._image(frame))
-            products, squares = np.diff(images, axis=0), np.diff(squares, axis=0)
+            self.move(rows.origin)
+            found = rows.scatters(weights, edges)
+            totals = found.weights[:, None] * found.means
+            self.squares += found.products.sum(axis=0) + found.means.T @ totals
+            self._count(totals.sum(axis=0), weights)
+            return found
+        if 2 * len(weights) < (count + 1) * self.d:
+            self.add(rows, weights)
+            return rows.part_sums(weights, edges, frame)
+        self.move(rows.origin)
+        totals, squares = np.empty((count, self.d)), [self.column_squares.copy()]
+        images = [self._image(frame)]
+        for number, (start, stop) in enumerate(pairwise(edges)):
+            part = slice(start, stop)
+            totals[number] = rows[part].add_outer(weights[part], self.squares)
+            squares.append(self.column_squares.copy())
+            images.append(self._image(frame))
+        self._count(totals.sum(axis=0), weights)
+        heavy = np.add.reduceat(weights, edges[:-1])
+        return about_means(heavy, totals, np.diff(squares, axis=0), np.diff(images, axis=0), frame)
+
+    def _count(self, total: Doubles, weights: Doubles) -> None:
+        """Include the sum (d,) of rows about the point, and their weights (r,)."""
         if self.center:
-            self.total = self.total + totals.sum(axis=0)
+            self.total = self.total + total
         self.weight += float(weights.sum())
-        return totals, squares, products
 
     def _image(self, frame: Doubles) -> Doubles:
         """Return the sums about the point times directions (K, d), shape (d, K)."""

@@ -198,7 +198,6 @@ def crossed_errors(rows: Chunk, k: int, center: bool) -> Doubles | None:
         found = np.maximum(centred.diagonal() - np.einsum("ij,ij->i", along, along), 0.0)
         if rows.is_completed:
             directions = rows.combine(coefficients - np.outer(coefficients.sum(axis=1), shares))
-            mean = rows.combine(shares[None])[0] * (1.0 if rows.scale is None else rows.scale)
-            found = rows.observed_errors(found, rows.origin + mean, directions)
+            found = rows.observed_errors(found, rows.combine(shares[None])[0], directions)
         errors[~seen] = found[~seen]
     return errors

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.moments.chunk import Chunk
+from onepass.moments.chunk import Chunk, PartSums
 from onepass.persistence.fields import Array, Field, Number, Size, State
 from onepass.precision import TINY, Doubles
 
@@ -45,19 +45,6 @@ MOST_COMPONENTS = 32
 # are learned with, so that it costs no product with rows; 32 of them take 4 MB.
 WHOLE_COLUMNS = 128
 SAME_DIRECTION = 1e-6  # singular value of unit rows below which one of them is among the others
-
-
-# Of s parts of the rows: the weighted sums of x (s, d), of the squares of its columns (s, d),
-# and of x x' times the frame (s, d, K).
-PartSums = tuple[Doubles, Doubles, Doubles]
-
-
-def sums_of_parts(rows: Chunk, weights: Doubles, edges: list[int], frame: Doubles) -> PartSums:
-    """Return the sums of parts of rows (r, d) with weights (r,) between edges (s + 1,)."""
-    parts = [slice(*pair) for pair in pairwise(edges)]
-    found = [rows[part].sums_along(frame, weights[part]) for part in parts]
-    totals, squares, products = (np.array(sums) for sums in zip(*found, strict=True))
-    return totals, squares, products
 
 
 class Segment(NamedTuple):
@@ -167,12 +154,12 @@ class Segments(State):
         self,
         rows: Chunk,
         weights: Doubles,
-        sums: Callable[[Chunk, Doubles, list[int], Doubles], PartSums] = sums_of_parts,
+        sums: Callable[[Chunk, Doubles, list[int], Doubles], PartSums] = Chunk.part_sums,
     ) -> None:
         """Include rows (r, d), as they came, with weights (r,).
 
-        ``sums(rows, weights, edges, frame)`` returns the sums of parts of the rows about their
-        origin, of which part i goes from edge i to the next.
+        ``sums(rows, weights, edges, frame)`` returns the sums of parts of the rows, of which part i
+        goes from edge i to the next.
         """
         count = len(weights)
         if not count:
@@ -184,14 +171,9 @@ class Segments(State):
         joins = 0.0 < last < full
         first = ceil(full - last) if joins else full
         edges = [0, *range(first, count, full), count]
-        totals, squares, products = sums(rows, weights, edges, self.frame)
-        heavy = np.add.reduceat(weights, edges[:-1])
-        means = totals / np.maximum(heavy, TINY)[:, None]
+        heavy, means, squares, products = sums(rows, weights, edges, self.frame)
         self.unit = self.unit or _power_of_two(float(squares.sum() / max(heavy.sum(), TINY)))
-        about = products / self.unit
-        about -= totals[:, :, None] * (means @ (self.frame / self.unit).T)[:, None, :]
-        squares = (squares - totals * means).clip(min=0.0)
-        new = [*about.astype(self.dtype, copy=False)]
+        new = [*(products / self.unit).astype(self.dtype, copy=False)]
         self._append(np.diff(edges), heavy, rows.origin + means, squares, new, joins=joins)
 
     def _append(

@@ -416,10 +416,9 @@ class PCALearner(Learner):
     def _evaluate(self, rows: Chunk) -> None:
         """Measure how far rows are from the mean and the directions that were found before."""
         mean, directions = self.moment.mean, self.directions[: self.evaluated]
-        energies, captured = rows.measure(rows.at(mean), directions)
-        self.lengths.add(energies, rows.weights)
+        distances, errors = rows.measure(rows.at(mean), directions)
+        self.lengths.add(distances, rows.weights)
         if len(directions):
-            errors = rows.observed_errors(energies - captured, mean, directions)
             self.errors.add(errors, rows.weights)
 
     def _find_directions(self, rows: Chunk | None = None) -> None:
