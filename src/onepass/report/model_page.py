@@ -11,6 +11,7 @@ from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
 from importlib import resources
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,10 @@ import numpy as np
 from onepass.persistence.atomic import replacing
 from onepass.report import charts
 from onepass.report.style import require_report
-from onepass.report.summary import Lines, Summary, describe, shortened
+from onepass.report.summary import Beside, Summary, describe, shortened
 
-# In the tables and pictures of a page: what can be read on a screen.
-PAGE_COLUMNS, PAGE_COMPONENTS, PAGE_IMAGES = 30, 12, 24
-PAIRED_COMPONENTS = 8  # that rows can be drawn along, two at a time
+PAGE_BARS, PAGE_COMPONENTS, PAGE_IMAGES = 24, 12, 24  # what can be read on a screen
+PAIRED_COMPONENTS = 4  # that rows are drawn along, two at a time: six pictures
 
 
 def model_page(
@@ -34,7 +34,7 @@ def model_page(
     data: Sequence[str] = (),
     command: str | None = None,
     grid: tuple[int, int] | None = None,
-    lines: Lines | None = None,
+    beside: Beside | None = None,
 ) -> None:
     """Write a page of HTML about a fitted estimator, in one file that needs no others.
 
@@ -54,9 +54,10 @@ def model_page(
         The command that fitted the model.
     grid : tuple of int, optional
         Height and width of the images, if columns are pixels. Square images are recognised.
-    lines : callable, optional
-        Takes the numbers of rows, an array that counts from 0, and returns a list of their lines
-        in the files, as text, or None if there are no lines. By default, rows are counted from 1.
+    beside : callable, optional
+        Takes the numbers of rows, an array that counts from 0, and returns the `RowTexts` of
+        these rows: their lines in files, and the values that label and colour them. By default,
+        rows are counted from 1.
 
     Examples
     --------
@@ -76,8 +77,14 @@ def model_page(
 
     import onepass
 
-    shown = Summary(model, X, grid, lines)
-    names, weights = shown.leading(PAGE_COLUMNS, PAGE_COMPONENTS)
+    shown = Summary(model, X, grid, beside)
+    k = len(shown.ratio)
+
+    def picture(draw: charts.Draw, text: str, height: int = charts.HEIGHT) -> Markup:
+        return Markup(charts.svg(draw, shown, text, height))
+
+    drawn = range(0 if shown.grid else min(k, PAGE_COMPONENTS))
+    high = charts.bars_height(min(len(shown.names), PAGE_BARS))
     files = f" ({shortened(data)})" if data else ""
     template = resources.files("onepass.report").joinpath("model_page.html").read_text("utf-8")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
@@ -85,11 +92,19 @@ def model_page(
         title=title,
         lead=f"{type(model).__name__}: {describe(model)}{files}.",
         shown=shown,
-        picture=lambda name, text: Markup(charts.svg(getattr(charts, name), shown, text)),
+        scree=picture(charts.scree, "Variances, largest first"),
+        curve=picture(charts.curve, "Share captured along the stream"),
+        bars=[picture(charts.bars(j, PAGE_BARS), f"Weights of component {j}", high) for j in drawn],
+        scatters=[
+            (pair, picture(charts.scatter(*pair), f"Rows along components {pair[0]} and {pair[1]}"))
+            for pair in combinations(range(min(k, PAIRED_COMPONENTS)), 2)
+            if shown.has_points
+        ],
+        legend=charts.colouring(shown.beside.colours, 0)[1],
+        variables=charts.VARIABLES,
         outliers=_outliers(shown),
         images=_images(shown),
-        loadings=list(zip(names, weights.T.tolist(), strict=True)),
-        limit=float(np.abs(shown.components).max()) or 1.0,
+        most_bars=PAGE_BARS,
         together=np.cumsum(shown.ratio),
         command=command,
         model=repr(model),
@@ -101,14 +116,15 @@ def model_page(
         file.write(html.encode(errors="backslashreplace"))  # names of files may be no text
 
 
-def _outliers(shown: Summary) -> list[tuple[str, float, float, str]]:
-    """Return the label, the error, its multiple of the median and the columns of outliers."""
+def _outliers(shown: Summary) -> list[tuple[str, str, float, float, str]]:
+    """Return place, label, error, its multiple of the median and the columns of outliers."""
     rows = shown.rows
     if rows is None or not len(rows.largest):
         return []
     median = float(np.median(rows.errors[rows.errors > 0.0]))
     return [
         (
+            shown.places[i],
             shown.labels[i],
             float(rows.errors[i]),
             float(rows.errors[i]) / median,
@@ -134,33 +150,17 @@ def _images(shown: Summary) -> list[str]:
 
 
 def _data(shown: Summary) -> str:
-    """Return what the scripts of the page need, as JSON that can stand in HTML."""
-    kind, drawn = "line" if shown.counts_lines else "row", shown.rows
-    points = np.zeros((0, 0)) if drawn is None else drawn.points[:, :PAIRED_COMPONENTS]
-    largest = [] if drawn is None else drawn.largest.tolist()
-    numbered = [] if drawn is None else zip(shown.labels, drawn.errors, strict=True)
-    rows = [f"{kind} {label}, error {error:.4g}" for label, error in numbered]
-    shares = zip(shown.ratio, np.cumsum(shown.ratio), strict=True)
-    found = {
-        "points": [[float(f"{value:.6g}") for value in row] for row in points.tolist()],
-        "views": [charts.view(axis) for axis in points.T],
-        "far": largest,
-        "titles": {
-            "points": rows,
-            "far": [rows[i] for i in largest],
-            "together": [
-                f"component {i}: {share:.2%}, together {together:.2%}"
-                for i, (share, together) in enumerate(shares)
-            ],
-            "scree": [
-                f"component {i}{' of ordinary PCA' * shown.is_robust}: variance {variance:.4g}"
-                for i, variance in enumerate(shown.known_variances[: charts.MOST_VARIANCES])
-            ],
-            "curve": [
-                f"by row {row:,.0f}: {share:.2%} ± {error:.2%}" for row, share, error in shown.curve
-            ],
-        },
-    }
+    """Return what is told of points, as JSON that can stand in HTML."""
+    rows, beside = shown.rows, shown.beside
+    if rows is None:
+        return json.dumps({"points": [], "far": []})
+    kind = "row" if beside.lines is None else "line"
+    told = [f"{kind} {place}" for place in shown.places]
+    for name, values in ((beside.label, beside.labels), (beside.colour, beside.colours)):
+        if values is not None:
+            told = [f"{text}, {name} {value}" for text, value in zip(told, values, strict=True)]
+    told = [f"{text}, error {error:.4g}" for text, error in zip(told, rows.errors, strict=True)]
+    found = {"points": told, "far": [told[i] for i in rows.largest]}
     return json.dumps(found).replace("<", "\\u003c")
 
 

@@ -17,6 +17,27 @@ NAMED_COLUMNS = 3  # of such a row, with the largest parts of its error
 
 
 @dataclass(frozen=True)
+class RowTexts:
+    """What is written in files beside rows.
+
+    Attributes
+    ----------
+    lines : list of str or None
+        Their lines, as an editor shows them; None if files have no lines.
+    labels, colours : list or None
+        Values of the columns that label and colour points.
+    label, colour : str
+        The names of these columns.
+    """
+
+    lines: list[str] | None = None
+    labels: list[str] | None = None
+    colours: list[Any] | None = None
+    label: str = ""
+    colour: str = ""
+
+
+@dataclass(frozen=True)
 class DrawnRows:
     """Rows of data along the components of a fitted model.
 

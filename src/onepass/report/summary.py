@@ -1,4 +1,4 @@
-"""What a page and a plot show of a fitted model."""
+"""What is said of a fitted model, in sentences and numbers: by a page, a plot and the commands."""
 
 from __future__ import annotations
 
@@ -10,22 +10,31 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.report.rows import draw_rows
+from onepass.precision import Doubles
+from onepass.report.rows import RowTexts, draw_rows
 
 ROWS_PER_COMPONENT = 10  # per component: with fewer, the components are uncertain
-BIPLOT_COLUMNS = 12  # of a biplot at most: the labels of more arrows cover each other
 MOST_MISSING = 10  # columns that are listed with their share of missing entries: half a screen
 SMOOTH = 0.3  # correlation of neighbouring columns above which they count as pixels
+# A component is described by the columns that have so much of its squared weights, at most so many.
+TOLD_SHARE, MOST_TOLD = 0.75, 4
 
-Lines: TypeAlias = Callable[[NDArray[np.int64]], list[str] | None]
+# Takes the numbers of rows, which count from 0, and returns what is written in files beside them.
+Beside: TypeAlias = Callable[[NDArray[np.int64]], RowTexts]
 
 
 class Summary:
     """Everything that is shown of a fitted estimator, with k components of d columns.
 
-    `X` has the rows that are drawn, if there are any. `grid` is the height and width of images, if
-    columns are pixels. `lines` takes the numbers of rows, counted from 0, and returns their lines
-    in files, or None if there are no lines.
+    Parameters
+    ----------
+    model : estimator
+    X : array, table or source, optional
+        Rows of which some are drawn.
+    grid : tuple of int, optional
+        Height and width of images, if columns are pixels.
+    beside : callable, optional
+        Of the rows in files.
     """
 
     def __init__(
@@ -33,32 +42,35 @@ class Summary:
         model: Any,
         X: Any = None,
         grid: tuple[int, int] | None = None,
-        lines: Lines | None = None,
+        beside: Beside | None = None,
     ) -> None:
+        fitted = model.model_
         self.components: NDArray[np.floating] = model.components_  # (k, d)
-        self.names = [f"column {j}" for j in range(self.components.shape[1])]
-        if hasattr(model, "feature_names_in_"):
-            self.names = [str(name) for name in model.feature_names_in_]
+        self.names = column_names(model)
         if grid is None and all(name[-1:].isdigit() for name in self.names):  # as those of pixels
             grid = find_grid(self.components)
         self.grid = grid
+        self.sure = fitted.standard_errors
+        # Half of an interval that holds the number of the population with 95% probability.
+        self.margins: Doubles = self.sure.quantile * self.sure.components  # (k, d)
+        self.variance_margins: Doubles = self.sure.quantile * self.sure.variances  # (k,)
         self.ratio: NDArray[np.floating] = model.explained_variance_ratio_  # (k,)
         self.variance: NDArray[np.floating] = model.explained_variance_  # (k,)
-        fitted = model.model_
-        self.curve = fitted.curve  # (p, 3): rows, share captured of new rows, standard error
+        self.known_variances = known_variances(model)  # of the components, and of others
+        self.is_robust = getattr(model, "robust", False)
+        self.words = [component_words(model, j) for j in range(len(self.components))]
         self.rows = None if X is None else draw_rows(model, X)
         numbers = np.zeros(0, np.int64) if self.rows is None else self.rows.numbers
-        found = lines(numbers) if lines is not None and self.rows is not None else None
-        self.counts_lines = found is not None
-        self.labels = [f"{number + 1:,}" for number in numbers] if found is None else found
-        self.known_variances = known_variances(model)  # of the components, and of others
-        # A robust learner knows the variances of ordinary PCA; a model alone those of its own.
-        self.is_robust = getattr(model, "robust", False) and model.learner_ is not None
+        found = RowTexts() if beside is None or self.rows is None else beside(numbers)
+        self.beside = found
+        self.places = found.lines or [f"{number + 1:,}" for number in numbers]
+        self.labels = found.labels or self.places
         self.missing = missing_entries(model)
         shares = model.missing_share_
         most = np.argsort(-shares, kind="stable")[:MOST_MISSING]
         self.missing_columns = [(self.names[j], float(shares[j])) for j in most if shares[j] > 0.0]
         self.captured, self.method = _captured(model), method_words(model)
+        self.remarks = [*self.sure.indistinct(), long_rows(model), drift(model)]
         self.warnings = _warnings(model, self.names)
 
     @property
@@ -66,18 +78,56 @@ class Summary:
         """Whether rows can be drawn along two components."""
         return self.rows is not None and self.rows.points.shape[1] > 1
 
-    @property
-    def arrows(self) -> dict[str, NDArray[np.float64]]:
-        """Weights (2,) of each column, the arrows of a biplot; none if there are many columns."""
-        if len(self.names) > BIPLOT_COLUMNS or not self.has_points:
-            return {}
-        return dict(zip(self.names, self.components[:2].T.astype(np.float64), strict=True))
+    def largest(self, component: int, most: int) -> NDArray[np.intp]:
+        """Return the columns with the largest weights in a component, largest first."""
+        return np.argsort(-np.abs(self.components[component]), kind="stable")[:most]
 
-    def leading(self, columns: int, components: int) -> tuple[list[str], NDArray[np.float64]]:
-        """Return the names of the columns with the largest weights, and their weights."""
-        weights = self.components[:components].astype(np.float64)
-        chosen = np.sort(np.abs(weights).max(axis=0).argsort()[::-1][:columns])
-        return [self.names[j] for j in chosen], weights[:, chosen]
+    def is_zero(self, component: int) -> NDArray[np.bool_]:
+        """Return which weights (d,) of a component cannot be told from zero."""
+        return np.abs(self.components[component]) <= self.margins[component]
+
+
+def column_names(model: Any) -> list[str]:
+    """Return the names of the columns; those without names are called by their numbers."""
+    if hasattr(model, "feature_names_in_"):
+        return [str(name) for name in model.feature_names_in_]
+    return [f"column {j}" for j in range(model.n_features_in_)]
+
+
+def component_words(model: Any, component: int) -> str:
+    """Return which columns a component sets against which: its largest weights in words.
+
+    Weights that cannot be told from zero are left out.
+    """
+    names, sure = column_names(model), model.model_.standard_errors
+    weights = np.asarray(model.components_[component], dtype=np.float64)
+    order = np.argsort(-np.abs(weights), kind="stable")
+    told = int(np.searchsorted(np.cumsum(weights[order] ** 2), TOLD_SHARE)) + 1
+    margins = sure.quantile * sure.components[component]
+    chosen = [j for j in order[: min(told, MOST_TOLD)] if not abs(weights[j]) <= margins[j]]
+    if not chosen:
+        return "no column by itself can be told from zero"
+    sides = [[names[j] for j in chosen if sign * weights[j] > 0.0] for sign in (1.0, -1.0)]
+    if weights[chosen[0]] < 0.0:
+        sides.reverse()
+    words = " against ".join(together(side) for side in sides if side)
+    return words + ", and others" * (told > MOST_TOLD)
+
+
+def together(names: Sequence[str]) -> str:
+    """Return names in words; a first word that all share is said once.
+
+    >>> together(["petal width", "petal length"])
+    'petal width and length'
+    >>> together(["age", "", "income"])
+    "age, '' and income"
+    """
+    first, *others = [name or "''" for name in names]
+    start, _, rest = first.partition(" ")
+    if others and rest and all(other.startswith(f"{start} ") for other in others):
+        others = [other[len(start) + 1 :] for other in others]
+    *most, last = [first, *others]
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def describe(model: Any) -> str:
@@ -119,14 +169,13 @@ def find_grid(components: NDArray[np.floating]) -> tuple[int, int] | None:
 
 
 def _captured(model: Any) -> str:
-    """Return the progressive estimate as a sentence."""
+    """Return the share captured of new rows as a sentence."""
     captured = model.captured_
     if not captured.is_known:
         return f"How much the components capture of new rows is not known: {captured.reason}."
     return (
-        f"Each row was evaluated before it was learned from, as if it were held out. Of new rows "
-        f"like these, the components capture {captured.mean:.2%} ± {captured.standard_error:.2%} "
-        "of the variance."
+        f"Of new rows like these, the components capture {captured.mean:.2%} ± "
+        f"{captured.standard_error:.2%} of the variance."
     )
 
 
@@ -137,6 +186,31 @@ def method_words(model: Any) -> str:
     if hasattr(model, "var_"):
         return "Ordinary PCA."
     return f"{type(model).__name__} has learned the components row by row."
+
+
+def long_rows(model: Any) -> str:
+    """Return how much of the variance the longest rows hold, of a model that could be robust."""
+    share = model.model_.long_rows
+    if getattr(model, "robust", True) or math.isnan(share):
+        return ""
+    return (
+        f"The longest 1% of the rows hold {share:.0%} of the variance; --robust describes the "
+        "others."
+    )
+
+
+def drift(model: Any) -> str:
+    """Return whether the share captured drifts along the stream; an empty text if it is unknown."""
+    found = model.model_.standard_errors.drift
+    if math.isnan(found.statistic):
+        return ""
+    measured = f"(F = {found.statistic:.3g}, p = {found.probability:.2g})"
+    if not found.is_there:
+        return f"The share captured does not drift along the stream {measured}."
+    return (
+        f"The share captured drifts along the stream {measured}: it is that of rows like all of "
+        "these, and not of the next ones."
+    )
 
 
 def known_variances(model: Any) -> NDArray[np.floating]:
