@@ -1,11 +1,14 @@
 """``onepass info``, ``report`` and ``merge``, and the help."""
 
+import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import onepass
@@ -62,16 +65,52 @@ def test_info_of_every_model(tmp_path, algorithm):
     assert "300" in text
 
 
-def test_loadings(tmp_path):
-    table = rows(d=3)
-    model = onepass.PCA(2).fit(table)
+def test_how_sure_every_number_is(tmp_path):
+    model = onepass.PCA(3).fit(rows(3000))
     model.save(tmp_path / "m")
-    run("info", tmp_path / "m", "--loadings", tmp_path / "l.csv")
-    found = [line.split(",") for line in (tmp_path / "l.csv").read_text().splitlines()]
-    assert found[0] == ["column", "pca0", "pca1"]
-    assert [line[0] for line in found[1:]] == ["0", "1", "2"]
-    weights = np.array([line[1:] for line in found[1:]], float)
-    assert np.array_equal(weights, model.components_.T)
+    text = run("info", tmp_path / "m").stdout
+    margin = model.model_.standard_errors.quantile * model.explained_variance_error_
+    low, high = model.explained_variance_ - margin, model.explained_variance_ + margin
+    for i in range(3):
+        assert f"{low[i]:.4g} to {high[i]:.4g}" in text
+        assert f"{model.angle_[i]:.0f} degrees" in text
+    assert f"longest 1% of the rows hold {model.long_rows_:.0%}" in text
+    assert "F = " in text
+    found = json.loads(run("info", tmp_path / "m", "--json").stdout)
+    assert found["angle"] == model.angle_.tolist()
+    assert found["components_error"] == model.components_error_.tolist()
+    few = run("info", tmp_path / "m", "--components", 2).stdout
+    assert f"{model.explained_variance_[1]:.4g}" in few
+    assert f"{model.explained_variance_[2]:.4g}" not in few
+    csv = pd.read_csv(io.StringIO(run("info", tmp_path / "m", "--csv").stdout))
+    np.testing.assert_allclose(csv["angle"], model.angle_)
+    np.testing.assert_allclose(csv["low"], low)
+
+
+def test_loadings_come_with_their_errors(tmp_path):
+    model = onepass.PCA(2).fit(pd.DataFrame(rows(3000, 4), columns=["a", "b", "c", "d"]))
+    model.save(tmp_path / "m")
+    text = run("info", tmp_path / "m", "--loadings", 2).stdout
+    csv = pd.read_csv(io.StringIO(run("info", tmp_path / "m", "--loadings", 2, "--csv").stdout))
+    for i, weights in enumerate(model.components_):
+        largest = np.argsort(-np.abs(weights))[:2]
+        part = csv[csv["component"] == i]
+        assert part["column"].tolist() == [model.feature_names_in_[j] for j in largest]
+        np.testing.assert_allclose(part["weight"], weights[largest])
+        np.testing.assert_allclose(part["standard_error"], model.components_error_[i, largest])
+        error = model.components_error_[i, largest[0]]
+        name = model.feature_names_in_[largest[0]]
+        assert f"{weights[largest[0]]:+.3f}  ± {error:.3f}  {name}\n" in text
+    assert "cannot be told from zero" in text
+    everything = run("info", tmp_path / "m", "--loadings", 99, "--csv").stdout
+    assert len(everything.splitlines()) == 1 + 2 * 4
+
+
+def test_components_that_cannot_be_told_apart(tmp_path):
+    X = np.linalg.qr(np.random.default_rng(0).normal(size=(2000, 5)))[0]  # the variances are equal
+    onepass.PCA(3).fit(X * [9, 4, 4, 1, 1]).save(tmp_path / "m")
+    said = run("info", tmp_path / "m").stdout
+    assert re.search(r"Components 1 and 2 cannot be told apart; .* known to \d+ degrees?", said)
 
 
 def test_the_paper_is_cited():

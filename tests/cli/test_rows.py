@@ -407,7 +407,6 @@ def test_which_formats_are_written(tmp_path, model):
     for words in (
         ["score", model, tmp_path / "a.npy", "--rows", tmp_path / "out.h5ad"],
         ["impute", model, tmp_path / "a.npy", "-o", tmp_path / "out.h5ad"],
-        ["info", model, "--loadings", tmp_path / "out.h5ad"],
         ["transform", model, tmp_path / "a.npy", "-o", tmp_path / "out.xls"],
     ):
         assert ".npy, .csv, .parquet" in run(*words, code=2).stderr

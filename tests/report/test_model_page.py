@@ -21,19 +21,21 @@ class Elements(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.found, self.open = [], []
+        self.found, self.open, self.uses = [], [], []
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
         self.found.append((tag, dict(attrs)))
         if tag not in self.VOID:
-            self.open.append(tag)
+            self.open.append((tag, dict(attrs).get("class")))
 
     def handle_startendtag(self, tag, attrs):
         self.found.append((tag, dict(attrs)))
+        if tag == "use":
+            self.uses.append({kind for _, kind in self.open})
 
     def handle_endtag(self, tag):
-        assert self.open.pop() == tag
+        assert self.open.pop()[0] == tag
 
     def all(self, tag, **wanted):
         return [
@@ -52,9 +54,8 @@ def page(model, tmp_path, X=None, **kwargs):
 
 
 def marks(text, name):
-    """Return how many marks a part of a picture has."""
-    part = re.search(rf'<g id="{name}">(.*?)(</svg>|<g id=)', text, re.DOTALL)
-    return part[1].count("<use ") if part else 0
+    """Return how many marks a part of all pictures has."""
+    return sum(name in classes for classes in Elements(text).uses)
 
 
 def broken(n=2000, d=6, row=1500):
@@ -71,12 +72,16 @@ def test_a_page_holds_all_of_it(tmp_path):
     assert "3 components of 6 columns" in text
     assert "300 rows (a.npy)" in text
     for share in model.explained_variance_ratio_:
-        assert f"{share:.3%}" in text
+        assert f"{share:.2%}" in text
     assert len(elements.all("svg")) >= 2
     assert not re.search(r"(src|href)=.(http|/)|@import|url\((?!#)", text)
 
 
-LISTED = re.compile(r"<tr><td>([^<]+)</td><td>([\d.e+-]+)</td>\n<td>([\d.,]+)</td><td>([^<]*)</td>")
+# Place, label if there is one, error, multiple of the median, columns.
+LISTED = re.compile(
+    r'<tr><td>([^<]+)</td>(?:<td class="words">([^<]*)</td>)?<td>([\d.e+-]+)</td>\n'
+    r'<td>([\d.,]+)</td><td class="words">([^<]*)</td>'
+)
 
 
 @pytest.mark.parametrize("kind", [PCA, CappedMSG])
@@ -93,9 +98,9 @@ def test_outliers_are_measured_with_the_final_model(tmp_path, kind, scale):
     listed = LISTED.findall(text)
     assert [row[0] for row in listed[:2]] == ["1,501", "1,701"]  # counted from 1
     errors = np.sort(model.reconstruction_error(X * scale))[::-1][:12]
-    np.testing.assert_allclose([float(row[1]) for row in listed], errors, rtol=1e-3)
-    assert listed[0][3].startswith("column 4 (")
-    assert [part.split(" (")[0] for part in listed[1][3].split(", ")[:2]] == [
+    np.testing.assert_allclose([float(row[2]) for row in listed], errors, rtol=1e-3)
+    assert listed[0][4].startswith("column 4 (")
+    assert [part.split(" (")[0] for part in listed[1][4].split(", ")[:2]] == [
         "column 5",
         "column 3",
     ]
@@ -129,15 +134,41 @@ def test_warnings(tmp_path):
     assert "dominates" not in page(PCA(2, scale=True).fit(X), tmp_path)[0]
 
 
-def test_whose_variances_are_shown_is_said(tmp_path):
+def drawn_bars(text, component):
+    """Return the names of the bars of a component, and which are grey."""
+    picture = re.findall(
+        r'<svg[^>]*aria-label="Weights of component \d+">.*?</svg>', text, re.DOTALL
+    )
+    labels = re.findall(r'<text style="([^"]*)"[^>]*>([^<]*)</text>', picture[component])
+    return {name: "--grey" in style for style, name in labels if name.startswith("column")}
+
+
+def test_weights_are_bars_by_size_and_grey_where_they_may_be_zero(tmp_path):
+    rng = np.random.default_rng(0)
+    X = 3.0 * rng.normal(size=(3000, 1)) * [0, 0.2, 0, 0, -1, 0.5] + rng.normal(size=(3000, 6))
+    model = PCA(2).fit(X)
+    text, _ = page(model, tmp_path)
+    bars = drawn_bars(text, 0)
+    assert list(bars)[:3] == ["column 4", "column 5", "column 1"]
+    assert [bars[f"column {j}"] for j in (4, 5, 1)] == [False, False, False]
+    assert all(bars[f"column {j}"] for j in (0, 2, 3))
+    assert "column 4 against column 5" in text
+    assert "well determined" in text
+    assert "not determined" in text  # the others are equal
+    low, high = (
+        model.explained_variance_[0]
+        + side * model.model_.standard_errors.quantile * model.explained_variance_error_[0]
+        for side in (-1, 1)
+    )
+    assert f"{low:.4g} to {high:.4g}" in text
+
+
+def test_what_decides_how_far_components_can_be_trusted(tmp_path):
     X = broken()
-    plain, robust = (PCA(2, robust=robust).partial_fit(X) for robust in (False, True))
-    left, ordinary = "the components of this model are left of the line", "of ordinary PCA of the"
-    for model, is_ordinary in ((plain, False), (robust, True), (robust.for_transform(), False)):
-        text = " ".join(page(model, tmp_path)[0].split())
-        assert (left in text) == (not is_ordinary)
-        assert (ordinary in text) == ("component of ordinary PCA" in text) == is_ordinary
-        assert ("component 1 of ordinary PCA: variance" in text) == is_ordinary
+    plain, robust = (page(PCA(2, robust=robust).fit(X), tmp_path)[0] for robust in (False, True))
+    assert "The longest 1% of the rows hold" in plain
+    assert "The longest 1%" not in robust
+    assert "F = " in plain
 
 
 def test_components_of_images_are_images(tmp_path):
@@ -153,9 +184,35 @@ def test_components_of_images_are_images(tmp_path):
     assert len(page(PCA(4).fit(rows(n=500, d=15)), tmp_path, grid=(3, 5))[1].all("img")) == 4
 
 
-def test_arrows_for_few_columns_only(tmp_path):
-    assert len(page(PCA(2).fit(rows(d=6)), tmp_path, rows(d=6))[1].all("g", id="arrow")) == 6
-    assert not page(PCA(2).fit(rows(d=20)), tmp_path, rows(d=20))[1].all("g", id="arrow")
+def test_the_longest_arrows_have_names_in_every_picture(tmp_path):
+    X = rows(d=20)
+    text = page(PCA(3).fit(X), tmp_path, X)[0]
+    pictures = re.findall(r'<svg[^>]*aria-label="Rows along[^>]*>.*?</svg>', text, re.DOTALL)
+    assert len(pictures) == 3  # two of three components each
+    for picture in pictures:
+        assert 2 <= picture.count('class="arrow"') <= 8
+
+
+def test_columns_of_any_type_colour_and_label_points(tmp_path):
+    from tests.cli.commands import onepass as run
+
+    lines = ["id,kind,x,y,z"]
+    for i, (x, y, z) in enumerate(rows(300, 3)):
+        lines.append(f"r{i},{'ab'[i % 2]},{x},{y},{z}")
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    words = ["fit", tmp_path / "a.csv", "-k", 2, "-o", tmp_path / "m"]
+    words += ["--report", tmp_path / "p.html"]
+    run(*words, "--color", "kind", "--label", "id")
+    text = (tmp_path / "p.html").read_text()
+    assert re.search(r"kind:.*</span>a.*</span>b</p>", text, re.DOTALL)
+    assert all(label == f"r{int(place) - 2}" for place, label, *_ in LISTED.findall(text))
+    points = re.search(r'class="points">(.*?)class="far"', text, re.DOTALL)[1]
+    assert len(set(re.findall(r"<use [^>]*fill: ([^;]*)", points))) == 2
+    run("report", tmp_path / "m", tmp_path / "a.csv", "-o", tmp_path / "p.html", "--color", "x")
+    assert (tmp_path / "p.html").read_text().count('class="swatch"') == 5  # a scale of numbers
+    for wrong in (["--color", "nobody"], ["--label", "nobody"]):
+        assert "'nobody'" in run(*words, *wrong, code=2).stderr
+    assert "--color" in run("report", tmp_path / "m", "--color", "kind", code=2).stderr
 
 
 @pytest.mark.parametrize(("n", "d", "k"), [(300, 70, 30), (5, 3, 3), (40, 1, 1), (130, 2, 1)])
@@ -223,7 +280,7 @@ def test_rows_of_text_are_called_by_their_lines(tmp_path, more):
     line = text[: text.index("500,-500")].count("\n") + 1
     words = ["-k", 1, "--columns", "x,y", "--robust", "-o", tmp_path / "m"]
     words += ["--report", tmp_path / "p.html"]
-    pattern = r"<tr><td>([^<]+)</td><td>[\d.e+-]+</td>\n<td>"
+    pattern = r"<tr><td>([^<]+)</td><td>[\d.e+-]+</td>\n<td>"  # of an outlier
 
     run("fit", tmp_path / "a.csv", *words, *more)
     page = (tmp_path / "p.html").read_text()
@@ -285,21 +342,15 @@ needs_chromium = pytest.mark.skipif(shutil.which("chromium") is None, reason="ne
 def test_scripts_run_without_an_error(tmp_path):
     text, _ = page(PCA(3).fit(broken()), tmp_path, broken())
     script = """
-    const far = document.querySelector("#far use"), before = far.getAttribute("y");
-    const up = document.getElementById("up");
-    up.value = "2"; up.dispatchEvent(new Event("change"));
-    far.dispatchEvent(new PointerEvent("pointerover", {bubbles: true}));
-    for (const button of document.querySelectorAll("#loadings button")) button.click();
-    return [
-      document.querySelector("#up-label").textContent.trim(),
-      document.querySelectorAll("#loadings tbody tr").length,
-      before !== far.getAttribute("y"),
-      document.getElementById("told").textContent,
-      getComputedStyle(document.querySelector("#scatter .tick")).display,
-    ].join("; ");"""
+    const pair = document.getElementById("pair");
+    pair.selectedIndex = 2; pair.dispatchEvent(new Event("change"));
+    const shown = [...document.getElementById("scatter").children].map(part => !part.hidden);
+    const event = new PointerEvent("pointerover", {bubbles: true});
+    document.querySelector(".far use").dispatchEvent(event);
+    return [shown.join(), document.getElementById("told").textContent].join("; ");"""
     found, console = in_chromium(tmp_path, text, script)
     assert not console
-    assert re.fullmatch(r"component 2; 6; true; row 1,500, error \d[\d.e+]+\.; none", found)
+    assert re.fullmatch(r"false,false,true; row 1,501, error \d[\d.e+]+\.", found)
 
 
 # The least contrast of any text with what is behind it, and by how much the page is too wide.
@@ -355,8 +406,8 @@ def test_it_is_readable_without_scripts(tmp_path):
     own = text.rindex("<script>")
     text = text[:own] + text[text.index("</script>", own) + len("</script>") :]
     script = """const shown = name => getComputedStyle(document.querySelector(name)).display;
-    return ["p.control", "#told", "#scatter svg", "#loadings"].map(shown).join();"""
-    assert in_chromium(tmp_path, text, script) == ("none,none,block,table", [])
+    return ["p.control", "#told", "#scatter svg", ".bars"].map(shown).join();"""
+    assert in_chromium(tmp_path, text, script) == ("none,none,block,grid", [])
 
 
 def test_the_scree_chart_has_all_variances_and_marks_k(tmp_path):
@@ -365,7 +416,6 @@ def test_the_scree_chart_has_all_variances_and_marks_k(tmp_path):
     assert "How many components?" in text
     assert marks(text, "scree") == 7
     assert "k = 2" in text
-    assert 'id="fitted"' in text
     small, _ = page(model.for_transform(), tmp_path)
     assert marks(small, "scree") == 2  # what else there was is not known any more
 

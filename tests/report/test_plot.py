@@ -12,12 +12,14 @@ from tests.cli.commands import rows
 
 
 @pytest.mark.parametrize("model", [PCA(3), PCA(1), CappedMSG(2)])
-def test_a_plot_has_four_pictures(model):
-    drawing = model.fit(rows()).plot(rows())
-    assert [axis.get_xlabel() for axis in drawing.axes[:2]] == ["component", "rows"]
-    bars = drawing.axes[0].patches
-    heights = [bar.get_height() for bar in bars]
-    np.testing.assert_allclose(heights, 100 * model.explained_variance_ratio_)
+def test_a_plot_has_all_pictures(model):
+    axes = model.fit(rows()).plot(rows()).axes
+    assert [axis.get_xlabel() for axis in axes[:2]] == ["component", "rows"]
+    assert len(axes) == 3 + model.n_components_
+    for i, axis in enumerate(axes[3:]):
+        weights = model.components_[i]
+        expected = weights[np.argsort(-np.abs(weights))]
+        np.testing.assert_allclose([bar.get_width() for bar in axis.patches], expected)
 
 
 def test_labels_of_rows_and_arrows_do_not_cover_each_other():
@@ -27,8 +29,10 @@ def test_labels_of_rows_and_arrows_do_not_cover_each_other():
     X[300:310] *= 50  # and ten rows are marked at the same place
     axis = PCA(2).fit(X).plot(X).axes[2]
     axis.figure.draw_without_rendering()
-    labels = [label for label in axis.texts if label.get_text() and label.get_visible()]
-    boxes = [label.get_window_extent() for label in labels]
+    labels = [label for label in axis.texts if label.get_text()]
+    boxes, inside = [label.get_window_extent() for label in labels], axis.get_window_extent()
+    assert all(inside.x0 <= box.x0 and box.x1 <= inside.x1 for box in boxes)
+    assert all(inside.y0 <= box.y0 and box.y1 <= inside.y1 for box in boxes)
     assert not any(one.overlaps(other) for i, one in enumerate(boxes) for other in boxes[:i])
     assert {label.get_text() for label in labels} >= {f"column {j}" for j in range(6)}
     assert any(label.get_text().isdigit() for label in labels)

@@ -17,6 +17,7 @@ from onepass.cli.options import (
     model_argument,
     model_path,
     number_option,
+    page_options,
     parse_components,
     path_option,
     quantile_option,
@@ -130,6 +131,7 @@ The model file works with the other commands, and with onepass.load in Python.""
 @number_option("--workers", 1, help="Learn in this many processes on this machine.")
 @click.option("--resume", is_flag=True, help="Continue from the checkpoint, if there is one.")
 @path_option("--report", help="Write a page about the model to a file ending in .html.")
+@page_options
 @quiet_option
 @json_option
 @click.pass_context
@@ -245,14 +247,22 @@ def impute(**given: Any) -> None:
 Examples:
   onepass info model.onepass
   onepass info model.onepass --json              everything that is known
-  onepass info model.onepass --loadings loadings.csv
+  onepass info model.onepass --components 3      the first three of them
+  onepass info model.onepass --loadings 5        the 5 largest weights of each
+  onepass info model.onepass --loadings 5 --csv > weights.csv
   onepass info model.onepass.checkpoint          how far a run has come
   onepass info --cite                            the paper, with BibTeX""",
 )
 @click.argument("model", type=model_path, required=False)
-@path_option(
+@number_option("--components", 1, help="Show the first components only.")
+@number_option(
     "--loadings",
-    help="Write the weights of columns in the components, as .csv, .parquet or .npy.",
+    1,
+    help="List so many of the largest weights of each component, with standard errors; all of "
+    "them, if there are no more columns.",
+)
+@click.option(
+    "--csv", "as_csv", is_flag=True, help="Print the components, or with --loadings these, as csv."
 )
 @click.option("--cite", is_flag=True, help="Print the reference of the paper, with BibTeX.")
 @json_option
@@ -268,6 +278,7 @@ def info(**given: Any) -> None:
 Examples:
   onepass report model.onepass events/*.parquet  writes model.html
   onepass report model.onepass data.csv -o page.html
+  onepass report model.onepass data.csv --color species --label id
   onepass report model.onepass                   no rows, no outliers
 
 `onepass fit --report` writes the same page after a fit: it reads DATA once more, to draw rows along
@@ -276,6 +287,7 @@ the components and to list those with the largest errors. Standard input is gone
 @model_argument
 @click.argument("data", nargs=-1, type=click.Path(), metavar="[DATA]...")
 @path_option("-o", "--output", help="The page.  [default: MODEL, ending in .html]")
+@page_options
 @reading_options("those of MODEL")
 @quiet_option
 def report(**given: Any) -> None:

@@ -26,13 +26,13 @@ from onepass.cli.errors import (
     noting_signals,
     say,
 )
-from onepass.cli.page import check_page, write_page
+from onepass.cli.page import Points, check_page, write_page
 from onepass.distributed import fit as fit_on_shards
 from onepass.estimators.checkpoint import Checkpoint, describe_run, rows_in
 from onepass.extras import require
 from onepass.persistence.archive import ModelFileError
 from onepass.progress import Progress
-from onepass.report.summary import describe, missing_entries
+from onepass.report.summary import describe, missing_entries, remarks
 from onepass.sources import Position
 from onepass.sources.files import FileSource
 
@@ -62,6 +62,8 @@ def fit(
     workers: int | None,
     resume: bool,
     report: str | None,
+    color: str | None,
+    label: str | None,
     as_json: bool,
     **reading: Any,
 ) -> None:
@@ -78,6 +80,7 @@ def fit(
         prepare_output(path, source.paths)
     if report is not None:
         check_page(report, [*source.paths, output, checkpoint])
+    points = Points(source, color, label)
     if not as_json:
         messages.describe_source(source, expected_rows(source))
     k = n_components
@@ -125,7 +128,7 @@ def fit(
     seconds = time.monotonic() - begin
     if report is not None:
         try:
-            write_page(model, report, source, output, shlex.join(words))
+            write_page(model, report, source, points, title=output, command=shlex.join(words))
         except BaseException:
             say(f"onepass: {output} is complete, {report} is missing", err=True)
             raise
@@ -140,7 +143,9 @@ def fit(
     elif not messages.is_quiet():
         say(f"{output}: {describe(model)}")
         messages.print_components(model)
-        say(f"captures {messages.expectation(found)}")
+        say(f"captures {messages.expectation(model)}")
+        for remark in remarks(model):
+            say(remark)
         if missing := missing_entries(model):
             say(missing)
         say(f"took {seconds:.1f} s ({found['rows_per_second']:,} rows/s)")

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 from collections.abc import Sequence
 from typing import Any
 
 import click
+import numpy as np
 
 from onepass.cli.errors import printable, say
 from onepass.cli.options import algorithm_name
-from onepass.report.summary import counted, missing_counts, shortened
+from onepass.moments.standard_errors import degrees
+from onepass.report.summary import (
+    column_names,
+    component_words,
+    counted,
+    missing_counts,
+    shortened,
+)
 from onepass.sources.files import FileSource
 
-_MOST_COMPONENTS = 20  # that are listed one by one
+MOST_COMPONENTS = 20  # that are listed one by one
 
 
 def is_quiet() -> bool:
@@ -72,6 +82,13 @@ def finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
+def finite_all(values: Any) -> Any:
+    """Return numbers of an array as lists, with None for those that are not finite."""
+    if isinstance(values, np.ndarray | list | tuple):
+        return [finite_all(value) for value in values]
+    return finite(values)
+
+
 def facts(model: Any, path: str) -> dict[str, Any]:
     """Return what a model is, for `print_json`."""
     captured = model.captured_
@@ -91,23 +108,83 @@ def facts(model: Any, path: str) -> dict[str, Any]:
     }
 
 
-def expectation(found: dict[str, Any]) -> str:
+def expectation(model: Any) -> str:
     """Return how much of new rows a model captures, or why that is not known."""
-    mean, error = found["captured"]["mean"], found["captured"]["standard_error"] or 0.0
-    if mean is None:
-        return f"an unknown share of the variance of new rows: {found['captured']['reason']}"
-    return f"{mean:.2%} ± {error:.2%} of the variance of new rows"
+    found = model.captured_
+    if not found.is_known:
+        return f"an unknown share of the variance of new rows: {found.reason}"
+    return f"{found.mean:.2%} ± {found.standard_error:.2%} of the variance of new rows"
 
 
-def print_components(model: Any) -> None:
-    """Print the components: variance, share, share so far, and the columns that matter most."""
-    ratios, names = model.explained_variance_ratio_, [str(name) for name in model.column_names_]
-    rows = [("component", "variance", "share", "together", "largest weights")]
-    for i, weights in enumerate(model.components_[:_MOST_COMPONENTS]):
-        leading = abs(weights).argsort()[::-1][:3]
-        largest = "  ".join(f"{weights[j]:+.2f} {names[j] or repr('')}" for j in leading)
-        share, together = f"{ratios[i]:.2%}", f"{ratios[: i + 1].sum():.2%}"
-        rows.append((str(i), f"{model.explained_variance_[i]:.4g}", share, together, largest))
-    if len(ratios) > _MOST_COMPONENTS:
-        rows.append(("...", "", "", f"{ratios.sum():.2%}", f"{len(ratios)} components in all"))
+def print_components(model: Any, most: int = MOST_COMPONENTS) -> None:
+    """Print the first components: variances with their intervals, angles, and what they are."""
+    head = ("component", "variance", "95% interval", "share", "together", "angle", "in words")
+    rows = [head]
+    together = model.explained_variance_ratio_.cumsum()
+    for i, found in enumerate(components(model)[:most]):
+        interval = "" if found["low"] is None else f"{found['low']:.4g} to {found['high']:.4g}"
+        shares = f"{found['share']:.2%}", f"{together[i]:.2%}"
+        angle = "" if found["angle"] is None else degrees(found["angle"])
+        variance, words = f"{found['variance']:.4g}", component_words(model, i)
+        rows.append((str(i), variance, interval, *shares, angle, words))
+    if len(together) > most:
+        rest = f"{len(together)} components in all"
+        rows.append(("...", "", "", "", f"{together[-1]:.2%}", "", rest))
     print_table(rows)
+
+
+def components(model: Any) -> list[dict[str, Any]]:
+    """Return variance, its 95% interval, share and angle of each component."""
+    sure, variances = model.model_.standard_errors, model.explained_variance_.tolist()
+    margins = (sure.quantile * sure.variances).tolist()
+    return [
+        {
+            "component": i,
+            "variance": variance,
+            "low": finite(max(variance - margin, 0.0 * margin)),
+            "high": finite(variance + margin),
+            "share": share,
+            "angle": finite(angle),
+        }
+        for i, (variance, margin, share, angle) in enumerate(
+            zip(variances, margins, model.explained_variance_ratio_.tolist(), sure.angles.tolist(),
+                strict=True)
+        )
+    ]  # fmt: skip
+
+
+def loadings(model: Any, most: int) -> list[dict[str, Any]]:
+    """Return the largest weights of each component with their standard errors and intervals."""
+    sure, names, found = model.model_.standard_errors, column_names(model), []
+    for i, weights in enumerate(model.components_.astype(float)):
+        for j in abs(weights).argsort(kind="stable")[::-1][:most]:
+            error = float(sure.components[i, j])
+            low, high = (weights[j] + side * sure.quantile * error for side in (-1.0, 1.0))
+            interval = {"low": finite(low), "high": finite(high)}
+            named = {"component": i, "column": names[j], "weight": float(weights[j])}
+            found.append(named | {"standard_error": finite(error)} | interval)
+    return found
+
+
+def print_loadings(model: Any, most: int, components: int) -> None:
+    """Print the largest weights of the first components, and which cannot be told from zero."""
+    for i in range(min(components, model.n_components_)):
+        says = model.model_.standard_errors.says(i)
+        say(f"\ncomponent {i}{says and f': {says}'}")
+        rows = []
+        for found in (row for row in loadings(model, most) if row["component"] == i):
+            error, low = found["standard_error"], found["low"]
+            is_zero = low is not None and low <= 0.0 <= found["high"]
+            shown = "" if error is None else f"± {error:.3f}"
+            doubt = "  (cannot be told from zero)" * is_zero
+            rows.append((f"{found['weight']:+.3f}", shown, (found["column"] or "''") + doubt))
+        print_table(rows)
+
+
+def print_csv(rows: Sequence[dict[str, Any]]) -> None:
+    """Print rows as csv, with a header; what is not known is empty."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    click.echo(text.getvalue(), nl=False)

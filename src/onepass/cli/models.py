@@ -15,13 +15,15 @@ from onepass.cli import messages
 from onepass.cli.data import as_options, open_for, prepare_output, warn_of_repeats
 from onepass.cli.errors import Failure, say
 from onepass.cli.memory import shown
-from onepass.cli.page import check_page, write_page
-from onepass.cli.writers import check_format, writing
+from onepass.cli.options import algorithm_name
+from onepass.cli.page import Points, check_page, write_page
 from onepass.report.summary import (
     counted,
+    drift,
     known_variances,
     method_words,
     missing_entries,
+    remarks,
     shortened,
 )
 
@@ -38,47 +40,57 @@ Neural Information Processing Systems 26 (NIPS 2013). doi:10.48550/arXiv.1307.16
 }"""
 
 
-def info(model: str | None, loadings: str | None, cite: bool, as_json: bool) -> None:
+def info(
+    model: str | None,
+    components: int | None,
+    loadings: int | None,
+    as_csv: bool,
+    cite: bool,
+    as_json: bool,
+) -> None:
     """Show what a model is."""
     if cite:
         say(REFERENCE)
         return
     if model is None:
         raise click.UsageError("Missing argument 'MODEL'.")
-    if loadings is not None:
-        check_format(loadings)
-        prepare_output(loadings, [model])
     fitted = onepass.load(model)
-    if loadings is not None:
-        _write_loadings(fitted, loadings)
-    found = messages.facts(fitted, model) | _details(fitted, model)
-    if as_json:
-        messages.print_json(found)
+    most = messages.MOST_COMPONENTS if components is None else components
+    if as_csv:
+        found = messages.loadings(fitted, loadings) if loadings else messages.components(fitted)
+        messages.print_csv([row for row in found if row["component"] < (components or np.inf)])
         return
-    names, origin = found["feature_names"], fitted.origin_
+    if as_json:
+        messages.print_json(messages.facts(fitted, model) | _details(fitted, model))
+        return
+    names, origin = getattr(fitted, "feature_names_in_", None), fitted.origin_
     prepared = [f"{name}={value}" for name, value in origin.options().items()]
-    params = {name: value for name, value in found["params"].items() if name != "n_components"}
+    params = {name: value for name, value in fitted.get_params().items() if name != "n_components"}
+    count = f"{fitted.n_features_in_:,}"
     lines = {
-        "model": f"{found['model']} ({shown(found['bytes'])})",
-        "algorithm": found["algorithm"],
-        "rows": f"{found['rows']:,}",
-        "columns": f"{found['n_features']:,}{'' if names is None else f': {shortened(names)}'}",
+        "model": f"{model} ({shown(os.path.getsize(model))})",
+        "algorithm": algorithm_name(type(fitted).__name__),
+        "rows": f"{fitted.n_samples_seen_:,}",
+        "columns": count if names is None else f"{count}: {shortened(list(map(str, names)))}",
         "missing": missing_entries(fitted) or "nothing",
         "prepared by": "  ".join(prepared),
         "read with": as_options(origin.reading, origin.na),
         "parameters": "  ".join(f"{name}={value}" for name, value in params.items()),
-        "captures": messages.expectation(found),
+        "captures": messages.expectation(fitted),
         "method": method_words(fitted),
-        "learns": "" if found["learns"] else "no longer: it was made for transforming only",
+        "learns": "" if fitted.learner_ else "no longer: it was made for transforming only",
     }
     messages.print_table([(name, text) for name, text in lines.items() if text], left=2)
-    say("")
-    messages.print_components(fitted)
+    for remark in ("", *remarks(fitted), drift(fitted), ""):
+        say(remark)
+    messages.print_components(fitted, most)
+    if loadings:
+        messages.print_loadings(fitted, loadings, most)
 
 
 def _details(fitted: Any, path: str) -> dict[str, Any]:
     """Return everything else that is known of a model, for `print_json`."""
-    names = getattr(fitted, "feature_names_in_", None)
+    names, sure = getattr(fitted, "feature_names_in_", None), fitted.model_.standard_errors
     of_columns = {"mean": "mean_", "variance": "var_", "scale": "scale_"}
     return {
         "params": fitted.get_params(),
@@ -88,7 +100,13 @@ def _details(fitted: Any, path: str) -> dict[str, Any]:
         "learns": fitted.learner_ is not None,
         "prepared": asdict(fitted.origin_.preparation) | {"mapped": fitted.origin_.mapped},
         "components": fitted.components_,
+        "components_error": messages.finite_all(sure.components),
         "explained_variance": fitted.explained_variance_,
+        "explained_variance_error": messages.finite_all(sure.variances),
+        "angle": messages.finite_all(sure.angles),
+        "degrees_of_freedom": messages.finite(sure.degrees),
+        "long_rows": messages.finite(fitted.model_.long_rows),
+        "drift": messages.finite_all(np.array(sure.drift)),
         "known_variances": known_variances(fitted),
         "noise_variance": messages.finite(fitted.noise_variance_),
         **{
@@ -103,25 +121,14 @@ def _details(fitted: Any, path: str) -> dict[str, Any]:
     }
 
 
-def _write_loadings(fitted: Any, path: str) -> None:
-    """Write the components by columns: one line for each column of the data, with its name."""
-    weights = np.ascontiguousarray(fitted.components_.T)
-    heads = [str(name) for name in fitted.get_feature_names_out()]
-    if path.lower().endswith(".npy"):
-        with writing(path, heads) as write:
-            write(weights)
-        return
-    import pyarrow as pa
-
-    from onepass.cli.kept import as_table, joined
-
-    named = pa.table({"column": [str(name) for name in fitted.column_names_]})
-    table = joined([named, as_table(weights, heads)])
-    with writing(path, table.column_names) as write:
-        write(table)
-
-
-def report(model: str, data: tuple[str, ...], output: str | None, **reading: Any) -> None:
+def report(
+    model: str,
+    data: tuple[str, ...],
+    output: str | None,
+    color: str | None,
+    label: str | None,
+    **reading: Any,
+) -> None:
     """Write a page about a model, and about rows if there are any."""
     output = f"{os.path.splitext(model)[0]}.html" if output is None else output
     check_page(output, [model])
@@ -129,7 +136,8 @@ def report(model: str, data: tuple[str, ...], output: str | None, **reading: Any
     source = open_for(fitted, model, data, reading) if data else None
     if source is not None:
         prepare_output(output, source.paths)
-    write_page(fitted, output, source, model)
+    points = Points(source, color, label)
+    write_page(fitted, output, source, points, title=model)
     say(f"{output}: a page with pictures of the model")
 
 

@@ -135,6 +135,16 @@ quantile_option = click.option(
 )
 
 
+page_options = _together(
+    click.option(
+        "--color",
+        metavar="COLUMN",
+        help="Colour the points of the page by a column of DATA: of numbers, text or dates.",
+    ),
+    click.option("--label", metavar="COLUMN", help="Label them by a column of DATA, such as id."),
+)
+
+
 def reading_options(columns: str = "all") -> Callable[[F], F]:
     """Return the parameters of `onepass.open_source`, which a command takes as **reading.
 

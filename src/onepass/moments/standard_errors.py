@@ -44,7 +44,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import fdtrc
+from scipy.special import fdtrc, stdtrit
 
 from onepass.moments.chunk import Scale
 from onepass.moments.segments import MOST_COMPONENTS, Segment, Segments
@@ -147,6 +147,11 @@ class StandardErrors:
     drift: Drift = UNKNOWN_DRIFT
     reason: str = ""
 
+    @property
+    def quantile(self) -> float:
+        """Of Student's t: so many standard errors to each side are a 95% interval."""
+        return float(stdtrit(self.degrees, 0.975))
+
     def says(self, component: int) -> str:
         """Return in words how well a component is determined; nothing if it is not known."""
         angle = self.angles[component]
@@ -174,8 +179,8 @@ class StandardErrors:
 
 
 def numbered(components: NDArray[np.int64]) -> str:
-    """Return components in words, counted from 1: ``components 3 and 4``."""
-    *most, last = (str(j + 1) for j in components)
+    """Return components in words, counted from 0 as in `pca0`: ``components 3 and 4``."""
+    *most, last = map(str, components)
     return f"components {', '.join(most)} and {last}" if most else f"component {last}"
 
 

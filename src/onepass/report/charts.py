@@ -32,7 +32,8 @@ MOST_VARIANCES = 200  # in the scree chart: points of more would cover each othe
 LEAST_VARIANCE = 1e-8  # of the largest, in the scree chart: what is less is rounding
 LEAST_MARGIN = 1e-5  # of the values, at the border: they are shown with six digits
 MOST_NUMBERED = 5  # of the rows with the largest errors: labels of more cover each other
-MOST_ARROWS = 8  # of columns: labels of more cover each other
+# Of columns: the longest, as the labels of more cover each other, and none far shorter than others.
+MOST_ARROWS, LEAST_ARROW = 8, 0.2
 LETTERS = 22  # of a name in a picture
 CATEGORIES = (BLUE, ORANGE, GREEN, PINK, SKY, RED)  # of the most frequent values; others are grey
 SCALE = np.array([[0x3B, 0x7D, 0xD8], [0xB0, 0x5F, 0xA8], [0xE6, 0x9F, 0x00]]) / 255  # of numbers
@@ -148,6 +149,10 @@ def bars(component: int, most: int) -> Draw:
         axis.axvline(0.0, color=BLACK, lw=0.8)
         names = [short(shown.names[j]) for j in columns]
         axis.set_yticks(places, names, fontsize=10, parse_math=False)
+        for name, colour in zip(axis.get_yticklabels(), colours, strict=True):
+            name.set_color(GREY if colour == GREY else "black")
+        axis.spines["left"].set_visible(False)
+        axis.xaxis.get_major_locator().set_params(nbins=5)
         axis.grid(visible=False, axis="y")
         axis.set(xlabel=f"weight in component {component}", ylim=(len(columns) - 0.4, -0.6))
         axis.tick_params(axis="y", length=0)
@@ -204,6 +209,7 @@ def scatter(across: int = 0, up: int = 1) -> Draw:
         weights = shown.components[pair].T.astype(np.float64)  # (d, 2)
         lengths = np.hypot(*weights.T)
         chosen = np.argsort(-lengths, kind="stable")[:MOST_ARROWS]
+        chosen = chosen[lengths[chosen] > LEAST_ARROW * lengths.max(initial=0.0)]
         reach = 0.7 * np.abs(np.transpose(views) - start).min() / (lengths.max(initial=0.0) or 1.0)
         labels = []
         for j in chosen:
@@ -224,7 +230,8 @@ def _label(axis: Any, labels: list[tuple[str, Any, Any, str]]) -> None:
     What finds no place is left out.
     """
     axis.figure.draw_without_rendering()
-    inside, taken = axis.get_window_extent(), []
+    inside = axis.get_window_extent()
+    taken: list[Any] = []
     for text, at, direction, kind in labels:
         label = axis.annotate(
             text, at, (0, 0), textcoords="offset points", ha="center", va="center",
@@ -234,9 +241,8 @@ def _label(axis: Any, labels: list[tuple[str, Any, Any, str]]) -> None:
         half = np.array([size.width, size.height]) / 2 * 72 / axis.figure.dpi
         angle = np.arctan2(direction[1], direction[0])
         turns = [0.0, 0.4, -0.4, 0.8, -0.8, 1.3, -1.3, np.pi]
-        for turn in [angle + step for step in turns] * 2:
-            toward = np.array([np.cos(turn), np.sin(turn)])
-            label.xyann = tuple(toward * (half + 6))
+        for away, turn in ((away, angle + turn) for away in (6, 18, 30) for turn in turns):
+            label.xyann = tuple(np.array([np.cos(turn), np.sin(turn)]) * (half + away))
             box = label.get_window_extent()
             is_inside = inside.x0 <= box.x0 and box.x1 <= inside.x1
             is_inside = is_inside and inside.y0 <= box.y0 and box.y1 <= inside.y1
@@ -255,16 +261,16 @@ def colouring(values: list[Any] | None, count: int) -> tuple[list[str], list[tup
     """
     if values is None:
         return [BLUE] * count, []
-    is_number = [isinstance(value, int | float) and value == value for value in values]
-    if all(number or value is None for number, value in zip(is_number, values, strict=True)):
-        numbers = np.array([np.nan if value is None else float(value) for value in values])
-        known = numbers[np.isfinite(numbers)]
-        if len(set(known.tolist())) > len(CATEGORIES):
-            low, high = np.quantile(known, [0.02, 0.98])
-            steps = np.linspace(low, high, 5)
-            legend = [(f"{step:.4g}", _on_scale(step, low, high)) for step in steps]
-            return [_on_scale(number, low, high) for number in numbers], legend
-    texts = ["missing" if value is None else str(value) for value in values]
+    texts = ["missing" if value is None or value == "" else str(value) for value in values]
+    try:
+        numbers = np.array([float("nan" if text == "missing" else text) for text in texts])
+    except ValueError:
+        numbers = np.zeros(0)
+    known = numbers[np.isfinite(numbers)]
+    if len(set(known.tolist())) > len(CATEGORIES):
+        low, high = np.quantile(known, [0.02, 0.98])
+        legend = [(f"{step:.4g}", _on_scale(step, low, high)) for step in np.linspace(low, high, 5)]
+        return [_on_scale(number, low, high) for number in numbers], legend
     most = [text for text, _ in Counter(texts).most_common(len(CATEGORIES))]
     chosen = dict(zip(sorted(most), CATEGORIES, strict=False))
     legend = list(chosen.items()) + [("others", GREY)] * (len(set(texts)) > len(most))

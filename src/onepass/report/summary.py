@@ -16,8 +16,9 @@ from onepass.report.rows import RowTexts, draw_rows
 ROWS_PER_COMPONENT = 10  # per component: with fewer, the components are uncertain
 MOST_MISSING = 10  # columns that are listed with their share of missing entries: half a screen
 SMOOTH = 0.3  # correlation of neighbouring columns above which they count as pixels
-# A component is described by the columns that have so much of its squared weights, at most so many.
-TOLD_SHARE, MOST_TOLD = 0.75, 4
+# A component is described by the columns with the largest weights: so many, of which each has at
+# least so much of the first one's.
+MOST_TOLD, LEAST_TOLD = 3, 0.25
 
 # Takes the numbers of rows, which count from 0, and returns what is written in files beside them.
 Beside: TypeAlias = Callable[[NDArray[np.int64]], RowTexts]
@@ -70,7 +71,7 @@ class Summary:
         most = np.argsort(-shares, kind="stable")[:MOST_MISSING]
         self.missing_columns = [(self.names[j], float(shares[j])) for j in most if shares[j] > 0.0]
         self.captured, self.method = _captured(model), method_words(model)
-        self.remarks = [*self.sure.indistinct(), long_rows(model), drift(model)]
+        self.remarks = [*remarks(model), drift(model)]
         self.warnings = _warnings(model, self.names)
 
     @property
@@ -101,17 +102,16 @@ def component_words(model: Any, component: int) -> str:
     """
     names, sure = column_names(model), model.model_.standard_errors
     weights = np.asarray(model.components_[component], dtype=np.float64)
-    order = np.argsort(-np.abs(weights), kind="stable")
-    told = int(np.searchsorted(np.cumsum(weights[order] ** 2), TOLD_SHARE)) + 1
-    margins = sure.quantile * sure.components[component]
-    chosen = [j for j in order[: min(told, MOST_TOLD)] if not abs(weights[j]) <= margins[j]]
+    order = np.argsort(-np.abs(weights), kind="stable")[:MOST_TOLD]
+    least = LEAST_TOLD * abs(weights[order[0]])
+    margins = np.nan_to_num(sure.quantile * sure.components[component])
+    chosen = [j for j in order if abs(weights[j]) > max(least, margins[j])]
     if not chosen:
         return "no column by itself can be told from zero"
     sides = [[names[j] for j in chosen if sign * weights[j] > 0.0] for sign in (1.0, -1.0)]
     if weights[chosen[0]] < 0.0:
         sides.reverse()
-    words = " against ".join(together(side) for side in sides if side)
-    return words + ", and others" * (told > MOST_TOLD)
+    return " against ".join(together(side) for side in sides if side)
 
 
 def together(names: Sequence[str]) -> str:
@@ -186,6 +186,12 @@ def method_words(model: Any) -> str:
     if hasattr(model, "var_"):
         return "Ordinary PCA."
     return f"{type(model).__name__} has learned the components row by row."
+
+
+def remarks(model: Any) -> list[str]:
+    """Return sentences on what decides how far the components can be trusted."""
+    alike = [f"{text[0].upper()}{text[1:]}." for text in model.model_.standard_errors.indistinct()]
+    return [text for text in (*alike, long_rows(model)) if text]
 
 
 def long_rows(model: Any) -> str:
