@@ -33,7 +33,7 @@ def test_columns_of_sources_are_known_by_name():
     assert list(model.feature_names_in_) == list("abcdef")
     assert model.score(Named(TABLE)) == pytest.approx(model.score(TABLE))
     for use in (model.transform, model.score, model.partial_fit):
-        with pytest.raises(ValueError, match="columns"):
+        with pytest.raises(ValueError, match="feature names"):
             use(Named(TURNED))
         with pytest.raises(ValueError, match="feature names"):
             use(iter([TURNED]))

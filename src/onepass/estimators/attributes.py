@@ -1,75 +1,135 @@
-"""The public attributes and methods of a fitted estimator: all of them are read from its model."""
+"""The public attributes and methods of a fitted model, all of which are read from its `Model`.
+
+Nothing here needs scikit-learn, whose import takes most of the time of a short command.
+"""
 
 from __future__ import annotations
 
 import warnings
-from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.decomposition import PCA
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.utils.validation import check_is_fitted
 
-from onepass.estimators.containers import opened
-from onepass.estimators.input import check_block
+from onepass.estimators.doubts import check_observed
+from onepass.estimators.entries import checked_blocks
+from onepass.estimators.origin import Origin
+from onepass.learner import Learner
 from onepass.model import Model
 from onepass.moments.standard_errors import Captured
 from onepass.schedules import is_positive
+from onepass.threads import one_thread
 from onepass.warning import OnepassWarning
 
+NO_LEARNER = (
+    "this model was made for transforming only, by for_transform, and cannot {}: "
+    "go back to the model that it was made from"
+)
 
-class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """The half of an estimator that is read: all of it comes from an immutable model."""
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A model, and what it was read from.
+
+    Attributes
+    ----------
+    learner : Learner or None
+        None for a model that cannot learn.
+    rows : int
+        That the learner had seen.
+    finished : Learner or None
+        The same learner with no row waiting.
+    model : Model
+    """
+
+    learner: Learner | None
+    rows: int
+    finished: Learner | None
+    model: Model
+
+
+class Attributes:
+    """What is read of a fitted model: all of it comes from an immutable `Model`."""
+
+    _learner: Learner | None = None
+    _snapshot: Snapshot | None = None
+    _origin: Origin = Origin()
+    n_features_in_: int
+    whiten: bool = False
 
     @property
-    @abstractmethod
+    def algorithm_(self) -> str:
+        """The name of the estimator."""
+        return type(self).__name__
+
+    def _check_fitted(self) -> None:
+        """Raise an error if nothing has been learned."""
+
+    def _read(self) -> Snapshot:
+        """Return the model, read from a copy of the learner unless it is up to date.
+
+        There is no lock: the learner is replaced, never changed, but for rows that are added to
+        its buffer. Should it be replaced while it is copied, it is read again.
+        """
+        self._check_fitted()
+        while True:
+            learner, found = self._learner, self._snapshot
+            rows = 0 if learner is None else learner.rows_seen
+            if learner is None or (found and found.learner is learner and found.rows == rows):
+                break
+            finished = learner.finished()
+            if self._learner is learner:
+                with one_thread():
+                    found = Snapshot(learner, rows, finished, finished.model())
+                break
+        assert found is not None
+        if found.model.whiten != bool(self.whiten):
+            found = replace(found, model=replace(found.model, whiten=bool(self.whiten)))
+        self._snapshot = found
+        return found
+
+    def _finished(self) -> Any:
+        """Return the learner with all rows learned from."""
+        finished = self._read().finished
+        if finished is None:
+            raise AttributeError(NO_LEARNER.format("show what only the learner knows"))
+        return finished
+
+    @property
     def model_(self) -> Model:
         """What is read after fitting: it never changes."""
+        model = self._read().model
+        if model.missing is not None:
+            check_observed(model, self.column_names_)
+        return model
 
-    @abstractmethod
-    def _rows_of(self, X: Any) -> Iterator[tuple[Any, bool]]:
-        """Yield the checked rows of X, and whether entries of them are missing."""
+    @property
+    def learner_(self) -> Any:
+        """The learner with all rows learned from; None if the model cannot learn any more."""
+        return self._read().finished
+
+    @property
+    def origin_(self) -> Origin:
+        """How the rows were read that learning began with."""
+        self._check_fitted()
+        return self._origin
+
+    @property
+    def n_samples_seen_(self) -> int:
+        """How many rows have been seen, those of weight 0 left out."""
+        self._check_fitted()
+        return self.model_.rows if self._learner is None else self._learner.rows_seen
 
     def checked(self, X: Any) -> Iterator[Any]:
-        """Yield the rows of X block by block, as float arrays (b, d) or CSR."""
-        for rows, _ in self._rows_of(opened(X)):
+        """Yield the rows of a source block by block, as float arrays (b, d) or CSR."""
+        self._check_fitted()
+        self._origin.check_prepared(X)
+        names = getattr(self, "feature_names_in_", None)
+        for _, rows, _ in checked_blocks(X, names, self.n_features_in_):
             yield rows
-
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """Learn from X alone, and return the coordinates of its rows, shape (n, k).
-
-        X is read twice: an iterator, which can be read only once, is refused.
-        """
-        if isinstance(X, Iterator):
-            raise ValueError(
-                f"fit_transform reads X twice, and a {type(X).__name__} can be read only once: "
-                "write fit(X), and then transform with the rows read again"
-            )
-        return super().fit_transform(X, y, **fit_params)
-
-    def transform(self, X: Any) -> NDArray[np.floating]:
-        """Return the coordinates of the rows of X in the components, shape (n, k)."""
-        model = self.model_
-        return np.vstack([model.transform(rows) for rows in self.checked(X)])
-
-    def inverse_transform(self, X: Any) -> NDArray[np.floating]:
-        """Return rows (n, d) in the original columns from coordinates X of shape (n, k)."""
-        model = self.model_
-        X, has_gaps = check_block(X, None, "X")
-        if has_gaps:
-            raise ValueError("X has NaN among its coordinates: impute fills the gaps of rows")
-        if X.shape[1] != model.k:
-            raise ValueError(
-                f"X has shape {X.shape}, and there are {model.k} components: pass coordinates of "
-                f"shape (n, {model.k}), as transform returns them"
-            )
-        return model.inverse_transform(X)
 
     def impute(self, X: Any, *, return_std: bool = False) -> Any:
         """Return the rows of X with their gaps filled; observed entries stay as they are.
@@ -197,85 +257,6 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Return the inverse (d, d) of the covariance of the model."""
         return self.model_.precision()
 
-    def to_sklearn(self) -> Any:
-        """Return a fitted estimator of scikit-learn that transforms as this one does.
-
-        It needs no onepass, so tools for scikit-learn, such as skl2onnx, can take it. It fills no
-        gaps. Rows far from zero lose digits, because it subtracts the mean after the product.
-
-        Returns
-        -------
-        sklearn.decomposition.PCA
-            With ``scale=True`` a `Pipeline` of a `StandardScaler` and a `PCA`, whose densities are
-            those of scaled rows. With ``whiten=True`` its densities are those of another
-            covariance, as always in scikit-learn.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from onepass import CappedMSG
-        >>> X = np.random.default_rng(0).normal(size=(500, 5))
-        >>> model = CappedMSG(2).fit(X)
-        >>> bool(np.allclose(model.to_sklearn().transform(X), model.transform(X)))
-        True
-        """
-        model = self.model_
-        found = PCA(model.k, whiten=model.whiten)
-        found.n_features_in_, found.n_samples_ = model.d, model.rows
-        found.components_, found.n_components_ = self.components_, model.k
-        found.explained_variance_ = self.explained_variance_
-        found.explained_variance_ratio_ = self.explained_variance_ratio_
-        found.singular_values_ = self.singular_values_
-        found.noise_variance_ = self.noise_variance_
-        found.mean_ = self.mean_
-        first: Any = found
-        if model.scale is not None:
-            first = StandardScaler(with_mean=model.center)
-            first.n_features_in_, first.n_samples_seen_ = model.d, model.rows
-            first.mean_, first.var_ = self.mean_, model.column_variances
-            first.scale_ = model.scale.astype(model.components.dtype)
-            found.mean_ = np.zeros_like(self.mean_)
-        if hasattr(self, "feature_names_in_"):
-            first.feature_names_in_ = self.feature_names_in_
-        return found if first is found else Pipeline([("scale", first), ("pca", found)])
-
-    def plot(self, X: Any = None, *, grid: tuple[int, int] | None = None) -> Any:
-        """Draw variances, learning curve, some rows of X and the loadings.
-
-        Needs the extra ``report``.
-
-        Parameters
-        ----------
-        X : array, table or source of n rows and d columns, optional
-            Rows to draw as points, such as those of `fit`. Without it there are no points.
-        grid : tuple of int, optional
-            Height and width, where columns are the pixels of images. Square images are recognised.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_digits
-        >>> from onepass import PCA
-        >>> X = load_digits().data
-        >>> len(PCA(5).fit(X).plot(X).axes)
-        4
-        """
-        check_is_fitted(self)
-        from onepass import report
-
-        return report.plot(self, X, grid=grid)
-
-    def _repr_html_(self) -> str:
-        from onepass import report
-
-        return report.summary_html(self)
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": self._repr_html_()}
-
     @property
     def components_(self) -> NDArray[np.floating]:
         """Orthonormal rows (k, d), ordered by variance."""
@@ -356,13 +337,3 @@ class Attributes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """The share of the rows that lack an entry in each column, shape (d,)."""
         model = self.model_
         return np.zeros(model.d) if model.missing is None else model.missing.missing_share
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = tags.input_tags.allow_nan = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_

@@ -8,30 +8,35 @@ new one. Only rows that have to wait for others are put into the buffer directly
 from __future__ import annotations
 
 import os
-import shlex
 import threading
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.decomposition import PCA
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from onepass.estimators import saving
-from onepass.estimators.attributes import Attributes
+from onepass.estimators.attributes import NO_LEARNER, Attributes, Snapshot
 from onepass.estimators.containers import Columns, opened
 from onepass.estimators.doubts import arbitrary_components, doubtful_gaps
-from onepass.estimators.input import (
-    check_block,
-    check_finite,
+from onepass.estimators.entries import (
     check_names,
-    check_rows,
     check_weights,
+    checked_blocks,
+    has_missing,
     is_plain,
 )
+from onepass.estimators.input import converted
 from onepass.estimators.merging import merge
 from onepass.estimators.origin import Origin
 from onepass.estimators.parameters import (
@@ -46,32 +51,10 @@ from onepass.persistence import archive
 from onepass.progress import Progress
 from onepass.sources import Position, Source
 from onepass.stream import Stream
-from onepass.threads import one_thread
 from onepass.warning import OnepassWarning
 
 # What a call that learns may change: all at once, and nothing else of an estimator.
 LEARNED = ("_learner", "_snapshot", "_params", "_origin", "n_features_in_", "feature_names_in_")
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """A model, and what it was read from.
-
-    Attributes
-    ----------
-    learner : Learner or None
-        None for a model that cannot learn.
-    rows : int
-        That the learner had seen.
-    finished : Learner or None
-        The same learner with no row waiting.
-    model : Model
-    """
-
-    learner: Learner | None
-    rows: int
-    finished: Learner | None
-    model: Model
 
 
 class Turn:
@@ -94,15 +77,12 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_turns)
 
 
-class Estimator(Attributes):
+class Estimator(Attributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A transformer that learns from rows as they come.
 
     Subclasses say with `_learner_for` how they learn.
     """
 
-    _learner: Learner | None = None
-    _snapshot: Snapshot | None = None
-    _origin: Origin = Origin()
     _params: dict[str, Any]  # when learning began
     n_components: Any
     is_random: ClassVar[bool] = True  # whether a `random_state` makes a difference
@@ -198,13 +178,13 @@ class Estimator(Attributes):
                 learner = self._learner
                 if whole or learner is None:
                     if not whole and self._snapshot is not None:
-                        raise ValueError(saving.NO_LEARNER.format("learn more rows"))
+                        raise ValueError(NO_LEARNER.format("learn more rows"))
                     self._learn_checked(X, sample_weight, fresh=True, whole=whole)
                     return self
                 self._check_unchanged()
                 has_names = "feature_names_in_" in self.__dict__
-                if sample_weight is None and not has_names and is_plain(X, learner.stream):
-                    self._learner = learner.pushed(X, has_gaps=check_finite(X))
+                if sample_weight is None and not has_names and _is_of(X, learner.stream):
+                    self._learner = learner.pushed(X, has_gaps=has_missing(X))
                 else:
                     self._learn_checked(X, sample_weight, fresh=False, whole=whole)
                 return self
@@ -219,20 +199,25 @@ class Estimator(Attributes):
             twin._check_parameters()
             twin._params = twin.get_params(deep=False)
             twin._learner = twin._snapshot = None
-        X = opened(X)
-        if isinstance(X, Source):
-            if sample_weight is not None:
-                raise ValueError(
-                    "sample_weight needs rows, and X is read in blocks: call partial_fit with "
-                    "each block and its weights"
+        X = opened(X, None if fresh else getattr(self, "feature_names_in_", None))
+        try:
+            if isinstance(X, Source):
+                if sample_weight is not None:
+                    raise ValueError(
+                        "sample_weight needs rows, and X is read in blocks: call partial_fit with "
+                        "each block and its weights"
+                    )
+                twin._learn_blocks(X)
+            else:
+                twin._learn_rows(X, sample_weight, fresh=fresh, whole=whole)
+        except KeyboardInterrupt as interrupt:
+            rows = twin._learner.rows_seen if twin._learner is not None else 0
+            if whole:
+                interrupt.add_note(
+                    f"fit was interrupted after {rows:,} rows, and the estimator is as it was. A "
+                    "loop keeps them: for block in source: model.partial_fit(block)"
                 )
-            twin._learn_blocks(X)
-        else:
-            ((rows, has_gaps),) = twin._rows_of(X, fresh=fresh)
-            weights = check_weights(sample_weight, rows, whole=whole)
-            learner = twin._learner or twin._start(rows)
-            rows = learner.stream.convert(rows)
-            twin._learner = learner.pushed(rows, weights, has_gaps=has_gaps)
+            raise
         if whole:
             for message in twin.doubts():
                 warnings.warn(message, OnepassWarning, stacklevel=4)
@@ -240,6 +225,17 @@ class Estimator(Attributes):
         if "feature_names_in_" not in learned:
             self.__dict__.pop("feature_names_in_", None)
         self.__dict__.update(learned)
+
+    def _learn_rows(self, X: Any, sample_weight: Any, *, fresh: bool, whole: bool) -> None:
+        """Learn from rows in memory."""
+        if fresh:
+            self._origin = Origin()
+        rows, has_gaps = self._rows_in_memory(X, fresh=fresh)
+        weights = check_weights(sample_weight, rows, whole=whole)
+        if self._learner is None:
+            self._learner = self._start(rows)
+        rows = self._learner.stream.convert(rows)
+        self._learner = self._learner.pushed(rows, weights, has_gaps=has_gaps)
 
     def _learn_blocks(self, X: Source) -> None:
         """Learn from blocks, of which a later one may be refused."""
@@ -274,9 +270,22 @@ class Estimator(Attributes):
         self, source: Source, start: Position | None = None
     ) -> Iterator[tuple[Position, int]]:
         """Learn from blocks, and yield position and number of rows after each."""
-        for end, rows, has_gaps in self._blocks_of(source, self._learner is None, start):
-            self._learner = self._learner or self._start(rows)
-            self._learner.push(self._learner.stream.convert(rows), has_gaps=has_gaps)
+        learner = self._learner
+        if learner is None:
+            blocks = checked_blocks(source, start=start)
+        else:
+            self._origin.check_prepared(source)
+            names = getattr(self, "feature_names_in_", None)
+            d, dtype = self.n_features_in_, learner.stream.dtype
+            blocks = checked_blocks(source, names, d, dtype, start)
+        for end, rows, has_gaps in blocks:
+            if learner is None:
+                self._learner = learner = self._start(rows)
+                self._origin, self.n_features_in_ = Origin.of(source), rows.shape[1]
+                self.__dict__.pop("feature_names_in_", None)
+                if source.feature_names is not None:
+                    self.feature_names_in_ = np.asarray(source.feature_names, dtype=object)
+            learner.push(learner.stream.convert(rows), has_gaps=has_gaps)
             yield end, rows.shape[0]
 
     def _start(self, rows: Any) -> Learner:
@@ -296,101 +305,115 @@ class Estimator(Attributes):
                     "cannot go on with it, fit starts again"
                 )
 
-    def _rows_of(self, X: Any, *, fresh: bool | None = None) -> Iterator[tuple[Any, bool]]:
-        """Yield the checked rows of X, and whether entries of them are missing.
+    def _rows_in_memory(self, X: Any, *, fresh: bool) -> tuple[Any, bool]:
+        """Return rows in memory as a float array or CSR, and whether entries are missing.
 
-        They come all at once, or block by block of a source. If learning begins, `fresh`, the
-        estimator remembers the columns, else it compares them. `fresh` is None for rows that are
-        not learned from.
+        If learning begins, `fresh`, the estimator remembers the columns, else it compares them.
         """
-        if not isinstance(X, Source):
-            dtype = (
-                None if fresh is not False or self._learner is None else self._learner.stream.dtype
-            )
-            if fresh:
-                self._origin = Origin()
-            yield check_rows(self, X, reset=bool(fresh), dtype=dtype)
-            return
-        for _, rows, has_gaps in self._blocks_of(X, fresh):
-            yield rows, has_gaps
-
-    def _blocks_of(
-        self, X: Source, fresh: bool | None, start: Position | None = None
-    ) -> Iterator[tuple[Position, Any, bool]]:
-        """Yield position, checked rows, and whether entries are missing, block by block."""
-        dtype = None if fresh is not False or self._learner is None else self._learner.stream.dtype
-        if fresh:
-            self._origin = Origin.of(X)
-            self.__dict__.pop("n_features_in_", None)
+        ours = None if fresh else getattr(self, "feature_names_in_", None)
+        names = ours
+        if isinstance(X, Columns):
+            X = X.ordered(ours)
+            names, rows = X.names, converted(X.rows, "X")
+            if X.table is not None:
+                validate_data(self, X.table, reset=fresh, skip_check_array=True)
+            elif fresh:
+                self.feature_names_in_ = np.asarray(names, dtype=object)
+            else:
+                check_names(ours, names)
+        elif not fresh and self._origin.names_are_made:  # arrays need not have such names
+            rows = converted(X, "X")
         else:
-            self._origin.check_prepared(X)
-        check_names(self, X.feature_names, reset=bool(fresh))
-        before = 0
-        for end, block in X.blocks(start):
-            known = getattr(self, "n_features_in_", None)
-            with X.naming_places(end, block):
-                if isinstance(block, Columns):
-                    rows, has_gaps = check_rows(self, block, reset=known is None, dtype=dtype)
-                else:
-                    name = f"The block after {before:,} rows" if before else "The first block"
-                    rows, has_gaps = check_block(block, known, name, dtype)
-                    dtype = dtype or (rows.dtype if fresh else None)
-                    self.n_features_in_ = rows.shape[1]
-            before += rows.shape[0]
-            yield end, rows, has_gaps
-        if not before and start is None:
-            raise ValueError("The source has no rows; an iterator can be read only once")
+            rows = converted(X, "X", partial(validate_data, self, reset=fresh))
+        if fresh:
+            self.n_features_in_ = rows.shape[1]
+        elif rows.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {rows.shape[1]} features, expected n_features={self.n_features_in_}"
+            )
+        dtype = None if self._learner is None else self._learner.stream.dtype
+        return rows, has_missing(rows, names, dtype=dtype)
 
     # -- reading ---------------------------------------------------------------------------------
 
-    def _read(self) -> Snapshot:
-        """Return the model, read from a copy of the learner unless it is up to date.
+    def _check_fitted(self) -> None:
+        check_is_fitted(self)
 
-        There is no lock: the learner is replaced, never changed, but for rows that are added to
-        its buffer. Should it be replaced while it is copied, it is read again.
+    def checked(self, X: Any) -> Iterator[Any]:
+        """Yield the rows of X block by block, as float arrays (b, d) or CSR."""
+        self._check_fitted()
+        X = opened(X, getattr(self, "feature_names_in_", None))
+        if isinstance(X, Source):
+            yield from super().checked(X)
+        else:
+            yield self._rows_in_memory(X, fresh=False)[0]
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Learn from X alone, and return the coordinates of its rows, shape (n, k).
+
+        X is read twice: an iterator, which can be read only once, is refused.
+        """
+        if isinstance(X, Iterator):
+            raise ValueError(
+                f"fit_transform reads X twice, and a {type(X).__name__} can be read only once: "
+                "write fit(X), and then transform with the rows read again"
+            )
+        return super().fit_transform(X, y, **fit_params)
+
+    def transform(self, X: Any) -> NDArray[np.floating]:
+        """Return the coordinates of the rows of X in the components, shape (n, k)."""
+        model = self.model_
+        return np.vstack([model.transform(rows) for rows in self.checked(X)])
+
+    def inverse_transform(self, X: Any) -> NDArray[np.floating]:
+        """Return rows (n, d) in the original columns from coordinates X of shape (n, k)."""
+        model = self.model_
+        X = X if is_plain(X) else converted(X, "X")
+        if has_missing(X):
+            raise ValueError("X has NaN among its coordinates: impute fills the gaps of rows")
+        if X.shape[1] != model.k:
+            raise ValueError(
+                f"X has shape {X.shape}, and there are {model.k} components: pass coordinates of "
+                f"shape (n, {model.k}), as transform returns them"
+            )
+        return model.inverse_transform(X)
+
+    def plot(self, X: Any = None, *, grid: tuple[int, int] | None = None) -> Any:
+        """Draw variances, learning curve, some rows of X and the loadings.
+
+        Needs the extra ``report``.
+
+        Parameters
+        ----------
+        X : array, table or source of n rows and d columns, optional
+            Rows to draw as points, such as those of `fit`. Without it there are no points.
+        grid : tuple of int, optional
+            Height and width, where columns are the pixels of images. Square images are recognised.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from onepass import PCA
+        >>> X = load_digits().data
+        >>> len(PCA(5).fit(X).plot(X).axes)
+        4
         """
         check_is_fitted(self)
-        while True:
-            learner, found = self._learner, self._snapshot
-            rows = 0 if learner is None else learner.rows_seen
-            if learner is None or (found and found.learner is learner and found.rows == rows):
-                break
-            finished = learner.finished()
-            if self._learner is learner:
-                with one_thread():
-                    found = Snapshot(learner, rows, finished, finished.model())
-                break
-        assert found is not None
-        whiten = bool(getattr(self, "whiten", False))
-        if found.model.whiten != whiten:
-            found = replace(found, model=replace(found.model, whiten=whiten))
-        self._snapshot = found
-        return found
+        from onepass import report
 
-    @property
-    def model_(self) -> Model:
-        """What is read after fitting: it never changes."""
-        model = self._read().model
-        if model.missing is not None:
-            self._check_observed(model)
-        return model
+        return report.plot(self, X, grid=grid)
 
-    @property
-    def learner_(self) -> Any:
-        """The learner with all rows learned from; None if the model cannot learn any more."""
-        return self._read().finished
+    def _repr_html_(self) -> str:
+        from onepass import report
 
-    @property
-    def origin_(self) -> Origin:
-        """How the rows were read that learning began with."""
-        check_is_fitted(self)
-        return self._origin
+        return report.summary_html(self)
 
-    @property
-    def n_samples_seen_(self) -> int:
-        """How many rows have been seen, those of weight 0 left out."""
-        check_is_fitted(self)
-        return self.model_.rows if self._learner is None else self._learner.rows_seen
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def doubts(self) -> list[str]:
         """Return what `fit` warns of, after `partial_fit` too: one sentence for each doubt."""
@@ -408,32 +431,6 @@ class Estimator(Attributes):
             self._learner.finish()
             self._learner.settle()
 
-    def _check_observed(self, model: Model) -> None:
-        """Refuse a model of columns of which nothing, or a single entry, is known."""
-        assert model.missing is not None
-        if not model.missing.rows:
-            raise ValueError(f"none of {model.rows:,} rows has an entry: all are missing")
-        unknown = np.flatnonzero(model.missing.observed < 2)
-        if len(unknown):
-            names = self.column_names_
-            listed = ", ".join(repr(names[column]) for column in unknown[:3])
-            more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
-            columns, its = ("column", "its") if len(unknown) == 1 else ("columns", "their")
-            given = shlex.quote(",".join(str(names[column]) for column in unknown[:3]))
-            rest = "..." if more else ""
-            raise ValueError(
-                f"{columns} {listed}{more}: fewer than two of {model.missing.rows:,.0f} rows have "
-                f"an entry, so that nothing is known of {its} variance; leave such columns out, of "
-                f"files with exclude=[{listed}{rest and ', '}{rest}] (--exclude {given}{rest})"
-            )
-
-    def _finished(self) -> Any:
-        """Return the learner with all rows learned from."""
-        finished = self._read().finished
-        if finished is None:
-            raise AttributeError(saving.NO_LEARNER.format("show what only the learner knows"))
-        return finished
-
     def __sklearn_is_fitted__(self) -> bool:
         return self._learner is not None or self._snapshot is not None
 
@@ -442,6 +439,16 @@ class Estimator(Attributes):
         if self._learner is not None:
             state.pop("_snapshot", None)
         return state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
 
     # -- files and other models ------------------------------------------------------------------
 
@@ -515,3 +522,52 @@ class Estimator(Attributes):
     def _set_model(self, model: Model) -> None:
         """Hold a model without a learner."""
         self._learner, self._snapshot = None, Snapshot(None, model.rows, None, model)
+
+    def to_sklearn(self) -> Any:
+        """Return a fitted estimator of scikit-learn that transforms as this one does.
+
+        It needs no onepass, so tools for scikit-learn, such as skl2onnx, can take it. It fills no
+        gaps. Rows far from zero lose digits, because it subtracts the mean after the product.
+
+        Returns
+        -------
+        sklearn.decomposition.PCA
+            With ``scale=True`` a `Pipeline` of a `StandardScaler` and a `PCA`, whose densities are
+            those of scaled rows. With ``whiten=True`` its densities are those of another
+            covariance, as always in scikit-learn.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from onepass import CappedMSG
+        >>> X = np.random.default_rng(0).normal(size=(500, 5))
+        >>> model = CappedMSG(2).fit(X)
+        >>> bool(np.allclose(model.to_sklearn().transform(X), model.transform(X)))
+        True
+        """
+        model = self.model_
+        found = PCA(model.k, whiten=model.whiten)
+        found.n_features_in_, found.n_samples_ = model.d, model.rows
+        found.components_, found.n_components_ = self.components_, model.k
+        found.explained_variance_ = self.explained_variance_
+        found.explained_variance_ratio_ = self.explained_variance_ratio_
+        found.singular_values_ = self.singular_values_
+        found.noise_variance_ = self.noise_variance_
+        found.mean_ = self.mean_
+        first: Any = found
+        if model.scale is not None:
+            first = StandardScaler(with_mean=model.center)
+            first.n_features_in_, first.n_samples_seen_ = model.d, model.rows
+            first.mean_, first.var_ = self.mean_, model.column_variances
+            first.scale_ = model.scale.astype(model.components.dtype)
+            found.mean_ = np.zeros_like(self.mean_)
+        if hasattr(self, "feature_names_in_"):
+            first.feature_names_in_ = self.feature_names_in_
+        return found if first is found else Pipeline([("scale", first), ("pca", found)])
+
+
+def _is_of(X: Any, stream: Stream) -> bool:
+    """Return whether X is an array of rows of a stream that needs no conversion."""
+    return (
+        is_plain(X) and X.shape[1] == stream.d and X.dtype == stream.dtype and not stream.is_sparse
+    )

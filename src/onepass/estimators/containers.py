@@ -1,7 +1,7 @@
-"""Anything that holds rows -> an array, a sparse matrix, columns with names, or blocks of these.
+"""Anything that holds rows -> an array, a sparse matrix, columns with names, or a source of blocks.
 
-Tables are read through narwhals. Other libraries are told apart by what their objects can do, so
-that none of them has to be imported.
+Tables are read through narwhals and tensors through NumPy's protocols, so that none of these
+libraries has to be imported.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from onepass.estimators.entries import is_plain
+from onepass.estimators.input import converted
 from onepass.sources import ArraySource, BlockSource, Source
 from onepass.sources.base import BLOCK_TARGET_BYTES, rows_per_block, unmasked
 
 BATCH_ROWS = 4096  # of tables that are read in parts: some megabytes of a hundred columns
-DATES = (nw.Date, nw.Datetime, nw.Duration, nw.Time)
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Columns:
     Attributes
     ----------
     rows : ndarray of shape (n, d), or (d,) for a single row
-    names : list of str
+    names : list
     table : table or None
         What they come from; None for a dict, whose columns are known by name in any order.
     are_made : bool
@@ -48,9 +49,9 @@ class Columns:
         """The shape of the rows."""
         return self.rows.shape
 
-    def reordered(self, names: Sequence[Any]) -> Columns:
+    def ordered(self, names: Sequence[Any] | None) -> Columns:
         """Return the columns in the order of these names, if they are those of a dict."""
-        if self.table is not None or self.names == list(names) or {*self.names} != {*names}:
+        if self.table is not None or names is None or {*self.names} != {*names}:
             return self
         order = [self.names.index(name) for name in names]
         return Columns(self.rows[..., order], list(names))
@@ -59,15 +60,24 @@ class Columns:
 class Blocks(BlockSource):
     """Blocks of anything that is read in parts: arrays, tables, single rows, pairs (x, y), dicts.
 
-    The function `make` returns an iterable of them.
+    Parameters
+    ----------
+    make : callable
+        Returns an iterable of them.
+    n_rows : int, optional
+        The number of rows, if it is known.
+    names : sequence, optional
+        The order of columns that come with names but in no order, as those of dicts.
     """
 
     def __init__(
         self,
         make: Callable[[], Iterable[Any]],
         n_rows: int | None = None,
+        names: Sequence[Any] | None = None,
     ) -> None:
         super().__init__(make, n_rows=n_rows)
+        self._order = names
 
     @contextmanager
     def naming_places(self, end: Any, block: Any) -> Iterator[None]:
@@ -75,14 +85,31 @@ class Blocks(BlockSource):
         yield
 
     def assemble(self, given: Iterable[Any]) -> Iterator[Any]:
-        """Yield arrays (b, d), sparse matrices and `Columns`."""
+        """Yield float arrays (b, d) and CSR arrays; the first block says the names of columns."""
+        rows = 0
+        for block in self._whole(given):
+            name = f"The block after {rows:,} rows" if rows else "The first block"
+            if isinstance(block, Columns):
+                block = block.ordered(self._order)
+                if rows and self.feature_names != block.names:
+                    raise ValueError(
+                        f"{name} has the feature names {block.names}, and the first one has "
+                        f"{self.feature_names}"
+                    )
+                self.feature_names = self._order = block.names
+                self.names_are_made = block.are_made
+                block = block.rows
+            yield block if is_plain(block) else converted(block, name)
+            rows += block.shape[0]
+
+    def _whole(self, given: Iterable[Any]) -> Iterator[Any]:
+        """Yield blocks, those of single rows included, as arrays, sparse matrices and `Columns`."""
         single: list[Any] = []  # rows that came one by one
         began = False
         for each in given:
             block = _block(each, "A block")
-            held = block.rows if isinstance(block, Columns) else block
-            is_row = isinstance(held, np.ndarray) and held.ndim == 1
-            if not is_row and getattr(held, "shape", (1,))[:1] == (0,):
+            is_row = not sparse.issparse(block) and len(block.shape) == 1
+            if not is_row and block.shape[:1] == (0,):
                 continue
             if began and is_row != bool(single):
                 raise ValueError(
@@ -92,7 +119,7 @@ class Blocks(BlockSource):
             began = True
             if not is_row:
                 yield block
-            elif len(single) < rows_per_block(max(len(held), 1)):
+            elif len(single) < rows_per_block(max(block.shape[0], 1)):
                 single.append(block)
             else:
                 yield _stacked(single)
@@ -101,10 +128,10 @@ class Blocks(BlockSource):
             yield _stacked(single)
 
 
-def opened(X: Any) -> Any:
+def opened(X: Any, names: Sequence[Any] | None = None) -> Any:
     """Return a source of what is read in parts, and anything else as one array, list or `Columns`.
 
-    A list is one of rows of numbers.
+    A list is one of rows of numbers. `names` are those of the model's columns.
     """
     if isinstance(X, np.ndarray) and X.dtype == np.float16 and X.nbytes > BLOCK_TARGET_BYTES:
         return ArraySource(X)  # in parts: as float32 it takes twice its memory
@@ -116,45 +143,39 @@ def opened(X: Any) -> Any:
         from onepass.sources.single_cells import AnnDataSource
 
         return AnnDataSource(X)
-    if hasattr(X, "with_format") and hasattr(X, "iter"):  # Hugging Face
-        count = getattr(X, "num_rows", None)
-        return Blocks(lambda: X.with_format("arrow").iter(BATCH_ROWS), count)
-    if hasattr(X, "to_batches") and hasattr(X, "count_rows"):  # pyarrow's Dataset and Scanner
-        return Blocks(X.to_batches)
-    if hasattr(X, "collect_batches"):  # polars' LazyFrame
-        return Blocks(lambda: X.collect_batches(chunk_size=BATCH_ROWS))
-    if hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed") and X.ndim == 2:
-        return Blocks(lambda: _computed(X), _known_rows(X))
-    if isinstance(X, list | tuple):
-        return _opened_sequence(X)
+    if isinstance(X, list | tuple) and not _is_block(X[0] if X else None):
+        if X and isinstance(X[0], str | os.PathLike):
+            raise ValueError(
+                f"X is a {type(X).__name__} of text, not of rows: if these are paths, pass "
+                f"onepass.open_source([{os.fspath(X[0])!r}, ...]) instead"
+            )
+        return [unmasked(row) for row in X]
     if nw.dependencies.is_into_dataframe(X):
         frame = nw.from_native(X, eager_only=True)
         if _are_lists(frame):
             return Blocks(lambda: _lists(frame), len(frame))
         return _from_table(X)
-    if isinstance(X, Mapping) or _is_array(X) or _is_lazy(X):
-        return _block(X, "X")
-    if isinstance(X, Iterable):
-        dataset: Any = getattr(X, "dataset", None)  # of PyTorch's DataLoader
-        return Blocks(lambda: X, len(dataset) if hasattr(dataset, "__len__") else None)
-    if hasattr(X, "__getitem__") and hasattr(X, "__len__"):  # such as PyTorch's TensorDataset
-        return Blocks(lambda: (X[number] for number in range(len(X))), len(X))
+    if (parts := _parts(X)) is not None:
+        return Blocks(parts, _known_rows(X), names)
     return _block(X, "X")
 
 
-def _opened_sequence(X: Sequence[Any]) -> Any:
-    """Return a list of rows, or `Blocks` of a list of blocks."""
-    first = X[0] if X else None
-    _refuse_words(first)
-    if isinstance(first, str | os.PathLike):
-        raise ValueError(
-            f"X is a {type(X).__name__} of text, not of rows: if these are paths, pass "
-            f"onepass.open_source([{os.fspath(first)!r}, ...]) instead"
-        )
-    if not _is_block(first):
-        return [unmasked(row) for row in X]
-    known = all(hasattr(part, "shape") for part in X)
-    return Blocks(lambda: X, sum(part.shape[0] for part in X) if known else None)
+def _parts(X: Any) -> Callable[[], Iterable[Any]] | None:
+    """Return how X is read in parts, or None if it is read as a whole."""
+    if hasattr(X, "with_format") and hasattr(X, "iter"):  # Hugging Face
+        return lambda: X.with_format("arrow").iter(BATCH_ROWS)
+    if hasattr(X, "to_batches"):  # pyarrow's Dataset and Scanner
+        return X.to_batches
+    if hasattr(X, "collect_batches"):  # polars' LazyFrame
+        return lambda: X.collect_batches(chunk_size=BATCH_ROWS)
+    if hasattr(X, "to_delayed"):  # Dask
+        return lambda: _computed(X)
+    if isinstance(X, list | tuple) or not _is_whole(X):
+        if isinstance(X, Iterable):
+            return lambda: X
+        if hasattr(X, "__getitem__") and hasattr(X, "__len__"):  # such as a PyTorch data set
+            return lambda: (X[number] for number in range(len(X)))
+    return None
 
 
 def _computed(X: Any) -> Iterator[Any]:
@@ -167,26 +188,33 @@ def _computed(X: Any) -> Iterator[Any]:
 
 
 def _known_rows(X: Any) -> int | None:
-    """Return the number of rows of a Dask array or dataframe, if nothing has to be computed."""
-    rows = X.shape[0]  # NaN where chunks have unknown lengths, lazy for dataframes
+    """Return the number of rows of what is read in parts, where nothing has to be computed."""
+    if isinstance(X, list | tuple):
+        known = all(hasattr(part, "shape") for part in X)
+        return sum(part.shape[0] for part in X) if known else None
+    X = getattr(X, "dataset", X)  # of PyTorch's DataLoader
+    rows = X.shape[0] if getattr(X, "shape", None) else None  # lazy for Dask's dataframes
+    if rows is None and hasattr(X, "__len__"):
+        rows = len(X)
     return int(rows) if isinstance(rows, int | np.integer) else None
 
 
-def _is_array(X: Any) -> bool:
-    """Return whether X says how to make an array of it."""
-    return hasattr(X, "__array__") or hasattr(X, "__dlpack__")
+def _is_whole(X: Any) -> bool:
+    """Return whether X is one thing: an array, a tensor, a dict of columns or a query."""
+    is_array = hasattr(X, "__array__") or hasattr(X, "__dlpack__")
+    return is_array or isinstance(X, Mapping) or _is_query(X)
+
+
+def _is_query(X: Any) -> bool:
+    """Return whether X has to be collected first, as a LazyFrame of polars."""
+    return callable(getattr(type(X), "collect", None))
 
 
 def _is_block(part: Any) -> bool:
     """Return whether a list that begins with `part` is one of blocks, and not one of rows."""
     if isinstance(part, list | tuple):  # a pair (x, y)
         return bool(part) and (isinstance(part[0], Mapping) or np.ndim(part[0]) >= 2)
-    return isinstance(part, Mapping) or _is_lazy(part) or len(getattr(part, "shape", ())) >= 2
-
-
-def _is_lazy(X: Any) -> bool:
-    """Return whether X is a query, such as polars' LazyFrame, rather than its result."""
-    return callable(getattr(type(X), "collect", None))
+    return isinstance(part, Mapping) or _is_query(part) or len(getattr(part, "shape", ())) >= 2
 
 
 def _block(given: Any, name: str) -> Any:
@@ -195,13 +223,12 @@ def _block(given: Any, name: str) -> Any:
         return given
     if isinstance(given, np.ndarray):
         return unmasked(given)
-    if _is_lazy(given):
+    if _is_query(given):
         raise ValueError(
             f"{name} is a {type(given).__name__}, which holds no rows yet: collect it first, with "
             "its method collect()"
         )
     if isinstance(given, list | tuple):
-        _refuse_words(given)
         return _from_sequence(given)
     if isinstance(given, Mapping):
         return _from_mapping(given, name)
@@ -212,18 +239,6 @@ def _block(given: Any, name: str) -> Any:
     if nw.dependencies.is_into_dataframe(given):
         return _from_table(given)
     return _to_array(given, name)
-
-
-def _refuse_words(part: Any) -> None:
-    """Refuse a document of gensim, which would be taken for rows of two columns."""
-    pairs = part if isinstance(part, list) else []
-    if pairs and all(
-        isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], int) for pair in pairs
-    ):
-        raise ValueError(
-            "X holds pairs (column, number), as documents of gensim do: write "
-            "fit(gensim.matutils.corpus2csc(X).T); rows of two numbers are an array"
-        )
 
 
 def _to_array(X: Any, name: str) -> NDArray[Any]:
@@ -244,50 +259,31 @@ def _to_array(X: Any, name: str) -> NDArray[Any]:
 
 def _from_sequence(given: Sequence[Any]) -> Any:
     """Return the rows of a list or tuple, which holds numbers, rows, or a pair (x, y)."""
-    first = given[0] if given else None
-    if given and all(isinstance(part, Mapping) for part in given):
-        return _stacked([_block(part, "A row") for part in given])
-    is_number = getattr(first, "ndim", None) == 0  # such as one of NumPy's
-    if is_number or not (isinstance(first, Mapping) or _is_array(first)):
+    first: Any = given[0] if given else None
+    if not (isinstance(first, Mapping) or np.ndim(first) > 0) or isinstance(first, list | tuple):
         return _to_array(given, "A block")
-    x = _block(first, "A block")
-    shape, shapes = _shape(x), [_shape(part) for part in given[1:]]
-    if isinstance(given, list) and len(shape) == 1 and all(theirs == shape for theirs in shapes):
-        return _stacked([_block(row, "A row") for row in given])
-    for theirs in shapes:  # a label, or one for each row
-        if theirs == shape or (len(shape) > 1 and theirs[:1] != shape[:1]):
+    x, *others = (_block(part, "A block") for part in given)
+    alike = all(other.shape == x.shape for other in others)
+    if isinstance(given, list) and alike and len(x.shape) == 1:
+        return _stacked([x, *others])
+    for other in others:  # a label, or one for each row
+        if other.shape == x.shape or (len(x.shape) > 1 and other.shape[:1] != x.shape[:1]):
             raise ValueError(
-                f"a block holds arrays of shapes {shape} and {theirs}, and it is not clear which "
-                "are the rows: write fit(x for x, y in X)"
+                f"a block holds arrays of shapes {x.shape} and {other.shape}, and it is not clear "
+                "which are the rows: write fit(x for x, y in X)"
             )
     return x
 
 
-def _shape(part: Any) -> tuple[int, ...]:
-    """Return the shape of rows, labels or one number."""
-    return tuple(part.shape) if hasattr(part, "shape") else np.shape(part)
-
-
 def _from_mapping(given: Mapping[Any, Any], name: str) -> Any:
     """Return a dict of columns, or of the numbers of one row, as rows with names."""
-    if hasattr(given, "with_format"):
-        listed = ", ".join(map(repr, given))
-        raise ValueError(
-            f"{name} is a {type(given).__name__} of {listed}; choose one: "
-            f"fit(X[{next(iter(given))!r}])"
-        )
     columns = {str(key): _to_array(value, f"{name}[{key!r}]") for key, value in given.items()}
-    if not columns:
-        raise ValueError(f"{name} is an empty dict")
-    shapes = {column.shape for column in columns.values()}
-    if len(columns) == 1 and max(map(len, shapes)) >= 2:
-        return next(iter(columns.values()))
-    if len(shapes) != 1 or max(map(len, shapes)) > 1:
-        listed = ", ".join(f"{key!r} of shape {column.shape}" for key, column in columns.items())
-        widest = max(columns, key=lambda key: columns[key].ndim)
-        write = f"X[{widest!r}]" if name == "X" else f"batch[{widest!r}] for batch in X"
-        raise ValueError(f"{name} is a dict with {listed}; choose one: fit({write})")
-    if name == "X" and shapes == {()}:
+    if len(columns) == 1 and (only := next(iter(columns.values()))).ndim >= 2:
+        return only
+    shapes = {key: column.shape for key, column in columns.items()}
+    if len({*shapes.values()}) != 1 or max(map(len, shapes.values())) > 1:
+        raise ValueError(f"{name} is a dict with the shapes {shapes}; choose one: {name}[...]")
+    if name == "X" and () in shapes.values():
         raise ValueError("X is a dict of single numbers, one row: write [X]")
     numbers = [_numbers(key, column) for key, column in columns.items()]
     return Columns(np.stack(numbers, axis=-1), list(columns))
@@ -297,28 +293,22 @@ def _from_table(table: Any) -> Columns:
     """Return a table of numbers, or one of lists, each number of which is a column."""
     frame = nw.from_native(table, eager_only=True)
     if _are_lists(frame):
-        whole, *_ = _lists(frame, max(1, len(frame)))
+        (whole,) = _lists(frame, max(1, len(frame)))
         return whole
     series = list(frame.iter_columns())
-    for column in series:
-        if column.dtype in DATES:
-            raise _not_numbers(column.name, f"dates or times ({column.dtype})")
-        if column.dtype in (nw.List, nw.Array):
-            raise _not_numbers(column.name, "lists", "choose it alone, or columns of numbers")
     if all(column.dtype.is_numeric() and column.dtype != nw.Decimal for column in series):
         rows = frame.to_numpy()
-    else:
-        rows = np.empty((len(frame), 0))
-    if rows.dtype.kind not in "biuf" or rows.shape[1] != len(series):
-        columns = [_numbers(column.name, _entries(column)) for column in series]
-        rows = np.column_stack(columns) if columns else rows
+        if rows.dtype.kind in "biuf" and rows.shape[1] == len(series):
+            return Columns(rows, frame.columns, table)
+    columns = [_numbers(column.name, _entries(column)) for column in series]
+    rows = np.column_stack(columns) if columns else np.empty((len(frame), 0))
     return Columns(rows, frame.columns, table)
 
 
 def _entries(column: nw.Series[Any]) -> NDArray[Any]:
     """Return the entries of a column, shape (n,); those that are missing are NaN."""
     missing, values = column.is_null().to_numpy(), column.to_numpy()
-    if missing.any() and values.dtype.kind not in "fc":
+    if missing.any() and values.dtype.kind != "f":
         values = values.astype(object)
         values[missing] = np.nan
     return values
@@ -328,27 +318,23 @@ def _numbers(name: Any, values: NDArray[Any]) -> NDArray[Any]:
     """Return the numbers of a column; say what else it holds, and the first row of it."""
     if values.dtype.kind in "biuf":
         return values
+    # Types that `float` takes, although they are no numbers, or only half of one.
+    others = str | bytes | np.datetime64 | np.timedelta64 | complex
     found = np.empty(values.shape)
     for row, value in enumerate(values.ravel()):
-        if isinstance(value, str | bytes):
-            raise _not_numbers(
-                name,
-                f"text ({value[:20]!r} in row {row})",
-                'choose columns of numbers, of a DataFrame with select_dtypes("number")',
-            )
-        if hasattr(value, "year") or isinstance(value, np.datetime64 | np.timedelta64):
-            raise _not_numbers(name, f"dates or times ({value} in row {row})")
-        if isinstance(value, complex | np.complexfloating):
-            raise _not_numbers(name, f"complex numbers ({value} in row {row})")
-        if isinstance(value, list | tuple | np.ndarray):
-            raise _not_numbers(name, "lists", "choose it alone, or columns of numbers")
-        found.reshape(-1)[row] = float(value)
+        try:
+            if isinstance(value, others):
+                raise TypeError
+            found.flat[row] = float(value)
+        except (TypeError, ValueError):
+            what = "text" if isinstance(value, str | bytes) else f"a {type(value).__name__}"
+            remedy = 'choose columns of numbers, of a DataFrame with select_dtypes("number")'
+            if isinstance(value, list | tuple | np.ndarray):
+                what, remedy = "lists", "choose it alone, or columns of numbers"
+            raise ValueError(
+                f"column {name!r} contains {what} ({str(value)[:20]!r} in row {row}); {remedy}"
+            ) from None
     return found
-
-
-def _not_numbers(name: Any, what: str, remedy: str = "choose columns of numbers") -> ValueError:
-    """Return the error for a column that does not hold numbers."""
-    return ValueError(f"column {name!r} contains {what}; {remedy}")
 
 
 def _are_lists(frame: nw.DataFrame[Any]) -> bool:
@@ -364,12 +350,12 @@ def _is_lists(column: nw.Series[Any]) -> bool:
     return isinstance(first, list | tuple | np.ndarray)
 
 
-def _lists(frame: nw.DataFrame[Any], n_rows: int = 0) -> Iterator[Columns]:
-    """Yield the numbers of a table of lists, some rows at a time, by default `BATCH_ROWS`.
+def _lists(frame: nw.DataFrame[Any], n_rows: int = BATCH_ROWS) -> Iterator[Columns]:
+    """Yield the numbers of a table of lists, some rows at a time.
 
     Each number is a column: ``embedding_0`` and so on. A list that is missing is a row of NaN.
     """
-    n_rows, lengths = n_rows or BATCH_ROWS, dict[Any, int]()
+    lengths = dict[Any, int]()
     for begin in range(0, max(1, len(frame)), n_rows):
         columns, names = [], []
         for column in frame[begin : begin + n_rows].iter_columns():
@@ -400,14 +386,14 @@ def _rows_of_lists(column: nw.Series[Any], begin: int, lengths: dict[Any, int]) 
 
 def _stacked(rows: list[Any]) -> Any:
     """Return single rows as one block; those of dicts are matched by name."""
-    first = rows[0]
-    if isinstance(first, Columns):
-        rows = [row.reordered(first.names) if isinstance(row, Columns) else row for row in rows]
+    names = getattr(rows[0], "names", None)
+    rows = [row.ordered(names) if isinstance(row, Columns) else row for row in rows]
     for number, row in enumerate(rows):
-        names, its = getattr(first, "names", None), getattr(row, "names", None)
-        if row.shape != first.shape or its != names:
-            what = (first.shape, row.shape) if its == names else (names, its)
-            raise ValueError(f"row 0 has {what[0]} and row {number} has {what[1]}: rows must agree")
-    if isinstance(first, Columns):
-        return Columns(np.stack([row.rows for row in rows]), first.names)
+        if row.shape != rows[0].shape or getattr(row, "names", None) != names:
+            raise ValueError(
+                f"row 0 has {names or rows[0].shape} and row {number} has "
+                f"{getattr(row, 'names', row.shape)}: rows must agree"
+            )
+    if names is not None:
+        return Columns(np.stack([row.rows for row in rows]), names)
     return np.stack(rows)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
+
+import numpy as np
 
 from onepass.model import Model
 
@@ -61,3 +64,21 @@ def doubtful_gaps(model: Model, names: Sequence[str | int]) -> str:
             f"{names[worst]!r} ({shares[worst]:.0%}): components depend on how they are filled"
         )
     return ""
+
+
+def check_observed(model: Model, names: Sequence[str | int]) -> None:
+    """Refuse a model of columns of which nothing, or a single entry, is known."""
+    counts = model.missing
+    assert counts is not None
+    if not counts.rows:
+        raise ValueError(f"none of {model.rows:,} rows has an entry: all are missing")
+    unknown = [names[column] for column in np.flatnonzero(counts.observed < 2).tolist()]
+    if unknown:
+        listed = ", ".join(map(repr, unknown))
+        exclude = shlex.quote(",".join(map(str, unknown)))
+        columns, its = ("column", "its") if len(unknown) == 1 else ("columns", "their")
+        raise ValueError(
+            f"{columns} {listed}: fewer than two of {counts.rows:,.0f} rows have an entry, so "
+            f"{its} variance cannot be estimated; leave such columns out, of files with "
+            f"exclude=[{listed}] (--exclude {exclude})"
+        )

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from onepass.estimators.attributes import NO_LEARNER
 from onepass.estimators.parameters import is_same
-from onepass.estimators.saving import NO_LEARNER
 from onepass.learner import Learner
 
 MAY_DIFFER = {"random_state", "verbose"}

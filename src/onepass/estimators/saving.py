@@ -46,10 +46,6 @@ MOST_PREPARED = 1e50  # sum of a prepared row, whose square can be added up
 MOST_CURVE = 4096  # points of a learning curve: far more than segments are kept
 MOST_MARKS = 100  # of missing entries: each costs 400 bytes for each column of a csv file
 MOST_FEATURES = 2**31 - 1  # that 32-bit indices of sparse rows can count
-NO_LEARNER = (
-    "this model was made for transforming only, by for_transform, and cannot {}: "
-    "go back to the model that it was made from"
-)
 
 
 class ModelRecord(State):

@@ -1,0 +1,157 @@
+"""The one check of entries, blocks and weights; errors say what is wrong and where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from onepass.sources import Position, Source
+from onepass.sources.base import (
+    LARGEST,
+    LARGEST_SINGLE,
+    EntryError,
+    as_block,
+    check_width,
+    first_beyond,
+)
+
+LEAST_WEIGHT = 1e-50  # and its inverse the largest: products of weights and squares stay in range
+
+
+def is_plain(X: Any) -> bool:
+    """Return whether X is an array of rows that needs no conversion."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype in (np.float64, np.float32)
+        and len(X) > 0
+        and X.flags.c_contiguous
+    )
+
+
+def checked_blocks(
+    source: Source,
+    names: Sequence[Any] | None = None,
+    n_features: int | None = None,
+    dtype: np.dtype | None = None,
+    start: Position | None = None,
+) -> Iterator[tuple[Position, Any, bool]]:
+    """Yield position, rows as a float array or CSR, and whether entries are missing, by blocks.
+
+    Parameters
+    ----------
+    source : Source
+    names, n_features
+        Of the columns of a model, with which the source is compared; None if learning begins.
+    dtype : dtype, optional
+        The type that rows are going to have; by default their own, or that of the first block.
+    start : Position, optional
+        Where to begin, instead of the first row.
+    """
+    before = 0
+    for end, block in source.blocks(start):
+        if not before:
+            check_names(names, source.feature_names)
+        rows = block if is_plain(block) else as_block(block)
+        name = f"The block after {before:,} rows" if before else "The first block"
+        if rows.shape[1] != (n_features or rows.shape[1]):
+            raise ValueError(f"{name} has {rows.shape[1]} features, expected {n_features=}")
+        check_width(rows.shape[1])
+        with source.naming_places(end, rows):
+            has_gaps = has_missing(rows, name=name, dtype=dtype)
+        if n_features is None:  # learning begins
+            n_features, dtype = rows.shape[1], rows.dtype
+        before += rows.shape[0]
+        yield end, rows, has_gaps
+    if not before and start is None:
+        raise ValueError("The source has no rows; an iterator can be read only once")
+
+
+def check_names(ours: Sequence[Any] | None, theirs: Sequence[Any] | None) -> None:
+    """Refuse columns with other names than those of a model, if both have names."""
+    if ours is not None and theirs is not None and list(ours) != list(theirs):
+        raise ValueError(
+            f"X has the feature names {list(theirs)}, the estimator was fitted with {list(ours)}"
+        )
+
+
+def has_missing(
+    X: Any, columns: Any = None, name: str = "X", dtype: np.dtype | None = None
+) -> bool:
+    """Return whether entries of X are missing; refuse those that are infinite or out of range.
+
+    The range is that of `dtype`, by default the type of X.
+    """
+    flat = (X.data if sparse.issparse(X) else X).ravel("K")  # no copy, whichever order it has
+    limit = LARGEST if (dtype or flat.dtype) == np.float64 else LARGEST_SINGLE
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        # The fastest way to read every entry on one thread. Those of BLAS would wait for more work
+        # for a while, and keep the cores busy that rows are learned on.
+        energy = float(np.einsum("i,i->", flat, flat))
+    if energy <= limit**2:  # which NaN is not
+        return False
+    if found := first_beyond(X, limit):
+        row, column, value = found
+        remedy = "divide by a large number"
+        if limit == LARGEST_SINGLE:
+            remedy += ", or pass float64 rows"
+        if not np.isfinite(value):
+            remedy = "leave such rows out, or write NaN for entries that are missing"
+        label = f" ({columns[column]!r})" if columns is not None else ""
+        rule = f"all entries must be finite and at most {limit:g}, so that their squares add up"
+        raise EntryError(
+            f"{name} contains {value:g} at row {row}, column {column}{label}; {rule}: {remedy}",
+            f"{value:g}; {rule}: {remedy}",
+            row,
+            column,
+        )
+    return bool(np.isnan(flat).any())
+
+
+def check_weights(sample_weight: Any, rows: Any, *, whole: bool) -> NDArray[np.float64] | None:
+    """Return the weights of rows (n, d), or say which one is wrong.
+
+    The rows of a `whole` stream cannot all have weight 0.
+    """
+    if sample_weight is None:
+        return None
+    if np.ma.is_masked(sample_weight):
+        row = int(np.flatnonzero(np.ma.getmaskarray(sample_weight).ravel())[0])
+        raise ValueError(
+            f"sample_weight is masked at row {row}: a weight cannot be missing; rows of weight 0 "
+            "are left out"
+        )
+    n, weights = rows.shape[0], np.asarray(sample_weight)
+    if weights.ndim == 0:
+        weights = np.full(n, weights)
+    try:
+        weights = weights.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"sample_weight must be numbers: {error}") from None
+    if weights.shape != (n,):
+        raise ValueError(
+            f"sample_weight has shape {weights.shape}, expected ({n},): one weight per row"
+        )
+    positive = (weights >= LEAST_WEIGHT) & (weights <= 1.0 / LEAST_WEIGHT)
+    bad = ~(positive | (weights == 0.0))
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise ValueError(
+            f"sample_weight is {weights[row]} at row {row}; weights must be finite and not "
+            f"negative, and between {LEAST_WEIGHT:g} and {1 / LEAST_WEIGHT:g} where not zero"
+        )
+    if rows.dtype == np.float32 and weights.max(initial=0.0) > 1.0:
+        largest = abs(rows).max(axis=1)
+        largest = largest.toarray().ravel() if sparse.issparse(rows) else largest
+        if (np.sqrt(weights) * largest).max() > LARGEST_SINGLE:
+            raise ValueError(
+                "rows times the roots of their sample_weight are too large for single precision: "
+                f"at most {LARGEST_SINGLE:g}; pass float64 rows or smaller weights"
+            )
+    if whole and not weights.any():
+        raise ValueError("sample_weight is zero for all rows: there is nothing to learn from")
+    return weights
