@@ -141,7 +141,7 @@ def test_close_variances_are_known_together() -> None:
     assert (found.plane_angles < 5.0).all()
     assert "well determined" in found.says(0)
     (sentence,) = found.indistinct()
-    assert "components 2 and 3 cannot be told apart; together they are known to" in sentence
+    assert "components 1 and 2 cannot be told apart; together they are known to" in sentence
 
 
 def test_the_angle_of_a_plane_is_that_between_subspaces() -> None:
