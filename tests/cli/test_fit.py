@@ -128,6 +128,23 @@ def test_what_was_decided_is_said(tmp_path):
     assert "''" in run("info", tmp_path / "m").stdout  # the name of the index
 
 
+def test_reading_stops_when_every_angle_is_small_enough(tmp_path):
+    np.save(tmp_path / "a.npy", rows(200_000))
+    words = ["fit", tmp_path / "a.npy", "-k", 2, "-o", tmp_path / "m", "--until-angle"]
+    said = run(*words, 1.5).stdout
+    model = onepass.load(tmp_path / "m")
+    assert 1000 <= model.n_samples_seen_ < 200_000
+    assert (model.angle_ <= 1.5).all()
+    assert f"{model.n_samples_seen_:,} of about 200,000 rows" in said
+    assert f"{model.n_samples_seen_:,} of about 200,000 rows" in run("info", tmp_path / "m").stdout
+    expected = onepass.PCA(2).fit(rows(200_000)[: model.n_samples_seen_])
+    np.testing.assert_array_equal(model.components_, expected.components_)
+    assert "--until-angle" in run(*words, 0.01).stderr
+    assert "from 200,000 rows" in " ".join(run("info", tmp_path / "m").stdout.split())
+    for more in (["--workers", 1], ["--algorithm", "oja"]):
+        assert "--until-angle" in run(*words, 2, *more, code=2).stderr
+
+
 def test_standard_input(tmp_path):
     X = rows()
     text = "\n".join(",".join(map(repr, row)) for row in X.tolist())

@@ -65,6 +65,7 @@ Examples:
   onepass fit data.csv -k 2 --exclude id         every other column of numbers
   onepass fit data.csv -k 2 --exclude id --na -999
   onepass fit cells.h5ad -k 50 --normalize 1e4 --log1p --layer counts
+  onepass fit events/ -k 5 --until-angle 2       no more rows than it takes
   onepass fit a.npy -k 8 --algorithm capped-msg  one of the paper's algorithms
   zcat log.csv.gz | onepass fit - -k 3           csv from another program
   onepass fit a.npy -k 8 --report page.html      a page with pictures
@@ -111,6 +112,12 @@ The model file works with the other commands, and with onepass.load in Python.""
     type=click.FloatRange(min=0, min_open=True),
     metavar="ROWS",
     help="After this many rows, earlier rows count half: for data that change. pca only.",
+)
+@click.option(
+    "--until-angle",
+    type=click.FloatRange(0.0, 90.0, min_open=True),
+    metavar="DEGREES",
+    help="Stop reading when every component is known to so many degrees. pca and erm only.",
 )
 @reading_options()
 @number_option(

@@ -37,6 +37,7 @@ from onepass.sources import Position
 from onepass.sources.files import FileSource
 
 MOST_COMPONENTS = 10  # if their number is not given
+LEAST_ROWS = 1000.0  # with fewer, angles are rough themselves
 
 
 class Stopped(KeyboardInterrupt):
@@ -56,6 +57,7 @@ def fit(
     scale: bool,
     robust: bool,
     half_life: float | None,
+    until_angle: float | None,
     seed: int,
     checkpoint_every: float,
     dask: str | None,
@@ -71,6 +73,8 @@ def fit(
     on_workers = dask is not None or workers is not None
     if "-" in data and (resume or on_workers):
         raise Failure("standard input can be read only once: --resume and --workers need files")
+    if until_angle is not None and (on_workers or algorithm not in ("pca", "erm")):
+        raise Failure("--until-angle needs --algorithm pca or erm, in one process")
     source = open_source(data, **reading)
     for message in source.notes:
         messages.note(message)
@@ -94,6 +98,7 @@ def fit(
     params |= {"scale": scale or None, "robust": robust or None}
     model = options.make_estimator(algorithm, k, seed, **params)
     asked = {"algorithm": algorithm, "components": n_components, "seed": seed, **params, **reading}
+    asked["until-angle"] = until_angle
     asked = {name.replace("_", "-"): value for name, value in asked.items()}
     resume = _resumes(checkpoint, resume)
     replaced = 0 if resume else _written(checkpoint)
@@ -111,7 +116,7 @@ def fit(
                 columns: list[Any] = source.feature_names or [source.n_features]
                 run = describe_run("in one process", asked, source.paths, columns=columns)
                 kept = Checkpoint(checkpoint, run, checkpoint_every)
-            model = _fit_here(model, source, output, kept, resume)
+            model = _fit_here(model, source, output, kept, resume, until_angle)
     except Stopped as stopped:
         rest = ", and nothing is saved"
         if rows := _saved_rows(checkpoint, replaced):
@@ -132,6 +137,11 @@ def fit(
         except BaseException:
             say(f"onepass: {output} is complete, {report} is missing", err=True)
             raise
+    if until_angle is not None and model.origin_.rows_there is None:
+        messages.note(
+            f"all rows were read, and the angles are up to {model.angle_.max():.2g} degrees, not "
+            f"{until_angle:g} (--until-angle)"
+        )
     for doubt in model.doubts():
         messages.warn(
             doubt.replace("pass scale=True", "use --scale").replace("n_components=", "-k ")
@@ -163,10 +173,32 @@ def _resumes(path: str, wanted: bool) -> bool:
     return wanted and is_there
 
 
+class Angles:
+    """Says when all components are known to an angle in degrees; without one, never.
+
+    They are read whenever the stream has grown by a quarter.
+    """
+
+    def __init__(self, wanted: float | None) -> None:
+        self._wanted, self._next = wanted, LEAST_ROWS
+
+    def are_enough(self, model: Any) -> bool:
+        """Return whether a model of more rows has components that are known well enough."""
+        if self._wanted is None or model.n_samples_seen_ < self._next:
+            return False
+        self._next = 1.25 * model.n_samples_seen_
+        return bool((model.angle_ <= self._wanted).all())
+
+
 def _fit_here(
-    model: Any, source: FileSource, output: str, kept: Checkpoint | None, resume: bool
+    model: Any,
+    source: FileSource,
+    output: str,
+    kept: Checkpoint | None,
+    resume: bool,
+    until_angle: float | None,
 ) -> Any:
-    """Return the model of all rows, learned in this process, and saved."""
+    """Return the model of all rows, or of enough of them, learned in this process, and saved."""
     position = None
     if resume and kept is not None:
         model, progress = kept.read()
@@ -175,7 +207,7 @@ def _fit_here(
         except (KeyError, TypeError) as error:
             raise ModelFileError(f"{kept.path}: not a valid checkpoint: {error!r}") from error
     done = 0 if kept is None else kept.rows
-    done = 0 if kept is None else kept.rows
+    angles = Angles(until_angle)
     # Without a checkpoint a signal ends the work at once: the next row may never come.
     with (
         noting_signals(active=kept is not None) as signals,
@@ -190,6 +222,9 @@ def _fit_here(
                 raise Stopped(signals[0])
             if line.wants_captured():
                 line.captured(model.captured_.mean)
+            if angles.are_enough(model):
+                model.stopped_before(expected_rows(source))
+                break
         model.finish()  # in place: a copy of wide second moments takes much memory
         try:  # a signal that comes now is too late: there is nothing left to stop
             _save(model, output)

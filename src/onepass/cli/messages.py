@@ -97,6 +97,7 @@ def facts(model: Any, path: str) -> dict[str, Any]:
         "n_components": model.n_components_,
         "n_features": model.n_features_in_,
         "rows": model.n_samples_seen_,
+        "rows_there": model.origin_.rows_there or None,
         "explained_variance_ratio": model.explained_variance_ratio_,
         "captured": {
             "mean": finite(captured.mean),

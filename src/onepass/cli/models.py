@@ -24,6 +24,7 @@ from onepass.report.summary import (
     method_words,
     missing_entries,
     remarks,
+    rows_read,
     shortened,
 )
 
@@ -70,7 +71,7 @@ def info(
     lines = {
         "model": f"{model} ({shown(os.path.getsize(model))})",
         "algorithm": algorithm_name(type(fitted).__name__),
-        "rows": f"{fitted.n_samples_seen_:,}",
+        "learned from": rows_read(fitted),
         "columns": count if names is None else f"{count}: {shortened(list(map(str, names)))}",
         "missing": missing_entries(fitted) or "nothing",
         "prepared by": "  ".join(prepared),

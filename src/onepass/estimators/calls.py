@@ -415,6 +415,10 @@ class Estimator(Attributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
+    def stopped_before(self, rows: int | None) -> None:
+        """Remember that reading stopped, and about how many rows there were, if that is known."""
+        self._origin = replace(self._origin, rows_there=rows or 0)
+
     def doubts(self) -> list[str]:
         """Return what `fit` warns of, after `partial_fit` too: one sentence for each doubt."""
         model = self.model_

@@ -26,6 +26,8 @@ class Origin:
         The other options that files were read with.
     names_are_made : bool
         Whether the names of the columns were made for the numbers of lists.
+    rows_there : int or None
+        How many rows there were, if reading stopped before the last of them; 0 if that is unknown.
     """
 
     preparation: Preparation = field(default_factory=Preparation)
@@ -33,6 +35,7 @@ class Origin:
     na: tuple[str, ...] = ()
     reading: Mapping[str, Any] = field(default_factory=dict)
     names_are_made: bool = False
+    rows_there: int | None = None
 
     @classmethod
     def of(cls, source: Source) -> Self:
@@ -55,7 +58,7 @@ class Origin:
             for name, value in self.reading.items()
             if all(other.reading.get(name) == value for other in others)
         }
-        return replace(self, na=tuple(marks), reading=shared)
+        return replace(self, na=tuple(marks), reading=shared, rows_there=None)
 
     def check_prepared(self, source: Source) -> None:
         """Refuse a source that prepares its rows in another way, if it says how."""

@@ -175,6 +175,7 @@ def pack(
         "na": list(origin.na) if len(origin.na) <= MOST_MARKS else [],
         "reading": dict(origin.reading),
         "names_are_made": origin.names_are_made,
+        "rows_there": origin.rows_there,
         "params": {name: _encode(name, value, arrays) for name, value in params.items()},
         "state": numbers,
     }
@@ -304,7 +305,11 @@ def _origin(header: dict[str, Any]) -> Origin:
     if {*map(type, reading.values())} - {str, int, bool}:
         raise ValueError(f"its options of reading are no texts and numbers: {str(reading)[:80]}")
     are_made = Number(bool, 0, 1).check(header["names_are_made"])
-    return Origin(preparation, mapped, tuple(marks), ReadOptions(**reading).remembered(), are_made)
+    there = header.get("rows_there")
+    if there is not None:
+        there = Number(int, 0).check(there)
+    kept = ReadOptions(**reading).remembered()
+    return Origin(preparation, mapped, tuple(marks), kept, are_made, there)
 
 
 def _encode(name: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:

@@ -134,8 +134,19 @@ def describe(model: Any) -> str:
     """Return the size of a fitted model in words."""
     return (
         f"{counted(model.n_components_, 'component')} of "
-        f"{counted(model.n_features_in_, 'column')} from {counted(model.n_samples_seen_, 'row')}"
+        f"{counted(model.n_features_in_, 'column')} from {rows_read(model)}"
     )
+
+
+def rows_read(model: Any) -> str:
+    """Return how many rows were read, and of how many if reading stopped before the last of them.
+
+    That is None where it did not, and 0 where nobody knows.
+    """
+    rows, there = model.n_samples_seen_, model.origin_.rows_there
+    if there:
+        return f"{rows:,} of about {there:,} rows"
+    return counted(rows, "row") + ", not all there are" * (there is not None)
 
 
 def counted(number: int, noun: str) -> str:
