@@ -72,6 +72,18 @@ def test_a_column_without_entries_is_named_and_nothing_is_written(tmp_path, more
     assert "leave such columns out, of files with exclude=['my col'] (--exclude 'my col')" in said
     assert (tmp_path / "m").read_text() == "an older model"
     run(*words, "--exclude", "my col")
+    assert "'my col'" in run(*words, "--skip-empty").stderr
+    assert onepass.load(tmp_path / "m").feature_names_in_.tolist() == ["x", "y"]
+
+
+def test_what_an_error_proposes_can_be_pasted(tmp_path):
+    columns = [f"a{j}" for j in range(8)]
+    lines = [",".join([*columns, "x", "y"]), *("," * 8 + f"{i % 7},{i % 5}" for i in range(200))]
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    words = ("fit", tmp_path / "a.csv", "-k", 1, "-o", tmp_path / "m")
+    said = run(*words, code=2).stderr
+    assert f"--exclude {','.join(columns)})" in said
+    run(*words, "--exclude", ",".join(columns))
 
 
 @pytest.mark.parametrize("more", [[], ["--workers", 1]])

@@ -5,6 +5,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -97,6 +98,23 @@ def test_a_column_with_nearly_all_of_the_variance(kind):
     model = onepass.PCA(2)
     for row in rows[:20]:
         model.partial_fit(row[None])
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_columns_that_count_the_rows_are_named_with_the_one_that_dominates(first):
+    numbers = np.arange(first, first + len(X))
+    table = pd.DataFrame({"rownames": numbers, "b": X[:, 1], "c": X[:, 2]})
+    with pytest.warns(OnepassWarning, match="'rownames' counts the rows and has") as caught:
+        onepass.PCA(2).fit(table)
+    assert len(caught) == 1
+    table["id"], table["b"] = 1e6 * X[:, 0], table["c"]
+    with pytest.warns(OnepassWarning) as caught:
+        onepass.PCA(4).fit(table)
+    dominated, spanned = (str(warning.message) for warning in caught)
+    assert "column 'id' has" in dominated
+    assert "column 'rownames' counts the rows" in dominated
+    assert "--exclude id,rownames" in dominated
+    assert "directions only" in spanned
 
 
 @pytest.mark.parametrize("algorithm", ["CappedMSG", "Oja"])

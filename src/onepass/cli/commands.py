@@ -114,6 +114,11 @@ The model file works with the other commands, and with onepass.load in Python.""
     help="After this many rows, earlier rows count half: for data that change. pca only.",
 )
 @click.option(
+    "--skip-empty",
+    is_flag=True,
+    help="Leave out columns of which fewer than two rows have an entry, after reading DATA for it.",
+)
+@click.option(
     "--until-angle",
     type=click.FloatRange(0.0, 90.0, min_open=True),
     metavar="DEGREES",

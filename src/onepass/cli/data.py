@@ -12,6 +12,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
+import numpy as np
+import scipy.sparse
 from click.core import ParameterSource
 
 from onepass.cli.errors import Failure
@@ -80,6 +82,20 @@ def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, An
             "not saved: the rows here must have been changed by it already"
         )
     return source
+
+
+def empty_columns(source: FileSource) -> list[str]:
+    """Return the columns in which fewer than two rows have an entry, by name or number.
+
+    Reading ends as soon as there are none.
+    """
+    first, counts = source.tables[0], np.zeros(source.n_features, dtype=np.int64)
+    for block in source:
+        counts += block.shape[0] if scipy.sparse.issparse(block) else (~np.isnan(block)).sum(axis=0)
+        if (counts > 1).all():
+            break
+    chosen = first.chosen()
+    return [str(first.column(chosen[j])) for j in np.flatnonzero(counts < 2).tolist()]
 
 
 def one_block(source: FileSource, end: Position, block: Block) -> Excerpt:

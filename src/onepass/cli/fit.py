@@ -17,7 +17,13 @@ import click
 
 from onepass import open_source
 from onepass.cli import messages, options
-from onepass.cli.data import expected_rows, prepare_output, progress_over, warn_of_repeats
+from onepass.cli.data import (
+    empty_columns,
+    expected_rows,
+    prepare_output,
+    progress_over,
+    warn_of_repeats,
+)
 from onepass.cli.errors import (
     Failure,
     MachineFailure,
@@ -57,6 +63,7 @@ def fit(
     scale: bool,
     robust: bool,
     half_life: float | None,
+    skip_empty: bool,
     until_angle: float | None,
     seed: int,
     checkpoint_every: float,
@@ -71,11 +78,17 @@ def fit(
 ) -> None:
     """Learn from rows and write a model."""
     on_workers = dask is not None or workers is not None
-    if "-" in data and (resume or on_workers):
-        raise Failure("standard input can be read only once: --resume and --workers need files")
+    if "-" in data and (resume or on_workers or skip_empty):
+        raise Failure(
+            "standard input can be read only once: --resume, --workers and --skip-empty need files"
+        )
     if until_angle is not None and (on_workers or algorithm not in ("pca", "erm")):
         raise Failure("--until-angle needs --algorithm pca or erm, in one process")
     source = open_source(data, **reading)
+    if skip_empty and (empty := empty_columns(source)):
+        messages.note(f"left out columns without entries: {', '.join(map(repr, empty))}")
+        reading["exclude"] = [*(reading["exclude"] or ()), *empty]
+        source = open_source(data, **reading)
     for message in source.notes:
         messages.note(message)
     warn_of_repeats(source.paths)

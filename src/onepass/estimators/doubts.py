@@ -38,6 +38,37 @@ def fewer_components(model: Model, *, center: bool) -> str:
     )
 
 
+def one_column(model: Model, names: Sequence[str | int]) -> str:
+    """Return that one column has nearly all of the variance; else an empty string.
+
+    Columns that count the rows are named, too: they are likely to be the next one.
+    """
+    dominant = model.dominant()
+    if dominant is None:
+        return ""
+    column, share = dominant
+    counting = row_numbers(model)
+    others = [j for j in counting if j != column]
+    exclude = shlex.quote(",".join(str(names[j]) for j in (column, *others)))
+    return (
+        f"column {names[column]!r}{' counts the rows and' * (column in counting)} has {share:.1%} "
+        "of the variance, which hides the other columns"
+        + "".join(f", and column {names[j]!r} counts the rows" for j in others)
+        + ": if their units differ, pass scale=True; if it is an id, leave it out "
+        f"(--exclude {exclude})"
+    )
+
+
+def row_numbers(model: Model) -> list[int]:
+    """Return the columns with the mean and the variance of 0 to n - 1, or of 1 to n."""
+    n, mean, variances = model.rows, model.mean.astype(np.float64), model.column_variances
+    if variances is None or not model.center:
+        return []
+    counts = np.isclose(variances, (n**2 - 1) / 12, rtol=1e-9, atol=0.0)
+    counts &= np.isclose(np.abs(mean - n / 2), 0.5, rtol=1e-9, atol=1e-9 * n)
+    return [int(j) for j in np.flatnonzero(counts)]
+
+
 def spanned_directions(rows: int, directions: int) -> str:
     """Return how many directions so many rows span, in words."""
     return (

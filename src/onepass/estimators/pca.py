@@ -8,7 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.estimators.calls import Estimator
-from onepass.estimators.doubts import NOTHING_VARIES, fewer_components, spanned_directions
+from onepass.estimators.doubts import (
+    NOTHING_VARIES,
+    fewer_components,
+    one_column,
+    spanned_directions,
+)
 from onepass.estimators.parameters import (
     check_bool,
     check_component_count,
@@ -154,6 +159,12 @@ class PCA(Estimator):
             k = self._component_count(stream)
         return PCALearner(stream, k, robust=bool(self.robust), scale=bool(self.scale))
 
+    def doubts(self) -> list[str]:
+        """Return what `fit` warns of: first a column that hides the others."""
+        model = self.model_
+        dominance = one_column(model, self.column_names_)
+        return [dominance] * bool(dominance) + super().doubts()
+
     def _warning_message(self, model: Model) -> str:
         k, found = self.n_components, model.k
         captured = float(model.explained_variance.sum()) / (model.total_variance or 1.0)
@@ -170,13 +181,6 @@ class PCA(Estimator):
             )
         if k is None and (message := fewer_components(model, center=self.center)):
             return message
-        if dominant := model.dominant():
-            column, share = dominant
-            return (
-                f"column {self.column_names_[column]!r} has {share:.1%} of the variance, which "
-                "hides the other columns: if their units differ, pass scale=True; if it is an id, "
-                "leave it out"
-            )
         return ""
 
     @property
