@@ -14,7 +14,7 @@ from onepass.algorithms.learner import SolverLearner
 from onepass.algorithms.rule import Rule
 from onepass.algorithms.solver import Solver
 from onepass.estimators.calls import Estimator
-from onepass.estimators.parameters import check_bool, check_option, check_whole
+from onepass.estimators.parameters import check_bool, check_option, check_whole, component_count
 from onepass.model import Model
 from onepass.schedules import AdaGradNorm, InverseSqrt, Schedule, is_positive
 from onepass.stream import Stream
@@ -72,7 +72,8 @@ class Iterative(Estimator):
         return InverseSqrt(float(self.step_size))
 
     def _learner_for(self, stream: Stream) -> SolverLearner:
-        d, k = stream.d, self._component_count(stream)
+        d = stream.d
+        k = component_count(self.n_components, d)
         # Always the same where nothing is random.
         seed = int(check_random_state(getattr(self, "random_state", 0)).randint(2**31))
         rank = min(d, AVERAGE_FACTOR * k + AVERAGE_MORE)

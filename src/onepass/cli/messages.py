@@ -93,7 +93,7 @@ def facts(model: Any, path: str) -> dict[str, Any]:
     """Return what a model is, for `print_json`."""
     captured = model.captured_
     return {
-        "algorithm": algorithm_name(type(model).__name__),
+        "algorithm": algorithm_name(model.algorithm_),
         "n_components": model.n_components_,
         "n_features": model.n_features_in_,
         "rows": model.n_samples_seen_,

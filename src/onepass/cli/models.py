@@ -17,6 +17,7 @@ from onepass.cli.errors import Failure, say
 from onepass.cli.memory import shown
 from onepass.cli.options import algorithm_name
 from onepass.cli.page import Points, check_page, write_page
+from onepass.estimators.saving import open_model
 from onepass.report.summary import (
     counted,
     drift,
@@ -55,7 +56,7 @@ def info(
         return
     if model is None:
         raise click.UsageError("Missing argument 'MODEL'.")
-    fitted = onepass.load(model)
+    fitted = open_model(model)
     most = messages.MOST_COMPONENTS if components is None else components
     if as_csv:
         found = messages.loadings(fitted, loadings) if loadings else messages.components(fitted)
@@ -70,7 +71,7 @@ def info(
     count = f"{fitted.n_features_in_:,}"
     lines = {
         "model": f"{model} ({shown(os.path.getsize(model))})",
-        "algorithm": algorithm_name(type(fitted).__name__),
+        "algorithm": algorithm_name(fitted.algorithm_),
         "learned from": rows_read(fitted),
         "columns": count if names is None else f"{count}: {shortened(list(map(str, names)))}",
         "missing": missing_entries(fitted) or "nothing",

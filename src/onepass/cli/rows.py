@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import onepass
 from onepass.cli import messages
 from onepass.cli.cells import SUFFIX, is_anndata, table_of_cells, writing_cells
 from onepass.cli.data import on_disk, one_block, open_for, prepare_output, progress_over
 from onepass.cli.errors import Failure, say
 from onepass.cli.writers import OUTLIER, Write, check_format, writing
+from onepass.estimators.saving import open_model
 from onepass.model import Model
 from onepass.report.summary import counted
 from onepass.sources import Position
@@ -58,7 +58,7 @@ def transform(
         check_format(output, [SUFFIX])
     if as_list and not output.lower().endswith(".parquet"):
         raise Failure(f"--as-list: {output} holds no lists; write to .parquet")
-    fitted = onepass.load(model)
+    fitted = open_model(model)
     learned = fitted.model_
     source = open_for(fitted, model, on_disk(data, output) if keep else data, reading)
     prepare_output(output, [*source.paths, model])
@@ -124,7 +124,7 @@ class Columns:
 def impute(model: str, data: tuple[str, ...], output: str, **reading: Any) -> None:
     """Write rows with their gaps filled, and their other columns as they are."""
     check_format(output)
-    fitted = onepass.load(model)
+    fitted = open_model(model)
     if fitted.origin_.preparation:
         raise Failure(
             f"{model} was fitted on rows that --normalize or --log1p changed, not on DATA"
@@ -192,7 +192,7 @@ def score(
         check_format(rows_file)
         if only_outliers and rows_file.lower().endswith(".npy"):
             raise Failure("--only-outliers: an .npy file could not say which rows they are")
-    fitted = onepass.load(model)
+    fitted = open_model(model)
     learned = fitted.model_
     if rows_file is not None and keep:
         data = on_disk(data, rows_file)

@@ -91,6 +91,10 @@ class Attributes:
         self._snapshot = found
         return found
 
+    def _set_model(self, model: Model) -> None:
+        """Hold a model without a learner."""
+        self._learner, self._snapshot = None, Snapshot(None, model.rows, None, model)
+
     def _finished(self) -> Any:
         """Return the learner with all rows learned from."""
         finished = self._read().finished
@@ -278,6 +282,29 @@ class Attributes:
         """Singular values (k,) of the matrix of all rows seen, along the components."""
         model = self.model_
         return np.sqrt(model.explained_variance * model.degrees)
+
+    @property
+    def var_(self) -> NDArray[np.floating]:
+        """Variances of the columns of all rows, shape (d,); the paper's algorithms have none."""
+        return self._of_columns(self.model_.column_variances)
+
+    @property
+    def scale_(self) -> NDArray[np.floating]:
+        """What the columns are divided by, shape (d,): their standard deviations, or ones."""
+        model = self.model_
+        return self._of_columns(np.ones(model.d) if model.scale is None else model.scale)
+
+    @property
+    def long_rows_(self) -> float:
+        """The share of the variance that the longest 1% of the rows hold; NaN of fewer than 100."""
+        return self.model_.long_rows
+
+    def _of_columns(self, values: NDArray[np.float64] | None) -> NDArray[np.floating]:
+        """Return numbers (d,) of columns in the type of the rows, where variances are known."""
+        model = self.model_
+        if values is None or model.column_variances is None:
+            raise AttributeError(f"{self.algorithm_} does not keep variances of columns")
+        return values.astype(model.components.dtype)
 
     @property
     def noise_variance_(self) -> float:

@@ -26,7 +26,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from onepass.estimators import saving
-from onepass.estimators.attributes import NO_LEARNER, Attributes, Snapshot
+from onepass.estimators.attributes import NO_LEARNER, Attributes
 from onepass.estimators.containers import Columns, opened
 from onepass.estimators.doubts import arbitrary_components, doubtful_gaps
 from onepass.estimators.entries import (
@@ -94,13 +94,6 @@ class Estimator(Attributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     @abstractmethod
     def _learner_for(self, stream: Stream) -> Learner:
         """Return the learner for a stream of which nothing has been seen."""
-
-    def _component_count(self, stream: Stream) -> int:
-        """Return the number k of components, which cannot be more than the columns."""
-        k = self.n_components
-        if k > stream.d:
-            raise ValueError(f"n_components={k} is more than the n_features={stream.d} of X")
-        return int(k)
 
     def _check_parameters(self) -> None:
         """Refuse parameters that make no sense."""
@@ -522,10 +515,6 @@ class Estimator(Attributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         twin.__dict__ = dict(self.__dict__)
         twin._set_model(model)
         return twin
-
-    def _set_model(self, model: Model) -> None:
-        """Hold a model without a learner."""
-        self._learner, self._snapshot = None, Snapshot(None, model.rows, None, model)
 
     def to_sklearn(self) -> Any:
         """Return a fitted estimator of scikit-learn that transforms as this one does.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from onepass.estimators.calls import Estimator
+from onepass.estimators.fitted import moment_learner
+from onepass.estimators.parameters import component_count
 from onepass.pca.learner import PCALearner
 from onepass.schedules import check_positive
 from onepass.stream import Stream
@@ -62,11 +64,11 @@ class ERM(Estimator):
         check_positive("max_memory", self.max_memory)
 
     def _learner_for(self, stream: Stream) -> PCALearner:
-        d, k = stream.d, self._component_count(stream)
+        d, k = stream.d, component_count(self.n_components, stream.d)
         size = 8.0 * d * d / 2**30
         if size > self.max_memory:
             raise ValueError(
                 f"The second moment of {d} columns takes {size:.3g} GiB, more than max_memory="
                 f"{self.max_memory:g} GiB; CappedMSG needs memory for {k + 1} rows only"
             )
-        return PCALearner(stream, k, keep_all=True, always_exact=True)
+        return moment_learner("ERM", self.get_params(deep=False), stream)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from onepass.estimators.calls import Estimator
 from onepass.estimators.doubts import arbitrary_components, fewer_components
+from onepass.estimators.fitted import moment_learner
 from onepass.estimators.parameters import check_bool, check_component_count, check_whole
 from onepass.model import Model
 from onepass.pca.learner import PCALearner
@@ -109,21 +107,13 @@ class IncrementalPCA(Estimator):
             check_whole("batch_size", self.batch_size)
 
     def _learner_for(self, stream: Stream) -> PCALearner:
-        k = None if self.n_components is None else self._component_count(stream)
-        return PCALearner(stream, k, keep_all=True)
+        return moment_learner("IncrementalPCA", self.get_params(deep=False), stream)
 
     def _warning_message(self, model: Model) -> str:
         message = arbitrary_components(model, self.n_components or 0, center=True)
         if not message and self.n_components is None:
             message = fewer_components(model, center=True)
         return message
-
-    @property
-    def var_(self) -> NDArray[np.floating]:
-        """Variances of the columns of all rows, shape (d,)."""
-        model = self.model_
-        assert model.column_variances is not None
-        return model.column_variances.astype(model.components.dtype)
 
     @property
     def batch_size_(self) -> int:

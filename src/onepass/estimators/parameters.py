@@ -69,3 +69,10 @@ def is_same(ours: Any, theirs: Any) -> bool:
         return True
     ours, theirs = np.asarray(ours), np.asarray(theirs)
     return bool(ours.shape == theirs.shape and np.all(ours == theirs))
+
+
+def component_count(k: int, d: int) -> int:
+    """Return the number k of components, which cannot be more than the d columns."""
+    if k > d:
+        raise ValueError(f"n_components={k} is more than the n_features={d} of X")
+    return int(k)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from onepass.estimators.calls import Estimator
 from onepass.estimators.doubts import (
     NOTHING_VARIES,
@@ -14,6 +11,7 @@ from onepass.estimators.doubts import (
     one_column,
     spanned_directions,
 )
+from onepass.estimators.fitted import moment_learner
 from onepass.estimators.parameters import (
     check_bool,
     check_component_count,
@@ -154,10 +152,7 @@ class PCA(Estimator):
         check_whole("verbose", self.verbose, least=0)
 
     def _learner_for(self, stream: Stream) -> PCALearner:
-        k = self.n_components
-        if is_whole(k):
-            k = self._component_count(stream)
-        return PCALearner(stream, k, robust=bool(self.robust), scale=bool(self.scale))
+        return moment_learner("PCA", self.get_params(deep=False), stream)
 
     def doubts(self) -> list[str]:
         """Return what `fit` warns of: first a column that hides the others."""
@@ -182,22 +177,3 @@ class PCA(Estimator):
         if k is None and (message := fewer_components(model, center=self.center)):
             return message
         return ""
-
-    @property
-    def var_(self) -> NDArray[np.floating]:
-        """Variances of the columns of all rows, shape (d,)."""
-        model = self.model_
-        assert model.column_variances is not None
-        return model.column_variances.astype(model.components.dtype)
-
-    @property
-    def long_rows_(self) -> float:
-        """The share of the variance that the longest 1% of the rows hold; NaN of fewer than 100."""
-        return self.model_.long_rows
-
-    @property
-    def scale_(self) -> NDArray[np.floating]:
-        """What the columns are divided by, shape (d,): their standard deviations, or ones."""
-        model = self.model_
-        scale = np.ones(model.d) if model.scale is None else model.scale
-        return scale.astype(model.components.dtype)

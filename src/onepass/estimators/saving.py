@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 import onepass
 from onepass import ESTIMATORS, schedules
+from onepass.estimators.fitted import MOMENTS, FittedModel
 from onepass.estimators.origin import Origin
 from onepass.gaps.counts import MissingCounts
 from onepass.gaps.factor_model import FactorModel
@@ -148,7 +148,7 @@ def pack(
     Rows that wait for a chunk are learned from first, unless the file is to hold the `waiting`
     rows: so that a run that was interrupted goes on to the same bits.
     """
-    check_is_fitted(estimator)
+    estimator._check_fitted()
     if estimator._learner is None:
         model = estimator.model_
         state: State = ModelRecord.of(model)
@@ -163,7 +163,7 @@ def pack(
         params["random_state"] = None  # its seed is part of the state
     origin = estimator._origin
     header = {
-        "estimator": type(estimator).__name__,
+        "estimator": estimator.algorithm_,
         "learns": estimator._learner is not None,
         "n_features": estimator.n_features_in_,
         "n_samples_seen": seen,
@@ -239,10 +239,24 @@ def from_bytes(data: bytes) -> Any:
     return unpack(*archive.from_bytes(data), "the bytes")
 
 
-def unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str) -> Any:
-    """Return the estimator of the content of a model file; `name` stands in errors."""
+def open_model(path: str | os.PathLike[str]) -> Any:
+    """Return the model of a file, with the checks of `load`, for reading alone.
+
+    scikit-learn is imported only where the file needs it: for a model of one of the paper's
+    algorithms that can learn on.
+    """
+    return unpack(*archive.read(path), os.fspath(path), to_learn=False)
+
+
+def unpack(
+    header: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str, *, to_learn: bool = True
+) -> Any:
+    """Return the estimator of the content of a model file; `name` stands in errors.
+
+    If it does not have `to_learn`, it may be a `FittedModel`.
+    """
     try:
-        estimator = _unpack(header, arrays)
+        estimator = _unpack(header, arrays, to_learn)
         with np.errstate(all="ignore"):  # numbers that make no sense are refused below
             # Not `components_`: a column may be empty in what was saved of a longer stream.
             model = estimator._read().model
@@ -253,16 +267,18 @@ def unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str) -
     return estimator
 
 
-def _unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
-    """Return an estimator; raise any exception if something is wrong."""
+def _unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]], to_learn: bool) -> Any:
+    """Return an estimator or `FittedModel`; raise any exception if something is wrong."""
     name, d = header["estimator"], Number(int, 1, MOST_FEATURES).check(header["n_features"])
     if d > max((array.size for array in arrays.values()), default=0):  # a mean has as many entries
         raise ValueError(f"it has {d} columns, and no array is as long")
     if name not in ESTIMATORS:
         raise ValueError(f"it is of an unknown estimator, {name!r}")
-    cls = getattr(onepass, name)
     params = {key: _decode(key, value, arrays) for key, value in header["params"].items()}
-    estimator = cls(**params)
+    if to_learn or (header["learns"] and name not in MOMENTS):
+        estimator = getattr(onepass, name)(**params)
+    else:
+        estimator = FittedModel(name, params)
     estimator._check_parameters()
     names = header["feature_names"]
     if names and (len(names) != d or not all(isinstance(name, str) for name in names)):

@@ -196,7 +196,7 @@ def method_words(model: Any) -> str:
         return "Robust PCA: for the components, no row counts with more than a typical length."
     if hasattr(model, "var_"):
         return "Ordinary PCA."
-    return f"{type(model).__name__} has learned the components row by row."
+    return f"{model.algorithm_} has learned the components row by row."
 
 
 def remarks(model: Any) -> list[str]:
