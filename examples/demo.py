@@ -69,7 +69,8 @@ def main(folder: Path) -> None:
     print("\nBound the influence of long rows, and write a page with pictures:")
     run(
         folder,
-        "onepass fit plant.csv -k 3 --exclude hour --robust -o robust.onepass --report plant.html",
+        "onepass fit plant.csv -k 3 --exclude hour --robust -o robust.onepass "
+        "--report plant.html --label hour",
     )
     run(folder, "onepass score robust.onepass next.csv")
     print("\nIn which hours was something broken?")

@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
 from onepass import ERM, PCA, CappedMSG, OnepassWarning
 from onepass.report import model_page
@@ -122,16 +123,13 @@ def test_what_is_drawn_depends_on_positions_alone(tmp_path):
     assert blocks == page(model, tmp_path, X=X)[0]
 
 
-def test_warnings(tmp_path):
+def test_what_fit_warns_of_is_on_the_page(tmp_path):
     X = rows(n=2000, d=5)
     assert "<strong>Note." not in page(PCA(2).fit(X), tmp_path)[0]
-    assert "Few rows: 15 for 2" in page(PCA(2).fit(X[:15]), tmp_path)[0]
     X[:, 3] *= 100.0
     with pytest.warns(OnepassWarning, match="column 3 has"):
         dominated = PCA(2).fit(X)
-    assert "One column dominates: column 3" in page(dominated, tmp_path)[0]
-    assert "If it is an id, leave it out (--exclude 3)." in page(dominated, tmp_path)[0]
-    assert "dominates" not in page(PCA(2, scale=True).fit(X), tmp_path)[0]
+    assert "leave it out (--exclude 3)" in page(dominated, tmp_path)[0]
 
 
 def drawn_bars(text, component):
@@ -172,16 +170,17 @@ def test_what_decides_how_far_components_can_be_trusted(tmp_path):
 
 
 def test_components_of_images_are_images(tmp_path):
-    from sklearn.datasets import load_digits
-
-    model = PCA(4).fit(load_digits().data)
-    assert len(page(model, tmp_path)[1].all("img")) == 4
     frame, _ = load_digits(return_X_y=True, as_frame=True)  # columns pixel_0_0 to pixel_7_7
-    assert len(page(PCA(4).fit(frame), tmp_path)[1].all("img")) == 4
     words = frame.rename(columns=lambda name: f"{name} of ink")
-    assert not page(PCA(4).fit(words), tmp_path)[1].all("img")
-    assert not page(PCA(4).fit(rows(n=500, d=64)), tmp_path)[1].all("img")
-    assert len(page(PCA(4).fit(rows(n=500, d=15)), tmp_path, grid=(3, 5))[1].all("img")) == 4
+    for X, grid, has_images in (
+        (frame, None, True),
+        (words, None, False),
+        (rows(n=500, d=64), None, False),
+        (rows(n=500, d=15), (3, 5), True),
+    ):
+        text, elements = page(PCA(4).fit(X), tmp_path, grid=grid)
+        assert bool(elements.all("image")) == has_images
+        assert ("Components as images" in text) == has_images
 
 
 def test_the_longest_arrows_have_names_in_every_picture(tmp_path):
@@ -388,8 +387,6 @@ return [least, document.documentElement.scrollWidth - innerWidth].join(" ");
 @pytest.mark.parametrize("width", [500, 1400])  # it makes no narrower window
 @pytest.mark.parametrize("is_dark", [False, True])
 def test_text_is_readable_and_fits(tmp_path, width, is_dark):
-    from sklearn.datasets import load_digits
-
     text, _ = page(PCA(12).fit(load_digits().data), tmp_path)
     options = [f"--window-size={width},900", f"--blink-settings=preferredColorScheme={1 - is_dark}"]
     found, console = in_chromium(tmp_path, text, MEASURED, *options)

@@ -1,6 +1,4 @@
-"""Pictures and summaries for notebooks."""
-
-import importlib
+"""Pictures for notebooks."""
 
 import numpy as np
 import pytest
@@ -60,14 +58,3 @@ def test_points_at_one_place_far_away_have_a_view():
 def test_a_plot_needs_a_fitted_model():
     with pytest.raises(NotFittedError):
         PCA(2).plot()
-
-
-def test_what_a_notebook_shows(monkeypatch):
-    assert "not fitted" in PCA(2)._repr_html_()
-    model = PCA(2).fit(rows())
-    assert "2 components of 6 columns from 300 rows" in model._repr_html_()
-    assert "1 component of 1 column from 2 rows" in PCA(1).fit([[1.0], [2.0]])._repr_html_()
-    assert model._repr_mimebundle_()["text/html"] == model._repr_html_()
-    module = importlib.import_module("onepass.report.model_page")
-    monkeypatch.setattr(module, "documentation", lambda: "https://example.org/")
-    assert 'href="https://example.org/api/onepass.PCA.html"' in model._repr_html_()

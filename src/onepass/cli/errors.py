@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -122,8 +123,11 @@ class GuardedGroup(click.Group):
 def _lack_of_memory(ctx: click.Context) -> Failure:
     """Return what is said where memory is not enough: for what, and how much there was."""
     most = memory.limited()
-    there_was = "" if most is None else f"; {memory.shown(most)} could be allocated (--memory)"
-    return Failure(f"{' '.join(ctx.meta['onepass.words'][1:])}: not enough memory{there_was}")
+    there_was = "" if most is None else f": {memory.shown(most)} could be allocated"
+    return Failure(
+        f"{shlex.join(ctx.meta['onepass.words'])}: not enough memory{there_was}; allow more with "
+        "--memory, or read fewer columns"
+    )
 
 
 def in_a_line(error: Exception) -> Failure:

@@ -156,9 +156,7 @@ def fit(
             f"{until_angle:g} (--until-angle)"
         )
     for doubt in model.doubts():
-        messages.warn(
-            doubt.replace("pass scale=True", "use --scale").replace("n_components=", "-k ")
-        )
+        messages.warn(doubt.replace("n_components=", "-k "))
     found = messages.facts(model, output)
     found |= {"seconds": round(seconds, 3), "rows_per_second": round(found["rows"] / seconds)}
     if as_json:

@@ -400,14 +400,6 @@ class Estimator(Attributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
         return report.plot(self, X, grid=grid)
 
-    def _repr_html_(self) -> str:
-        from onepass import report
-
-        return report.summary_html(self)
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": self._repr_html_()}
-
     def stopped_before(self, rows: int | None) -> None:
         """Remember that reading stopped, and about how many rows there were, if that is known."""
         self._origin = replace(self._origin, rows_there=rows or 0)

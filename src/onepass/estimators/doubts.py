@@ -54,7 +54,7 @@ def one_column(model: Model, names: Sequence[str | int]) -> str:
         f"column {names[column]!r}{' counts the rows and' * (column in counting)} has {share:.1%} "
         "of the variance, which hides the other columns"
         + "".join(f", and column {names[j]!r} counts the rows" for j in others)
-        + ": if their units differ, pass scale=True; if it is an id, leave it out "
+        + ": if their units differ, pass scale=True (--scale); if it is an id, leave it out "
         f"(--exclude {exclude})"
     )
 

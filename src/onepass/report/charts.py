@@ -27,7 +27,8 @@ from onepass.report.style import (
 )
 from onepass.report.summary import Summary, describe
 
-PLOT_BARS, PLOT_COMPONENTS, PLOT_IMAGES = 12, 6, 12  # in a plot; pages have more room
+PLOT_BARS, PLOT_COMPONENTS = 12, 6  # in a plot; pages have more room
+IMAGES = 16  # of components
 MOST_VARIANCES = 200  # in the scree chart: points of more would cover each other
 LEAST_VARIANCE = 1e-8  # of the largest, in the scree chart: what is less is rounding
 LEAST_MARGIN = 1e-5  # of the values, at the border: they are shown with six digits
@@ -174,8 +175,8 @@ def images(axis: Any, shown: Summary) -> None:
     """Draw the components as images."""
     assert shown.grid is not None
     axis.grid(visible=False)
-    limit = float(np.abs(shown.components[:PLOT_IMAGES]).max()) or 1.0
-    pictures = shown.components[:PLOT_IMAGES].reshape(-1, *shown.grid)
+    limit = float(np.abs(shown.components[:IMAGES]).max()) or 1.0
+    pictures = shown.components[:IMAGES].reshape(-1, *shown.grid)
     framed = np.pad(pictures, ((0, 0), (0, 1), (0, 1)), constant_values=np.nan)
     wide = int(np.ceil(np.sqrt(len(pictures))))
     empty = np.full((-len(pictures) % wide, *framed.shape[1:]), np.nan)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import io
 import json
 import os
 import platform
-from base64 import b64encode
 from collections.abc import Sequence
-from html import escape
 from importlib import resources
 from itertools import combinations
 from typing import Any
@@ -21,7 +17,7 @@ from onepass.report import charts
 from onepass.report.style import require_report
 from onepass.report.summary import Beside, Summary, describe, shortened
 
-PAGE_BARS, PAGE_COMPONENTS, PAGE_IMAGES = 24, 12, 24  # what can be read on a screen
+PAGE_BARS, PAGE_COMPONENTS = 24, 12  # what can be read on a screen
 PAIRED_COMPONENTS = 4  # that rows are drawn along, two at a time: six pictures
 
 
@@ -83,8 +79,10 @@ def model_page(
     def picture(draw: charts.Draw, text: str, height: int = charts.HEIGHT) -> Markup:
         return Markup(charts.svg(draw, shown, text, height))
 
-    drawn = range(0 if shown.grid else min(k, PAGE_COMPONENTS))
-    high = charts.bars_height(min(len(shown.names), PAGE_BARS))
+    bars = charts.bars_height(min(len(shown.names), PAGE_BARS))
+    drawn = [(charts.bars(j, PAGE_BARS), bars) for j in range(min(k, PAGE_COMPONENTS))]
+    if shown.grid is not None:
+        drawn = [(charts.images, charts.WIDTH)]
     files = f" ({shortened(data)})" if data else ""
     template = resources.files("onepass.report").joinpath("model_page.html").read_text("utf-8")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
@@ -94,7 +92,7 @@ def model_page(
         shown=shown,
         scree=picture(charts.scree, "Variances, largest first"),
         curve=picture(charts.curve, "Share captured along the stream"),
-        bars=[picture(charts.bars(j, PAGE_BARS), f"Weights of component {j}", high) for j in drawn],
+        bars=[picture(draw, f"Weights of component {j}", h) for j, (draw, h) in enumerate(drawn)],
         scatters=[
             (pair, picture(charts.scatter(*pair), f"Rows along components {pair[0]} and {pair[1]}"))
             for pair in combinations(range(min(k, PAIRED_COMPONENTS)), 2)
@@ -103,7 +101,6 @@ def model_page(
         legend=charts.colouring(shown.beside.colours, 0)[1],
         variables=charts.VARIABLES,
         outliers=_outliers(shown),
-        images=_images(shown),
         most_bars=PAGE_BARS,
         together=np.cumsum(shown.ratio),
         command=command,
@@ -134,21 +131,6 @@ def _outliers(shown: Summary) -> list[tuple[str, str, float, float, str]]:
     ]
 
 
-def _images(shown: Summary) -> list[str]:
-    """Return the components as pictures, if columns are pixels."""
-    if shown.grid is None:
-        return []
-    from matplotlib.image import imsave
-
-    sources = []
-    for component in shown.components[:PAGE_IMAGES]:
-        limit, file = float(np.abs(component).max()) or 1.0, io.BytesIO()
-        image = component.reshape(shown.grid)
-        imsave(file, image, cmap="RdBu_r", vmin=-limit, vmax=limit, format="png")
-        sources.append("data:image/png;base64," + b64encode(file.getvalue()).decode())
-    return sources
-
-
 def _data(shown: Summary) -> str:
     """Return what is told of points, as JSON that can stand in HTML."""
     rows, beside = shown.rows, shown.beside
@@ -162,29 +144,3 @@ def _data(shown: Summary) -> str:
     told = [f"{text}, error {error:.4g}" for text, error in zip(told, rows.errors, strict=True)]
     found = {"points": told, "far": [told[i] for i in rows.largest]}
     return json.dumps(found).replace("<", "\\u003c")
-
-
-def summary_html(model: Any) -> str:
-    """Return what a notebook shows of an estimator: parameters, results, a link to the docs."""
-    lines = [f"<code>{escape(repr(model))}</code>"]
-    if model.__sklearn_is_fitted__():
-        captured, share = model.captured_, model.explained_variance_ratio_.sum()
-        lines.append(f"{describe(model)}, {share:.1%} of their variance")
-        if np.isfinite(captured.mean):
-            lines.append(f"new rows: {captured.mean:.1%} ± {captured.standard_error:.1%} captured")
-    else:
-        lines.append("not fitted")
-    address = documentation()
-    if address:
-        page = f"{address.rstrip('/')}/api/onepass.{type(model).__name__}.html"
-        lines.append(f'<a href="{escape(page)}" rel="noreferrer">documentation</a>')
-    return '<div style="line-height:1.5">' + "<br>".join(lines) + "</div>"
-
-
-def documentation() -> str | None:
-    """Return the address of the site, as the installed package states it."""
-    try:
-        addresses = importlib.metadata.metadata("onepass").get_all("Project-URL") or []
-    except importlib.metadata.PackageNotFoundError:
-        return None
-    return dict(entry.split(", ", 1) for entry in addresses).get("Documentation")

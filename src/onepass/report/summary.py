@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -13,7 +12,6 @@ from numpy.typing import NDArray
 from onepass.precision import Doubles
 from onepass.report.rows import RowTexts, draw_rows
 
-ROWS_PER_COMPONENT = 10  # per component: with fewer, the components are uncertain
 MOST_MISSING = 10  # columns that are listed with their share of missing entries: half a screen
 SMOOTH = 0.3  # correlation of neighbouring columns above which they count as pixels
 # A component is described by the columns with the largest weights: so many, of which each has at
@@ -72,7 +70,7 @@ class Summary:
         self.missing_columns = [(self.names[j], float(shares[j])) for j in most if shares[j] > 0.0]
         self.captured, self.method = _captured(model), method_words(model)
         self.remarks = [*remarks(model), drift(model)]
-        self.warnings = _warnings(model, self.names)
+        self.warnings = model.doubts()
 
     @property
     def has_points(self) -> bool:
@@ -267,23 +265,3 @@ def missing_entries(model: Any) -> str:
     if gaps.empty:
         text += f"; {counted(gaps.empty, 'row')} without any entry left out"
     return text
-
-
-def _warnings(model: Any, names: list[str]) -> list[str]:
-    """Return reasons to doubt the components."""
-    found = []
-    n, k = model.n_samples_seen_, model.n_components_
-    if n < ROWS_PER_COMPONENT * k:
-        found.append(
-            f"Few rows: {n:,} for {k} components. Other rows may give other components; use at "
-            f"least {ROWS_PER_COMPONENT * k:,}."
-        )
-    if dominant := model.model_.dominant():
-        column, share = dominant
-        given = getattr(model, "feature_names_in_", range(len(names)))[column]
-        found.append(
-            f"One column dominates: {names[column]} has {share:.0%} of all variance. If columns "
-            "have different units, fit with scale=True (--scale). If it is an id, leave it out "
-            f"(--exclude {shlex.quote(str(given))})."
-        )
-    return found
