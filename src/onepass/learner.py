@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from typing import Any, Self
+from dataclasses import replace
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from onepass.gaps.factor_model import any_gap
 from onepass.model import Model
 from onepass.moments.row_errors import ErrorHistogram
 from onepass.persistence.fields import Field, Part, State, whole
-from onepass.precision import Doubles
+from onepass.precision import Doubles, Rows
 from onepass.stream import RowBuffer, Stream
 from onepass.threads import one_thread
 
@@ -51,11 +52,14 @@ class Learner(State):
         The rows that wait for a chunk to fill.
     """
 
+    dense_columns: ClassVar[int] = 0  # up to which sparse rows are made dense, a chunk at a time
+
     def __init__(self, stream: Stream, batch_size: int = 1) -> None:
-        self.stream, self.batch_size = stream, batch_size
+        is_sparse = stream.is_sparse and stream.d > self.dense_columns
+        self.stream, self.batch_size = replace(stream, is_sparse=is_sparse), batch_size
         self.rows_learned = 0
         self.errors = ErrorHistogram()
-        self.buffer = RowBuffer(stream)
+        self.buffer = RowBuffer(self.stream)
 
     def fields(self) -> dict[str, Field]:
         return {"rows_learned": whole(), "errors": Part(), "buffer": Part()}
@@ -65,11 +69,11 @@ class Learner(State):
         """Return the length of the next chunk, which depends on what was learned alone."""
 
     @abstractmethod
-    def learn(self, values: Any, weights: Doubles) -> None:
+    def learn(self, values: Rows, weights: Doubles) -> None:
         """Learn from a chunk: rows (r, d), dense or CSR, and their weights (r,), all positive."""
 
     @abstractmethod
-    def learn_with_gaps(self, values: Any, weights: Doubles) -> None:
+    def learn_with_gaps(self, values: Rows, weights: Doubles) -> None:
         """Learn from a chunk of which rows may have gaps: entries that are NaN."""
 
     @abstractmethod
@@ -92,10 +96,6 @@ class Learner(State):
         """The number of rows of positive weight, including those that wait."""
         return self.rows_learned + self.buffer.count
 
-    def fits_buffer(self, rows: int) -> bool:
-        """Return whether so many rows can wait: then they only have to be put into the buffer."""
-        return self.buffer.count + rows < self.next_chunk_rows()
-
     def next_chunk_rows(self) -> int:
         """Return the length of the next chunk, in whole batches."""
         length = FORCED_CHUNK_ROWS or self.chunk_rows()
@@ -103,51 +103,54 @@ class Learner(State):
             length = min(length, int(self.stream.half_life / CHUNKS_IN_HALF_LIFE))
         return max(1, length // self.batch_size) * self.batch_size
 
-    def push(self, rows: Any, weights: Doubles | None = None, *, has_gaps: bool = False) -> None:
-        """Add checked rows (r, d) of the stream's type and kind, and their weights (r,).
+    def push(self, rows: Rows, weights: Doubles | None = None, *, has_gaps: bool = False) -> None:
+        """Add checked rows (r, d) of the stream's type, and their weights (r,).
 
         `has_gaps` says whether entries of them are missing.
         """
-        if weights is not None and not weights.all():
-            rows, weights = rows[weights > 0.0], weights[weights > 0.0]
-        if self.fits_buffer(rows.shape[0]):
-            self.buffer.add(rows, weights, self.next_chunk_rows(), has_gaps)
-            return
-        weights = np.ones(rows.shape[0]) if weights is None else weights
-        with one_thread():
-            self._take_chunks(rows, weights, has_gaps)
+        self._push(rows, weights, has_gaps, copies=False)
 
-    def pushed(self, rows: Any, weights: Doubles | None = None, *, has_gaps: bool = False) -> Self:
+    def pushed(self, rows: Rows, weights: Doubles | None = None, *, has_gaps: bool = False) -> Self:
         """Return the learner of more rows: this one if they only wait, else a copy.
 
         So other threads can read this one, as it only gets more rows in its buffer.
         """
-        if weights is None and self.buffer.count + rows.shape[0] < (full := self.next_chunk_rows()):
-            self.buffer.add(rows, None, full, has_gaps)
+        return self._push(rows, weights, has_gaps, copies=self.rows_learned > 0)
+
+    def _push(self, rows: Rows, weights: Doubles | None, has_gaps: bool, copies: bool) -> Self:
+        """Add rows, to a copy if they fill a chunk and a copy is wanted; return the learner."""
+        if weights is not None and not weights.all():
+            rows, weights = rows[weights > 0.0], weights[weights > 0.0]
+        length = self.next_chunk_rows()
+        if self.buffer.count + rows.shape[0] < length:
+            self.buffer.add(rows, weights, length, has_gaps)
             return self
-        fits = not self.rows_seen or self.fits_buffer(rows.shape[0])
-        learner = self if fits else self.successor()
-        learner.push(rows, weights, has_gaps=has_gaps)
+        learner = self
+        if copies:  # it shares the memory of the rows that wait, and this learner does not go on
+            learner = self.copy(shared=("buffer",))
+            learner.buffer = copy.copy(self.buffer)
+        with one_thread():
+            weights = np.ones(rows.shape[0]) if weights is None else weights
+            learner._take_chunks(rows, weights, has_gaps, length)
         return learner
 
-    def _take_chunks(self, rows: Any, weights: Doubles, has_gaps: bool) -> None:
-        """Learn from all full chunks; let the rest wait."""
+    def _take_chunks(self, rows: Rows, weights: Doubles, has_gaps: bool, length: int) -> None:
+        """Learn from all full chunks, of which the next has a length; let the rest wait."""
         start, total = 0, rows.shape[0]
         while start < total:
-            full = self.next_chunk_rows()
-            stop = min(total, start + full - self.buffer.count)
-            chunk, chunk_weights, may_have = rows[start:stop], weights[start:stop], has_gaps
-            start = stop
-            if chunk.shape[0] < full:
-                self.buffer.add(chunk, chunk_weights, full, has_gaps)
-                if self.buffer.count < full:
+            part = slice(start, start + length - self.buffer.count)
+            start = part.stop
+            if self.buffer.count or start > total:
+                self.buffer.add(rows[part], weights[part], length, has_gaps)
+                if start > total:
                     return
-                chunk, chunk_weights = self.buffer.content()
-                may_have = self.buffer.has_gaps
-            self._learn(chunk, chunk_weights, may_have)
-            self.buffer.clear()
+                self._learn(*self.buffer.content(), self.buffer.has_gaps)
+                self.buffer.clear()
+            else:
+                self._learn(self.stream.chunk(rows[part]), weights[part], has_gaps)
+            length = self.next_chunk_rows()
 
-    def _learn(self, values: Any, weights: Doubles, has_gaps: bool) -> None:
+    def _learn(self, values: Rows, weights: Doubles, has_gaps: bool) -> None:
         """Learn from a chunk, before which everything fades if there is a half-life."""
         if self.stream.half_life is not None:
             self.fade(0.5 ** (values.shape[0] / self.stream.half_life))
@@ -158,43 +161,23 @@ class Learner(State):
             self.learn(values, weights)
         self.rows_learned += values.shape[0]
 
-    def finished(self) -> Self:
-        """Return a learner in which no row waits: itself, or a copy that has learned from them."""
-        if not self.buffer.count and not self.keeps_rows():
-            return self
-        twin = self.copy()
-        twin.finish()
-        return twin
+    def is_finished(self, *, hold_rows: bool = True) -> bool:
+        """Return whether `finish` would change nothing."""
+        return not self.buffer.count
 
-    def finish(self) -> None:
-        """Learn from the rows that wait."""
+    def finish(self, *, hold_rows: bool = True) -> None:
+        """Learn from the rows that wait; hold no row afterwards unless `hold_rows`."""
         with one_thread():
             if self.buffer.count:
                 self._learn(*self.buffer.content(), self.buffer.has_gaps)
                 self.buffer = RowBuffer(self.stream)
-            self.learn_kept()
 
-    def keeps_rows(self) -> bool:
-        """Return whether rows wait for others outside of the buffer."""
-        return False
-
-    def learn_kept(self) -> None:
-        """Learn from such rows."""
-
-    def settle(self) -> None:
-        """Learn from rows that are only kept so far."""
-
-    def without_rows(self) -> Self:
-        """Return a learner, in which no row waits, that holds no row: itself, or a copy."""
-        return self
-
-    def successor(self) -> Self:
-        """Return a copy for one more array of rows, which shares the memory of the buffer.
-
-        It does not harm this one, but this one must not go on once the other has.
-        """
-        twin = self.copy(shared=("buffer",))
-        twin.buffer = copy.copy(self.buffer)
+    def finished(self, *, hold_rows: bool = True) -> Self:
+        """Return this learner if it is finished, else a copy that is."""
+        if self.is_finished(hold_rows=hold_rows):
+            return self
+        twin = self.copy()
+        twin.finish(hold_rows=hold_rows)
         return twin
 
     def merge(self, other: Self) -> None:

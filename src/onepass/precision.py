@@ -1,8 +1,12 @@
 """Double precision, in which sums are kept, and limits of floating-point arithmetic."""
 
+from typing import TypeAlias
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
+Rows: TypeAlias = NDArray[np.floating] | sparse.csr_array  # of shape (r, d), float32 or float64
 Doubles = NDArray[np.float64]  # float32 rows are NDArray[np.floating], as others are
 ROUNDING = 8 * np.finfo(np.float64).eps  # relative size of what differences of sums leave over
 # Eigenvalues, relative to the largest, that are rounding: 2e-16 times the rows of a Gram matrix,

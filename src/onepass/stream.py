@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from onepass.persistence.fields import MOST_ENTRY, Array, Field, Size, State
-from onepass.precision import Doubles
+from onepass.precision import Doubles, Rows
 
 MOST_WAITING = 2**24  # rows in a model file: no chunk is nearly as long
 
@@ -39,14 +39,16 @@ class Stream:
     center: bool
     half_life: float | None = None
 
-    def convert(self, rows: Any) -> Any:
-        """Return rows in the type and kind of the stream."""
+    def convert(self, rows: Rows) -> Rows:
+        """Return rows in the type of the stream, and sparse if it is."""
         if self.is_sparse and not sparse.issparse(rows):
             rows = sparse.csr_array(rows)
-        elif not self.is_sparse and sparse.issparse(rows):
-            rows = rows.toarray()
         with np.errstate(over="ignore"):  # the check that follows refuses what overflows
             return rows.astype(self.dtype, copy=False)
+
+    def chunk(self, rows: Rows) -> Rows:
+        """Return converted rows, of which there are not many, in the kind of the stream."""
+        return rows if self.is_sparse or isinstance(rows, np.ndarray) else rows.toarray()
 
 
 class RowBuffer(State):
@@ -68,7 +70,7 @@ class RowBuffer(State):
         # Of dense rows, for chunk after chunk: new memory each time would cost page faults.
         self._room = np.empty((0, stream.d), stream.dtype)
         self._spare = self._room
-        self._pieces: tuple[Any, ...] = ()  # of sparse rows
+        self._pieces: tuple[Rows, ...] = ()  # of sparse rows
         self._weights: Doubles = np.empty(0)
 
     def fields(self) -> dict[str, Field]:
@@ -84,7 +86,7 @@ class RowBuffer(State):
             "indptr": Array((Size("waiting + 1", MOST_WAITING),), integers, 0, 2**40),
         }
 
-    def add(self, rows: Any, weights: Doubles | None, room: int, has_gaps: bool = False) -> None:
+    def add(self, rows: Rows, weights: Doubles | None, room: int, has_gaps: bool = False) -> None:
         """Append a copy of rows (r, d), and their weights (r,); None where all are one.
 
         `room` is how many rows the chunk is going to have, and `has_gaps` whether one of these may
@@ -100,11 +102,11 @@ class RowBuffer(State):
         else:
             if len(self._room) < stop:
                 self._room = _lengthened(self._room, start, max(stop, min(room, 2 * stop)))
-            self._room[start:stop] = rows
+            self._room[start:stop] = self.stream.chunk(rows)
         self._weights[start:stop] = 1.0 if weights is None else weights
         self.count = stop  # last: from now on the rows are there for other threads
 
-    def content(self) -> tuple[Any, Doubles]:
+    def content(self) -> tuple[Rows, Doubles]:
         """Return all rows (count, d) and their weights (count,), until the buffer is cleared."""
         count = self.count
         weights = self._weights[:count]
@@ -140,7 +142,7 @@ class RowBuffer(State):
     @property
     def rows(self) -> NDArray[np.floating]:
         """The dense rows that wait, shape (count, d)."""
-        return self.content()[0]
+        return np.asarray(self.content()[0])
 
     @property
     def weights(self) -> Doubles:
@@ -148,19 +150,24 @@ class RowBuffer(State):
         return self.content()[1]
 
     @property
+    def _csr(self) -> sparse.csr_array:
+        """The sparse rows that wait."""
+        return self.content()[0]
+
+    @property
     def data(self) -> NDArray[np.floating]:
         """The stored entries of the sparse rows that wait."""
-        return self.content()[0].data
+        return self._csr.data
 
     @property
     def indices(self) -> NDArray[np.integer]:
         """The columns of these entries."""
-        return self.content()[0].indices
+        return self._csr.indices
 
     @property
     def indptr(self) -> NDArray[np.integer]:
         """Where the entries of each row begin, shape (count + 1,)."""
-        return self.content()[0].indptr
+        return self._csr.indptr
 
     def take(self, content: dict[str, Any]) -> None:
         """Take over rows from a file."""

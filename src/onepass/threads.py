@@ -69,10 +69,10 @@ def run_all(work: Callable[[Job], Outcome], jobs: Iterable[Job]) -> list[Outcome
     jobs = list(jobs)
     count = min(_allowed, len(jobs))
     if count < 2:
-        return [work(job) for job in jobs]
+        return list(map(work, jobs))
 
     def share(first: int) -> list[Outcome]:
-        return [work(job) for job in jobs[first::count]]
+        return list(map(work, jobs[first::count]))
 
     with _lock:  # another thread may be about to leave `one_thread`, which ends the pool
         _pool = _pool or ThreadPoolExecutor(max(_allowed - 1, 1))  # beside this thread

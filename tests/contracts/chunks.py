@@ -49,5 +49,5 @@ def learn_as_if_wide(monkeypatch: pytest.MonkeyPatch) -> None:
 
     Sparse rows stay sparse, and variances are tracked along directions that move.
     """
-    monkeypatch.setattr("onepass.algorithms.learner.DENSE_COLUMNS", 0)
+    monkeypatch.setattr("onepass.algorithms.learner.SolverLearner.dense_columns", 0)
     monkeypatch.setattr("onepass.algorithms.learner.EXACT_VARIANCE_COLUMNS", 0)

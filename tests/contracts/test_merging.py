@@ -165,11 +165,24 @@ def test_what_differs_is_refused(algorithm, rows):
         (build(algorithm, 3, random_state=0).fit(rows), "n_components"),
         (build(algorithm, 2, random_state=0).fit(rows[:, :9]), "9 features"),
         (build(algorithm, 2, random_state=0).fit(np.float32(rows)), "float32"),
-        (build(algorithm, 2, random_state=0).fit(sparse.csr_array(rows)), "sparse"),
         (build(other, 2).fit(rows), other),
     ):
         with pytest.raises(ValueError, match=message):
             onepass.merge(model, theirs)
+
+
+@pytest.mark.parametrize("algorithm", ["PCA", "CappedMSG"])
+@pytest.mark.parametrize("d", [50, 3000])
+def test_sparse_and_dense_rows_merge_where_columns_are_few(algorithm, d):
+    rows = np.random.default_rng(0).normal(size=(60, d))
+    kinds = (np.asarray, sparse.csr_array)
+    dense, other = (build(algorithm, 2).partial_fit(kind(rows)) for kind in kinds)
+    if d > 2048:
+        with pytest.raises(ValueError, match="sparse"):
+            onepass.merge(dense, other)
+    else:
+        merged = onepass.merge(dense, other)
+        np.testing.assert_allclose(merged.mean_, rows.mean(axis=0))
 
 
 def test_a_grown_cap_is_kept(rows):

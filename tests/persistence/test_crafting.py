@@ -56,7 +56,7 @@ CHANGES = {
     "numbers of rows contradict each other": (LEARNER, header(n_samples_seen=1)),
     "bounded.count is 2, outside of 1 to 1": (ROBUST, state(**{"bounded.count": 2})),
     "other does not belong to it": (LEARNER, state(other=1.0)),
-    "moment.squares has a length of 14": (LEARNER, array("moment.squares", lambda x: x[1:])),
+    "settled.0.squares has a length of 14": (LEARNER, array("moment.squares", lambda x: x[1:])),
     "directions has a length of 3": (LEARNER, array("directions", lambda x: x[..., :3].copy())),
     "bounded.0.centre has entries": (ROBUST, array("bounded.0.centre", lambda x: x + np.nan)),
     "bounded.0.sums": (ROBUST, array("bounded.0.sums", np.negative)),
@@ -73,7 +73,7 @@ CHANGES = {
     "direction of length zero": (
         onepass.CappedMSG(2), array("solver.average.factor", np.zeros_like)
     ),
-    "not a valid model": (onepass.ERM(2), state(**{"moment.weight": 1e-308})),
+    "not a valid model": (onepass.ERM(2), state(**{"settled.0.weight": 1e-308})),
     "solver.rest": (onepass.Incremental(2), state(**{"solver.rest": "inf"})),
     "batch_size must be": (onepass.Incremental(2), no_batch),
     "no array is as long": (onepass.Grouse(2), header(n_features=10**9)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +26,6 @@ from onepass.subspace import orthonormal
 # Columns up to which variances come from the second moment as a matrix. It is exact; with k = 8 a
 # row takes 11 us instead of 7 at 256 columns; at 512 it would take 18.
 EXACT_VARIANCE_COLUMNS = 256
-# Columns up to which sparse rows are made dense a chunk at a time: a step costs K d operations even
-# for a sparse row, and the dense way is 70 times as fast at 30 columns and 1.4 times at 2,000.
-DENSE_COLUMNS = 2048
 CHUNK_BYTES = 2**23  # of dense rows: they stay in the processor's cache
 CHUNK_ROWS = 512  # of dense rows: enough to make what is done once per chunk cheap
 # Of the first chunk: enough for an average that others are measured along. The other parts are at
@@ -57,6 +54,10 @@ class SolverLearner(Learner):
         How much of the rows was captured, measured before learning from them.
     """
 
+    # A step costs K d operations even for a sparse row, and the dense way is 70 times as fast at 30
+    # columns and 1.4 times at 2,000.
+    dense_columns: ClassVar[int] = 2048
+
     def __init__(
         self, stream: Stream, solver: Solver, rounding: Literal["top", "sample"], seed: int
     ) -> None:
@@ -65,7 +66,6 @@ class SolverLearner(Learner):
         self.mean = Mean(stream.d)
         self.held_out = HeldOut()
         self.missing: list[MissingCounts] = []  # one, from the first gap on
-        self.is_dense = not stream.is_sparse or stream.d <= DENSE_COLUMNS
         self.variances: Any = (
             ExactVariances(stream.d, stream.center)
             if stream.d <= EXACT_VARIANCE_COLUMNS
@@ -83,7 +83,7 @@ class SolverLearner(Learner):
         return MissingCounts(self.stream.d, float(self.rows_learned))
 
     def chunk_rows(self) -> int:
-        if not self.is_dense:
+        if self.stream.is_sparse:
             return SPARSE_CHUNK_ROWS
         cached = CHUNK_BYTES // (self.stream.d * self.stream.dtype.itemsize)
         return max(1, min(CHUNK_ROWS, cached))
@@ -91,8 +91,6 @@ class SolverLearner(Learner):
     def learn(self, values: Any, weights: Doubles) -> None:
         for counts in self.missing:
             counts.count(values)
-        if self.stream.is_sparse and self.is_dense:
-            values = values.toarray()
         # What iterates capture is measured row by row. What averages capture is measured a part at
         # a time, along the average before it. Tracked variances are measured along the directions
         # after a part, so that the first one has to be long.

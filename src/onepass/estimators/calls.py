@@ -417,8 +417,7 @@ class Estimator(Attributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         changes, which saves the memory of the copy: no other thread may read meanwhile.
         """
         if self._learner is not None:
-            self._learner.finish()
-            self._learner.settle()
+            self._learner.finish(hold_rows=False)
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._learner is not None or self._snapshot is not None

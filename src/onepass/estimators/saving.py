@@ -154,7 +154,11 @@ def pack(
         state: State = ModelRecord.of(model)
         dtype, is_sparse, seen = model.components.dtype, False, model.rows
     else:
-        learner = estimator._learner.copy() if waiting else estimator._finished().without_rows()
+        learner = (
+            estimator._learner.copy()
+            if waiting
+            else estimator._finished().finished(hold_rows=False)
+        )
         state, seen = learner, learner.rows_seen
         dtype, is_sparse = learner.stream.dtype, learner.stream.is_sparse
     numbers, arrays = state.saved()
@@ -295,7 +299,7 @@ def _unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]], to_learn: b
         stream = Stream(d, dtype, header["sparse"], center, estimator.half_life)
         learner = estimator._learner_for(stream)
         learner.restore(header["state"], arrays)
-        if learner.buffer.count and not learner.fits_buffer(0):
+        if learner.buffer.count >= learner.next_chunk_rows():
             raise ValueError("more rows wait than a chunk has")
         estimator._learner, seen = learner, learner.rows_seen
     else:

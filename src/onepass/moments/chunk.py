@@ -345,16 +345,16 @@ class DenseChunk(Chunk):
             parts.append(len(starts))
             starts += range(start, stop, length)
 
-        def of_tile(tile: slice) -> tuple[Doubles, NDArray[np.floating]]:
+        def of_tile(tile: slice) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
             rows, counts = self._centred(tile), weights[tile].astype(self.values.dtype, copy=False)
             mean = counts @ rows / counts.sum()
             rows = rows - mean
             if not (counts == 1.0).all():
                 rows *= np.sqrt(counts)[:, None]
-            return mean.astype(np.float64, copy=False), rows.T @ rows
+            return mean, rows.T @ rows
 
-        found = run_all(of_tile, map(slice, starts, [*starts[1:], edges[-1]]))
-        means, products = (np.array(each, np.float64) for each in zip(*found, strict=True))
+        found = zip(*run_all(of_tile, map(slice, starts, [*starts[1:], edges[-1]])), strict=True)
+        means, products = np.array(next(found), np.float64), np.array(next(found), np.float64)
         tiles = np.add.reduceat(weights, starts)
         heavy, counts = np.add.reduceat(tiles, parts), np.diff([*parts, len(tiles)])
         # Sums are taken about the mean of the first tile, so that equal ones are their mean.

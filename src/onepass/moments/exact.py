@@ -10,9 +10,11 @@ from scipy.linalg.blas import dsymm, dsyr, dsyr2
 
 from onepass.moments.chunk import Chunk, PartSums, Scale, about_means
 from onepass.moments.krylov import Eigenpairs, decomposed, improved, iterated, iterates
-from onepass.moments.moment import Moment
+from onepass.moments.moment import Moment, sums_about_mean
 from onepass.persistence.fields import Array, Field, point, triangle, weight
-from onepass.precision import ROUNDING, TINY, Doubles
+from onepass.precision import TINY, Doubles
+
+COPIED_COLUMNS = 256  # of a triangle at a time: what lies above its diagonal there is copied, too
 
 
 class SecondMoment(Moment):
@@ -54,6 +56,15 @@ class SecondMoment(Moment):
             "total": Array((self.d,), fades=1),
             "squares": triangle(self.d),
         }
+
+    def copy(self, shared: tuple[str, ...] = ()) -> Self:
+        """Return a copy. Memory above the triangle is never touched, so none is used for it."""
+        twin = super().copy()
+        twin.squares = np.zeros((self.d, self.d), order="F")
+        for first in range(0, self.d, COPIED_COLUMNS):
+            columns = slice(first, first + COPIED_COLUMNS)
+            twin.squares[first:, columns] = self.squares[first:, columns]
+        return twin
 
     @property
     def mean(self) -> Doubles:
@@ -190,15 +201,3 @@ class SecondMoment(Moment):
 
     def compress(self, directions: Doubles, scale: Scale = None) -> Doubles:
         return directions @ self.times(directions.T, scale)
-
-
-def deviations(sums: Doubles, weight: float) -> Doubles:
-    """Return standard deviations (d,) from sums of squares about the mean; one where that is 0."""
-    found = np.sqrt(sums / max(weight, TINY))
-    return np.where(found > 0.0, found, 1.0)
-
-
-def sums_about_mean(squares: Doubles, total: Doubles, weight: float) -> Doubles:
-    """Return sums of squares about the mean from those about a point; 0 where all is rounding."""
-    sums = squares - total**2 / weight if weight > 0.0 else squares
-    return np.where(sums > ROUNDING * squares, sums, 0.0)

@@ -7,10 +7,10 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from onepass.moments.chunk import Chunk, Scale
+from onepass.moments.chunk import Chunk, PartSums, Scale
 from onepass.moments.krylov import Eigenpairs
 from onepass.persistence.fields import Array, Field, State, point, weight
-from onepass.precision import ROUNDING, Doubles
+from onepass.precision import ROUNDING, TINY, Doubles
 
 
 class Moment(State):
@@ -46,6 +46,13 @@ class Moment(State):
     def add(self, rows: Chunk, weights: Doubles) -> None:
         """Include rows with weights (r,)."""
 
+    def add_parts(
+        self, rows: Chunk, weights: Doubles, edges: list[int], frame: Doubles
+    ) -> PartSums:
+        """Include rows, and return the sums of parts of them, as `Chunk.part_sums` does."""
+        self.add(rows, weights)
+        return rows.part_sums(weights, edges, frame)
+
     @abstractmethod
     def merge(self, other: Self, scale: Scale = None) -> None:
         """Include the rows of another one."""
@@ -53,6 +60,10 @@ class Moment(State):
     @abstractmethod
     def column_sums(self) -> Doubles:
         """Return the weighted sums of squares of the columns about their means, shape (d,)."""
+
+    def deviations(self) -> Doubles:
+        """Return the standard deviations (d,) of the columns; one where that is zero."""
+        return deviations(self.column_sums(), self.weight)
 
     @abstractmethod
     def energy(self, scale: Scale = None) -> float:
@@ -152,3 +163,15 @@ class ColumnSums(Moment):
         self.columns = self.columns + pooled * step**2
         self.centre = self.centre + added / together * step
         return np.sqrt(pooled) * step[None] if before > 0.0 else np.zeros((0, self.d))
+
+
+def deviations(sums: Doubles, weight: float) -> Doubles:
+    """Return standard deviations (d,) from sums of squares about the mean; one where that is 0."""
+    found = np.sqrt(sums / max(weight, TINY))
+    return np.where(found > 0.0, found, 1.0)
+
+
+def sums_about_mean(squares: Doubles, total: Doubles, weight: float) -> Doubles:
+    """Return sums of squares about the mean from those about a point; 0 where all is rounding."""
+    sums = squares - total**2 / weight if weight > 0.0 else squares
+    return np.where(sums > ROUNDING * squares, sums, 0.0)

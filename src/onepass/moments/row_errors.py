@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from onepass.moments.chunk import Chunk
@@ -47,38 +46,36 @@ class LogHistogram(State):
         counts = Array((2, bins), least=0.0, fades=1)
         return {"low": Number(int, 0, INFINITE_BIN), "counts": counts}
 
-    def _columns(self, values: Doubles) -> NDArray[np.int64]:
-        """Return the columns (r,) of the bins of values (r,), for which room is made."""
+    def _include(self, values: Doubles, *sums: tuple[int, Doubles]) -> None:
+        """Add numbers (r,) to lines of the counts, in the bins of values (r,)."""
         bins = np.ascontiguousarray(values, np.float64).view(np.int64) >> DROPPED_BITS
         positive = bins[bins >= LEAST_BIN]  # not zero, nor what rounding has made negative
         if len(positive):
-            self._widen(int(positive.min()), int(positive.max()))
-        return np.maximum(bins - (self.low - 1), 0)
-
-    def _add_to(self, line: int, columns: NDArray[np.int64], sums: Doubles) -> None:
-        """Add numbers (r,) to the bins in one line of the counts."""
-        self.counts = self.counts.copy()
-        self.counts[line] += np.bincount(columns, sums, minlength=self.counts.shape[1])
+            counts = self._widened(int(positive.min()), int(positive.max()))
+        else:
+            counts = self.counts.copy()
+        columns = np.maximum(bins - (self.low - 1), 0)
+        for line, numbers in sums:
+            counts[line] += np.bincount(columns, numbers, minlength=counts.shape[1])
+        self.counts = counts
 
     def merge(self, other: Self) -> None:
         """Include the rows of another stream."""
         theirs = other.copy()
         for ours, its in ((self, theirs), (theirs, self)):
             if its.counts.shape[1] > 1:
-                ours._widen(its.low, its.low + its.counts.shape[1] - 2)
+                ours.counts = ours._widened(its.low, its.low + its.counts.shape[1] - 2)
         self.counts = self.counts + theirs.counts
 
-    def _widen(self, least: int, largest: int) -> None:
-        """Make room for bins."""
+    def _widened(self, least: int, largest: int) -> Doubles:
+        """Return a copy of the counts that has room for some bins; it begins with `low`."""
         bins = self.counts.shape[1] - 1
-        if not bins:
-            self.low = least
-        high = max(largest, self.low + bins - 1)
-        before, after = max(self.low - least, 0), high - (self.low + bins - 1)
-        if before or after:
-            zero, rest = self.counts[:, :1], self.counts[:, 1:]
-            self.counts = np.hstack([zero, np.pad(rest, ((0, 0), (before, after)))])
-            self.low -= before
+        low, high = (self.low, self.low + bins - 1) if bins else (least, least - 1)
+        self.low = min(least, low)
+        counts = np.zeros((2, max(largest, high) - self.low + 2))
+        counts[:, 0] = self.counts[:, 0]
+        counts[:, 1 + low - self.low :][:, :bins] = self.counts[:, 1:]
+        return counts
 
 
 class LongRows(LogHistogram):
@@ -86,9 +83,7 @@ class LongRows(LogHistogram):
 
     def add(self, energies: Doubles, weights: Doubles) -> None:
         """Include rows with these squared distances (r,) from the mean and weights (r,)."""
-        columns = self._columns(energies)
-        self._add_to(0, columns, weights)
-        self._add_to(1, columns, weights * np.maximum(energies, 0.0))
+        self._include(energies, (0, weights), (1, weights * np.maximum(energies, 0.0)))
 
     def share(self, part: float) -> float:
         """Return the share of all energy that the longest `part` of the rows hold."""
@@ -129,14 +124,13 @@ class ErrorHistogram(LogHistogram):
         """Include rows with these squared distances (r,) and weights (r,)."""
         if not len(errors):
             return
-        columns = self._columns(errors)
         self.weight += float(weights.sum())
         if not self.next_window:
             self.next_window = 2.0 * self.weight
         elif self.weight > self.next_window:
             self.next_window *= 2.0
             self.counts = np.stack([self.counts[1], np.zeros_like(self.counts[1])])
-        self._add_to(1, columns, weights)
+        self._include(errors, (1, weights))
 
     @property
     def total(self) -> float:

@@ -167,7 +167,7 @@ class Segments(State):
         # Rows that fill a segment when so many have come: 16 times a power of two.
         shortest = 2.0 * (count + float(self.rows.sum())) / self.most
         full = LEAST_ROWS << (int(max(shortest / LEAST_ROWS, 1.0)).bit_length() - 1)
-        last = float(self.rows[-1]) if len(self) else 0.0
+        last = float(self.rows[-1]) if self.parts else 0.0
         joins = 0.0 < last < full
         first = ceil(full - last) if joins else full
         edges = [0, *range(first, count, full), count]
@@ -215,7 +215,7 @@ class Segments(State):
         starts = list(range(len(rows)))
         while len(rows) > 1:
             if joins:
-                first, joins = len(self) - 1, False
+                first, joins = len(self.parts) - 1, False
             elif min(rows) < min(LEAST_ROWS, max(rows)):
                 first = max(rows.index(min(rows)) - 1, 0)
             elif len(rows) > self.most:
@@ -235,7 +235,7 @@ class Segments(State):
         ``times(columns)`` returns the scatter of all rows, about their mean or about zero, times
         columns (d, m).
         """
-        if len(self):
+        if self.parts:
             along, weights = self.frame @ frame.T, self.weights
             turned = [product.astype(np.float64) @ along for product in self.parts]
             apart = self.means - float(center) * (weights / weights.sum()) @ self.means
@@ -263,9 +263,9 @@ class Segments(State):
 
     def merge(self, other: Self) -> None:
         """Include the segments of another stream with the same frame, after these."""
-        if not len(other):
+        if not other.parts:
             return
-        if not len(self):
+        if not self.parts:
             self.unit, self.frame = other.unit, other.frame
         ratio = other.unit / (self.unit or 1.0)
         parts = [np.multiply(product, ratio, dtype=self.dtype) for product in other.parts]

@@ -1,13 +1,13 @@
 """The learner behind `PCA`, `IncrementalPCA` and `ERM`: second moments of chunks of rows.
 
 A chunk is evaluated with the directions that were found before it, and then it is learned from.
+`reading` turns what was learned into a `Model`.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from math import nan
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,21 +15,20 @@ from numpy.typing import NDArray
 from onepass.gaps.completion import CompletedChunk, Completion, Filled
 from onepass.gaps.factor_model import FactorModel, rows_with_gaps
 from onepass.learner import Learner
-from onepass.model import Model, in_type, signed
+from onepass.model import Model
 from onepass.moments.chunk import Chunk, Scale, chunk_about
-from onepass.moments.exact import SecondMoment, deviations, sums_about_mean
+from onepass.moments.exact import SecondMoment
 from onepass.moments.krylov import SMALL
-from onepass.moments.moment import Moment
+from onepass.moments.moment import Moment, deviations, sums_about_mean
 from onepass.moments.row_errors import LongRows, crossed_errors
 from onepass.moments.segments import MOST_COMPONENTS, WHOLE_COLUMNS, Segments
 from onepass.moments.sketch import GRAM_ROWS, Sketch, leading_of
-from onepass.moments.standard_errors import standard_errors
 from onepass.pca.bounded import Bounded
 from onepass.pca.few import KeptRows
+from onepass.pca.reading import count_of, model_of
 from onepass.persistence.fields import Field, Number, Part, Parts, Size, directions, weight, whole
-from onepass.precision import TINY, ZERO_VARIANCE, Doubles
+from onepass.precision import TINY, Doubles, Rows
 from onepass.stream import Stream
-from onepass.subspace import orthonormal
 from onepass.threads import one_thread
 
 # A matrix of second moments takes at most so much memory, of dense and of sparse rows: 4,096 and
@@ -38,7 +37,7 @@ EXACT_BYTES, SPARSE_EXACT_BYTES = 2**27, 2**29
 FIRST_ROWS = 128  # of the first chunk: enough for a centre, a typical length and first directions
 MOST_CHUNK_ROWS = 8192  # of a chunk: sums of so many products keep seven digits in float32
 MOST_CHUNK_BYTES = 3 * 2**23  # of dense rows; from 32 MB on, glibc asks for new memory each time
-# Chunk in a chunk of dense and of sparse rows before a sketch. Longer ones need fewer truncations.
+# Rows of a chunk before a sketch, dense and sparse ones. Longer chunks need fewer truncations.
 SKETCH_ROWS, SPARSE_SKETCH_ROWS = 512, 8192
 # The first chunk of sparse rows is short, so that the second one can be evaluated; the others are
 # at least so long, because truncations are what takes the time.
@@ -47,7 +46,6 @@ FIRST_SPARSE_ROWS, LEAST_SPARSE_ROWS = 1024, 4096
 # of float32 rows are summed in double precision. Their error, 4e-8 of the first, would turn its
 # direction.
 SINGLE_RANGE = 1e-5
-LONGEST = 0.01  # of the rows, whose share of the variance is measured
 MOST_FOUND = 64  # components of a sketch, where their number is to be found
 DENSE_RANK = 176  # directions that a sketch of dense rows holds at least: they average its noise
 
@@ -112,6 +110,8 @@ class PCALearner(Learner):
         One, from the first gap on.
     """
 
+    dense_columns: ClassVar[int] = WHOLE_COLUMNS
+
     def __init__(
         self,
         stream: Stream,
@@ -125,6 +125,7 @@ class PCALearner(Learner):
         super().__init__(stream)
         self.n_components, self.scale = n_components, scale
         self.keep_all = keep_all or n_components is None
+        stream = self.stream
         self.is_exact = always_exact or stream.d <= exact_columns(stream.is_sparse)
         # The Gram matrix of few rows is read faster than the second moment, unless LAPACK finds the
         # eigenvectors of that one in no time, too.
@@ -191,39 +192,37 @@ class PCALearner(Learner):
     @property
     def sums(self) -> list[tuple[Moment, Segments]]:
         """All second moments and their segments: of rows as they came, and of bounded ones."""
-        both = [(bounded.moment, bounded.segments) for bounded in self.bounded]
-        return [(self.moment, self.segments), *both]
+        sums = [(self.moment, self.segments)]
+        for bounded in self.bounded:
+            sums.append((bounded.moment, bounded.segments))
+        return sums
 
     @property
     def leading_moment(self) -> Moment:
         """The second moment that components are directions of."""
         return self.sums[-1][0]
 
-    def scale_now(self) -> Scale:
-        """Return what columns are divided by at present, (d,), or None."""
-        return self._scale_of(self.moment)
-
-    def _scale_of(self, moment: Moment) -> Scale:
+    def scale_of(self, moment: Moment) -> Scale:
         """Return what columns are divided by for a second moment, (d,), or None."""
-        return deviations(moment.column_sums(), moment.weight) if self.scale else None
+        return moment.deviations() if self.scale else None
 
-    def chunk_rows(self) -> int:
-        return self._chunk_rows(self.rows_learned)
-
-    def _chunk_rows(self, before: float) -> int:
-        """Return the length of a chunk after so many rows: at most as many as these."""
-        least, most = FIRST_ROWS, MOST_CHUNK_ROWS
+    def chunk_rows(self, before: float | None = None) -> int:
+        """Return the length of a chunk after so many rows, by default all: at most as many."""
+        stream, least, most = self.stream, FIRST_ROWS, MOST_CHUNK_ROWS
+        before = self.rows_learned if before is None else before
         if not self.is_exact:
             least = 2 * FIRST_ROWS
-            if self.stream.is_sparse:
+            if stream.is_sparse:
                 least = LEAST_SPARSE_ROWS if before >= FIRST_SPARSE_ROWS else FIRST_SPARSE_ROWS
-            most = SPARSE_SKETCH_ROWS if self.stream.is_sparse else SKETCH_ROWS
-        if not self.stream.is_sparse:
-            most = min(most, max(FIRST_ROWS, MOST_CHUNK_BYTES // (8 * self.stream.d)))
-        power_of_two = 2 ** (max(int(before), 1).bit_length() - 1)
+            most = SPARSE_SKETCH_ROWS if stream.is_sparse else SKETCH_ROWS
+        if not stream.is_sparse:
+            most = min(most, max(FIRST_ROWS, MOST_CHUNK_BYTES // (8 * stream.d)))
+        power_of_two = 1 << (max(int(before), 1).bit_length() - 1)
         return max(min(power_of_two, most), min(least, most))
 
-    def learn(self, values: Any, weights: Doubles) -> None:
+    # -- rows ------------------------------------------------------------------------------------
+
+    def learn(self, values: Rows, weights: Doubles) -> None:
         for gaps in self.completions:
             if gaps.late.any():  # sums have to learn of these columns first
                 self.learn_with_gaps(values, weights)
@@ -231,52 +230,86 @@ class PCALearner(Learner):
             gaps.counts.count(values)
         self._learn_rows(values, None, weights)
 
-    def settle(self) -> None:
-        """Learn from rows that were kept so far, and keep no more."""
-        if not self.kept:
-            return
-        kept = self.kept[0]
-        scale = self._scale_of(kept)
-        self.kept, self.settled = [], [self._moment()]
-        if not len(kept):
-            return
-        values, weights = kept.together()
-        length = MOST_CHUNK_ROWS if self.is_exact or self.stream.is_sparse else SKETCH_ROWS
-        # As many at first as are decomposed exactly.
-        stop = length if self.is_exact else max(length, GRAM_ROWS)
-        start = 0
-        with one_thread():
+    def _learn_rows(self, values: Rows, filled: Filled | None, weights: Doubles) -> None:
+        """Evaluate rows with the directions found before, and learn from them.
+
+        Rows (r, d) have no gaps; `filled` says what was filled into them.
+        """
+        if self.kept and not self.kept[0].fits(values):
+            self._settle()
+        moment = self.moment
+        is_first = not moment.weight > 0.0
+        rows = scaled = self._about(values, filled, weights, is_first)
+        if self.scale:
+            scaled = rows.scaled(_deviations_of(rows) if is_first else moment.deviations())
+        if not is_first:
+            self._evaluate(scaled)
+        is_framed = len(self.segments.frame) > 0
+        counted = [weights, *(bounded.weigh(scaled) for bounded in self.bounded)]
+        for (moment, segments), counts in zip(self.sums, counted, strict=True):
+            if is_framed and moment.is_additive:
+                segments.add(rows, counts, moment.add_parts)
+                continue
+            if is_framed:
+                segments.add(rows, counts)
+            moment.add(rows if moment.is_additive else scaled, counts)
+        if is_first:
+            self._evaluate(scaled)
+        self.rows += len(rows)
+        self.rows_since += len(rows)
+        if self.rows_since >= self.rows_found:
+            self._find_directions(scaled)
+        if not is_framed:
+            for (_, segments), counts in zip(self.sums, counted, strict=True):
+                segments.add(rows, counts)
+        if is_first and not self.bounded and 0 < count_of(self) < self.stream.d:
+            errors = crossed_errors(scaled, count_of(self), self.stream.center)
+            if errors is not None:
+                self.errors.add(errors, weights)
+
+    def _settle(self) -> None:
+        """Learn from the rows that were kept so far, and keep no more."""
+        for kept in self.kept:
+            scale = self.scale_of(kept)
+            self.kept, self.settled = [], [self._moment()]
+            if not len(kept):
+                return
+            values, weights = kept.together()
+            length = MOST_CHUNK_ROWS if self.is_exact or self.stream.is_sparse else SKETCH_ROWS
+            # As many at first as are decomposed exactly.
+            start, stop = 0, length if self.is_exact else max(length, GRAM_ROWS)
             while start < len(weights):
-                rows = self._about(values[start:stop], None, weights[start:stop])
+                rows = self._about(values[start:stop], None, weights[start:stop], start == 0)
                 if scale is not None and not self.moment.is_additive:
                     rows = rows.scaled(scale)
                 self.moment.add(rows, rows.weights)
                 start, stop = stop, stop + length
 
-    def learn_with_gaps(self, values: Any, weights: Doubles) -> None:
-        self.settle()
+    # -- rows with gaps --------------------------------------------------------------------------
+
+    def learn_with_gaps(self, values: Rows, weights: Doubles) -> None:
+        self._settle()
         values, weights = self._without_empty(values, weights)
         gaps = self.completions[0]
         if not gaps.keeps(values):
             self._forget(weights)
             gaps.counts.count(values)
             self._learn_completed(values, weights, self.rows_learned)
-            gaps.find(self.moment, self.scale_now())
+            gaps.find(self.moment, self.scale_of(self.moment))
             return
         gaps.counts.count(values)
         holes = rows_with_gaps(values) | bool(gaps.late.any())
         if not holes.all():
             self._learn_rows(values[~holes], None, weights[~holes])
         kept = values[holes]
-        kept = kept.toarray() if self.stream.is_sparse else kept
+        kept = kept if isinstance(kept, np.ndarray) else kept.toarray()
         if gaps.keep(kept, weights[holes]):
-            self.learn_kept()
+            self._learn_kept()
 
-    def _without_empty(self, values: Any, weights: Doubles) -> tuple[Any, Doubles]:
+    def _without_empty(self, values: Rows, weights: Doubles) -> tuple[Rows, Doubles]:
         """Return rows that have an entry, and their weights; count the others."""
-        if not self.completions:
-            self.completions = [self._completion()]
-        if self.stream.is_sparse:
+        self.completions = self.completions or [self._completion()]
+        if not isinstance(values, np.ndarray):
             return values, weights
         empty = np.isnan(values).all(axis=1)
         if not empty.any():
@@ -301,33 +334,23 @@ class PCALearner(Learner):
             moment.fade(factor)
             segments.fade(factor)
 
-    def without_rows(self) -> Self:
-        if not self.kept:
-            return self
-        twin = self.copy()
-        twin.settle()
-        return twin
-
-    def keeps_rows(self) -> bool:
-        return any(len(gaps.kept) for gaps in self.completions)
-
-    def learn_kept(self) -> None:
+    def _learn_kept(self) -> None:
         """Find the model of gaps from the rows kept, and learn from them."""
-        if not self.keeps_rows():
-            return
-        gaps = self.completions[0]
-        gaps.start(self.moment, self._scale_of)
-        self._fill_late(gaps, gaps.model)
-        values, weights = gaps.kept, gaps.kept_weights
-        gaps.kept, gaps.kept_weights = values[:0], weights[:0]
-        gaps.late = (gaps.counts.observed == 0) & self._adds_covariances
-        start = 0
-        while start < len(values):  # in chunks, as if they had come one by one
-            stop = start + self._chunk_rows(self.rows)
-            part = slice(start, stop)
-            self._learn_completed(values[part], weights[part], self.rows_learned + start)
-            start = stop
-        gaps.find(self.moment, self.scale_now())
+        for gaps in self.completions:
+            values, weights = gaps.kept, gaps.kept_weights
+            if not len(weights):
+                return
+            gaps.start(self.moment, self.scale_of)
+            self._fill_late(gaps, gaps.model)
+            gaps.kept, gaps.kept_weights = values[:0], weights[:0]
+            gaps.late = (gaps.counts.observed == 0) & self._adds_covariances
+            start = 0
+            while start < len(values):  # in chunks, as if they had come one by one
+                stop = start + self.chunk_rows(self.rows)
+                part = slice(start, stop)
+                self._learn_completed(values[part], weights[part], self.rows_learned + start)
+                start = stop
+            gaps.find(self.moment, self.scale_of(self.moment))
 
     def _fill_late(self, gaps: Completion, model: FactorModel) -> None:
         """Write what a model expects of late columns into all sums, and into the centre."""
@@ -346,7 +369,7 @@ class PCALearner(Learner):
         """
         return self.is_exact and not self.stream.is_sparse
 
-    def _learn_completed(self, values: Any, weights: Doubles, seed: int) -> None:
+    def _learn_completed(self, values: Rows, weights: Doubles, seed: int) -> None:
         """Complete rows (r, d) by the model of gaps, and learn from them."""
         model = self.completions[0].model
         if self._adds_covariances:
@@ -354,50 +377,14 @@ class PCALearner(Learner):
         else:
             self._learn_rows(self.stream.convert(model.drawn(values, seed)), None, weights)
 
-    def _learn_rows(self, values: Any, filled: Filled | None, weights: Doubles) -> None:
-        """Evaluate rows with the directions found before, and learn from them.
+    # -- evaluation ------------------------------------------------------------------------------
 
-        Chunk (r, d) have no gaps; `filled` says what was filled into them.
-        """
-        if self.kept and not self.kept[0].fits(values):
-            self.settle()
-        rows = self._about(values, filled, weights)
-        scaled = rows
-        if self.scale:
-            is_first = not self.moment.weight > 0.0
-            scaled = rows.scaled(_deviations_of(rows) if is_first else self._deviations())
-        is_first = not self.moment.weight > 0.0
-        if not is_first:
-            self._evaluate(scaled)
-        had_no_frame = not len(self.segments.frame)
-        counted = [weights, *(bounded.weigh(scaled) for bounded in self.bounded)]
-        for (moment, segments), counts in zip(self.sums, counted, strict=True):
-            if isinstance(moment, SecondMoment) and len(segments.frame):
-                segments.add(rows, counts, moment.add_parts)
-                continue
-            if len(segments.frame):
-                segments.add(rows, counts)
-            moment.add(rows if moment.is_additive else scaled, counts)
-        if is_first:
-            self.lengths.add(scaled.measure(scaled.at(self.moment.mean))[0], weights)
-        self.rows += len(rows)
-        self.rows_since += len(rows)
-        if self.rows_since >= self.rows_found:
-            self._find_directions(scaled)
-        if had_no_frame:
-            for (_, segments), counts in zip(self.sums, counted, strict=True):
-                segments.add(rows, counts)
-        if len(rows) == self.rows and not self.bounded and 0 < self._count() < self.stream.d:
-            # These are the first rows of all, before which there are no directions.
-            errors = crossed_errors(scaled, self._count(), self.stream.center)
-            if errors is not None:
-                self.errors.add(errors, weights)
-
-    def _about(self, values: Any, filled: Filled | None, weights: Doubles) -> Chunk:
+    def _about(
+        self, values: Rows, filled: Filled | None, weights: Doubles, is_first: bool
+    ) -> Chunk:
         """Return rows (r, d) about a point near them."""
         origin = np.zeros(self.stream.d)
         if self.stream.center:
-            is_first = not self.moment.weight > 0.0
             origin = _first_origin(values, weights) if is_first else self.moment.nearer_origin()
             origin = origin.astype(self.stream.dtype).astype(np.float64)
         if self.is_double or filled is not None:
@@ -408,10 +395,6 @@ class PCALearner(Learner):
             rows = CompletedChunk(values, weights, origin, filled=filled)
         rows.sums_single = not self.is_double
         return rows
-
-    def _deviations(self) -> Doubles:
-        """Return the standard deviations (d,) of the columns of all rows."""
-        return deviations(self.moment.column_sums(), self.moment.weight)
 
     def _evaluate(self, rows: Chunk) -> None:
         """Measure how far rows are from the mean and the directions that were found before."""
@@ -427,7 +410,7 @@ class PCALearner(Learner):
         Previous ones are improved if rows are given, the latest. Where these are all there are, and
         few, directions come from them alone.
         """
-        k, d, moment = self._count(), self.stream.d, self.leading_moment
+        k, d, moment = count_of(self), self.stream.d, self.leading_moment
         evaluated = k if k < min(self.rows, d) else 0  # all directions capture the same
         framed = 0 if self.segments.is_whole else 2 * min(max(k, 1), MOST_COMPONENTS) + 2
         count = min(max(evaluated, framed), d)
@@ -437,24 +420,19 @@ class PCALearner(Learner):
         if rows is not None and is_all and len(rows) <= min(GRAM_ROWS, d):
             found, sums = leading_of(rows, count, self.stream.center)
         elif rows is not None and len(self.directions) == count:
-            found, sums = moment.improved(self.directions, self.scale_now())
+            found, sums = moment.improved(self.directions, self.scale_of(self.moment))
         else:
-            found, sums = moment.leading(count, self.scale_now())
+            found, sums = moment.leading(count, self.scale_of(self.moment))
         if len(found) < evaluated or not len(found):
             return
         last = min(max(k, 1), len(found)) - 1
         self.is_double = float(sums[last]) <= SINGLE_RANGE * float(sums[0])
         self.directions, self.evaluated = found, evaluated
         self.rows_found, self.rows_since = self.rows, 0.0
-        self._turn_to(found[:framed])
-
-    def _turn_to(self, directions: Doubles) -> None:
-        """Let all segments have a frame that spans directions (K, d) of scaled columns."""
-        scale = self.scale_now()
-        frame = directions if scale is None else directions / scale
-        if len(frame):
-            frame = np.linalg.qr(frame.T)[0].T
-            self._take_frame(frame)
+        if framed:
+            scale = self.scale_of(self.moment)
+            frame = found[:framed] if scale is None else found[:framed] / scale
+            self._take_frame(np.linalg.qr(frame.T)[0].T)
 
     def _take_frame(self, frame: Doubles) -> None:
         """Let all segments have an orthonormal frame (K, d)."""
@@ -464,94 +442,44 @@ class PCALearner(Learner):
 
     def _scatter_times(self, moment: Moment, columns: Doubles) -> Doubles:
         """Return the scatter of rows as they came times columns (d, m)."""
-        scale = self.scale_now()
+        scale = self.scale_of(self.moment)
         if moment.is_additive or scale is None:
             return moment.times(columns)
         return scale[:, None] * moment.times(scale[:, None] * columns)
 
-    def _count(self) -> int:
-        """Return how many components there are; a share is one of the variance of all rows."""
-        if isinstance(self.n_components, int):
-            return self.n_components
-        moment, scale = self.leading_moment, self.scale_now()
-        sums = moment.spectrum(scale)
-        sums = sums[sums > ZERO_VARIANCE * sums.max(initial=0.0)]
-        if self.n_components is None:
-            return len(sums)
-        if self.bounded:
-            sums = self.moment.compress(moment.leading(len(sums), scale)[0], scale).diagonal()
-        least = self.n_components * self.moment.energy(scale) * (1.0 - ZERO_VARIANCE)
-        enough = np.cumsum(sums) >= least
-        return int(np.argmax(enough)) + 1 if enough.any() else len(sums)
+    # -- models ----------------------------------------------------------------------------------
+
+    def is_finished(self, *, hold_rows: bool = True) -> bool:
+        waits = any(len(gaps.kept) for gaps in self.completions)
+        return super().is_finished() and not waits and (hold_rows or not self.kept)
+
+    def finish(self, *, hold_rows: bool = True) -> None:
+        super().finish()
+        with one_thread():
+            self._learn_kept()
+            if not hold_rows:
+                self._settle()
 
     def model(self) -> Model:
-        moment, leading, dtype = self.moment, self.leading_moment, self.stream.dtype
-        scale, d = self.scale_now(), self.stream.d
-        k = max(self._count(), 1)
-        if self.n_components is None and self.moment.is_additive:
-            k = max(min(self.rows_learned, d), 1)  # those without variance as well
-        found = leading.leading(k, scale, self.directions)[0]
-        found = np.asarray(orthonormal(found) if len(found) else np.eye(1, d), np.float64)
-        directions, sums = _rotated(found, leading.compress(found, scale), self.keep_all)
-        bounded = None
-        if self.bounded:
-            weight = leading.weight or 1.0
-            bounded = (
-                self.bounded[0].segments.copy(),
-                sums / weight,
-                leading.energy(scale) / weight,
-            )
-            sums = moment.compress(directions, scale).diagonal().clip(min=0.0)
-        degrees = self.degrees(moment.weight)
-        explained = sums / degrees
-        inside, k = float(explained.sum()), len(directions)
-        total = max(moment.energy(scale) / degrees, inside)
-        components = np.ascontiguousarray(signed(directions).astype(dtype))
-        weight = moment.weight or 1.0
-        return Model(
-            components=components,
-            explained_variance=in_type(explained, dtype),
-            total_variance=total,
-            noise_variance=(total - inside) / (d - k) if k < d else 0.0,
-            degrees=degrees,
-            mean=moment.mean.astype(dtype) if self.stream.center else np.zeros(d, dtype),
-            column_variances=moment.column_sums() / (moment.weight or 1.0),
-            scale=scale,
-            how_sure=partial(
-                standard_errors,
-                self.segments.copy(),
-                components,
-                sums / weight,
-                total * degrees / weight,
-                center=self.stream.center,
-                scale=scale,
-                bounded=bounded,
-            ),
-            rows=self.rows_learned,
-            center=self.stream.center,
-            errors=self.errors,
-            long_rows=self.lengths.share(LONGEST) if self.rows_learned >= 1 / LONGEST else nan,
-            missing=next((gaps.counts.summary() for gaps in self.completions), None),
-            factors=next((self._filling(gaps) for gaps in self.completions), None),
-        )
+        return model_of(self)
 
     def known_variances(self) -> NDArray[np.floating]:
         """Return the variances along all directions that the second moment of all rows holds."""
-        spectrum = self.moment.spectrum(self.scale_now())
+        spectrum = self.moment.spectrum(self.scale_of(self.moment))
         return spectrum.clip(min=0.0) / self.degrees(self.moment.weight)
 
-    def _filling(self, gaps: Completion) -> FactorModel:
+    def filling(self, gaps: Completion) -> FactorModel:
         """Return the model that fills gaps: that of the complete rows, if no others had entries."""
         if gaps.has_started or not self.moment.weight > 0.0:
             return gaps.model
-        return gaps.model_of(self.moment, self.scale_now())
+        return gaps.model_of(self.moment, self.scale_of(self.moment))
 
     def _like(self, other: Self) -> Self:
         """Return another learner that keeps rows if this one does; neither may, if one cannot."""
         if self.kept and other.kept and self.kept[0].fits(*other.kept[0].values()):
             return other
-        self.settle()
-        return other.without_rows()
+        self._settle()
+        return other.finished(hold_rows=False)
 
     def include(self, other: Self) -> None:
         """Include another stream: all sums add up, and directions are found again from them."""
@@ -559,12 +487,12 @@ class PCALearner(Learner):
         if self.completions or other.completions:
             other = other.copy()
             ours, theirs = (one.completions or [one._completion()] for one in (self, other))
-            models = self._filling(ours[0]), other._filling(theirs[0])
+            models = self.filling(ours[0]), other.filling(theirs[0])
             self._fill_late(ours[0], models[1])
             other._fill_late(theirs[0], models[0])
             ours[0].merge(theirs[0])
             self.completions = ours
-        scale = self.scale_now() if self.moment.weight > 0.0 else None
+        scale = self.scale_of(self.moment) if self.moment.weight > 0.0 else None
         if not self.segments.is_whole:
             frame = self.segments.joint_frame(other.segments)
             other = other.copy()
@@ -579,27 +507,10 @@ class PCALearner(Learner):
         self._find_directions()
         for gaps in self.completions:
             if gaps.has_started:
-                gaps.find(self.moment, self.scale_now())
+                gaps.find(self.moment, self.scale_of(self.moment))
 
 
-def _rotated(directions: Doubles, second: Doubles, keep_all: bool) -> tuple[Doubles, Doubles]:
-    """Return directions (k, d) along the eigenvectors of a second moment (k, k) along them.
-
-    The eigenvalues (k,) are returned as well, largest first. Directions along which rows do not
-    vary are left out, unless all are to be kept. Where rows do not vary at all, there is one.
-    """
-    values, vectors = np.linalg.eigh(second)
-    values, vectors = values[::-1], vectors[:, ::-1]
-    d = directions.shape[1]
-    varies = values > ZERO_VARIANCE * np.sqrt(d) * max(values.max(initial=0.0), 0.0)
-    values = np.where(varies, values, 0.0)
-    kept = varies | keep_all
-    if not kept.any():
-        return np.eye(1, d), np.zeros(1)
-    return vectors[:, kept].T @ directions, values[kept]
-
-
-def _first_origin(values: Any, weights: Doubles) -> Doubles:
+def _first_origin(values: Rows, weights: Doubles) -> Doubles:
     """Return a point (d,) near the first rows: their mean, in columns where it is far from zero.
 
     Sums are taken about the first row, so that the mean of a constant column is exact.

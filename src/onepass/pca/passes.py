@@ -17,8 +17,8 @@ import numpy as np
 from scipy import sparse
 
 from onepass.moments.chunk import Chunk, DenseChunk, Scale, chunk_about
-from onepass.moments.exact import deviations, sums_about_mean
 from onepass.moments.krylov import Krylov, with_random
+from onepass.moments.moment import deviations, sums_about_mean
 from onepass.precision import TINY, Doubles
 from onepass.threads import run_all
 

@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 # limits; larger ones would overflow when the model goes on.
 MOST_ENTRY, MOST_WEIGHT, MOST_SUM = 1e101, 1e70, 1e280
 MOST_ROWS = 2**62  # of a stream: sums of two such numbers still fit 64 bits
-COPIED_COLUMNS = 256  # of a triangle at a time: what lies above its diagonal there is copied, too
 ORTHONORMAL = 1e-3  # deviation from orthonormal rows that no saved model has
 
 
@@ -89,7 +88,6 @@ class Array:
     least: float = -MOST_SUM
     most: float = MOST_SUM
     fades: int | tuple[int, ...] = 0  # as of a number; a tuple is along the last axis
-    in_place: bool = False  # changed in place, so that a copy needs its own; others are replaced
     descending: bool = False  # entries must not increase
     orthonormal: bool = False  # rows must be orthonormal, to a thousandth
     gaps: bool = False  # entries may be missing
@@ -127,10 +125,6 @@ class Array:
         """Return the array of a checked one from a file."""
         return array
 
-    def copied(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Return a copy, in the same order in memory."""
-        return array.copy("K")
-
     def _is_within(self, array: NDArray[Any]) -> bool:
         """Return whether all entries are within the limits, and none is NaN."""
         if self.gaps:
@@ -161,14 +155,6 @@ class Triangle(Array):
         for column in range(self.d):
             matrix[column:, column] = array[start : start + self.d - column]
             start += self.d - column
-        return matrix
-
-    def copied(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Return a copy of the triangle. Memory above it is never touched, so none is used."""
-        matrix = np.zeros((self.d, self.d), order="F")
-        for first in range(0, self.d, COPIED_COLUMNS):
-            columns = slice(first, first + COPIED_COLUMNS)
-            matrix[first:, columns] = array[first:, columns]
         return matrix
 
 
@@ -213,7 +199,7 @@ def point(d: int) -> Array:
 
 def triangle(d: int) -> Triangle:
     """Return the field of a symmetric matrix (d, d) that is a sum over rows."""
-    return Triangle((d * (d + 1) // 2,), fades=1, in_place=True, d=d)
+    return Triangle((d * (d + 1) // 2,), fades=1, d=d)
 
 
 def directions(count: int | Size, d: int, types: tuple[str, ...] = ("float64",)) -> Array:
@@ -224,7 +210,7 @@ def directions(count: int | Size, d: int, types: tuple[str, ...] = ("float64",))
 class State(ABC):
     """What has been learned from rows: copied, faded, saved and restored by its fields.
 
-    Arrays are replaced, never changed in place, unless their field says so: copies share them.
+    Arrays are replaced, never changed in place: copies share them.
     """
 
     @abstractmethod
@@ -234,16 +220,16 @@ class State(ABC):
     def copy(self, shared: tuple[str, ...] = ()) -> Self:
         """Return a copy that goes on by itself, but for attributes that it shares with this one."""
         twin = copy.copy(self)
-        for name, field in self.fields().items():
+        for name, value in vars(self).items():
             if name in shared:
                 continue
-            value = getattr(self, name)
-            if isinstance(field, Part):
+            if isinstance(value, State):
                 setattr(twin, name, value.copy())
-            elif isinstance(field, Array) and field.in_place:
-                setattr(twin, name, field.copied(value))
-            elif isinstance(field, Parts):
-                setattr(twin, name, [part.copy() for part in value])
+            elif isinstance(value, list):
+                parts = value[:]
+                for number, part in enumerate(parts):
+                    parts[number] = part.copy() if isinstance(part, State) else part
+                setattr(twin, name, parts)
         return twin
 
     def fade(self, factor: float) -> None:
