@@ -114,8 +114,9 @@ def scree(axis: Any, shown: Summary) -> None:
     )  # fmt: skip
     axis.set(xlabel="component", ylabel="variance", xlim=(-0.5, max(len(known), k) - 0.4))
     if known.max(initial=0.0) > 0.0:
-        logarithmic(axis, "y")
-        axis.set_ylim(bottom=max(known.max() * LEAST_VARIANCE, known[known > 0.0].min() / 2))
+        least = max(float(known.max()) * LEAST_VARIANCE, float(known[known > 0.0].min()) / 2)
+        logarithmic(axis, "y", decades=np.log10(float(known.max()) / least))
+        axis.set_ylim(bottom=least)
     axis.xaxis.get_major_locator().set_params(integer=True)
 
 
@@ -182,7 +183,8 @@ def images(axis: Any, shown: Summary) -> None:
     empty = np.full((-len(pictures) % wide, *framed.shape[1:]), np.nan)
     lines = np.concatenate([framed, empty]).reshape(-1, wide, *framed.shape[1:])
     joined = np.vstack([np.hstack(list(line)) for line in lines])
-    axis.imshow(joined, cmap="RdBu_r", vmin=-limit, vmax=limit)
+    axis.imshow(joined, cmap="RdBu_r", vmin=-limit, vmax=limit, interpolation="nearest")
+    axis.spines[:].set_visible(False)
     axis.set(xticks=[], yticks=[], xlabel="components as images")
 
 
@@ -209,8 +211,9 @@ def scatter(across: int = 0, up: int = 1) -> Draw:
         start = np.array([0.0 if low < 0.0 < high else (low + high) / 2 for low, high in views])
         weights = shown.components[pair].T.astype(np.float64)  # (d, 2)
         lengths = np.hypot(*weights.T)
-        chosen = np.argsort(-lengths, kind="stable")[:MOST_ARROWS]
+        chosen = np.argsort(-lengths, kind="stable")
         chosen = chosen[lengths[chosen] > LEAST_ARROW * lengths.max(initial=0.0)]
+        chosen = chosen[: 0 if shown.grid else MOST_ARROWS]  # a pixel says nothing by itself
         reach = 0.7 * np.abs(np.transpose(views) - start).min() / (lengths.max(initial=0.0) or 1.0)
         labels = []
         for j in chosen:

@@ -15,6 +15,7 @@ BLACK, ORANGE, SKY, GREEN, BLUE, RED, PINK, GREY = (
 )  # fmt: skip
 
 GRID = "#E3E3E3"
+MOST_HALVED = 4.0  # decades of a logarithmic scale: there is no room for more labels
 
 RC: dict[Any, Any] = {
     "font.size": 12,
@@ -56,14 +57,14 @@ def figure(rows: int, columns: int, width: float, height: float, **kwargs: Any) 
         yield drawing, drawing.subplots(rows, columns, squeeze=False, **kwargs)
 
 
-def logarithmic(axis: Any, which: str) -> None:
-    """Make the "x" or "y" scale logarithmic; "y" is also labelled at 3 10^n."""
+def logarithmic(axis: Any, which: str, decades: float = 1.0) -> None:
+    """Make the "x" or "y" scale logarithmic; "y" of few decades is also labelled at 3 10^n."""
     from matplotlib.ticker import LogFormatterSciNotation, LogLocator, NullFormatter
 
     axis.set(**{f"{which}scale": "log"})
     scale = getattr(axis, f"{which}axis")
     scale.set_minor_formatter(NullFormatter())
-    if which == "y":
+    if which == "y" and decades < MOST_HALVED:
         scale.set_major_locator(LogLocator(subs=(1.0, 3.0)))
         both = LogFormatterSciNotation(labelOnlyBase=False, minor_thresholds=(inf, inf))
         scale.set_major_formatter(both)
