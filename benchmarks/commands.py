@@ -144,7 +144,27 @@ def embeddings(effort: Effort, folder: Path) -> Row:
     return {"name": "embeddings", "title": title, "runs": found}
 
 
-STUDIES = [Study("cells", cells), Study("embeddings", embeddings)]
+def start(effort: Effort, folder: Path) -> Row:
+    """Measure commands on a small file, of which nearly all of the time is imports."""
+    path, model = folder / "a.csv", folder / "m.onepass"
+    rows = gaussian(2000, power(20, 1.0), np.random.default_rng(effort.seed))
+    np.savetxt(path, rows, delimiter=",", header=",".join(f"c{j}" for j in range(20)), comments="")
+    commands = {
+        "--version": ["--version"],
+        "fit": ["fit", path, "-k", 3, "-o", model],
+        "info": ["info", model],
+        "score": ["score", model, path],
+        "transform": ["transform", model, path, "-o", folder / "out.csv"],
+    }
+    found = {name: process(*PROGRAM, *words) for name, words in commands.items()}
+    return {
+        "name": "start",
+        "title": "2,000 x 20 csv, k = 3: the start of a command",
+        "runs": found,
+    }
+
+
+STUDIES = [Study("cells", cells), Study("embeddings", embeddings), Study("start", start)]
 
 
 def main(arguments: list[str] | None = None) -> None:
