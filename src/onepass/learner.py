@@ -15,7 +15,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.gaps.factor_model import any_gap
+from onepass.gaps.counts import any_gap
 from onepass.model import Model
 from onepass.moments.row_errors import ErrorHistogram
 from onepass.persistence.fields import Field, Part, State, whole

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from onepass.gaps.counts import MissingCounts
-from onepass.gaps.factor_model import FactorModel, any_gap, squared_residuals, tiles_with_gaps
+from onepass.gaps.counts import MissingCounts, any_gap, tiles_with_gaps
+from onepass.gaps.factor_model import FactorModel, squared_residuals
 from onepass.moments.chunk import Chunk, chunk_about
 from onepass.moments.row_errors import ErrorHistogram
 from onepass.moments.standard_errors import Captured, StandardErrors
@@ -128,10 +129,11 @@ class Model:
         noise = np.maximum(self.noise_variance * units**2, TINY)
         return FactorModel(self.mean.astype(np.float64), np.ascontiguousarray(loadings), noise)
 
+    @cached_property
     def filling(self) -> FactorModel:
         """Return the Gaussian that fills gaps, with what few rows overstate taken off."""
         rows = self.rows if self.missing is None else self.missing.rows_together
-        return self.gap_model().shrunk(rows, self.scale)
+        return self.gap_model().shrunk(rows)
 
     def gap_model(self) -> FactorModel:
         """Return the Gaussian of rows with gaps: that of the stream, if it had any.
@@ -141,15 +143,29 @@ class Model:
         if self.factors is not None:
             return self.factors
         density, variances = self.density(), self.column_variances
-        return density if variances is None else density.with_variances(variances)
+        return density if variances is None else density.with_variances(variances, self.rows)
 
     def filled(self, values: Any) -> Any:
         """Return checked rows (n, d) with conditional means in their gaps, if they have any."""
-        return self.filling().filled(values) if any_gap(values) else values
+        return self.filling.filled(values) if any_gap(values) else values
 
     def impute(self, values: Any) -> tuple[Any, Any]:
         """Return completed rows (n, d), and the standard deviations (n, d) of filled entries."""
-        return self.filling().imputed(values)
+        return self.filling.imputed(values)
+
+    def far_fills(self, values: Any, filled: Any) -> NDArray[np.intp]:
+        """Return how many gaps of each column of rows (n, d) were filled far from the others.
+
+        That is, beyond the range of the entries observed by more than its width.
+        """
+        ranges, far = self.missing, np.zeros(self.d, np.intp)
+        if ranges is None:
+            ranges = MissingCounts(self.d, self.rows)
+            ranges.count_before(self.mean.astype(np.float64), self.column_variances)
+        for rows, given in tiles_with_gaps(values):
+            complete = filled[rows].toarray() if sparse.issparse(filled) else filled[rows]
+            far += ranges.far(np.where(np.isnan(given), complete, np.nan))
+        return far
 
     def transform(self, values: Any) -> NDArray[np.floating]:
         """Return the coordinates (n, k) of checked rows (n, d)."""

@@ -52,6 +52,19 @@ def test_equals_conditioning_row_by_row(d, r, missing):
     np.testing.assert_array_equal(np.tril(sums, -1), np.tril(before, -1))
 
 
+def test_a_column_without_noise_is_constant():
+    mean, loadings, noise = a_model(6, 2)
+    loadings[3], noise[3] = 0.0, 0.0
+    rows, others = rows_with_gaps((mean, loadings, noise), 20, 0.3), np.arange(6) != 3
+    got = _core.complete(rows, mean, loadings, noise, variances=True, likelihood=True)
+    left = mean[others], np.ascontiguousarray(loadings[others]), noise[others]
+    wanted = _core.complete(np.ascontiguousarray(rows[:, others]), *left, likelihood=True)
+    np.testing.assert_array_equal(got.rows[:, 3], mean[3])
+    np.testing.assert_array_equal(got.variances[:, 3], 0.0)
+    np.testing.assert_allclose(got.rows[:, others], wanted.rows)
+    np.testing.assert_allclose(got.log_determinants, wanted.log_determinants)
+
+
 def test_rows_with_the_same_gaps_share_their_work():
     """Test that repeated patterns, which are conditioned once, change nothing."""
     model = a_model(11, 4)
@@ -121,7 +134,7 @@ def test_a_model_with_little_noise(noise):
         ({"loadings": np.zeros((4, 2))}, "loadings have 4 rows, and the rows 5 columns"),
         ({"loadings": np.full((5, 2), np.inf)}, "loadings are not finite"),
         ({"loadings": np.full((5, 2), 1e300)}, "loadings are so large"),
-        ({"noise": np.zeros(5)}, r"noise\[0\] is 0; it must be finite and positive"),
+        ({"noise": -np.ones(5)}, r"noise\[0\] is -1; it must be finite and not negative"),
         ({"noise": np.ones(6)}, "noise has 6 entries, but 5 are needed"),
         ({"weights": np.ones(2)}, "weights has 2 entries, but 3 are needed"),
         ({"weights": -np.ones(3)}, "not negative"),

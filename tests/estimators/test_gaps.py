@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.stats import multivariate_normal
 from sklearn.base import clone
 
@@ -378,3 +379,78 @@ def test_thresholds_are_of_rows_with_and_without_gaps_as_they_came():
     model = PCA(2).fit(X[:5000])
     errors = model.reconstruction_error(X[5000:])
     assert np.mean(errors > model.error_threshold(0.5)) == pytest.approx(0.5, abs=0.03)
+
+
+# -- columns that do not vary, and columns that hardly do ----------------------------------------
+
+
+def with_a_constant(value, d=6, dtype=np.float64):
+    """Return rows (3000, d) with 5% gaps, whose last column is constant."""
+    r = np.random.default_rng(0)
+    X = r.normal(size=(3000, d))
+    X[:, 0] += 2 * X[:, 1]
+    X[:, -1] = value
+    return np.where(r.random(X.shape) < 0.05, np.nan, X).astype(dtype)
+
+
+def of_parts(X):
+    first, second = (PCA(2, scale=True).fit(part) for part in np.array_split(X, [1300]))
+    return onepass.merge(first, second)
+
+
+def after_complete_rows(X):
+    complete = X[~np.isnan(X).any(axis=1)]
+    return PCA(2, scale=True).partial_fit(complete[:700]).partial_fit(X)
+
+
+WAYS = {
+    "at once": lambda X: PCA(2, scale=True).fit(X),
+    "merged": of_parts,
+    "half-life": lambda X: PCA(2, scale=True, half_life=500).fit(X),
+    "robust": lambda X: PCA(2, scale=True, robust=True).fit(X),
+    "after complete rows": after_complete_rows,
+    "sparse": lambda X: PCA(2, scale=True).fit(sparse.csr_array(X)),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e6])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_constant_column_with_gaps_stays_constant(way, value, dtype):
+    X = with_a_constant(value, dtype=dtype)
+    model = WAYS[way](X)
+    assert model.scale_[-1] == 1.0
+    assert model.mean_[-1] == dtype(value)
+    np.testing.assert_array_equal(model.components_[:, -1], 0.0)
+    np.testing.assert_array_equal(model.impute(X)[:, -1], dtype(value))
+
+
+def test_a_constant_column_of_many_with_gaps_stays_constant():
+    X = with_a_constant(0.1, 4200)[:600]
+    model = PCA(2, scale=True).partial_fit(X)
+    assert model.scale_[-1] == 1.0
+    np.testing.assert_array_equal(model.components_[:, -1], 0.0)
+
+
+@pytest.mark.parametrize("scale", [False, True])
+def test_a_row_off_a_near_dependency_is_not_extrapolated(scale):
+    r = np.random.default_rng(0)
+    X = r.normal(size=(500, 5))
+    X[:, 1] = X[:, 0] + 1e-6 * X[:, 2]
+    model = PCA(2, scale=scale).fit(np.where(r.random(X.shape) < 0.1, np.nan, X))
+    row = np.array([[3.0, -3.0, np.nan, 0.0, 0.0]])
+    assert abs(model.impute(row)[0, 2]) < 100
+
+
+def test_fills_beyond_all_that_was_observed_are_counted():
+    model = PCA(1).fit(ROWS)
+    least, most = np.nanmin(ROWS, axis=0), np.nanmax(ROWS, axis=0)
+    far = np.vstack([ROWS[:5], 30 * most])
+    far[5, 1] = np.nan
+    with pytest.warns(OnepassWarning, match=r"1 fill .* column 1"):
+        filled = model.impute(far)
+    assert filled[5, 1] > most[1] + (most[1] - least[1])
+    near = ROWS[:200]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.impute(near)

@@ -5,7 +5,6 @@ import pytest
 from scipy import sparse
 
 from onepass import PCA, metrics
-from onepass.gaps import factor_model
 
 rng = np.random.default_rng(0)
 HIDDEN = rng.poisson(0.5, size=(1500, 1)) * rng.gamma(2.0, size=(1, 20))
@@ -32,9 +31,9 @@ def test_missing_entries_of_sparse_rows_are_completed(rows, calls):
     assert np.isfinite(model.score_samples(rows)).all()
 
 
-def test_filled_rows_are_sparse_and_equal_dense_ones(rows, monkeypatch):
-    monkeypatch.setattr(factor_model, "TILE_BYTES", 8 * 20 * 7)  # seven rows at a time
+def test_filled_rows_are_sparse_and_equal_dense_ones(rows):
     model = PCA(1).fit(rows)
+    rows = sparse.csr_array(sparse.vstack(10 * [rows]))  # several tiles
     filled, deviations = model.impute(rows, return_std=True)
     dense = rows.toarray()
     expected, spread = model.impute(dense, return_std=True)

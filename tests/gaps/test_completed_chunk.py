@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from onepass.gaps.completion import CompletedChunk, Filled
+from onepass.gaps.counts import MissingCounts
 from onepass.gaps.factor_model import FactorModel
 from onepass.moments.chunk import chunk_about
 from onepass.moments.exact import SecondMoment
@@ -81,8 +82,10 @@ def test_a_shrunk_model_varies_along_its_directions_as_new_rows_do(scale):
         X = rng.normal(size=(n, 2)) * np.sqrt(variances) @ truth.T + rng.normal(size=(n, d))
         moment = SecondMoment(d)
         moment.add(chunk_about(X * units, np.ones(n), np.zeros(d)), np.ones(n))
-        found = FactorModel.of(moment, 12, scale)
-        model = found.shrunk(n, scale)
+        counts = MissingCounts(d, n)
+        counts.count(X * units)
+        found = FactorModel.of(moment, counts, 2, scale)
+        model = found.shrunk(n)
         assert model.loadings.shape[1] <= 3  # of twelve directions, ten are noise
         spread = (found.loadings**2).sum(axis=1) + found.noise
         np.testing.assert_allclose((model.loadings**2).sum(axis=1) + model.noise, spread)
@@ -98,9 +101,11 @@ def test_a_shrunk_model_varies_along_its_directions_as_new_rows_do(scale):
 
 
 def test_a_model_of_many_rows_stays_and_one_of_noise_predicts_means():
-    many = MODEL.shrunk(1e12, None)
-    np.testing.assert_allclose(many.loadings, MODEL.loadings, rtol=1e-5)
-    noise = FactorModel(np.zeros(D), 0.1 * MODEL.loadings, np.ones(D)).shrunk(20.0, None)
+    many = MODEL.shrunk(1e12)
+    np.testing.assert_allclose(
+        many.loadings @ many.loadings.T, MODEL.loadings @ MODEL.loadings.T, rtol=1e-5
+    )
+    noise = FactorModel(np.zeros(D), 0.1 * MODEL.loadings, np.ones(D)).shrunk(20.0)
     assert not noise.loadings.any()
     assert noise.loadings.shape == (D, 1)
     np.testing.assert_allclose(noise.noise, 1.0 + 0.01 * (MODEL.loadings**2).sum(axis=1))

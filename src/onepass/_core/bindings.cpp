@@ -439,7 +439,7 @@ Completion complete(Array2<T> rows, Numbers mean, Squares loadings, Numbers nois
     check(length(loadings) == d, "the loadings have ", length(loadings), " rows, and the rows ", d,
           " columns");
     check_numbers(mean, d, ANY, "mean");
-    check_numbers(noise, d, DBL_MIN, "noise");
+    check_numbers(noise, d, 0.0, "noise");
     check_all_finite(loadings, "loadings");
     if (weights.is_valid()) check_numbers(weights, n, 0.0, "weights");
     check(!covariance.is_valid() || (length(covariance) == d && length(covariance, 1) == d),

@@ -9,6 +9,7 @@
 // The missing entries have the mean m + W G^-1 h and the covariance W G^-1 W' + diag(psi), in the rows
 // of W that are missing. With G = R' R, B = R^-T W' and y = R^-T h these are m + B' y and
 // B' B + diag(psi). R and B depend on where the gaps are only: rows with the same gaps share them.
+// A column without noise is constant, and has no loadings.
 #pragma once
 #include <float.h>
 
@@ -66,7 +67,7 @@ public:
         double* a = scaled.zeros(d * stride);
         double* root = inverse_root.reserve(d);
         for (Index j = 0; j < d; j++) {
-            root[j] = 1.0 / sqrt(model.noise[j]);
+            root[j] = model.noise[j] > 0.0 ? 1.0 / sqrt(model.noise[j]) : 0.0;
             for (Index i = 0; i < r; i++) a[j * stride + i] = model.loadings[j * r + i] * root[j];
         }
         double *sum = whole.reserve(stride * stride), trace = 0.0;
@@ -144,7 +145,8 @@ public:
     double log_determinant(const GapPattern& gaps) const {
         double sum = 0.0;
         for (Index i = 0; i < r; i++) sum -= 2.0 * log(inverse_diagonal.get()[i]);
-        for (Index p = 0; p < gaps.observed_count; p++) sum += log(model.noise[gaps.observed[p]]);
+        for (Index p = 0; p < gaps.observed_count; p++)
+            if (const double noise = model.noise[gaps.observed[p]]; noise > 0.0) sum += log(noise);
         return sum;
     }
 

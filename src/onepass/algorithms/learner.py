@@ -80,7 +80,12 @@ class SolverLearner(Learner):
 
     def _missing_counts(self) -> MissingCounts:
         """Return counts of gaps, after rows that had none."""
-        return MissingCounts(self.stream.d, float(self.rows_learned))
+        counts, weight = MissingCounts(self.stream.d, float(self.rows_learned)), self.mean.weight
+        if weight > 0.0:
+            exact = isinstance(self.variances, ExactVariances)
+            variances = self.variances.moment.column_sums() / weight if exact else None
+            counts.count_before(self.mean.vector, variances)
+        return counts
 
     def chunk_rows(self) -> int:
         if self.stream.is_sparse:
@@ -155,7 +160,7 @@ class SolverLearner(Learner):
         )
         if is_new:
             about = replace(model, mean=np.zeros(self.stream.d))
-            about = about.shrunk(self.missing[0].rows_together, None)
+            about = about.shrunk(self.missing[0].rows_together)
             filled = about.filled(given).astype(np.float64)
             errors = squared_residuals(filled, given, directions[:k]) / weights
             self.held_out.add(captured, energy, before)
@@ -203,7 +208,7 @@ class SolverLearner(Learner):
         """
         d, k, weight = self.stream.d, self.solver.rule.k, self.mean.weight
         if isinstance(self.variances, ExactVariances):
-            return FactorModel.of(self.variances.moment, self.missing[0].rank(k), None)
+            return FactorModel.of(self.variances.moment, self.missing[0], k, None)
         held = self._held().astype(np.float64)
         wide = np.asarray(orthonormal(held[:k]), np.float64)
         along, vectors = np.linalg.eigh(self.variances.compress(wide, held) / weight)
@@ -221,7 +226,8 @@ class SolverLearner(Learner):
         """
         seen, explained = ~np.isnan(values), np.einsum("ij,ij->i", model.loadings, model.loadings)
         squares = (np.where(seen, values - model.mean, 0.0).astype(np.float64) ** 2).sum(axis=0)
-        return model.with_variances((squares + explained + model.noise) / (seen.sum(axis=0) + 1))
+        count = seen.sum(axis=0) + 1
+        return model.with_variances((squares + explained + model.noise) / count, count)
 
     def _model_of_columns(self, values: NDArray[np.floating]) -> FactorModel:
         """Return the Gaussian of independent columns, for the first rows (r, d)."""
@@ -230,7 +236,7 @@ class SolverLearner(Learner):
         known = np.where(seen, values, 0.0).astype(np.float64)
         mean = known.sum(axis=0) / count * self.stream.center
         squares = (np.where(seen, known - mean, 0.0) ** 2).sum(axis=0) / count
-        return FactorModel(mean, np.zeros((d, 1)), np.maximum(squares, TINY))
+        return FactorModel(mean, np.zeros((d, 1)), squares)
 
     def _held(self) -> NDArray[np.floating]:
         """Return the directions (m, d) that variances are measured along."""

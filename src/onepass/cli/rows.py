@@ -14,6 +14,7 @@ from onepass.cli.cells import SUFFIX, is_anndata, table_of_cells, writing_cells
 from onepass.cli.data import on_disk, one_block, open_for, prepare_output, progress_over
 from onepass.cli.errors import Failure, say
 from onepass.cli.writers import OUTLIER, Write, check_format, writing
+from onepass.estimators.doubts import far_fills
 from onepass.estimators.saving import open_model
 from onepass.model import Model
 from onepass.report.summary import counted
@@ -149,11 +150,13 @@ def impute(model: str, data: tuple[str, ...], output: str, **reading: Any) -> No
         options["delimiter"] = ";" if decimal == "," else ","  # as spreadsheets write it
     elif beside is not None and len(source.tables) == 1:
         options["pandas"] = without_types(first.pandas, used)
-    counts = {"gaps": 0, "rows": 0, "empty": 0}
+    counts, far = {"gaps": 0, "rows": 0, "empty": 0}, np.zeros(fitted.n_features_in_, np.intp)
 
     def compute(end: Position, rows: Any) -> Any:
         dense = rows.toarray() if hasattr(rows, "toarray") else rows
+        nonlocal far
         filled = fitted.model_.impute(dense)[0]
+        far = far + fitted.model_.far_fills(dense, filled)
         empty = np.isnan(dense).all(axis=1)
         filled[empty] = np.nan
         holes = np.isnan(dense) & ~empty[:, None]
@@ -169,6 +172,8 @@ def impute(model: str, data: tuple[str, ...], output: str, **reading: Any) -> No
         count = each_block("impute", fitted, source, compute, write)
     if counts["empty"]:
         messages.note(f"{counted(counts['empty'], 'row')} without any entry not filled")
+    if doubt := far_fills(far, used):
+        messages.warn(doubt)
     if not messages.is_quiet():
         filled = f"{counted(counts['gaps'], 'gap')} filled in {counted(counts['rows'], 'row')}"
         say(f"{output}: {counted(count, 'row')}; {filled}")

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from onepass.estimators.doubts import check_observed
+from onepass.estimators.doubts import check_observed, far_fills
 from onepass.estimators.entries import checked_blocks
 from onepass.estimators.origin import Origin
 from onepass.learner import Learner
@@ -165,10 +165,14 @@ class Attributes:
         array([[1., 2., 3.]])
         """
         model, rows, deviations = self.model_, [], []
+        far = np.zeros(model.d, np.intp)
         for block in self.checked(X):
             filled, spread = model.impute(block)
+            far += model.far_fills(block, filled)
             rows.append(filled)
             deviations.append(spread)
+        if doubt := far_fills(far, self.column_names_):
+            warnings.warn(doubt, OnepassWarning, stacklevel=2)
         stack: Any = sparse.vstack if sparse.issparse(rows[0]) else np.vstack
         return (stack(rows), stack(deviations)) if return_std else stack(rows)
 

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from onepass.model import Model
 
@@ -113,3 +114,18 @@ def check_observed(model: Model, names: Sequence[str | int]) -> None:
             f"{its} variance cannot be estimated; leave such columns out, of files with "
             f"exclude=[{listed}] (--exclude {exclude})"
         )
+
+
+def far_fills(counts: NDArray[np.intp], names: Sequence[str | int]) -> str:
+    """Return how many fills are far from all observed entries; an empty string if none is.
+
+    `counts` (d,) are those of the columns.
+    """
+    total, worst = int(counts.sum()), int(counts.argmax())
+    if not total:
+        return ""
+    return (
+        f"{total:,} fill{' is' if total == 1 else 's are'} beyond the observed range of the column "
+        f"by more than its width, most of them in column {names[worst]!r}: "
+        "these rows are unlike those that the model was fitted on"
+    )

@@ -248,7 +248,7 @@ class Completion(State):
 
     def model_of(self, moment: Any, scale: Scale) -> FactorModel:
         """Return the model of a second moment, in units of a scale (d,) if there is one."""
-        return FactorModel.of(moment, self.counts.rank(self.k), scale)
+        return FactorModel.of(moment, self.counts, self.k, scale)
 
     def start(self, base: Any, scale_of: Callable[[Any], Scale]) -> None:
         """Find the model by batch EM on the rows kept, and on those with second moment `base`.
@@ -291,7 +291,7 @@ class Completion(State):
         late, others = self.late, ~self.late
         if not late.any() or not moment.weight > 0.0:
             return
-        W, scaled = model.loadings, model.loadings[others] / model.noise[others, None]
+        W, scaled = model.loadings, model.scaled[others]
         within = np.linalg.inv(np.eye(W.shape[1]) + scaled.T @ W[others])
         slopes = W[late] @ within @ scaled.T
         noise = W[late] @ within @ W[late].T + np.diag(model.noise[late])
@@ -311,6 +311,7 @@ class Completion(State):
             return moment.origin
         with np.errstate(invalid="ignore"):
             mean = np.nansum(self.kept, axis=0) / np.maximum((~np.isnan(self.kept)).sum(axis=0), 1)
+        mean = np.where(self.counts.is_constant, self.counts.least, mean)
         return mean.astype(self.kept.dtype).astype(np.float64)
 
     def _first_moment(self, base: Any) -> Any:
@@ -324,7 +325,10 @@ class Completion(State):
         counts = weights.sum(axis=0) + base.weight * early
         known = np.where(seen, self.kept, 0.0).astype(np.float64)
         total = (self.kept_weights[:, None] * known).sum(axis=0) + base.weight * early * base.mean
-        mean = total / np.maximum(counts, TINY) * base.center
+        mean = np.where(
+            self.counts.is_constant, self.counts.least, total / np.maximum(counts, TINY)
+        )
+        mean *= base.center
         moment = base.copy()
         if not base.is_additive:
             filled = np.where(seen, self.kept, mean).astype(self.kept.dtype)

@@ -1,21 +1,72 @@
-"""How much of a stream is missing where."""
+"""How much of a stream is missing where, and rows with gaps: entries that are NaN."""
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from onepass.gaps.factor_model import rows_with_gaps
-from onepass.persistence.fields import Array, Field, Size, State, weight, whole
+from onepass.moments.chunk import TILE_BYTES
+from onepass.persistence.fields import MOST_ENTRY, Array, Field, Size, State, weight, whole
 from onepass.precision import Doubles
 
 RANK_FACTOR, RANK_MORE = 2, 8  # of the model: 2 k + 8 directions, twice what is asked for
 ROWS_PER_DIRECTION = 8  # observed rows that a direction of the model is based on at least
 TOGETHER_COLUMNS = 2048  # up to which it is known which columns were observed together
+# Entries of complete rows before the first gap count as if they were within so many deviations of
+# their mean: only their mean and variance are known.
+DEVIATIONS = 3.0
+
+
+def any_gap(values: Any) -> bool:
+    """Return whether an entry of rows (r, d), dense or CSR, is missing."""
+    entries = values.data if sparse.issparse(values) else values
+    return bool(np.isnan(entries).any())
+
+
+def rows_with_gaps(values: Any) -> NDArray[np.bool_]:
+    """Return which rows (r,) of rows (r, d), dense or CSR, have missing entries."""
+    if not sparse.issparse(values):
+        return np.isnan(values).any(axis=1)
+    found = np.zeros(values.shape[0], dtype=bool)
+    missing = np.flatnonzero(np.isnan(values.data))
+    found[np.searchsorted(values.indptr, missing, "right") - 1] = True
+    return found
+
+
+def tiles_with_gaps(values: Any) -> Iterator[tuple[NDArray[np.intp], NDArray[np.floating]]]:
+    """Yield the rows with gaps of rows (r, d), dense or CSR, a few at a time.
+
+    Yields which rows they are, and the rows as an array.
+    """
+    holes, length = (
+        np.flatnonzero(rows_with_gaps(values)),
+        max(1, TILE_BYTES // (8 * values.shape[1])),
+    )
+    for start in range(0, len(holes), length):
+        rows = holes[start : start + length]
+        yield rows, values[rows].toarray() if sparse.issparse(values) else values[rows]
+
+
+def fill_gaps(
+    values: Any,
+    rows: NDArray[np.intp],
+    given: NDArray[np.floating],
+    filled: NDArray[np.floating],
+) -> None:
+    """Write the entries of filled rows (m, d) into the gaps of rows (r, d), dense or CSR.
+
+    `rows` and `given` (m, d) are one of `tiles_with_gaps`: no row between them has gaps.
+    """
+    if not sparse.issparse(values):
+        values[rows] = filled
+        return
+    stored = values.data[values.indptr[rows[0]] : values.indptr[rows[-1] + 1]]
+    stored[np.isnan(stored)] = filled[np.isnan(given)]  # columns ascend in both
 
 
 class MissingCounts(State):
@@ -39,6 +90,8 @@ class MissingCounts(State):
         Which columns were observed in the same row; not known beyond 2,048 columns, nor in a model.
     apart : ndarray of shape (2,) or (0,)
         Two columns that were never observed in the same row, if there are such.
+    least, most : ndarray of shape (d,)
+        The range of the entries of each column; NaN if it has none.
     """
 
     def __init__(self, d: int, rows: float = 0.0) -> None:
@@ -48,6 +101,8 @@ class MissingCounts(State):
         known = d if d <= TOGETHER_COLUMNS else 0
         self.together: NDArray[np.bool_] = np.full((known, known), rows > 0.0)
         self.apart = self._find_apart()
+        self.least: Doubles = np.full(d, np.nan)
+        self.most: Doubles = np.full(d, np.nan)
 
     def fields(self) -> dict[str, Field]:
         known = Size("columns counted together", self.d)
@@ -58,6 +113,8 @@ class MissingCounts(State):
             "observed": Array((self.d,), least=0.0),
             "together": Array((known, known), ("bool",), 0, 1),
             "apart": Array((Size("columns apart", 2),), ("int64",), 0, self.d - 1),
+            "least": Array((self.d,), least=-MOST_ENTRY, most=MOST_ENTRY, gaps=True),
+            "most": Array((self.d,), least=-MOST_ENTRY, most=MOST_ENTRY, gaps=True),
         }
 
     def take(self, content: dict[str, Any]) -> None:
@@ -77,7 +134,7 @@ class MissingCounts(State):
 
     def rank(self, k: int) -> int:
         """Return the rank of the model that completes rows, for k components."""
-        most = min(RANK_FACTOR * k + RANK_MORE, self.d - 1)
+        most = min(RANK_FACTOR * k + RANK_MORE, self.varying - 1)
         return int(max(1, min(most, self.rows * self.share / ROWS_PER_DIRECTION)))
 
     def count(self, values: Any) -> None:
@@ -85,17 +142,54 @@ class MissingCounts(State):
         self.rows += values.shape[0]
         self.incomplete += int(np.count_nonzero(rows_with_gaps(values)))
         if sparse.issparse(values):
+            self._widen(*(end(axis=0).toarray() for end in (values.nanmin, values.nanmax)))
             missing = values.indices[np.isnan(values.data)]
             self.observed = self.observed + values.shape[0] - np.bincount(missing, minlength=self.d)
             self.together = np.ones_like(self.together)  # zeros are observed
             self.apart = self._find_apart()
             return
+        ends = (end.reduce(values, axis=0, initial=np.nan) for end in (np.fmin, np.fmax))
+        self._widen(*ends)
         seen = ~np.isnan(values)
         self.observed = self.observed + seen.sum(axis=0)
         if self.together.size and not self.together.all():
             counts = seen.astype(np.float32)
             self.together = self.together | (counts.T @ counts > 0.0)
             self.apart = self._find_apart()
+
+    def count_before(self, mean: Doubles, variances: Doubles | None) -> None:
+        """Include the range of complete rows, of which means and variances (d,) may be known."""
+        reach = np.inf if variances is None else DEVIATIONS * np.sqrt(variances)
+        self._widen(mean - reach, mean + reach)
+
+    def _widen(self, least: NDArray[np.floating], most: NDArray[np.floating]) -> None:
+        """Include ends (d,) of the ranges of columns; NaN where there is none."""
+        self.least = np.fmin(self.least, least).astype(np.float64)
+        self.most = np.fmax(self.most, most).astype(np.float64)
+
+    @property
+    def is_constant(self) -> NDArray[np.bool_]:
+        """Which columns (d,) have the same entry in all rows."""
+        return np.asarray(self.least == self.most)
+
+    @property
+    def varying(self) -> int:
+        """How many columns are not constant."""
+        return self.d - int(np.count_nonzero(self.is_constant))
+
+    def largest_variances(self, mean: Doubles) -> Doubles:
+        """Return the largest variances about a point (d,) that the ranges of columns allow."""
+        reach = np.fmax(self.most - mean, mean - self.least)
+        return np.where(np.isnan(reach), np.inf, reach**2)
+
+    def far(self, filled: Any) -> NDArray[np.intp]:
+        """Return how many entries of each column of rows (r, d) are far from all observed ones.
+
+        They are beyond the range by more than its width.
+        """
+        width = self.most - self.least
+        is_far = (filled < self.least - width) | (filled > self.most + width)
+        return np.asarray(np.count_nonzero(is_far, axis=0))
 
     def _find_apart(self) -> NDArray[np.int64]:
         """Return two columns that were never observed in the same row, (2,), or (0,)."""
@@ -121,3 +215,4 @@ class MissingCounts(State):
         self.observed = self.observed + other.observed
         self.together = self.together | other.together
         self.apart = self._find_apart()
+        self._widen(other.least, other.most)

@@ -11,7 +11,6 @@ place of the gaps.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,62 +19,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from onepass import _core
-from onepass.moments.chunk import TILE_BYTES, Scale
+from onepass.gaps.counts import MissingCounts, fill_gaps, tiles_with_gaps
+from onepass.moments.chunk import Scale
 from onepass.moments.moment import Moment
 from onepass.persistence.fields import Array, Field, Size, State, point
 from onepass.precision import TINY, Doubles
 
-# Of the mean variance of the directions left out: the least noise of a column. Without it a column
-# that the directions explain by chance would count as observed without error.
-LEAST_NOISE = 0.05
 LEAST_REST = 1e-9  # of a variance: what is left out at least, so that nothing divides by rounding
-
-
-def any_gap(values: Any) -> bool:
-    """Return whether an entry of rows (r, d), dense or CSR, is missing."""
-    entries = values.data if sparse.issparse(values) else values
-    return bool(np.isnan(entries).any())
-
-
-def rows_with_gaps(values: Any) -> NDArray[np.bool_]:
-    """Return which rows (r,) of rows (r, d), dense or CSR, have missing entries."""
-    if not sparse.issparse(values):
-        return np.isnan(values).any(axis=1)
-    found = np.zeros(values.shape[0], dtype=bool)
-    missing = np.flatnonzero(np.isnan(values.data))
-    found[np.searchsorted(values.indptr, missing, "right") - 1] = True
-    return found
-
-
-def tiles_with_gaps(values: Any) -> Iterator[tuple[NDArray[np.intp], NDArray[np.floating]]]:
-    """Yield the rows with gaps of rows (r, d), dense or CSR, a few at a time.
-
-    Yields which rows they are, and the rows as an array.
-    """
-    holes, length = (
-        np.flatnonzero(rows_with_gaps(values)),
-        max(1, TILE_BYTES // (8 * values.shape[1])),
-    )
-    for start in range(0, len(holes), length):
-        rows = holes[start : start + length]
-        yield rows, values[rows].toarray() if sparse.issparse(values) else values[rows]
-
-
-def fill_gaps(
-    values: Any,
-    rows: NDArray[np.intp],
-    given: NDArray[np.floating],
-    filled: NDArray[np.floating],
-) -> None:
-    """Write the entries of filled rows (m, d) into the gaps of rows (r, d), dense or CSR.
-
-    `rows` and `given` (m, d) are one of `tiles_with_gaps`: no row between them has gaps.
-    """
-    if not sparse.issparse(values):
-        values[rows] = filled
-        return
-    stored = values.data[values.indptr[rows[0]] : values.indptr[rows[-1] + 1]]
-    stored[np.isnan(stored)] = filled[np.isnan(given)]  # columns ascend in both
 
 
 def squared_residuals(rows: Doubles, given: NDArray[np.floating], directions: Doubles) -> Doubles:
@@ -92,7 +42,7 @@ def squared_residuals(rows: Doubles, given: NDArray[np.floating], directions: Do
 class FactorModel(State):
     """The model that completes rows: mean (d,), loadings W (d, r) and noise psi (d,).
 
-    It does not change.
+    It does not change. A column without noise has no loadings, either: it is constant.
     """
 
     mean: Doubles
@@ -109,30 +59,43 @@ class FactorModel(State):
         return {
             "mean": point(d),
             "loadings": Array((d, Size("rank of the model", d)), least=-1e150, most=1e150),
-            "noise": Array((d,), least=TINY),
+            "noise": Array((d,), least=0.0),
         }
 
     @classmethod
-    def of(cls, moment: Moment, rank: int, scale: Scale) -> FactorModel:
-        """Return the model of a second moment, in units of a scale (d,) if there is one."""
+    def of(cls, moment: Moment, counts: MissingCounts, k: int, scale: Scale) -> FactorModel:
+        """Return the model of a second moment, in units of a scale (d,) if there is one.
+
+        The variance of a column is at most what the range of its observed entries allows.
+        """
         d, total = moment.d, max(moment.weight, TINY)
-        found, sums = moment.leading(min(rank, d), scale)
+        found, sums = moment.leading(min(counts.rank(k), d), scale)
         values = sums / total
-        rest = moment.energy(scale) / total - float(values.sum())
-        rest /= max(d - len(values), 1)
-        rest = max(rest, LEAST_REST * float(values.max(initial=0.0)), TINY)
+        others = counts.varying - len(values)
+        rest = (moment.energy(scale) / total - float(values.sum())) / max(others, 1)
         units = np.ones(d) if scale is None else scale
-        loadings = (found * np.sqrt(np.maximum(values - rest, 0.0))[:, None]).T * units[:, None]
-        least = LEAST_NOISE * rest * units**2
-        noise = _column_noise(moment.column_sums() / total, loadings, least)
-        return cls(moment.mean.copy(), np.ascontiguousarray(loadings), noise)
+        roots = np.sqrt(np.maximum(values - max(rest, 0.0), 0.0))
+        loadings = (found * roots[:, None]).T * units[:, None]
+        mean = np.where(counts.is_constant, counts.least * moment.center, moment.mean)
+        variances = np.minimum(moment.column_sums() / total, counts.largest_variances(mean))
+        model = cls(mean, loadings, np.zeros(d))
+        return model.with_variances(variances, counts.observed)
 
-    def with_variances(self, variances: Doubles) -> FactorModel:
-        """Return the model with a noise for each column that makes its variance (d,) right."""
-        noise = _column_noise(variances, self.loadings, LEAST_NOISE * self.noise)
-        return replace(self, noise=noise)
+    def with_variances(self, variances: Doubles, rows: Doubles | float) -> FactorModel:
+        """Return the model with variances (d,) of columns that were found from rows (d,).
 
-    def shrunk(self, rows: float, scale: Scale) -> FactorModel:
+        Loadings explain at most n / (n + 1) of a variance found from n rows: one more row may break
+        what all of them have in common (Laplace's rule of succession). Otherwise a column that
+        others nearly determine has next to no noise, and a row off that pattern is extrapolated
+        without limit.
+        """
+        explained = np.einsum("ij,ij->i", self.loadings, self.loadings)
+        most = variances * (rows / (rows + 1.0))
+        share = np.minimum(most / np.maximum(explained, TINY), 1.0)
+        loadings = np.ascontiguousarray(self.loadings * np.sqrt(share)[:, None])
+        return replace(self, loadings=loadings, noise=variances - share * explained)
+
+    def shrunk(self, rows: float) -> FactorModel:
         """Return the model that predicts new entries best, if it was found from so many rows.
 
         Directions found from few rows take up noise. In units of the noise, a true variance 1 + t
@@ -143,27 +106,33 @@ class FactorModel(State):
         count if they are above its edge (Kritchman and Nadler 2008). The variances of columns stay:
         what directions lose is noise.
         """
-        d, r = self.loadings.shape
-        units = np.ones(d) if scale is None else scale
-        excess = ((self.loadings / units[:, None]) ** 2).sum(axis=0)
-        order = np.argsort(-excess, kind="stable")
-        rest = float(np.mean(self.noise / units**2))
-        values, counts = excess[order] + rest, np.arange(1, r + 1)
-        left = excess.sum() + d * rest - np.cumsum(values)
+        root, d = np.sqrt(self.noise), max(int(np.count_nonzero(self.noise)), 1)
+        inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0.0)
+        directions, sizes, _ = np.linalg.svd(inverse[:, None] * self.loadings, full_matrices=False)
+        excess = sizes**2
+        values, counts = excess + 1.0, np.arange(1, len(sizes) + 1)
+        left = excess.sum() + d - np.cumsum(values)
         degrees = np.maximum(1.0 - counts / max(rows, 1.0), TINY)
-        noise = np.maximum(left / np.maximum(d - counts, 1), LEAST_REST * values) / degrees
+        noise: Doubles = np.maximum(left / np.maximum(d - counts, 1), LEAST_REST * values) / degrees
         g = d / max(rows, 1.0)
-        found = np.flatnonzero(values > noise * (1.0 + np.sqrt(g)) ** 2)
-        share = np.zeros(r)  # of the excess of each direction that new rows have
+        found = np.flatnonzero((values > noise * (1.0 + np.sqrt(g)) ** 2) & (counts < d))
+        share = np.zeros(len(sizes))  # of the excess of each direction that new rows have
         if len(found):
-            order, sigma = order[: found[-1] + 1], noise[found[-1]]
-            both = values[: len(order)] / sigma - 1.0 - g
+            first, sigma = slice(found[-1] + 1), noise[found[-1]]
+            both = values[first] / sigma - 1.0 - g
             t = 0.5 * (both + np.sqrt(np.maximum(both**2 - 4.0 * g, 0.0)))
             cosine = np.maximum(1.0 - g / t**2, 0.0) / (1.0 + g / t)
-            share[order] = np.minimum(sigma * t * cosine / excess[order], 1.0)
-        kept = order if len(found) else order[:1]
-        loadings = np.ascontiguousarray((self.loadings * np.sqrt(share))[:, kept])
-        return FactorModel(self.mean, loadings, self.noise + self.loadings**2 @ (1.0 - share))
+            share[first] = np.minimum(sigma * t * cosine / excess[first], 1.0)
+        kept = slice(found[-1] + 1 if len(found) else 1)
+        loadings = (root[:, None] * directions * (sizes * np.sqrt(share)))[:, kept]
+        lost = directions**2 @ (excess * (1.0 - share))
+        return FactorModel(self.mean, np.ascontiguousarray(loadings), self.noise * (1.0 + lost))
+
+    @property
+    def scaled(self) -> Doubles:
+        """The loadings over the noise of their columns, (d, r)."""
+        noise = self.noise[:, None]
+        return np.divide(self.loadings, noise, out=np.zeros_like(self.loadings), where=noise > 0.0)
 
     def complete(self, rows: NDArray[np.floating], **options: Any) -> Any:
         """Return what the core's `complete` does with rows (n, d) that have gaps."""
@@ -197,7 +166,7 @@ class FactorModel(State):
         The second moment of such rows is right on average, without a matrix of covariances.
         """
         rng, drawn = np.random.default_rng(seed), values.copy()
-        scaled = self.loadings / self.noise[:, None]
+        scaled = self.scaled
         precision = np.eye(self.loadings.shape[1]) + self.loadings.T @ scaled
         for rows, given in tiles_with_gaps(values):
             fill_gaps(drawn, rows, given, self._draw(given, scaled, precision, rng))
@@ -225,9 +194,3 @@ class FactorModel(State):
             noise = np.sqrt(self.noise[holes]) * rng.normal(size=holes.sum())
             row[holes] = self.mean[holes] + W @ z + noise
         return drawn
-
-
-def _column_noise(variances: Doubles, loadings: Doubles, least: Doubles) -> Doubles:
-    """Return what loadings (d, r) leave over of variances (d,) of columns, at least `least`."""
-    explained = np.einsum("ij,ij->i", loadings, loadings)
-    return np.maximum(variances - explained, np.maximum(least, TINY))

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass.gaps.completion import CompletedChunk, Completion, Filled
-from onepass.gaps.factor_model import FactorModel, rows_with_gaps
+from onepass.gaps.counts import rows_with_gaps
+from onepass.gaps.factor_model import FactorModel
 from onepass.learner import Learner
 from onepass.model import Model
 from onepass.moments.chunk import Chunk, Scale, chunk_about
@@ -320,7 +321,10 @@ class PCALearner(Learner):
     def _completion(self) -> Completion:
         """Return a model of gaps, after rows that had none."""
         k = self.n_components if isinstance(self.n_components, int) else MOST_FOUND
-        return Completion(self.stream.d, k, self.stream.dtype, float(self.rows_learned))
+        found = Completion(self.stream.d, k, self.stream.dtype, float(self.rows_learned))
+        if (weight := self.moment.weight) > 0.0:
+            found.counts.count_before(self.moment.mean, self.moment.column_sums() / weight)
+        return found
 
     def _forget(self, weights: Doubles) -> None:
         """Let sums count less before rows of weights (r,): poorer models have completed theirs.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.gaps.factor_model import any_gap
+from onepass.gaps.counts import any_gap
 from onepass.model import Model
 
 DRAWN_ROWS = 400  # at random: as many points as a picture shows apart
