@@ -56,7 +56,7 @@ CHANGES = {
     "numbers of rows contradict each other": (LEARNER, header(n_samples_seen=1)),
     "bounded.count is 2, outside of 1 to 1": (ROBUST, state(**{"bounded.count": 2})),
     "other does not belong to it": (LEARNER, state(other=1.0)),
-    "settled.0.squares has a length of 14": (LEARNER, array("moment.squares", lambda x: x[1:])),
+    "settled.0.squares has a length of 14": (LEARNER, array("settled.0.squares", lambda x: x[1:])),
     "directions has a length of 3": (LEARNER, array("directions", lambda x: x[..., :3].copy())),
     "bounded.0.centre has entries": (ROBUST, array("bounded.0.centre", lambda x: x + np.nan)),
     "bounded.0.sums": (ROBUST, array("bounded.0.sums", np.negative)),
@@ -69,7 +69,7 @@ CHANGES = {
     "mean has a length of 4, not 5": (BARE, array("mean", lambda x: x[1:])),
     "4 entries for 5 columns": (BARE, array("column_variances", lambda x: x[1:])),
     "scale has entries outside": (BARE, array("scale", lambda x: np.zeros(5))),
-    "captured has entries outside": (BARE, array("captured", lambda x: x + 1.0)),
+    "captured has entries outside": (BARE, array("captured", np.negative)),
     "direction of length zero": (
         onepass.CappedMSG(2), array("solver.average.factor", np.zeros_like)
     ),

@@ -44,6 +44,7 @@ MOST_COMPONENTS = 32
 # Columns up to which a segment has the whole second moment. It is a part of the sums that the rows
 # are learned with, so that it costs no product with rows; 32 of them take 4 MB.
 WHOLE_COLUMNS = 128
+MUCH_LARGER = 1e12  # times the unit: products of so large rows still fit in single precision
 SAME_DIRECTION = 1e-6  # singular value of unit rows below which one of them is among the others
 
 
@@ -172,7 +173,7 @@ class Segments(State):
         first = ceil(full - last) if joins else full
         edges = [0, *range(first, count, full), count]
         heavy, means, squares, products = sums(rows, weights, edges, self.frame)
-        self.unit = self.unit or _power_of_two(float(squares.sum() / max(heavy.sum(), TINY)))
+        self._raise_unit(_power_of_two(float(squares.sum() / max(heavy.sum(), TINY))))
         new = [*(products / self.unit).astype(self.dtype, copy=False)]
         self._append(np.diff(edges), heavy, rows.origin + means, squares, new, joins=joins)
 
@@ -227,6 +228,14 @@ class Segments(State):
             del starts[first + 1]
         return starts
 
+    def _raise_unit(self, energy: float) -> None:
+        """Keep products in units of an energy if that is much larger than the present unit."""
+        if energy > MUCH_LARGER * self.unit:
+            self.parts = [
+                np.multiply(product, self.unit / energy, dtype=self.dtype) for product in self.parts
+            ]
+            self.unit = energy
+
     def turn(
         self, frame: Doubles, times: Callable[[Doubles], Doubles], *, center: bool = True
     ) -> None:
@@ -266,7 +275,8 @@ class Segments(State):
         if not other.parts:
             return
         if not self.parts:
-            self.unit, self.frame = other.unit, other.frame
+            self.frame = other.frame
+        self._raise_unit(other.unit)
         ratio = other.unit / (self.unit or 1.0)
         parts = [np.multiply(product, ratio, dtype=self.dtype) for product in other.parts]
         self._append(other.rows, other.weights, other.means, other.squares, parts)

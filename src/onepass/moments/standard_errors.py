@@ -517,7 +517,8 @@ class _Moment:
         weights, means = segments.weights, segments.means
         self.weight = float(weights.sum())
         self.shares = weights / self.weight
-        self.point = self.shares @ means if center else np.zeros(segments.d)
+        # About the first mean, so that the mean of equal ones is exact.
+        self.point = means[0] + self.shares @ (means - means[0]) if center else np.zeros(segments.d)
         self.apart = means - self.point
         self.product = np.tensordot(np.ones(len(segments)), segments.products, 1) * segments.unit
         self.mean_energies = self.shares @ np.array([self.energies(part) for part in segments])
