@@ -104,10 +104,35 @@ def test_a_process_forked_while_another_thread_learns_can_learn():
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-def test_threads_that_fit_at_once_leave_the_number_of_threads_as_it_was():
-    def number():
-        return [info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"]
+def blas_threads():
+    """Return the numbers of threads that the BLAS libraries use."""
+    return {info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"}
 
+
+def test_the_limit_holds_whichever_thread_sets_and_lifts_it():
+    """threadpoolctl 3.8 lets one thread at a time change OpenBLAS, here the main thread."""
+    entered, may_leave, found = threading.Event(), threading.Event(), []
+
+    def enter():
+        with one_thread():
+            found.append(blas_threads())
+            entered.set()
+            may_leave.wait(timeout=60)
+
+    with threadpool_limits(2):
+        before = blas_threads()
+        other = threading.Thread(target=enter)
+        other.start()
+        entered.wait(timeout=60)
+        with one_thread():
+            may_leave.set()
+            other.join()
+            found.append(blas_threads())
+        found.append(blas_threads())
+    assert found == [{1}, {1}, before]
+
+
+def test_threads_that_fit_at_once_leave_the_number_of_threads_as_it_was():
     X = np.random.default_rng(0).normal(size=(3000, 70)) * 0.9 ** np.arange(70)
 
     def run(found):
@@ -117,13 +142,13 @@ def test_threads_that_fit_at_once_leave_the_number_of_threads_as_it_was():
         found.append(model.components_)
 
     with threadpool_limits(limits=2, user_api="blas"):
-        before, found = number(), []
+        before, found = blas_threads(), []
         run(found)
         threads = [threading.Thread(target=run, args=(found,)) for _ in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        assert number() == before
+        assert blas_threads() == before
         for components in found:
             np.testing.assert_array_equal(components, found[0])

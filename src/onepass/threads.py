@@ -19,6 +19,13 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def _take_control() -> None:
+    """Let this thread set limits: threadpoolctl 3.8 ignores all threads but the first one."""
+    for library in _controller().lib_controllers:
+        if hasattr(library, "clear_controlling_thread"):
+            library.clear_controlling_thread(force=True)
+
+
 _lock = threading.Lock()
 _users = 0
 _limit: Any = None
@@ -41,6 +48,7 @@ def one_thread() -> Iterator[None]:
         if _users == 1:
             used = [lib["num_threads"] for lib in _controller().info() if lib["user_api"] == "blas"]
             _allowed = max(used, default=1)
+            _take_control()
             _limit = _controller().limit(limits=1, user_api="blas")
     try:
         yield
@@ -48,7 +56,9 @@ def one_thread() -> Iterator[None]:
         with _lock:
             _users -= 1
             if _users == 0:
+                _take_control()
                 _limit.restore_original_limits()
+                _take_control()  # and leave it to whichever comes next
                 if _pool is not None:
                     _pool.shutdown()
                 _limit, _allowed, _pool = None, 1, None
