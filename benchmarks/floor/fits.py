@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -68,6 +69,33 @@ def two_threads(d: int) -> Callable[[Effort], float]:
         return one / two if (components[1] == components[2]).all() else 0.0
 
     return measure
+
+
+def beside_reader(effort: Effort) -> float:
+    """Measure `partial_fit` beside a thread that calls `transform` all the time, over it alone."""
+    X = rows_of(2 * effort.rows(ROWS[100]), 100, "float64", effort.seed)
+
+    def learn(stop: threading.Event | None) -> None:
+        model = PCA(K).partial_fit(X[:2000])
+
+        def read(stop: threading.Event) -> None:
+            while not stop.is_set():
+                model.transform(X[:1])
+
+        reader = threading.Thread(target=read, args=(stop,)) if stop else None
+        if reader:
+            reader.start()
+        model.partial_fit(X)
+        if stop and reader:
+            stop.set()
+            reader.join()
+
+    return ratio(
+        lambda: learn(threading.Event()),
+        lambda: learn(None),
+        turns=effort.turns,
+        clock=time.perf_counter,
+    )
 
 
 def short_stream(effort: Effort) -> float:
@@ -146,6 +174,12 @@ TARGETS = [
             at_least=True,
         )
         for d, target in ((784, 1.7), (2000, 1.7), (100, 1.4))
+    ),
+    Target(
+        "beside-reader",
+        "`partial_fit` of 400,000 x 100 beside a loop of `transform`, over it alone, wall time",
+        beside_reader,
+        2.0,
     ),
     Target("short", "2,000 x 100, over `covariance_eigh`", short_stream, 2.5),
     Target("gaps", "microseconds of a row of 50 columns, 1% missing, k = 8", gaps, 6.0),

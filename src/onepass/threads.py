@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ def _take_control() -> None:
             library.clear_controlling_thread(force=True)
 
 
+PAUSE_SECONDS = 2e-5  # time for another thread to take the interpreter's lock
 _lock = threading.Lock()
 _users = 0
 _limit: Any = None
@@ -62,6 +64,16 @@ def one_thread() -> Iterator[None]:
                 if _pool is not None:
                     _pool.shutdown()
                 _limit, _allowed, _pool = None, 1, None
+
+
+def give_way() -> None:
+    """Let threads that learn go first.
+
+    A thread that comes back from compiled code waits up to 5 ms for the interpreter's lock while
+    another one never sleeps. Chunks take less than that.
+    """
+    if _users:
+        time.sleep(PAUSE_SECONDS)
 
 
 def thread_count() -> int:

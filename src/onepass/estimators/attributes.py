@@ -21,7 +21,7 @@ from onepass.learner import Learner
 from onepass.model import Model
 from onepass.moments.standard_errors import Captured
 from onepass.schedules import is_positive
-from onepass.threads import one_thread
+from onepass.threads import give_way, one_thread
 from onepass.warning import OnepassWarning
 
 NO_LEARNER = (
@@ -75,6 +75,7 @@ class Attributes:
         its buffer. Should it be replaced while it is copied, it is read again.
         """
         self._check_fitted()
+        give_way()
         while True:
             learner, found = self._learner, self._snapshot
             rows = 0 if learner is None else learner.rows_seen
