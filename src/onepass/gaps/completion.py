@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil
 from typing import Any, Self
 
@@ -111,27 +112,22 @@ class CompletedChunk(DenseChunk):
         values, weights, origin = self.values, self.weights, self.origin
         return CompletedChunk(values, weights, origin, scale, filled=self.filled)
 
-    def _units(self) -> Doubles:
-        """Return what variances of columns are divided by, shape (d,)."""
-        return np.ones(self.d) if self.scale is None else self.scale**2
-
     @property
     def energies(self) -> Doubles:
         """The expected squared norms of the rows, shape (r,)."""
         energies = super().energies.copy()
-        energies[self.filled.holes] += self._unseen()
+        energies[self.filled.holes] += self._unseen
         return energies
 
     def column_squares(self, weights: Doubles) -> Doubles:
-        spread = weights[self.filled.holes] @ self.filled.variances
-        return super().column_squares(weights) + spread / self._units()
+        spread = weights[self.filled.holes] @ self._variances
+        return super().column_squares(weights) + spread
 
     def sums_along(self, directions: Doubles, weights: Doubles) -> tuple[Doubles, Doubles, Doubles]:
         # The conditional covariances are left out of the product: they are nearly the same in all
         # segments, and their sum is known.
         total, squares, product = super().sums_along(directions, weights)
-        spread = weights[self.filled.holes] @ self.filled.variances
-        return total, squares + spread / self._units(), product
+        return total, squares + weights[self.filled.holes] @ self._variances, product
 
     def add_outer(self, weights: Doubles, matrix: Doubles) -> Doubles:
         total = super().add_outer(weights, matrix)
@@ -145,7 +141,7 @@ class CompletedChunk(DenseChunk):
         found, holes = super().scatters(weights, edges), self.filled.holes
         # Of the covariances of all rows, a part has as much as of what is unknown in all rows.
         unknown, matrix = np.zeros(len(self)), np.zeros((self.d, self.d), order="F")
-        unknown[holes] = weights[holes] * self._unseen()
+        unknown[holes] = weights[holes] * self._unseen
         shares = np.add.reduceat(unknown, edges[:-1]) / max(float(unknown.sum()), TINY)
         self._add_covariances(self.filled.given, weights[holes], matrix)
         matrix += np.tril(matrix, -1).T
@@ -162,23 +158,28 @@ class CompletedChunk(DenseChunk):
             matrix += sums.T / self.scale / self.scale[:, None]
 
     def observed_errors(self, errors: Doubles, point: Doubles, directions: Doubles) -> Doubles:
-        holes, given, errors = self.filled.holes, self.filled.given, errors.copy()
-        origin = self.origin + (point if self.scale is None else point * self.scale)
-        about = DenseChunk(self.values[holes], self.weights[holes], origin, self.scale)
-        for part, tile in about.dense():
-            errors[holes[part]] = squared_residuals(tile, given[part], directions)
+        holes, errors = self.filled.holes, errors.copy()
+        rows = self._centred(holes) - point
+        errors[holes] = squared_residuals(rows, self.filled.given, directions)
         return errors
 
     def measure(self, point: Doubles, directions: Doubles | None = None) -> tuple[Doubles, Doubles]:
         distances, errors = super().measure(point, directions)
-        distances[self.filled.holes] += self._unseen()
+        distances[self.filled.holes] += self._unseen
         if directions is None:
             return distances, distances
         return distances, self.observed_errors(errors, point, directions)
 
+    @cached_property
+    def _variances(self) -> NDArray[np.floating]:
+        """The conditional variances of the rows with gaps, in units of the scale, (m, d)."""
+        variances = self.filled.variances
+        return variances if self.scale is None else variances / self.scale**2
+
+    @cached_property
     def _unseen(self) -> Doubles:
-        """Return the expected energies of what is not known of the rows with gaps."""
-        return self.filled.variances @ (1.0 / self._units())
+        """The expected energies of what is not known of the rows with gaps, (m,)."""
+        return self._variances.sum(axis=1, dtype=np.float64)
 
 
 class Completion(State):
@@ -241,10 +242,6 @@ class Completion(State):
         self.kept = np.vstack([self.kept, values])
         self.kept_weights = np.concatenate([self.kept_weights, weights])
         return self.kept.size > KEPT_NUMBERS
-
-    def find(self, moment: Any, scale: Scale) -> None:
-        """Take the model of a second moment, in units of a scale (d,) if there is one."""
-        self.model = self.model_of(moment, scale)
 
     def model_of(self, moment: Any, scale: Scale) -> FactorModel:
         """Return the model of a second moment, in units of a scale (d,) if there is one."""

@@ -132,9 +132,12 @@ class MissingCounts(State):
         """How many rows observe two columns both, if they are missing independently: n q^2."""
         return self.rows * self.share**2
 
-    def rank(self, k: int) -> int:
-        """Return the rank of the model that completes rows, for k components."""
-        most = min(RANK_FACTOR * k + RANK_MORE, self.varying - 1)
+    def rank(self, k: int, varying: int) -> int:
+        """Return the rank of the model that completes rows, for k components.
+
+        `varying` columns are not constant.
+        """
+        most = min(RANK_FACTOR * k + RANK_MORE, varying - 1)
         return int(max(1, min(most, self.rows * self.share / ROWS_PER_DIRECTION)))
 
     def count(self, values: Any) -> None:
@@ -142,14 +145,14 @@ class MissingCounts(State):
         self.rows += values.shape[0]
         self.incomplete += int(np.count_nonzero(rows_with_gaps(values)))
         if sparse.issparse(values):
-            self._widen(*(end(axis=0).toarray() for end in (values.nanmin, values.nanmax)))
+            self._widen(values.nanmin(axis=0).toarray(), values.nanmax(axis=0).toarray())
             missing = values.indices[np.isnan(values.data)]
             self.observed = self.observed + values.shape[0] - np.bincount(missing, minlength=self.d)
             self.together = np.ones_like(self.together)  # zeros are observed
             self.apart = self._find_apart()
             return
-        ends = (end.reduce(values, axis=0, initial=np.nan) for end in (np.fmin, np.fmax))
-        self._widen(*ends)
+        least = np.fmin.reduce(values, axis=0, initial=np.nan)
+        self._widen(least, np.fmax.reduce(values, axis=0, initial=np.nan))
         seen = ~np.isnan(values)
         self.observed = self.observed + seen.sum(axis=0)
         if self.together.size and not self.together.all():
@@ -171,11 +174,6 @@ class MissingCounts(State):
     def is_constant(self) -> NDArray[np.bool_]:
         """Which columns (d,) have the same entry in all rows."""
         return np.asarray(self.least == self.most)
-
-    @property
-    def varying(self) -> int:
-        """How many columns are not constant."""
-        return self.d - int(np.count_nonzero(self.is_constant))
 
     def largest_variances(self, mean: Doubles) -> Doubles:
         """Return the largest variances about a point (d,) that the ranges of columns allow."""

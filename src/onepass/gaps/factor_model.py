@@ -68,15 +68,16 @@ class FactorModel(State):
 
         The variance of a column is at most what the range of its observed entries allows.
         """
-        d, total = moment.d, max(moment.weight, TINY)
-        found, sums = moment.leading(min(counts.rank(k), d), scale)
+        d, total, constant = moment.d, max(moment.weight, TINY), counts.is_constant
+        varying = d - int(np.count_nonzero(constant))
+        found, sums = moment.leading(counts.rank(k, varying), scale)
         values = sums / total
-        others = counts.varying - len(values)
-        rest = (moment.energy(scale) / total - float(values.sum())) / max(others, 1)
+        rest = moment.energy(scale) / total - float(values.sum())
+        rest /= max(varying - len(values), 1)
         units = np.ones(d) if scale is None else scale
         roots = np.sqrt(np.maximum(values - max(rest, 0.0), 0.0))
         loadings = (found * roots[:, None]).T * units[:, None]
-        mean = np.where(counts.is_constant, counts.least * moment.center, moment.mean)
+        mean = np.where(constant, counts.least * moment.center, moment.mean)
         variances = np.minimum(moment.column_sums() / total, counts.largest_variances(mean))
         model = cls(mean, loadings, np.zeros(d))
         return model.with_variances(variances, counts.observed)

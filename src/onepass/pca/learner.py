@@ -296,7 +296,7 @@ class PCALearner(Learner):
             self._forget(weights)
             gaps.counts.count(values)
             self._learn_completed(values, weights, self.rows_learned)
-            gaps.find(self.moment, self.scale_of(self.moment))
+            gaps.model = gaps.model_of(self.moment, self.scale_of(self.moment))
             return
         gaps.counts.count(values)
         holes = rows_with_gaps(values) | bool(gaps.late.any())
@@ -354,7 +354,7 @@ class PCALearner(Learner):
                 part = slice(start, stop)
                 self._learn_completed(values[part], weights[part], self.rows_learned + start)
                 start = stop
-            gaps.find(self.moment, self.scale_of(self.moment))
+            gaps.model = gaps.model_of(self.moment, self.scale_of(self.moment))
 
     def _fill_late(self, gaps: Completion, model: FactorModel) -> None:
         """Write what a model expects of late columns into all sums, and into the centre."""
@@ -511,7 +511,7 @@ class PCALearner(Learner):
         self._find_directions()
         for gaps in self.completions:
             if gaps.has_started:
-                gaps.find(self.moment, self.scale_of(self.moment))
+                gaps.model = gaps.model_of(self.moment, self.scale_of(self.moment))
 
 
 def _first_origin(values: Rows, weights: Doubles) -> Doubles:
