@@ -22,7 +22,7 @@ from onepass.persistence.atomic import remove_unfinished
 from onepass.progress import Progress
 from onepass.report.summary import shortened
 from onepass.sources import Block, Position
-from onepass.sources.excerpt import Excerpt
+from onepass.sources.base import Excerpt
 from onepass.sources.files import FileSource, open_tables
 from onepass.sources.paths import open_content, split
 from onepass.sources.tables import ReadOptions

@@ -14,7 +14,7 @@ from onepass.cli.errors import Failure
 from onepass.report import model_page, require_report
 from onepass.report.rows import RowTexts
 from onepass.sources import Block, Position
-from onepass.sources.excerpt import Excerpt
+from onepass.sources.base import Excerpt
 from onepass.sources.files import FileSource
 from onepass.sources.paths import is_remote
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -12,8 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from onepass.sources import Block, Position, Source, SourceError, open_source
-from onepass.sources.excerpt import Excerpt
+from onepass.sources import Position, Source, open_source
 from onepass.sources.files import FileSource
 from onepass.threads import one_thread
 
@@ -120,33 +118,17 @@ def learn(estimator: Any, shard: Shard) -> Any:
             if isinstance(rows, str | os.PathLike):
                 rows = open_source(rows)
             if shard.file is not None:
-                rows = excerpt(rows, shard.file, shard.start, shard.stop)
+                end = (shard.file + 1, 0) if shard.stop is None else (shard.file, shard.stop)
+                rows = rows[Position(shard.file, shard.start) : Position(*end)]
             elif getattr(rows, "shape", (1,))[0] == 0:
                 return None
             model = clone(estimator).partial_fit(rows)
+            found = shard.start + int(model.n_samples_seen_)
+            if shard.stop is not None and found != shard.stop:
+                raise ValueError(
+                    f"there are {found} rows, but there were {shard.stop} when the work was planned"
+                )
             model.finish()
             return model
     except Exception as error:
         raise ShardError(f"{shard.label}: {str(error) or type(error).__name__}") from error
-
-
-def excerpt(source: Source, file: int, first: int, stop: int | None) -> Excerpt:
-    """Return some rows of a file of a source; no others are read."""
-
-    def read(start: Position | None) -> Iterator[tuple[Position, Block]]:
-        row = first
-        blocks: Any = source.blocks(Position(file, row))
-        with closing(blocks):
-            for position, block in blocks:
-                if position.file != file:
-                    break
-                rows = block if stop is None else block[: stop - row]
-                row += rows.shape[0]
-                yield Position(file, row), rows
-                if row == stop:
-                    return
-        if stop is not None:
-            message = f"there are {row} rows, but there were {stop} when the work was planned"
-            raise SourceError(message)
-
-    return Excerpt(source, read, None if stop is None else stop - first)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array
 
-from onepass.sources.base import canonical, check_width, unmasked
+from onepass.sources.base import canonical, unmasked
 
 # What NumPy and scikit-learn say of objects that are no numbers.
 NOT_CONVERTED = re.compile(r"could not convert string|must be a string or a real number")
@@ -40,7 +40,6 @@ def converted(X: Any, name: str, convert: Callable[..., Any] = check_array) -> A
         if isinstance(error, OverflowError) or NOT_CONVERTED.search(str(error)):
             _name_entry(X, name, error)
         raise
-    check_width(rows.shape[1])
     return canonical(rows) if sparse.issparse(rows) else rows
 
 

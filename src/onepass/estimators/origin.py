@@ -40,7 +40,7 @@ class Origin:
     @classmethod
     def of(cls, source: Source) -> Self:
         """Return how a source reads its rows."""
-        preparation = getattr(source, "preparation", None) or Preparation()
+        preparation = source.preparation or Preparation()
         marks = tuple(map(str, source.na))
         reading, is_made = dict(source.reading), source.names_are_made
         return cls(preparation, source.is_mapped, marks, reading, is_made)
@@ -62,9 +62,7 @@ class Origin:
 
     def check_prepared(self, source: Source) -> None:
         """Refuse a source that prepares its rows in another way, if it says how."""
-        if not hasattr(source, "preparation"):
-            return
-        if (source.preparation or Preparation()) != self.preparation:
+        if source.preparation is not None and source.preparation != self.preparation:
             options = ", ".join(f"{name}={value!r}" for name, value in self.options().items())
             raise ValueError(
                 f"the model was fitted on rows prepared by {options or 'nothing'}: open X with the "

@@ -17,7 +17,6 @@ Block: TypeAlias = NDArray[np.floating] | Any
 
 BLOCK_TARGET_BYTES = 1 << 22
 READ_BYTES = 1 << 26  # What a library is asked for at once: large enough for whole chunks.
-ROW_LIMIT_BYTES = 1 << 28  # of a row of float64, in any file and in memory
 # The largest entries: sums of the squares of any number of rows stay finite, in each precision.
 LARGEST, LARGEST_SINGLE = 1e100, 1e18
 
@@ -105,6 +104,7 @@ class Source(ABC):
     names_are_made: bool = False  # for the numbers of lists: an array need not have such names
     na: Sequence[str | float] = ()  # what stands for a missing entry in its files, if that was said
     reading: Mapping[str, Any] = MappingProxyType({})  # the other `ReadOptions` that were given
+    preparation: Any = None  # the `Preparation` of each row; None if it is not known
     n_features: int
     n_rows: int | None
     feature_names: list[str] | None
@@ -179,10 +179,80 @@ class Source(ABC):
         """
         return MappedSource(self, function)
 
+    def __getitem__(self, rows: slice) -> Source:
+        """Return a source of the rows between two numbers, or between two positions.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from onepass.sources import ArraySource
+        >>> list(ArraySource(np.arange(8.0).reshape(4, 2))[1:3])
+        [array([[2., 3.],
+               [4., 5.]])]
+        """
+        if rows.step is not None:
+            raise SourceError("rows are read one after the other: a slice of them has no step")
+        begin = self.position(rows.start or 0)
+        end = None if rows.stop is None else self.position(rows.stop)
+
+        def read(start: Position | None) -> Iterator[tuple[Position, Block]]:
+            blocks: Any = self.blocks(begin if start is None else start)
+            with closing(blocks):
+                for position, block in blocks:
+                    if end is not None and position >= end:
+                        kept = block.shape[0] - (position.row - end.row)
+                        if position.file == end.file and kept > 0:
+                            yield end, block[:kept]
+                        return
+                    yield position, block
+
+        is_known = end is not None and end.file == begin.file
+        return Excerpt(self, read, max(0, end.row - begin.row) if end and is_known else None)
+
+    def position(self, row: int | Position) -> Position:
+        """Return the position of a row, which is counted from 0 over all rows."""
+        if not isinstance(row, int):
+            return Position(*row)
+        if row < 0:
+            raise SourceError(f"rows are counted from 0, not from the end: {row}")
+        return Position(0, row if self.n_rows is None else min(row, self.n_rows))
+
     def __iter__(self) -> Iterator[Block]:
         """Yield the blocks from the first row on."""
         for _, block in self.blocks():
             yield block
+
+
+class Excerpt(Source):
+    """Some blocks of another source, with its columns.
+
+    Parameters
+    ----------
+    source : Source
+    read : callable
+        As `Source.blocks`: positions are those of the other source.
+    n_rows : int or None
+        The number of rows, where it is known without reading them.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        read: Callable[[Position | None], Iterator[tuple[Position, Block]]],
+        n_rows: int | None = None,
+    ) -> None:
+        self.n_features, self.feature_names = source.n_features, source.feature_names
+        self.na, self.reading, self.preparation = source.na, source.reading, source.preparation
+        self.is_mapped, self.names_are_made = source.is_mapped, source.names_are_made
+        self.once, self.n_rows, self._source, self._read = source.once, n_rows, source, read
+
+    def blocks(self, start: Position | None = None) -> Iterator[tuple[Position, Block]]:
+        """Yield (position after the block in the other source, block)."""
+        return self._read(start)
+
+    def error(self, message: str, position: Position, column: int | None = None) -> SourceError:
+        """Return an error that names a place in the other source."""
+        return self._source.error(message, position, column)
 
 
 class MappedSource(Source):
@@ -203,8 +273,7 @@ class MappedSource(Source):
         is_same = self.n_features == source.n_features
         self.feature_names = source.feature_names if is_same else None
         self.n_rows, self.na, self.reading = None, source.na, source.reading
-        if hasattr(source, "preparation"):  # of files
-            self.preparation = source.preparation
+        self.preparation = source.preparation
 
     def blocks(self, start: Position | None = None) -> Iterator[tuple[Position, Block]]:
         """Yield (position after the block in the source that is mapped, block)."""
@@ -299,16 +368,6 @@ def rows_per_block(n_features: int) -> int:
     """Return the rows of a block of about four megabytes: a power of two, at most 65,536."""
     rows = max(1, min(1 << 16, BLOCK_TARGET_BYTES // (8 * n_features)))
     return 1 << (rows.bit_length() - 1)
-
-
-def check_width(n_features: int, file: str | None = None) -> None:
-    """Refuse so many columns that a single row of float64 takes too much memory."""
-    if 8 * n_features > ROW_LIMIT_BYTES:
-        raise SourceError(
-            f"{n_features:,} columns are too many: one row takes {n_features >> 17:,} MB, the "
-            f"limit is {ROW_LIMIT_BYTES >> 20} MB",
-            file=file,
-        )
 
 
 def first_beyond(block: Any, limit: float) -> tuple[int, int, float] | None:

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -43,9 +44,9 @@ _DELIMITERS = ",\t;|"  # in the order of preference; a blank comes after them
 _NUMBER = re.compile(
     r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|infinity)", re.IGNORECASE | re.ASCII
 )
-_NUMBER_WITH_COMMA = re.compile(_NUMBER.pattern.replace(r"\.", ","), re.I | re.ASCII)
-_COMMA_NUMBER = re.compile(r"[+-]?(?:\d[\d.]*,\d[\d,.]*|,\d+)(?:e[+-]?\d+)?", re.I | re.ASCII)
-_POINT_NUMBER = re.compile(r"[+-]?(?:\d[\d,]*\.\d[\d,.]*|\.\d+)(?:e[+-]?\d+)?", re.I | re.ASCII)
+# A number with the other decimal point, maybe with groups of digits.
+_OTHER_NUMBER = re.compile(r"[+-]?(?:\d[\d.]*,\d[\d,.]*|,\d+)(?:e[+-]?\d+)?", re.I | re.ASCII)
+_EXCHANGED = str.maketrans(",.", ".,")
 # What people read as a number, whether it can be read here or not: with groups of digits, other
 # signs, in parentheses.
 _VALUE = re.compile(
@@ -55,6 +56,7 @@ _VALUE = re.compile(
 # What pyarrow says of rows, which it counts from 1.
 _OTHER_LENGTH = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
 _NOT_A_NUMBER = re.compile(r"column #(\d+): Row #(\d+): .*?invalid value '(.*)'", re.DOTALL)
+_MARK = re.compile(r": (#|%|//)")  # with which a row of another length begins
 _OPEN = "a quotation mark is never closed"
 
 
@@ -76,9 +78,28 @@ class CsvTable(Table):
         self._missing = {*MISSING, *(text for text in options.na if isinstance(text, str))}
         self.delimiter = options.delimiter or ""
         self.notes: list[str] = []
+        expected = "\t" if suffix_of(path) == ".tsv" else "," if options.decimal == "." else ";"
         with self._text() as text:
-            rows, lines = self._first_rows(text, suffix_of(path) == ".tsv")
-        if self._is_header:
+            self._first_line = text.first_line
+            given = self.delimiter or text.separator
+            head, whole = _head(text)
+            self.delimiter = given or self._sniff(head, whole, expected)
+            if self.delimiter == " ":
+                text.squeeze_blanks()
+                head, whole = _head(text)
+        if given is None and self.delimiter != expected:
+            self.notes.append(f"{self.path}: values are separated by {self.delimiter!r}")
+        rows, lines, header_end = _rows(head, self.delimiter, whole)
+        if not rows:
+            raise self.error("there are no rows")
+        is_header = options.header
+        if is_header == "auto":
+            is_header = self._has_names(rows[:_SNIFFED_ROWS], is_alone=given is None)
+        self._header = head[:header_end].encode("utf-8", "surrogateescape") if is_header else b""
+        mark = f"[{re.escape(self.delimiter)}\r\n]"
+        is_padded = re.search(f"(?:^|{mark}) | (?:{mark}|$)", head) is not None
+        self._padding = _PADDING if is_padded else 0
+        if is_header:
             self.names = self._names(rows, lines)
             rows, lines = rows[1:], lines[1:]
         self.width = _usual_width(rows)
@@ -87,32 +108,6 @@ class CsvTable(Table):
         # A row at the end: it is missing if a quotation mark before it is never closed.
         self._last = "\n" + self.delimiter.join(["NA"] * self.width) + "\n"
         self._block_bytes = max(plain_text.BLOCK_BYTES, 4 * longest, 2 * len(self._last))
-
-    def _first_rows(self, text: Text, has_tabs: bool) -> tuple[list[list[str]], list[int]]:
-        """Return the first rows and their lines; find out delimiter and header."""
-        expected = "\t" if has_tabs else "," if self._options.decimal == "." else ";"
-        self._first_line = text.first_line
-        given = self.delimiter or text.separator
-        head, whole = _head(text, _SAMPLE_BYTES)
-        self.delimiter = given or self._sniff(head, whole, expected)
-        if given is None and self.delimiter != expected:
-            self.notes.append(f"{self.path}: values are separated by {self.delimiter!r}")
-        if self.delimiter == " ":
-            text.squeeze_blanks()
-            head, whole = _head(text, _SAMPLE_BYTES)
-        rows, lines, end, end_line = _rows(head, self.delimiter, whole)
-        if not rows:
-            raise self.error("there are no rows")
-        is_header = self._options.header
-        if is_header == "auto":
-            is_header = self._has_names(rows[:_SNIFFED_ROWS], is_alone=given is None)
-        self._is_header = is_header
-        self._header_bytes = len(head[:end].encode("utf-8", "surrogateescape")) * is_header
-        self._header_lines = end_line * is_header
-        mark = f"[{re.escape(self.delimiter)}\r\n]"
-        is_padded = re.search(f"(?:^|{mark}) | (?:{mark}|$)", head) is not None
-        self._padding = _PADDING if is_padded else 0
-        return rows, lines
 
     def _sniff(self, head: str, whole: bool, expected: str) -> str:
         """Return the delimiter that makes rows equally long, and most values numbers.
@@ -139,7 +134,7 @@ class CsvTable(Table):
             if delimiter == " " and best_score[2] and not is_equal:
                 continue
             # Without a delimiter 1,5 may as well be two numbers.
-            number = _VALUE.fullmatch if width > 1 else self._number.fullmatch
+            number = _VALUE.fullmatch if width > 1 else self._is_number
             cells = [cell for row in rows[1:] or rows for cell in row]
             numbers = [cell in self._missing or cell in BOOLEANS or number(cell) for cell in cells]
             share = sum(map(bool, numbers)) / len(cells) * alike / len(rows)
@@ -148,10 +143,10 @@ class CsvTable(Table):
                 best, best_score = delimiter, score
         return best
 
-    @property
-    def _number(self) -> re.Pattern[str]:
-        """What a number looks like in this file."""
-        return _NUMBER if self._options.decimal == "." else _NUMBER_WITH_COMMA
+    def _is_number(self, text: str, pattern: re.Pattern[str] = _NUMBER) -> bool:
+        """Return whether a text is a number of this file."""
+        comma = self._options.decimal == ","
+        return pattern.fullmatch(text.translate(_EXCHANGED) if comma else text) is not None
 
     def _has_names(self, rows: list[list[str]], *, is_alone: bool) -> bool:
         """Return whether the first row is a header; refuse one that may be, and may not.
@@ -198,9 +193,7 @@ class CsvTable(Table):
                 message += f"; rows end with {self.delimiter!r}: add one to the header, too, and "
                 message += "the empty column is left out"
             elif mark := re.match("#|%|//", names[0]):
-                given = repr(mark[0])
-                message += f"; if lines that begin with {given} are no rows, pass comment={given}"
-                message += f" (--comment {given})"
+                message += _comment_with(mark[0])
             else:
                 message += "; lines that come before the header are left out by skip_lines="
                 message += " (--skip-lines)"
@@ -221,40 +214,32 @@ class CsvTable(Table):
     def _sort_columns(self, rows: list[list[str]], lines: list[int]) -> None:
         """Find out which columns hold numbers, True and False, text, or numbers and text."""
         self.not_numeric, self.mixed, self._booleans = {}, {}, set[int]()
-        whole = [row for row in rows if len(row) == self.width]
-        comma = self._options.decimal == ","
-        other = _POINT_NUMBER if comma else _COMMA_NUMBER
-        known = self._missing
-        is_number = self._number.fullmatch
-        for j, column in enumerate(zip(*whole, strict=True)):
-            texts = {text for text in column if not is_number(text)} - known
+        whole = [
+            (row, line) for row, line in zip(rows, lines, strict=True) if len(row) == self.width
+        ]
+        for j in range(self.width):
+            cells = {row[j] for row, _ in whole} - self._missing
+            texts = {text for text in cells if not self._is_number(text)}
             if not texts:
                 continue
-            cells = {*column} - known
             if cells <= BOOLEANS.keys():
                 self._booleans.add(j)
                 continue
-            likely = {*filter(other.fullmatch, texts)}
-            first = next(text for text in column if text in texts)
-            found = f"contains text ({first[:40]!r}"
-            if not self.once:
-                line = next(
-                    n for n, row in zip(lines, rows, strict=True) if row[j : j + 1] == [first]
-                )
-                found += f" in line {self._first_line + line}"
-            if texts == cells and not likely:
-                self.not_numeric[j] = f"text ({first[:40]!r})"
+            first, line = next((row[j], line) for row, line in whole if row[j] in texts)
+            place = "" if self.once else f" in line {self._first_line + line}"
+            if texts == cells and not any(self._is_number(text, _OTHER_NUMBER) for text in texts):
+                self.not_numeric[j] = f"text ({first[:40]!r}{place})"
             else:
-                self.mixed[j] = f"{found}) among numbers{self._remedy(first)}"
+                remedy = self._remedy(first)
+                self.mixed[j] = f"contains text ({first[:40]!r}{place}) among numbers{remedy}"
 
     def _remedy(self, text: str) -> str:
         """Return which options may read a text in a column of numbers."""
-        comma = self._options.decimal == ","
-        if (_POINT_NUMBER if comma else _COMMA_NUMBER).fullmatch(text.strip()):
-            if comma:
-                return "; if it has a decimal point, do not pass decimal=',' (--decimal ,)"
-            return "; if it has a decimal comma, pass decimal=',' (--decimal ,)"
-        return "; text for missing values is named by na= (--na)"
+        if not self._is_number(text.strip(), _OTHER_NUMBER):
+            return "; text for missing values is named by na= (--na)"
+        if self._options.decimal == ",":
+            return "; if it has a decimal point, do not pass decimal=',' (--decimal ,)"
+        return "; if it has a decimal comma, pass decimal=',' (--decimal ,)"
 
     def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
         """Yield the rows from number `start` on."""
@@ -324,7 +309,7 @@ class CsvTable(Table):
             decimal_point=self._options.decimal,
         )
         with self._text() as text:
-            text.read(self._header_bytes)
+            text.read(len(self._header))
             text.chunks = itertools.chain(text.chunks, [self._last.encode()])
             yield from pa.csv.open_csv(text, reading, parsing, converting)
 
@@ -361,25 +346,14 @@ class CsvTable(Table):
     def _lines(self) -> Iterator[NDArray[np.int64]]:
         """Yield the numbers of the lines in which rows begin, some at a time."""
         with self._text() as text:
-            text.read(self._header_bytes)
-            line = self._first_line + self._header_lines
             chunks = whole_lines(iter(partial(text.read, plain_text.BLOCK_BYTES), b""))
-            for chunk in chunks:
-                if b'"' in chunk:  # a value may go on in the next line
-                    rest = (
-                        each.decode("utf-8", "surrogateescape")
-                        for piece in itertools.chain([chunk], chunks)
-                        for each in piece.splitlines(keepends=True)
-                    )
-                    reader, before = csv.reader(rest, delimiter=self.delimiter), 0
-                    for row in reader:
-                        if row:
-                            yield np.array([line + before])
-                        before = reader.line_num
-                    return
-                is_row = np.array([bool(each) for each in chunk.splitlines()])
-                yield line + np.flatnonzero(is_row)
-                line += len(is_row)
+            lines = (line for chunk in chunks for line in chunk.splitlines(keepends=True))
+            texts = (line.decode("utf-8", "surrogateescape") for line in lines)
+            starts = _starts(csv.reader(texts, delimiter=self.delimiter))
+            if self._header:
+                next(starts)
+            while numbers := [*itertools.islice(starts, 1 << 12)]:
+                yield self._first_line + np.array(numbers)
 
     def _refusal(self, message: str, line: int) -> SourceError:
         """Return an error that names a line of the first rows, counted from 0."""
@@ -391,7 +365,10 @@ class CsvTable(Table):
         """Return the error that says where pyarrow failed, after `row` rows."""
         if match := _OTHER_LENGTH.search(str(error)):
             number, expected, found = match.groups()
-            return self.error(f"{found} values, not {expected}", row=int(number))
+            message = f"{found} values, not {expected}"
+            if mark := _MARK.search(str(error), match.end()):
+                message += _comment_with(mark[1])
+            return self.error(message, row=int(number))
         if match := _NOT_A_NUMBER.search(str(error)):
             index, number, text = match.groups()
             kind = "neither True nor False" if int(index) in self._booleans else "not a number"
@@ -413,8 +390,16 @@ class CsvTable(Table):
         return sorted({each for text in texts for b in blanks for each in (b + text, text + b)})
 
 
-def _head(text: Text, size: int) -> tuple[str, bool]:
+def _comment_with(mark: str) -> str:
+    """Return how to leave out lines that begin with a mark."""
+    return f"; if lines that begin with {mark!r} are no rows, pass comment={mark!r} " + (
+        f"(--comment {mark!r})"
+    )
+
+
+def _head(text: Text) -> tuple[str, bool]:
     """Return the first rows, two at least, and whether they are all."""
+    size = _SAMPLE_BYTES
     while True:
         head = text.peek(size)
         is_whole = len(head) < size
@@ -428,31 +413,39 @@ def _head(text: Text, size: int) -> tuple[str, bool]:
 
 def _rows(
     text: str, delimiter: str, whole: bool, most: int | None = None
-) -> tuple[list[list[str]], list[int], int, int]:
-    """Return the first rows of a text and the lines, from 0, in which they begin.
+) -> tuple[list[list[str]], list[int], int]:
+    """Return the first rows of a text, the lines, from 0, in which they begin, and an end.
 
-    The last row counts only if it is whole. The other results are how many characters and lines
-    there are up to the end of the first row.
+    That is how many characters there are up to the end of the first row. The last row counts only
+    if it is whole.
     """
     lines = io.StringIO(text, newline="")
+    reader = csv.reader(lines, delimiter=delimiter)
     rows: list[list[str]] = []
     starts: list[int] = []
-    end = end_line = line = 0
-    reader = csv.reader(lines, delimiter=delimiter)
+    end = line = 0
     try:
         for row in reader:
             if row:
-                if not rows:
-                    end, end_line = lines.tell(), reader.line_num
+                end = end or lines.tell()
                 rows.append([*map(str.strip, row)])
                 starts.append(line)
                 if len(rows) == most:
-                    return rows, starts, end, end_line
+                    return rows, starts, end
             line = reader.line_num
     except csv.Error as error:  # a value is longer than the module reads
         raise ValueError(f"{_OPEN}, or a value is far too long ({error})") from error
     last = len(rows) if whole else -1
-    return rows[:last], starts[:last], end, end_line
+    return rows[:last], starts[:last], end
+
+
+def _starts(reader: Any) -> Iterator[int]:
+    """Yield the lines, from 0, in which the rows of a reader begin."""
+    before = 0
+    for row in reader:
+        if row:
+            yield before
+        before = reader.line_num
 
 
 def _usual_width(rows: list[list[str]]) -> int:
@@ -470,7 +463,7 @@ def _may_be_names(first: list[str], below: list[list[str]], missing: set[str]) -
     """Return whether a first row that has numbers may be a header.
 
     So it is if there is text above numbers, if its numbers are whole and all different, if they
-    increase or decrease, or if they are unlike those below: whole above fractions, or far away.
+    increase or decrease, or if they are whole above fractions.
     """
     rows = [first, *(row for row in below if len(row) == len(first))]
     texts = [[text.replace(",", ".", 1) for text in row] for row in rows]
@@ -493,12 +486,5 @@ def _may_be_names(first: list[str], below: list[list[str]], missing: set[str]) -
     ordered = (len(steps) > 0 and (steps > 0).all()) or (len(steps) > 1 and (steps < 0).all())
     if distinct and (whole or ordered):
         return True
-    if len(row) > 1 and len(set(row)) == 1:
-        return False  # names would differ
-    if whole and (others % 1 > 0).any():
-        return True
-    if len(others) < 3:
-        return False
-    low, high = np.fmin.reduce(others), np.fmax.reduce(others)
-    reach = high - low + np.maximum(abs(low), abs(high))  # finite, as all are clipped
-    return bool(((row < low - reach) | (row > high + reach)).all())
+    is_one = len(row) > 1 and len(set(row)) == 1  # names would differ
+    return whole and not is_one and bool((others % 1 > 0).any())

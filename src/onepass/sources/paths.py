@@ -8,6 +8,7 @@ import glob
 import gzip
 import hashlib
 import io
+import lzma
 import os
 import re
 import stat
@@ -18,35 +19,27 @@ from typing import IO, Any
 from onepass.extras import how_to_install
 from onepass.sources.base import SourceError
 
+TEXT = (".csv", ".tsv", ".txt", ".text", ".dat", ".data")
 # Suffix -> module and what opens a file in it; imported for a file only.
 FORMATS = {
-    ".npy": ("arrays", "ArrayTable"),
-    ".npz": ("arrays", "ArrayTable"),
-    ".csv": ("csv", "CsvTable"),
-    ".tsv": ("csv", "CsvTable"),
-    ".txt": ("csv", "CsvTable"),
-    ".text": ("csv", "CsvTable"),
-    ".dat": ("csv", "CsvTable"),
-    ".data": ("csv", "CsvTable"),
+    **dict.fromkeys((".npy", ".npz"), ("arrays", "ArrayTable")),
+    **dict.fromkeys(TEXT, ("csv", "CsvTable")),
     ".svmlight": ("svmlight", "SvmlightTable"),
     ".parquet": ("arrow", "ParquetTable"),
-    ".arrow": ("arrow", "ArrowTable"),
-    ".feather": ("arrow", "ArrowTable"),
-    ".h5": ("single_cells", "open_hdf5"),
-    ".hdf5": ("single_cells", "open_hdf5"),
-    ".mat": ("single_cells", "open_hdf5"),
-    ".nc": ("single_cells", "open_hdf5"),
+    **dict.fromkeys((".arrow", ".feather"), ("arrow", "ArrowTable")),
+    **dict.fromkeys((".h5", ".hdf5", ".mat", ".nc"), ("single_cells", "open_hdf5")),
     ".h5ad": ("single_cells", "AnnDataTable"),
     ".zarr": ("single_cells", "open_zarr"),
 }
-TEXT = (".csv", ".tsv", ".txt", ".text", ".dat", ".data")
 _MAY_BE_NOTES = (".txt", ".text", ".dat", ".data")  # not read from folders unless they are named
-_COMPRESSED = (".gz", ".bz2", ".zst")  # of text and svmlight
+_OPENS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_COMPRESSED = (*_OPENS, ".zst")  # of text and svmlight
 # A file is recognised by pieces that are spread over it: at most 16 MB, which are read and hashed
 # in a few hundredths of a second. Of a remote file there are four, since each is a request, in
 # which fsspec reads 5 MB ahead.
 _PIECE_BYTES, _PIECES, _REMOTE_PIECES = 1 << 16, 256, 4
-_ANY_FOLDERS = re.compile(r"(?:^|(?<=[/\\]))\*\*(?:[/\\]+|$)")  # ** in a pattern
+# What describes a Zarr store; its chunks may be millions of files.
+_ZARR_METADATA = ("zarr.json", ".zgroup", ".zarray", ".zattrs", ".zmetadata")
 # What file systems of fsspec call the time of the last change.
 _REMOTE_TIMES = ("mtime", "LastModified", "last_modified", "updated", "created", "ETag")
 
@@ -102,10 +95,8 @@ def open_content(path: str, file: Any = None) -> Iterator[IO[bytes]]:
             import pyarrow as pa
 
             yield io.BufferedReader(pa.CompressedInputStream(file, "zstd"))
-        elif compression:
-            yield (gzip if compression == ".gz" else bz2).open(file)
         else:
-            yield file
+            yield _OPENS[compression](file) if compression else file
 
 
 def _suffixes(path: str) -> tuple[str, str]:
@@ -140,8 +131,7 @@ def expand(path: str, given: str | None = None) -> list[str]:
         return files
     if not is_folder or suffix_of(path) == ".zarr":
         return [path]
-    place = path.rstrip("/") if is_remote(path) else glob.escape(path)
-    found = _matching(f"{place}/**")
+    found = _matching(f"{path.rstrip('/')}/**") if is_remote(path) else sorted(_below(path))
     files = _without_repeats(file for file in found if _is_data(file, path, given))
     suffixes = sorted({str(suffix_of(file)) for file in files})
     if not files:
@@ -166,28 +156,19 @@ def _matching(pattern: str) -> list[str]:
     if is_remote(pattern):
         system, name = remote(pattern)
         return sorted(str(system.unstrip_protocol(found)) for found in system.glob(name))
-    before, *after = _ANY_FOLDERS.split(pattern, maxsplit=1)
-    if not after:
-        return sorted(glob.glob(pattern))
-    rest = after[0] or "*"
-    tops = glob.glob(before) if before else [""]
-    folders = (folder for top in tops for folder in _folders(top))
-    return sorted({path for at in folders for path in _matching(glob.escape(at) + rest)})
+    return sorted(glob.glob(pattern, recursive=True))
 
 
-def _folders(top: str) -> Iterator[str]:
-    """Yield a folder and those in it that are not hidden, each once; all end in a separator.
-
-    The glob module follows links that lead in a circle, and does not end.
-    """
-    waiting, seen = [top], set[str]()
-    while waiting:
-        folder = waiting.pop()
-        place = os.path.realpath(folder)
-        if place not in seen:
-            seen.add(place)
-            yield folder
-            waiting += sorted(glob.glob(f"{glob.escape(folder)}*/"), reverse=True)
+def _below(folder: str) -> Iterator[str]:
+    """Yield what is in a folder and in those below it, each once: links may lead in circles."""
+    seen = set[str]()
+    for place, folders, files in os.walk(folder, followlinks=True):
+        if os.path.realpath(place) in seen:
+            folders.clear()
+            continue
+        seen.add(os.path.realpath(place))
+        yield from (os.path.join(place, name) for name in (*folders, *files))
+        folders[:] = [name for name in folders if suffix_of(name) != ".zarr"]
 
 
 def _is_data(file: str, folder: str, given: str | None) -> bool:
@@ -227,57 +208,48 @@ def check_file(path: str) -> None:
         raise SourceError("the file is empty", file=path)
 
 
-def stored_files(path: str, *, in_folder: bool) -> dict[str, tuple[int | None, str]]:
-    """Return size and time of a file, or of all files in a folder; a size may not be known."""
-    if is_remote(path):
-        system, name = remote(path)
-        infos: Any = system.find(name, detail=True).values() if in_folder else [system.info(name)]
-        return {
-            str(info["name"]): (info.get("size"), str([info.get(time) for time in _REMOTE_TIMES]))
-            for info in infos
-        }
-    files = [os.path.join(at, name) for at, _, names in os.walk(path) for name in names]
-    found = {file: os.stat(file) for file in (files if in_folder else [path])}
-    return {file: (each.st_size, str(each.st_mtime_ns)) for file, each in found.items()}
-
-
 def fingerprint(path: str) -> dict[str, Any]:
     """Return what tells whether a file is the same: path, size, time, and a hash of its content.
 
-    Of a folder it is the sizes, the latest time, and a hash of the names of all files in it.
+    Of a Zarr store it is those of its metadata.
     """
     path, array = split(path)
-    if is_remote(path):
-        system, name = remote(path)
-        is_folder = system.info(name)["type"] == "directory"
-    else:
-        path = os.path.abspath(path)
-        is_folder = os.path.isdir(path)
-    stored = stored_files(path, in_folder=is_folder)
-    sizes, times = zip(*stored.values(), strict=True) if stored else ((), ())
-    if is_folder:
-        files = sorted((file, *size_and_time) for file, size_and_time in stored.items())
-        content = hashlib.sha256(str(files).encode()).hexdigest()
-    else:
-        content = _content_hash(path, sizes[0])
-    return {
-        "path": path if array is None else f"{path}::{array}",
-        "size": sum(size or 0 for size in sizes),
-        "modified": max(times, default=""),
-        "content": content,
-    }
+    system, name = remote(path) if is_remote(path) else (None, os.path.abspath(path))
+    path = path if system else name
+    digest, size, time = hashlib.sha256(), 0, ""
+    for part in _parts(system, name, array):
+        if system is None:
+            status = os.stat(part)
+            length, when = status.st_size, str(status.st_mtime_ns)
+        else:
+            info = system.info(part)
+            length, when = info.get("size"), str([info.get(time) for time in _REMOTE_TIMES])
+        with open(part, "rb") if system is None else system.open(part, "rb") as file:
+            for piece in _pieces(file, length, _PIECES if system is None else _REMOTE_PIECES):
+                digest.update(piece)
+        size, time = size + (length or 0), max(time, when)
+    name = path if array is None else f"{path}::{array}"
+    return {"path": name, "size": size, "modified": time, "content": digest.hexdigest()}
 
 
-def _content_hash(path: str, size: int | None) -> str:
-    """Return a hash of a file: of all of it, or of pieces that are spread evenly over it."""
-    digest = hashlib.sha256()
-    pieces = _REMOTE_PIECES if is_remote(path) else _PIECES
-    with open_file(path) as file:
-        if size is None or not file.seekable():
-            size = min(size or _PIECE_BYTES, _PIECE_BYTES)
-        count = min(pieces, -(-size // _PIECE_BYTES))
-        for number in range(count):
-            if number:
-                file.seek((size - _PIECE_BYTES) * number // (count - 1))
-            digest.update(file.read(_PIECE_BYTES))
-    return digest.hexdigest()
+def _parts(system: Any, name: str, array: str | None) -> list[str]:
+    """Return the files that tell whether a file is the same: itself, or metadata in a folder."""
+    is_folder, is_file = (
+        (os.path.isdir, os.path.isfile) if system is None else (system.isdir, system.isfile)
+    )
+    if not is_folder(name):
+        return [name]
+    places = [name, *([f"{name}/{array.strip('/')}"] if array else [])]
+    found = (f"{place}/{document}" for place in places for document in _ZARR_METADATA)
+    return [document for document in found if is_file(document)]
+
+
+def _pieces(file: Any, size: int | None, most: int) -> Iterator[bytes]:
+    """Yield all of a file, or pieces that are spread evenly over it."""
+    if size is None or not file.seekable():
+        size = min(size or _PIECE_BYTES, _PIECE_BYTES)
+    count = min(most, -(-size // _PIECE_BYTES))
+    for number in range(count):
+        if number:
+            file.seek((size - _PIECE_BYTES) * number // (count - 1))
+        yield file.read(_PIECE_BYTES)

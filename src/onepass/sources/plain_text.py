@@ -16,16 +16,14 @@ from typing import Any
 from onepass.sources.tables import ReadOptions
 
 BLOCK_BYTES = 1 << 20  # of text that pyarrow takes at once; more is slower
-LINE_LIMIT_BYTES = 1 << 24  # of a line that is left out, which is held in memory
 LONGEST_LINE_BYTES = 1 << 26  # that is held to look for its end: longer rows are never read
-_COMPRESSED = (b"\x1f\x8b", b"BZh", b"\x28\xb5\x2f\xfd")  # how gz, bz2 and zst files begin
+_COMPRESSED = (b"\x1f\x8b", b"BZh", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ")  # how such files begin
 _ENCODINGS = {  # UTF-16 begins as UTF-32 does, and so comes last
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-_LINE_END = re.compile(rb"\r\n|\n|\r")
 _BLANKS = re.compile(rb"[ \t]*\t[ \t]*|  +")
 _OUTER_BLANKS = re.compile(rb"(?:\A|(?<=[\r\n])) | (?=[\r\n]|\Z)")
 _EXCEL_SEPARATOR = re.compile(rb'"?sep=([!-~\t ])"?(?:\r|\n)', re.IGNORECASE)
@@ -59,9 +57,10 @@ class Text:
     def __init__(self, file: Any, options: ReadOptions) -> None:
         self._ready = b""
         self.chunks = iter(partial(file.read, BLOCK_BYTES), b"")
-        start = self.peek(4)
+        start = self.peek(5)
         if start.startswith(_COMPRESSED):
-            raise ValueError("it is compressed, and its name does not end in .gz, .bz2 or .zst")
+            message = "it is compressed, and its name does not end in .gz, .bz2, .xz or .zst"
+            raise ValueError(message)
         found = (name for mark, name in _ENCODINGS.items() if start.startswith(mark))
         encoding = next(found, options.encoding)
         if start.startswith(codecs.BOM_UTF8):
@@ -69,7 +68,8 @@ class Text:
         elif encoding is not None:
             text = codecs.iterdecode(self._rest(), encoding)
             self.chunks = codecs.iterencode(text, "utf-8")
-        self._drop_lines(options.skip_lines)
+        if options.skip_lines:
+            self._drop_lines(options.skip_lines)
         self.first_line = 1 + options.skip_lines
         self.separator: str | None = None
         if match := _EXCEL_SEPARATOR.match(self.peek(10)):
@@ -77,7 +77,9 @@ class Text:
             self._drop_lines(1)
             self.first_line += 1
         if options.comment is not None:
-            self.chunks = _without_comments(self._rest(), options.comment.encode())
+            mark = re.escape(options.comment.encode())
+            comment = re.compile(rb"(?:\A|(?<=[\r\n]))[ \t]*" + mark + rb"[^\r\n]*")
+            self.chunks = (comment.sub(b"", lines) for lines in whole_lines(self._rest()))
 
     def _rest(self) -> Iterator[bytes]:
         """Return the bytes that are not read yet, to be replaced by others."""
@@ -90,18 +92,13 @@ class Text:
 
     def _drop_lines(self, count: int) -> None:
         """Read the next lines, which are not used."""
-        for _ in range(count):
-            size = BLOCK_BYTES
-            while size <= LINE_LIMIT_BYTES:
-                head = self.peek(size)
-                end = _LINE_END.search(head)
-                # What ends with \r may go on with \n.
-                if len(head) < size or (end is not None and end.end() < len(head)):
-                    break
-                size *= 4
-            if not head:
+        chunks = whole_lines(self._rest())
+        for chunk in chunks:
+            lines = chunk.splitlines(keepends=True)
+            if len(lines) > count:
+                self.chunks = itertools.chain([b"".join(lines[count:])], chunks)
                 return
-            self.read(len(head) if end is None else end.end())
+            count -= len(lines)
 
     def peek(self, size: int) -> bytes:
         """Return the next bytes, fewer only at the end, and leave them there."""
@@ -135,10 +132,3 @@ def whole_lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
 def squeezed(lines: bytes) -> bytes:
     """Return whole lines with one blank between values, and none around them."""
     return _OUTER_BLANKS.sub(b"", _BLANKS.sub(b" ", lines))
-
-
-def _without_comments(chunks: Iterator[bytes], mark: bytes) -> Iterator[bytes]:
-    """Yield text in which lines that begin with a mark are empty."""
-    comment = re.compile(rb"(?:\A|(?<=[\r\n]))[ \t]*" + re.escape(mark) + rb"[^\r\n]*")
-    for chunk in whole_lines(chunks):
-        yield comment.sub(b"", chunk) if mark in chunk else chunk

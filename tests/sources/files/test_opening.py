@@ -331,14 +331,11 @@ def test_a_link_leads_to_no_file_twice(folder):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="symbolic links")
-@pytest.mark.parametrize("pattern", ["", "**", "**/*.parquet", "**/?/**/*.parquet"])
-def test_links_that_lead_in_circles(folder, pattern):
+def test_links_that_lead_in_circles(folder):
     """Two of them make 2^40 paths."""
-    for ignored in ("_SUCCESS", "notes.txt"):
-        (folder / ignored).unlink()
     for name in ("x", "y"):
         (folder / name).symlink_to(folder)
-    assert rows(open_source(folder / pattern)) == ROWS.tolist()
+    assert rows(open_source(folder)) == ROWS.tolist()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="symbolic links")
