@@ -15,7 +15,6 @@ from onepass.sources.base import (
     LARGEST_SINGLE,
     EntryError,
     as_block,
-    check_width,
     first_beyond,
 )
 
@@ -60,7 +59,6 @@ def checked_blocks(
         name = f"The block after {before:,} rows" if before else "The first block"
         if rows.shape[1] != (n_features or rows.shape[1]):
             raise ValueError(f"{name} has {rows.shape[1]} features, expected {n_features=}")
-        check_width(rows.shape[1])
         with source.naming_places(end, rows):
             has_gaps = has_missing(rows, name=name, dtype=dtype)
         if n_features is None:  # learning begins
