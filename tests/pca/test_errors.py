@@ -29,11 +29,21 @@ def assert_same_errors(one: Any, other: Any, tolerance: float = 0.0) -> None:
     assert one.captured_.mean == pytest.approx(other.captured_.mean, abs=max(tolerance, 1e-12))
 
 
+def with_gaps(X: np.ndarray, share: float) -> np.ndarray:
+    return np.where(np.random.default_rng(len(X)).random(X.shape) < share, np.nan, X)
+
+
 @pytest.mark.parametrize("d", [20, 200])
-@pytest.mark.parametrize("params", [{}, {"scale": True}, {"robust": True}, {"center": False}])
-def test_they_are_the_spread_of_fits_to_other_rows(params: dict[str, Any], d: int) -> None:
+@pytest.mark.parametrize(
+    ("params", "gaps"),
+    [({}, 0.0), ({"scale": True}, 0.0), ({"robust": True}, 0.0), ({"center": False}, 0.0)]
+    + [({}, 0.4), ({"scale": True}, 0.4)],
+)
+def test_they_are_the_spread_of_fits_to_other_rows(
+    params: dict[str, Any], gaps: float, d: int
+) -> None:
     """Of 30 fits, the root mean square of the errors said is the spread found, within a third."""
-    fits = [PCA(2, **params).fit(rows(1000, d, seed)) for seed in range(30)]
+    fits = [PCA(2, **params).fit(with_gaps(rows(1000, d, seed), gaps)) for seed in range(30)]
     along = np.array([(fit.components_ * fits[0].components_).sum(axis=1) for fit in fits])
     components = [
         fit.components_ * sign[:, None] for fit, sign in zip(fits, np.sign(along), strict=True)

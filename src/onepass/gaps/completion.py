@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from onepass.gaps.counts import MissingCounts
 from onepass.gaps.factor_model import FactorModel, squared_residuals
-from onepass.moments.chunk import DenseChunk, PartSums, Scale, chunk_about
+from onepass.moments.chunk import DenseChunk, Scale, chunk_about
 from onepass.persistence.fields import MOST_ENTRY, Array, Field, Part, Size, State
 from onepass.precision import TINY, Doubles
 
@@ -123,37 +123,19 @@ class CompletedChunk(DenseChunk):
         spread = weights[self.filled.holes] @ self._variances
         return super().column_squares(weights) + spread
 
-    def sums_along(self, directions: Doubles, weights: Doubles) -> tuple[Doubles, Doubles, Doubles]:
-        # The conditional covariances are left out of the product: they are nearly the same in all
-        # segments, and their sum is known.
-        total, squares, product = super().sums_along(directions, weights)
-        return total, squares + weights[self.filled.holes] @ self._variances, product
-
     def add_outer(self, weights: Doubles, matrix: Doubles) -> Doubles:
         total = super().add_outer(weights, matrix)
-        share = weights[self.filled.holes]
-        counted = share > 0.0
-        if counted.any():
-            self._add_covariances(self.filled.given[counted], share[counted], matrix)
+        self.add_covariances(weights, matrix)
         return total
 
-    def scatters(self, weights: Doubles, edges: list[int]) -> PartSums:
-        found, holes = super().scatters(weights, edges), self.filled.holes
-        # Of the covariances of all rows, a part has as much as of what is unknown in all rows.
-        unknown, matrix = np.zeros(len(self)), np.zeros((self.d, self.d), order="F")
-        unknown[holes] = weights[holes] * self._unseen
-        shares = np.add.reduceat(unknown, edges[:-1]) / max(float(unknown.sum()), TINY)
-        self._add_covariances(self.filled.given, weights[holes], matrix)
-        matrix += np.tril(matrix, -1).T
-        products = found.products + shares[:, None, None] * matrix
-        return found._replace(squares=np.einsum("sii->si", products), products=products)
-
-    def _add_covariances(
-        self, given: NDArray[np.floating], weights: Doubles, matrix: Doubles
-    ) -> None:
-        """Add weighted conditional covariances of rows to the lower triangle of a matrix (d, d)."""
+    def add_covariances(self, weights: Doubles, matrix: Doubles) -> None:
+        share = weights[self.filled.holes]
+        counted = share > 0.0
+        if not counted.any():
+            return
         sums = matrix.T if self.scale is None else np.zeros((self.d, self.d))
-        self.filled.model.complete(given, weights=weights, covariance=sums)
+        given = self.filled.given[counted]
+        self.filled.model.complete(given, weights=share[counted], covariance=sums)
         if self.scale is not None:
             matrix += sums.T / self.scale / self.scale[:, None]
 

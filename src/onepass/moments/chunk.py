@@ -196,6 +196,9 @@ class Chunk(ABC):
         The matrix is in Fortran order. The sum of w x is returned, shape (d,).
         """
 
+    def add_covariances(self, weights: Doubles, matrix: Doubles) -> None:  # noqa: B027
+        """Add the covariances of what was filled into gaps to a lower triangle (d, d), in place."""
+
 
 def chunk_about(values: Any, weights: Doubles, origin: Doubles, scale: Scale = None) -> Chunk:
     """Return rows (r, d) about a point, dense or sparse as they are."""

@@ -91,7 +91,8 @@ class SecondMoment(Moment):
 
         Products with a frame (K, d) come from the scatters of the parts where it is the whole
         space; from the rows where a part has few of them; and else from what each part adds to the
-        product of all sums with the frame, which takes 2 d^2 K operations instead of 4 r d K.
+        product of all sums with the frame, which takes 2 d^2 K operations instead of 4 r d K. They
+        are sums of completed rows, without the covariances of what was filled in.
         """
         count = len(edges) - 1
         if len(frame) == self.d:
@@ -99,9 +100,10 @@ class SecondMoment(Moment):
             found = rows.scatters(weights, edges)
             totals = found.weights[:, None] * found.means
             self.squares += found.products.sum(axis=0) + found.means.T @ totals
+            rows.add_covariances(weights, self.squares)
             self._count(totals.sum(axis=0), weights)
             return found
-        if 2 * len(weights) < (count + 1) * self.d:
+        if rows.is_completed or 2 * len(weights) < (count + 1) * self.d:
             self.add(rows, weights)
             return rows.part_sums(weights, edges, frame)
         self.move(rows.origin)

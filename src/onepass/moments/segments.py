@@ -16,6 +16,9 @@ not span of the new one G is not known of a single segment, but of all of them t
 
 with W the scatter within the segments. So the sum over segments is exact at any time, and only the
 differences between segments lose what F did not span.
+
+Rows with gaps are those that were completed: the covariances of what was filled in are in the
+second moment of all rows alone, so that `standard_errors` sees what they are of it.
 """
 
 from __future__ import annotations
@@ -237,20 +240,31 @@ class Segments(State):
             self.unit = energy
 
     def turn(
-        self, frame: Doubles, times: Callable[[Doubles], Doubles], *, center: bool = True
+        self,
+        frame: Doubles,
+        times: Callable[[Doubles], Doubles],
+        *,
+        center: bool = True,
+        has_gaps: bool = False,
     ) -> None:
         """Take another frame (K, d), orthonormal.
 
         ``times(columns)`` returns the scatter of all rows, about their mean or about zero, times
-        columns (d, m).
+        columns (d, m); where rows had gaps, with the covariances of what was filled in.
         """
         if self.parts:
             along, weights = self.frame @ frame.T, self.weights
-            turned = [product.astype(np.float64) @ along for product in self.parts]
             apart = self.means - float(center) * (weights / weights.sum()) @ self.means
-            between = (apart * weights[:, None]).T @ (apart @ frame.T)
-            within = (times(frame.T) - between) / self.unit
-            missing = (within - sum(turned)) / weights.sum()
+
+            def within(frame: Doubles) -> Doubles:
+                between = (apart * weights[:, None]).T @ (apart @ frame.T)
+                return np.asarray((times(frame.T) - between) / self.unit)
+
+            turned = [product.astype(np.float64) @ along for product in self.parts]
+            missing = within(frame) - sum(turned)
+            if has_gaps:  # the covariances stay out
+                missing -= (within(self.frame) - sum(self.parts)) @ along
+            missing /= weights.sum()
             self.parts = [
                 (product + weight * missing).astype(self.dtype)
                 for product, weight in zip(turned, weights.tolist(), strict=True)

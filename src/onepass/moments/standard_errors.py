@@ -27,17 +27,21 @@ was taken off is added, which is of first order only.
 Whether that share drifts along the stream is an analysis of variance of the segments' shares in
 four parts of the stream, one after the other.
 
-Two changes:
+Three changes:
 
 - ``scale``: columns are divided by deviations, which have errors, too. With e_s the relative change
   of the variances in the segment, C_s - C loses (E C + C E) / 2, E = diag(e_s).
 - ``robust``: components are eigenvectors of another second moment B, of bounded rows. Then moves
   come from B, and variances change by v_j' (C_s - C) v_j + 2 v_j' C move_s.
+- Gaps: C_s is that of completed rows, x^ = G x with G a projection for each pattern of gaps. They
+  hold the part r_j = E[v_j' G v_j] of the variance along v_j; the rest is the covariance of what
+  was filled in. C is a fixed point of EM, at which a change of C comes back, so that the sum over
+  segments is E[G (change of C) G'], not the change itself (missing information; Louis 1982). So
+  v_l' (C_s - C) v_j is divided by r_l r_j.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import isnan, nan
 from typing import NamedTuple
@@ -47,7 +51,7 @@ from numpy.typing import NDArray
 from scipy.special import fdtrc, stdtrit
 
 from onepass.moments.chunk import Scale
-from onepass.moments.segments import MOST_COMPONENTS, Segment, Segments
+from onepass.moments.segments import MOST_COMPONENTS, Segments
 from onepass.precision import TINY, Doubles
 
 # Fewer say nothing of their own spread: five degrees of freedom, and 16 rows in each of 8 segments.
@@ -57,6 +61,7 @@ SPANNED = 1e-3  # part of a direction that has to be new, for it to count as ano
 DETERMINED, WELL_DETERMINED = 45.0, 10.0  # degrees up to which a component is, and well
 DRIFT_PARTS = 4  # of the stream, in each of which two segments at least tell the spread
 DRIFTS = 0.01  # probability of so large a statistic, below which the share captured drifts
+LEAST_HELD = 0.01  # of a variance, that completed rows hold: errors grow by its inverse
 TAKEN_OFF_ERROR = 0.25  # of what is taken off the share captured, which is right to first order
 
 
@@ -190,23 +195,40 @@ def degrees(angle: float) -> str:
     return f"{number} degree" if number == "1" else f"{number} degrees"
 
 
-class Spectrum(NamedTuple):
-    """Orthonormal directions, a symmetric matrix times them, and its mean eigenvalue elsewhere.
+@dataclass(frozen=True)
+class Spectrum:
+    """Leading eigenpairs of a second moment, and the mean eigenvalue of its other directions.
 
-    Of directions (q, d), the first ones are components; `values` (q,) are the diagonal.
+    Attributes
+    ----------
+    directions, values : ndarray of shape (q, d) and (q,)
+        Components first.
+    held : ndarray of shape (q,)
+        The parts of the variances that completed rows hold.
+    rest, rest_held : float
+        The mean of the other eigenvalues, and the part of it.
     """
 
     directions: Doubles
-    images: Doubles  # (d, q)
     values: Doubles
+    held: Doubles
     rest: float
+    rest_held: float
 
     def times(self, columns: Doubles) -> Doubles:
-        """Return the matrix times columns (d, m)."""
+        """Return the second moment times columns (d, m)."""
         inside = self.directions @ columns
         outside = columns - self.directions.T @ inside
-        known = self.images @ inside + self.directions.T @ (self.images.T @ outside)
-        return known + self.rest * outside
+        return self.directions.T @ (self.values[:, None] * inside) + self.rest * outside
+
+    def informed(self, changes: Doubles) -> Doubles:
+        """Return changes (d, m) times the first m directions, by the parts that rows hold."""
+        if self.rest_held == 1.0:
+            return changes
+        inside = self.directions @ changes
+        outside = changes - self.directions.T @ inside
+        whole = self.directions.T @ (inside / self.held[:, None]) + outside / self.rest_held
+        return np.asarray(whole / self.held[: changes.shape[1]])
 
 
 class Turns:
@@ -255,6 +277,85 @@ def _inverse(gaps: Doubles, least: float) -> Doubles:
     return np.divide(1.0, gaps, out=np.zeros_like(gaps), where=np.abs(gaps) > least)
 
 
+class SegmentMoments:
+    """The second moments C_s of segments about the mean of all, in units of a scale (d,)."""
+
+    def __init__(self, segments: Segments, units: Doubles, center: bool) -> None:
+        self.segments, self.units = segments, units
+        weights, means = segments.weights, segments.means
+        self.weight = float(weights.sum())
+        self.shares = weights / self.weight
+        # About the first mean, so that the mean of equal ones is exact.
+        middle = means[0] + self.shares @ (means - means[0])
+        self.apart = (means - float(center) * middle) / units
+        within = segments.squares / weights[:, None] / units**2
+        self.columns = within + self.apart**2  # (S, d), the diagonals of all C_s
+        self.mean_columns = self.shares @ self.columns
+        self.product = sum(part.astype(np.float64) for part in segments.parts) / self.weight
+
+    def times(self, number: int, directions: Doubles) -> Doubles:
+        """Return C_s v for directions (m, d) of what the frame spans of them, shape (d, m)."""
+        apart = self.apart[number]
+        product = self.segments.parts[number] / self.segments.weights[number]
+        return self._within(product, directions) + np.outer(apart, directions @ apart)
+
+    def mean_times(self, directions: Doubles) -> Doubles:
+        """Return the mean of the same over all segments."""
+        between = (self.apart * self.shares[:, None]).T @ (self.apart @ directions.T)
+        return self._within(self.product, directions) + between
+
+    def _within(self, product: Doubles, directions: Doubles) -> Doubles:
+        """Return a product with the frame (d, K) as one with directions (m, d)."""
+        along = self.segments.frame @ (directions / self.units).T * self.segments.unit
+        return np.asarray(product @ along / self.units[:, None])
+
+    def spectrum(
+        self, directions: Doubles, values: Doubles, total: float, held: float | None
+    ) -> Spectrum:
+        """Return eigenpairs: the leading ones, and about those that the frame knows besides.
+
+        Parameters
+        ----------
+        directions, values : ndarray of shape (k, d) and (k,)
+        total : float
+            The sum of all eigenvalues.
+        held : float or None
+            The part of all variances that completed rows hold; None where segments tell it.
+        """
+        k, d = directions.shape
+        further, found = self._further(directions, values)
+        most, missing, rest_held = float(values.min(initial=np.inf)), 0.0, held or 1.0
+        known = np.append(np.einsum("ij,ji->i", directions, self.mean_times(directions)), found)
+        if held is None:  # what is missing besides the components is taken for evenly spread
+            outside = max(total - float(values.sum()), 0.0)
+            rest_held = float(self.mean_columns.sum() - known[:k].sum()) / max(outside, TINY)
+            rest_held = min(max(rest_held, LEAST_HELD), 1.0)
+            missing = (1.0 - rest_held) * outside / max(d - k, 1)
+        together = np.append(values, np.minimum(found.clip(min=0.0) + missing, most))
+        parts = np.full(len(together), rest_held)
+        if held is None:
+            parts = (known / np.maximum(together, TINY)).clip(LEAST_HELD, 1.0)
+        rest = max(total - float(together.sum()), 0.0) / max(d - len(together), 1)
+        both = np.vstack([directions, further])
+        return Spectrum(both, together, parts, min(rest, most), rest_held)
+
+    def _further(self, directions: Doubles, values: Doubles) -> tuple[Doubles, Doubles]:
+        """Return further eigenpairs in the span of the frame, besides directions (k, d)."""
+        k, d = directions.shape
+        spanned = self.segments.frame * self.units  # the matrix times these is known
+        beside = spanned - (spanned @ directions.T) @ directions
+        left, sizes, further = np.linalg.svd(beside, full_matrices=False)
+        kept = sizes > SPANNED * max(float(sizes.max(initial=0.0)), TINY)
+        kept[max(d - k, 0) :] = False
+        further = further[kept]
+        combined = (left[:, kept] / sizes[kept]).T @ spanned
+        images = self.mean_times(combined).T
+        images = images - (combined @ directions.T * values) @ directions
+        inner = images @ further.T
+        found, turn = np.linalg.eigh(0.5 * (inner + inner.T))
+        return turn[:, ::-1].T @ further, found[::-1]
+
+
 def standard_errors(
     segments: Segments,
     components: NDArray[np.floating],
@@ -264,6 +365,7 @@ def standard_errors(
     center: bool = True,
     scale: Scale = None,
     bounded: tuple[Segments, Doubles, float] | None = None,
+    held: float | None = 1.0,
 ) -> StandardErrors:
     """Return what segments say about components (k, d).
 
@@ -282,11 +384,14 @@ def standard_errors(
         What columns are divided by.
     bounded : tuple, optional
         Segments of bounded rows with their eigenvalues (k,) and trace, if components are theirs.
+    held : float, optional
+        The part of the variance that rows hold along any direction, less than 1 where they had
+        gaps; None where it is what segments have of the second moment.
     """
     reason = _too_few(segments)
     if reason:
         return nothing(components, reason)
-    return _Reading(segments, components, variances, total, center, scale, bounded).result()
+    return _Reading(segments, components, variances, total, center, scale, bounded, held).result()
 
 
 def nothing(components: NDArray[np.floating], reason: str) -> StandardErrors:
@@ -320,7 +425,7 @@ def _too_few(segments: Segments) -> str:
 
 
 class _Reading:
-    """Segments, components and their spectrum, in the units of the components."""
+    """Second moments of segments, components and their spectrum, in the units of the components."""
 
     def __init__(
         self,
@@ -331,65 +436,51 @@ class _Reading:
         center: bool,
         scale: Scale,
         bounded: tuple[Segments, Doubles, float] | None,
+        held: float | None,
     ) -> None:
-        self.segments, self.center = segments, center
-        self.components = components
+        self.components, self.variances, self.total = components, variances, total
         self.k, self.d = components.shape
         # Nothing is known of the components that the frame does not span.
         spanned = len(segments.frame)
         self.read = min(self.k, spanned if spanned == self.d else max(spanned - 2, 1))
-        self.directions = components.astype(np.float64)
-        self.units = np.ones(self.d) if scale is None else scale
+        directions = components.astype(np.float64)
+        self.directions = directions[: self.read]
         self.is_scaled = scale is not None
-        self.total = total
-        weights = segments.weights
-        self.shares = weights / weights.sum()
-        plain = _Moment(segments, self.units, center)
-        if bounded is None:
-            self.moving = plain
-            self.spectrum = plain.spectrum(self.directions, variances, total)
-            self.plain_spectrum = self.spectrum
-        else:
-            moving, values, trace = bounded
-            self.moving = _Moment(moving, self.units, center)
-            self.spectrum = self.moving.spectrum(self.directions, values, trace)
-            images = plain.mean_of(self.directions)
-            rest = max(total - float(variances.sum()), 0.0) / max(self.d - self.k, 1)
-            self.plain_spectrum = Spectrum(self.directions, images, variances, rest)
-        self.plain, self.variances = plain, variances
+        units = np.ones(self.d) if scale is None else scale
+        self.plain = self.moving = SegmentMoments(segments, units, center)
+        self.spectrum = self.plain.spectrum(directions, variances, total, held)
+        self.plain_spectrum = self.spectrum
+        if bounded is not None:
+            self.moving = SegmentMoments(bounded[0], units, center)
+            self.spectrum = self.moving.spectrum(directions, *bounded[1:], held)
+        self.shares = self.plain.shares
 
-    def _changes(self, moment: _Moment, spectrum: Spectrum, part: Segment, own: Segment) -> Doubles:
-        """Return (C_s - C) v_j for the components that are read, (d, k)."""
-        directions = self.directions[: self.read]
-        changes = moment.times(own, directions) - moment.mean_of(directions)
-        if own is not part:  # bounded rows have other weights
-            changes *= own.weight / moment.weight * self.plain.weight / part.weight
+    def _changes(self, moments: SegmentMoments, spectrum: Spectrum, number: int) -> Doubles:
+        """Return (C_s - C) v_j for the components that are read, (d, read)."""
+        changes = moments.times(number, self.directions) - moments.mean_times(self.directions)
+        changes *= moments.shares[number] / self.shares[number]  # bounded rows weigh less
+        changes = spectrum.informed(changes)
         if self.is_scaled:  # C changes by -(E C + C E) / 2
-            relative = self.plain.energies(part) - self.plain.mean_energies
-            turned = spectrum.times(relative[:, None] * directions.T)
-            images = spectrum.images[:, : self.read]
-            changes -= 0.5 * (relative[:, None] * images + turned)
+            average = np.maximum(self.plain.mean_columns, TINY)
+            relative = (self.plain.columns[number] / average - 1.0)[:, None]
+            columns = self.directions.T
+            changes -= 0.5 * (
+                relative * spectrum.times(columns) + spectrum.times(relative * columns)
+            )
         return changes
-
-    def _changes_of_segments(self) -> Iterator[tuple[float, Segment, Doubles, Doubles]]:
-        """Yield share, segment, and the changes (d, k) of plain and of bounded second moment."""
-        both = zip(self.shares, self.segments, self.moving.segments, strict=True)
-        for share, part, own in both:
-            plain = self._changes(self.plain, self.plain_spectrum, part, part)
-            moving = plain
-            if self.moving is not self.plain:
-                moving = self._changes(self.moving, self.spectrum, part, own)
-            yield float(share), part, plain, moving
 
     def result(self) -> StandardErrors:
         """Return everything that is read from the segments."""
-        k, read, first = self.k, self.read, self.directions[: self.read]
+        k, read, first = self.k, self.read, self.directions
         turns = Turns(self.spectrum, k, read)
-        images = self.plain_spectrum.images[:, :read]
+        images = self.plain.mean_times(first)
         squares, variances = np.zeros((self.d, read)), np.zeros(read)
         pairs, leaks = np.zeros((len(self.spectrum.values), read)), np.zeros(read)
-        got, energies, owed = [], [], []
-        for share, part, plain, moving in self._changes_of_segments():
+        gains, owed = [], []
+        for number, share in enumerate(self.shares.tolist()):
+            plain = moving = self._changes(self.plain, self.plain_spectrum, number)
+            if self.moving is not self.plain:
+                moving = self._changes(self.moving, self.spectrum, number)
             inside, outside = turns.split(moving)
             moves = turns.moves(inside, outside)
             changes = np.einsum("ji,ij->j", first, plain)
@@ -399,22 +490,23 @@ class _Reading:
             variances += share**2 * changes**2
             pairs += share**2 * (inside * turns.inverse) ** 2
             leaks += share**2 * (outside**2).sum(axis=0) * turns.inverse_outside**2
-            gain = self.plain.times(part, first) - self.plain.mean_of(first)
-            got.append(float(self.variances.sum() + np.vdot(first.T, gain)))
-            energies.append(float(self.plain.energies(part).sum()))
+            gain = np.einsum("ji,ij->j", first, self.plain.times(number, first) - images)
+            along = float((gain / self.plain_spectrum.held[:read] ** 2).sum())
+            beside = float(
+                (self.plain.columns[number] - self.plain.mean_columns).sum() - gain.sum()
+            )
+            gains.append((along, along + beside / self.plain_spectrum.rest_held))
             owed.append(2.0 * share / (1.0 - share) * turns.lost(inside, outside, plain))
         second, third = (float((self.shares**power).sum()) for power in (2, 3))
         factor = 1.0 / (1.0 - second)
         freedom = (1.0 - second) ** 2 / (second - 2.0 * third + second**2)
         pairs, leaks = factor * pairs, factor * leaks
         pairs[turns.tied], leaks[turns.tied_outside] = np.inf, np.inf
-        shown = min(read, MOST_COMPONENTS)
+        shown, dtype = min(read, MOST_COMPONENTS), self.components.dtype
         errors = np.sqrt(factor * squares).clip(max=1.0)
         errors[:, turns.tied.any(axis=0) | turns.tied_outside] = 1.0
         planes, plane_angles = _planes(pairs, leaks, shown)
-        energy = np.array(energies)
-        captured, curve = self._captured(np.array(got), energy, np.array(owed), freedom)
-        dtype = self.components.dtype
+        captured, curve, drift = self._captured(np.array(gains), np.array(owed), freedom)
 
         def filled(found: Doubles) -> Doubles:
             width = [(0, k - shown), *[(0, 0)] * (found.ndim - 1)]
@@ -429,33 +521,40 @@ class _Reading:
             filled(plane_angles),
             captured,
             curve,
-            _drift(curve[:, 1], self.shares * energy) if k < self.d else UNKNOWN_DRIFT,
+            drift,
         )
 
     def _captured(
-        self, got: Doubles, energy: Doubles, owed: Doubles, freedom: float
-    ) -> tuple[Captured, Doubles]:
-        """Return the share captured of new rows, and that of each segment, from energies (S,)."""
-        shares = self.shares
-        rows = np.cumsum(self.segments.rows)
+        self, gains: Doubles, owed: Doubles, freedom: float
+    ) -> tuple[Captured, Doubles, Drift]:
+        """Return the share captured of new rows, that of each segment, and its drift.
+
+        `gains` (S, 2) are by how much segments have more energy than all rows, along components and
+        in all.
+        """
+        shares, mean = self.shares, self.total
+        rows = np.cumsum(self.plain.segments.rows)
         if self.k == self.d:
-            whole = np.column_stack([rows, np.ones_like(rows), np.zeros_like(rows)])
-            return Captured(1.0, 0.0), whole
-        mean = float(shares @ energy)
+            curve = np.column_stack([rows, np.ones_like(rows), np.zeros_like(rows)])
+            return Captured(1.0, 0.0), curve, UNKNOWN_DRIFT
         if not mean > 0.0:
-            return unknown("the rows do not vary"), np.zeros((0, 3))
-        seen = float(self.variances.sum()) / mean
+            return unknown("the rows do not vary"), np.zeros((0, 3)), UNKNOWN_DRIFT
+        got, energy = (gains + [self.variances.sum(), mean]).T
         less = float(shares @ owed) / mean
         new = got - owed
         terms = (new - float(shares @ new) / mean * energy) / mean
         spread = float((shares**2 * terms**2).sum()) / (1.0 - float((shares**2).sum()))
         error = float(np.hypot(np.sqrt(spread), TAKEN_OFF_ERROR * less))
-        single = np.sqrt(spread * (1.0 / np.maximum(shares, TINY)))
+        single = np.sqrt(spread / np.maximum(shares, TINY))
         share = np.clip(got / np.maximum(energy, TINY), 0.0, 1.0)
         curve = np.column_stack([rows, share, single * mean / np.maximum(energy, TINY)])
+        drift = _drift(share, shares * energy)
         if self.read < self.k:
-            return unknown(f"of more than {self.read} components it is not known"), curve
-        return Captured(float(np.clip(seen - less, 0.0, 1.0)), error, "", freedom), curve
+            captured = unknown(f"of more than {self.read} components it is not known")
+        else:
+            seen = float(self.variances.sum()) / mean
+            captured = Captured(float(np.clip(seen - less, 0.0, 1.0)), error, "", freedom)
+        return captured, curve, drift
 
 
 def _drift(shares: Doubles, weights: Doubles) -> Drift:
@@ -507,67 +606,3 @@ def _planes(pairs: Doubles, leaks: Doubles, shown: int) -> tuple[NDArray[np.int6
         outside = np.delete(pairs[:, inside], inside, axis=0)
         turned[inside] = outside.sum() + leaks[inside].sum()
     return planes, _angle(turned)
-
-
-class _Moment:
-    """The second moments C_s of segments about the mean of all, in units of a scale (d,)."""
-
-    def __init__(self, segments: Segments, units: Doubles, center: bool) -> None:
-        self.segments, self.units = segments, units
-        weights, means = segments.weights, segments.means
-        self.weight = float(weights.sum())
-        self.shares = weights / self.weight
-        # About the first mean, so that the mean of equal ones is exact.
-        self.point = means[0] + self.shares @ (means - means[0]) if center else np.zeros(segments.d)
-        self.apart = means - self.point
-        self.product = np.tensordot(np.ones(len(segments)), segments.products, 1) * segments.unit
-        self.mean_energies = self.shares @ np.array([self.energies(part) for part in segments])
-
-    def energies(self, part: Segment) -> Doubles:
-        """Return the second moments (d,) of the columns of a segment."""
-        return (part.squares / part.weight + (part.mean - self.point) ** 2) / self.units**2
-
-    def times(self, part: Segment, directions: Doubles) -> Doubles:
-        """Return C_s v for directions (m, d) of what the frame spans of them, shape (d, m)."""
-        raw = directions / self.units
-        apart = part.mean - self.point
-        along = self.segments.frame @ raw.T
-        unit = self.segments.unit / part.weight
-        product = unit * (part.product @ along) + np.outer(apart, raw @ apart)
-        return product / self.units[:, None]
-
-    def mean_of(self, directions: Doubles) -> Doubles:
-        """Return the mean of the same over all segments."""
-        raw = directions / self.units
-        along = self.segments.frame @ raw.T
-        between = (self.apart * self.shares[:, None]).T @ (self.apart @ raw.T)
-        return (self.product @ along / self.weight + between) / self.units[:, None]
-
-    def spectrum(self, directions: Doubles, values: Doubles, total: float) -> Spectrum:
-        """Return eigenpairs: the leading ones, and about those that the frame knows besides.
-
-        Parameters
-        ----------
-        directions, values : ndarray of shape (k, d) and (k,)
-        total : float
-            The sum of all eigenvalues.
-        """
-        k, d = directions.shape
-        spanned = self.segments.frame * self.units  # the matrix times these is known
-        beside = spanned - (spanned @ directions.T) @ directions
-        left, sizes, further = np.linalg.svd(beside, full_matrices=False)
-        kept = sizes > SPANNED * max(float(sizes.max(initial=0.0)), TINY)
-        kept[max(d - k, 0) :] = False
-        further = further[kept]
-        coefficients = (left[:, kept] / sizes[kept]).T
-        images = self.mean_of(coefficients @ spanned).T
-        images = images - ((coefficients @ spanned) @ directions.T * values) @ directions
-        inner = images @ further.T
-        found, turn = np.linalg.eigh(0.5 * (inner + inner.T))
-        found, further = found[::-1], turn[:, ::-1].T @ further
-        most = float(values.min(initial=np.inf))
-        found = np.minimum(found.clip(min=0.0), most)
-        both = np.vstack([directions, further])
-        together = np.append(values, found)
-        rest = max(total - float(together.sum()), 0.0) / max(d - len(both), 1)
-        return Spectrum(both, both.T * together, together, min(rest, most))

@@ -347,7 +347,7 @@ class PCALearner(Learner):
             gaps.start(self.moment, self.scale_of)
             self._fill_late(gaps, gaps.model)
             gaps.kept, gaps.kept_weights = values[:0], weights[:0]
-            gaps.late = (gaps.counts.observed == 0) & self._adds_covariances
+            gaps.late = (gaps.counts.observed == 0) & self.adds_covariances
             start = 0
             while start < len(values):  # in chunks, as if they had come one by one
                 stop = start + self.chunk_rows(self.rows)
@@ -366,7 +366,7 @@ class PCALearner(Learner):
             bounded.centre = np.where(gaps.late, model.mean, bounded.centre)
 
     @property
-    def _adds_covariances(self) -> bool:
+    def adds_covariances(self) -> bool:
         """Whether the covariances of what is filled in are added to the second moment.
 
         Elsewhere, in sketches and sparse rows, random draws take the place of gaps.
@@ -376,7 +376,7 @@ class PCALearner(Learner):
     def _learn_completed(self, values: Rows, weights: Doubles, seed: int) -> None:
         """Complete rows (r, d) by the model of gaps, and learn from them."""
         model = self.completions[0].model
-        if self._adds_covariances:
+        if self.adds_covariances:
             self._learn_rows(*Filled.by(model, values), weights)
         else:
             self._learn_rows(self.stream.convert(model.drawn(values, seed)), None, weights)
@@ -442,7 +442,8 @@ class PCALearner(Learner):
         """Let all segments have an orthonormal frame (K, d)."""
         for moment, segments in self.sums:
             times = partial(self._scatter_times, moment)
-            segments.turn(frame, times, center=self.stream.center)
+            has_gaps = bool(self.completions) and self.adds_covariances
+            segments.turn(frame, times, center=self.stream.center, has_gaps=has_gaps)
 
     def _scatter_times(self, moment: Moment, columns: Doubles) -> Doubles:
         """Return the scatter of rows as they came times columns (d, m)."""

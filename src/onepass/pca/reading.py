@@ -65,6 +65,7 @@ def model_of(learner: PCALearner) -> Model:
         center=stream.center,
         scale=scale,
         bounded=bounded,
+        held=_held(learner),
     )
     return Model(
         components=components,
@@ -83,6 +84,17 @@ def model_of(learner: PCALearner) -> Model:
         missing=next((gaps.counts.summary() for gaps in learner.completions), None),
         factors=next((learner.filling(gaps) for gaps in learner.completions), None),
     )
+
+
+def _held(learner: PCALearner) -> float | None:
+    """Return the part of the variance that completed rows hold; None where segments tell it.
+
+    Draws have all the variance. Where nothing follows from the entries observed, a product of two
+    columns has as much error as from a part q of the rows.
+    """
+    for gaps in learner.completions:
+        return None if learner.adds_covariances else float(np.sqrt(gaps.counts.share))
+    return 1.0
 
 
 def _rotated(directions: Doubles, second: Doubles, keep_all: bool) -> tuple[Doubles, Doubles]:
