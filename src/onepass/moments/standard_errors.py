@@ -291,7 +291,8 @@ class SegmentMoments:
         within = segments.squares / weights[:, None] / units**2
         self.columns = within + self.apart**2  # (S, d), the diagonals of all C_s
         self.mean_columns = self.shares @ self.columns
-        self.product = sum(part.astype(np.float64) for part in segments.parts) / self.weight
+        product = sum(part.astype(np.float64) for part in segments.parts)
+        self.product = np.asarray(product) / self.weight
 
     def times(self, number: int, directions: Doubles) -> Doubles:
         """Return C_s v for directions (m, d) of what the frame spans of them, shape (d, m)."""
