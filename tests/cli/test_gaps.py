@@ -1,19 +1,13 @@
 """Missing entries on the command line: what `fit` says of them, and `onepass impute`."""
 
 import json
-import os
-import random
-import time
 
 import numpy as np
 import pytest
 
 import onepass
-from onepass.gaps import completion
 from onepass.sources import base
 from tests.cli.commands import onepass as run
-from tests.cli.test_kill import Forks
-from tests.sources.files.written import WRITERS
 
 
 @pytest.fixture
@@ -300,58 +294,3 @@ def test_a_small_model_fills_gaps_in_the_same_way(tmp_path, model, table):
     assert "of 400 rows and 3 of 3 columns" in " ".join(
         run("info", tmp_path / "small").stdout.split()
     )
-
-
-# A few rows in a block, and batch EM on a few hundred numbers: short tables have it all.
-KEPT_NUMBERS = 400
-SMALL = f"""
-import onepass.gaps.completion, onepass.sources.base
-onepass.gaps.completion.KEPT_NUMBERS = {KEPT_NUMBERS}
-onepass.sources.base.BLOCK_TARGET_BYTES = 1024
-"""
-
-
-def table_with_gaps(rng):
-    """Return a table of a few columns, most of which have gaps; one may begin late."""
-    n, d = int(rng.integers(150, 400)), int(rng.integers(3, 7))
-    rows = rng.normal(size=(n, 1)) * rng.normal(size=d) + 0.3 * rng.normal(size=(n, d))
-    rows[rng.random((n, d)) < rng.choice([0.02, 0.2, 0.4], size=d)] = np.nan
-    rows[: int(rng.choice([0, n // 2])), 1] = np.nan
-    rows[-2:] = 1.0  # every column is observed, and svmlight knows how many there are
-    return rows.round(6)
-
-
-@pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("count", [6, pytest.param(1000, marks=pytest.mark.long)])
-def test_tables_with_gaps_that_are_split_killed_and_resumed(tmp_path, monkeypatch, count):
-    monkeypatch.setattr(completion, "KEPT_NUMBERS", KEPT_NUMBERS)
-    rng, moments = np.random.default_rng(count), random.Random(0)
-    forks, kills, resumed = Forks(tmp_path, SMALL), 0, 0
-    for number in range(count):
-        name = list(WRITERS)[4 * number % len(WRITERS)]  # few tables, many kinds
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        rows = table_with_gaps(rng)
-        WRITERS[name](folder / name, rows)
-        base = ["fit", folder / name, "-k", 1, "--checkpoint-every", 0, "--resume"]
-        base += ["--no-header"] * (name == "a.csv.gz") + ["-o"]
-        begin = time.monotonic()
-        assert forks.run([*base, folder / "whole"])[0]
-        length, ended = time.monotonic() - begin, False
-        while not ended:
-            ended, said = forks.run([*base, folder / "m"], moments.uniform(0.2, 1.2) * length)
-            kills, resumed = kills + (not ended), resumed + ("continuing after" in said)
-        whole = onepass.load(folder / "whole")
-        assert (folder / "m").read_bytes() == (folder / "whole").read_bytes(), (number, name)
-        if "sparse" not in name and "svmlight" not in name:
-            parts = onepass.PCA(1)
-            for part in np.array_split(rows, np.unique(rng.integers(1, len(rows), size=3))):
-                parts.partial_fit(part)
-            assert np.array_equal(parts.components_, whole.components_), (number, name)
-            missing = np.isnan(rows)
-            shares = missing[~missing.all(axis=1)].mean(axis=0)
-            assert np.allclose(whole.missing_share_, shares), (number, name)
-    forks.close()
-    assert kills >= count // 10
-    assert resumed > count // 50 or count < 100  # on a busy machine few kills come late enough

@@ -72,12 +72,12 @@ for line in sys.stdin:
 
 
 class Forks:
-    """Commands that are run in a folder, one after the other, after some code if it is given."""
+    """Commands that are run in a folder, one after the other."""
 
-    def __init__(self, folder, code=""):
+    def __init__(self, folder):
         self._folder = folder
         streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        command = [sys.executable, "-c", code + FORK]
+        command = [sys.executable, "-c", FORK]
         self._process = subprocess.Popen(command, cwd=folder, text=True, **streams)
 
     def run(self, words, killed_after=None, by=signal.SIGKILL):

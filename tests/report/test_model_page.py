@@ -212,6 +212,7 @@ def test_columns_of_any_type_colour_and_label_points(tmp_path):
     for wrong in (["--color", "nobody"], ["--label", "nobody"]):
         assert "'nobody'" in run(*words, *wrong, code=2).stderr
     assert "--color" in run("report", tmp_path / "m", "--color", "kind", code=2).stderr
+    assert "--report" in run(*words[:-2], "--color", "kind", code=2).stderr
 
 
 @pytest.mark.parametrize(("n", "d", "k"), [(300, 70, 30), (5, 3, 3), (40, 1, 1), (130, 2, 1)])

@@ -97,6 +97,8 @@ def fit(
         prepare_output(path, source.paths)
     if report is not None:
         check_page(report, [*source.paths, output, checkpoint])
+    elif color or label:
+        raise Failure("--color and --label are about the page that --report writes")
     points = Points(source, color, label)
     if not as_json:
         messages.describe_source(source, expected_rows(source))

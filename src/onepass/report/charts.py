@@ -122,7 +122,7 @@ def scree(axis: Any, shown: Summary) -> None:
 
 def curve(axis: Any, shown: Summary) -> None:
     """Draw the share that the components capture along the stream, with two standard errors."""
-    axis.set(xlabel="rows", ylabel="captured, %")
+    axis.set(xlabel="rows that count" if shown.fades else "rows", ylabel="captured, %")
     axis.xaxis.get_major_locator().set_params(nbins=4)
     axis.xaxis.set_major_formatter("{x:,.0f}")
     if len(shown.sure.curve):

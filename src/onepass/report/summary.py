@@ -57,6 +57,7 @@ class Summary:
         self.variance: NDArray[np.floating] = model.explained_variance_  # (k,)
         self.known_variances = known_variances(model)  # of the components, and of others
         self.is_robust = getattr(model, "robust", False)
+        self.fades = getattr(model, "half_life", None) is not None
         self.words = [component_words(model, j) for j in range(len(self.components))]
         self.rows = None if X is None else draw_rows(model, X)
         numbers = np.zeros(0, np.int64) if self.rows is None else self.rows.numbers
