@@ -21,8 +21,6 @@ from onepass.cli.messages import is_quiet, note, warn
 from onepass.persistence.atomic import remove_unfinished
 from onepass.progress import Progress
 from onepass.report.summary import shortened
-from onepass.sources import Block, Position
-from onepass.sources.base import Excerpt
 from onepass.sources.files import FileSource, open_tables
 from onepass.sources.paths import open_content, split
 from onepass.sources.tables import ReadOptions
@@ -96,13 +94,6 @@ def empty_columns(source: FileSource) -> list[str]:
             break
     chosen = first.chosen()
     return [str(first.column(chosen[j])) for j in np.flatnonzero(counts < 2).tolist()]
-
-
-def one_block(source: FileSource, end: Position, block: Block) -> Excerpt:
-    """Return a source of one block, which knows its place; `end` is the position after it."""
-    part = Excerpt(source, lambda start: iter([(end, block)]))
-    part.feature_names = None  # `open_for` has compared the names
-    return part
 
 
 def as_options(reading: Mapping[str, Any], marks: Iterable[str]) -> str:

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from onepass.cli import messages
 from onepass.cli.cells import SUFFIX, is_anndata, table_of_cells, writing_cells
-from onepass.cli.data import on_disk, one_block, open_for, prepare_output, progress_over
+from onepass.cli.data import on_disk, open_for, prepare_output, progress_over
 from onepass.cli.errors import Failure, say
 from onepass.cli.writers import OUTLIER, Write, check_format, writing
 from onepass.estimators.doubts import far_fills
+from onepass.estimators.entries import checked_blocks
 from onepass.estimators.saving import open_model
 from onepass.model import Model
 from onepass.report.summary import counted
@@ -34,12 +35,12 @@ def each_block(
 ) -> int:
     """Read each block, compute what is asked, and write it; return the number of rows."""
     with progress_over(label, source) as progress:
-        for end, block in source.blocks():
-            (rows,) = fitted.checked(one_block(source, end, block))
+        # `open_for` has compared the names.
+        for end, rows, _ in checked_blocks(source, n_features=fitted.n_features_in_):
             found = compute(end, rows)
             if write is not None:
                 write(found)
-            progress.advance(block.shape[0])
+            progress.advance(rows.shape[0])
         return progress.rows
 
 
