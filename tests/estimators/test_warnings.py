@@ -87,6 +87,7 @@ def test_warnings_point_to_the_call():
     "kind", [np.asarray, sparse.csr_array, lambda rows: [rows[:50], rows[50:]]]
 )
 def test_a_column_with_nearly_all_of_the_variance(kind):
+    X = RNG.normal(size=(400, 6)) * [4, 3, 2, 1, 1, 1]
     rows = X * [1, 1, 1, 100, 1, 1]
     with pytest.warns(OnepassWarning, match=r"column 3 has 99\.\d% of the variance.*scale=True"):
         onepass.PCA(2, robust=False).fit(kind(rows))
