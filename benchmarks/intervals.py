@@ -1,9 +1,15 @@
 """How often 95% intervals of loadings, variances and `captured_` hold those of the population.
 
-Each row of the table is a kind of stream whose covariance is known, fitted with k = 3 at several
-lengths. Next to the intervals of `PCA` are those of Anderson's formula for independent Gaussian
-rows, and of the standard deviation over 100 resamples of all rows in memory, in a tenth of the runs
-(300 columns: a hundredth).
+Each row of the first table is a kind of stream whose covariance is known, fitted with k = 3 at
+several lengths. Next to the intervals of `PCA` are those of Anderson's formula for independent
+Gaussian rows, and of the standard deviation over 100 resamples of all rows in memory, in a tenth of
+the runs (300 columns: a hundredth, and none of 20,000 rows).
+
+On real tables, errors are compared with the bootstrap, and `captured_` with ten folds, for rows as
+they come, reversed and shuffled. The last rows are what errors cost: the time of a fit over that of
+one whose segments are never added to.
+
+It takes half an hour; ``--add --only 'ar-*' --first-seed SEED`` runs a part of it.
 """
 
 from __future__ import annotations
@@ -14,16 +20,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from scipy import sparse
 from scipy.signal import detrend, lfilter
 from scipy.stats import t as student_t
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from threadpoolctl import threadpool_limits
 
 from benchmarks.results import Results, Row, chosen, parser
 from benchmarks.rows import Numbers, gaussian, one_hot, power, spiked, student
-from onepass import PCA, OnepassWarning, merge
+from onepass import PCA, IncrementalPCA, OnepassWarning, merge
+from onepass.moments.segments import Segments
 
 K = 3
 RESAMPLES = 100  # of a bootstrap
@@ -31,6 +40,9 @@ BOOTSTRAPPED = 3.0  # share of the runs that have a bootstrap, times columns
 NORMAL, CONFIDENCE = 1.96, 0.975
 SIZES = (600, 3000, 20_000)
 FEW_ROWS = 1000  # below which less is promised
+LARGE, LARGE_RUNS = 100_000, 0.4  # numbers in the rows of a run, above which there are fewer runs
+FOLDS, REPEATS = 10, 5
+AGREES = 0.25  # of the bootstrap's, by which errors may differ in the median
 PROMISED = {"loadings": (0.92, 0.985), "variances": (0.88, 0.99), "captured": (0.9, 1.0)}
 PROMISED_OF_FEW = {"loadings": (0.87, 0.99), "variances": (0.87, 0.99), "captured": (0.9, 1.0)}
 
@@ -210,6 +222,7 @@ class Coverage:
     gaps: float = 0.0
     sizes: tuple[int, ...] = SIZES
     most_runs: int = 1000
+    is_stream: bool = False  # whether rows come by `partial_fit`, which reads them once
 
     @property
     def name(self) -> str:
@@ -224,20 +237,25 @@ class Coverage:
 
     def measure(self, first_seed: int, runs: int) -> Row:
         """Return shares of intervals that hold the truth, for each number of rows."""
-        runs = min(runs, self.most_runs)
-        sizes = [self._measure(n, first_seed, runs) for n in self.sizes]
+        counts = []
+        for n in self.sizes:
+            fewer = LARGE_RUNS if n * self.d > LARGE else 1.0
+            counts.append(min(max(round(fewer * runs), 2), self.most_runs))
+        sizes = [self._measure(n, first_seed, r) for n, r in zip(self.sizes, counts, strict=True)]
         return {
             "name": self.name,
+            "group": "coverage",
             "title": self.title,
             "rows": list(self.sizes),
-            "runs": runs,
+            "runs": counts,
             **{what: [found[what] for found in sizes] for what in sizes[0]},
         }
 
     def _measure(self, n: int, first_seed: int, runs: int) -> Row:
         held: dict[str, list[float]] = {}
         for run in range(runs):
-            is_bootstrapped = self.d <= 300 and run < max(1.0, runs * BOOTSTRAPPED / self.d)
+            is_bootstrapped = run < max(1.0, runs * BOOTSTRAPPED / self.d)
+            is_bootstrapped &= self.d <= 30 or n * self.d < 10 * LARGE
             rng = np.random.default_rng([first_seed, run, n, self.d])
             for what, value in self.once(n, rng, is_bootstrapped).items():
                 held.setdefault(what, []).append(value)
@@ -259,7 +277,11 @@ class Coverage:
         rows = np.where(rng.random(X.shape) < self.gaps, np.nan, X) if self.gaps else X
         parts = np.array_split(np.arange(n), self.parts)
         start = time.process_time()
-        models = [PCA(K, **self.params).fit(rows[part[0] : part[-1] + 1]) for part in parts]
+        models = []
+        for part in parts:
+            model = PCA(K, **self.params)
+            learn = model.partial_fit if self.is_stream else model.fit
+            models.append(learn(rows[part[0] : part[-1] + 1]))
         model = merge(*models) if self.parts > 1 else models[0]
         errors = model.components_error_
         seconds = time.process_time() - start
@@ -308,7 +330,7 @@ def anderson(values: Numbers, components: Numbers, n: int) -> Numbers:
     gaps = values[:K, None] - values
     np.fill_diagonal(gaps, np.inf)
     squares = (values[:K, None] * values / gaps**2) @ components**2
-    return np.sqrt(squares / n)
+    return np.sqrt(squares.clip(min=0.0) / n)
 
 
 def bootstrap(X: Numbers, scale: bool, rng: np.random.Generator) -> Numbers:
@@ -321,9 +343,122 @@ def bootstrap(X: Numbers, scale: bool, rng: np.random.Generator) -> Numbers:
     return np.std(found, axis=0, ddof=1)
 
 
+def _groups() -> Numbers:
+    """Return rows of three groups, one after the other."""
+    rng = np.random.default_rng(0)
+    centres = np.repeat(rng.normal(size=(3, 8)) * 4.0, 400, axis=0)
+    return centres + rng.normal(size=(1200, 8))
+
+
+TABLES: dict[str, tuple[str, Callable[[], Numbers], bool, int]] = {
+    "wine": ("wine, standardised", lambda: load_wine().data, True, 3),
+    "cancer": ("breast cancer, standardised", lambda: load_breast_cancer().data, True, 3),
+    "digits": ("digits", lambda: load_digits().data, False, 3),
+    "groups": ("three groups", _groups, False, 2),
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table in memory: `captured_` in three orders of its rows, and errors of loadings."""
+
+    kind: str
+
+    @property
+    def name(self) -> str:
+        """What ``--only`` calls it."""
+        return f"table-{self.kind}"
+
+    def measure(self, first_seed: int, runs: int) -> Row:
+        """Return `captured_`, the mean of ten folds, and errors over those of a bootstrap."""
+        title, load, scale, k = TABLES[self.kind]
+        X, rng = load(), np.random.default_rng(first_seed)
+        shuffled = X[rng.permutation(len(X))]
+        folds = [share for _ in range(REPEATS) for share in _folds(X, k, scale, rng)]
+        truth, orders = float(np.mean(folds)), {}
+        for order, rows in (("as it comes", X), ("reversed", X[::-1]), ("shuffled", shuffled)):
+            found = PCA(k, scale=scale).fit(rows).captured_
+            width = student_t.ppf(CONFIDENCE, found.degrees_of_freedom) * found.standard_error
+            held = abs(found.mean - truth) <= width
+            orders[order] = [found.mean, found.standard_error, bool(held)]
+        # The bootstrap takes rows for independent of their neighbours, so they are shuffled.
+        spread = bootstrap(shuffled, scale, rng)[:k]
+        errors = PCA(k, scale=scale).fit(shuffled).components_error_
+        varies = spread > 1e-9
+        ratio = float(np.median(errors[varies] / spread[varies]))
+        return {
+            "name": self.name,
+            "group": "tables",
+            "title": f"{title}, {X.shape[0]:,} x {X.shape[1]}, k = {k}",
+            "folds": truth,
+            "orders": orders,
+            "ratio": ratio,
+            "met": abs(ratio - 1.0) <= AGREES and all(held for _, _, held in orders.values()),
+        }
+
+
+def _folds(X: Numbers, k: int, scale: bool, rng: np.random.Generator) -> list[float]:
+    """Return the shares of the variance of each fold that components of the others capture."""
+    found = []
+    for part in np.array_split(rng.permutation(len(X)), FOLDS):
+        model = PCA(k, scale=scale).fit(np.delete(X, part, axis=0))
+        rows = (X[part] - model.mean_) / (model.scale_ if scale else 1.0)
+        found.append(float(np.sum((rows @ model.components_.T) ** 2) / np.sum(rows**2)))
+    return found
+
+
+def _add_without(self: Segments, rows: Any, weights: Numbers, sums: Any = None) -> None:
+    """Take the place of `Segments.add`: include rows in the second moment alone."""
+    if sums is not None:
+        sums.__self__.add(rows, weights)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What errors cost: the time of a fit over that of one without segments."""
+
+    kind: type
+    n: int
+    d: int
+    promised: float
+
+    @property
+    def name(self) -> str:
+        """What ``--only`` calls it."""
+        return f"cost-{self.kind.__name__}-{self.d}"
+
+    def measure(self, first_seed: int, runs: int) -> Row:
+        """Return the median of interleaved ratios of processor times."""
+        rng = np.random.default_rng(first_seed)
+        X = rng.normal(size=(self.n, self.d)) / np.sqrt(np.arange(1, self.d + 1))
+        ratios = []
+        for _ in range(2 if runs < 10 else 9):
+            times = [self._seconds(X)]
+            with (
+                mock.patch.object(Segments, "add", _add_without),
+                mock.patch.object(Segments, "turn", return_value=None),
+            ):
+                times.append(self._seconds(X))
+            ratios.append(times[0] / times[1])
+        ratio = float(np.median(ratios))
+        return {
+            "name": self.name,
+            "group": "cost",
+            "title": f"`{self.kind.__name__}(8)`, {self.n:,} x {self.d}",
+            "promised": self.promised,
+            "measured": ratio,
+            "met": ratio <= self.promised,
+        }
+
+    def _seconds(self, X: Numbers) -> float:
+        start = time.process_time()
+        self.kind(8).fit(X)
+        return time.process_time() - start
+
+
 SCALE = {"scale": True}
 STREAMS = ("decay", "t5", "mixture", "one-hot", "ar", "seasonal", "words")
-ROWS = [
+ROWS: list[Coverage | Table | Cost] = [
     *(Coverage(kind, d) for d in (30, 300) for kind in STREAMS),
     *(
         Coverage("coded" if kind == "one-hot" else kind, d, SCALE, "standardised")
@@ -341,20 +476,31 @@ ROWS = [
         for kind in ("decay", "t5", "ar")
     ),
     *(
-        Coverage(kind, 30, params, how, gaps=0.1, sizes=(600, 3000))
-        for params, how in (({}, "10% gaps"), (SCALE, "10% gaps, standardised"))
+        Coverage(kind, d, params, how, gaps=gaps, sizes=(600, 3000))
+        for d, params, how, gaps in (
+            (30, {}, "10% gaps", 0.1),
+            (30, SCALE, "10% gaps, standardised", 0.1),
+            (30, {}, "40% gaps", 0.4),
+            (300, {}, "10% gaps", 0.1),
+        )
         for kind in ("decay", "t5", "mixture")
     ),
     *(Coverage(kind, d, {"robust": True}, "robust") for d in (30, 300) for kind in ("decay", "t5")),
     Coverage("wide", 5000, sizes=(600, 3000), most_runs=30),
-    Coverage("wide", 5000, {"passes": 1}, "read once", sizes=(600, 3000), most_runs=30),
+    Coverage("wide", 5000, {}, "read once", sizes=(600, 3000), most_runs=30, is_stream=True),
+    *(Table(kind) for kind in TABLES),
+    *(
+        Cost(kind, n, d, promised)
+        for kind in (PCA, IncrementalPCA)
+        for n, d, promised in ((60_000, 784, 1.08), (200_000, 100, 1.1), (200_000, 50, 1.1))
+    ),
 ]
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Measure the rows one by one."""
     options = parser("intervals", __doc__)
-    options.add_argument("--runs", type=int, default=300, help="of each row (default: 300)")
+    options.add_argument("--runs", type=int, default=100, help="of each row (default: 100)")
     args = options.parse_args(arguments)
     results = Results("intervals", args)
     warnings.simplefilter("ignore", OnepassWarning)

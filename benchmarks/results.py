@@ -46,6 +46,7 @@ def parser(benchmark: str, what: str | None) -> argparse.ArgumentParser:
     add("--first-seed", type=int, metavar="SEED", help="repeat a run (default: drawn at random)")
     add("--data", type=Path, metavar="DIR", help="a folder with mnist/, covtype/, kdd99/, ...")
     add("--output", type=Path, metavar="FILE", help=f"(default: {benchmark}.json of the results)")
+    add("--add", action="store_true", help="keep other rows of the results, to run in parts")
     add("--list", action="store_true", help="list the names of the rows")
     return parser
 
@@ -84,7 +85,7 @@ class Results:
     def __init__(
         self, benchmark: str, args: argparse.Namespace, packages: Sequence[str] = PACKAGES
     ) -> None:
-        whole = not (args.quick or args.only)
+        whole = args.add or not (args.quick or args.only)
         self.path = args.output or (FOLDER / f"{benchmark}.json" if whole else None)
         self.seed = secrets.randbelow(SEEDS) if args.first_seed is None else args.first_seed
         self.about = {
@@ -97,10 +98,16 @@ class Results:
             "versions": versions(*packages),
         }
         self.rows: list[Row] = []
+        if args.add and self.path and self.path.exists():
+            self.rows = json.loads(self.path.read_text())["rows"]
 
     def add(self, row: Row) -> None:
         """Print a row and write all rows so far."""
-        self.rows.append(row)
+        names = [one.get("name") for one in self.rows]
+        if row.get("name") in names:
+            self.rows[names.index(row["name"])] = row
+        else:
+            self.rows.append(row)
         print(", ".join(f"{key}: {_short(value)}" for key, value in row.items()), flush=True)
         if self.path:
             self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -91,6 +91,57 @@ def accuracy(rows: list[Row]) -> str:
 
 
 def intervals(rows: list[Row]) -> str:
+    """Return the tables of intervals: how often they hold, real tables, and what errors cost."""
+    renderers = {"coverage": _coverage, "tables": _orders, "cost": _costs}
+    tables = [
+        render([row for row in rows if row["group"] == group])
+        for group, render in renderers.items()
+        if any(row["group"] == group for row in rows)
+    ]
+    return "\n\n".join(tables)
+
+
+def _orders(rows: list[Row]) -> str:
+    """Return the table of `captured_` of real tables, and of errors over a bootstrap's."""
+
+    def cell(found: list[Any]) -> str:
+        text = f"{found[0]:.3f} ± {found[1]:.3f}"
+        return text if found[2] else f"**{text}**"
+
+    orders = list(rows[0]["orders"])
+    return table(
+        ["table", "ten folds", *(f"`captured_`, {order}" for order in orders)]
+        + ["errors over a bootstrap's, median", "met"],
+        [
+            [
+                row["title"],
+                f"{row['folds']:.3f}",
+                *(cell(row["orders"][order]) for order in orders),
+                decimals(row["ratio"]),
+                verdict(row["met"]),
+            ]
+            for row in rows
+        ],
+    )
+
+
+def _costs(rows: list[Row]) -> str:
+    """Return the table of what errors cost."""
+    return table(
+        ["fit with errors over one without", "promised", "measured", "met"],
+        [
+            [
+                row["title"],
+                decimals(row["promised"]),
+                decimals(row["measured"]),
+                verdict(row["met"]),
+            ]
+            for row in rows
+        ],
+    )
+
+
+def _coverage(rows: list[Row]) -> str:
     """Return the table of the coverage of intervals, for each number of rows in a cell."""
 
     def shares(row: Row, what: str) -> str:
@@ -116,7 +167,7 @@ def intervals(rows: list[Row]) -> str:
                 f"{numbers(row['seconds'])} ({numbers(row['bootstrap seconds'])})".replace(
                     " ()", ""
                 ),
-                str(row["runs"]),
+                " / ".join(map(str, row["runs"])),
                 verdict(not any(row["missed"])),
             ]
             for row in rows
