@@ -16,7 +16,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from onepass.sources import base
-from onepass.sources.base import Block, SourceError
+from onepass.sources.base import SourceError
 from onepass.sources.paths import is_remote, open_file, split, suffix_of
 from onepass.sources.tables import ReadOptions, Table
 
@@ -43,23 +43,15 @@ class ArrayTable(Table):
         """Open the array: it has a shape and a type, and gives rows as an array or as CSR."""
         return _OPENED_BY.get(str(suffix_of(self.path)), _open_hdf5)(self.path)
 
-    def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
-        """Yield the rows from number `start` on."""
-        for _, rows in self.rows(start):
-            most = rows.shape[0] if scipy.sparse.issparse(rows) else block_rows
-            for begin in range(0, rows.shape[0], most):
-                yield base.take(rows[begin : begin + most], self.columns, dtype)
-
-    def rows(self, start: int) -> Iterator[tuple[int, Any]]:
-        """Yield the number of the first one of some rows, and all columns of these rows."""
+    def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Any]:
+        """Yield all columns of the rows from number `start` on."""
         with self.opened() as array:
             if hasattr(array, "pieces"):
                 yield from array.pieces(start)
                 return
             step = _rows_at_once(array)
             for begin in range(start - start % step, array.shape[0], step):
-                first = max(begin, start)
-                yield first, array[first : min(begin + step, array.shape[0])]
+                yield array[max(begin, start) : min(begin + step, array.shape[0])]
 
 
 def _rows_at_once(array: Any) -> int:
@@ -152,8 +144,8 @@ class SparseArray:
         if not is_sound:
             raise ValueError("its arrays do not make up a sparse matrix")
 
-    def pieces(self, start: int) -> Iterator[tuple[int, Any]]:
-        """Yield the number of a row and rows from there on as CSR, not too many entries at once."""
+    def pieces(self, start: int) -> Iterator[Any]:
+        """Yield rows from a number on as CSR, not too many entries at once."""
         data, indices, indptr = map(_Forward, (self._data, self._indices, self._indptr))
         most = _SPARSE_BLOCK_BYTES // (self.dtype.itemsize + self._indices.dtype.itemsize)
         n, n_entries, row = self.shape[0], self._data.shape[0], start
@@ -167,7 +159,7 @@ class SparseArray:
             self._check(end < n or last == n_entries)
             places = indices[first:last].astype(np.int64)
             parts = (data[first:last], places, bounds - first)
-            yield row, scipy.sparse.csr_array(parts, shape=(end - row, self.shape[1]))
+            yield scipy.sparse.csr_array(parts, shape=(end - row, self.shape[1]))
             row = end
 
 

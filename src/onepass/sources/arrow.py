@@ -31,6 +31,8 @@ class ColumnTable(Table):
     A column of lists that are equally long counts as that many columns: ``embedding_0`` and so on.
     """
 
+    chooses = True
+
     def __init__(self, path: str, schema: pa.Schema, n_rows: int | None) -> None:
         self.path, self.n_rows = path, n_rows
         # A schema would make new lists of all of them each time.
@@ -95,7 +97,7 @@ class ColumnTable(Table):
         Batches have the fields that are given, and best at most so many rows.
         """
 
-    def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
+    def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Any]:
         """Yield the rows from number `start` on, missing values as NaN."""
         most = block_rows  # Lists take several times their size while they are read.
         if not self._lists:

@@ -23,7 +23,7 @@ import pyarrow.csv
 from numpy.typing import NDArray
 
 from onepass.sources import plain_text
-from onepass.sources.base import Block, SourceError
+from onepass.sources.base import SourceError
 from onepass.sources.paths import open_content, suffix_of
 from onepass.sources.plain_text import StandardInput, Text, squeezed, whole_lines
 from onepass.sources.tables import BOOLEANS, ReadOptions, Table, numbered_names
@@ -67,6 +67,7 @@ class CsvTable(Table):
     a column of numbers is an error.
     """
 
+    chooses = True
     takes = ("header", "delimiter", "decimal", "encoding", "skip_lines", "comment", "na")
 
     def __init__(self, path: str, options: ReadOptions) -> None:
@@ -241,7 +242,7 @@ class CsvTable(Table):
             return "; if it has a decimal point, do not pass decimal=',' (--decimal ,)"
         return "; if it has a decimal comma, pass decimal=',' (--decimal ,)"
 
-    def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
+    def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Any]:
         """Yield the rows from number `start` on."""
         if self._is_used_up:
             raise self.error("it can be read only once")

@@ -343,12 +343,6 @@ class FileSource(Source):
             raise SourceError(f"there is no position {tuple(begin)} in {len(self.tables)} files")
         yield from read_ahead(self._read(begin), self._stop)
 
-    def _most_rows(self, block: Block) -> int:
-        """Return how many rows of what was read make up a block; sparse ones are never large."""
-        if scipy.sparse.issparse(block) and self._batch_rows is None:
-            return block.shape[0]
-        return self._block_rows
-
     def error(self, message: str, position: Position, column: int | None = None) -> SourceError:
         """Return an error that names file, line or row, and column."""
         table = self.tables[position.file]
@@ -365,17 +359,16 @@ class FileSource(Source):
         empty = start == Position(0, 0)
         for number, table in enumerate(self.tables[start.file :], start.file):
             row = start.row if number == start.file else 0
-            labels = [table.column(j) for j in table.chosen()]
             try:
-                for block in table.read(row, self._block_rows, self._dtype):
-                    most = self._most_rows(block)
-                    for begin in range(0, block.shape[0], most):
-                        piece = block[begin : begin + most]
-                        if not table.prepares:
-                            piece = table.prepare(piece, row, labels)
-                        row += piece.shape[0]
+                for rows in table.read(row, self._block_rows, self._dtype):
+                    most = self._block_rows
+                    if scipy.sparse.issparse(rows) and self._batch_rows is None:
+                        most = rows.shape[0]  # Sparse rows are never many.
+                    for begin in range(0, rows.shape[0], most):
+                        block = table.block(rows[begin : begin + most], row, self._dtype)
+                        row += block.shape[0]
                         empty = False
-                        yield Position(number, row), piece
+                        yield Position(number, row), block
             except (SourceError, ImportError):
                 raise
             except Exception as error:  # the libraries that read formats raise anything

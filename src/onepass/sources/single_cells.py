@@ -60,8 +60,6 @@ def _by_rows(matrix: Any) -> Any:
 class CellTable(ArrayTable):
     """Cells by genes. Cells are prepared as a whole, before genes are chosen."""
 
-    prepares = True
-
     def _choose(self, names: Sequence[str], mask: Sequence[str] | NDArray[np.bool_] | None) -> None:
         """Note the names of all genes, numbered where they come twice, and which are read."""
         if len(names) != self.width:
@@ -97,18 +95,16 @@ class CellTable(ArrayTable):
             raise self.error(f"there are {len(names)} names for {self.n_rows} cells")
         return names
 
-    def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
-        """Yield the rows from number `start` on."""
-        genes = self.genes()
-        columns = None if len(genes) == len(self._all_names) and self.columns is None else genes
-        for row, rows in self.rows(start):
-            most = rows.shape[0] if scipy.sparse.issparse(rows) else block_rows
-            for begin in range(0, rows.shape[0], most):
-                part = rows[begin : begin + most]
-                if self.preparation or self.na_values:
-                    part = base.take(part, None, dtype)
-                    part = self.prepare(part, row + begin, self._all_names)
-                yield base.take(part, columns, dtype)
+    def taken(self) -> NDArray[np.intp] | None:
+        """Return the genes that are read, among all; None is all of them."""
+        return None if self._genes is None and self.columns is None else self.genes()
+
+    def block(self, rows: Any, row: int, dtype: np.dtype) -> Block:
+        """Return cells as a block, prepared by all of their genes."""
+        if not self.preparation:
+            return super().block(rows, row, dtype)
+        cells = self.prepared(base.take(rows, None, dtype), row, self._all_names)
+        return base.take(cells, self.taken(), dtype)
 
 
 class TenxTable(CellTable):
@@ -262,8 +258,8 @@ class _ByGenes:
             f"takes about {n_bytes / 1e6:,.0f} MB; store it by cells to avoid this: .tocsr()"
         ]
 
-    def pieces(self, start: int) -> Iterator[tuple[int, Any]]:
-        """Yield the number of a row and rows from there on as CSR."""
+    def pieces(self, start: int) -> Iterator[Any]:
+        """Yield rows from a number on as CSR."""
         matrix = _by_rows(self._backed.to_memory())
         yield from SparseArray(matrix.data, matrix.indices, matrix.indptr, matrix.shape).pieces(
             start

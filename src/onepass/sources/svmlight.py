@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_svmlight_file
 
 from onepass.sources import plain_text
-from onepass.sources.base import Block, take
 from onepass.sources.paths import open_content
 from onepass.sources.plain_text import whole_lines
 from onepass.sources.tables import ReadOptions, Table
@@ -63,7 +62,7 @@ class SvmlightTable(Table):
             if match := _NUMBER_OR_RANGE.fullmatch(column):
                 self.width = max(self.width, min(int(match[1]) + 1, _MOST_COLUMNS))
 
-    def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
+    def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Any]:
         """Yield the rows from number `start` on, as CSR."""
         row = 0
         for lines in self._pieces():
@@ -74,7 +73,7 @@ class SvmlightTable(Table):
                 block = self._parsed(lines)
             except ValueError as error:
                 raise self._located(lines, begin, error) from error
-            yield take(block[max(start - begin, 0) :], self.columns, dtype)
+            yield block[max(start - begin, 0) :]
 
     def lines(self) -> Iterator[NDArray[np.int64]]:
         """Yield the numbers of the lines that are rows, counted from 1, some at a time."""

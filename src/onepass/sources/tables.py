@@ -53,29 +53,24 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         """Refuse values that no file could be read with."""
-        if self.format not in (None, "csv", "svmlight"):
-            raise ValueError(f"format={self.format!r} must be 'csv' or 'svmlight'")
-        if self.header not in (True, False, "auto"):
-            raise ValueError(f"header={self.header!r} must be True, False or 'auto'")
-        if self.delimiter is not None and (
-            len(self.delimiter) != 1 or not self.delimiter.isascii()
+        comment, delimiter = self.comment, self.delimiter
+        is_count = isinstance(self.skip_lines, int) and self.skip_lines >= 0
+        is_mark = comment is None or (comment.strip() and len(comment) <= LONGEST_COMMENT)
+        for name, is_right, wanted in (
+            ("format", self.format in (None, "csv", "svmlight"), "'csv' or 'svmlight'"),
+            ("header", self.header in (True, False, "auto"), "True, False or 'auto'"),
+            ("delimiter", delimiter is None or len(delimiter.encode()) == 1, "an ASCII character"),
+            ("decimal", self.decimal in (".", ","), "'.' or ','"),
+            ("decimal", self.decimal != delimiter, "another character than the delimiter"),
+            ("skip_lines", is_count, "a whole number from 0 on"),
+            ("comment", is_mark, "one to eight characters"),
         ):
-            raise ValueError(f"delimiter={self.delimiter!r} must be one ASCII character")
-        if self.decimal not in (".", ","):
-            raise ValueError(f"decimal={self.decimal!r} must be '.' or ','")
-        if self.decimal == self.delimiter:
-            raise ValueError(f"delimiter and decimal are both {self.decimal!r}")
-        if not isinstance(self.skip_lines, int) or self.skip_lines < 0:
-            raise ValueError(f"skip_lines={self.skip_lines!r} must be a whole number from 0 on")
-        if self.comment is not None and not (
-            self.comment.strip() and len(self.comment) <= LONGEST_COMMENT
-        ):
-            raise ValueError(f"comment={self.comment!r} must be one to eight characters")
-        if self.encoding is not None:
-            try:
-                codecs.lookup(self.encoding)
-            except LookupError as error:
-                raise ValueError(f"encoding={self.encoding!r} is not known") from error
+            if not is_right:
+                raise ValueError(f"{name}={getattr(self, name)!r} must be {wanted}")
+        try:
+            codecs.lookup(self.encoding or "utf-8")
+        except LookupError as error:
+            raise ValueError(f"encoding={self.encoding!r} is not known") from error
         for value in self.na:
             if isinstance(value, bool) or not isinstance(value, str | int | float | np.number):
                 raise ValueError(f"na has {value!r}, neither a text nor a number")
@@ -134,15 +129,34 @@ class Table(ABC):
     notes: Sequence[str] = ()  # what was decided without having been asked for, one line each
     columns: NDArray[np.intp] | None = None  # that are read, in this order; None is all
     preparation = Preparation()  # of the rows that are read
-    prepares: ClassVar[bool] = False  # whether `read` has prepared its rows already
+    chooses: ClassVar[bool] = False  # whether `read` gives the chosen columns, and not all
     once: bool = False  # whether it can be read only once
 
     @abstractmethod
-    def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Block]:
-        """Yield the chosen columns of the rows from number `start` on, as blocks of a type.
+    def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Any]:
+        """Yield rows from number `start` on, as arrays or CSR, which `block` makes blocks of.
 
-        A block has at least one row, and best about `block_rows`: longer ones are cut.
+        There is at least one row each time, and best about `block_rows`: more rows are cut.
         """
+
+    def taken(self) -> NDArray[np.intp] | None:
+        """Return which columns are taken of what `read` gives, in this order; None is all."""
+        return None if self.chooses else self.columns
+
+    def block(self, rows: Any, row: int, dtype: np.dtype) -> Block:
+        """Return rows as a block of a type, prepared, with missing entries as NaN.
+
+        `row` rows came before.
+        """
+        return self.prepared(base.take(rows, self.taken(), dtype), row)
+
+    def prepared(self, block: Block, row: int, labels: Sequence[str | int] = ()) -> Block:
+        """Return rows prepared, with missing entries as NaN; errors use the labels of columns."""
+        try:
+            return self.preparation.apply(_with_missing(block, self.na_values))
+        except EntryError as error:
+            label = (labels or [self.column(j) for j in self.chosen()])[error.column]
+            raise self.error(error.what, row + error.row + 1, label) from error
 
     def float_type(self) -> np.dtype:
         """Return the type of blocks of the chosen columns: float32 if all are, or float64."""
@@ -151,16 +165,6 @@ class Table(ABC):
     def settle(self, tables: Sequence[Table], wanted: Sequence[str | int] | None) -> None:
         """Learn what a file cannot know of itself, from the others and from the choice."""
         return
-
-    def prepare(self, block: Block, row: int, labels: Sequence[str | int]) -> Block:
-        """Return rows with their missing entries as NaN, prepared.
-
-        `row` rows came before; errors use the labels of columns.
-        """
-        try:
-            return self.preparation.apply(_with_missing(block, self.na_values))
-        except EntryError as error:
-            raise self.error(error.what, row + error.row + 1, labels[error.column]) from error
 
     def cells(self, columns: Sequence[int]) -> Iterator[list[Any]]:
         """Yield some columns as they are in the file, as Arrow arrays of a few rows at a time.
@@ -171,8 +175,10 @@ class Table(ABC):
 
         twin = copy(self)
         twin.columns = np.array(columns, dtype=np.intp)
-        for block in twin.read(0, rows_per_block(len(columns)), twin.float_type()):
-            dense = block.toarray() if hasattr(block, "toarray") else block
+        dtype = twin.float_type()
+        for rows in twin.read(0, rows_per_block(len(columns)), dtype):
+            block: Any = base.take(rows, twin.taken(), dtype)
+            dense = block.toarray() if scipy.sparse.issparse(block) else block
             yield [pa.array(np.ascontiguousarray(column)) for column in dense.T]
 
     def stop(self) -> None:
@@ -316,18 +322,15 @@ def numbered_names(names: Sequence[str], mark: str = ".") -> list[str]:
     >>> numbered_names(["x", "y", "x", "x.1"])
     ['x', 'y', 'x.2', 'x.1']
     """
-    taken = set(names)
+    taken, counts = set(names), Counter[str]()
     found: list[str] = []
-    counts: Counter[str] = Counter()
     for name in names:
         different = name
-        if counts[name]:
-            while different in taken:
-                different = f"{name}{mark}{counts[name]}"
-                counts[name] += 1
-            taken.add(different)
-        else:
-            counts[name] = 1
+        while counts[name] and different in taken:
+            different = f"{name}{mark}{counts[name]}"
+            counts[name] += 1
+        taken.add(different)
+        counts[name] = counts[name] or 1
         found.append(different)
     return found
 

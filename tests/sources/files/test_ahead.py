@@ -1,6 +1,5 @@
 """Reading ahead: order, errors, early stop, bounded depth."""
 
-import gc
 import threading
 import time
 
@@ -75,18 +74,6 @@ def test_stopping_early_closes_the_iterator(taken):
     ahead.close()
     assert closed == [True]
     assert threading.active_count() == before
-
-
-def test_a_consumer_that_fails_ends_the_thread():
-    def consume():
-        for _ in read_ahead(counted(1000), nothing):
-            raise RuntimeError("the consumer fails")
-
-    before = threading.active_count()
-    with pytest.raises(RuntimeError):
-        consume()
-    gc.collect()
-    wait_for(lambda: threading.active_count() == before)
 
 
 def test_a_thread_that_waits_is_woken():

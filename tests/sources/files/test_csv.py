@@ -109,7 +109,7 @@ def test_content_that_is_compressed_is_called_so(tmp_path):
 def test_a_given_delimiter_counts(tmp_path):
     assert rows_of(tmp_path / "a.csv", "a:b\n1:2\n", delimiter=":") == (["a", "b"], [[1, 2]])
     assert open_source(tmp_path / "a.csv", delimiter=":").notes == []
-    with pytest.raises(ValueError, match="delimiter=';;' must be one ASCII character"):
+    with pytest.raises(ValueError, match="delimiter=';;' must be an ASCII character"):
         open_source(tmp_path / "a.csv", delimiter=";;")
 
 

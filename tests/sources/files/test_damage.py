@@ -35,13 +35,6 @@ def mutated(content, rng):
     return bytes(data)
 
 
-def read(path):
-    """Read everything; what is read must be finite rows of one width."""
-    source = open_source(path)
-    for block in source:
-        assert block.shape[1] == source.n_features
-
-
 def mutate(path, n, seed):
     """Change a file n times, one of its files if it is a folder; whatever is wrong is said."""
     rng = np.random.default_rng(seed)
@@ -52,7 +45,7 @@ def mutate(path, n, seed):
         content = file.read_bytes()
         file.write_bytes(mutated(content, rng))
         try:
-            read(path)
+            list(open_source(path))
         except SourceError as error:
             messages.append(str(error))
         file.write_bytes(content)
@@ -65,26 +58,6 @@ def mutate(path, n, seed):
 def test_mutations(name, tmp_path):
     WRITERS[name](tmp_path / name, ROWS)
     mutate(tmp_path / name, 60, seed=0)
-
-
-MANY = """
-import pathlib, resource, sys, warnings
-from tests.sources.files.test_damage import mutate
-warnings.simplefilter("ignore")
-mutate(pathlib.Path(sys.argv[1]), 1000, seed=1)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-"""
-
-
-@pytest.mark.long
-@pytest.mark.skipif(sys.platform != "linux", reason="the unit of ru_maxrss differs")
-@pytest.mark.parametrize("name", WRITERS)
-def test_many_mutations_take_little_memory(name, tmp_path):
-    WRITERS[name](tmp_path / name, ROWS)
-    command = [sys.executable, "-c", MANY, str(tmp_path / name)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout) < 500_000
 
 
 # Lists that begin far before their numbers, and an index beyond a dictionary.

@@ -1,8 +1,5 @@
 """Columns of lists in parquet and arrow files: each number of a list is a column."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.feather
@@ -137,30 +134,6 @@ def test_numbers_that_are_stored_in_another_way(path):
     np.testing.assert_array_equal(found[:, -4:], np.arange(16.0).reshape(4, 4))
     if "runs" in table:
         assert found[:, 1].tolist() == [7, 7, 8, 8]
-
-
-MEMORY = """
-import sys
-from tests.sources.files.test_limits import PEAK
-exec(PEAK)
-from onepass.sources import open_source
-import pyarrow.parquet, pyarrow.compute
-before = peak()
-rows = sum(block.shape[0] for block in open_source(sys.argv[1], columns=["embedding"]))
-print(rows, peak() - before)
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no /proc")
-def test_memory_stays_flat(tmp_path):
-    numbers = RNG.standard_normal(120_000 * 384, dtype=np.float32)
-    column = pa.FixedSizeListArray.from_arrays(numbers, 384).cast(pa.list_(pa.float32()))
-    pa.parquet.write_table(pa.table({"embedding": column}), tmp_path / "a.parquet")
-    command = [sys.executable, "-c", MEMORY, str(tmp_path / "a.parquet")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    rows, kilobytes = map(int, done.stdout.split())
-    assert rows == 120_000
-    assert kilobytes < 120_000  # of 184 MB
 
 
 @pytest.mark.parametrize("kind", LISTS)

@@ -26,11 +26,16 @@ WORDS = [
     "a|b",
 ]
 LINE_BREAKS = {"LF": "\n", "CRLF": "\r\n", "CR": "\r"}
+# What both pandas and pyarrow take for a missing value by default.
+MISSING = ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND"]
+MISSING += ["1.#QNAN", "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null"]
 
 
 def number_text(rng, value):
-    """One of the ways to write a number that read it back exactly."""
+    """One of the ways to write a number, or a missing one, that read it back exactly."""
     value = float(value)
+    if np.isnan(value):
+        return str(rng.choice(MISSING))
     if value == int(value) and rng.random() < 0.5:
         return str(int(value))
     return rng.choice([repr(value), f"{value:.17g}", f"{value:.17e}", f"{value:.17E}"])
@@ -52,6 +57,7 @@ def make_csv(rng, path):
     numbers = rng.standard_normal((n, d)) * scale
     whole = rng.random(d) < 0.3
     numbers[:, whole] = numbers[:, whole].round()
+    numbers[1:][rng.random((n - 1, d)) < rng.choice([0, 0.3])] = np.nan
     delimiter = str(rng.choice([",", ";", "\t", "|"]))
     line_break = LINE_BREAKS[str(rng.choice(list(LINE_BREAKS)))]
     encoding = str(rng.choice(["utf-8", "utf-8-sig", "utf-16", "latin-1"]))
@@ -80,8 +86,8 @@ def make_csv(rng, path):
 
 
 def by_pandas(path, options, columns):
-    table = pd.read_csv(path, dtype=str, keep_default_na=False, **options)
-    return table.iloc[:, columns].map(float).to_numpy()
+    table = pd.read_csv(path, dtype=str, keep_default_na=False, **options).iloc[:, columns]
+    return table.map(lambda text: np.nan if text in MISSING else float(text)).to_numpy()
 
 
 def check_csv(rng, path):
