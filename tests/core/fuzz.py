@@ -13,7 +13,8 @@ from scipy import sparse
 from onepass import _core
 
 PROMISED = (TypeError, ValueError, OverflowError, MemoryError)
-RULES = ("msg", "meg", "incremental", "oja", "grouse")
+FIXED_RANK = ("oja", "ada_oja", "grouse")
+RULES = ("msg", "meg", "incremental", *FIXED_RANK)
 SPOILED = 0.35  # share of the calls that do not fit
 NOT_ARRAYS = (None, 3, -1.5, "rows", [1.0, 2.0], np.nan, 2**70, object())
 NOT_NUMBERS = (None, "much", -1, -(2**62), 2**40, 2**80, np.nan, np.inf, -np.inf, 1e308, 5e-324, ())
@@ -68,16 +69,20 @@ class Arguments:
     def rule(self, d):
         rng = self.rng
         name, k = str(rng.choice(RULES)), int(rng.integers(1, max(d, 1) + 1))
-        flags = {flag: bool(rng.integers(2)) for flag in ("exact_trace", "grow", "deficient")}
-        rank = int(rng.integers(k, k + 6))
-        step = int(rng.integers(0, 200))
-        return _core.Rule(name, k, max_rank=rank, step=step, next_test=step + 1, **flags)
+        memory = np.abs(self.array(3)) if rng.random() < 0.3 else rng.integers(0, 200, 3)
+        return _core.Rule(
+            name,
+            k,
+            max_rank=int(rng.integers(k, k + 6)),
+            exact_trace=bool(rng.integers(2)),
+            memory=np.nan_to_num(memory).tolist(),
+        )
 
     def state(self):
         """Return a rule, the numbers of directions, columns and rows, and the weights."""
         d, r = max(self.size(), 1), self.size(60)
         rule = self.rule(d)
-        m = rule.k if rule.name in ("oja", "grouse") else int(self.rng.integers(0, d + 1))
+        m = rule.k if rule.name in FIXED_RANK else int(self.rng.integers(0, d + 1))
         weights = np.sort(self.rng.random(m))[::-1] if self.rng.random() < 0.8 else self.array(m)
         rest = float(self.rng.choice([0.0, 0.0, 0.3, 1.0, np.inf]))
         return rule, m, d, r, np.ascontiguousarray(weights), rest
@@ -148,10 +153,8 @@ def add_outer(a):
 
 
 def measure(a):
-    r, d, p, m, k, dtype = a.size(), a.size(), a.size(5), a.size(5), a.size(9), a.dtype()
-    pairs = a.rng.integers(-(a.rng.random() < 0.2), 5, (a.size(9), 2))
-    points, directions = a.array(p, d, dtype=dtype), a.array(m, k * d, dtype=dtype)
-    return [*about(a, r, d, dtype), points, directions.reshape(m, k, d), pairs], {}
+    r, d, k, dtype = a.size(), a.size(), a.size(9), a.dtype()
+    return [*about(a, r, d, dtype), a.array(d, dtype=dtype), a.array(k, d, dtype=dtype)], {}
 
 
 def add_sparse_outer(a):
@@ -184,56 +187,16 @@ def centre(a):
     return [rows, a.positive(r), a.array(d), float(a.rng.choice([0.0, 1.0, 1e300]))], {}
 
 
-def rank_one(a):
-    n = a.size(40)
-    return [a.array(n), a.array(n)], {}
-
-
 def map_spectrum(a):
     d = max(a.size(40), 1)
     values = np.sort(a.array(int(a.rng.integers(0, d + 1))))[::-1].copy()
     return [a.rule(d), values, float(a.rng.choice([0.0, 0.3, -1e300])), d], {}
 
 
-def project(a):
-    n = a.size(40)
-    values, times = a.array(n), np.abs(a.array(n))
-    return [values, times, float(a.rng.integers(0, 9)), bool(a.rng.integers(2))], {}
-
-
-def cap(a):
-    n = a.size(40)
-    return [a.array(n), np.abs(a.array(n)), float(a.rng.integers(0, 9))], {}
-
-
-def cholesky(a):
-    n, d = a.size(), a.size()
-    rows = a.array(n, d)
-    with np.errstate(all="ignore"):
-        return [rows @ rows.T], {}
-
-
-def gram(a):
-    m, b, d, dtype = a.size(), a.size(), a.size(80), a.dtype()
-    return [a.array(m, d, dtype=dtype), a.array(b, d, dtype=dtype)], {}
-
-
-def combine(a):
-    m, b, d, k, dtype = a.size(), a.size(), a.size(80), a.size(), a.dtype()
-    shapes = ((k, m + b), (m, d), (b, d))
-    return [a.array(*shape, dtype=dtype) for shape in shapes], {}
-
-
-def split(a):
-    d = max(a.size(40), 1)
-    return [a.basis(int(a.rng.integers(0, d + 1)), d, np.float64), a.array(d)], {}
-
-
 def rule(a):
-    return [str(a.rng.choice(RULES)), a.size()], {
-        "max_rank": a.size(), "exact_trace": bool(a.rng.integers(2)), "grow": True,
-        "deficient": False, "step": a.size(), "next_test": a.size() * 2**55,
-    }  # fmt: skip
+    memory = np.abs(a.array(3)).tolist() if a.rng.random() < 0.9 else [a.size()] * a.size()
+    options = {"max_rank": a.size(), "exact_trace": bool(a.rng.integers(2)), "memory": memory}
+    return [str(a.rng.choice(RULES)), a.size()], options
 
 
 def use_isa(a):
@@ -241,21 +204,8 @@ def use_isa(a):
 
 
 CALLED = (
-    *(
-        advance,
-        advance_gram,
-        add_outer,
-        measure,
-        add_sparse_outer,
-        complete,
-        centre,
-        rank_one,
-        map_spectrum,
-        project,
-        cap,
-    ),
-    *(cholesky, gram, combine, split),
-)
+    advance, advance_gram, add_outer, measure, add_sparse_outer, complete, centre, map_spectrum,
+)  # fmt: skip
 BINDINGS = {f.__name__: f for f in CALLED} | {"Rule": rule, "use_isa": use_isa}
 
 

@@ -105,16 +105,6 @@ def test_a_gram_matrix_of_more_rows_than_columns_cannot_raise_the_rank_beyond_th
     assert len(out.weights) == 3
 
 
-def test_no_rows_change_nothing():
-    rule = _core.Rule("msg", 2, max_rank=4)
-    weights = np.array([0.75, 0.5, 0.25])
-    out = _core.advance_gram(rule, np.eye(3), 3, 9, weights, 0.0, None, scale=1.0, sums=True)
-    assert out.taken == 0
-    assert np.array_equal(out.basis, np.eye(3))
-    assert np.array_equal(out.weights, weights)
-    assert out.sums.shape == (0, 3)
-
-
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -1.0])
 def test_energies_that_are_none_are_left_to_the_caller(bad):
     gram = np.eye(5)

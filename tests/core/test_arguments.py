@@ -83,8 +83,8 @@ def test_types_that_do_not_fit(changes):
         (("pca", 2), {"max_rank": 3}, "the rule 'pca' is not known"),
         (("msg", 0), {"max_rank": 3}, "k is 0"),
         (("msg", 2), {"max_rank": 0}, "max_rank is 0"),
-        (("msg", 2), {"max_rank": 3, "step": -1}, "step"),
-        (("msg", 2), {"max_rank": 3, "next_test": 0}, "next_test"),
+        (("msg", 2), {"max_rank": 3, "memory": [0.0, -1.0, 0.0]}, "memory is -1"),
+        (("msg", 2), {"max_rank": 3, "memory": [np.nan, 0.0, 0.0]}, "memory is nan"),
     ],
 )
 def test_rules_that_make_no_sense(arguments, options, message):
@@ -93,10 +93,9 @@ def test_rules_that_make_no_sense(arguments, options, message):
 
 
 def test_a_rule_says_what_it_is():
-    rule = _core.Rule("msg", 2, max_rank=3, exact_trace=True, grow=True, step=7, next_test=128)
+    rule = _core.Rule("msg", 2, max_rank=3, exact_trace=True, memory=[128, 7, 0])
     assert (rule.name, rule.k, rule.max_rank) == ("msg", 2, 3)
-    assert (rule.exact_trace, rule.grow, rule.deficient) == (True, True, False)
-    assert (rule.step, rule.next_test) == (7, 128)
+    assert (rule.exact_trace, rule.memory) == (True, [128, 7, 0])
     with pytest.raises(AttributeError):
         rule.k = 3
 
@@ -117,36 +116,21 @@ def test_gram_matrices_that_do_not_fit(gram, m, d, message):
         _core.advance_gram(_core.Rule("msg", 1, max_rank=3), gram, m, d, WEIGHTS, 0.0, None)
 
 
-def test_the_other_kernels_check_their_arguments():
-    one, two = np.ones(1), np.ones(2)
-    square = np.eye(2)
-    for function, arguments in (
-        (_core.rank_one, (one, two)),
-        (_core.rank_one, (two, np.array([1.0, np.nan]))),
-        (_core.project, (one, two, 1.0, True)),
-        (_core.project, (np.array([np.inf]), one, 1.0, True)),
-        (_core.project, (one, -one, 1.0, True)),
-        (_core.project, (one, one, -1.0, True)),
-        (_core.cap, (one, two, 1.0)),
-        (_core.cap, (np.array([np.inf]), one, 1.0)),
-        (_core.cap, (np.array([np.nan]), one, 1.0)),
-        (_core.cap, (one, one, np.nan)),
-        (_core.cholesky, (np.eye(2, 3),)),
-        (_core.gram, (square, np.ones((2, 3)))),
-        (_core.combine, (square, square, square)),
-        (_core.combine, (square, square, np.ones((0, 3)))),
-        (_core.split, (square, one)),
-        (_core.split, (square, np.array([1.0, np.inf]))),
-    ):
-        with pytest.raises(ValueError):
-            function(*arguments)
-
-
-def test_results_that_no_memory_can_hold_are_memory_errors():
-    with pytest.raises(MemoryError):
-        _core.gram(np.zeros((0, 0)), np.zeros((2**31, 0)))
-    with pytest.raises(MemoryError):
-        _core.combine(np.zeros((2**30, 0)), np.zeros((0, 2**30)), np.zeros((0, 2**30)))
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"values": np.array([1.0, 2.0])}, "not descending"),
+        ({"values": np.ones(4)}, "4 eigenvalues in 3 dimensions"),
+        ({"values": np.array([np.nan])}, "is nan"),
+        ({"rest": np.inf}, "rest is inf"),
+        ({"d": 1, "values": np.ones(1)}, "k is 2"),
+        ({"d": 2**40}, "too large"),
+    ],
+)
+def test_spectra_that_do_not_fit(changes, message):
+    fitting = {"rule": RULE, "values": np.ones(2), "rest": 0.0, "d": 3}
+    with pytest.raises(ValueError, match=message):
+        _core.map_spectrum(**fitting | changes)
 
 
 LITTLE_MEMORY = """

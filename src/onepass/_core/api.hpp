@@ -106,15 +106,13 @@ struct Share {
     ptrdiff_t length, first, step;
 };
 
-// Rows whose distances from points are wanted, and what directions of candidates capture of them.
+// Rows whose distances from a point are wanted, and what directions capture of them.
 template <class T>
 struct MeasureTask {
     PointRows<T> x;
-    ptrdiff_t p, m, k;
-    const T *points, *directions;  // (p, d), (m, k, d)
-    ptrdiff_t pair_count;
-    const int64_t* pairs;          // (pair_count, 2): a point and a candidate
-    double *distances, *captured;  // (p, r), (pair_count, r)
+    ptrdiff_t k;
+    const T *point, *directions;   // (d,), (k, d)
+    double *distances, *captured;  // (r,) each
 };
 
 // The model x = m + W z + e of rows, with z ~ N(0, I) of r entries and e ~ N(0, diag(noise)).
@@ -149,21 +147,11 @@ struct TypedKernels : IndexedKernels<T, int32_t>, IndexedKernels<T, int64_t> {
     void (*measure)(const MeasureTask<T>&);
     void (*add_outer)(const PointRows<T>&, const double* weights, const Share&, T* out,
                       double* total);
-    void (*gram)(const Stack<T>&, double* out, ptrdiff_t stride);
-    void (*combine)(const T* coefficients, ptrdiff_t k, const Stack<T>&, T* out);
 };
 
 struct Kernels : TypedKernels<double>, TypedKernels<float> {
     void (*advance_gram)(Task<double>&);
-    void (*rank_one)(ptrdiff_t n, const double* values, const double* z, double* new_values,
-                     double* vectors);
     void (*map_spectrum)(Rule&, Eigenvalues&);
-    void (*project)(ptrdiff_t n, double* values, const double* multiplicities, double k,
-                    bool exact);
-    void (*cap)(ptrdiff_t n, double* logs, const double* multiplicities, double total);
-    ptrdiff_t (*cholesky)(ptrdiff_t n, const double* gram, double* factor);
-    double (*split)(ptrdiff_t m, ptrdiff_t n, const double* basis, const double* row,
-                    double* inside, double* outside);
     const Algorithm* algorithms;  // the same for every instruction set
     ptrdiff_t algorithm_count;
 };

@@ -147,9 +147,6 @@ using Mutable2 = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using MutableSquares = Mutable2<double>;
 template <class T>
 using Rows2 = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;  // with any strides
-template <class T>
-using Array3 = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-using Pairs = Array2<int64_t>;
 
 template <class A>
 Index length(const A& array, int axis = 0) {
@@ -390,23 +387,15 @@ nb::object add_outer(Mutable2<T> out, Rows2<T> rows, Vector<T> origin, Vector<T>
 
 template <class T>
 std::tuple<nb::object, nb::object> measure(Rows2<T> rows, Vector<T> origin, Vector<T> scale,
-                                           Array2<T> points, Array3<T> directions, Pairs pairs) {
+                                           Vector<T> point, Array2<T> directions) {
     const onepass::PointRows<T> x = about(rows, origin, scale);
-    const Index p = length(points), m = length(directions), k = length(directions, 1);
-    check(length(points, 1) == x.d && length(directions, 2) == x.d,
-          "points and directions must have ", x.d, " columns, as the rows do");
-    check(length(pairs, 1) == 2, "a pair is a point and a candidate");
-    for (Index i = 0; i < length(pairs); i++) {
-        const int64_t* pair = pairs.data() + 2 * i;
-        check(0 <= pair[0] && pair[0] < p && 0 <= pair[1] && pair[1] < m, "pair ", i,
-              " is not one of ", p, " points and ", m, " candidates");
-    }
-    const std::size_t R = rows.shape(0);
-    const NewArray<double> distances{points.shape(0), R}, captured{pairs.shape(0), R};
+    check(length(point) == x.d && length(directions, 1) == x.d,
+          "the point and the directions must have ", x.d, " columns, as the rows do");
+    const NewArray<double> distances{rows.shape(0)}, captured{rows.shape(0)};
     {
         nb::gil_scoped_release unlocked;
-        typed_kernels<T>().measure({x, p, m, k, points.data(), directions.data(), length(pairs),
-                                    pairs.data(), distances.data, captured.data});
+        typed_kernels<T>().measure({x, length(directions), point.data(), directions.data(),
+                                    distances.data, captured.data});
     }
     return {distances.array, captured.array};
 }
@@ -488,15 +477,6 @@ std::tuple<nb::object, nb::object, double> centre(Array2<T> rows, Numbers row_we
     return {centred.array, new_mean.array, task.weight};
 }
 
-std::tuple<nb::object, nb::object> rank_one(Numbers values, Numbers z) {
-    const std::size_t n = values.shape(0);
-    check_numbers(values, Index(n), ANY, "values");
-    check_numbers(z, Index(n), ANY, "z");
-    const NewArray<double> new_values{n}, vectors{n, n};
-    chosen.kernels->rank_one(Index(n), values.data(), z.data(), new_values.data, vectors.data);
-    return {new_values.array, vectors.array};
-}
-
 // Returns the rule after this, the eigenvalues that stay, and that of the complement.
 std::tuple<Rule, nb::object, double> map_spectrum(const Rule& rule, Numbers values, double rest,
                                                   Index d) {
@@ -514,66 +494,6 @@ std::tuple<Rule, nb::object, double> map_spectrum(const Rule& rule, Numbers valu
     onepass::Eigenvalues mapped{n, out.data, rest, d};
     chosen.kernels->map_spectrum(after, mapped);
     return {after, out.first(mapped.size), mapped.rest};
-}
-
-nb::object project(Numbers values, Numbers multiplicities, double k, bool exact) {
-    check_numbers(values, length(values), ANY, "values");
-    check_numbers(multiplicities, length(values), 0.0, "multiplicities");
-    check_number(k, 0.0, "the sum");
-    const NewArray<double> out(values);
-    chosen.kernels->project(length(values), out.data, multiplicities.data(), k, exact);
-    return out.array;
-}
-
-nb::object cap(Numbers logs, Numbers multiplicities, double total) {
-    for (Index i = 0; i < length(logs); i++)
-        check(logs.data()[i] < HUGE_VAL, "logs[", i, "] is not a number below inf");
-    check_numbers(multiplicities, length(logs), 0.0, "multiplicities");
-    check_number(total, 0.0, "the sum");
-    const NewArray<double> out(logs);
-    chosen.kernels->cap(length(logs), out.data, multiplicities.data(), total);
-    return out.array;
-}
-
-std::tuple<nb::object, Index> cholesky(Squares gram) {
-    const std::size_t n = gram.shape(0);
-    check(gram.shape(1) == n, "the Gram matrix is not square");
-    const NewArray<double> factor{n, n};
-    const Index count = chosen.kernels->cholesky(Index(n), gram.data(), factor.data);
-    return {factor.array, count};
-}
-
-template <class T>
-onepass::Stack<T> stack(const Array2<T>& basis, const Array2<T>& rows) {
-    check(basis.shape(1) == rows.shape(1), "basis and rows have different numbers of columns");
-    return {basis.data(), length(basis), rows.data(), length(rows), length(rows, 1)};
-}
-
-template <class T>
-nb::object gram(Array2<T> basis, Array2<T> rows) {
-    const onepass::Stack<T> both = stack(basis, rows);
-    const NewArray<double> out{std::size_t(both.b), std::size_t(both.m + both.b)};
-    typed_kernels<T>().gram(both, out.data, both.m + both.b);
-    return out.array;
-}
-
-template <class T>
-nb::object combine(Array2<T> coefficients, Array2<T> basis, Array2<T> rows) {
-    const onepass::Stack<T> both = stack(basis, rows);
-    check(length(coefficients, 1) == both.m + both.b,
-          "there must be a coefficient for each row of the basis and each row");
-    const NewArray<T> out{coefficients.shape(0), basis.shape(1)};
-    typed_kernels<T>().combine(coefficients.data(), length(coefficients), both, out.data);
-    return out.array;
-}
-
-std::tuple<nb::object, nb::object, double> split(Squares basis, Numbers row) {
-    const std::size_t m = basis.shape(0), n = basis.shape(1);
-    check_numbers(row, Index(n), ANY, "row");
-    const NewArray<double> inside{m}, outside{n};
-    const double residual = chosen.kernels->split(Index(m), Index(n), basis.data(), row.data(),
-                                                  inside.data, outside.data);
-    return {inside.array, outside.array, residual};
 }
 
 // -- the module ----------------------------------------------------------------------------------
@@ -625,7 +545,7 @@ void define_typed(nb::module_& m) {
     m.def("add_outer", &add_outer<T>, array("out"), array("rows"), array("origin"),
           array("scale").none(), array("weights"), "tile_rows"_a, "first"_a, "step"_a);
     m.def("measure", &measure<T>, array("rows"), array("origin"), array("scale").none(),
-          array("points"), array("directions"), array("pairs"));
+          array("point"), array("directions"));
     m.def("advance", &advance<T>, "rule"_a, array("basis"), array("weights"), "rest"_a,
           array("rows"), array("steps").none(), nb::kw_only(), "scale"_a = 0.0, "seen"_a = 0.0,
           "trusted"_a = false, "sums"_a = false);
@@ -633,8 +553,6 @@ void define_typed(nb::module_& m) {
     m.def("complete", &complete<T>, array("rows"), array("mean"), array("loadings"), array("noise"),
           nb::kw_only(), array("weights").none() = nb::none(),
           array("covariance").none() = nb::none(), "variances"_a = false, "likelihood"_a = false);
-    m.def("gram", &gram<T>, array("basis"), array("rows"));
-    m.def("combine", &combine<T>, array("coefficients"), array("basis"), array("rows"));
 }
 
 }  // namespace
@@ -686,12 +604,7 @@ NB_MODULE(_core, m) {
     m.def("advance_gram", &advance_gram, "rule"_a, array("gram"), "m"_a, "d"_a, array("weights"),
           "rest"_a, array("steps").none(), nb::kw_only(), "scale"_a = 0.0, "seen"_a = 0.0,
           "sums"_a = false);
-    m.def("rank_one", &rank_one, array("values"), array("z"));
     m.def("map_spectrum", &map_spectrum, "rule"_a, array("values"), "rest"_a, "d"_a);
-    m.def("project", &project, array("values"), array("multiplicities"), "k"_a, "exact"_a);
-    m.def("cap", &cap, array("logs"), array("multiplicities"), "total"_a);
-    m.def("cholesky", &cholesky, array("gram"));
-    m.def("split", &split, array("basis"), array("row"));
     m.def("isa", [] { return chosen.name; });
     m.def("use_isa", &use_isa, "name"_a);
     m.def("supported_isas", &supported_isas);

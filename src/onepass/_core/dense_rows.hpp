@@ -43,46 +43,39 @@ double squared_norm(const T* row, Index d) {
     return sum;
 }
 
-// Writes squared distances from points, and how much of them directions capture: the squares of
+// Writes squared distances from a point, and how much of them directions capture: the squares of
 // products with x - point, which are those with x less those of the point.
 template <class T>
 void measure(const MeasureTask<T>& task) {
-    const Index r = task.x.r, d = task.x.d, p = task.p, k = task.k, count = p + task.m * k;
+    const Index r = task.x.r, d = task.x.d, count = 1 + task.k;
     const Index stride = (count + Lanes<T>::count - 1) / Lanes<T>::count * Lanes<T>::count;
     const Index block = max(TILE, MEASURED_BYTES / Index(sizeof(T)) / d / TILE * TILE);
-    auto vector = [&](Index j) {
-        return j < p ? task.points + j * d : task.directions + (j - p) * d;
-    };
     Buffer<T> turned, room(block * d), found(block * stride);
-    T* columns = turned.zeros(d * stride);  // the points and directions are its columns
-    Buffer<double> offsets;                 // products of points and directions with points
-    double* offset = offsets.zeros(count * p);
-    for (Index j = 0; j < count; j++)
+    T* columns = turned.zeros(d * stride);  // the point and the directions are its columns
+    Buffer<double> offsets;                 // their products with the point
+    double* offset = offsets.zeros(count);
+    for (Index j = 0; j < count; j++) {
+        const T* vector = j ? task.directions + (j - 1) * d : task.point;
         for (Index c = 0; c < d; c++) {
-            columns[c * stride + j] = vector(j)[c];
-            for (Index point = 0; point < p; point++)
-                offset[j * p + point] += double(vector(j)[c]) * double(vector(point)[c]);
+            columns[c * stride + j] = vector[c];
+            offset[j] += double(vector[c]) * double(task.point[c]);
         }
+    }
     for (Index start = 0; start < r; start += block) {
         const Index height = min(block, r - start);
         T *rows = room.get(), *products = found.get();
         for (Index i = 0; i < height; i++) copy_row(task.x, start + i, T(1), rows + i * d);
         combine(rows, height, Stack<T>{columns, d, columns, 0, stride}, products);
         for (Index i = 0; i < height; i++) {
-            const T *inner = products + i * stride, *along = inner + p;
+            const T* inner = products + i * stride;
             const double energy = squared_norm(rows + i * d, d);
-            for (Index j = 0; j < p; j++)
-                task.distances[j * r + start + i] =
-                    max(energy - 2.0 * inner[j] + offset[j * p + j], 0.0);
-            for (Index pair = 0; pair < task.pair_count; pair++) {
-                const Index point = task.pairs[2 * pair], first = task.pairs[2 * pair + 1] * k;
-                double sum = 0.0;
-                for (Index j = first; j < first + k; j++) {
-                    const double part = along[j] - offset[(p + j) * p + point];
-                    sum = fused(part, part, sum);
-                }
-                task.captured[pair * r + start + i] = sum;
+            task.distances[start + i] = max(energy - 2.0 * inner[0] + offset[0], 0.0);
+            double sum = 0.0;
+            for (Index j = 1; j < count; j++) {
+                const double part = inner[j] - offset[j];
+                sum = fused(part, part, sum);
             }
+            task.captured[start + i] = sum;
         }
     }
 }

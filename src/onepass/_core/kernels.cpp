@@ -48,51 +48,6 @@ void map_values(onepass::Rule& rule, Eigenvalues& values) {
     Algorithms::maps[rule.algorithm](rule, values, {multiplicities.get(), order.get()});
 }
 
-// -- parts of the above, for the tests -----------------------------------------------------------
-
-void rank_one(Index n, const double* values, const double* z, double* new_values, double* vectors) {
-    RankOne solver;
-    solver.reserve(n);
-    solver.solve(n, values, z, new_values, vectors, n);
-}
-
-void project_values(Index n, double* values, const double* multiplicities, double k, bool exact) {
-    Buffer<Index> order(n);
-    project({n, values, multiplicities, order.get()}, k, exact);
-}
-
-void cap_logs(Index n, double* logs, const double* multiplicities, double total) {
-    Buffer<Index> order(n);
-    cap({n, logs, multiplicities, order.get()}, total);
-}
-
-// The factor (n, n) of a Gram matrix; returns the number of rows before the first dependent one.
-Index cholesky(Index n, const double* gram, double* factor) {
-    const Index stride = padded(n);
-    Buffer<double> rows, vectors(2 * n), scratch(n * n);
-    Coordinates c{rows.zeros(n * stride), 0, n, stride, vectors.get(), vectors.get() + n,
-                  scratch.get()};
-    for (Index i = 0; i < n; i++)
-        for (Index j = 0; j <= i; j++) c.data[i * stride + j] = gram[i * n + j];
-    const Index count = c.factor(nullptr, LIMITS<double>).count;
-    for (Index i = 0; i < n; i++)
-        for (Index j = 0; j < n; j++)
-            factor[i * n + j] = i < count && j <= i ? c.data[i * stride + j] : 0.0;
-    return count;
-}
-
-double split_row(Index m, Index n, const double* basis, const double* row, double* inside,
-                 double* outside) {
-    const Index columns = padded(n);
-    Buffer<double> room;
-    const Basis U{room.zeros((m + 2) * columns), columns, m, n};
-    for (Index i = 0; i < m * n; i++) U.row(i / n)[i % n] = basis[i];
-    for (Index c = 0; c < n; c++) U.row(m + 1)[c] = row[c];
-    const double residual = split(U, U.row(m + 1), inside);
-    for (Index c = 0; c < n; c++) outside[c] = residual > 0.0 ? U.row(m)[c] : 0.0;
-    return residual;
-}
-
 template <class T>
 constexpr onepass::TypedKernels<T> typed{{add_sparse_outer<T, int32_t>},
                                          {add_sparse_outer<T, int64_t>},
@@ -100,17 +55,14 @@ constexpr onepass::TypedKernels<T> typed{{add_sparse_outer<T, int32_t>},
                                          centre<T>,
                                          complete<T>,
                                          measure<T>,
-                                         add_outer<T>,
-                                         gram_rows<T>,
-                                         combine<T>};
+                                         add_outer<T>};
 
 }  // namespace
 
 namespace onepass {
 namespace ONEPASS_ISA {
 extern const Kernels kernels;
-const Kernels kernels{typed<double>, typed<float>,      advance_gram,     rank_one,
-                      map_values,    project_values,    cap_logs,         cholesky,
-                      split_row,     Algorithms::names, Algorithms::count};
+const Kernels kernels{typed<double>, typed<float>,      advance_gram,
+                      map_values,    Algorithms::names, Algorithms::count};
 }  // namespace ONEPASS_ISA
 }  // namespace onepass

@@ -274,9 +274,8 @@ class DenseChunk(Chunk):
         dtype, about = self.values.dtype, self._about
         directions = np.zeros((0, self.d)) if directions is None else directions
         factors = (
-            np.ascontiguousarray(point[None], dtype),
-            np.ascontiguousarray(directions[None], dtype),
-            np.zeros((1, 2), np.int64),
+            np.ascontiguousarray(point, dtype),
+            np.ascontiguousarray(directions, dtype),
         )
 
         def of_part(part: slice) -> tuple[Doubles, Doubles]:
@@ -285,8 +284,8 @@ class DenseChunk(Chunk):
         # What is found of a row does not depend on the others: any split gives the same bits.
         length = max(FEW_ROWS, -(-len(self) // thread_count()))
         distances, captured = zip(*run_all(of_part, self._slices(length)), strict=True)
-        both = np.hstack(distances)[0]
-        return both, both - np.hstack(captured)[0]
+        both = np.concatenate(distances)
+        return both, both - np.concatenate(captured)
 
     def inner(self, directions: NDArray[np.floating]) -> Doubles:
         typed = directions.astype(self.values.dtype, copy=False)
