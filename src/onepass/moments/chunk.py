@@ -232,7 +232,8 @@ class DenseChunk(Chunk):
 
     def _slices(self, length: int) -> list[slice]:
         """Return slices of so many rows."""
-        return [slice(start, start + length) for start in range(0, max(len(self), 1), length)]
+        starts = range(0, max(len(self), 1), length)
+        return list(map(slice, starts, range(length, starts.stop + length, length)))
 
     def _tiles_for(self, count: int) -> list[slice]:
         """Return tiles for products with so many vectors, which are not larger than they are."""
@@ -340,34 +341,47 @@ class DenseChunk(Chunk):
         return sums[0], squares, sums[1:].T
 
     def scatters(self, weights: Doubles, edges: list[int]) -> PartSums:
-        length = max(FEW_ROWS, OUTER_BYTES // (self.d * self.values.itemsize))
+        inner = max(FEW_ROWS, OUTER_BYTES // (self.d * self.values.itemsize))
+        length = 2 * inner  # of a tile, which one thread works on
         starts: list[int] = []  # of tiles
         parts = []  # the first tile of each
         for start, stop in pairwise(edges):
             parts.append(len(starts))
             starts += range(start, stop, length)
 
-        def of_tile(tile: slice) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
-            rows, counts = self._centred(tile), weights[tile].astype(self.values.dtype, copy=False)
-            mean = counts @ rows / counts.sum()
-            rows = rows - mean
-            if not (counts == 1.0).all():
-                rows *= np.sqrt(counts)[:, None]
-            return mean, rows.T @ rows
+        means, products = np.empty((len(starts), self.d)), np.empty((len(starts), self.d, self.d))
+        stops = [*starts[1:], edges[-1]]
 
-        found = zip(*run_all(of_tile, map(slice, starts, [*starts[1:], edges[-1]])), strict=True)
-        means, products = np.array(next(found), np.float64), np.array(next(found), np.float64)
-        tiles = np.add.reduceat(weights, starts)
-        heavy, counts = np.add.reduceat(tiles, parts), np.diff([*parts, len(tiles)])
-        # Sums are taken about the mean of the first tile, so that equal ones are their mean.
-        apart = means - np.repeat(means[parts], counts, axis=0)
-        steps = np.add.reduceat(tiles[:, None] * apart, parts) / heavy[:, None]
-        apart = np.sqrt(tiles)[:, None] * (apart - np.repeat(steps, counts, axis=0))
-        products = np.add.reduceat(products, parts)
-        for number in np.flatnonzero(counts > 1):
-            between = apart[parts[number] :][: counts[number]]
-            products[number] += between.T @ between
-        return PartSums(heavy, means[parts] + steps, np.einsum("sii->si", products), products)
+        def of_tile(number: int) -> None:
+            tile = slice(starts[number], stops[number])
+            counts, dtype = weights[tile], self.values.dtype
+            if len(counts) < self.d:  # moving these rows costs less than moving their product
+                rows, typed = self._centred(tile), counts.astype(dtype, copy=False)
+                means[number] = mean = typed @ rows / typed.sum()
+                rows = np.sqrt(typed)[:, None] * (rows - mean)
+                products[number] = rows.T @ rows
+                return
+            product = np.zeros((self.d, self.d), dtype)
+            values = self.values[tile]
+            total = _core.add_outer(product, values, *self._about, counts, inner, 0, 1)
+            means[number] = mean = total / counts.sum()
+            product += np.triu(product, 1).T
+            np.subtract(product, np.outer(total, mean), out=products[number])
+
+        run_all(of_tile, range(len(starts)))
+        heavy, steps = np.add.reduceat(weights, edges[:-1]), np.zeros((len(parts), self.d))
+        if len(starts) > len(parts):
+            tiles, counts = np.add.reduceat(weights, starts), np.diff([*parts, len(starts)])
+            # About the mean of the first tile, so that the mean of equal means is exact.
+            apart = means - np.repeat(means[parts], counts, axis=0)
+            steps = np.add.reduceat(tiles[:, None] * apart, parts) / heavy[:, None]
+            apart = np.sqrt(tiles)[:, None] * (apart - np.repeat(steps, counts, axis=0))
+            products = np.add.reduceat(products, parts)
+            for number in np.flatnonzero(counts > 1):
+                between = apart[parts[number] :][: counts[number]]
+                products[number] += between.T @ between
+        squares = np.diagonal(products, axis1=1, axis2=2).copy()
+        return PartSums(heavy, means[parts] + steps, squares, products)
 
     def dense(self) -> Iterator[tuple[slice, Doubles]]:
         for part in self._tiles:

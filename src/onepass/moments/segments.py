@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from math import ceil
 from operator import add
 from typing import Any, NamedTuple, Self
@@ -177,7 +176,8 @@ class Segments(State):
         edges = [0, *range(first, count, full), count]
         heavy, means, squares, products = sums(rows, weights, edges, self.frame)
         self._raise_unit(_power_of_two(float(squares.sum() / max(heavy.sum(), TINY))))
-        new = [*(products / self.unit).astype(self.dtype, copy=False)]
+        products *= 1.0 / self.unit
+        new = [*products.astype(self.dtype, copy=False)]
         self._append(np.diff(edges), heavy, rows.origin + means, squares, new, joins=joins)
 
     def _append(
@@ -200,11 +200,12 @@ class Segments(State):
         parts, frame = self.parts + parts, self.frame / (self.unit or 1.0)
         self.rows, self.weights = np.add.reduceat(rows, starts), np.add.reduceat(weights, starts)
         self.means, self.squares = means[starts], squares[starts]
-        self.parts = [parts[start] for start in starts]
-        for number, (start, stop) in enumerate(pairwise([*starts, len(rows)])):
-            if stop - start == 1:
-                continue
-            group, share = slice(start, stop), weights[start:stop, None]
+        self.parts = list(map(parts.__getitem__, starts))
+        lengths = np.diff([*starts, len(rows)])
+        for number in np.flatnonzero(lengths > 1).tolist():
+            start = starts[number]
+            group = slice(start, start + lengths[number])
+            share = weights[group, None]
             apart = means[group] - means[start]
             step = (share * apart).sum(axis=0) / max(self.weights[number], TINY)
             apart -= step

@@ -246,7 +246,9 @@ class PCALearner(Learner):
         if not is_first:
             self._evaluate(scaled)
         is_framed = len(self.segments.frame) > 0
-        counted = [weights, *(bounded.weigh(scaled) for bounded in self.bounded)]
+        counted = [weights]
+        for bounded in self.bounded:
+            counted.append(bounded.weigh(scaled))
         for (moment, segments), counts in zip(self.sums, counted, strict=True):
             if is_framed and moment.is_additive:
                 segments.add(rows, counts, moment.add_parts)
@@ -256,8 +258,8 @@ class PCALearner(Learner):
             moment.add(rows if moment.is_additive else scaled, counts)
         if is_first:
             self._evaluate(scaled)
-        self.rows += len(rows)
-        self.rows_since += len(rows)
+        self.rows += len(weights)
+        self.rows_since += len(weights)
         if self.rows_since >= self.rows_found:
             self._find_directions(scaled)
         if not is_framed:
