@@ -35,7 +35,7 @@ def loadings() -> Figure:
         axis.barh(names[order], values, color=colours, height=0.7)
         axis.errorbar(values, names[order], xerr=errors, fmt="none", ecolor="#333333", lw=1.2)
         axis.axvline(0.0, color="#333333", lw=0.8)
-        axis.set_title(f"component {j + 1}, known to {model.angle_[j]:.0f} degrees", fontsize=11)
+        axis.set_title(f"component {j}, known to {model.angle_[j]:.0f} degrees", fontsize=11)
         axis.spines[["top", "right", "left"]].set_visible(False)
         axis.tick_params(left=False)
     figure.supxlabel("loading with 95% interval; grey: may be zero", fontsize=10)
@@ -44,11 +44,11 @@ def loadings() -> Figure:
 
 def components() -> Figure:
     """Return variances with intervals, of which two cannot be told apart, and angles."""
-    rng = np.random.default_rng(3)
-    variances = np.r_[9.0, 4.1, 4.0, 2.0, np.full(16, 1.0)]
+    rng = np.random.default_rng(2)
+    variances = np.r_[9.0, 4.0, 4.0, 2.0, np.full(16, 1.0)]
     model = PCA(6).fit(rng.normal(size=(2000, 20)) * np.sqrt(variances))
     width = student_t.ppf(0.975, model.degrees_of_freedom_) * model.explained_variance_error_
-    numbers = np.arange(1, 7)
+    numbers = np.arange(6)
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
     axes[0].errorbar(numbers, model.explained_variance_, yerr=width, fmt="o", color=BLUE, lw=1.5)
     axes[0].set(xlabel="component", ylabel="variance with 95% interval", ylim=(0, None))
@@ -75,10 +75,11 @@ def rows() -> Figure:
         true.append(np.degrees(np.arccos(np.abs(model.components_[:, :2].diagonal()))))
     figure, axis = plt.subplots(figsize=(9, 3.6), layout="constrained")
     for j, colour in enumerate((BLUE, ORANGE)):
-        axis.plot(seen, np.array(said)[:, j], color=colour, label=f"component {j + 1}: angle_")
+        axis.plot(seen, np.array(said)[:, j], color=colour, label=f"component {j}: angle_")
         axis.plot(seen, np.array(true)[:, j], "o", color=colour, ms=4, label="true angle")
     axis.axhline(2.0, color="#333333", lw=0.8, ls="--")
-    axis.set(xscale="log", xlabel="rows", ylabel="degrees", ylim=(0, None))
+    axis.set(xscale="log", yscale="log", xlabel="rows", ylabel="degrees")
+    axis.set_yticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
     axis.legend(frameon=False, ncols=2)
     axis.spines[["top", "right"]].set_visible(False)
     return figure
