@@ -141,7 +141,10 @@ class SolverLearner(Learner):
         before, held, k = self.mean.weight, self._held(), self.solver.rule.k
         # Without directions before, rows are measured along those learned, and do not count.
         is_new, gaps = before > 0.0 and len(held) > 0, np.isnan(values)
-        model = self._model_of_gaps() if is_new else self._model_of_columns(values)
+        if is_new:
+            model = self._model_of_gaps()
+        else:
+            model = FactorModel.of_columns(values, center=self.stream.center)
         by_column = is_new and not isinstance(self.variances, ExactVariances)
         drawing = self._with_column_noise(model, values) if by_column else model
         drawn = drawing.drawn(values, int(numbers[0]))
@@ -228,15 +231,6 @@ class SolverLearner(Learner):
         squares = (np.where(seen, values - model.mean, 0.0).astype(np.float64) ** 2).sum(axis=0)
         count = seen.sum(axis=0) + 1
         return model.with_variances((squares + explained + model.noise) / count, count)
-
-    def _model_of_columns(self, values: NDArray[np.floating]) -> FactorModel:
-        """Return the Gaussian of independent columns, for the first rows (r, d)."""
-        seen, d = ~np.isnan(values), self.stream.d
-        count = np.maximum(seen.sum(axis=0), 1)
-        known = np.where(seen, values, 0.0).astype(np.float64)
-        mean = known.sum(axis=0) / count * self.stream.center
-        squares = (np.where(seen, known - mean, 0.0) ** 2).sum(axis=0) / count
-        return FactorModel(mean, np.zeros((d, 1)), squares)
 
     def _held(self) -> NDArray[np.floating]:
         """Return the directions (m, d) that variances are measured along."""

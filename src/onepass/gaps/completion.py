@@ -232,22 +232,21 @@ class Completion(State):
     def start(self, base: Any, scale_of: Callable[[Any], Scale]) -> None:
         """Find the model by batch EM on the rows kept, and on those with second moment `base`.
 
+        EM begins with independent columns.
         `scale_of` gives what columns are divided by for a second moment.
         """
-        moment, model = self._first_moment(base), None
-        origin = self._origin(base)
-        counts = self.counts
+        counts, model = self.counts, FactorModel.of_columns(self.kept, center=base.center)
+        is_near = not base.center or (base.is_additive and base.weight > 0.0)
+        origin = base.origin if is_near else model.mean.astype(self.kept.dtype).astype(np.float64)
         share = float(counts.observed.min()) / max(counts.rows, 1.0)  # where most are missing
         steps = LEAST_STEPS + ceil(STEPS_PER_SHARE / max(LEAST_SHARE, share))
-        least = CONVERGED / np.sqrt(max(counts.rows, 1.0))
-        for step in range(steps):
-            before, model = model, self.model_of(moment, scale_of(moment))
-            if before is not None and _change(before.loadings, model.loadings) < least:
-                break
-            moment = base.copy()
+        least, change = CONVERGED / np.sqrt(max(counts.rows, 1.0)), np.inf
+        while change > least and steps:
+            moment, steps = base.copy(), steps - 1
             self.fill_late(moment, model)
-            self._add_kept(moment, model, origin, step)
-        assert model is not None
+            self._add_kept(moment, model, origin, steps)
+            before, model = model, self.model_of(moment, scale_of(moment))
+            change = _change(before.loadings, model.loadings)
         self.model = model
 
     def _add_kept(self, moment: Any, model: FactorModel, origin: Doubles, seed: int) -> None:
@@ -283,46 +282,6 @@ class Completion(State):
         squares[np.ix_(others, late)] = known @ slopes.T
         squares[np.ix_(late, late)] = slopes @ known @ slopes.T + moment.weight * noise
         moment.total, moment.squares = total, np.asfortranarray(np.tril(squares))
-
-    def _origin(self, moment: Any) -> Doubles:
-        """Return a point (d,) near the rows kept: that of a second moment, or their mean."""
-        if not moment.center or (moment.is_additive and moment.weight > 0.0):
-            return moment.origin
-        with np.errstate(invalid="ignore"):
-            mean = np.nansum(self.kept, axis=0) / np.maximum((~np.isnan(self.kept)).sum(axis=0), 1)
-        mean = np.where(self.counts.is_constant, self.counts.least, mean)
-        return mean.astype(self.kept.dtype).astype(np.float64)
-
-    def _first_moment(self, base: Any) -> Any:
-        """Return the second moment that EM begins with: of what is observed.
-
-        An exact one has for each pair of columns the mean over the rows that observe both; a sketch
-        has column means in the gaps.
-        """
-        seen, early = ~np.isnan(self.kept), ~self.late
-        weights = self.kept_weights[:, None] * seen
-        counts = weights.sum(axis=0) + base.weight * early
-        known = np.where(seen, self.kept, 0.0).astype(np.float64)
-        total = (self.kept_weights[:, None] * known).sum(axis=0) + base.weight * early * base.mean
-        mean = np.where(
-            self.counts.is_constant, self.counts.least, total / np.maximum(counts, TINY)
-        )
-        mean *= base.center
-        moment = base.copy()
-        if not base.is_additive:
-            filled = np.where(seen, self.kept, mean).astype(self.kept.dtype)
-            rows = chunk_about(filled, self.kept_weights, self._origin(base))
-            moment.add(rows, self.kept_weights)
-            return moment
-        moment.move(mean)
-        deviations = np.where(seen, known - mean, 0.0)
-        both = np.outer(early, early)
-        together = weights.T @ seen + base.weight * both
-        squares = (self.kept_weights[:, None] * deviations).T @ deviations
-        squares += np.tril(moment.squares) * both
-        moment.squares = np.asfortranarray(np.tril(squares / np.maximum(together, 1.0)))
-        moment.weight, moment.total = 1.0, np.zeros(self.d)
-        return moment
 
     def merge(self, other: Self) -> None:
         """Include what is known of the gaps of another stream; neither keeps rows."""

@@ -82,6 +82,16 @@ class FactorModel(State):
         model = cls(mean, loadings, np.zeros(d))
         return model.with_variances(variances, counts.observed)
 
+    @classmethod
+    def of_columns(cls, values: NDArray[np.floating], *, center: bool) -> FactorModel:
+        """Return the model of independent columns, of what is observed of rows (r, d)."""
+        seen = ~np.isnan(values)
+        count = np.maximum(seen.sum(axis=0), 1)
+        known = np.where(seen, values, 0.0).astype(np.float64)
+        mean = known.sum(axis=0) / count * center
+        squares = (np.where(seen, known - mean, 0.0) ** 2).sum(axis=0)
+        return cls(mean, np.zeros((values.shape[1], 1)), squares / count)
+
     def with_variances(self, variances: Doubles, rows: Doubles | float) -> FactorModel:
         """Return the model with variances (d,) of columns that were found from rows (d,).
 
