@@ -63,6 +63,15 @@ def test_goes_on_from_every_position(make):
         np.testing.assert_array_equal(rest, ROWS[position[1] :])
 
 
+def test_slices(make):
+    source = make(ROWS)
+    for rows in (slice(3, 9), slice(20, 99), slice(None, 6), slice(8, None), slice(9, 4)):
+        np.testing.assert_array_equal(stacked(source[rows]), ROWS[rows])
+    for wrong in (slice(-3, None), slice(0, 9, 2)):
+        with pytest.raises(SourceError):
+            source[wrong]
+
+
 @pytest.mark.parametrize("bad", [np.inf, -np.inf, -1.01 * LARGEST])
 def test_the_place_of_a_bad_number_is_named(make, bad):
     """By the estimator, which checks each entry once, with the place that the source knows."""

@@ -192,7 +192,7 @@ class Source(ABC):
         """
         if rows.step is not None:
             raise SourceError("rows are read one after the other: a slice of them has no step")
-        begin = self.position(rows.start or 0)
+        begin = self.position(rows.start or Position(0, 0))
         end = None if rows.stop is None else self.position(rows.stop)
 
         def read(start: Position | None) -> Iterator[tuple[Position, Block]]:

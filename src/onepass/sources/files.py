@@ -343,6 +343,19 @@ class FileSource(Source):
             raise SourceError(f"there is no position {tuple(begin)} in {len(self.tables)} files")
         yield from read_ahead(self._read(begin), self._stop)
 
+    def position(self, row: int | Position) -> Position:
+        """Return the position of a row, which is counted from 0 over all files."""
+        found = super().position(row)
+        if not isinstance(row, int):
+            return found
+        for number, (path, count) in enumerate(self.files):
+            if count is None and number + 1 < len(self.files):
+                raise SourceError("its rows are not counted: pass positions to a slice", path)
+            if count is None or found.row < count or number + 1 == len(self.files):
+                break
+            found = Position(number + 1, found.row - count)
+        return found
+
     def error(self, message: str, position: Position, column: int | None = None) -> SourceError:
         """Return an error that names file, line or row, and column."""
         table = self.tables[position.file]

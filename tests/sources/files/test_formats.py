@@ -89,6 +89,18 @@ def test_goes_on_from_every_position(written):
         np.testing.assert_array_equal(rest, ROWS[13 * file + row :])
 
 
+def test_slices(written):
+    source = open_source([written(ROWS[:13], "1"), written(ROWS[13:], "2")], batch_rows=4)
+    for begin, end in [((0, 5), (0, 9)), ((0, 5), (1, 3)), ((1, 2), None), (None, (0, 13))]:
+        rows = [None if at is None else 13 * at[0] + at[1] for at in (begin, end)]
+        np.testing.assert_array_equal(stacked(source[begin:end]), ROWS[slice(*rows)])
+        if knows_its_rows(written.name):
+            np.testing.assert_array_equal(stacked(source[slice(*rows)]), ROWS[slice(*rows)])
+    if not knows_its_rows(written.name):
+        with pytest.raises(SourceError, match="its rows are not counted"):
+            source[3:20]
+
+
 def test_positions_that_do_not_exist(written):
     source = open_source(written(ROWS))
     for position in [(0, -1), (1, 0), (-1, 0)]:
