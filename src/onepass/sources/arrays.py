@@ -8,7 +8,7 @@ import math
 import os
 import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -134,15 +134,10 @@ class SparseArray:
 
     def __init__(self, data: Any, indices: Any, indptr: Any, shape: tuple[int, ...]) -> None:
         self._data, self._indices, self._indptr = data, indices, indptr
-        self._check(indices.dtype.kind in "iu" and indptr.dtype.kind in "iu" and len(shape) == 2)
-        self._check(len(data.shape) == 1 and data.shape == indices.shape and shape[1] < 2**31)
-        self._check(min(shape) >= 0 and indptr.shape == (shape[0] + 1,))
+        _check(indices.dtype.kind in "iu" and indptr.dtype.kind in "iu" and len(shape) == 2)
+        _check(len(data.shape) == 1 and data.shape == indices.shape and shape[1] < 2**31)
+        _check(min(shape) >= 0 and indptr.shape == (shape[0] + 1,))
         self.shape, self.dtype = shape, data.dtype
-
-    def _check(self, is_sound: bool) -> None:
-        """Refuse arrays that do not belong together."""
-        if not is_sound:
-            raise ValueError("its arrays do not make up a sparse matrix")
 
     def pieces(self, start: int) -> Iterator[Any]:
         """Yield rows from a number on as CSR, not too many entries at once."""
@@ -155,12 +150,18 @@ class SparseArray:
             bounds = bounds[: max(1, fitting) + 1]
             end = row + len(bounds) - 1
             first, last = bounds[[0, -1]].tolist()
-            self._check(0 <= first <= last <= n_entries and (row > 0 or first == 0))
-            self._check(end < n or last == n_entries)
+            _check(0 <= first <= last <= n_entries and (row > 0 or first == 0))
+            _check(end < n or last == n_entries)
             places = indices[first:last].astype(np.int64)
             parts = (data[first:last], places, bounds - first)
             yield scipy.sparse.csr_array(parts, shape=(end - row, self.shape[1]))
             row = end
+
+
+def _check(is_sound: bool) -> None:
+    """Refuse arrays that do not belong together."""
+    if not is_sound:
+        raise ValueError("its arrays do not make up a sparse matrix")
 
 
 class StoredArray:
@@ -276,8 +277,7 @@ def _sparse_of(path: str, members: dict[str, NpyArray]) -> SparseArray:
             path,
         )
     data, indices, indptr, shape = (members[name] for name in _SPARSE)
-    if shape.dtype.kind not in "iu" or shape.shape != (2,):
-        raise ValueError("its arrays do not make up a sparse matrix")
+    _check(shape.dtype.kind in "iu" and shape.shape == (2,))
     return SparseArray(data, indices, indptr, tuple(shape.whole().tolist()))
 
 
@@ -288,19 +288,16 @@ def opened_root(path: str) -> Iterator[Any]:
     if suffix_of(path) == ".zarr":
         import zarr
 
-        store: Any = path
-        if is_remote(path):
-            store = zarr.storage.FsspecStore.from_url(path, read_only=True)
+        remote = is_remote(path)
+        store = zarr.storage.FsspecStore.from_url(path, read_only=True) if remote else path
         yield zarr.open(store, mode="r")
-    else:
-        import h5py
+        return
+    import h5py
 
-        if not is_remote(path):  # By name, so that it finds the files that it refers to.
-            with h5py.File(path, "r") as root:
-                yield root
-            return
-        with open_file(path) as file, h5py.File(file, "r") as root:
-            yield root
+    # A local file by name, so that HDF5 finds the files that it refers to.
+    opened = open_file(path) if is_remote(path) else nullcontext(path)
+    with opened as file, h5py.File(file, "r") as root:
+        yield root
 
 
 @contextmanager

@@ -27,9 +27,8 @@ FORMATS = {
     ".svmlight": ("svmlight", "SvmlightTable"),
     ".parquet": ("arrow", "ParquetTable"),
     **dict.fromkeys((".arrow", ".feather"), ("arrow", "ArrowTable")),
-    **dict.fromkeys((".h5", ".hdf5", ".mat", ".nc"), ("single_cells", "open_hdf5")),
+    **dict.fromkeys((".h5", ".hdf5", ".mat", ".nc", ".zarr"), ("single_cells", "open_stored")),
     ".h5ad": ("single_cells", "AnnDataTable"),
-    ".zarr": ("single_cells", "open_zarr"),
 }
 _MAY_BE_NOTES = (".txt", ".text", ".dat", ".data")  # not read from folders unless they are named
 _OPENS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}

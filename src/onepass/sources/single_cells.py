@@ -34,21 +34,16 @@ _OBJECT_BLOCK_ROWS = 1024  # of sparse objects, whose number of entries is not l
 _MARK, _ANNDATA = "encoding-type", "anndata"  # what anndata writes at the root of its files
 
 
-def open_hdf5(path: str, options: ReadOptions) -> ArrayTable:
-    """Return what is in an HDF5 file: AnnData, a matrix of 10x, or an array."""
-    with opened_root(path) as root:
-        is_anndata = root.attrs.get(_MARK) == _ANNDATA
-        is_cells = _find_10x(root) is not None
-    if split(path)[1] is not None or not (is_anndata or is_cells):
-        return ArrayTable(path, options)
-    return AnnDataTable(path, options) if is_anndata else TenxTable(path, options)
-
-
-def open_zarr(path: str, options: ReadOptions) -> ArrayTable:
-    """Return what is in a Zarr store: AnnData, or an array."""
-    with opened_root(path) as root:
-        is_anndata = root.attrs.get(_MARK) == _ANNDATA and split(path)[1] is None
-    return (AnnDataTable if is_anndata else ArrayTable)(path, options)
+def open_stored(path: str, options: ReadOptions) -> ArrayTable:
+    """Return what is in an HDF5 file or a Zarr store: AnnData, a matrix of 10x, or an array."""
+    kind = ArrayTable
+    if split(path)[1] is None:
+        with opened_root(path) as root:
+            if root.attrs.get(_MARK) == _ANNDATA:
+                kind = AnnDataTable
+            elif suffix_of(path) != ".zarr" and _find_10x(root) is not None:
+                kind = TenxTable
+    return kind(path, options)
 
 
 def _by_rows(matrix: Any) -> Any:
