@@ -64,7 +64,12 @@ def test_the_printed_command_goes_on(tmp_path, interrupt, algorithm):
 def test_every_format_goes_on_in_the_middle_of_a_file(tmp_path, interrupt, monkeypatch, name):
     from onepass.sources import files
 
-    monkeypatch.setattr(files.FileSource, "_most_rows", lambda self, block: 7)
+    init = files.FileSource.__init__
+    monkeypatch.setattr(
+        files.FileSource,
+        "__init__",
+        lambda *args, **given: init(*args, **{**given, "batch_rows": 7}),
+    )
     WRITERS[name](tmp_path / name, rows(50))
     data = [tmp_path / name]
     run(*command(tmp_path, data, output="whole"))

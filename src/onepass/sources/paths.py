@@ -6,7 +6,6 @@ import bz2
 import difflib
 import glob
 import gzip
-import hashlib
 import io
 import lzma
 import os
@@ -33,10 +32,6 @@ FORMATS = {
 _MAY_BE_NOTES = (".txt", ".text", ".dat", ".data")  # not read from folders unless they are named
 _OPENS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _COMPRESSED = (*_OPENS, ".zst")  # of text and svmlight
-# A file is recognised by pieces that are spread over it: at most 16 MB, which are read and hashed
-# in a few hundredths of a second. Of a remote file there are four, since each is a request, in
-# which fsspec reads 5 MB ahead.
-_PIECE_BYTES, _PIECES, _REMOTE_PIECES = 1 << 16, 256, 4
 # What describes a Zarr store; its chunks may be millions of files.
 _ZARR_METADATA = ("zarr.json", ".zgroup", ".zarray", ".zattrs", ".zmetadata")
 # What file systems of fsspec call the time of the last change.
@@ -208,47 +203,27 @@ def check_file(path: str) -> None:
 
 
 def fingerprint(path: str) -> dict[str, Any]:
-    """Return what tells whether a file is the same: path, size, time, and a hash of its content.
+    """Return what tells whether a file is the same: its path, its size and when it was changed.
 
-    Of a Zarr store it is those of its metadata.
+    Of a Zarr store these are the sizes and times of its metadata.
     """
     path, array = split(path)
     system, name = remote(path) if is_remote(path) else (None, os.path.abspath(path))
-    path = path if system else name
-    digest, size, time = hashlib.sha256(), 0, ""
-    for part in _parts(system, name, array):
-        if system is None:
-            status = os.stat(part)
-            length, when = status.st_size, str(status.st_mtime_ns)
+    is_folder = system.isdir if system else os.path.isdir
+    files = [name]
+    if is_folder(name):
+        places = [name, *([f"{name}/{array.strip('/')}"] if array else [])]
+        inside = [f"{place}/{metadata}" for place in places for metadata in _ZARR_METADATA]
+        files = [file for file in inside if (system or os.path).exists(file)]
+    size, times = 0, []
+    for file in files:
+        if system:
+            info = system.info(file)
+            size += info.get("size") or 0
+            times.append(str([info.get(time) for time in _REMOTE_TIMES]))
         else:
-            info = system.info(part)
-            length, when = info.get("size"), str([info.get(time) for time in _REMOTE_TIMES])
-        with open(part, "rb") if system is None else system.open(part, "rb") as file:
-            for piece in _pieces(file, length, _PIECES if system is None else _REMOTE_PIECES):
-                digest.update(piece)
-        size, time = size + (length or 0), max(time, when)
-    name = path if array is None else f"{path}::{array}"
-    return {"path": name, "size": size, "modified": time, "content": digest.hexdigest()}
-
-
-def _parts(system: Any, name: str, array: str | None) -> list[str]:
-    """Return the files that tell whether a file is the same: itself, or metadata in a folder."""
-    is_folder, is_file = (
-        (os.path.isdir, os.path.isfile) if system is None else (system.isdir, system.isfile)
-    )
-    if not is_folder(name):
-        return [name]
-    places = [name, *([f"{name}/{array.strip('/')}"] if array else [])]
-    found = (f"{place}/{document}" for place in places for document in _ZARR_METADATA)
-    return [document for document in found if is_file(document)]
-
-
-def _pieces(file: Any, size: int | None, most: int) -> Iterator[bytes]:
-    """Yield all of a file, or pieces that are spread evenly over it."""
-    if size is None or not file.seekable():
-        size = min(size or _PIECE_BYTES, _PIECE_BYTES)
-    count = min(most, -(-size // _PIECE_BYTES))
-    for number in range(count):
-        if number:
-            file.seek((size - _PIECE_BYTES) * number // (count - 1))
-        yield file.read(_PIECE_BYTES)
+            status = os.stat(file)
+            size += status.st_size
+            times.append(str(status.st_mtime_ns))
+    name = path if system else name
+    return {"path": f"{name}::{array}" if array else name, "size": size, "modified": times}
