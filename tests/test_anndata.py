@@ -126,3 +126,10 @@ def test_what_is_wrong_is_said():
         PCA(2).fit(cells(None))
     assert not adata.obsm
     assert not adata.uns
+
+
+@pytest.mark.parametrize("n_comps", [0, 6, 100])
+def test_components_are_fewer_than_cells_and_genes(n_comps):
+    adata = anndata.AnnData(np.random.default_rng(0).normal(size=(30, 6)))
+    with pytest.raises(ValueError, match=f"n_comps={n_comps} must be between 1 and 5"):
+        onepass.anndata.pca(adata, n_comps)

@@ -114,7 +114,13 @@ def pca(
         source: Any = ArraySource(adata.obsm[obsm] if is_object else adata)
     else:
         source = AnnDataSource(adata, layer, mask)
-    n_comps = n_comps or min(MOST_COMPONENTS, source.n_features - 1, source.n_rows - 1)
+    most = min(source.n_features, source.n_rows) - 1
+    n_comps = min(MOST_COMPONENTS, most) if n_comps is None else n_comps
+    if not 1 <= n_comps <= most:
+        raise ValueError(
+            f"n_comps={n_comps} must be between 1 and {most}, one less than the smaller one of "
+            f"{source.n_rows} cells and {source.n_features} genes"
+        )
     model = PCA(n_comps, center=zero_center, scale=scale, robust=robust).fit(source)
     coordinates = np.asarray(model.transform(source), dtype=dtype)
     components = model.components_
