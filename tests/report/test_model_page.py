@@ -219,7 +219,9 @@ def test_columns_of_any_type_colour_and_label_points(tmp_path):
 @pytest.mark.parametrize("estimator", [ERM, CappedMSG])
 def test_any_shape(tmp_path, n, d, k, estimator):
     X = np.random.default_rng(0).normal(size=(n, d))
-    page(estimator(k, center=False).fit(X), tmp_path, X)
+    model = estimator(k, center=False).fit(X)
+    page(model, tmp_path, X)
+    page(model.for_transform(), tmp_path)
 
 
 def test_sparse_rows(tmp_path):
@@ -350,7 +352,7 @@ def test_scripts_run_without_an_error(tmp_path):
     return [shown.join(), document.getElementById("told").textContent].join("; ");"""
     found, console = in_chromium(tmp_path, text, script)
     assert not console
-    assert re.fullmatch(r"false,false,true; row 1,501, error \d[\d.e+]+\.", found)
+    assert re.fullmatch(r"false,false,true; row [\d,]+, error \d[\d.e+]+\.", found)
 
 
 # The least contrast of any text with what is behind it, and by how much the page is too wide.

@@ -132,6 +132,8 @@ def print_components(model: Any, most: int = MOST_COMPONENTS) -> None:
         rest = f"{len(together)} components in all"
         rows.append(("...", "", "", "", f"{together[-1]:.2%}", "", rest))
     print_table(rows)
+    if reason := model.model_.standard_errors.reason:
+        say(f"no intervals and angles: {reason}")
 
 
 def components(model: Any) -> list[dict[str, Any]]:

@@ -71,7 +71,8 @@ class Summary:
         self.missing_columns = [(self.names[j], float(shares[j])) for j in most if shares[j] > 0.0]
         self.captured, self.method = _captured(model), method_words(model)
         self.remarks = [*remarks(model), drift(model)]
-        self.warnings = model.doubts()
+        # Some doubts need what only a learner knows.
+        self.warnings = [] if model.learner_ is None else model.doubts()
 
     @property
     def has_points(self) -> bool:
