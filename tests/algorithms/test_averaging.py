@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from onepass.algorithms.averaging import FIRST_PASSES, PENDING, Average
+from onepass.algorithms.averaging import PENDING, Average
 from onepass.subspace import Subspace
 
 D = 12
@@ -40,12 +40,6 @@ def test_it_is_the_mean_of_all_iterates(count, together):
     average = averaged(found, together=together)
     assert average.count == count
     np.testing.assert_allclose(average.value().to_dense(), mean(found), atol=1e-12)
-
-
-def test_nothing_is_the_average_of_nothing():
-    empty = Average(D, D, DTYPE).value()
-    assert empty.rank == 0
-    assert empty.rest == 0.0
 
 
 def test_rows_wait_until_they_are_worth_a_truncation():
@@ -106,13 +100,6 @@ def test_truncation_keeps_the_leading_directions():
     np.testing.assert_allclose(value.basis @ value.basis.T, np.eye(4), atol=1e-12)
 
 
-def test_rows_are_orthogonal_and_the_largest_come_first():
-    average = averaged(iterates(2, 40))
-    top = np.linalg.eigh(average.factor.T @ average.factor)[1][:, ::-1][:, :2]
-    leading = average.factor[:2] / np.linalg.norm(average.factor[:2], axis=1)[:, None]
-    np.testing.assert_allclose(np.abs(leading @ top), np.eye(2), atol=1e-10)
-
-
 @pytest.mark.parametrize("counts", [(30, 20), (3, 90), (0, 5), (5, 0)])
 def test_a_merged_average_is_that_of_all_iterates(counts):
     ours, theirs = iterates(0, counts[0]), iterates(1, counts[1], rest=0.3)
@@ -136,46 +123,6 @@ def test_copies_and_states_are_the_same_and_independent(count):
         twin.merge(averaged(iterates(5, 50)))
         np.testing.assert_array_equal(average.value().to_dense(), before)
         assert not np.allclose(twin.value().to_dense(), before)
-
-
-def test_single_precision_stays_single():
-    average = Average(D, 4, np.dtype(np.float32))
-    average.add(np.random.default_rng(0).normal(size=(50, D)).astype(np.float32), 0.0, 10)
-    assert average.factor.dtype == average.value().basis.dtype == np.float32
-
-
-def test_rows_that_wait_are_not_forgotten_when_many_come():
-    rows = np.random.default_rng(0).normal(size=(60, D))
-    average = Average(D, D, DTYPE)
-    for part in (rows[:1], rows[1:3], rows[3:]):
-        average.add(part, 0.0, len(part))
-    assert len(average.pending) == 0
-    np.testing.assert_allclose(60 * average.value().to_dense(), rows.T @ rows)
-
-
-def test_rests_are_averaged():
-    average = averaged(iterates(0, 5, rest=0.1), rank=4)
-    average.merge(averaged(iterates(1, 15, rest=0.3), rank=4))
-    assert average.value().rest == pytest.approx((5 * 0.1 + 15 * 0.3) / 20)
-
-
-@pytest.mark.parametrize(
-    ("before", "count", "passes"), [(0, 1, 3), (70, 9, 1), (70, 10, 1), (70, 11, 3), (1, 9, 3)]
-)
-def test_rows_that_are_a_large_part_are_looked_at_more_often(before, count, passes, monkeypatch):
-    """From the first ones on, directions turn; an eighth of all rows is still little."""
-    average, seen, truncated = Average(D, 2, DTYPE), [], Average._truncated
-    monkeypatch.setattr(
-        Average, "_truncated", lambda self, rows, p: seen.append(p) or truncated(self, rows, p)
-    )
-    rng = np.random.default_rng(0)
-    if before:
-        average.add(rng.normal(size=(20, D)), 0.0, before)
-    average.add(rng.normal(size=(20, D)), 0.0, count)
-    assert seen[-1] == passes
-    average.merge(average.copy())
-    average.value()
-    assert seen[-2:] == [FIRST_PASSES, FIRST_PASSES]
 
 
 # The ways in which rows are truncated: few rows, few columns, and many of both.

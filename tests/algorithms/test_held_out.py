@@ -129,15 +129,6 @@ def test_merged_it_is_that_of_both(ratio):
     assert (found.mean, found.standard_error) == pytest.approx(wanted, rel=1e-9)
 
 
-def test_merging_with_nothing_changes_nothing():
-    one, empty = held(*rows(700), 10), HeldOut()
-    before = one.estimate(700, 0.5)
-    one.merge(HeldOut())
-    assert one.estimate(700, 0.5) == before
-    empty.merge(one)
-    assert empty.estimate(700, 0.5) == before
-
-
 # -- what it is for --------------------------------------------------------------------------------
 
 

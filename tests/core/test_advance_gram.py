@@ -57,22 +57,6 @@ def test_equals_dense_rows(method, name):
             np.testing.assert_allclose(captured, dense.captured, atol=1e-10)
 
 
-def test_all_rows_are_taken_where_they_are_well_behaved():
-    rng = np.random.default_rng(0)
-    state, rows = METHODS[2].start(400, 4), rng.normal(size=(200, 400))
-    stack = np.vstack([state.basis, rows])
-    out = _core.advance_gram(
-        state.rule, stack @ stack.T, 0, 400, state.weights, 0.0, np.full(200, 0.1)
-    )
-    wanted, dense = advance(state, rows, np.full(200, 0.1))
-    assert out.taken == 200
-    basis = out.basis @ stack
-    assert_close((basis.T * out.weights) @ basis, wanted.iterate())
-    np.testing.assert_allclose(
-        basis.T @ out.inner @ basis, wanted.basis.T @ dense.inner @ wanted.basis, atol=1e-10
-    )
-
-
 def test_turn_and_inner_follow_the_second_moment_along_the_basis():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(30, 100))
@@ -111,20 +95,6 @@ def test_energies_that_are_none_are_left_to_the_caller(bad):
     gram[3, 3] = bad
     rule = _core.Rule("msg", 2, max_rank=4)
     assert _core.advance_gram(rule, gram, 0, 9, np.zeros(0), 0.0, None, scale=1.0).taken == 3
-
-
-@pytest.mark.parametrize("method", METHODS, ids=str)
-def test_a_basis_that_has_lost_digits_is_made_orthonormal(method):
-    rng = np.random.default_rng(0)
-    rows = rng.normal(size=(40, 100))
-    state, _ = advance(method.start(100, 4), rows[:20], scale=1.0)
-    basis = state.basis + 1e-6 * rng.normal(size=state.basis.shape)
-    stack, m = np.vstack([basis, rows[20:]]), len(basis)
-    out = _core.advance_gram(
-        state.rule, stack @ stack.T, m, 100, state.weights, state.rest, None, scale=1.0
-    )
-    moved = out.basis @ stack
-    np.testing.assert_allclose(moved @ moved.T, np.eye(len(moved)), atol=1e-12)
 
 
 def test_a_basis_that_is_far_from_orthonormal_is_refused():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from reproduction import figure1, figure2, figure3
+from reproduction import figure2, figure3
 from reproduction.claims import (
     Claim,
     Quantity,
@@ -45,12 +45,6 @@ def test_a_claim_holds_only_if_all_its_quantities_do():
     assert verdict(good, open_, bad) == "fails"
 
 
-def test_the_condition_is_said_in_words():
-    bounds = [{"least": 1}, {"most": 2.5}, {"least": 1, "most": 2}]
-    said = [claim(**each).judge([exact(1.5)])["condition"] for each in bounds]
-    assert said == ["length: at least 1.00", "length: at most 2.50", "length: 1.00 to 2.00"]
-
-
 def test_intervals():
     rng = np.random.default_rng(0)
     values = rng.normal(5, 2, size=4000)
@@ -80,32 +74,10 @@ def test_the_ratio_of_means_covers_the_ratio_of_expected_values():
     assert 0.88 <= covered / 400 <= 0.98
 
 
-def test_a_number_is_written_with_its_interval_only_if_it_has_one():
-    assert exact(0.5).text(".0%") == "50%"
-    assert Quantity("", 0.5, 0.4, 0.6).text(".1f") == "0.5 [0.4, 0.6]"
-
-
 def verdicts(part, measured):
     """Return the verdicts of the claims that were measured."""
     said = claims_of(part)
     return {name: said[name].judge(each)["verdict"] for name, each in measured.items()}
-
-
-def figure1_run(rank, jump=1, stay=12):
-    ranks = np.minimum(np.arange(1, 1001) * jump, rank)
-    spectrum = np.zeros((10, 32))
-    spectrum[:, :4], spectrum[:, 4:rank] = 0.9, 0.01
-    return {"ranks": ranks, "spectrum": spectrum, "stays": np.full(50, stay)}
-
-
-def test_figure_1():
-    found = verdicts("figure1", figure1.measure([figure1_run(14), figure1_run(15)]))
-    assert set(found.values()) == {"holds"}
-    runs = [figure1_run(30, jump=2, stay=50), figure1_run(28, jump=2, stay=60)]
-    found = verdicts("figure1", figure1.measure(runs))
-    assert [name for name, verdict in found.items() if verdict == "holds"] == ["small"]
-    wide = figure1.measure([figure1_run(14), figure1_run(20)])
-    assert verdicts("figure1", wide)["rank 15"] == "undecided"
 
 
 def figure2_run(capped):
@@ -172,17 +144,3 @@ def test_figure_3_orders_the_algorithms():
     found = verdicts("figure3", figure3.measure(other))
     assert found["incremental progress"] == found["representation"] == "fails"
     assert found["capped faster"] == "holds"
-
-
-def test_verdicts_follow_the_spread_over_splits():
-    levels = dict.fromkeys(figure3.ALGORITHMS, 1.0)
-    better, worse = levels | {"Incremental": 0.5}, levels | {"Incremental": 1.8}
-    splits = gather([figure3_split(better, {}), figure3_split(worse, {})])
-    assert verdicts("figure3", figure3.measure(splits))["incremental progress"] == "undecided"
-
-
-def test_theorem_1_is_judged_against_both_bounds():
-    for excess, expected in ((0.4, ["holds", "holds"]), (0.7, ["fails", "holds"])):
-        found = [expectation([excess, excess + 0.01])]
-        measured = {"bound": found, "proof's bound": found}
-        assert list(verdicts("theorem1", measured).values()) == expected

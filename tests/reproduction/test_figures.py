@@ -21,14 +21,6 @@ def test_figure_1_follows_the_naive_iterates():
     np.testing.assert_allclose(run["spectrum"], naive, atol=1e-8)
 
 
-def test_a_stay_is_from_entering_to_leaving():
-    run = figure1.follow(seed=0, rows=400, reading="steep")
-    # Every direction enters once more than it leaves, unless it is there at the end.
-    rises = (np.diff(run["ranks"], prepend=0) > 0).sum()
-    assert run["stays"].min() >= 1
-    assert len(run["stays"]) + run["ranks"][-1] >= rises
-
-
 def test_a_run_is_stuck_if_worse_than_batch_and_still():
     marks = np.array([1, 5, 10, 50, 100])
     curves = np.array(
@@ -90,15 +82,6 @@ def test_a_plateau_is_left_for_something_better():
     assert figure2.plateaued(run, "MSG", 1).tolist() == [
         True, False, False, False,
     ]  # fmt: skip
-
-
-def test_both_readings_draw_from_their_own_probabilities():
-    rows = {
-        key: orthogonal(key).sample(50_000, np.random.default_rng(0)) for key in ("steep", "flat")
-    }
-    for key, power in (("steep", 1.0), ("flat", 0.5)):
-        p = 1.1 ** (-power * np.arange(1, 33))
-        np.testing.assert_allclose((rows[key] ** 2).mean(axis=0), p / p.sum(), atol=0.006)
 
 
 def naive_excess(rows, k, p):

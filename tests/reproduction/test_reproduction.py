@@ -8,11 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from reproduction import command, figure1, figure2, figure3, theorem1
 from reproduction.claims import claims_of
-from reproduction.command import main, run
+from reproduction.command import run
 from reproduction.page import TEMPLATE
 from reproduction.page import page as render
 from reproduction.runs import QUICK, Run
@@ -130,32 +129,6 @@ def test_processes_change_nothing(tiny, first):
     assert results == first[: len(results)]
 
 
-@pytest.mark.usefixtures("undrawn")
-def test_other_images_are_other_runs(tiny, first):
-    write_folder(tiny / "more", n=600)
-    results = run(tiny / "first", figures=["3"], mnist=tiny / "more", quick=True)
-    assert results != [entry for entry in first if entry["part"] == "figure3"]
-
-
-def test_the_command_passes_its_options_on(tmp_path, monkeypatch):
-    given = {}
-    monkeypatch.setattr(command, "run", lambda **options: given.update(options))
-    words = f"--figure 1 --figure 3 --out {tmp_path} --quick --jobs 2".split()
-    result = CliRunner().invoke(main, words)
-    assert f"{tmp_path}/index.html" in result.output
-    assert given == {
-        "out": str(tmp_path),
-        "figures": ("1", "3"),
-        "mnist": None,
-        "quick": True,
-        "splits": None,
-        "jobs": 2,
-        "seed": 0,
-        "so_far": False,
-        "markdown": None,
-    }
-
-
 @pytest.fixture
 def no_mnist(monkeypatch):
     def offline(*args, **kwargs):
@@ -218,29 +191,3 @@ def test_the_page_of_the_docs_is_made_from_its_claims():
     document = json.loads((docs / "paper" / "claims.json").read_text("utf-8"))
     assert (docs / "paper.md").read_text("utf-8") == render(document, "paper")
     assert not document["quick"]
-
-
-def test_findings_are_shown_only_where_the_claims_have_the_verdict():
-    entry = {
-        "part": "figure1",
-        "name": "rank 15",
-        "claim": "Its rank is around 15",
-        "condition": "rank: 12 to 18",
-        "reading": "p ~ tau^-i",
-        "verdict": "holds",
-        "measured": [{"what": "", "text": "14.0 [13.0, 15.0]", "verdict": "holds"}],
-    }
-    other = {**entry, "reading": "p ~ tau^(-i/2)", "verdict": "fails"}
-    document = {
-        "command": "python -m reproduction",
-        "version": "1",
-        "cpu_minutes": 1.0,
-        "quick": False,
-        "left_out": "",
-        "finished": "all",
-        "parts": {},
-    }
-    page = render({**document, "claims": [entry, other]}, "")
-    assert "MSG's rank is\n  14.0," in page
-    both = render({**document, "claims": [entry, {**other, "verdict": "holds"}]}, "")
-    assert "MSG's rank is" not in both

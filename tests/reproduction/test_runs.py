@@ -1,13 +1,10 @@
 """Runs are done once, kept whole, and done again only if something is different."""
 
-import math
-
 import numpy as np
 import pytest
-from rich.progress import Progress
 
 import onepass
-from reproduction.runs import Run, complete, seed_of
+from reproduction.runs import Run, complete
 
 CALLS = []
 
@@ -61,33 +58,3 @@ def test_a_damaged_file_is_no_result(tmp_path, damage):
     assert run.kept(tmp_path) is None
     complete([run], tmp_path, 1)
     assert int(run.kept(tmp_path)["square"]) == 9
-
-
-def test_seeds_depend_on_every_part():
-    seeds = {seed_of(0, "a", 1), seed_of(1, "a", 1), seed_of(0, "b", 1), seed_of(0, "a", 2)}
-    assert len(seeds) == 4
-    assert seed_of(0, "a", 1) == seed_of(0, "a", 1)
-
-
-def test_the_bar_knows_the_time_left_after_the_first_run(tmp_path, monkeypatch):
-    made, now = [], [0.0]
-
-    def bar():
-        made.append(Progress(get_time=lambda: now[0], disable=True, speed_estimate_period=math.inf))
-        return made[-1]
-
-    class StopError(Exception):
-        pass
-
-    def timed(number):
-        if number == 2:
-            raise StopError
-        now[0] += 30 * number
-        return {"square": np.array(number**2)}
-
-    monkeypatch.setattr("reproduction.runs.progress_bar", bar)
-    work = [Run(f"run-{i}", timed, {"number": i}, expected_seconds=10 * i) for i in (1, 2, 3)]
-    with pytest.raises(StopError):
-        complete(work, tmp_path, 1)
-    (task,) = made[0].tasks
-    assert (task.completed, task.total, task.time_remaining) == (10, 60, 150)
