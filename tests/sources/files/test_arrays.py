@@ -6,7 +6,6 @@ import zipfile
 
 import h5py
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
@@ -15,7 +14,6 @@ import scipy.sparse
 import xarray
 import zarr
 
-import onepass
 from onepass.sources import SourceError, open_source
 
 ROWS = np.random.default_rng(0).standard_normal((60, 4))
@@ -74,11 +72,6 @@ def test_compressed_sparse_files_are_read_forward_only(tmp_path, monkeypatch):
     monkeypatch.setattr(zipfile.ZipExtFile, "seek", noted)
     assert (scipy.sparse.vstack(list(source)) != matrix).nnz == 0
     assert back == []
-
-
-def test_compressed_arrays_in_fortran_order(tmp_path):
-    np.savez_compressed(tmp_path / "a.npz", np.asfortranarray(ROWS))
-    np.testing.assert_array_equal(read(tmp_path / "a.npz"), ROWS)
 
 
 @pytest.mark.parametrize("chunks", [(7, 3), (25, 1), (60, 4)])
@@ -240,10 +233,3 @@ def test_pickled_codecs_are_refused(tmp_path, place):
     (tmp_path / "a.zarr" / ".zarray").write_text(text)
     with pytest.raises(SourceError, match="pickle"):
         open_source(tmp_path / "a.zarr")
-
-
-def test_a_table_of_pandas_in_memory_and_in_a_file_agree(tmp_path):
-    table = pd.DataFrame(ROWS, columns=list("abcd"))
-    table.to_parquet(tmp_path / "a.parquet")
-    found = onepass.PCA(2).fit(open_source(tmp_path / "a.parquet"))
-    np.testing.assert_allclose(found.components_, onepass.PCA(2).fit(table).components_)

@@ -66,12 +66,6 @@ def test_good(case, tmp_path):
     assert rows_of(tmp_path / "a.csv", content) == (names, rows)
 
 
-def test_values_survive_exactly(tmp_path):
-    values = np.random.default_rng(0).standard_normal((50, 3)) * 10.0 ** np.array([-90, 0, 90])
-    content = "\n".join(",".join(map(repr, row)) for row in values.tolist())
-    assert rows_of(tmp_path / "a.csv", content, header=False)[1] == values.tolist()
-
-
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "utf-16-be", "utf-32-be"])
 def test_encodings_with_a_byte_order_mark(tmp_path, encoding):
     mark = {"utf-16-be": codecs.BOM_UTF16_BE, "utf-32-be": codecs.BOM_UTF32_BE}.get(encoding, b"")
@@ -222,16 +216,6 @@ def test_a_later_file_in_which_a_column_is_text_is_refused(tmp_path):
     assert np.vstack(list(open_source(tmp_path, columns=["a"]))).tolist() == [[1], [3]]
     (tmp_path / "2.csv").write_text("a,b,c,d\n3,4,5,x\n")
     assert open_source(tmp_path).feature_names == ["a", "b"]
-
-
-def test_rows_behind_quoted_line_breaks_are_found_again(tmp_path):
-    (tmp_path / "a.csv").write_text(TEXT * 1 + '7,"a\n\nb",8\n' * 20)
-    source = open_source(tmp_path / "a.csv", columns=["x"], batch_rows=1)
-    whole = np.vstack(list(source))
-    assert len(whole) == 23
-    for position, _ in source.blocks():
-        rest = [block for _, block in source.blocks(position)]
-        np.testing.assert_array_equal(np.vstack([whole[:0], *rest]), whole[position.row :])
 
 
 def test_columns_by_number_where_there_are_names(tmp_path):

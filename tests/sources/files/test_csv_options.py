@@ -32,12 +32,6 @@ def test_what_is_missing_is_nan(tmp_path, text):
     assert np.argwhere(np.isnan(rows)).tolist() == [[1, 0], [52, 1]]
 
 
-@pytest.mark.parametrize("text", [text for text in csv.MISSING if text != "-"])
-def test_pandas_calls_the_same_texts_missing(tmp_path, text):
-    (tmp_path / "a.csv").write_text(f"a,b\n1,2\n{text},4\n")
-    assert pd.read_csv(tmp_path / "a.csv")["a"].isna().tolist() == [False, True]
-
-
 def test_texts_that_stand_for_missing_entries_are_for_files_of_text(tmp_path):
     np.save(tmp_path / "a.npy", np.eye(3))
     with pytest.raises(ValueError, match=r"na does not apply to \.npy files"):

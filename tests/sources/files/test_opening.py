@@ -39,12 +39,6 @@ def test_folder_and_patterns(folder):
     assert open_source(folder).paths[0] == os.fspath(folder / "a.parquet")
 
 
-def test_a_folder_of_zarr_arrays(tmp_path):
-    for name, part in (("a", ROWS[:4]), ("b", ROWS[4:])):
-        WRITERS["a.zarr"](tmp_path / f"{name}.zarr", part)
-    assert rows(open_source(tmp_path)) == ROWS.tolist()
-
-
 @pytest.mark.parametrize(
     ("path", "message"),
     [
@@ -129,12 +123,6 @@ def test_impossible_choices(tmp_path, columns, message):
         open_source(tmp_path / "a.csv", columns=columns)
 
 
-def test_names_where_there_are_none(tmp_path):
-    np.save(tmp_path / "a.npy", ROWS)
-    with pytest.raises(SourceError, match=r"'x': .*the numbers 0 to 1 and no names"):
-        open_source(tmp_path / "a.npy", columns=["x"])
-
-
 def test_arrow_types(tmp_path):
     table = pa.table(
         {
@@ -153,14 +141,6 @@ def test_arrow_types(tmp_path):
     assert "left out columns that are not numbers: 'word', 'day'" in source.notes[0]
     assert source.feature_names == ["flag", "price", "half", "big"]
     assert rows(source) == [[1, 1.25, 1.5, 2.0**63], [0, -2.5, 2.5, 1]]
-
-
-@pytest.mark.parametrize("kind", [pa.float64(), pa.int32(), pa.bool_(), pa.decimal128(5, 1)])
-def test_missing_values_of_arrow(tmp_path, kind):
-    table = pa.table({"a": pa.array([1.0, 0.0, None]).cast(kind)})
-    pa.parquet.write_table(table, tmp_path / "a.parquet")
-    (block,) = open_source(tmp_path / "a.parquet")
-    np.testing.assert_array_equal(block, [[1], [0], [np.nan]])
 
 
 def test_float32_only_if_all_are(tmp_path):
@@ -198,13 +178,6 @@ def test_an_array_of_three_dimensions_is_not_passed_over(tmp_path):
     with pytest.raises(SourceError, match="have 'truth', more dimensions have 'picture'"):
         open_source(tmp_path / "a.npz")
     assert rows(open_source(f"{tmp_path / 'a.npz'}::truth")) == ROWS.tolist()
-
-
-def test_columns_without_names_are_listed_by_index(tmp_path):
-    (tmp_path / "a.csv").write_text("1.5,a,b\n2,c,d\n")
-    with pytest.raises(SourceError, match=r"column \[1\]: contains text .* true of \[2\]"):
-        open_source(tmp_path / "a.csv", columns=[0, 1, 2])
-    assert open_source(tmp_path / "a.csv").feature_names == ["0"]
 
 
 @pytest.mark.parametrize("array", [np.ones(3), np.ones((2, 2, 2)), np.ones((2, 0)), np.array(1.0)])
@@ -376,20 +349,6 @@ def test_two_arrow_columns_of_one_name_are_refused(tmp_path, kind):
     for columns in (None, ["b"], [1, 2]):
         with pytest.raises(SourceError, match="column 'a': two columns have this name"):
             open_source(path, columns=columns)
-
-
-def test_arrays_of_an_hdf5_file_are_found_through_links(tmp_path):
-    h5py = pytest.importorskip("h5py")
-    with h5py.File(tmp_path / "a.h5", "w") as file:
-        file["group/x"] = ROWS
-        file["hard"] = file["group/x"]
-        file["soft"] = h5py.SoftLink("/group/x")
-        file["gone"] = h5py.SoftLink("/nowhere")
-    for name in ("group/x", "/group/x", "hard", "soft"):
-        assert rows(open_source(f"{tmp_path / 'a.h5'}::{name}")) == ROWS.tolist()
-    for name in ("gone", "group"):
-        with pytest.raises(SourceError, match=f"there is no 2-D array '{name}'"):
-            open_source(f"{tmp_path / 'a.h5'}::{name}")
 
 
 def test_vectors_alone_are_no_rows(tmp_path):

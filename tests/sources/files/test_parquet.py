@@ -16,27 +16,11 @@ from tests.sources.files.written import arrow_table
 ROWS = np.random.default_rng(0).standard_normal((100, 4))
 
 
-def test_from_every_row(tmp_path):
-    pa.parquet.write_table(arrow_table(ROWS), tmp_path / "a.parquet", row_group_size=30)
-    source = open_source(tmp_path / "a.parquet", columns=["c3", "c1"], batch_rows=7)
-    for start in range(101):
-        rest = [block for _, block in source.blocks((0, start))]
-        expected = ROWS[start:][:, [3, 1]]
-        np.testing.assert_array_equal(np.vstack([expected[:0], *rest]), expected)
-
-
 def test_blocks_are_full_across_row_groups(tmp_path):
     """So that they end where the chunks of estimators end."""
     pa.parquet.write_table(arrow_table(ROWS), tmp_path / "a.parquet", row_group_size=30)
     lengths = [len(block) for block in open_source(tmp_path / "a.parquet", batch_rows=16)]
     assert lengths == [16] * 6 + [4]
-
-
-def test_a_missing_value_is_nan(tmp_path):
-    values = [1.0] * 77 + [None] + [2.0] * 22
-    pa.parquet.write_table(pa.table({"a": ROWS[:, 0], "b": values}), tmp_path / "a.parquet")
-    rows = np.vstack(list(open_source(tmp_path / "a.parquet")))
-    assert np.argwhere(np.isnan(rows)).tolist() == [[77, 1]]
 
 
 def test_names_with_dots_and_nested_columns(tmp_path):
