@@ -103,9 +103,8 @@ class ColumnTable(Table):
         if not self._lists:
             most = max(most, min(_MOST_ROWS, READ_BYTES // (8 * len(self.chosen()))))
         for row, batch in self.record_batches(self.fields(), start, most):
-            for begin in range(max(start - row, 0), batch.num_rows, block_rows):
-                part = batch.slice(begin, block_rows)
-                yield self._block(part, row + begin, dtype)
+            for begin in range(max(start - row, 0), batch.num_rows, most):
+                yield self._block(batch.slice(begin, most), row + begin, dtype)
 
     def cells(self, columns: Sequence[int]) -> Iterator[list[Any]]:
         """Yield some columns in the types that they have in the file."""
