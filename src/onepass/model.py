@@ -147,11 +147,11 @@ class Model:
 
     def filled(self, values: Any) -> Any:
         """Return checked rows (n, d) with conditional means in their gaps, if they have any."""
-        return self.filling.filled(values) if any_gap(values) else values
+        return self.filling.filled(values)[0] if any_gap(values) else values
 
     def impute(self, values: Any) -> tuple[Any, Any]:
         """Return completed rows (n, d), and the standard deviations (n, d) of filled entries."""
-        return self.filling.imputed(values)
+        return self.filling.filled(values)
 
     def far_fills(self, values: Any, filled: Any) -> NDArray[np.intp]:
         """Return how many gaps of each column of rows (n, d) were filled far from the others.

@@ -109,3 +109,12 @@ def test_a_model_of_many_rows_stays_and_one_of_noise_predicts_means():
     assert not noise.loadings.any()
     assert noise.loadings.shape == (D, 1)
     np.testing.assert_allclose(noise.noise, 1.0 + 0.01 * (MODEL.loadings**2).sum(axis=1))
+
+
+def test_draws_have_the_conditional_distribution():
+    mean, spread = conditional(ROWS[9])
+    drawn = MODEL.drawn(np.tile(ROWS[9], (20_000, 1)), seed=0)
+    seen = ~np.isnan(ROWS[9])
+    np.testing.assert_array_equal(drawn[:, seen], np.tile(ROWS[9, seen], (20_000, 1)))
+    np.testing.assert_allclose(drawn.mean(axis=0), mean, atol=0.05)
+    np.testing.assert_allclose(np.cov(drawn.T), spread, atol=0.1)

@@ -164,7 +164,7 @@ class SolverLearner(Learner):
         if is_new:
             about = replace(model, mean=np.zeros(self.stream.d))
             about = about.shrunk(self.missing[0].rows_together)
-            filled = about.filled(given).astype(np.float64)
+            filled = about.complete(given).rows.astype(np.float64)
             errors = squared_residuals(filled, given, directions[:k]) / weights
             self.held_out.add(captured, energy, before)
             self.errors.add(errors, weights)

@@ -151,15 +151,11 @@ class FactorModel(State):
             np.ascontiguousarray(rows), self.mean, self.loadings, self.noise, **options
         )
 
-    def filled(self, values: Any) -> Any:
-        """Return rows (n, d), dense or CSR, with conditional means in their gaps."""
-        filled = values.copy()
-        for rows, given in tiles_with_gaps(values):
-            fill_gaps(filled, rows, given, self.complete(given).rows)
-        return filled
+    def filled(self, values: Any) -> tuple[Any, Any]:
+        """Return rows (n, d), dense or CSR, with conditional means in their gaps.
 
-    def imputed(self, values: Any) -> tuple[Any, Any]:
-        """Return the same, and the conditional standard deviations (n, d) of filled entries."""
+        Returns the conditional standard deviations (n, d) of filled entries, too; zero elsewhere.
+        """
         filled, is_sparse = values.copy(), sparse.issparse(values)
         deviations = values.copy() if is_sparse else np.zeros_like(values)
         for rows, given in tiles_with_gaps(values):
@@ -174,34 +170,14 @@ class FactorModel(State):
     def drawn(self, values: Any, seed: int) -> Any:
         """Return rows (n, d) with random draws of their conditional distribution in their gaps.
 
-        The second moment of such rows is right on average, without a matrix of covariances.
+        The second moment of such rows is right on average, without a matrix of covariances. A draw
+        is a row of the model, plus the conditional mean of what the observed entries differ from it
+        (Matheron's rule).
         """
         rng, drawn = np.random.default_rng(seed), values.copy()
-        scaled = self.scaled
-        precision = np.eye(self.loadings.shape[1]) + self.loadings.T @ scaled
         for rows, given in tiles_with_gaps(values):
-            fill_gaps(drawn, rows, given, self._draw(given, scaled, precision, rng))
-        return drawn
-
-    def _draw(
-        self,
-        rows: NDArray[np.floating],
-        scaled: Doubles,
-        precision: Doubles,
-        rng: np.random.Generator,
-    ) -> NDArray[np.floating]:
-        """Return rows (n, d) with draws in their gaps, with W / psi and the precision.
-
-        The precision is that of z given a row without gaps.
-        """
-        drawn = rows.copy()
-        for row in drawn:
-            holes = np.isnan(row)
-            W = self.loadings[holes]
-            G = precision - W.T @ scaled[holes]
-            known = np.where(holes, 0.0, row - self.mean)
-            root = np.linalg.inv(np.linalg.cholesky(G))
-            z = np.linalg.solve(G, scaled.T @ known) + root.T @ rng.normal(size=len(G))
-            noise = np.sqrt(self.noise[holes]) * rng.normal(size=holes.sum())
-            row[holes] = self.mean[holes] + W @ z + noise
+            sample = rng.normal(size=(len(given), self.loadings.shape[1])) @ self.loadings.T
+            sample += np.sqrt(self.noise) * rng.normal(size=given.shape)
+            complete = self.complete(given - sample).rows + sample
+            fill_gaps(drawn, rows, given, np.where(np.isnan(given), complete, given))
         return drawn
