@@ -55,7 +55,8 @@ def tables(seed: int, count: int) -> Tables:
         table = table.iloc[:MOST_ROWS, :MOST_COLUMNS]
         if len(table) < LEAST_ROWS or table.shape[1] < LEAST_COLUMNS:
             continue
-        yield f"{row.Package}/{row.Item}", table.astype(np.float64)
+        table = table.astype(np.float64).replace([np.inf, -np.inf], np.nan)
+        yield f"{row.Package}/{row.Item}", table
         found += 1
         if found == count:
             return

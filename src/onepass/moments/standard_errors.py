@@ -215,18 +215,21 @@ class Spectrum:
     rest: float
     rest_held: float
 
+    def split(self, columns: Doubles) -> tuple[Doubles, Doubles]:
+        """Return coordinates (q, m) of columns (d, m) along the directions, and the rest (d, m)."""
+        inside = self.directions @ columns
+        return inside, columns - self.directions.T @ inside
+
     def times(self, columns: Doubles) -> Doubles:
         """Return the second moment times columns (d, m)."""
-        inside = self.directions @ columns
-        outside = columns - self.directions.T @ inside
+        inside, outside = self.split(columns)
         return self.directions.T @ (self.values[:, None] * inside) + self.rest * outside
 
     def informed(self, changes: Doubles) -> Doubles:
         """Return changes (d, m) times the first m directions, by the parts that rows hold."""
-        if self.rest_held == 1.0:
+        if (self.held == 1.0).all():
             return changes
-        inside = self.directions @ changes
-        outside = changes - self.directions.T @ inside
+        inside, outside = self.split(changes)
         whole = self.directions.T @ (inside / self.held[:, None]) + outside / self.rest_held
         return np.asarray(whole / self.held[: changes.shape[1]])
 
@@ -242,34 +245,28 @@ class Turns:
     """
 
     def __init__(self, spectrum: Spectrum, k: int, read: int) -> None:
-        self.directions, values, self.k = spectrum.directions, spectrum.values, k
+        self.spectrum, self.k, values = spectrum, k, spectrum.values
         least = TIED * max(float(values[0]), TINY)
         gaps = values[:read] - values[:, None]  # (q, read)
         self.tied = (np.abs(gaps) <= least) & ~np.eye(len(values), read, dtype=bool)
         self.inverse = _inverse(gaps, least)
+        has_rest = len(values) < spectrum.directions.shape[1]
         outside = values[:read] - spectrum.rest
-        self.has_rest = len(values) < self.directions.shape[1]
-        self.tied_outside = (np.abs(outside) <= least) & self.has_rest
-        self.inverse_outside = _inverse(outside, least) * self.has_rest
-        self.gaps = np.maximum(gaps[k:], least)
-        self.gaps_outside = np.maximum(outside, least)
-
-    def split(self, changes: Doubles) -> tuple[Doubles, Doubles]:
-        """Return coordinates (q, read) of columns (d, read) along directions, and the rest."""
-        inside = self.directions @ changes
-        return inside, changes - self.directions.T @ inside
+        self.tied_outside = (np.abs(outside) <= least) & has_rest
+        self.inverse_outside = _inverse(outside, least) * has_rest
+        self.cost = 1.0 / np.maximum(gaps[k:], least)
+        self.cost_outside = has_rest / np.maximum(outside, least)
 
     def moves(self, inside: Doubles, outside: Doubles) -> Doubles:
         """Return the moves (d, read) of components."""
-        return self.directions.T @ (inside * self.inverse) + outside * self.inverse_outside
+        moved = self.spectrum.directions.T @ (inside * self.inverse)
+        return np.asarray(moved + outside * self.inverse_outside)
 
     def lost(self, inside: Doubles, outside: Doubles, plain: Doubles) -> float:
         """Return half of what moves out of the span of components cost, with changes (d, read)."""
-        within, without = self.split(plain)
-        lost = float(np.vdot(inside[self.k :] / self.gaps, within[self.k :]))
-        if self.has_rest:
-            lost += float(np.einsum("ij,ij->j", outside, without) @ (1.0 / self.gaps_outside))
-        return lost
+        within, without = self.spectrum.split(plain)
+        lost = np.vdot(inside[self.k :] * self.cost, within[self.k :])
+        return float(lost + np.einsum("ij,ij->j", outside, without) @ self.cost_outside)
 
 
 def _inverse(gaps: Doubles, least: float) -> Doubles:
@@ -389,9 +386,13 @@ def standard_errors(
         The part of the variance that rows hold along any direction, less than 1 where they had
         gaps; None where it is what segments have of the second moment.
     """
-    reason = _too_few(segments)
-    if reason:
-        return nothing(components, reason)
+    rows = float(segments.rows.sum())
+    if rows < LEAST_STREAM or len(segments) < LEAST_SEGMENTS:
+        return nothing(
+            components,
+            f"errors need at least {LEAST_STREAM} rows that count, in {LEAST_SEGMENTS} segments: "
+            f"there are {rows:,.0f} rows in {len(segments)}",
+        )
     return _Reading(segments, components, variances, total, center, scale, bounded, held).result()
 
 
@@ -411,17 +412,6 @@ def nothing(components: NDArray[np.floating], reason: str) -> StandardErrors:
         captured,
         np.zeros((0, 3)),
         reason=reason,
-    )
-
-
-def _too_few(segments: Segments) -> str:
-    """Return why segments say nothing; an empty text if they do."""
-    rows = float(segments.rows.sum())
-    if rows >= LEAST_STREAM and len(segments) >= LEAST_SEGMENTS:
-        return ""
-    return (
-        f"errors need at least {LEAST_STREAM} rows that count, in {LEAST_SEGMENTS} segments: "
-        f"there are {rows:,.0f} rows in {len(segments)}"
     )
 
 
@@ -482,7 +472,7 @@ class _Reading:
             plain = moving = self._changes(self.plain, self.plain_spectrum, number)
             if self.moving is not self.plain:
                 moving = self._changes(self.moving, self.spectrum, number)
-            inside, outside = turns.split(moving)
+            inside, outside = self.spectrum.split(moving)
             moves = turns.moves(inside, outside)
             changes = np.einsum("ji,ij->j", first, plain)
             if moving is not plain:
