@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil, nan
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,17 +16,28 @@ from onepass.gaps.counts import MissingCounts, any_gap, tiles_with_gaps
 from onepass.gaps.factor_model import FactorModel, squared_residuals
 from onepass.moments.chunk import Chunk, chunk_about
 from onepass.moments.row_errors import ErrorHistogram
-from onepass.moments.standard_errors import Captured, StandardErrors
+from onepass.moments.standard_errors import Captured, StandardErrors, nothing
+from onepass.persistence.fields import (
+    MOST_ENTRY,
+    Array,
+    Field,
+    Maybe,
+    Number,
+    Part,
+    Size,
+    State,
+    whole,
+)
 from onepass.precision import ROUNDING, TINY, Doubles
 
 DOMINANT = 0.8  # of all variance in one column: it is then nearly the first component by itself
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class Model(State):
     """Components and their variances, in the meanings of scikit-learn's PCA.
 
-    Chunk x become coordinates ``components @ ((x - mean) / scale)``.
+    Rows x become coordinates ``components @ ((x - mean) / scale)``.
 
     Attributes
     ----------
@@ -76,6 +87,39 @@ class Model:
     missing: MissingCounts | None = None
     factors: FactorModel | None = None
     whiten: bool = field(default=False)
+
+    @classmethod
+    def empty(cls, d: int, dtype: np.dtype, *, center: bool) -> Self:
+        """Return a model of no components of d columns, to be restored from a file."""
+        none, numbers = np.zeros((0, d), dtype), np.zeros(0)
+        sure, errors = nothing(none, ""), ErrorHistogram()
+        return cls(none, numbers, 0.0, 0.0, 1.0, np.zeros(d), None, None, sure, 0, center, errors)
+
+    def fields(self) -> dict[str, Field]:
+        """Return the field of each attribute, for a file without a learner."""
+        k, d, dtype = Size("components", self.d), self.d, (self.components.dtype.name,)
+        return {
+            "components": Array((k, d), dtype, -2.0, 2.0, orthonormal=True),
+            "explained_variance": Array((k,), ("float32", "float64"), least=0.0),
+            "total_variance": Number(),
+            "noise_variance": Number(),
+            "degrees": Number(float, TINY),
+            "mean": Array((d,), dtype, -MOST_ENTRY, MOST_ENTRY),
+            "column_variances": Array((d,), least=0.0, optional=True),
+            "scale": Array((d,), least=1e-150, optional=True),
+            "standard_errors": Part(),
+            "rows": whole(1),
+            "errors": Part(),
+            "long_rows": Number(most=1.0, gaps=True),
+            "missing": Maybe(lambda: MissingCounts(d)),
+            "factors": Maybe(lambda: FactorModel.empty(d)),
+        }
+
+    def take(self, content: dict[str, Any]) -> None:
+        """Take over checked values from a file."""
+        if not len(content["components"]):
+            raise ValueError("it has no components")
+        super().take(content)
 
     @cached_property
     def standard_errors(self) -> StandardErrors:

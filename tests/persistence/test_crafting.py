@@ -67,9 +67,9 @@ CHANGES = {
     "explained_variance has a length of 2": (BARE, array("components", lambda x: x[:0])),
     "explained_variance has entries": (BARE, array("explained_variance", np.negative)),
     "mean has a length of 4, not 5": (BARE, array("mean", lambda x: x[1:])),
-    "4 entries for 5 columns": (BARE, array("column_variances", lambda x: x[1:])),
+    "column_variances has a length of 4": (BARE, array("column_variances", lambda x: x[1:])),
     "scale has entries outside": (BARE, array("scale", lambda x: np.zeros(5))),
-    "captured has entries outside": (BARE, array("captured", np.negative)),
+    "captured.mean is 1.5, outside": (BARE, state(**{"standard_errors.captured.mean": 1.5})),
     "direction of length zero": (
         onepass.CappedMSG(2), array("solver.average.factor", np.zeros_like)
     ),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict
-from math import isfinite, nan
 from typing import Any
 
 import numpy as np
@@ -18,24 +17,13 @@ import onepass
 from onepass import ESTIMATORS, schedules
 from onepass.estimators.fitted import MOMENTS, FittedModel
 from onepass.estimators.origin import Origin
-from onepass.gaps.counts import MissingCounts
-from onepass.gaps.factor_model import FactorModel
 from onepass.model import Model
-from onepass.moments.row_errors import ErrorHistogram
-from onepass.moments.standard_errors import Captured, Drift, StandardErrors
+from onepass.moments.standard_errors import MOST_FEATURES
 from onepass.persistence import archive
 from onepass.persistence.archive import ModelFileError
 from onepass.persistence.fields import (
-    Array,
-    Field,
     Number,
-    Part,
-    Parts,
-    Size,
     State,
-    String,
-    point,
-    whole,
 )
 from onepass.sources.preparation import Preparation
 from onepass.sources.tables import ReadOptions
@@ -43,101 +31,7 @@ from onepass.stream import Stream
 
 SCHEDULES = ("AdaGradNorm", "Constant", "InverseSqrt")  # by whose names a file may have them made
 MOST_PREPARED = 1e50  # sum of a prepared row, whose square can be added up
-MOST_CURVE = 4096  # points of a learning curve: far more than segments are kept
 MOST_MARKS = 100  # of missing entries: each costs 400 bytes for each column of a csv file
-MOST_FEATURES = 2**31 - 1  # that 32-bit indices of sparse rows can count
-
-
-class ModelRecord(State):
-    """A model as fields, for a file without a learner."""
-
-    def __init__(self, d: int, dtype: np.dtype) -> None:
-        self.d, self.dtype = d, dtype
-        self.errors = ErrorHistogram()
-        self.rows = 0  # and the other fields, once they are taken from a model or a file
-
-    def fields(self) -> dict[str, Field]:
-        k, d = Size("components", self.d), self.d
-        real = ("float32", "float64")
-        return {
-            "missing": Parts(lambda: MissingCounts(d), 0, 1),
-            "factors": Parts(lambda: FactorModel.empty(d), 0, 1),
-            "components": Array((k, d), (self.dtype.name,), -2.0, 2.0, orthonormal=True),
-            "explained_variance": Array((k,), real, least=0.0),
-            "total_variance": Number(),
-            "noise_variance": Number(),
-            "degrees": Number(float, 1e-300),
-            "mean": Array((d,), (self.dtype.name,), point(d).least, point(d).most),
-            "column_variances": Array((Size("columns with variances", d),), least=0.0),
-            "scale": Array((Size("scaled columns", d),), least=1e-150),
-            "rows": whole(1),
-            "long_rows": Array((Size("shares of long rows", 1),), least=0.0, most=1.0),
-            "components_error": Array((k, d), (self.dtype.name,), 0.0, 1.0, gaps=True),
-            "variances_error": Array((k,), real, least=0.0, gaps=True),
-            "angles": Array((k,), least=0.0, most=90.0, gaps=True),
-            "planes": Array((k,), ("int64",), 0, MOST_FEATURES),
-            "plane_angles": Array((k,), least=0.0, most=90.0, gaps=True),
-            "curve": Array((Size("points of the curve", MOST_CURVE), 3), least=-1e150, most=1e150),
-            "drift": Array((2,), least=0.0, gaps=True),
-            # The degrees of freedom of errors; the share captured, its error, and theirs.
-            "captured": Array((4,), least=0.0, gaps=True),
-            "captured_reason": String(),
-            "errors_reason": String(),
-            "errors": Part(),
-        }
-
-    @classmethod
-    def of(cls, model: Model) -> ModelRecord:
-        """Return the record of a model."""
-        record = cls(model.d, model.components.dtype)
-        none, sure = np.zeros(0), model.standard_errors
-        share = sure.captured
-        known = sure.degrees, share.mean, share.standard_error, share.degrees_of_freedom
-        record.take({name: getattr(model, name, None) for name in record.fields()})
-        record.take(
-            {
-                "missing": [] if model.missing is None else [model.missing],
-                "factors": [] if model.factors is None else [model.factors],
-                "column_variances": none
-                if model.column_variances is None
-                else model.column_variances,
-                "scale": none if model.scale is None else model.scale,
-                "components_error": sure.components,
-                "variances_error": sure.variances,
-                "angles": sure.angles,
-                "planes": sure.planes,
-                "plane_angles": sure.plane_angles,
-                "curve": sure.curve,
-                "drift": np.array(sure.drift),
-                "captured": np.array(known),
-                "captured_reason": share.reason,
-                "errors_reason": sure.reason,
-                "long_rows": np.array([model.long_rows] if isfinite(model.long_rows) else []),
-            }
-        )
-        return record
-
-    def model(self, center: bool) -> Model:
-        """Return the model of a restored record."""
-        held = {name: getattr(self, name) for name in self.fields()}
-        for name in ("column_variances", "scale"):
-            if len(held[name]) not in (0, self.d):
-                raise ValueError(f"{name} has {len(held[name])} entries for {self.d} columns")
-            held[name] = held[name] if len(held[name]) else None
-        if not len(held["components"]):
-            raise ValueError("it has no components")
-        freedom, share, error, own = held.pop("captured").tolist()
-        names = ("components_error", "variances_error", "angles", "planes", "plane_angles", "curve")
-        components, variances, angles, planes, apart, curve = map(held.pop, names)
-        captured = Captured(share, error, held.pop("captured_reason"), own)
-        drift, reason = Drift(*held.pop("drift").tolist()), held.pop("errors_reason")
-        held["how_sure"] = StandardErrors(
-            components, variances, angles, freedom, planes, apart, captured, curve, drift, reason
-        )
-        for name in ("missing", "factors"):
-            held[name] = next(iter(held[name]), None)
-        held["long_rows"] = next(iter(held["long_rows"].tolist()), nan)
-        return Model(**held, center=center)
 
 
 def pack(
@@ -151,7 +45,7 @@ def pack(
     estimator._check_fitted()
     if estimator._learner is None:
         model = estimator.model_
-        state: State = ModelRecord.of(model)
+        state: State = model
         dtype, is_sparse, seen = model.components.dtype, False, model.rows
     else:
         learner = (
@@ -303,10 +197,10 @@ def _unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]], to_learn: b
             raise ValueError("more rows wait than a chunk has")
         estimator._learner, seen = learner, learner.rows_seen
     else:
-        record = ModelRecord(d, dtype)
-        record.restore(header["state"], arrays)
-        estimator._set_model(record.model(center))
-        seen = record.rows
+        model = Model.empty(d, dtype, center=center)
+        model.restore(header["state"], arrays)
+        estimator._set_model(model)
+        seen = model.rows
     if seen != header["n_samples_seen"]:
         raise ValueError("its numbers of rows contradict each other")
     return estimator

@@ -44,7 +44,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import isnan, nan
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +51,7 @@ from scipy.special import fdtrc, stdtrit
 
 from onepass.moments.chunk import Scale
 from onepass.moments.segments import MOST_COMPONENTS, Segments
+from onepass.persistence.fields import Array, Field, Number, Part, Size, State, String
 from onepass.precision import TINY, Doubles
 
 # Fewer say nothing of their own spread: five degrees of freedom, and 16 rows in each of 8 segments.
@@ -62,11 +62,13 @@ DETERMINED, WELL_DETERMINED = 45.0, 10.0  # degrees up to which a component is, 
 DRIFT_PARTS = 4  # of the stream, in each of which two segments at least tell the spread
 DRIFTS = 0.01  # probability of so large a statistic, below which the share captured drifts
 LEAST_HELD = 0.01  # of a variance, that completed rows hold: errors grow by its inverse
+MOST_CURVE = 4096  # points of a learning curve in a file: far more than segments are kept
+MOST_FEATURES = 2**31 - 1  # that 32-bit indices of sparse rows can count
 TAKEN_OFF_ERROR = 0.25  # of what is taken off the share captured, which is right to first order
 
 
 @dataclass(frozen=True)
-class Captured:
+class Captured(State):
     """The share of the variance of new rows that the components capture.
 
     Attributes
@@ -85,13 +87,23 @@ class Captured:
     reason: str = field(default="", compare=False)
     degrees_of_freedom: float = field(default=np.inf, compare=False)
 
+    def fields(self) -> dict[str, Field]:
+        number = Number(most=np.inf, gaps=True)
+        return {
+            "mean": Number(most=1.0, gaps=True),
+            "standard_error": number,
+            "reason": String(),
+            "degrees_of_freedom": number,
+        }
+
     @property
     def is_known(self) -> bool:
         """Whether there is a number."""
         return not isnan(self.mean)
 
 
-class Drift(NamedTuple):
+@dataclass(frozen=True)
+class Drift(State):
     """An F statistic of the shares captured of parts of the stream, and its probability.
 
     Both are NaN where there are too few segments.
@@ -100,13 +112,14 @@ class Drift(NamedTuple):
     statistic: float = nan
     probability: float = nan
 
+    def fields(self) -> dict[str, Field]:
+        number = Number(most=np.inf, gaps=True)
+        return {"statistic": number, "probability": number}
+
     @property
     def is_there(self) -> bool:
         """Whether the components capture other shares of some parts than of others."""
         return self.probability < DRIFTS
-
-
-UNKNOWN_DRIFT = Drift()
 
 
 def unknown(reason: str) -> Captured:
@@ -114,8 +127,8 @@ def unknown(reason: str) -> Captured:
     return Captured(nan, nan, reason)
 
 
-@dataclass(frozen=True)
-class StandardErrors:
+@dataclass(frozen=True, eq=False)
+class StandardErrors(State):
     """What segments of the stream say about components (k, d).
 
     Attributes
@@ -149,8 +162,24 @@ class StandardErrors:
     plane_angles: Doubles
     captured: Captured
     curve: Doubles
-    drift: Drift = UNKNOWN_DRIFT
+    drift: Drift = field(default_factory=Drift)
     reason: str = ""
+
+    def fields(self) -> dict[str, Field]:
+        k, (_, d) = Size("components", MOST_FEATURES), self.components.shape
+        angle = Array((k,), least=0.0, most=90.0, gaps=True)
+        return {
+            "components": Array((k, d), (self.components.dtype.name,), 0.0, 1.0, gaps=True),
+            "variances": Array((k,), ("float32", "float64"), least=0.0, gaps=True),
+            "angles": angle,
+            "degrees": Number(most=np.inf, gaps=True),
+            "planes": Array((k,), ("int64",), 0, MOST_FEATURES),
+            "plane_angles": angle,
+            "captured": Part(),
+            "curve": Array((Size("points of the curve", MOST_CURVE), 3), least=-1e150, most=1e150),
+            "drift": Part(),
+            "reason": String(),
+        }
 
     @property
     def quantile(self) -> float:
@@ -527,9 +556,9 @@ class _Reading:
         rows = np.cumsum(self.plain.segments.rows)
         if self.k == self.d:
             curve = np.column_stack([rows, np.ones_like(rows), np.zeros_like(rows)])
-            return Captured(1.0, 0.0), curve, UNKNOWN_DRIFT
+            return Captured(1.0, 0.0), curve, Drift()
         if not mean > 0.0:
-            return unknown("the rows do not vary"), np.zeros((0, 3)), UNKNOWN_DRIFT
+            return unknown("the rows do not vary"), np.zeros((0, 3)), Drift()
         got, energy = (gains + [self.variances.sum(), mean]).T
         less = float(shares @ owed) / mean
         new = got - owed

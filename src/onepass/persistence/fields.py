@@ -14,7 +14,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from math import inf
+from math import inf, isnan, nan
 from typing import Any, Self
 
 import numpy as np
@@ -40,15 +40,19 @@ class Number:
     """A number between two limits, or a bool; where a limit is infinite, the number may be, too.
 
     `fades` is the power of the factor by which earlier rows count less: 0 for what does not fade.
+    With `gaps` it may be NaN, which is null in JSON.
     """
 
     kind: type[Any] = float
     least: float = 0.0
     most: float = MOST_SUM
     fades: int = 0
+    gaps: bool = False
 
     def check(self, value: Any) -> Any:
         """Return the number, or refuse it."""
+        if self.gaps and value is None:
+            return nan
         number = float(value) if self.kind is float else value
         if type(number) is not self.kind:
             raise ValueError(f"is {number!r}, not of type {self.kind.__name__}")
@@ -58,6 +62,8 @@ class Number:
 
     def stored(self, value: Any) -> Any:
         """Return the number for the file, or the limit that it is beyond; JSON has no infinity."""
+        if self.gaps and isnan(value):
+            return None
         limited = min(max(value, self.least), self.most)  # NaN stays, and is refused
         return "inf" if limited == inf else self.kind(limited)
 
@@ -91,9 +97,12 @@ class Array:
     descending: bool = False  # entries must not increase
     orthonormal: bool = False  # rows must be orthonormal, to a thousandth
     gaps: bool = False  # entries may be missing
+    optional: bool = False  # may be None, which is an array without entries in a file
 
     def check(self, array: NDArray[Any], sizes: Sizes) -> NDArray[Any]:
         """Return the array, or refuse it; `sizes` remembers the lengths that the file chose."""
+        if self.optional and array.shape == (0,):
+            return array
         if array.dtype.name not in self.types:
             raise ValueError(f"is of type {array.dtype}, not {' or '.join(self.types)}")
         if array.ndim != len(self.shape):
@@ -117,13 +126,13 @@ class Array:
 
     def stored(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return the array for the file, with entries beyond a limit replaced by it."""
-        array = np.ascontiguousarray(array)
+        array = np.zeros(0) if self.optional and array is None else np.ascontiguousarray(array)
         with np.errstate(over="ignore"):  # limits of float64 are infinite in float32
             return array if self._is_within(array) else array.clip(self.least, self.most)
 
-    def loaded(self, array: NDArray[Any]) -> NDArray[Any]:
+    def loaded(self, array: NDArray[Any]) -> NDArray[Any] | None:
         """Return the array of a checked one from a file."""
-        return array
+        return None if self.optional and not array.size else array
 
     def _is_within(self, array: NDArray[Any]) -> bool:
         """Return whether all entries are within the limits, and none is NaN."""
@@ -171,10 +180,34 @@ class Parts:
     least: int
     most: int
 
+    def listed(self, value: Any) -> list[State]:
+        """Return the list of an attribute."""
+        return value
+
+    def held(self, parts: list[State]) -> Any:
+        """Return the attribute of a list."""
+        return parts
+
     @property
     def count(self) -> Number:
         """The field of its length."""
         return Number(int, self.least, self.most)
+
+
+@dataclass(frozen=True)
+class Maybe(Parts):
+    """Another state, or None; in a file, a list of one or none."""
+
+    least: int = 0
+    most: int = 1
+
+    def listed(self, value: Any) -> list[State]:
+        """Return the list of an attribute."""
+        return [] if value is None else [value]
+
+    def held(self, parts: list[State]) -> Any:
+        """Return the attribute of a list."""
+        return next(iter(parts), None)
 
 
 Entry = Number | String | Array
@@ -239,7 +272,7 @@ class State(ABC):
             if isinstance(field, Part):
                 value.fade(factor)
             elif isinstance(field, Parts):
-                for part in value:
+                for part in field.listed(value):
                     part.fade(factor)
             elif isinstance(field, Number) and field.fades:
                 setattr(self, name, value * factor**field.fades)
@@ -259,8 +292,9 @@ class State(ABC):
             if isinstance(field, Part):
                 yield from value.flat(f"{prefix}{name}.", sizes)
             elif isinstance(field, Parts):
-                yield f"{prefix}{name}.count", field.count, len(value), sizes
-                for number, part in enumerate(value):
+                parts = field.listed(value)
+                yield f"{prefix}{name}.count", field.count, len(parts), sizes
+                for number, part in enumerate(parts):
                     yield from part.flat(f"{prefix}{name}.{number}.")
             else:
                 yield prefix + name, field, value, sizes
@@ -304,7 +338,7 @@ class State(ABC):
                 parts = [field.make() for _ in range(entry(f"{path}.count", field.count))]
                 for number, part in enumerate(parts):
                     part._restore(held, f"{path}.{number}.", {})
-                content[name] = parts
+                content[name] = field.held(parts)
             else:
                 content[name] = entry(path, field)
         self.take(content)
