@@ -182,6 +182,13 @@ def _numbers(line):
     return cells[1], cells[4], cells[5]
 
 
+def test_impute_warns_of_fills_beyond_all_that_was_observed(tmp_path, model):
+    (tmp_path / "far.csv").write_text("id,x,city,y,z\n0,90,Oslo,,\n1,,Rome,1,1\n")
+    said = run("impute", model, tmp_path / "far.csv", "-o", tmp_path / "b.csv").stderr
+    assert said.count("warning") == 1
+    assert "2 fills are beyond the observed range" in said
+
+
 def test_impute_drops_no_column_of_a_later_file(tmp_path, model, table):
     first, second, output = table[0], tmp_path / "b.csv", tmp_path / "out.csv"
     second.write_text("x,more,y,city,z,id\n1,2,,4,5,6\n")

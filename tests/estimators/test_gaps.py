@@ -27,15 +27,11 @@ from onepass import (
 )
 from onepass.gaps import completion
 
-# That a robust candidate answers is not what these tests are about.
-pytestmark = pytest.mark.filterwarnings("ignore:Some rows are longer")
-
 D, K = 8, 2
 rng = np.random.default_rng(5)
 COMPLETE = rng.normal(size=(3000, K)) @ (3 * rng.normal(size=(K, D))) + rng.normal(size=(3000, D))
 COMPLETE += 10.0
 ROWS = np.where(rng.random(COMPLETE.shape) < 0.2, np.nan, COMPLETE)
-WEIGHTS = rng.uniform(0.5, 2.0, size=len(ROWS))
 KINDS = {
     "PCA": lambda: PCA(K),
     "scaled": lambda: PCA(K, scale=True),
@@ -158,9 +154,10 @@ def test_a_column_may_begin_after_rows_were_learned_from(kind, complete):
 
 
 @pytest.mark.usefixtures("small_budget")
+@pytest.mark.parametrize("second", [ROWS, COMPLETE], ids=["with gaps", "complete"])
 @pytest.mark.parametrize("turn", [1, -1])
-def test_a_column_may_be_observed_in_one_of_two_merged_streams_alone(turn):
-    halves = [PCA(K).partial_fit(half) for half in np.array_split(late_rows(), 2)]
+def test_a_column_may_be_observed_in_one_of_two_merged_streams_alone(turn, second):
+    halves = [PCA(K).partial_fit(half) for half in (late_rows()[:1500], second[1500:])]
     merged = onepass.merge(*halves[::turn])
     assert angle(merged, PCA(K).fit(COMPLETE)) < 0.05
     assert merged.mean_[3] == pytest.approx(COMPLETE[:, 3].mean(), abs=0.5)
@@ -173,9 +170,6 @@ def test_a_stream_may_be_saved_and_pickled_before_a_column_begins():
         with pytest.raises(ValueError, match="column 3: fewer than two of 1,000 rows"):
             twin.components_  # noqa: B018
         assert angle(twin.partial_fit(rows[1000:]), PCA(K).fit(COMPLETE)) < 0.05
-
-
-# -- nothing missing -----------------------------------------------------------------------------
 
 
 # -- what is said --------------------------------------------------------------------------------
@@ -328,7 +322,7 @@ def few_factors():
 
 
 @pytest.mark.parametrize("estimator", GAP_FILLERS)
-@pytest.mark.parametrize("parts", [(400, 500), (600, 500), (500, 500), (500, 900)])
+@pytest.mark.parametrize("parts", [(400, 500), (500, 900)])
 @pytest.mark.parametrize("order", [1, -1])
 def test_merged_streams_fill_gaps_as_one_does(estimator, parts, order):
     """Whichever of them had gaps, and however many rows each had."""
@@ -353,18 +347,6 @@ def test_a_row_without_any_entry_changes_nothing(estimator):
     np.testing.assert_allclose(model.transform(X[7:8]), 0.0, atol=1e-9)
 
 
-@pytest.mark.parametrize("order", [1, -1])
-def test_a_stream_without_gaps_fills_a_column_that_another_never_observed(order):
-    X, _ = few_factors()
-    H = X[500:].copy()
-    H[:, 3] = np.nan
-    streams = [PCA(2).partial_fit(X[:500]), PCA(2).partial_fit(H)]
-    merged = onepass.merge(*streams[::order])
-    whole = PCA(2).fit(X)
-    np.testing.assert_allclose(merged.mean_, whole.mean_, atol=0.05)
-    assert metrics.principal_angles(merged.components_, whole.components_)[0] < 0.05
-
-
 def test_rows_without_any_entry_alone_are_refused():
     with pytest.raises(ValueError, match="none of 50 rows has an entry"):
         PCA(1).fit(np.full((50, 3), np.nan))
@@ -383,50 +365,40 @@ def test_thresholds_are_of_rows_with_and_without_gaps_as_they_came():
 # -- columns that do not vary, and columns that hardly do ----------------------------------------
 
 
-def with_a_constant(value, d=6, dtype=np.float64):
-    """Return rows (3000, d) with 5% gaps, whose last column is constant."""
+def with_a_constant(value, n=3000, d=6):
+    """Return rows (n, d) with 5% gaps, whose last column is constant."""
     r = np.random.default_rng(0)
-    X = r.normal(size=(3000, d))
+    X = r.normal(size=(n, d))
     X[:, 0] += 2 * X[:, 1]
     X[:, -1] = value
-    return np.where(r.random(X.shape) < 0.05, np.nan, X).astype(dtype)
+    return np.where(r.random(X.shape) < 0.05, np.nan, X).astype(np.asarray(value).dtype)
 
 
-def of_parts(X):
-    first, second = (PCA(2, scale=True).fit(part) for part in np.array_split(X, [1300]))
-    return onepass.merge(first, second)
-
-
-def after_complete_rows(X):
-    complete = X[~np.isnan(X).any(axis=1)]
-    return PCA(2, scale=True).partial_fit(complete[:700]).partial_fit(X)
-
-
+SCALED = PCA(2, scale=True)
 WAYS = {
-    "at once": lambda X: PCA(2, scale=True).fit(X),
-    "merged": of_parts,
+    "at once": lambda X: clone(SCALED).fit(X),
+    "merged": lambda X: onepass.merge(clone(SCALED).fit(X[:1300]), clone(SCALED).fit(X[1300:])),
     "half-life": lambda X: PCA(2, scale=True, half_life=500).fit(X),
     "robust": lambda X: PCA(2, scale=True, robust=True).fit(X),
-    "after complete rows": after_complete_rows,
-    "sparse": lambda X: PCA(2, scale=True).fit(sparse.csr_array(X)),
+    "after complete rows": lambda X: (
+        clone(SCALED).partial_fit(X[~np.isnan(X).any(axis=1)][:700]).partial_fit(X)
+    ),
+    "sparse": lambda X: clone(SCALED).fit(sparse.csr_array(X)),
 }
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("value", [0.0, 0.1, 1e6])
+@pytest.mark.parametrize("value", [0.0, np.float32(0.1), 1e6], ids=str)
 @pytest.mark.parametrize("way", WAYS)
-def test_a_constant_column_with_gaps_stays_constant(way, value, dtype):
-    X = with_a_constant(value, dtype=dtype)
+def test_a_constant_column_with_gaps_stays_constant(way, value):
+    X = with_a_constant(value)
     model = WAYS[way](X)
-    assert model.scale_[-1] == 1.0
-    assert model.mean_[-1] == dtype(value)
+    assert (model.scale_[-1], model.mean_[-1]) == (1.0, value)
     np.testing.assert_allclose(model.components_[:, -1], 0.0, atol=1e-12)
-    np.testing.assert_array_equal(model.impute(X)[:, -1], dtype(value))
+    np.testing.assert_array_equal(model.impute(X)[:, -1], value)
 
 
 def test_a_constant_column_of_many_with_gaps_stays_constant():
-    X = with_a_constant(0.1, 4200)[:600]
-    model = PCA(2, scale=True).partial_fit(X)
+    model = PCA(2, scale=True).partial_fit(with_a_constant(0.1, 300, 4200))
     assert model.scale_[-1] == 1.0
     np.testing.assert_allclose(model.components_[:, -1], 0.0, atol=1e-12)
 
