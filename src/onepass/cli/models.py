@@ -108,7 +108,7 @@ def _details(fitted: Any, path: str) -> dict[str, Any]:
         "angle": messages.finite_all(sure.angles),
         "degrees_of_freedom": messages.finite(sure.degrees),
         "long_rows": messages.finite(fitted.model_.long_rows),
-        "drift": messages.finite_all(np.array(sure.drift)),
+        "drift": messages.finite_all(np.array([sure.drift.statistic, sure.drift.probability])),
         "known_variances": known_variances(fitted),
         "noise_variance": messages.finite(fitted.noise_variance_),
         **{
