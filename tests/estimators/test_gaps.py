@@ -110,6 +110,14 @@ def test_without_centring_moments_are_about_zero():
     np.testing.assert_array_equal(found.mean_, np.zeros(D))
 
 
+def test_a_column_may_end_before_the_first_gap():
+    rows = COMPLETE[:1200].copy()
+    rows[500:, 3] = np.nan
+    found = PCA(K).partial_fit(rows[:500]).partial_fit(rows[500:])
+    assert angle(found, PCA(K).fit(COMPLETE)) < 0.05
+    assert found.mean_[3] == pytest.approx(COMPLETE[:1200, 3].mean(), abs=0.2)
+
+
 @pytest.mark.usefixtures("small_budget")
 @pytest.mark.parametrize("kind", ["PCA", "scaled", "ERM"])
 def test_merged_halves_are_near_one_pass(kind):

@@ -232,10 +232,15 @@ class Completion(State):
     def start(self, base: Any, scale_of: Callable[[Any], Scale]) -> None:
         """Find the model by batch EM on the rows kept, and on those with second moment `base`.
 
-        EM begins with independent columns.
-        `scale_of` gives what columns are divided by for a second moment.
+        `scale_of` gives what columns are divided by for a second moment. EM begins with independent
+        columns.
         """
         counts, model = self.counts, FactorModel.of_columns(self.kept, center=base.center)
+        elsewhere = np.isnan(self.kept).all(axis=0)
+        if base.weight > 0.0 and elsewhere.any():
+            mean = np.where(elsewhere, base.mean, model.mean)
+            noise = np.where(elsewhere, base.column_sums() / base.weight, model.noise)
+            model = FactorModel(mean, model.loadings, noise)
         is_near = not base.center or (base.is_additive and base.weight > 0.0)
         origin = base.origin if is_near else model.mean.astype(self.kept.dtype).astype(np.float64)
         share = float(counts.observed.min()) / max(counts.rows, 1.0)  # where most are missing
