@@ -157,6 +157,7 @@ def test_weights_are_bars_by_size_and_grey_where_they_may_be_zero(tmp_path):
     assert "column 4 against column 5" in text
     assert "well determined" in text
     assert "not determined" in text  # the others are equal
+    assert all(drawn_bars(text, 1).values())
     low, high = (
         model.explained_variance_[0]
         + side * model.model_.standard_errors.quantile * model.explained_variance_error_[0]

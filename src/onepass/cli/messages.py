@@ -159,13 +159,15 @@ def components(model: Any) -> list[dict[str, Any]]:
 def loadings(model: Any, most: int) -> list[dict[str, Any]]:
     """Return the largest weights of each component with their standard errors and intervals."""
     sure, names, found = model.model_.standard_errors, column_names(model), []
+    is_zero = sure.may_be_zero(model.components_)
     for i, weights in enumerate(model.components_.astype(float)):
         for j in abs(weights).argsort(kind="stable")[::-1][:most]:
             error = float(sure.components[i, j])
             low, high = (weights[j] + side * sure.quantile * error for side in (-1.0, 1.0))
             interval = {"low": finite(low), "high": finite(high)}
             named = {"component": i, "column": names[j], "weight": float(weights[j])}
-            found.append(named | {"standard_error": finite(error)} | interval)
+            doubt = {"may_be_zero": bool(is_zero[i, j])}
+            found.append(named | {"standard_error": finite(error)} | interval | doubt)
     return found
 
 
@@ -176,10 +178,9 @@ def print_loadings(model: Any, most: int, components: int) -> None:
         say(f"\ncomponent {i}{says and f': {says}'}")
         rows = []
         for found in (row for row in loadings(model, most) if row["component"] == i):
-            error, low = found["standard_error"], found["low"]
-            is_zero = low is not None and low <= 0.0 <= found["high"]
+            error = found["standard_error"]
             shown = "" if error is None else f"± {error:.3f}"
-            doubt = "  (cannot be told from zero)" * is_zero
+            doubt = "  (cannot be told from zero)" * found["may_be_zero"]
             rows.append((f"{found['weight']:+.3f}", shown, (found["column"] or "''") + doubt))
         print_table(rows)
 

@@ -204,12 +204,23 @@ class StandardErrors(State):
 
     def indistinct(self) -> list[str]:
         """Return a sentence for each group of components that cannot be told apart."""
-        return [
-            f"{numbered(plane)} cannot be told apart; "
-            f"together they are known to {degrees(self.plane_angles[first])}"
-            for first in range(len(self.planes))
-            if len(plane := np.flatnonzero(self.planes == first)) > 1
-        ]
+        found = []
+        for first, angle in enumerate(self.plane_angles):
+            plane = np.flatnonzero(self.planes == first)
+            if len(plane) > 1:
+                known = f"; together they are known to {degrees(angle)}"
+                rest = ", nor from what is left out" if angle > DETERMINED else known
+                found.append(f"{numbered(plane)} cannot be told apart{rest}")
+        return found
+
+    def may_be_zero(self, components: NDArray[np.floating]) -> NDArray[np.bool_]:
+        """Return which entries of components (k, d) cannot be told from zero.
+
+        These are all entries of components that are not determined, and others whose 95% interval
+        holds zero.
+        """
+        close = np.abs(components) <= self.quantile * self.components
+        return close | (self.angles > DETERMINED)[:, None]
 
 
 def numbered(components: NDArray[np.int64]) -> str:

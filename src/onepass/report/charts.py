@@ -140,7 +140,7 @@ def bars(component: int, most: int) -> Draw:
     def draw(axis: Any, shown: Summary) -> None:
         columns = shown.largest(component, most)
         weights, margins = shown.components[component], shown.margins[component]
-        colours = np.where(shown.is_zero(component)[columns], GREY, BLUE).tolist()
+        colours = np.where(shown.is_zero[component, columns], GREY, BLUE).tolist()
         places = np.arange(len(columns))
         axis.barh(places, weights[columns], color=colours, height=0.65, alpha=0.75, gid="bars")
         known = np.isfinite(margins[columns])

@@ -52,6 +52,7 @@ class Summary:
         self.sure = fitted.standard_errors
         # Half of an interval that holds the number of the population with 95% probability.
         self.margins: Doubles = self.sure.quantile * self.sure.components  # (k, d)
+        self.is_zero = self.sure.may_be_zero(self.components)  # (k, d)
         self.variance_margins: Doubles = self.sure.quantile * self.sure.variances  # (k,)
         self.ratio: NDArray[np.floating] = model.explained_variance_ratio_  # (k,)
         self.variance: NDArray[np.floating] = model.explained_variance_  # (k,)
@@ -83,10 +84,6 @@ class Summary:
         """Return the columns with the largest weights in a component, largest first."""
         return np.argsort(-np.abs(self.components[component]), kind="stable")[:most]
 
-    def is_zero(self, component: int) -> NDArray[np.bool_]:
-        """Return which weights (d,) of a component cannot be told from zero."""
-        return np.abs(self.components[component]) <= self.margins[component]
-
 
 def column_names(model: Any) -> list[str]:
     """Return the names of the columns; those without names are called by their numbers."""
@@ -104,8 +101,8 @@ def component_words(model: Any, component: int) -> str:
     weights = np.asarray(model.components_[component], dtype=np.float64)
     order = np.argsort(-np.abs(weights), kind="stable")[:MOST_TOLD]
     least = LEAST_TOLD * abs(weights[order[0]])
-    margins = np.nan_to_num(sure.quantile * sure.components[component])
-    chosen = [j for j in order if abs(weights[j]) > max(least, margins[j])]
+    is_zero = sure.may_be_zero(model.components_)[component]
+    chosen = [j for j in order if abs(weights[j]) > least and not is_zero[j]]
     if not chosen:
         return "no column by itself can be told from zero"
     sides = [[names[j] for j in chosen if sign * weights[j] > 0.0] for sign in (1.0, -1.0)]
