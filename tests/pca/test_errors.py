@@ -119,12 +119,15 @@ def test_with_a_half_life_fewer_rows_count() -> None:
     assert fading.degrees_of_freedom_ > 8
 
 
-def test_gaps_leave_errors() -> None:
+@pytest.mark.parametrize("hold", [np.asarray, sparse.csr_array])
+def test_gaps_leave_errors(hold: Any) -> None:
     X = rows()
     X[np.random.default_rng(1).random(X.shape) < 0.05] = np.nan
-    gaps, whole = PCA(2).fit(X), PCA(2).fit(rows())
+    gaps, whole = PCA(2).fit(hold(X)), PCA(2).fit(rows())
     ratio = gaps.angle_ / whole.angle_
     assert ((ratio > 0.8) & (ratio < 2.0)).all()
+    again = onepass.from_bytes(gaps.to_bytes())
+    assert_same_errors(again, gaps, 1e-9)
 
 
 @pytest.mark.parametrize("n", [3, 60, 127])
