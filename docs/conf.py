@@ -52,7 +52,7 @@ numpydoc_class_members_toctree = False
 # -- gallery --------------------------------------------------------------------------------------
 
 ORDER = ["digits", "patches", "hyperspectral", "traffic", "topics", "cells", "embeddings"]
-ORDER += ["drop_outs", "empty_cells"]
+ORDER += ["how_sure", "how_sure_series", "drop_outs", "empty_cells"]
 ORDER += ["heavy_tails", "drift", "endless", "large_file", "merging", "algorithms"]
 
 
