@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from dataclasses import replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,10 +30,10 @@ FORCED_CHUNK_ROWS: int | None = None
 CHUNKS_IN_HALF_LIFE = 4
 
 
-class Learner(State):
-    """Takes rows in chunks.
+class ChunkTaker(State):
+    """Takes rows of a stream in chunks.
 
-    Subclasses say how long the next chunk is, how to learn from it, and what the model is.
+    Subclasses say how long the next chunk is, and what is done with it.
 
     Parameters
     ----------
@@ -46,8 +46,6 @@ class Learner(State):
     ----------
     rows_learned : int
         The number of rows of positive weight that were learned from.
-    errors : ErrorHistogram
-        Squared distances of rows from the subspace, measured before learning from them.
     buffer : RowBuffer
         The rows that wait for a chunk to fill.
     """
@@ -58,11 +56,10 @@ class Learner(State):
         is_sparse = stream.is_sparse and stream.d > self.dense_columns
         self.stream, self.batch_size = replace(stream, is_sparse=is_sparse), batch_size
         self.rows_learned = 0
-        self.errors = ErrorHistogram()
         self.buffer = RowBuffer(self.stream)
 
     def fields(self) -> dict[str, Field]:
-        return {"rows_learned": whole(), "errors": Part(), "buffer": Part()}
+        return {"rows_learned": whole(), "buffer": Part()}
 
     @abstractmethod
     def chunk_rows(self) -> int:
@@ -75,21 +72,6 @@ class Learner(State):
     @abstractmethod
     def learn_with_gaps(self, values: Rows, weights: Doubles) -> None:
         """Learn from a chunk of which rows may have gaps: entries that are NaN."""
-
-    @abstractmethod
-    def model(self) -> Model:
-        """Return the model of a learner in which no row waits."""
-
-    @abstractmethod
-    def include(self, other: Self) -> None:
-        """Include what another learner has learned; no row waits in either."""
-
-    @abstractmethod
-    def known_variances(self) -> NDArray[np.floating]:
-        """Return the variances along all directions of which they are known, largest first.
-
-        No row waits in the learner.
-        """
 
     @property
     def rows_seen(self) -> int:
@@ -109,13 +91,6 @@ class Learner(State):
         `has_gaps` says whether entries of them are missing.
         """
         self._push(rows, weights, has_gaps, copies=False)
-
-    def pushed(self, rows: Rows, weights: Doubles | None = None, *, has_gaps: bool = False) -> Self:
-        """Return the learner of more rows: this one if they only wait, else a copy.
-
-        So other threads can read this one, as it only gets more rows in its buffer.
-        """
-        return self._push(rows, weights, has_gaps, copies=self.rows_learned > 0)
 
     def _push(self, rows: Rows, weights: Doubles | None, has_gaps: bool, copies: bool) -> Self:
         """Add rows, to a copy if they fill a chunk and a copy is wanted; return the learner."""
@@ -171,6 +146,66 @@ class Learner(State):
             if self.buffer.count:
                 self._learn(*self.buffer.content(), self.buffer.has_gaps)
                 self.buffer = RowBuffer(self.stream)
+
+
+class Learner(ChunkTaker):
+    """Learns from rows in chunks; subclasses say how, and what the model is.
+
+    Attributes
+    ----------
+    errors : ErrorHistogram
+        Squared distances of rows from the subspace, measured before learning from them.
+    """
+
+    def __init__(self, stream: Stream, batch_size: int = 1) -> None:
+        super().__init__(stream, batch_size)
+        self.errors = ErrorHistogram()
+
+    def fields(self) -> dict[str, Field]:
+        return {**super().fields(), "errors": Part()}
+
+    @abstractmethod
+    def model(self) -> Model:
+        """Return the model of a learner in which no row waits."""
+
+    @abstractmethod
+    def include(self, other: Self) -> None:
+        """Include what another learner has learned; no row waits in either."""
+
+    @abstractmethod
+    def known_variances(self) -> NDArray[np.floating]:
+        """Return the variances along all directions of which they are known, largest first.
+
+        No row waits in the learner.
+        """
+
+    def pushed(self, rows: Rows, weights: Doubles | None = None, *, has_gaps: bool = False) -> Self:
+        """Return the learner of more rows: this one if they only wait, else a copy.
+
+        So other threads can read this one, as it only gets more rows in its buffer.
+        """
+        return self._push(rows, weights, has_gaps, copies=self.rows_learned > 0)
+
+    def learn_whole(
+        self,
+        values: Rows,
+        weights: Doubles | None = None,
+        *,
+        has_gaps: bool = False,
+        passes: int | None = 1,
+    ) -> None:
+        """Learn from all rows (n, d) of a stream, which are in memory, and their weights (n,).
+
+        They may be read `passes` times; None means as often as it takes.
+        """
+        self.push(values, weights, has_gaps=has_gaps)
+
+    def next_pass(self, done: Any, passes: int | None) -> Any:
+        """Return what takes the rows in another pass over all of them; None if there is none.
+
+        `done` is the pass before, None for the first one, in which this learner has taken them.
+        """
+        return None
 
     def finished(self, *, hold_rows: bool = True) -> Self:
         """Return this learner if it is finished, else a copy that is."""

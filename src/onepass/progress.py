@@ -129,3 +129,8 @@ class Progress:
 def _clock(seconds: float) -> str:
     """Return hours, minutes and seconds."""
     return str(timedelta(seconds=round(seconds)))
+
+
+def pass_label(label: str, number: int, passes: int | None) -> str:
+    """Return the name of the work with the number of the pass over the rows, if there are more."""
+    return label if (passes or 1) == 1 else f"{label}, pass {number} of {passes}:"

@@ -1,14 +1,19 @@
-"""Directions from rows that are read several times, or that are few, against decompositions."""
+"""Further passes over rows of many columns, and few rows, against decompositions."""
+
+import itertools
 
 import numpy as np
 import pytest
 from scipy import sparse
 
+from onepass import PCA, from_bytes, open_source
 from onepass.moments.sketch import GRAM_ROWS
 from onepass.pca.few import FewRows
-from onepass.pca.passes import Sums, iterate
+from onepass.pca.passes import Sums
+from onepass.sources import BlockSource
 
-K = 4
+K, N, D = 4, 8400, 8300  # sparse rows of so many columns have no exact second moment
+ACTIVE = 60  # columns that are not empty, so that a decomposition takes no time
 
 
 def some_rows(n=240, d=160, seed=0, mean=0.0):
@@ -27,79 +32,176 @@ def batch(X, weights, *, center=True, scale=False):
     return mean, deviations, values**2, vectors
 
 
-def blocks_of(X, weights, length=None):
-    """Return rows that are read in blocks, and a list that counts how often."""
-    passes, length = [], length or len(weights)
-
-    def read():
-        passes.append(0)
-        for start in range(0, len(weights), length):
-            yield X[start : start + length], weights[start : start + length]
-
-    return read, passes
+@pytest.fixture(scope="module")
+def wide():
+    """Return sparse rows of many columns, what they are in those that are not empty, and these."""
+    rng = np.random.default_rng(4)
+    inside = rng.poisson(0.3, size=(N, ACTIVE)) * rng.lognormal(0.0, 0.7, ACTIVE)
+    columns = np.sort(rng.choice(D, ACTIVE, replace=False))
+    frame = sparse.csr_array((np.ones(ACTIVE), (range(ACTIVE), columns)), (ACTIVE, D))
+    return sparse.csr_array(sparse.csr_array(inside) @ frame), inside, frame.toarray()
 
 
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def lost(model, inside, frame, weights=None, **options):
+    """Return the share of the variance captured by batch PCA that a model does not capture."""
+    weights = np.ones(len(inside)) if weights is None else weights
+    mean, deviations, values, _ = batch(inside, weights, **options)
+    components = model.components_.astype(np.float64) @ frame.T
+    along = np.sqrt(weights)[:, None] * (inside - mean) / deviations @ components.T
+    return 1.0 - float(np.square(along).sum() / values[: model.n_components_].sum())
+
+
+def blocks_of(X, lengths):
+    """Return consecutive rows of X in blocks of some lengths."""
+    edges = np.cumsum([0, *lengths])
+    return [X[start:stop] for start, stop in itertools.pairwise(edges)]
+
+
 @pytest.mark.parametrize("options", [{}, {"center": False}, {"scale": True}])
-@pytest.mark.parametrize("mean", [0.0, 1e5])
-def test_equals_a_decomposition(kind, options, mean):
-    X, weights = some_rows(mean=mean), np.random.default_rng(1).random(240) + 0.5
-    if mean and options.get("center") is False:
-        pytest.skip("the mean is all there is")
-    read, passes = blocks_of(kind(X), weights)
-    found = iterate(read, K, **options)
-    mean_, deviations, values, vectors = batch(X, weights, **options)
-    np.testing.assert_allclose(found.sums.mean, mean_, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(found.sums.weight, weights.sum())
-    if options.get("scale"):
-        np.testing.assert_allclose(found.scale, deviations, rtol=1e-8)
-    captured = found.values[:K].sum()
-    np.testing.assert_allclose(captured, values[:K].sum(), rtol=3e-4)
-    assert len(found.directions) >= 3 * K + 24
-    np.testing.assert_allclose(found.directions @ found.directions.T,
-                               np.eye(len(found.directions)), atol=1e-9)  # fmt: skip
-    assert np.abs(vectors[:2] @ found.directions[:2].T).diagonal().min() > 0.99
-    assert found.passes == len(passes) <= 8
+def test_rows_in_memory_are_read_as_often_as_it_takes(wide, options):
+    X, inside, frame = wide
+    model, once = (PCA(K, passes=passes, **options).fit(X) for passes in (None, 1))
+    assert lost(model, inside, frame, **options) < 1e-3
+    mean, deviations, values, _ = batch(inside, np.ones(N), **options)
+    degrees = N - options.get("center", True)
+    np.testing.assert_allclose(model.explained_variance_, values[:K] / degrees, rtol=1e-2)
+    np.testing.assert_allclose(model.mean_ @ frame.T, np.zeros(ACTIVE) + mean, atol=1e-9)
+    np.testing.assert_allclose(model.scale_ @ frame.T, deviations * np.ones(ACTIVE), rtol=1e-9)
+    assert model.n_samples_seen_ == N
+    assert model.captured_.mean == pytest.approx(values[:K].sum() / values.sum(), rel=0.1)
+    errors = np.square((inside - mean) / deviations).sum(axis=1)
+    errors -= np.square(model.transform(X)).sum(axis=1)
+    assert model.error_threshold(0.9) == pytest.approx(np.quantile(errors, 0.9), rel=0.1)
+    assert model.long_rows_ == pytest.approx(once.long_rows_, rel=0.1)
+    assert np.isfinite(model.components_error_).all()
 
 
-@pytest.mark.parametrize("length", [240, 100, 7])
-def test_blocks_change_rounding_alone(length):
-    X, weights = some_rows(), np.ones(240)
-    whole, parts = (iterate(blocks_of(X, weights, n)[0], K) for n in (240, length))
-    np.testing.assert_allclose(parts.values, whole.values, rtol=1e-8)
-    assert parts.passes == whole.passes
+def test_dense_float32_rows():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(4200, 4150)).astype(np.float32)
+    X[:, :5] *= np.arange(6, 1, -1, dtype=np.float32)
+    X += 3.0
+    model = PCA(2).fit(X)
+    assert model.components_.dtype == np.float32
+    centred = X - X.mean(axis=0)
+    for component, variance in zip(model.components_, model.explained_variance_, strict=True):
+        along = centred @ component
+        assert variance == pytest.approx(along.var(ddof=1), rel=1e-4)
+        residual = (along @ centred) / 4199 - variance * component
+        assert np.linalg.norm(residual) < 0.02 * variance
 
 
-def test_float32_rows():
-    X, weights = some_rows(mean=3.0), np.ones(240)
-    found = iterate(blocks_of(X.astype(np.float32), weights)[0], K)
-    np.testing.assert_allclose(found.values[:K], batch(X, weights)[2][:K], rtol=1e-3)
+def test_weights_count_rows(wide):
+    X, inside, frame = wide
+    weights = np.random.default_rng(1).integers(0, 3, N).astype(float)
+    model = PCA(K).fit(X, sample_weight=weights)
+    assert lost(model, inside, frame, weights) < 1e-3
+    assert model.n_samples_seen_ == np.count_nonzero(weights)
 
 
-def test_the_last_of_a_given_number_of_passes_sees_the_directions():
-    X, weights, seen = some_rows(), np.ones(240), []
-    read, passes = blocks_of(X, weights, 80)
-
-    def last(values, share, mean, scale, directions):
-        seen.append((len(values), len(share), directions.copy()))
-        assert mean.shape == (160,)
-        assert scale is None
-
-    found = iterate(read, K, passes=4, last=last)
-    assert found.passes == len(passes) == 4
-    assert [one[:2] for one in seen] == [(80, 80)] * 3
-    for one in seen:
-        np.testing.assert_array_equal(one[2], found.directions[:K])
+def test_a_share_has_as_many_components_as_the_first_pass_finds(wide):
+    X, inside, frame = wide
+    values = batch(inside, np.ones(N))[2]
+    model = PCA(0.3).fit(X)
+    wanted = np.searchsorted(np.cumsum(values), 0.3 * values.sum()) + 1
+    assert abs(model.n_components_ - wanted) <= 1
+    assert lost(model, inside, frame) < 1e-4
+    model.partial_fit(X[:1] * 1e6)
+    assert model.n_components_ == 1
 
 
-def test_a_start_with_sums_saves_a_pass():
-    X, weights = some_rows(), np.ones(240)
-    first = iterate(blocks_of(X, weights)[0], K)
-    read, passes = blocks_of(X, weights)
-    again = iterate(read, K, start=first.directions[: K + 10], sums=first.sums, passes=2)
-    assert len(passes) == again.passes == 2
-    np.testing.assert_allclose(again.values[:K], first.values[:K], rtol=1e-3)
-    assert again.values[:K].sum() >= first.values[:K].sum() * (1 - 1e-9)
+@pytest.mark.parametrize("lengths", [[N], [700] * 12, [N - 1, 1]])
+def test_blocks_change_no_bit(wide, lengths):
+    X = wide[0]
+    model = PCA(K, passes=3).fit(blocks_of(X, lengths))
+    whole = PCA(K, passes=3).fit(X)
+    np.testing.assert_array_equal(model.components_, whole.components_)
+    assert model.captured_ == whole.captured_
+    assert model.error_threshold(0.05) == whole.error_threshold(0.05)
+
+
+def test_a_source_is_read_as_often_as_asked(wide):
+    X, inside, frame = wide
+    found = []
+    for passes in (1, 2, 3, 4):
+        read = []
+
+        def blocks(read=read):
+            read.append(0)
+            return iter(blocks_of(X, [2100] * 4))
+
+        found.append(lost(PCA(K, passes=passes).fit(BlockSource(blocks)), inside, frame))
+        assert len(read) == passes
+    assert found[3] < found[1] < found[0]
+    assert found[3] < 1e-4
+
+
+def test_what_is_not_in_memory_is_read_once(tmp_path):
+    X = np.random.default_rng(6).normal(size=(4200, 4150)).astype(np.float32)
+    np.save(tmp_path / "rows.npy", X)
+    mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    models = [PCA(2).fit(rows) for rows in (mapped[:], open_source(tmp_path / "rows.npy"))]
+    np.testing.assert_array_equal(models[0].components_, models[1].components_)
+
+
+def test_the_model_goes_on_merges_and_is_saved(wide):
+    X, inside, frame = wide
+    model = PCA(K).fit(X)
+    again = from_bytes(model.to_bytes())
+    np.testing.assert_array_equal(again.components_, model.components_)
+    assert again.captured_ == model.captured_
+    assert again.error_threshold(0.1) == model.error_threshold(0.1)
+    for one in (model, again):
+        one.partial_fit(X)
+        assert one.n_samples_seen_ == 2 * N
+        assert lost(one, inside, frame) < 0.02
+    np.testing.assert_array_equal(again.components_, model.components_)
+    merged = PCA(K).fit(X).merge(PCA(K).fit(X[::-1]))
+    assert merged.n_samples_seen_ == 2 * N
+    assert lost(merged, inside, frame) < 1e-3
+
+
+@pytest.mark.parametrize("options", [{"robust": True}, {"half_life": 3000}])
+def test_other_fits_stay_with_one_pass(wide, options):
+    many, one = (PCA(K, passes=passes, **options).fit(wide[0]) for passes in (4, 1))
+    np.testing.assert_array_equal(many.components_, one.components_)
+
+
+def test_rows_with_gaps_stay_with_one_pass(wide):
+    X = wide[0].copy()
+    X.data[0] = np.nan
+    many, one = (PCA(K, passes=passes).fit(X) for passes in (None, 1))
+    np.testing.assert_array_equal(many.components_, one.components_)
+
+
+def test_refusals(wide):
+    X = wide[0]
+    with pytest.raises(ValueError, match="passes=2.*once"):
+        PCA(K, passes=2).fit(block for block in [X])
+    for value in (0, 1.5, True, "all"):
+        with pytest.raises(ValueError, match="passes"):
+            PCA(K, passes=value).fit(X[:50])
+    rows = iter([X, X[:-1]])
+    with pytest.raises(ValueError, match=f"{N - 1:,} rows.*{N:,}"):
+        PCA(K, passes=3).fit(BlockSource(lambda: [next(rows)]))
+    gaps = X.copy()
+    gaps.data[-1] = np.nan
+    rows = iter([X, gaps])
+    with pytest.raises(ValueError, match="pass 2.*missing"):
+        PCA(K, passes=3).fit(BlockSource(lambda: [next(rows)]))
+
+
+def test_fewer_rows_than_columns_in_memory_are_exact():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(300, 60_000))  # more bytes than are kept
+    X[:, :20] *= 9.0
+    model = PCA(K).fit(X)
+    centred = X - X.mean(axis=0)
+    values = np.linalg.eigvalsh(centred @ centred.T)[::-1]
+    captured = np.square(centred @ model.components_.T).sum()
+    assert captured >= values[:K].sum() * (1 - 1e-9)
+    assert np.isfinite(model.captured_.mean)
+    assert model.partial_fit(X[:10]).n_samples_seen_ == 310
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])

@@ -27,7 +27,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from onepass.estimators import saving
 from onepass.estimators.attributes import NO_LEARNER, Attributes
-from onepass.estimators.containers import Columns, opened
+from onepass.estimators.containers import Columns, is_mapped, opened
 from onepass.estimators.doubts import arbitrary_components, doubtful_gaps
 from onepass.estimators.entries import (
     check_names,
@@ -48,7 +48,7 @@ from onepass.estimators.parameters import (
 from onepass.learner import Learner
 from onepass.model import Model
 from onepass.persistence import archive
-from onepass.progress import Progress
+from onepass.progress import Progress, pass_label
 from onepass.sources import Position, Source
 from onepass.stream import Stream
 from onepass.warning import OnepassWarning
@@ -90,6 +90,7 @@ class Estimator(Attributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     center: bool = True
     verbose: int = 0
     half_life: float | None = None
+    passes: int | None = 1
 
     @abstractmethod
     def _learner_for(self, stream: Stream) -> Learner:
@@ -200,7 +201,7 @@ class Estimator(Attributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
                         "sample_weight needs rows, and X is read in blocks: call partial_fit with "
                         "each block and its weights"
                     )
-                twin._learn_blocks(X)
+                twin._learn_blocks(X, whole=whole)
             else:
                 twin._learn_rows(X, sample_weight, fresh=fresh, whole=whole)
         except KeyboardInterrupt as interrupt:
@@ -228,19 +229,51 @@ class Estimator(Attributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         if self._learner is None:
             self._learner = self._start(rows)
         rows = self._learner.stream.convert(rows)
-        self._learner = self._learner.pushed(rows, weights, has_gaps=has_gaps)
+        if whole:
+            passes = 1 if self.passes is None and is_mapped(X) else self.passes
+            self._learner.learn_whole(rows, weights, has_gaps=has_gaps, passes=passes)
+        else:
+            self._learner = self._learner.pushed(rows, weights, has_gaps=has_gaps)
 
-    def _learn_blocks(self, X: Source) -> None:
+    def _learn_blocks(self, X: Source, *, whole: bool) -> None:
         """Learn from blocks, of which a later one may be refused."""
         self._learner = None if self._learner is None else self._learner.copy()
-        with Progress("fit", X.n_rows, visible=self.verbose > 0) as progress:
-            for _, rows in self._blocks_learned(X):
-                progress.advance(rows)
-                if progress.wants_captured():
-                    progress.captured(self.captured_.mean)
+        if whole:
+            self.check_passes(X)
+        further: Any = None
+        while True:
+            label = pass_label("fit", 1 if further is None else further.number, self.passes)
+            with Progress(label, X.n_rows, visible=self.verbose > 0) as progress:
+                for _, rows in self._blocks_learned(X, further=further):
+                    progress.advance(rows)
+                    if progress.wants_captured():
+                        progress.captured(self.captured_.mean)
+            further = self.next_pass(further) if whole else None
+            if further is None:
+                return
+
+    def check_passes(self, source: Source) -> None:
+        """Refuse several passes over a source that can be read once."""
+        if source.once and (self.passes or 1) > 1:
+            raise ValueError(f"passes={self.passes}, but X can be read only once")
+
+    def next_pass(self, done: Any = None) -> Any:
+        """Return what `learn_blocks` needs to read a source again; None if that is done.
+
+        The learner itself changes: no other thread may read meanwhile. Between two passes, the
+        model can be read and saved.
+
+        Parameters
+        ----------
+        done : object, optional
+            What this method returned before, once all rows were read with it.
+        """
+        assert self._learner is not None
+        self._snapshot = None
+        return self._learner.next_pass(done, self.passes or 1)
 
     def learn_blocks(
-        self, source: Source, start: Position | None = None
+        self, source: Source, start: Position | None = None, further: Any = None
     ) -> Iterator[tuple[Position, int]]:
         """Learn from the blocks of a source, and yield how far it is read and how many rows came.
 
@@ -253,14 +286,16 @@ class Estimator(Attributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         source : Source
         start : Position, optional
             Where to begin, instead of the first row.
+        further : object, optional
+            What `next_pass` returned, for another pass over the same rows.
         """
         if self._learner is None:
             self._check_parameters()
             self._params = self.get_params(deep=False)
-        yield from self._blocks_learned(source, start)
+        yield from self._blocks_learned(source, start, further)
 
     def _blocks_learned(
-        self, source: Source, start: Position | None = None
+        self, source: Source, start: Position | None = None, further: Any = None
     ) -> Iterator[tuple[Position, int]]:
         """Learn from blocks, and yield position and number of rows after each."""
         learner = self._learner
@@ -278,7 +313,7 @@ class Estimator(Attributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
                 self.__dict__.pop("feature_names_in_", None)
                 if source.feature_names is not None:
                     self.feature_names_in_ = np.asarray(source.feature_names, dtype=object)
-            learner.push(learner.stream.convert(rows), has_gaps=has_gaps)
+            (further or learner).push(learner.stream.convert(rows), has_gaps=has_gaps)
             yield end, rows.shape[0]
 
     def _start(self, rows: Any) -> Learner:

@@ -156,8 +156,17 @@ def opened(X: Any, names: Sequence[Any] | None = None) -> Any:
             return Blocks(lambda: _lists(frame), len(frame))
         return _from_table(X)
     if (parts := _parts(X)) is not None:
-        return Blocks(parts, _known_rows(X), names)
+        source = Blocks(parts, _known_rows(X), names)
+        source.once = isinstance(X, Iterator)
+        return source
     return _block(X, "X")
+
+
+def is_mapped(X: Any) -> bool:
+    """Return whether an array is a memory map, or a part of one."""
+    while isinstance(X, np.ndarray) and not isinstance(X, np.memmap):
+        X = X.base
+    return isinstance(X, np.memmap)
 
 
 def _parts(X: Any) -> Callable[[], Iterable[Any]] | None:

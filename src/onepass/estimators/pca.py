@@ -53,6 +53,13 @@ class PCA(Estimator):
         A row counts half as much after this many more rows, in means and second moments. In the
         long run the model is based on about 1.44 times as many rows. With None all rows count the
         same.
+    passes : int or None, default=None
+        How often `fit` may read X where no exact second moment is kept: beyond 4,096 columns, 8,192
+        of sparse rows. Further passes iterate on the rows themselves, and the last one measures
+        them along the final components. None is as often as it takes, at most 8, for arrays and
+        sparse matrices in memory, and once for everything else. The number of components, if it is
+        not given, is the one that the first pass finds. Rows with gaps, and fits with `robust` or
+        `half_life`, stay with one pass, as `partial_fit` does.
     random_state : any, default=None
         Accepted and without effect: nothing is random.
     copy : bool, default=True
@@ -128,6 +135,7 @@ class PCA(Estimator):
         robust: bool = False,
         whiten: bool = False,
         half_life: float | None = None,
+        passes: int | None = None,
         random_state: Any = None,
         copy: bool = True,
         verbose: int = 0,
@@ -138,6 +146,7 @@ class PCA(Estimator):
         self.robust = robust
         self.whiten = whiten
         self.half_life = half_life
+        self.passes = passes
         self.random_state = random_state
         self.copy = copy
         self.verbose = verbose
@@ -149,6 +158,8 @@ class PCA(Estimator):
         check_bool("robust", self.robust)
         check_bool("whiten", self.whiten)
         check_half_life(self.half_life)
+        if self.passes is not None:
+            check_whole("passes", self.passes)
         check_whole("verbose", self.verbose, least=0)
 
     def _learner_for(self, stream: Stream) -> PCALearner:

@@ -9,10 +9,12 @@ start that was found before needs fewer products.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh, solve_triangular
 
+from onepass.persistence.fields import Array, Field, Size, State, whole
 from onepass.precision import ROUNDING, TINY, Doubles
 
 SMALL = 256  # columns up to which LAPACK takes no longer than an iteration
@@ -27,7 +29,7 @@ Times = Callable[[Doubles], Doubles]  # A V (d, m) of V (d, m), in C order
 Eigenpairs = tuple[Doubles, Doubles]  # directions (k, d), and eigenvalues (k,), largest first
 
 
-class Krylov:
+class Krylov(State):
     """A basis of the span of V, A V, A^2 V, ... and A in it.
 
     ``add(times(block))`` takes a step.
@@ -41,35 +43,66 @@ class Krylov:
     ----------
     block : ndarray of shape (d, m)
         Orthonormal, in C order: what is to be multiplied next. It is empty where nothing is left.
+    width : int
+        How many directions the first block has.
+    inner : ndarray of shape (m, m)
+        A in the basis.
     values : ndarray of shape (m,)
         Ritz values, eigenvalues of A in the basis, largest first.
     """
 
     def __init__(self, start: Doubles) -> None:
         self.block: Doubles = np.linalg.qr(start.T)[0]
+        self.width = self.block.shape[1]
+        self.inner: Doubles = np.zeros((0, 0))
         self.values: Doubles = np.zeros(0)
         self._blocks: list[Doubles] = []
-        self._inner: Doubles = np.zeros((0, 0))  # A in the basis
-        self._turn: Doubles = np.zeros((0, 0))  # its eigenvectors, in columns
-        self._rest: Doubles = np.zeros(
-            (0, 0)
-        )  # the Gram matrix of what the last product has besides
+        self._turn: Doubles = np.zeros((0, 0))  # eigenvectors of A in the basis, in columns
+        # The Gram matrix of what the last product has besides.
+        self._rest: Doubles = np.zeros((0, 0))
+
+    def fields(self) -> dict[str, Field]:
+        d = len(self.block)
+        known, more = Size("directions of a basis", d), Size("directions of a block", d)
+        return {
+            "width": whole(0, d),
+            "basis": Array((d, known), least=-2.0, most=2.0),
+            "inner": Array((known, known)),
+            "block": Array((d, more), least=-2.0, most=2.0),
+        }
+
+    @property
+    def basis(self) -> Doubles:
+        """Orthonormal directions, in columns (d, m): all blocks but the next."""
+        return np.hstack([np.zeros((len(self.block), 0)), *self._blocks])
+
+    def take(self, content: dict[str, Any]) -> None:
+        """Take over what a file holds."""
+        self.width, self.inner = content["width"], content["inner"]
+        self.block, basis = content["block"], content["basis"]
+        starts = range(0, basis.shape[1], max(self.width, 1))
+        self._blocks = [np.ascontiguousarray(basis[:, at : at + self.width]) for at in starts]
+        self._decompose()
+
+    def _decompose(self) -> None:
+        """Find the eigenpairs of A in the basis."""
+        values, turn = np.linalg.eigh(self.inner)
+        self.values, self._turn = values[::-1], turn[:, ::-1]
 
     def add(self, product: Doubles) -> None:
         """Include the product of A with the block, (d, m), which is overwritten."""
-        before, width = len(self._inner), self.block.shape[1]
-        self._blocks.append(self.block)
+        before, width = len(self.inner), self.block.shape[1]
+        self._blocks = [*self._blocks, self.block]
         # The product has no part along earlier blocks, which are orthogonal to A times the last.
         along = self._take_away(product, self._blocks[-2:])
         first = before + width - len(along)
         inner = np.zeros((before + width,) * 2)
-        inner[:before, :before] = self._inner
+        inner[:before, :before] = self.inner
         inner[first:, before:] = along
         inner[before:] = inner[:, before:].T
         inner[before:, before:] = (along[-width:] + along[-width:].T) / 2
-        self._inner = inner
-        values, turn = np.linalg.eigh(inner)
-        self.values, self._turn = values[::-1], turn[:, ::-1]
+        self.inner = inner
+        self._decompose()
         self._rest = product.T @ product
         left = min(width, len(product) - len(inner))
         self.block = self._orthonormal(product[:, :left])
@@ -95,7 +128,7 @@ class Krylov:
 
     def directions(self, k: int) -> Doubles:
         """Return the directions (k, d) of the k largest Ritz values."""
-        found, first = np.zeros((len(self.block), min(k, len(self._inner)))), 0
+        found, first = np.zeros((len(self.block), min(k, len(self.inner)))), 0
         for block in self._blocks:
             found += block @ self._turn[first : first + block.shape[1], :k]
             first += block.shape[1]
@@ -122,7 +155,7 @@ class Krylov:
                 factor = np.zeros((1, 1))
             if not factor.diagonal().min(initial=1.0) > LEAST_PIVOT:
                 both = np.hstack([*self._blocks, columns])
-                return np.ascontiguousarray(np.linalg.qr(both)[0][:, len(self._inner) :])
+                return np.ascontiguousarray(np.linalg.qr(both)[0][:, len(self.inner) :])
             columns = solve_triangular(factor, (columns / norms).T, lower=True).T
         return np.ascontiguousarray(columns)
 

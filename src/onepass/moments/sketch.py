@@ -101,6 +101,20 @@ class Sketch(ColumnSums):
         self.basis, self.values = basis, np.maximum(values - taken, 0.0)
         self.level += taken
 
+    def become(self, directions: Doubles, values: Doubles, energy: float, least: int) -> None:
+        """Take over directions (m, d), orthonormal, and the sums of squares along them (m,).
+
+        They come in descending order, and `energy` is the sum of all squares. Beyond the `least`
+        leading ones, those are left out along which rows vary less than in what is not spanned.
+        """
+        count = min(len(values), self.rank)
+        rest = (energy - float(values[:count].sum())) / max(self.d - count, 1)
+        count = max(int((values[:count] > rest).sum()), min(least, count))
+        rest = (energy - float(values[:count].sum())) / max(self.d - count, 1)
+        self.level = float(np.clip(rest, 0.0, values[count - 1]))
+        self.basis, self.values = directions[:count], values[:count] - self.level
+        self.trace = energy
+
     def energy(self, scale: Scale = None) -> float:
         return self.trace
 

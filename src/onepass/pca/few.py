@@ -36,7 +36,7 @@ class FewRows(CentredRows):
     def __init__(self, blocks: Sequence[Block], sums: Sums, scale: Scale = None) -> None:
         super().__init__(lambda: blocks, sums, scale)
         self.blocks, self.mean = blocks, sums.mean
-        self.energy = float((sums.columns if scale is None else sums.columns / scale**2).sum())
+        self.energy = sums.energy(scale)
         self.roots = np.sqrt(np.concatenate([weights for _, weights in blocks]))
 
     def __len__(self) -> int:
@@ -86,10 +86,10 @@ class FewRows(CentredRows):
         are directions near them, if some are known.
         """
         k = min(k, len(self), self.d)
-        found = self._iterated(k, start, more) if len(self) > GRAM_ROWS else None
+        found = self.iterated(k, start, more) if len(self) > GRAM_ROWS else None
         return found or self._decomposed(k, more)
 
-    def _iterated(self, k: int, start: Doubles | None, more: int) -> Eigenpairs | None:
+    def iterated(self, k: int, start: Doubles | None, more: int) -> Eigenpairs | None:
         """Return directions and sums by passes over the rows; None if they would take too long."""
         width = min(k + BESIDE, len(self), self.d)
         # A product with the rows and their transpose takes 4 n d operations for each direction, at

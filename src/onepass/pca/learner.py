@@ -26,6 +26,8 @@ from onepass.moments.segments import MOST_COMPONENTS, WHOLE_COLUMNS, Segments
 from onepass.moments.sketch import GRAM_ROWS, Sketch, leading_of
 from onepass.pca.bounded import Bounded
 from onepass.pca.few import KeptRows
+from onepass.pca.iteration import learn_whole, next_pass
+from onepass.pca.passes import SINGLE_RANGE, FurtherPass
 from onepass.pca.reading import count_of, model_of
 from onepass.persistence.fields import Field, Number, Part, Parts, Size, directions, weight, whole
 from onepass.precision import TINY, Doubles, Rows
@@ -43,10 +45,6 @@ SKETCH_ROWS, SPARSE_SKETCH_ROWS = 512, 8192
 # The first chunk of sparse rows is short, so that the second one can be evaluated; the others are
 # at least so long, because truncations are what takes the time.
 FIRST_SPARSE_ROWS, LEAST_SPARSE_ROWS = 1024, 4096
-# Relative to the first eigenvalue: where the last one that is wanted is below this part, products
-# of float32 rows are summed in double precision. Their error, 4e-8 of the first, would turn its
-# direction.
-SINGLE_RANGE = 1e-5
 MOST_FOUND = 64  # components of a sketch, where their number is to be found
 DENSE_RANK = 176  # directions that a sketch of dense rows holds at least: they average its noise
 
@@ -102,6 +100,8 @@ class PCALearner(Learner):
         That were learned from, with a half-life in units of rows that count fully.
     rows_found, rows_since : float
         Of these, when the directions were found, and since then.
+    counted : int
+        How many components further passes were for, until more rows come; 0 if there were none.
     is_double : bool
         Whether float32 rows are multiplied in double precision: while it is not known whether
         single precision is enough.
@@ -132,17 +132,17 @@ class PCALearner(Learner):
         # eigenvectors of that one in no time, too.
         keeps = stream.d > SMALL and stream.half_life is None and not robust
         self.kept = [KeptRows(stream)] if keeps else []
-        self.settled = [] if keeps else [self._moment()]
+        self.settled = [] if keeps else [self.empty_moment()]
         self.segments = self._segments()
         self.bounded = [self._bounded() for _ in range(robust)]
         self.directions: Doubles = np.zeros((0, stream.d))
-        self.evaluated = 0
+        self.evaluated = self.counted = 0
         self.rows = self.rows_found = self.rows_since = 0.0
         self.is_double = True
         self.lengths = LongRows()
         self.completions: list[Completion] = []
 
-    def _moment(self) -> Moment:
+    def empty_moment(self) -> Moment:
         """Return an empty second moment for any number of rows."""
         d, center = self.stream.d, self.stream.center
         if self.is_exact:
@@ -156,18 +156,19 @@ class PCALearner(Learner):
 
     def _bounded(self) -> Bounded:
         """Return bounded sums of no rows."""
-        return Bounded(self._moment(), self._segments())
+        return Bounded(self.empty_moment(), self._segments())
 
     def fields(self) -> dict[str, Field]:
         d, robust = self.stream.d, len(self.bounded)
         return {
             **super().fields(),
             "kept": Parts(lambda: KeptRows(self.stream), 0, 1),
-            "settled": Parts(self._moment, 0, 1),
+            "settled": Parts(self.empty_moment, 0, 1),
             "segments": Part(),
             "bounded": Parts(self._bounded, robust, robust),
             "directions": directions(Size("directions found", d), d),
             "evaluated": whole(0, d),
+            "counted": whole(0, d),
             "rows": weight(),
             "rows_found": weight(),
             "rows_since": weight(0),
@@ -236,6 +237,7 @@ class PCALearner(Learner):
 
         Rows (r, d) have no gaps; `filled` says what was filled into them.
         """
+        self.counted = 0
         if self.kept and not self.kept[0].fits(values):
             self._settle()
         moment = self.moment
@@ -274,7 +276,7 @@ class PCALearner(Learner):
         """Learn from the rows that were kept so far, and keep no more."""
         for kept in self.kept:
             scale = self.scale_of(kept)
-            self.kept, self.settled = [], [self._moment()]
+            self.kept, self.settled = [], [self.empty_moment()]
             if not len(kept):
                 return
             values, weights = kept.together()
@@ -418,8 +420,7 @@ class PCALearner(Learner):
         """
         k, d, moment = count_of(self), self.stream.d, self.leading_moment
         evaluated = k if k < min(self.rows, d) else 0  # all directions capture the same
-        framed = 0 if self.segments.is_whole else 2 * min(max(k, 1), MOST_COMPONENTS) + 2
-        count = min(max(evaluated, framed), d)
+        count = min(max(evaluated, self._framed(k)), d)
         if not count:
             return
         is_all = rows is not None and len(rows) == self.rows and not self.bounded
@@ -431,9 +432,18 @@ class PCALearner(Learner):
             found, sums = moment.leading(count, self.scale_of(self.moment))
         if len(found) < evaluated or not len(found):
             return
-        last = min(max(k, 1), len(found)) - 1
-        self.is_double = float(sums[last]) <= SINGLE_RANGE * float(sums[0])
-        self.directions, self.evaluated = found, evaluated
+        self.take_directions(found, sums, evaluated)
+
+    def _framed(self, k: int) -> int:
+        """Return how many directions the frame of the segments has for k components."""
+        return 0 if self.segments.is_whole else 2 * min(max(k, 1), MOST_COMPONENTS) + 2
+
+    def take_directions(self, found: Doubles, sums: Doubles, evaluated: int) -> None:
+        """Take leading directions (m, d), the sums (m,) along them, and how many to evaluate."""
+        k = max(count_of(self), 1)
+        framed = self._framed(k)
+        self.is_double = float(sums[min(k, len(found)) - 1]) <= SINGLE_RANGE * float(sums[0])
+        self.directions, self.evaluated = found[: max(evaluated, framed)], evaluated
         self.rows_found, self.rows_since = self.rows, 0.0
         if framed:
             scale = self.scale_of(self.moment)
@@ -453,6 +463,22 @@ class PCALearner(Learner):
         if moment.is_additive or scale is None:
             return moment.times(columns)
         return scale[:, None] * moment.times(scale[:, None] * columns)
+
+    # -- further passes --------------------------------------------------------------------------
+
+    def learn_whole(
+        self,
+        values: Rows,
+        weights: Doubles | None = None,
+        *,
+        has_gaps: bool = False,
+        passes: int | None = 1,
+    ) -> None:
+        weights = np.ones(values.shape[0]) if weights is None else weights
+        learn_whole(self, values, weights, has_gaps, passes)
+
+    def next_pass(self, done: FurtherPass | None, passes: int | None) -> FurtherPass | None:
+        return next_pass(self, done, passes)
 
     # -- models ----------------------------------------------------------------------------------
 
@@ -491,6 +517,7 @@ class PCALearner(Learner):
     def include(self, other: Self) -> None:
         """Include another stream: all sums add up, and directions are found again from them."""
         other = self._like(other)
+        self.counted = 0
         if self.completions or other.completions:
             other = other.copy()
             ours, theirs = (one.completions or [one._completion()] for one in (self, other))

@@ -23,6 +23,8 @@ def count_of(learner: PCALearner) -> int:
     """Return how many components there are; a share is one of the variance of all rows."""
     if isinstance(learner.n_components, int):
         return learner.n_components
+    if learner.counted:
+        return learner.counted
     moment, leading = learner.moment, learner.leading_moment
     scale = learner.scale_of(moment)
     sums = leading.spectrum(scale)
