@@ -102,10 +102,10 @@ def test_weights_count_rows(wide):
 def test_a_share_has_as_many_components_as_the_first_pass_finds(wide):
     X, inside, frame = wide
     values = batch(inside, np.ones(N))[2]
-    model = PCA(0.3).fit(X)
+    model = PCA(0.3, passes=3).fit(X)
     wanted = np.searchsorted(np.cumsum(values), 0.3 * values.sum()) + 1
     assert abs(model.n_components_ - wanted) <= 1
-    assert lost(model, inside, frame) < 1e-4
+    assert lost(model, inside, frame) < 1e-3
     model.partial_fit(X[:1] * 1e6)
     assert model.n_components_ == 1
 

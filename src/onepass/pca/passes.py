@@ -14,7 +14,6 @@ from itertools import islice
 from typing import Self
 
 import numpy as np
-from scipy import sparse
 
 from onepass.learner import ChunkTaker
 from onepass.moments.chunk import Chunk, DenseChunk, Scale, chunk_about
@@ -327,7 +326,7 @@ def _slices(values: Rows) -> Iterator[slice]:
     """Yield slices of rows (r, d) that are worked on at a time."""
     count, d = values.shape
     length = PART_BYTES // (d * values.dtype.itemsize)
-    if sparse.issparse(values):
+    if not isinstance(values, np.ndarray):
         length = PART_ENTRIES * count // max(values.nnz, 1)
     length = max(length, 16)
     for start in range(0, count, length):
@@ -357,6 +356,7 @@ def first_pass(values: Rows, weights: Doubles, center: bool, width: int) -> tupl
 
 def _near(values: Rows) -> Doubles:
     """Return a point (d,) near the first rows, in their type, where they are far from zero."""
-    rows = values[:256].toarray() if sparse.issparse(values) else values[:256]
+    rows = values[:256]
+    rows = rows if isinstance(rows, np.ndarray) else rows.toarray()
     first, deviation = rows.mean(axis=0), rows.std(axis=0)
     return np.where(np.abs(first) > deviation, first, 0.0).astype(np.float64)
