@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from onepass import PCA, from_bytes, open_source
+from onepass import PCA, from_bytes, load, open_source
+from onepass.estimators.checkpoint import Checkpoint
 from onepass.moments.sketch import GRAM_ROWS
 from onepass.pca.few import FewRows
 from onepass.pca.passes import Sums
 from onepass.sources import BlockSource
+from tests.cli.commands import onepass
 
 K, N, D = 4, 8400, 8300  # sparse rows of so many columns have no exact second moment
 ACTIVE = 60  # columns that are not empty, so that a decomposition takes no time
@@ -159,6 +161,47 @@ def test_the_model_goes_on_merges_and_is_saved(wide):
     merged = PCA(K).fit(X).merge(PCA(K).fit(X[::-1]))
     assert merged.n_samples_seen_ == 2 * N
     assert lost(merged, inside, frame) < 1e-3
+
+
+def read(model, source, further, stop=None, start=None):
+    """Read a source in one pass; return the position after so many blocks, None after all."""
+    for number, (position, _) in enumerate(model.learn_blocks(source, start, further), 1):
+        if number == stop:
+            return position
+    return None
+
+
+@pytest.mark.parametrize(("interrupted", "stop"), [(1, 2), (2, 1), (3, 3), (4, 2)])
+def test_an_interrupted_fit_goes_on_to_the_same_bits(wide, tmp_path, interrupted, stop):
+    source = BlockSource(blocks_of(wide[0], [2100] * 4))
+    whole, model, further = PCA(K, passes=4).fit(source), PCA(K, passes=4), None
+    for _ in range(interrupted - 1):
+        read(model, source, further)
+        further = model.next_pass(further)
+    position = read(model, source, further, stop)
+    path = str(tmp_path / "checkpoint")
+    run = {"version": "0", "kind": "", "options": {}, "files": [], "more": {}}
+    Checkpoint(path, run, 0.0).write(model, {}, further)
+    assert load(path).n_samples_seen_ == (N if interrupted > 1 else stop * 2100)
+    model, _, further = Checkpoint(path, run, 0.0).read()
+    while True:
+        read(model, source, further, start=position)
+        further, position = model.next_pass(further), None
+        if further is None:
+            break
+    np.testing.assert_array_equal(model.components_, whole.components_)
+    assert model.captured_ == whole.captured_
+    assert model.error_threshold(0.9) == whole.error_threshold(0.9)
+
+
+def test_the_command_line_reads_as_often_as_asked(wide, tmp_path):
+    X = wide[0]
+    sparse.save_npz(tmp_path / "rows.npz", sparse.csr_matrix(X))
+    path, found = str(tmp_path / "rows.npz"), str(tmp_path / "model.onepass")
+    words = ["fit", path, "-k", str(K), "--passes", "3", "-o", found]
+    onepass(*words)
+    np.testing.assert_array_equal(load(found).components_, PCA(K, passes=3).fit(X).components_)
+    assert "--passes" in onepass("fit", "-", "--passes", 2, "-o", found, code=2).stderr
 
 
 @pytest.mark.parametrize("options", [{"robust": True}, {"half_life": 3000}])

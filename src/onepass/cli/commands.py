@@ -113,6 +113,13 @@ The model file works with the other commands, and with onepass.load in Python.""
     metavar="ROWS",
     help="After this many rows, earlier rows count half: for data that change. pca only.",
 )
+@number_option(
+    "--passes",
+    1,
+    100,
+    help="Read DATA so many times where no exact second moment is kept, beyond 4,096 columns, for "
+    "more accurate components. pca only.",
+)
 @click.option(
     "--skip-empty",
     is_flag=True,

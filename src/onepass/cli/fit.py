@@ -37,7 +37,7 @@ from onepass.distributed import fit as fit_on_shards
 from onepass.estimators.checkpoint import Checkpoint, describe_run, rows_in
 from onepass.extras import require
 from onepass.persistence.archive import ModelFileError
-from onepass.progress import Progress
+from onepass.progress import pass_label
 from onepass.report.summary import describe, missing_entries, remarks
 from onepass.sources import Position
 from onepass.sources.files import FileSource
@@ -63,6 +63,7 @@ def fit(
     scale: bool,
     robust: bool,
     half_life: float | None,
+    passes: int | None,
     skip_empty: bool,
     until_angle: float | None,
     seed: int,
@@ -78,9 +79,10 @@ def fit(
 ) -> None:
     """Learn from rows and write a model."""
     on_workers = dask is not None or workers is not None
-    if "-" in data and (resume or on_workers or skip_empty):
+    if "-" in data and (resume or on_workers or skip_empty or (passes or 1) > 1):
         raise Failure(
-            "standard input can be read only once: --resume, --workers and --skip-empty need files"
+            "standard input can be read only once: --resume, --workers, --skip-empty and --passes "
+            "need files"
         )
     if until_angle is not None and (on_workers or algorithm not in ("pca", "erm")):
         raise Failure("--until-angle needs --algorithm pca or erm, in one process")
@@ -110,7 +112,7 @@ def fit(
             "where the curve of their variances bends"
         )
     params: dict[str, Any] = {"center": center, "half_life": half_life}
-    params |= {"scale": scale or None, "robust": robust or None}
+    params |= {"scale": scale or None, "robust": robust or None, "passes": passes}
     model = options.make_estimator(algorithm, k, seed, **params)
     asked = {"algorithm": algorithm, "components": n_components, "seed": seed, **params, **reading}
     asked["until-angle"] = until_angle
@@ -212,32 +214,40 @@ def _fit_here(
     until_angle: float | None,
 ) -> Any:
     """Return the model of all rows, or of enough of them, learned in this process, and saved."""
-    position = None
+    position, further = None, None
     if resume and kept is not None:
-        model, progress = kept.read()
+        model, progress, further = kept.read()
         try:
-            position = Position(*progress["position"])
+            position = progress["position"] and Position(*progress["position"])
         except (KeyError, TypeError) as error:
             raise ModelFileError(f"{kept.path}: not a valid checkpoint: {error!r}") from error
-    done = 0 if kept is None else kept.rows
-    angles = Angles(until_angle)
+        messages.note(f"continuing after {(further or model.learner_).rows_seen:,} rows")
+    angles, goes_on = Angles(until_angle), True
+
     # Without a checkpoint a signal ends the work at once: the next row may never come.
-    with (
-        noting_signals(active=kept is not None) as signals,
-        _progress(source, done) as line,
-        closing(model.learn_blocks(source, position)) as blocks,
-    ):
-        for position, rows in blocks:
-            line.advance(rows)
-            if kept is not None and (signals or kept.is_due):
-                kept.write(model, {"position": position})
-            if signals:
-                raise Stopped(signals[0])
-            if line.wants_captured():
-                line.captured(model.captured_.mean)
-            if angles.are_enough(model):
-                model.stopped_before(expected_rows(source))
-                break
+    with noting_signals(active=kept is not None) as signals:
+        while goes_on:
+            number, done = (further.number, further.rows_seen) if further else (1, 0)
+            done = done if further or kept is None else kept.rows
+            with (
+                progress_over(pass_label("fit", number, model.passes), source, done) as line,
+                closing(model.learn_blocks(source, position, further)) as blocks,
+            ):
+                for position, rows in blocks:
+                    line.advance(rows)
+                    if kept is not None and (signals or kept.is_due):
+                        kept.write(model, {"position": position}, further)
+                    if signals:
+                        raise Stopped(signals[0])
+                    if line.wants_captured():
+                        line.captured(model.captured_.mean)
+                    if angles.are_enough(model):
+                        model.stopped_before(expected_rows(source))
+                        goes_on = False
+                        break
+            if goes_on:
+                further, position = model.next_pass(further), None
+                goes_on = further is not None
         model.finish()  # in place: a copy of wide second moments takes much memory
         try:  # a signal that comes now is too late: there is nothing left to stop
             _save(model, output)
@@ -260,7 +270,9 @@ def _fit_on_workers(
     """Return the model of all rows, learned by other processes, and saved."""
     done = rows_in(checkpoint) if resume else 0
     # The first signal ends the waiting at once; what the workers were working on is lost.
-    with noting_signals(patience=0) as signals, _progress(source, done) as line:
+    if done:
+        messages.note(f"continuing after {done:,} rows")
+    with noting_signals(patience=0) as signals, progress_over("fit", source, done) as line:
 
         def advance(rows: int) -> None:
             line.advance(rows)
@@ -281,13 +293,6 @@ def _fit_on_workers(
         except KeyboardInterrupt as error:
             raise Stopped(signals[0] if signals else signal.SIGINT) from error
     return learned
-
-
-def _progress(source: FileSource, done: int) -> Progress:
-    """Return a progress line that continues after some rows, and say so."""
-    if done:
-        messages.note(f"continuing after {done:,} rows")
-    return progress_over("fit", source, done)
 
 
 def _save(model: Any, output: str) -> None:

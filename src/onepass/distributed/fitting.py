@@ -225,7 +225,7 @@ def _save(checkpoint: Checkpoint, state: tuple[int, Any]) -> None:
 
 def _resumed(checkpoint: Checkpoint, count: int) -> tuple[int, Any]:
     """Return how many shards the model of a checkpoint is of, and the model."""
-    model, progress = checkpoint.read()
+    model, progress, _ = checkpoint.read()
     shards = progress.get("shards")
     if not (isinstance(shards, int) and 0 < shards <= count):
         raise ModelFileError(f"{checkpoint.path}: not a valid checkpoint: {shards!r} shards")

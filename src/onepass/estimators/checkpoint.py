@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import onepass
-from onepass.estimators.saving import pack, unpack
+from onepass.estimators.saving import OF_PASS, pack, unpack
+from onepass.pca.passes import FurtherPass
 from onepass.persistence import archive
 from onepass.persistence.archive import ModelFileError
 from onepass.sources.paths import fingerprint
@@ -50,13 +51,17 @@ class Checkpoint:
         """Whether it is time to write."""
         return time.monotonic() >= self._due
 
-    def write(self, model: Any, progress: dict[str, Any]) -> None:
+    def write(self, model: Any, progress: dict[str, Any], further: Any = None) -> None:
         """Write all or nothing; if the disk fails, warn, keep the old file and continue.
 
-        `progress` is what the run needs to continue, as JSON.
+        `progress` is what the run needs to continue, as JSON, and `further` the pass over the rows
+        that goes on, if it is not the first.
         """
         header, arrays = pack(model, waiting=True)
-        header["checkpoint"] = {"run": self.run, "progress": progress}
+        header["checkpoint"] = {"run": self.run, "progress": progress, "pass": None}
+        if further is not None:
+            header["checkpoint"]["pass"], held = further.saved()
+            arrays |= {f"{OF_PASS}{name}": array for name, array in held.items()}
         try:
             archive.write(self.path, header, arrays)
         except OSError as error:
@@ -67,14 +72,17 @@ class Checkpoint:
             self.rows = header["n_samples_seen"]
         self._due = time.monotonic() + self.every
 
-    def read(self) -> tuple[Any, dict[str, Any]]:
-        """Return the model of all rows so far, and the progress; refuse the file of another run."""
+    def read(self) -> tuple[Any, dict[str, Any], Any]:
+        """Return the model of all rows so far, the progress, and the pass, None for the first.
+
+        The file of another run is refused.
+        """
         header, arrays = archive.read(self.path)
         if "checkpoint" not in header:
             raise ModelFileError(f"{self.path}: a finished model, and not a checkpoint")
         try:
             entry = header["checkpoint"]
-            then, progress = entry["run"], dict(entry["progress"])
+            then, progress, numbers = entry["run"], dict(entry["progress"]), entry["pass"]
             version, found = str(then["version"]), list(_differences(then, self.run))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelFileError(f"{self.path}: not a valid checkpoint: {error!r}") from error
@@ -89,7 +97,15 @@ class Checkpoint:
             raise ValueError(message)
         model = unpack(header, arrays, self.path)
         self.rows = model.n_samples_seen_
-        return model, progress
+        if numbers is None:
+            return model, progress, None
+        further = FurtherPass(model.learner_.stream)
+        held = {name: array for name, array in arrays.items() if name.startswith(OF_PASS)}
+        try:
+            further.restore(numbers, {name[len(OF_PASS) :]: held[name] for name in held})
+        except (ValueError, TypeError, AttributeError) as error:
+            raise ModelFileError(f"{self.path}: not a valid checkpoint: {error}") from error
+        return model, progress, further
 
 
 def rows_in(path: str | os.PathLike[str]) -> int:

@@ -32,6 +32,7 @@ from onepass.stream import Stream
 SCHEDULES = ("AdaGradNorm", "Constant", "InverseSqrt")  # by whose names a file may have them made
 MOST_PREPARED = 1e50  # sum of a prepared row, whose square can be added up
 MOST_MARKS = 100  # of missing entries: each costs 400 bytes for each column of a csv file
+OF_PASS = "pass."  # begins the names of what a checkpoint holds of a further pass over the rows
 
 
 def pack(
