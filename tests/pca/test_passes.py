@@ -219,18 +219,18 @@ def test_rows_with_gaps_stay_with_one_pass(wide):
 
 def test_refusals(wide):
     X = wide[0]
-    with pytest.raises(ValueError, match="passes=2.*once"):
+    with pytest.raises(ValueError, match=r"passes=2.*once"):
         PCA(K, passes=2).fit(block for block in [X])
     for value in (0, 1.5, True, "all"):
         with pytest.raises(ValueError, match="passes"):
             PCA(K, passes=value).fit(X[:50])
     rows = iter([X, X[:-1]])
-    with pytest.raises(ValueError, match=f"{N - 1:,} rows.*{N:,}"):
+    with pytest.raises(ValueError, match=rf"{N - 1:,} rows.*{N:,}"):
         PCA(K, passes=3).fit(BlockSource(lambda: [next(rows)]))
     gaps = X.copy()
     gaps.data[-1] = np.nan
     rows = iter([X, gaps])
-    with pytest.raises(ValueError, match="pass 2.*missing"):
+    with pytest.raises(ValueError, match=r"pass 2.*missing"):
         PCA(K, passes=3).fit(BlockSource(lambda: [next(rows)]))
 
 

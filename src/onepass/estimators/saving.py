@@ -154,6 +154,7 @@ def unpack(
 
     If it does not have `to_learn`, it may be a `FittedModel`.
     """
+    arrays = {key: array for key, array in arrays.items() if not key.startswith(OF_PASS)}
     try:
         estimator = _unpack(header, arrays, to_learn)
         with np.errstate(all="ignore"):  # numbers that make no sense are refused below
