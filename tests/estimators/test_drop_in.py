@@ -68,12 +68,6 @@ def test_numbers_of_components_that_are_none(value):
             kind(value).fit(X)
 
 
-def test_shares_are_explained():
-    for kind, value in ((PCA, "mle"), (CappedMSG, "mle"), (ERM, None), (ERM, 0.5)):
-        with pytest.raises(ValueError, match=r"share.*onepass\.PCA|onepass\.PCA.*share"):
-            kind(value).fit(X)
-
-
 def test_no_number_of_components_is_as_many_as_there_are():
     for kind in (PCA, onepass.IncrementalPCA):
         assert kind().fit(X).n_components_ == kind(None).fit(X).n_components_ == 6
@@ -99,14 +93,6 @@ def test_every_row_fits_components_that_span_all_columns(model):
     np.testing.assert_array_equal(model.reconstruction_error(1e6 * X[:3]), np.zeros(3))
 
 
-@pytest.mark.parametrize("name", ["MSG", "CappedMSG", "MEG", "Incremental", "Oja", "Grouse", "ERM"])
-def test_defaults_are_those_that_the_study_chose(name):
-    params = getattr(onepass, name)().get_params()
-    assert params["center"] is True
-    averages = {"MSG": True, "CappedMSG": True, "Oja": True, "Grouse": True, "MEG": False}
-    assert params.get("average") == averages.get(name)
-
-
 def test_every_argument_of_theirs_is_taken():
     rows = np.random.default_rng(0).normal(size=(60, 5))
     for name in ("__init__", "fit", "partial_fit", "transform", "inverse_transform"):
@@ -118,7 +104,3 @@ def test_every_argument_of_theirs_is_taken():
     model = onepass.IncrementalPCA(2).partial_fit(rows, check_input=False)
     with pytest.raises(ValueError, match="contains inf"):
         model.partial_fit(np.full((2, 5), np.inf), check_input=False)
-
-
-def test_the_noise_variance_is_a_number_of_numpy():
-    assert isinstance(onepass.IncrementalPCA(1).fit(np.eye(4)).noise_variance_, np.float64)

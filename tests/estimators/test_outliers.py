@@ -148,17 +148,6 @@ def test_what_is_captured_is_known_after_a_short_stream(algorithm):
         assert abs(captured.mean - model.score(NEW)) < 3 * captured.standard_error
 
 
-def test_a_quantile_of_few_rows_is_one_that_they_determine():
-    model = onepass.PCA(1).fit(X[:20])
-    assert model.error_threshold(0.9) <= model.error_threshold(0.95) < np.inf
-    assert model.error_threshold(1.0) == model.error_threshold(0.95)
-    with pytest.warns(onepass.OnepassWarning, match="0.96 needs the errors of at least 24 rows"):
-        assert np.isnan(model.error_threshold(0.96))
-    doubled = onepass.PCA(1).fit(X[:20], sample_weight=np.full(20, 100.0))
-    with pytest.warns(onepass.OnepassWarning, match="20 were measured"):
-        assert np.isnan(doubled.error_threshold(0.99))
-
-
 def test_as_many_components_as_rows_leave_no_errors_to_measure():
     with pytest.warns(onepass.OnepassWarning, match="0 were measured"):
         assert np.isnan(onepass.ERM(3).fit(X[:4]).error_threshold(0.5))
