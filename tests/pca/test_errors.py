@@ -184,3 +184,8 @@ def test_drift_of_the_share_captured_is_seen_and_is_rare_without() -> None:
     assert small.model_.standard_errors.drift == drifting.model_.standard_errors.drift
     seen = [PCA(2).fit(rows(1000, 20, seed)).model_.standard_errors.drift for seed in range(50)]
     assert sum(drift.is_there for drift in seen) <= 4
+
+
+def test_drift_is_not_known_where_directions_have_not_settled() -> None:
+    X = np.random.default_rng(0).normal(size=(2000, 300))
+    assert np.isnan(PCA(3).fit(X).model_.standard_errors.drift.statistic)

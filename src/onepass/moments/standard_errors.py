@@ -538,6 +538,11 @@ class _Reading:
         errors[:, turns.tied.any(axis=0) | turns.tied_outside] = 1.0
         planes, plane_angles = _planes(pairs, leaks, shown)
         captured, curve, drift = self._captured(np.array(gains), np.array(owed), freedom)
+        angles = _angle(pairs.sum(axis=0) + leaks)
+        # Segments are measured along the frames of their time. On noise, these are far from the
+        # final directions and fit the rows that they were found from.
+        if not self.plain.segments.is_whole and angles.max() > WELL_DETERMINED:
+            drift = Drift()
 
         def filled(found: Doubles) -> Doubles:
             width = [(0, k - shown), *[(0, 0)] * (found.ndim - 1)]
@@ -546,7 +551,7 @@ class _Reading:
         return StandardErrors(
             filled(errors.T).astype(dtype),
             filled(np.sqrt(factor * variances)).astype(dtype),
-            filled(_angle(pairs.sum(axis=0) + leaks)),
+            filled(angles),
             freedom,
             np.append(planes, np.arange(shown, k)),
             filled(plane_angles),
