@@ -124,8 +124,11 @@ def far_fills(counts: NDArray[np.intp], names: Sequence[str | int]) -> str:
     total, worst = int(counts.sum()), int(counts.argmax())
     if not total:
         return ""
+    column = f"column {names[worst]!r}"
+    if counts[worst] < total:
+        column = f"its column, most in {column},"
+    fills = f"{total:,} fill{' is' if total == 1 else 's are'}"
     return (
-        f"{total:,} fill{' is' if total == 1 else 's are'} beyond the observed range of the column "
-        f"by more than its width, most of them in column {names[worst]!r}: "
-        "these rows are unlike those that the model was fitted on"
+        f"{fills} beyond the observed range of {column} by more than its width: these rows are "
+        "unlike those that the model was fitted on"
     )
