@@ -14,6 +14,8 @@ from onepass.moments.moment import Moment, sums_about_mean
 from onepass.persistence.fields import Array, Field, point, triangle, weight
 from onepass.precision import TINY, Doubles
 
+# What adding the sums of a part takes, in operations of products for each entry of a matrix.
+ADDING = 100
 COPIED_COLUMNS = 256  # of a triangle at a time: what lies above its diagonal there is copied, too
 
 
@@ -90,9 +92,9 @@ class SecondMoment(Moment):
         """Include rows with weights (r,), and return the sums of parts between edges (s + 1,).
 
         Products with a frame (K, d) come from the scatters of the parts where it is the whole
-        space; from the rows where a part has few of them; and else from what each part adds to the
-        product of all sums with the frame, which takes 2 d^2 K operations instead of 4 r d K. They
-        are sums of completed rows, without the covariances of what was filled in.
+        space; from the rows where parts have few of them; and else from what each part adds to the
+        product of all sums with the frame, which takes 2 d^2 K operations instead of 4 K for each
+        entry. They are sums of completed rows, without the covariances of what was filled in.
         """
         count = len(edges) - 1
         if len(frame) == self.d:
@@ -103,7 +105,9 @@ class SecondMoment(Moment):
             rows.add_covariances(weights, self.squares)
             self._count(totals.sum(axis=0), weights)
             return found
-        if rows.is_completed or 2 * len(weights) < (count + 1) * self.d:
+        by_rows = 4 * len(frame) * rows.values.size  # for CSR arrays, entries that are stored
+        by_sums = count * (2 * len(frame) + ADDING) * self.d**2
+        if rows.is_completed or by_rows < by_sums:
             self.add(rows, weights)
             return rows.part_sums(weights, edges, frame)
         self.move(rows.origin)
