@@ -42,8 +42,11 @@ MOST_CHUNK_ROWS = 8192  # of a chunk: sums of so many products keep seven digits
 MOST_CHUNK_BYTES = 3 * 2**23  # of dense rows; from 32 MB on, glibc asks for new memory each time
 # Rows of a chunk before a sketch, dense and sparse ones. Longer chunks need fewer truncations.
 SKETCH_ROWS, SPARSE_SKETCH_ROWS = 512, 8192
-# The first chunk of sparse rows is short, so that the second one can be evaluated; the others are
-# at least so long, because truncations are what takes the time.
+# Before a matrix, the first chunk of sparse rows has a tenth as many rows as columns, and at most
+# so many: finding directions takes as long as learning from them.
+MOST_FIRST_ROWS = 512
+# Before a sketch, the first chunk of sparse rows is short, so that the second one can be evaluated;
+# the others are at least so long, because truncations are what takes the time.
 FIRST_SPARSE_ROWS, LEAST_SPARSE_ROWS = 1024, 4096
 MOST_FOUND = 64  # components of a sketch, where their number is to be found
 DENSE_RANK = 176  # directions that a sketch of dense rows holds at least: they average its noise
@@ -210,7 +213,8 @@ class PCALearner(Learner):
 
     def chunk_rows(self, before: float | None = None) -> int:
         """Return the length of a chunk after so many rows, by default all: at most as many."""
-        stream, least, most = self.stream, FIRST_ROWS, MOST_CHUNK_ROWS
+        stream, most = self.stream, MOST_CHUNK_ROWS
+        least = max(FIRST_ROWS, stream.is_sparse * min(stream.d // 10, MOST_FIRST_ROWS))
         before = self.rows_learned if before is None else before
         if not self.is_exact:
             least = 2 * FIRST_ROWS
