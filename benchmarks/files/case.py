@@ -142,7 +142,8 @@ def numbers(table: pd.DataFrame) -> pd.DataFrame:
         if isinstance(first, list | tuple | np.ndarray):
             width = len(first)
             empty = np.full(width, np.nan)
-            rows = [empty if value is None else np.asarray(value) for value in column]
+            is_list = [isinstance(value, list | tuple | np.ndarray) for value in column]
+            rows = [np.asarray(v) if one else empty for v, one in zip(column, is_list, strict=True)]
             stacked = np.array(rows, dtype=np.float64)
             columns |= {f"{name}_{j}": stacked[:, j] for j in range(width)}
         elif isinstance(first, Decimal):
