@@ -81,8 +81,7 @@ def test_any_number_of_threads_gives_the_same_bits(kind, type_, split, exact, ro
     for number in numbers:
         with threadpool_limits(number):
             found[number] = PCA(3, robust=robust).fit(rows).to_bytes()
-    is_used = kind is np.asarray or exact > 60  # sketches of sparse rows use one
-    assert pools == ({number - 1 for number in numbers[1:]} if is_used else set())
+    assert pools == {number - 1 for number in numbers[1:]}
     assert [number for number in numbers if found[number] != found[1]] == []
 
 

@@ -14,7 +14,6 @@ from onepass import metrics
 SPECTRUM = np.array([3.0, 2.0, 1.0, 0.5])
 STUDIES = [  # command, rows, and how many these are
     ("accuracy", "t3-500", 1),
-    ("captured", "decay-600,t5-merged", 2),
     ("commands", "embeddings", 1),
     ("floor", "floor-50-*,gaps,short,mean-float64,csr-Oja-30,threads-100,files-csv", 8),
     ("gaps", "heavy-tails,prime-uniformly,impute-digits", 5),

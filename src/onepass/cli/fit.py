@@ -246,8 +246,9 @@ def _fit_here(
                         goes_on = False
                         break
             if goes_on:
-                further, position = model.next_pass(further), None
+                further = model.next_pass(further)
                 goes_on = further is not None
+                position = None if goes_on else position  # of the checkpoint, if saving fails
         model.finish()  # in place: a copy of wide second moments takes much memory
         try:  # a signal that comes now is too late: there is nothing left to stop
             _save(model, output)

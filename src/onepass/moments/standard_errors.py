@@ -286,7 +286,7 @@ class Turns:
 
     def __init__(self, spectrum: Spectrum, k: int, read: int) -> None:
         self.spectrum, self.k, values = spectrum, k, spectrum.values
-        least = TIED * max(float(values[0]), TINY)
+        least = max(TIED * float(values[0]), TINY)
         gaps = values[:read] - values[:, None]  # (q, read)
         self.tied = (np.abs(gaps) <= least) & ~np.eye(len(values), read, dtype=bool)
         self.inverse = _inverse(gaps, least)
