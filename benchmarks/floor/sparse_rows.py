@@ -122,11 +122,12 @@ TARGETS = [
     ),
     *(
         Target(
-            f"news-{k}",
-            f"20 newsgroups, k = {k}, over `TruncatedSVD`",
-            over_peer(words, k, TruncatedSVD(k, random_state=0)),
+            f"{name}-{k}",
+            f"20 newsgroups {what}, k = {k}, over `TruncatedSVD`",
+            over_peer(make, k, TruncatedSVD(k, random_state=0)),
             1.5,
         )
+        for name, what, make in (("news", "counts", words), ("tf-idf", "tf-idf", tf_idf))
         for k in (8, 40)
     ),
     Target("lost-counts", "lost, 20,000 x 5,000 counts, k = 50", lost(counts, 50), 1e-8, "share"),
