@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from onepass.persistence.atomic import replacing
-from onepass.report.style import RC
+from onepass.report.charts import RC
 
 
 def legend_below(drawing: Any, axes: Any, columns: int) -> None:

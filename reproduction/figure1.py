@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from onepass.report import style
+from onepass.report import charts
 from onepass.schedules import AdaGradNorm
 from reproduction.algorithms import RULES, checkpoints, trajectory
 from reproduction.claims import Measured, Part, Reading, across, exact
@@ -98,19 +98,19 @@ def measure(runs: list[Arrays]) -> Measured:
 
 def draw(runs: Mapping[Reading, Arrays], out: Path) -> None:
     """Draw the ranks of one run per reading, and its eigenvalues below."""
-    with style.figure(2, 2, 11, 7.5, sharex=True, sharey="row") as (drawing, axes):
+    with charts.figure(2, 2, 11, 7.5, sharex=True, sharey="row") as (drawing, axes):
         for (top, bottom), (reading, run) in zip(axes.T, runs.items(), strict=True):
-            top.plot(run["shown"], run["ranks"][run["shown"] - 1], color=style.BLUE, lw=1)
+            top.plot(run["shown"], run["ranks"][run["shown"] - 1], color=charts.BLUE, lw=1)
             for rank, label, color, dash in (
-                (15, "15, as in the text", style.BLACK, "--"),
-                (2 * K + 2, "$K=2k+2$", style.PINK, ":"),
-                (K + 1, "$K=k+1$", style.GREEN, ":"),
+                (15, "15, as in the text", charts.BLACK, "--"),
+                (2 * K + 2, "$K=2k+2$", charts.PINK, ":"),
+                (K + 1, "$K=k+1$", charts.GREEN, ":"),
             ):
                 top.axhline(rank, color=color, linestyle=dash, lw=1.5, label=label)
             top.set(title=reading.label, ylim=(0, D))
             for i, eigenvalues in enumerate(run["spectrum"].T):
                 named = {0: f"the $k={K}$ largest", K: "the other eigenvalues"}.get(i)
-                color = style.RED if i < K else style.ORANGE
+                color = charts.RED if i < K else charts.ORANGE
                 bottom.plot(run["shown"], eigenvalues, color=color, label=named, lw=0.7)
             bottom.set(xlabel="Iterations", xscale="log", ylim=(0, 1.02))
         axes[0, 0].set_ylabel("Rank $k_t'$")

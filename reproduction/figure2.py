@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.report import style
+from onepass.report import charts
 from onepass.schedules import AdaGradNorm
 from reproduction.algorithms import RULES, WIDER, checkpoints, run_weights, trajectory
 from reproduction.claims import (
@@ -54,14 +54,14 @@ Panels = dict[
 
 # An algorithm has the same colour and dash in every picture.
 LINES: dict[str, dict[str, str]] = {
-    "MSG": {"color": style.BLUE, "linestyle": "-"},
-    "Capped MSG": {"color": style.RED, "linestyle": "-"},
-    WIDER: {"color": style.SKY, "linestyle": "-"},
-    "Incremental": {"color": style.GREEN, "linestyle": "--"},
-    "Warmuth-Kuzmin": {"color": style.ORANGE, "linestyle": "-."},
-    "Grassmannian SGD": {"color": style.PINK, "linestyle": "-"},
-    "AdaOja": {"color": style.GREY, "linestyle": "--"},
-    "ERM": {"color": style.BLACK, "linestyle": ":"},
+    "MSG": {"color": charts.BLUE, "linestyle": "-"},
+    "Capped MSG": {"color": charts.RED, "linestyle": "-"},
+    WIDER: {"color": charts.SKY, "linestyle": "-"},
+    "Incremental": {"color": charts.GREEN, "linestyle": "--"},
+    "Warmuth-Kuzmin": {"color": charts.ORANGE, "linestyle": "-."},
+    "Grassmannian SGD": {"color": charts.PINK, "linestyle": "-"},
+    "AdaOja": {"color": charts.GREY, "linestyle": "--"},
+    "ERM": {"color": charts.BLACK, "linestyle": ":"},
 }
 
 
@@ -247,14 +247,14 @@ def draw_panels(stem: Path, panels: Panels, xlabel: str, ylabel: str) -> None:
     readings, ks = (list(dict.fromkeys(each)) for each in zip(*panels, strict=True))
     size = (5 * len(readings), 3.6 * len(ks) + 0.8)
     shape = (len(ks), len(readings))
-    with style.figure(*shape, *size, sharex="col", sharey="col") as (drawing, axes):
+    with charts.figure(*shape, *size, sharex="col", sharey="col") as (drawing, axes):
         for (i, k), (j, reading) in itertools.product(enumerate(ks), enumerate(readings)):
             axis = axes[i, j]
             for name, curve in panels[reading, k].items():
                 label = "Capped MSG, K=k+1" if name == "Capped MSG" else name
                 axis.plot(*curve, label=label, **LINES[name], lw=1.5)
-            style.logarithmic(axis, "x")
-            style.logarithmic(axis, "y")
+            charts.logarithmic(axis, "x")
+            charts.logarithmic(axis, "y")
             axis.set_title(f"{reading.label}\n$k={k}$" if i == 0 else f"$k={k}$")
         for axis in axes[-1]:
             axis.set_xlabel(xlabel)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onepass import _core
-from onepass.report import style
+from onepass.report import charts
 from reproduction.claims import Part, expectation
 from reproduction.drawing import legend_below, save
 from reproduction.figure1 import FLAT, STEEP, orthogonal
@@ -91,8 +91,8 @@ def report(results: Mapping[str, Arrays], scope: Scope, out: Path) -> Part:
 
 def draw(runs: Mapping[str, Arrays], out: Path) -> None:
     """Draw the mean excess for each horizon, and both bounds."""
-    colors = (style.RED, style.BLUE, style.GREEN)
-    with style.figure(1, 1, 9, 5.5) as (drawing, axes):
+    colors = (charts.RED, charts.BLUE, charts.GREEN)
+    with charts.figure(1, 1, 9, 5.5) as (drawing, axes):
         axis = axes[0, 0]
         for (source, (_, _, label)), color in zip(SOURCES.items(), colors, strict=True):
             points = [expectation(values) for values in runs[source]["excess"].T]
@@ -108,8 +108,8 @@ def draw(runs: Mapping[str, Arrays], out: Path) -> None:
             )
         for bound, dash, label in ((0.5, "--", "as printed"), (1.0, ":", "of the proof")):
             name = f"the bound, {label}"
-            axis.axhline(bound, color=style.BLACK, linestyle=dash, label=name)
+            axis.axhline(bound, color=charts.BLACK, linestyle=dash, label=name)
         axis.set(xlabel="Iterations $T$", ylabel=r"Excess / $\sqrt{k/T}$", ylim=(0, 1.08))
-        style.logarithmic(axis, "x")
+        charts.logarithmic(axis, "x")
         legend_below(drawing, axes, 3)
         save(drawing, out / "theorem1")

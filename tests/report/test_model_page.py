@@ -389,4 +389,4 @@ def test_what_is_missing_is_said(tmp_path):
 
 def test_why_nothing_is_known_of_new_rows(tmp_path):
     text, _ = page(PCA(2).fit(rows(n=20, d=5)), tmp_path)
-    assert "is not known: " in text
+    assert "They capture an unknown share of the variance of new rows: " in text

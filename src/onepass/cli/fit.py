@@ -38,7 +38,7 @@ from onepass.estimators.checkpoint import Checkpoint, describe_run, rows_in
 from onepass.extras import require
 from onepass.persistence.archive import ModelFileError
 from onepass.progress import pass_label
-from onepass.report.summary import describe, missing_entries, remarks
+from onepass.report.summary import describe, expectation, missing_entries, remarks
 from onepass.sources import Position
 from onepass.sources.files import FileSource
 
@@ -168,7 +168,7 @@ def fit(
     elif not messages.is_quiet():
         say(f"{output}: {describe(model)}")
         messages.print_components(model)
-        say(f"captures {messages.expectation(model)}")
+        say(f"captures {expectation(model)}")
         for remark in remarks(model):
             say(remark)
         if missing := missing_entries(model):

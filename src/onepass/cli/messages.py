@@ -109,14 +109,6 @@ def facts(model: Any, path: str) -> dict[str, Any]:
     }
 
 
-def expectation(model: Any) -> str:
-    """Return how much of new rows a model captures, or why that is not known."""
-    found = model.captured_
-    if not found.is_known:
-        return f"an unknown share of the variance of new rows: {found.reason}"
-    return f"{found.mean:.2%} ± {found.standard_error:.2%} of the variance of new rows"
-
-
 def print_components(model: Any, most: int = MOST_COMPONENTS) -> None:
     """Print the first components: variances with their intervals, angles, and what they are."""
     head = ("component", "variance", "95% interval", "share", "together", "angle", "in words")

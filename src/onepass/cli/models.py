@@ -21,6 +21,7 @@ from onepass.estimators.saving import open_model
 from onepass.report.summary import (
     counted,
     drift,
+    expectation,
     known_variances,
     method_words,
     missing_entries,
@@ -78,7 +79,7 @@ def info(
         "prepared by": "  ".join(prepared),
         "read with": as_options(origin.reading, origin.na),
         "parameters": "  ".join(f"{name}={value}" for name, value in params.items()),
-        "captures": messages.expectation(fitted),
+        "captures": expectation(fitted),
         "method": method_words(fitted),
         "learns": "" if fitted.learner_ else "no longer: it was made for transforming only",
     }

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from onepass.persistence.atomic import replacing
-from onepass.report import charts
-from onepass.report.style import require_report
-from onepass.report.summary import Beside, Summary, describe, shortened
+from onepass.report import charts, summary
+from onepass.report.rows import Beside, DrawnRows
 
 PAGE_BARS, PAGE_COMPONENTS = 24, 12  # what can be read on a screen
+BAR_HEIGHT = 15  # pixels
 PAIRED_COMPONENTS = 4  # that rows are drawn along, two at a time: six pictures
+MOST_MISSING = 10  # columns that are listed with their share of missing entries: half a screen
 
 
 def model_page(
@@ -67,78 +68,85 @@ def model_page(
     >>> os.path.getsize(path) > 10_000
     True
     """
-    require_report()
+    charts.require_report()
     import jinja2
     from markupsafe import Markup
 
     import onepass
 
-    shown = Summary(model, X, grid, beside)
-    k = len(shown.ratio)
+    shown = charts.Shown(model, X, grid, beside)
+    k, count = len(shown.components), min(len(shown.names), PAGE_BARS)
 
-    def picture(draw: charts.Draw, text: str, height: int = charts.HEIGHT) -> Markup:
-        return Markup(charts.svg(draw, shown, text, height))
+    def picture(title: str, height: int, draw: charts.Draw, *which: int) -> Markup:
+        return Markup(charts.svg(shown, title, height, draw, *which))
 
-    bars = charts.bars_height(min(len(shown.names), PAGE_BARS))
-    drawn = [(charts.bars(j, PAGE_BARS), bars) for j in range(min(k, PAGE_COMPONENTS))]
-    if shown.grid is not None:
-        drawn = [(charts.images, charts.WIDTH)]
-    files = f" ({shortened(data)})" if data else ""
+    if shown.grid is None:
+        made_of = [
+            picture(f"Weights of component {j}", 55 + BAR_HEIGHT * count, charts.bars, j, count)
+            for j in range(min(k, PAGE_COMPONENTS))
+        ]
+    else:
+        made_of = [picture("Components as images", charts.WIDTH, charts.images)]
+    pairs = list(combinations(range(min(k, PAIRED_COMPONENTS)), 2)) if shown.rows else []
+    missing = model.missing_share_
     template = resources.files("onepass.report").joinpath("model_page.html").read_text("utf-8")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     html = environment.from_string(template).render(
         title=title,
-        lead=f"{type(model).__name__}: {describe(model)}{files}.",
+        files=summary.shortened(data),
+        model=model,
         shown=shown,
-        scree=picture(charts.scree, "Variances, largest first"),
-        curve=picture(charts.curve, "Share captured along the stream"),
-        bars=[picture(draw, f"Weights of component {j}", h) for j, (draw, h) in enumerate(drawn)],
+        summary=summary,
+        words=[summary.component_words(model, j) for j in range(k)],
+        known=len(summary.known_variances(model)),
+        # Some doubts need what only a learner knows.
+        warnings=[] if model.learner_ is None else model.doubts(),
+        scree=picture("Variances, largest first", charts.HEIGHT, charts.scree),
+        curve=picture("Share captured along the stream", charts.HEIGHT, charts.curve),
+        made_of=made_of,
         scatters=[
-            (pair, picture(charts.scatter(*pair), f"Rows along components {pair[0]} and {pair[1]}"))
-            for pair in combinations(range(min(k, PAIRED_COMPONENTS)), 2)
-            if shown.has_points
+            (
+                (i, j),
+                picture(f"Rows along components {i} and {j}", charts.HEIGHT, charts.scatter, i, j),
+            )
+            for i, j in pairs
         ],
-        legend=charts.colouring(shown.beside.colours, 0)[1],
+        legend=[] if shown.rows is None else charts.colouring(shown.rows.texts.colours, 0)[1],
         variables=charts.VARIABLES,
-        outliers=_outliers(shown),
+        outliers=[] if shown.rows is None else _outliers(shown.rows, shown.names),
         most_bars=PAGE_BARS,
-        together=np.cumsum(shown.ratio),
+        together=np.cumsum(model.explained_variance_ratio_),
+        missing=[
+            (shown.names[j], missing[j])
+            for j in np.argsort(-missing, kind="stable")[:MOST_MISSING]
+            if missing[j] > 0.0
+        ],
         command=command,
-        model=repr(model),
         versions=f"onepass {onepass.__version__}, Python {platform.python_version()}, "
         f"NumPy {np.__version__}",
-        data=Markup(_data(shown)),
+        points=Markup(_told(shown.rows)),
     )
     with replacing(path) as file:
         file.write(html.encode(errors="backslashreplace"))  # names of files may be no text
 
 
-def _outliers(shown: Summary) -> list[tuple[str, str, float, float, str]]:
+def _outliers(rows: DrawnRows, names: Sequence[str]) -> list[tuple[str, str, float, float, str]]:
     """Return place, label, error, its multiple of the median and the columns of outliers."""
-    rows = shown.rows
-    if rows is None or not len(rows.largest):
-        return []
-    median = float(np.median(rows.errors[rows.errors > 0.0]))
-    return [
-        (
-            shown.places[i],
-            shown.labels[i],
-            float(rows.errors[i]),
-            float(rows.errors[i]) / median,
-            ", ".join(f"{shown.names[j]} ({share:.0%})" for j, share in parts),
-        )
-        for i, parts in zip(rows.largest, rows.parts, strict=True)
-    ]
+    found = []
+    for i, parts in zip(rows.largest, rows.parts, strict=True):
+        times = rows.errors[i] / np.median(rows.errors[rows.errors > 0.0])
+        columns = ", ".join(f"{names[j]} ({share:.0%})" for j, share in parts)
+        found.append((rows.places[i], rows.labels[i], rows.errors[i], times, columns))
+    return found
 
 
-def _data(shown: Summary) -> str:
+def _told(rows: DrawnRows | None) -> str:
     """Return what is told of points, as JSON that can stand in HTML."""
-    rows, beside = shown.rows, shown.beside
     if rows is None:
-        return json.dumps({"points": [], "far": []})
-    kind = "row" if beside.lines is None else "line"
-    told = [f"{kind} {place}" for place in shown.places]
-    for name, values in ((beside.label, beside.labels), (beside.colour, beside.colours)):
+        return "null"
+    texts = rows.texts
+    told = [f"{'line' if texts.lines else 'row'} {place}" for place in rows.places]
+    for name, values in ((texts.label, texts.labels), (texts.colour, texts.colours)):
         if values is not None:
             told = [f"{text}, {name} {value}" for text, value in zip(told, values, strict=True)]
     told = [f"{text}, error {error:.4g}" for text, error in zip(told, rows.errors, strict=True)]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onepass.gaps.counts import any_gap
 from onepass.model import Model
+from onepass.precision import Doubles
 
 DRAWN_ROWS = 400  # at random: as many points as a picture shows apart
 LARGEST_ROWS = 12  # with the largest errors: what a page lists
@@ -37,14 +39,20 @@ class RowTexts:
     colour: str = ""
 
 
+# Takes the numbers of rows, which count from 0, and returns what is written in files beside them.
+Beside: TypeAlias = Callable[[NDArray[np.int64]], RowTexts]
+
+
 @dataclass(frozen=True)
 class DrawnRows:
     """Rows of data along the components of a fitted model.
 
     Attributes
     ----------
-    numbers : ndarray of shape (s,)
-        Positions in the data, counted from 0.
+    places, labels : list of str
+        Where the rows are in the data, counted from 1, or their lines; and what they are called.
+    texts : RowTexts
+        What is beside them.
     points : ndarray of shape (s, k)
         Coordinates, as `transform` returns them.
     errors : ndarray of shape (s,)
@@ -55,51 +63,50 @@ class DrawnRows:
         For each of them the columns that contribute most to its error, and their shares of it.
     """
 
-    numbers: NDArray[np.int64]
-    points: NDArray[np.floating]
-    errors: NDArray[np.float64]
+    places: list[str]
+    labels: list[str]
+    texts: RowTexts
+    points: Doubles
+    errors: Doubles
     largest: NDArray[np.intp]
     parts: list[list[tuple[int, float]]]
 
 
-def draw_rows(fitted: Any, X: Any) -> DrawnRows:
+def draw_rows(fitted: Any, X: Any, beside: Beside | None) -> DrawnRows:
     """Return some of the rows of X, which is what `transform` of a fitted estimator takes.
 
     Which rows are drawn depends on their positions alone, and not on how they are split.
     """
     model: Model = fitted.model_
     rng = np.random.default_rng(0)
-    numbers, priorities, errors = np.zeros(0, np.int64), np.zeros(0), np.zeros(0)
-    points, before = np.zeros((0, model.k)), 0
-    outliers: dict[int, list[tuple[int, float]]] = {}
+    drawn, before = np.zeros((0, 3 + model.k)), 0  # number, priority, error, and coordinates
+    parts: dict[int, list[tuple[int, float]]] = {}
     for block in fitted.checked(X):
-        found = np.nan_to_num(model.reconstruction_error(block))
-        offered = rng.random(len(found))
-        least = np.sort(priorities)[DRAWN_ROWS - 1] if len(numbers) >= DRAWN_ROWS else np.inf
-        large = np.sort(errors)[-LARGEST_ROWS] if len(numbers) >= LARGEST_ROWS else 0.0
-        new = np.flatnonzero((offered < least) | (found > large))
-        if len(new):
-            points = np.vstack([points, model.transform(block[new])])
-            numbers = np.concatenate([numbers, before + new])
-            priorities = np.concatenate([priorities, offered[new]])
-            errors = np.concatenate([errors, found[new]])
-            largest = _largest(errors)
-            kept = np.zeros(len(numbers), dtype=bool)
-            kept[np.argsort(priorities, kind="stable")[:DRAWN_ROWS]] = kept[largest] = True
-            here = numbers[largest]
-            here = here[here >= before]
-            parts = _parts(model, block[here - before]) if len(here) else []
-            outliers |= zip(here.tolist(), parts, strict=True)
-            numbers, priorities, errors = numbers[kept], priorities[kept], errors[kept]
-            points = points[kept]
-        before += len(found)
+        errors = np.nan_to_num(model.reconstruction_error(block))
+        priorities = rng.random(len(errors))
+        new = _kept(priorities, errors)
+        points = model.transform(block[new])
+        found = np.column_stack([before + new, priorities[new], errors[new], points])
+        drawn = np.vstack([drawn, found])
+        drawn = drawn[_kept(drawn[:, 1], drawn[:, 2])]
+        far = drawn[_largest(drawn[:, 2]), 0].astype(np.int64)
+        far = far[far >= before]
+        parts |= zip(far.tolist(), _parts(model, block[far - before]), strict=True)
+        before += len(errors)
+    numbers, errors = drawn[:, 0].astype(np.int64), drawn[:, 2]
     largest = _largest(errors)
-    return DrawnRows(
-        numbers, points, errors, largest, [outliers[number] for number in numbers[largest].tolist()]
-    )
+    texts = RowTexts() if beside is None else beside(numbers)
+    places = texts.lines or [f"{number + 1:,}" for number in numbers]
+    named = [parts[number] for number in numbers[largest].tolist()]
+    return DrawnRows(places, texts.labels or places, texts, drawn[:, 3:], errors, largest, named)
 
 
-def _largest(errors: NDArray[np.float64]) -> NDArray[np.intp]:
+def _kept(priorities: Doubles, errors: Doubles) -> NDArray[np.intp]:
+    """Return which rows are drawn, in their order."""
+    return np.union1d(np.argsort(priorities, kind="stable")[:DRAWN_ROWS], _largest(errors))
+
+
+def _largest(errors: Doubles) -> NDArray[np.intp]:
     """Return where the largest errors are, largest first; rows without an error do not count."""
     order = np.argsort(-errors, kind="stable")[:LARGEST_ROWS]
     return order[errors[order] > 0.0]

@@ -3,86 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.precision import Doubles
-from onepass.report.rows import RowTexts, draw_rows
-
-MOST_MISSING = 10  # columns that are listed with their share of missing entries: half a screen
 SMOOTH = 0.3  # correlation of neighbouring columns above which they count as pixels
 # A component is described by the columns with the largest weights: so many, of which each has at
 # least so much of the first one's.
 MOST_TOLD, LEAST_TOLD = 3, 0.25
-
-# Takes the numbers of rows, which count from 0, and returns what is written in files beside them.
-Beside: TypeAlias = Callable[[NDArray[np.int64]], RowTexts]
-
-
-class Summary:
-    """Everything that is shown of a fitted estimator, with k components of d columns.
-
-    Parameters
-    ----------
-    model : estimator
-    X : array, table or source, optional
-        Rows of which some are drawn.
-    grid : tuple of int, optional
-        Height and width of images, if columns are pixels.
-    beside : callable, optional
-        Of the rows in files.
-    """
-
-    def __init__(
-        self,
-        model: Any,
-        X: Any = None,
-        grid: tuple[int, int] | None = None,
-        beside: Beside | None = None,
-    ) -> None:
-        fitted = model.model_
-        self.components: NDArray[np.floating] = model.components_  # (k, d)
-        self.names = column_names(model)
-        if grid is None and all(name[-1:].isdigit() for name in self.names):  # as those of pixels
-            grid = find_grid(self.components)
-        self.grid = grid
-        self.sure = fitted.standard_errors
-        # Half of an interval that holds the number of the population with 95% probability.
-        self.margins: Doubles = self.sure.quantile * self.sure.components  # (k, d)
-        self.is_zero = self.sure.may_be_zero(self.components)  # (k, d)
-        self.variance_margins: Doubles = self.sure.quantile * self.sure.variances  # (k,)
-        self.ratio: NDArray[np.floating] = model.explained_variance_ratio_  # (k,)
-        self.variance: NDArray[np.floating] = model.explained_variance_  # (k,)
-        self.known_variances = known_variances(model)  # of the components, and of others
-        self.is_robust = getattr(model, "robust", False)
-        self.fades = getattr(model, "half_life", None) is not None
-        self.words = [component_words(model, j) for j in range(len(self.components))]
-        self.rows = None if X is None else draw_rows(model, X)
-        numbers = np.zeros(0, np.int64) if self.rows is None else self.rows.numbers
-        found = RowTexts() if beside is None or self.rows is None else beside(numbers)
-        self.beside = found
-        self.places = found.lines or [f"{number + 1:,}" for number in numbers]
-        self.labels = found.labels or self.places
-        self.missing = missing_entries(model)
-        shares = model.missing_share_
-        most = np.argsort(-shares, kind="stable")[:MOST_MISSING]
-        self.missing_columns = [(self.names[j], float(shares[j])) for j in most if shares[j] > 0.0]
-        self.captured, self.method = _captured(model), method_words(model)
-        self.remarks = [*remarks(model), drift(model)]
-        # Some doubts need what only a learner knows.
-        self.warnings = [] if model.learner_ is None else model.doubts()
-
-    @property
-    def has_points(self) -> bool:
-        """Whether rows can be drawn along two components."""
-        return self.rows is not None and self.rows.points.shape[1] > 1
-
-    def largest(self, component: int, most: int) -> NDArray[np.intp]:
-        """Return the columns with the largest weights in a component, largest first."""
-        return np.argsort(-np.abs(self.components[component]), kind="stable")[:most]
 
 
 def column_names(model: Any) -> list[str]:
@@ -176,15 +106,12 @@ def find_grid(components: NDArray[np.floating]) -> tuple[int, int] | None:
     return side, side
 
 
-def _captured(model: Any) -> str:
-    """Return the share captured of new rows as a sentence."""
-    captured = model.captured_
-    if not captured.is_known:
-        return f"How much the components capture of new rows is not known: {captured.reason}."
-    return (
-        f"Of new rows like these, the components capture {captured.mean:.2%} ± "
-        f"{captured.standard_error:.2%} of the variance."
-    )
+def expectation(model: Any) -> str:
+    """Return how much of new rows a model captures, or why that is not known."""
+    found = model.captured_
+    if not found.is_known:
+        return f"an unknown share of the variance of new rows: {found.reason}"
+    return f"{found.mean:.2%} ± {found.standard_error:.2%} of the variance of new rows"
 
 
 def method_words(model: Any) -> str:
@@ -198,19 +125,12 @@ def method_words(model: Any) -> str:
 
 def remarks(model: Any) -> list[str]:
     """Return sentences on what decides how far the components can be trusted."""
-    alike = [f"{text[0].upper()}{text[1:]}." for text in model.model_.standard_errors.indistinct()]
-    return [text for text in (*alike, long_rows(model)) if text]
-
-
-def long_rows(model: Any) -> str:
-    """Return how much of the variance the longest rows hold, of a model that could be robust."""
+    found = [f"{text[0].upper()}{text[1:]}." for text in model.model_.standard_errors.indistinct()]
     share = model.model_.long_rows
-    if getattr(model, "robust", True) or math.isnan(share):
-        return ""
-    return (
-        f"The longest 1% of the rows hold {share:.0%} of the variance; --robust describes the "
-        "others."
-    )
+    if not (getattr(model, "robust", True) or math.isnan(share)):
+        long = f"The longest 1% of the rows hold {share:.0%} of the variance"
+        found.append(f"{long}; --robust describes the others.")
+    return found
 
 
 def drift(model: Any) -> str:
