@@ -197,7 +197,8 @@ def test_the_longest_arrows_have_names_in_every_picture(tmp_path):
         assert 2 <= picture.count('class="arrow"') <= 8
 
 
-def test_columns_of_any_type_colour_and_label_points(tmp_path):
+def test_columns_of_any_type_colour_and_label_points(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)  # the extra `report` does not install it
     lines = ["id,kind,x,y,z"]
     for i, (x, y, z) in enumerate(rows(300, 3)):
         lines.append(f"r{i},{'ab'[i % 2]},{x},{y},{z}")

@@ -30,8 +30,6 @@ def table_of_cells(source: FileSource) -> Any:
     A column `file` is added where there are several files. Names that occur in more than one of
     them get the number of their file, as `anndata.concat` does it.
     """
-    import pandas as pd
-
     from onepass.sources.single_cells import CellTable
 
     tables = [table.obs() for table in source.tables if isinstance(table, CellTable)]
@@ -39,6 +37,8 @@ def table_of_cells(source: FileSource) -> Any:
         return None
     if len(tables) == 1:
         return tables[0]
+    import pandas as pd
+
     if not pd.concat([table.index.to_series() for table in tables]).is_unique:
         for number, table in enumerate(tables):
             table.index = table.index + f"-{number}"
