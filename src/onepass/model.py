@@ -259,10 +259,9 @@ class Model(State):
         needed = 1 if quantile == 1.0 else ceil(quantile / (1.0 - quantile) - 1e-9)
         measured = round(self.errors.total / self._row_weight())
         return (
-            f"no threshold of errors is known: a quantile of {quantile:g} needs the errors of "
-            f"at least {needed} rows of the last half of the stream, and {measured} "
-            f"{'was' if measured == 1 else 'were'} measured; fit more rows, or take a smaller "
-            "quantile"
+            f"a threshold for a quantile of {quantile:g} needs the errors of at least {needed} "
+            f"rows in the last half of the stream, and there {'is' if measured == 1 else 'are'} "
+            f"{measured}: fit more rows, or use a smaller quantile"
         )
 
     def _row_weight(self) -> float:

@@ -111,7 +111,7 @@ def test_a_model_remembers_how_its_files_were_read(tmp_path):
     run("fit", path, "-k", 1, *options, "-o", model)
     for words in (["score", model, path], ["impute", model, path, "-o", tmp_path / "b.csv"]):
         said = run(*words).stderr
-        assert f"read as when {model} was fitted: {' '.join(options)}\n" in said
+        assert f"reading with the options of the fit of {model}: {' '.join(options)}\n" in said
     assert (tmp_path / "b.csv").read_text().startswith("M\u00e4rz;y\n1,5;2\n")
     assert " ".join(options) in run("info", model).stdout
     found = json.loads(run("info", model, "--json").stdout)

@@ -257,14 +257,14 @@ def test_outliers_are_not_counted_without_a_threshold(tmp_path):
     run("fit", tmp_path / "a.npy", "-k", 1, "-o", tmp_path / "m")
     words = ("score", tmp_path / "m", tmp_path / "a.npy", "--rows", tmp_path / "out.csv")
     said = run(*words).stdout
-    assert "no threshold of errors is known" in said
+    assert "needs the errors of at least" in said
     assert "0 outliers" not in said
     known = json.loads(run(*words, "--json").stdout)
     assert (known["threshold"], known["above_threshold"]) == (None, None)
     assert "outliers (" in run(*words, "--quantile", 0.8).stdout
     (tmp_path / "out.csv").unlink()
     for command in (words, ("transform", *words[1:3], "-o", tmp_path / "out.csv")):
-        assert "--flag cannot tell outliers" in run(*command, "--flag", code=2).stderr
+        assert "--flag cannot find outliers" in run(*command, "--flag", code=2).stderr
         assert not (tmp_path / "out.csv").exists()
 
 

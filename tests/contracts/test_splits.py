@@ -54,7 +54,7 @@ def test_any_split_gives_the_same_bits(variant, length, rows):
 
 
 @EVERY
-@pytest.mark.filterwarnings("ignore:the components still turned")
+@pytest.mark.filterwarnings("ignore:the components were still turning")
 @pytest.mark.parametrize(
     ("kind", "wide"), [(np.float32, False), (sparse.csr_array, False), (sparse.csr_array, True)]
 )
@@ -117,7 +117,7 @@ def test_directions_that_are_improved_change_nothing(variant, tmp_path):
 
 
 @EVERY
-@pytest.mark.filterwarnings("ignore:the components still turned")
+@pytest.mark.filterwarnings("ignore:the components were still turning")
 def test_a_checkpoint_in_the_middle_of_sparse_rows_changes_nothing(variant, rows, monkeypatch):
     learn_as_if_wide(monkeypatch)
     thin = sparse.csr_array(np.where(np.abs(rows) > 0.1, rows, 0).astype(np.float32))

@@ -51,7 +51,7 @@ def test_fewer_rows_than_components(algorithm, center, rows):
 def test_rows_that_do_not_vary(algorithm, value, center, d):
     value = value if center else 0.0
     model = build(algorithm, 3, center=center, random_state=0)
-    with pytest.warns(OnepassWarning, match="nothing varies.*any direction") as caught:
+    with pytest.warns(OnepassWarning, match="nothing varies.*arbitrary") as caught:
         model.fit(np.full((700, d), value))
     assert len(caught) == 1
     assert caught[0].filename == __file__
@@ -123,7 +123,7 @@ def test_variances_of_components_that_still_turn(algorithm):
     """Wide rows with weak directions: the earlier components had far less of the variance."""
     rng, d, k = np.random.default_rng(0), 2000, 5
     weak, strong = (np.r_[np.full(k, v), np.ones(d - k)] for v in (5.0, 2000.0))
-    with pytest.warns(OnepassWarning, match="still turned when the rows ended.*more rows"):
+    with pytest.warns(OnepassWarning, match="still turning at the last rows.*more rows"):
         build(algorithm, k, random_state=0).fit(rng.normal(size=(3000, d)) * np.sqrt(weak))
     model = build(algorithm, k, random_state=0)
     rows = rng.normal(size=(3000, d)) * np.sqrt(strong)
@@ -152,7 +152,7 @@ def test_that_not_all_components_are_kept_of_wide_rows_is_said(kind):
     model = kind().partial_fit(wide)
     assert not model.doubts()
     (message,) = onepass.from_bytes(model.to_bytes()).doubts()
-    assert "all that are kept of 4,100 columns: say with n_com" in message
+    assert "kept of 4,100 columns: pass n_com" in message
 
 
 def test_a_share_that_a_sketch_does_not_reach_says_what_to_write():

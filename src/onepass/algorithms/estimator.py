@@ -24,8 +24,8 @@ from onepass.subspace import Subspace, orthonormal
 # where directions have converged, see `DirectionalMoment`.
 NOT_CONVERGED = 0.05
 STILL_TURNING = (
-    "the components still turned when the rows ended, and explained_variance_ was measured along "
-    "earlier ones: it is not reliable; pass more rows, or use PCA"
+    "the components were still turning at the last rows, so explained_variance_ is not reliable: "
+    "pass more rows, or use PCA"
 )
 # Directions of an average, for each component and besides: iterates turn, and their sum has more.
 AVERAGE_FACTOR, AVERAGE_MORE = 2, 16

@@ -42,12 +42,12 @@ Start here:
   onepass impute model.onepass more.csv -o whole.csv
   onepass report model.onepass -o page.html      pictures of the model
 
-The suffix of a file says its format: npy, npz (dense and scipy sparse), csv, tsv, txt, dat and
+The suffix of a file gives its format: npy, npz (dense and scipy sparse), csv, tsv, txt, dat and
 svmlight (also with .gz, .bz2 or .zst), parquet, arrow, feather, h5, zarr, h5ad. --format csv reads
-text of any other name. Folders, quoted patterns and addresses such as s3://bucket/a.parquet work
-too, and - is csv on standard input.
+text files with any other suffix. Folders, quoted patterns and addresses such as
+s3://bucket/a.parquet work too, and - is csv on standard input.
 
-Exit codes: 0 done, 1 a disk or a program has failed, 2 wrong usage, bad data or too little memory,
+Exit codes: 0 done, 1 disk failure or internal error, 2 wrong usage, bad data or too little memory,
 130 stopped by Ctrl-C, 143 by kill. `onepass COMMAND --help` explains a command with examples.""",
 )
 @click.version_option(__version__, prog_name="onepass")
@@ -65,15 +65,15 @@ Examples:
   onepass fit data.csv -k 2 --exclude id         every other column of numbers
   onepass fit data.csv -k 2 --exclude id --na -999
   onepass fit cells.h5ad -k 50 --normalize 1e4 --log1p --layer counts
-  onepass fit events/ -k 5 --until-angle 2       no more rows than it takes
+  onepass fit events/ -k 5 --until-angle 2       only as many rows as needed
   onepass fit a.npy -k 8 --algorithm capped-msg  one of the paper's algorithms
   zcat log.csv.gz | onepass fit - -k 3           csv from another program
   onepass fit a.npy -k 8 --report page.html      a page with pictures
   onepass fit events/ -k 20 --workers 4          four processes
 
-Interrupted? A checkpoint is written beside the model every 30 seconds, and on Ctrl-C and kill. The
-same command with --resume continues from there, and ends with exactly the model of a run that was
-never interrupted.
+Interrupted? A checkpoint is written next to the model every 30 seconds, and on Ctrl-C and kill.
+The same command with --resume continues from there and gives exactly the model of an uninterrupted
+run.
 
 Entries may be missing: empty cells, NA, NaN, null. Memory does not grow with the number of rows.
 The model file works with the other commands, and with onepass.load in Python.""",
@@ -85,7 +85,7 @@ The model file works with the other commands, and with onepass.load in Python.""
     "n_components",
     type=parse_components,
     metavar="NUMBER",
-    help="How many components; or, for pca, a share of the variance such as 0.95.  [default: 10]",
+    help="Number of components or, for pca, a share of the variance such as 0.95.  [default: 10]",
 )
 @path_option("-o", "--output", default="model.onepass", help="The model file.")
 @click.option(
@@ -93,7 +93,7 @@ The model file works with the other commands, and with onepass.load in Python.""
     type=click.Choice(list(ALGORITHMS), case_sensitive=False),
     default="pca",
     metavar="NAME",
-    help=f"Start with pca, the default. One of {', '.join(ALGORITHMS)}.",
+    help=f"One of {', '.join(ALGORITHMS)}.",
 )
 @click.option("--center/--no-center", default=True, help="Whether to subtract the column means.")
 @click.option(
@@ -104,32 +104,32 @@ The model file works with the other commands, and with onepass.load in Python.""
 @click.option(
     "--robust",
     is_flag=True,
-    help="Let no row count with more than a typical length, so that a few long rows cannot turn "
-    "the components. pca only.",
+    help="Bound the influence of long rows, so that a few of them cannot turn the components. pca "
+    "only.",
 )
 @click.option(
     "--half-life",
     type=click.FloatRange(min=0, min_open=True),
     metavar="ROWS",
-    help="After this many rows, earlier rows count half: for data that change. pca only.",
+    help="Rows count half after this many more rows: for data that change over time. pca only.",
 )
 @number_option(
     "--passes",
     1,
     100,
-    help="Read DATA so many times where no exact second moment is kept, beyond 4,096 columns, for "
-    "more accurate components. pca only.",
+    help="Number of passes over DATA of more than 4,096 columns (sparse: 8,192), where one is not "
+    "exact. pca only.",
 )
 @click.option(
     "--skip-empty",
     is_flag=True,
-    help="Leave out columns of which fewer than two rows have an entry, after reading DATA for it.",
+    help="Leave out columns with fewer than two entries; DATA is read once more to find them.",
 )
 @click.option(
     "--until-angle",
     type=click.FloatRange(0.0, 90.0, min_open=True),
     metavar="DEGREES",
-    help="Stop reading when every component is known to so many degrees. pca and erm only.",
+    help="Stop reading when every component is known to this many degrees. pca and erm only.",
 )
 @reading_options()
 @number_option(
@@ -149,7 +149,7 @@ The model file works with the other commands, and with onepass.load in Python.""
 )
 @number_option("--workers", 1, help="Learn in this many processes on this machine.")
 @click.option("--resume", is_flag=True, help="Continue from the checkpoint, if there is one.")
-@path_option("--report", help="Write a page about the model to a file ending in .html.")
+@path_option("--report", help="Also write a page with pictures to this file, ending in .html.")
 @page_options
 @quiet_option
 @json_option
@@ -170,26 +170,28 @@ Examples:
   onepass transform model.onepass cells.h5ad -o coordinates.h5ad
   zcat log.csv.gz | onepass transform model.onepass - -o coordinates.parquet
 
-Columns are found by the names that the model was fitted on; others are left alone. Columns without
-names are taken in their order. The output appears when it is complete, or not at all. With --keep,
-standard input is first copied to a temporary file beside it.
+Columns are matched by name; columns that the model does not know are ignored. Columns without names
+are taken in order. The output file appears only when it is complete. With --keep, standard input is
+first copied to a temporary file next to it.
 
-An .h5ad file has the coordinates in obsm["X_pca"], the components in varm["PCs"], and the obs of
+An .h5ad output has the coordinates in obsm["X_pca"], the components in varm["PCs"], and the obs of
 DATA.""",
 )
 @model_argument
 @data_argument
 @path_option(
-    "-o", "--output", required=True, help="A file ending in .npy, .csv, .parquet or .h5ad."
+    "-o", "--output", required=True, help="Output file, ending in .npy, .csv, .parquet or .h5ad."
 )
 @keep_option
-@click.option("--as-list", is_flag=True, help="Write one column of lists (.parquet).")
+@click.option(
+    "--as-list", is_flag=True, help="Write the coordinates as one list column (.parquet)."
+)
 @flag_option
 @quantile_option
 @reading_options("those of MODEL")
 @quiet_option
 def transform(**given: Any) -> None:
-    """Write the coordinates of DATA in the components of MODEL."""
+    """Write the coordinates of DATA along the components of MODEL."""
     from onepass.cli.rows import transform
 
     transform(**given)
@@ -204,13 +206,12 @@ Examples:
   onepass score model.onepass new.csv --rows errors.csv --keep id --flag
   onepass score model.onepass new.csv --rows outliers.csv --only-outliers
 
-The most that k directions can capture is what batch PCA of DATA itself captures.
+No k directions capture more of DATA than batch PCA fitted on DATA itself.
 
---rows writes for each row its error, which is the squared distance from the subspace, and its
-log-likelihood. It also counts the outliers. In csv and parquet files each row has its line in DATA
-beside it, as an editor shows it, or its number, counted from 1, where there are no lines. A csv
-of results has commas and decimal points, whatever DATA has. With --keep, standard input is first
-copied to a temporary file beside the output.""",
+--rows writes the error of each row (its squared distance from the subspace) and its log-likelihood,
+and counts the outliers. In csv and parquet output, each row also has its line number in DATA or, if
+DATA is not text, its row number, counted from 1. Output in csv always has commas and decimal
+points. With --keep, standard input is first copied to a temporary file next to the output.""",
 )
 @model_argument
 @data_argument
@@ -225,13 +226,13 @@ copied to a temporary file beside the output.""",
 @click.option(
     "--only-outliers",
     is_flag=True,
-    help="With --rows: write only rows with a larger error than --quantile says.",
+    help="With --rows: write only the outliers.",
 )
 @reading_options("those of MODEL")
 @quiet_option
 @json_option
 def score(**given: Any) -> None:
-    """Print the share of variance of DATA captured by MODEL."""
+    """Print the share of the variance of DATA that MODEL captures."""
     from onepass.cli.rows import score
 
     score(**given)
@@ -244,18 +245,18 @@ Examples:
   onepass impute model.onepass gaps.parquet -o whole.parquet
   onepass impute model.onepass gaps.csv -o whole.csv --na -999
 
-A gap becomes what MODEL expects there, given the other entries of its row. All other cells and
-columns stay as they are; only True and False become 1 and 0. Text is written as UTF-8. The output
-appears when it is complete, or not at all. Standard input is first copied to a temporary file
-beside it.""",
+Each gap gets its expected value given the other entries of its row. All other cells and columns
+stay as they are, except that True and False become 1 and 0. Text is written as UTF-8. The output
+file appears only when it is complete. Standard input is first copied to a temporary file next to
+it.""",
 )
 @model_argument
 @data_argument
-@path_option("-o", "--output", required=True, help="A file ending in .csv, .parquet or .npy.")
+@path_option("-o", "--output", required=True, help="Output file, ending in .csv, .parquet or .npy.")
 @reading_options("those of MODEL")
 @quiet_option
 def impute(**given: Any) -> None:
-    """Fill the missing entries of DATA, and keep its other columns."""
+    """Fill the missing entries of DATA and keep its other columns."""
     from onepass.cli.rows import impute
 
     impute(**given)
@@ -273,15 +274,17 @@ Examples:
   onepass info --cite                            the paper, with BibTeX""",
 )
 @click.argument("model", type=model_path, required=False)
-@number_option("--components", 1, help="Show the first components only.")
+@number_option("--components", 1, help="Show only this many of the components.")
 @number_option(
     "--loadings",
     1,
-    help="List so many of the largest weights of each component, with standard errors; all of "
-    "them, if there are no more columns.",
+    help="List this many of the largest weights of each component, with standard errors.",
 )
 @click.option(
-    "--csv", "as_csv", is_flag=True, help="Print the components, or with --loadings these, as csv."
+    "--csv",
+    "as_csv",
+    is_flag=True,
+    help="Print the components as csv, or the weights of --loadings.",
 )
 @click.option("--cite", is_flag=True, help="Print the reference of the paper, with BibTeX.")
 @json_option
@@ -298,19 +301,19 @@ Examples:
   onepass report model.onepass events/*.parquet  writes model.html
   onepass report model.onepass data.csv -o page.html
   onepass report model.onepass data.csv --color species --label id
-  onepass report model.onepass                   no rows, no outliers
+  onepass report model.onepass                   the model alone
 
-`onepass fit --report` writes the same page after a fit: it reads DATA once more, to draw rows along
-the components and to list those with the largest errors. Standard input is gone by then.""",
+`onepass fit --report` writes the same page after a fit. It reads DATA once more, to draw rows and
+to list those with the largest errors. Standard input cannot be read again.""",
 )
 @model_argument
 @click.argument("data", nargs=-1, type=click.Path(), metavar="[DATA]...")
-@path_option("-o", "--output", help="The page.  [default: MODEL, ending in .html]")
+@path_option("-o", "--output", help="Output file.  [default: the name of MODEL, ending in .html]")
 @page_options
 @reading_options("those of MODEL")
 @quiet_option
 def report(**given: Any) -> None:
-    """Write a page of HTML about MODEL, and about rows of DATA, with pictures."""
+    """Write an HTML page with pictures of MODEL and of rows of DATA."""
     from onepass.cli.models import report
 
     report(**given)

@@ -48,7 +48,7 @@ def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, An
     first = tables[0]
     kept = {name: kept[name] for name in first.reading if name in kept}
     if marks or kept:
-        note(f"read as when {path} was fitted: {as_options(kept, marks)}")
+        note(f"reading with the options of the fit of {path}: {as_options(kept, marks)}")
     names = list(getattr(model, "feature_names_in_", ()))
     if choice["columns"] is None and names:
         missing = [name for name in names if name not in (first.names or ())]
@@ -76,8 +76,8 @@ def open_for(model: Any, path: str, data: tuple[str, ...], reading: dict[str, An
         note(message)
     if model.origin_.mapped:
         warn(
-            f"{path} was fitted on rows that source.map(function) had changed, and the function is "
-            "not saved: the rows here must have been changed by it already"
+            f"{path} was fitted on rows changed by source.map(function), which is not saved: apply "
+            "the function to these rows first"
         )
     return source
 
@@ -155,7 +155,7 @@ def warn_of_repeats(paths: Iterable[str]) -> None:
     """Warn of files that are given more than once."""
     for path, count in Counter(map(os.path.realpath, paths)).items():
         if count > 1:
-            warn(f"{path} is given more than once, and its rows count more than once")
+            warn(f"{path} is given more than once, so its rows count more than once")
 
 
 def prepare_output(path: str, others: Iterable[str]) -> None:

@@ -108,8 +108,8 @@ def fit(
     if k is None:
         k = min(MOST_COMPONENTS, source.n_features)
         messages.note(
-            f"{k} of {source.n_features} components (-k); the page that --report writes shows "
-            "where the curve of their variances bends"
+            f"keeping {k} of {source.n_features} components (-k); the page of --report has a curve "
+            "of variances to choose by"
         )
     params: dict[str, Any] = {"center": center, "half_life": half_life}
     params |= {"scale": scale or None, "robust": robust or None, "passes": passes}
@@ -156,7 +156,7 @@ def fit(
             raise
     if until_angle is not None and model.origin_.rows_there is None:
         messages.note(
-            f"all rows were read, and the angles are up to {model.angle_.max():.2g} degrees, not "
+            f"all rows were read, but the largest angle is {model.angle_.max():.2g} degrees, not "
             f"{until_angle:g} (--until-angle)"
         )
     for doubt in model.doubts():

@@ -117,12 +117,12 @@ keep_option = click.option(
     "--keep",
     type=column_list,
     metavar="A,B,..",
-    help="Columns of DATA that are written beside each row, such as id,date.",
+    help="Columns of DATA to copy into the output, such as id,date.",
 )
 flag_option = click.option(
     "--flag",
     is_flag=True,
-    help="Write a column `outlier`: 1 for rows with a larger error than --quantile says, else 0.",
+    help="Add a column `outlier`: 1 for rows above the threshold of --quantile, else 0.",
 )
 
 
@@ -131,7 +131,7 @@ quantile_option = click.option(
     type=click.FloatRange(0.0, 1.0, min_open=True),
     default=0.99,
     metavar="SHARE",
-    help="An outlier has a larger error than this share of the rows that MODEL was fitted on.",
+    help="Threshold of outliers: an error that this share of the fitted rows did not exceed.",
 )
 
 
@@ -139,9 +139,11 @@ page_options = _together(
     click.option(
         "--color",
         metavar="COLUMN",
-        help="Colour the points of the page by a column of DATA: of numbers, text or dates.",
+        help="Colour the points on the page by this column of DATA (numbers, text or dates).",
     ),
-    click.option("--label", metavar="COLUMN", help="Label them by a column of DATA, such as id."),
+    click.option(
+        "--label", metavar="COLUMN", help="Label the points with this column of DATA, such as id."
+    ),
 )
 
 
@@ -156,7 +158,7 @@ def reading_options(columns: str = "all") -> Callable[[F], F]:
             callback=_limit_memory,
             expose_value=False,
             metavar="SIZE",
-            help="The most memory to allocate, such as 4GB; more is an error (Linux).  [default: "
+            help="Memory limit, such as 4GB; needing more is an error (Linux only).  [default: "
             "what is available at the start]",
         ),
         click.option(
@@ -170,7 +172,7 @@ def reading_options(columns: str = "all") -> Callable[[F], F]:
             "--exclude",
             type=column_list,
             metavar="A,B,..",
-            help="Columns to leave out, given in the same way.",
+            help="Columns to leave out, written in the same way.",
         ),
         click.option(
             "--skip-non-numeric",
@@ -183,19 +185,19 @@ def reading_options(columns: str = "all") -> Callable[[F], F]:
             multiple=True,
             callback=_values,
             metavar="TEXT",
-            help="What else stands for a missing entry, such as -999 or ?; give it once for each.",
+            help="Additional missing-value marker, such as -999 or ?; repeat the option for more.",
         ),
         click.option(
             "--format",
             type=click.Choice(["csv", "svmlight"]),
-            help="The format of files of text, whatever their names end with.",
+            help="Read text files in this format, whatever their names end with.",
         ),
         click.option(
             "--header/--no-header",
             default=None,
             callback=lambda ctx, param, given: "auto" if given is None else given,
-            help="Whether csv files begin with the names of their columns.  [default: the first "
-            "rows decide]",
+            help="Whether csv files begin with a row of column names.  [default: the first rows "
+            "decide]",
         ),
         click.option(
             "--delimiter",
@@ -210,20 +212,25 @@ def reading_options(columns: str = "all") -> Callable[[F], F]:
             help="The decimal point in a csv file.",
         ),
         click.option(
-            "--encoding", metavar="NAME", help="Of a csv file, such as latin-1.  [default: UTF-8]"
+            "--encoding",
+            metavar="NAME",
+            help="Encoding of csv files, such as latin-1.  [default: UTF-8]",
         ),
         number_option(
-            "--skip-lines", 0, default=0, help="Lines of a csv file that come before its header."
+            "--skip-lines",
+            0,
+            default=0,
+            help="Number of lines to skip before the header of a csv file.",
         ),
         click.option(
             "--comment",
             metavar="TEXT",
-            help="Lines of a csv file that begin with this text are left out.",
+            help="Skip lines of a csv file that begin with this text.",
         ),
         click.option(
             "--keep-index",
             is_flag=True,
-            help="Keep the columns in which pandas or R has written the index of a table.",
+            help="Keep index columns written by pandas or R.",
         ),
         click.option(
             "--layer", metavar="NAME", help="The layer of an AnnData file to read instead of X."
@@ -231,8 +238,8 @@ def reading_options(columns: str = "all") -> Callable[[F], F]:
         click.option(
             "--mask-var",
             metavar="NAME",
-            help="Read the genes of an AnnData file that this column of var says, such as "
-            "highly_variable.",
+            help="Use only the genes that this boolean column of var selects, such as "
+            "highly_variable (AnnData).",
         ),
         *(
             ()
@@ -242,10 +249,12 @@ def reading_options(columns: str = "all") -> Callable[[F], F]:
                     "--normalize",
                     type=click.FloatRange(min=0.0, min_open=True),
                     metavar="SUM",
-                    help="Divide each row by its sum and multiply it by this number, such as 1e4.",
+                    help="Divide each row by its sum and multiply by this number, such as 1e4.",
                 ),
                 click.option(
-                    "--log1p", is_flag=True, help="Replace each entry x by log(1 + x), after that."
+                    "--log1p",
+                    is_flag=True,
+                    help="Replace each entry x by log(1 + x), after --normalize.",
                 ),
             )
         ),
@@ -264,5 +273,5 @@ quiet_option = click.option(
     is_flag=True,
     expose_value=False,
     callback=_keep_quiet,
-    help="Print only results that are asked for, warnings and errors.",
+    help="Print only requested results, warnings and errors.",
 )

@@ -129,7 +129,7 @@ def impute(model: str, data: tuple[str, ...], output: str, **reading: Any) -> No
     fitted = open_model(model)
     if fitted.origin_.preparation:
         raise Failure(
-            f"{model} was fitted on rows that --normalize or --log1p changed, not on DATA"
+            f"{model} was fitted on rows changed by --normalize or --log1p: it cannot fill raw ones"
         )
     is_npy = output.lower().endswith(".npy")
     source = open_for(fitted, model, data if is_npy else on_disk(data, output), reading)
@@ -264,5 +264,5 @@ def score(
 def _threshold(model: Model, quantile: float, option: str) -> float:
     """Return the threshold of errors; without one, an option that needs it is refused."""
     if option and (reason := model.why_no_threshold(quantile)):
-        raise Failure(f"{option} cannot tell outliers: {reason}")
+        raise Failure(f"{option} cannot find outliers: {reason}")
     return model.error_threshold(quantile)

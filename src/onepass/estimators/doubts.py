@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from onepass.model import Model
 
 MUCH_MISSING = 0.3  # of the entries, above which completing them makes errors several times larger
-NOTHING_VARIES = "nothing varies, and components are any directions"
+NOTHING_VARIES = "nothing varies, so components are arbitrary"
 
 
 def arbitrary_components(model: Model, k: int, *, center: bool) -> str:
@@ -34,8 +34,8 @@ def fewer_components(model: Model, *, center: bool) -> str:
     if model.k >= min(model.rows - int(center), model.d):
         return ""
     return (
-        f"there are {model.k} components, all that are kept of {model.d:,} columns: say with "
-        "n_components how many you need"
+        f"only {model.k} components are kept of {model.d:,} columns: pass n_components to say how "
+        "many you need"
     )
 
 

@@ -100,7 +100,9 @@ def has_missing(
         if not np.isfinite(value):
             remedy = "leave such rows out, or write NaN for entries that are missing"
         label = f" ({columns[column]!r})" if columns is not None else ""
-        rule = f"all entries must be finite and at most {limit:g}, so that their squares add up"
+        rule = (
+            f"all entries must be finite and at most {limit:g}, so that sums of squares stay finite"
+        )
         raise EntryError(
             f"{name} contains {value:g} at row {row}, column {column}{label}; {rule}: {remedy}",
             f"{value:g}; {rule}: {remedy}",

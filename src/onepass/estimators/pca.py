@@ -181,9 +181,8 @@ class PCA(Estimator):
             return f"{spanned_directions(model.rows, found)}: there {there}, not n_components={k}"
         if k is not None and not is_whole(k) and captured < k - 1e-9:
             return (
-                f"{found} components, all that are found of {model.d:,} columns, capture "
-                f"{captured:.3g} of the variance, less than n_components={k}: say with a whole "
-                "number how many you need"
+                f"only {found} components are kept of {model.d:,} columns, and they capture "
+                f"{captured:.3g} of the variance, less than n_components={k}: pass a whole number"
             )
         if k is None and (message := fewer_components(model, center=self.center)):
             return message

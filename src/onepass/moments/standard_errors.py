@@ -198,7 +198,7 @@ class StandardErrors(State):
         plane = np.flatnonzero(self.planes == self.planes[component])
         others = plane[plane != component]
         if not len(others):
-            return "not determined: cannot be told from what is left out"
+            return "not determined: cannot be told apart from discarded directions"
         kind = "a plane" if len(plane) == 2 else "a space"
         return f"not determined: shares {kind} with {numbered(others)}"
 
@@ -209,7 +209,7 @@ class StandardErrors(State):
             plane = np.flatnonzero(self.planes == first)
             if len(plane) > 1:
                 known = f"; together they are known to {degrees(angle)}"
-                rest = ", nor from what is left out" if angle > DETERMINED else known
+                rest = ", nor from discarded directions" if angle > DETERMINED else known
                 found.append(f"{numbered(plane)} cannot be told apart{rest}")
         return found
 
@@ -430,7 +430,7 @@ def standard_errors(
     if rows < LEAST_STREAM or len(segments) < LEAST_SEGMENTS:
         return nothing(
             components,
-            f"errors need at least {LEAST_STREAM} rows that count, in {LEAST_SEGMENTS} segments: "
+            f"standard errors need at least {LEAST_STREAM} rows in {LEAST_SEGMENTS} segments: "
             f"there are {rows:,.0f} rows in {len(segments)}",
         )
     return _Reading(segments, components, variances, total, center, scale, bounded, held).result()
@@ -586,7 +586,7 @@ class _Reading:
         curve = np.column_stack([rows, share, single * mean / np.maximum(energy, TINY)])
         drift = _drift(share, shares * energy)
         if self.read < self.k:
-            captured = unknown(f"of more than {self.read} components it is not known")
+            captured = unknown(f"it is estimated for at most {self.read} components")
         else:
             seen = float(self.variances.sum()) / mean
             captured = Captured(float(np.clip(seen - less, 0.0, 1.0)), error, "", freedom)

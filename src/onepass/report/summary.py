@@ -117,10 +117,10 @@ def expectation(model: Any) -> str:
 def method_words(model: Any) -> str:
     """Return how the components were found, in words."""
     if getattr(model, "robust", False):
-        return "Robust PCA: for the components, no row counts with more than a typical length."
+        return "Robust PCA: the influence of long rows on the components is bounded."
     if hasattr(model, "var_"):
         return "Ordinary PCA."
-    return f"{model.algorithm_} has learned the components row by row."
+    return f"{model.algorithm_} learned the components row by row."
 
 
 def remarks(model: Any) -> list[str]:
@@ -142,8 +142,8 @@ def drift(model: Any) -> str:
     if not found.is_there:
         return f"The share captured does not drift along the stream {measured}."
     return (
-        f"The share captured drifts along the stream {measured}: it is that of rows like all of "
-        "these, and not of the next ones."
+        f"The share captured drifts along the stream {measured}: it describes rows like all of "
+        "these, not the next ones."
     )
 
 

@@ -215,7 +215,7 @@ def _open(path: str, options: ReadOptions) -> Table:
     if suffix is None:
         if not is_remote(path) and not os.path.exists(split(path)[0]):
             raise SourceError(reason(path), path)
-        message = f"the format is unknown; known are {', '.join(FORMATS)}; if it is text, pass "
+        message = f"the format is unknown; known suffixes are {', '.join(FORMATS)}; for text, pass "
         raise SourceError(message + "format='csv' (--format csv)", path)
     module, kind = FORMATS[suffix]
     try:

@@ -249,7 +249,7 @@ class Table(ABC):
             return None
         several = [j for name, j in self._places.items() if fnmatchcase(name, column)]
         if not several:
-            raise self.error(f"no name of a column matches {column!r}")
+            raise self.error(f"no column name matches {column!r}")
         return several
 
     def find(self, column: str | int) -> int:
@@ -260,7 +260,7 @@ class Table(ABC):
         if is_number and 0 <= int(column) < self.width:
             return int(column)
         if column in partitions_of(self.path):
-            message = "it is in the name of a folder, and not read as a column; in Python, "
+            message = "it is part of a folder name, which is not read as a column; in Python, "
             message += "fit(pyarrow.dataset.dataset(folder, partitioning='hive')) takes it"
             raise self.error(message, column=column)
         message = f"there is no such column: columns have the numbers 0 to {self.width - 1} and "
@@ -285,7 +285,7 @@ class Table(ABC):
                 )
             return
         if self.names is None:
-            raise self.error(f"its columns have no names, and those of {first.path} have")
+            raise self.error(f"its columns have no names, but those of {first.path} do")
         missing = [name for name in wanted if name not in self._places]
         no_data = {self.names[j] for j in (*self.index, *self.left_out, *self.not_numeric)}
         extra = set(self.names) - set(first.names) - no_data

@@ -223,7 +223,7 @@ def test_names_of_folders_are_left_out_and_pyarrow_takes_them(tmp_path):
         source = open_source(folder, exclude=exclude)
         assert source.feature_names == ["x", "y"]
         assert source.notes == ["the names of folders are not read as columns: 'year'"]
-    with pytest.raises(SourceError, match="column 'year': it is in the name of a folder"):
+    with pytest.raises(SourceError, match="column 'year': it is part of a folder name"):
         open_source(folder, columns=["x", "year"])
     model = onepass.PCA(2).fit(pyarrow.dataset.dataset(folder, partitioning="hive"))
     assert model.feature_names_in_.tolist() == ["x", "y", "year"]

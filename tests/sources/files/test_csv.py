@@ -509,7 +509,7 @@ def test_ranges_patterns_and_what_is_left_out(tmp_path, columns, exclude, expect
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"columns": ["y*"]}, r"no name of a column matches 'y\*'"),
+        ({"columns": ["y*"]}, r"no column name matches 'y\*'"),
         ({"columns": ["x3:x1"]}, "the range 'x3:x1' ends before it begins"),
         ({"columns": ["x1:y"]}, "column 'y': there is no such column"),
         ({"columns": ["5-9"]}, r"column \[9\]: there is no such column"),

@@ -45,7 +45,7 @@ def test_folder_and_patterns(folder):
         ("none.csv", "none.csv: there is no such file"),
         ("a.cvs", "a.cvs: there is no such file"),
         ("*.npy", "no file matches"),
-        ("a.doc", "the format is unknown; known are .npy, .npz, .csv"),
+        ("a.doc", "the format is unknown; known suffixes are .npy, .npz, .csv"),
         ("a.npy.gz", "the format is unknown"),
         ("empty", "no file of a known format"),
         ("mixed", "several formats in this folder: .csv, .npy"),
