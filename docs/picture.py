@@ -1,4 +1,4 @@
-"""Draw the pictures of README and of Get started.
+"""Draw the pictures of Get started and of the guide to outliers.
 
 ``python docs/picture.py`` writes ``components.png``, digits with gaps and outliers and the
 components found in them, and ``get-started.png``, what ``plot`` shows, into ``docs/_static``. The
