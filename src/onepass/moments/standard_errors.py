@@ -8,24 +8,16 @@ times
     move_s = sum over l != j of  v_l v_l' (C_s - C) v_j / (lambda_j - lambda_l),
 
 and its variance by w_s v_j' (C_s - C) v_j. Moves add up to zero. Their spread gives the variance of
-their sum (batch means),
+their sum (batch means), sum of w_s^2 move_s^2 / (1 - S_2) with S_m = sum of w_s^m, which has
+(1 - S_2)^2 / (S_2 - 2 S_3 + S_2^2) degrees of freedom of Student's t: S - 1 of S equal segments.
 
-    sum of w_s^2 move_s^2 / (1 - S_2),   S_m = sum of w_s^m,
+New rows are captured less than the rows seen. Without segment s, C is smaller by
+w_s (C_s - C) / (1 - w_s), and the components capture of the segment less by
 
-with (1 - S_2)^2 / (S_2 - 2 S_3 + S_2^2) degrees of freedom of Student's t: S - 1 of S equal ones.
+    2 w_s / (1 - w_s)  sum over j <= k < l of  (v_l' (C_s - C) v_j)^2 / (lambda_j - lambda_l),
 
-The share captured of new rows is that of the rows seen, less what the components owe to having
-seen them. Without segment s, C is smaller by w_s (C_s - C) / (1 - w_s), and the components capture
-of the segment less by
-
-    2 w_s / (1 - w_s)  sum over j <= k < l of  (v_l' (C_s - C) v_j)^2 / (lambda_j - lambda_l).
-
-Moves within the k components cancel, so close variances among them do no harm. The standard error
-is the spread between segments of captured energy less share times energy; to this a quarter of what
-was taken off is added, which is of first order only.
-
-Whether that share drifts along the stream is an analysis of variance of the segments' shares in
-four parts of the stream, one after the other.
+the mean of which is taken off. The standard error is the spread between segments of captured energy
+less share times energy, and a quarter of what was taken off, which is of first order only.
 
 Three changes:
 
@@ -104,9 +96,9 @@ class Captured(State):
 
 @dataclass(frozen=True)
 class Drift(State):
-    """An F statistic of the shares captured of parts of the stream, and its probability.
+    """Whether the share captured drifts: an analysis of variance of four parts of the stream.
 
-    Both are NaN where there are too few segments.
+    Both numbers are NaN where there are too few segments.
     """
 
     statistic: float = nan
@@ -129,27 +121,23 @@ def unknown(reason: str) -> Captured:
 
 @dataclass(frozen=True, eq=False)
 class StandardErrors(State):
-    """What segments of the stream say about components (k, d).
+    """What segments of the stream say about components (k, d); NaN where there is a reason.
 
     Attributes
     ----------
-    components : ndarray of shape (k, d)
-        Of their entries; NaN beyond the first 32, and where there is a reason.
-    variances, angles : ndarray of shape (k,)
-        Of the variances along them; the angle in degrees from the component of the population.
+    components, variances : ndarray of shape (k, d) and (k,)
+        The errors of their entries and of the variances along them; NaN beyond the first 32.
+    angles : ndarray of shape (k,)
+        In degrees, from the component of the population.
     degrees : float
-        Degrees of freedom of Student's t for an interval; NaN with a reason.
-    planes : ndarray of shape (k,)
-        Components that cannot be told apart have the number of the first of them; the others have
-        their own.
-    plane_angles : ndarray of shape (k,)
-        The angle in degrees of such components together.
+        Degrees of freedom of Student's t for an interval.
+    planes, plane_angles : ndarray of shape (k,)
+        Components that cannot be told apart have the number of the first of them, and their angle
+        together.
     captured : Captured
     curve : ndarray of shape (segments, 3)
-        Rows up to the end of each segment, the share that the components capture of it, and the
-        standard error of that share.
+        Rows up to the end of each segment, the share captured of it, and its standard error.
     drift : Drift
-        Whether that share drifts along the stream.
     reason : str
         Why nothing is known.
     """
@@ -191,10 +179,9 @@ class StandardErrors(State):
         angle = self.angles[component]
         if isnan(angle):
             return ""
-        if angle <= WELL_DETERMINED:
-            return f"well determined, {degrees(angle)}"
         if angle <= DETERMINED:
-            return f"roughly determined, {degrees(angle)}"
+            how = "well" if angle <= WELL_DETERMINED else "roughly"
+            return f"{how} determined, {degrees(angle)}"
         plane = np.flatnonzero(self.planes == self.planes[component])
         others = plane[plane != component]
         if not len(others):
@@ -216,8 +203,7 @@ class StandardErrors(State):
     def may_be_zero(self, components: NDArray[np.floating]) -> NDArray[np.bool_]:
         """Return which entries of components (k, d) cannot be told from zero.
 
-        These are all entries of components that are not determined, and others whose 95% interval
-        holds zero.
+        Their 95% interval holds zero, or their component is not determined.
         """
         close = np.abs(components) <= self.quantile * self.components
         return close | (self.angles > DETERMINED)[:, None]
@@ -237,16 +223,10 @@ def degrees(angle: float) -> str:
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Leading eigenpairs of a second moment, and the mean eigenvalue of its other directions.
+    """Leading eigenpairs of a second moment (q, d) and (q,), components first.
 
-    Attributes
-    ----------
-    directions, values : ndarray of shape (q, d) and (q,)
-        Components first.
-    held : ndarray of shape (q,)
-        The parts of the variances that completed rows hold.
-    rest, rest_held : float
-        The mean of the other eigenvalues, and the part of it.
+    `rest` is the mean of the other eigenvalues; `held` (q,) and `rest_held` are the parts of the
+    eigenvalues that completed rows hold.
     """
 
     directions: Doubles
@@ -275,24 +255,16 @@ class Spectrum:
 
 
 class Turns:
-    """What a change of a second moment turns its eigenvectors by, to first order.
-
-    Parameters
-    ----------
-    spectrum : Spectrum
-    k, read : int
-        How many components there are, and how many of them are read.
-    """
+    """What changes of a second moment turn the first `read` of its k components by."""
 
     def __init__(self, spectrum: Spectrum, k: int, read: int) -> None:
         self.spectrum, self.k, values = spectrum, k, spectrum.values
-        least = max(TIED * float(values[0]), TINY)
-        gaps = values[:read] - values[:, None]  # (q, read)
-        self.tied = (np.abs(gaps) <= least) & ~np.eye(len(values), read, dtype=bool)
-        self.inverse = _inverse(gaps, least)
+        least = TIED * max(float(values[0]), TINY)
+        gaps, outside = values[:read] - values[:, None], values[:read] - spectrum.rest
         has_rest = len(values) < spectrum.directions.shape[1]
-        outside = values[:read] - spectrum.rest
+        self.tied = (np.abs(gaps) <= least) & ~np.eye(len(values), read, dtype=bool)
         self.tied_outside = (np.abs(outside) <= least) & has_rest
+        self.inverse = _inverse(gaps, least)  # (q, read)
         self.inverse_outside = _inverse(outside, least) * has_rest
         self.cost = 1.0 / np.maximum(gaps[k:], least)
         self.cost_outside = has_rest / np.maximum(outside, least)
@@ -315,13 +287,36 @@ def _inverse(gaps: Doubles, least: float) -> Doubles:
 
 
 class SegmentMoments:
-    """The second moments C_s of segments about the mean of all, in units of a scale (d,)."""
+    """The second moments C_s of segments about the mean of all, in units of a scale (d,).
 
-    def __init__(self, segments: Segments, units: Doubles, center: bool) -> None:
+    Parameters
+    ----------
+    segments : Segments
+    units : ndarray of shape (d,)
+    center : bool
+        Whether they are about the mean or about zero.
+    directions, values : ndarray of shape (k, d) and (k,)
+        The leading eigenpairs of the mean C.
+    total : float
+        The sum of all eigenvalues.
+    held : float or None
+        The part of all variances that completed rows hold; None where segments tell it.
+    """
+
+    def __init__(
+        self,
+        segments: Segments,
+        units: Doubles,
+        center: bool,
+        directions: Doubles,
+        values: Doubles,
+        total: float,
+        held: float | None,
+    ) -> None:
         self.segments, self.units = segments, units
         weights, means = segments.weights, segments.means
-        self.weight = float(weights.sum())
-        self.shares = weights / self.weight
+        weight = float(weights.sum())
+        self.shares = weights / weight
         # About the first mean, so that the mean of equal ones is exact.
         middle = means[0] + self.shares @ (means - means[0])
         self.apart = (means - float(center) * middle) / units
@@ -329,7 +324,8 @@ class SegmentMoments:
         self.columns = within + self.apart**2  # (S, d), the diagonals of all C_s
         self.mean_columns = self.shares @ self.columns
         product = sum(part.astype(np.float64) for part in segments.parts)
-        self.product = np.asarray(product) / self.weight
+        self.product = np.asarray(product) / weight
+        self.spectrum = self._spectrum(directions, values, total, held)
 
     def times(self, number: int, directions: Doubles) -> Doubles:
         """Return C_s v for directions (m, d) of what the frame spans of them, shape (d, m)."""
@@ -347,19 +343,33 @@ class SegmentMoments:
         along = self.segments.frame @ (directions / self.units).T * self.segments.unit
         return np.asarray(product @ along / self.units[:, None])
 
-    def spectrum(
+    def change(self, first: Doubles, number: int, plain: SegmentMoments, scale: Scale) -> Doubles:
+        """Return (C_s - C) v_j for the first components (m, d), shape (d, m).
+
+        `plain` are the moments of rows as they came, of which bounded ones have other shares.
+        """
+        changes = self.times(number, first) - self.mean_times(first)
+        changes *= self.shares[number] / plain.shares[number]
+        changes = self.spectrum.informed(changes)
+        if scale is not None:  # C changes by -(E C + C E) / 2
+            average = np.maximum(plain.mean_columns, TINY)
+            relative, columns = (plain.columns[number] / average - 1.0)[:, None], first.T
+            times = self.spectrum.times
+            changes -= 0.5 * (relative * times(columns) + times(relative * columns))
+        return changes
+
+    def gain(self, first: Doubles, number: int) -> tuple[float, float]:
+        """Return what a segment has more than all, along the first components and in all."""
+        change, spectrum = self.times(number, first) - self.mean_times(first), self.spectrum
+        gain = np.einsum("ji,ij->j", first, change)
+        along = float((gain / spectrum.held[: len(first)] ** 2).sum())
+        beside = float((self.columns[number] - self.mean_columns).sum() - gain.sum())
+        return along, along + beside / spectrum.rest_held
+
+    def _spectrum(
         self, directions: Doubles, values: Doubles, total: float, held: float | None
     ) -> Spectrum:
-        """Return eigenpairs: the leading ones, and about those that the frame knows besides.
-
-        Parameters
-        ----------
-        directions, values : ndarray of shape (k, d) and (k,)
-        total : float
-            The sum of all eigenvalues.
-        held : float or None
-            The part of all variances that completed rows hold; None where segments tell it.
-        """
+        """Return the leading eigenpairs, and about those that the frame knows besides."""
         k, d = directions.shape
         further, found = self._further(directions, values)
         most, missing, rest_held = float(values.min(initial=np.inf)), 0.0, held or 1.0
@@ -394,6 +404,23 @@ class SegmentMoments:
         return turn[:, ::-1].T @ further, found[::-1]
 
 
+def nothing(components: NDArray[np.floating], reason: str) -> StandardErrors:
+    """Return that nothing is known about components (k, d), for a reason."""
+    k, d = components.shape
+    none = np.full(k, nan)
+    return StandardErrors(
+        np.full_like(components, nan),
+        none.astype(components.dtype),
+        none,
+        nan,
+        np.arange(k),
+        none,
+        Captured(1.0, 0.0) if k == d else unknown(reason),
+        np.zeros((0, 3)),
+        reason=reason,
+    )
+
+
 def standard_errors(
     segments: Segments,
     components: NDArray[np.floating],
@@ -410,10 +437,8 @@ def standard_errors(
     Parameters
     ----------
     segments : Segments
-    components : ndarray of shape (k, d)
-        Orthonormal.
-    variances : ndarray of shape (k,)
-        Along them, divided by the weight of all rows.
+    components, variances : ndarray of shape (k, d) and (k,)
+        Orthonormal, and the variances along them, divided by the weight of all rows.
     total : float
         The trace of the second moment, scaled.
     center : bool
@@ -426,171 +451,102 @@ def standard_errors(
         The part of the variance that rows hold along any direction, less than 1 where they had
         gaps; None where it is what segments have of the second moment.
     """
-    rows = float(segments.rows.sum())
+    rows, (k, d), spanned = float(segments.rows.sum()), components.shape, len(segments.frame)
     if rows < LEAST_STREAM or len(segments) < LEAST_SEGMENTS:
         return nothing(
             components,
             f"standard errors need at least {LEAST_STREAM} rows in {LEAST_SEGMENTS} segments: "
             f"there are {rows:,.0f} rows in {len(segments)}",
         )
-    return _Reading(segments, components, variances, total, center, scale, bounded, held).result()
+    units, directions = np.ones(d) if scale is None else scale, components.astype(np.float64)
+    plain = moving = SegmentMoments(segments, units, center, directions, variances, total, held)
+    if bounded is not None:
+        moving = SegmentMoments(bounded[0], units, center, directions, *bounded[1:], held)
+    # Nothing is known of the components that the frame does not span.
+    read = min(k, spanned if spanned == d else max(spanned - 2, 1))
+    turns, first = Turns(moving.spectrum, k, read), directions[:read]
+    squares, changes = np.zeros((d, read)), np.zeros(read)
+    pairs, leaks = np.zeros((len(moving.spectrum.values), read)), np.zeros(read)
+    images, gains, owed = plain.mean_times(first), [], []
+    for number, share in enumerate(plain.shares.tolist()):
+        change = moved = plain.change(first, number, plain, scale)
+        if moving is not plain:
+            moved = moving.change(first, number, plain, scale)
+        inside, outside = turns.spectrum.split(moved)
+        moves, along = turns.moves(inside, outside), np.einsum("ji,ij->j", first, change)
+        if moving is not plain:
+            along = along + 2.0 * np.einsum("ij,ij->j", images, moves)
+        squares += share**2 * moves**2
+        changes += share**2 * along**2
+        pairs += share**2 * (inside * turns.inverse) ** 2
+        leaks += share**2 * (outside**2).sum(axis=0) * turns.inverse_outside**2
+        gains.append(plain.gain(first, number))
+        owed.append(2.0 * share / (1.0 - share) * turns.lost(inside, outside, change))
+    second, third = (float((plain.shares**power).sum()) for power in (2, 3))
+    factor = 1.0 / (1.0 - second)
+    freedom = (1.0 - second) ** 2 / (second - 2.0 * third + second**2)
+    pairs, leaks = factor * pairs, factor * leaks
+    pairs[turns.tied], leaks[turns.tied_outside] = np.inf, np.inf
+    errors = np.sqrt(factor * squares).clip(max=1.0)
+    errors[:, turns.tied.any(axis=0) | turns.tied_outside] = 1.0
+    shown, angles = min(read, MOST_COMPONENTS), _angle(pairs.sum(axis=0) + leaks)
+    planes, plane_angles = _planes(pairs, leaks, shown)
+    captured, curve, drift = Captured(1.0, 0.0), np.tile([1.0, 0.0], (len(segments), 1)), Drift()
+    if k < d and not total > 0.0:
+        captured, curve = unknown("the rows do not vary"), curve[:0]
+    elif k < d:
+        energies = np.array(gains) + [variances.sum(), total]
+        captured, curve = _captured(
+            plain.shares, energies, np.array(owed), variances, total, freedom
+        )
+        # Segments are measured along the frames of their time. On noise, these are far from the
+        # final directions and fit the rows that they were found from.
+        if segments.is_whole or angles.max() <= WELL_DETERMINED:
+            drift = _drift(curve[:, 0], plain.shares * energies[:, 1])
+    if read < k < d and len(curve):
+        captured = unknown(f"it is estimated for at most {read} components")
 
+    def filled(found: Doubles) -> Doubles:
+        width = [(0, k - shown), *[(0, 0)] * (found.ndim - 1)]
+        return np.pad(found[:shown], width, constant_values=nan)
 
-def nothing(components: NDArray[np.floating], reason: str) -> StandardErrors:
-    """Return that nothing is known about components (k, d), for a reason."""
-    k = len(components)
-    none, captured = np.full(k, nan), unknown(reason)
-    if k == components.shape[1]:
-        captured = Captured(1.0, 0.0)
     return StandardErrors(
-        np.full_like(components, nan),
-        none.astype(components.dtype),
-        none,
-        nan,
-        np.arange(k),
-        none,
+        filled(errors.T).astype(components.dtype),
+        filled(np.sqrt(factor * changes)).astype(components.dtype),
+        filled(angles),
+        freedom,
+        np.append(planes, np.arange(shown, k)),
+        filled(plane_angles),
         captured,
-        np.zeros((0, 3)),
-        reason=reason,
+        np.column_stack([np.cumsum(segments.rows)[: len(curve)], curve]),
+        drift,
     )
 
 
-class _Reading:
-    """Second moments of segments, components and their spectrum, in the units of the components."""
+def _captured(
+    shares: Doubles,
+    energies: Doubles,
+    owed: Doubles,
+    variances: Doubles,
+    total: float,
+    freedom: float,
+) -> tuple[Captured, Doubles]:
+    """Return the share captured of new rows, and those of segments with their errors (S, 2).
 
-    def __init__(
-        self,
-        segments: Segments,
-        components: NDArray[np.floating],
-        variances: Doubles,
-        total: float,
-        center: bool,
-        scale: Scale,
-        bounded: tuple[Segments, Doubles, float] | None,
-        held: float | None,
-    ) -> None:
-        self.components, self.variances, self.total = components, variances, total
-        self.k, self.d = components.shape
-        # Nothing is known of the components that the frame does not span.
-        spanned = len(segments.frame)
-        self.read = min(self.k, spanned if spanned == self.d else max(spanned - 2, 1))
-        directions = components.astype(np.float64)
-        self.directions = directions[: self.read]
-        self.is_scaled = scale is not None
-        units = np.ones(self.d) if scale is None else scale
-        self.plain = self.moving = SegmentMoments(segments, units, center)
-        self.spectrum = self.plain.spectrum(directions, variances, total, held)
-        self.plain_spectrum = self.spectrum
-        if bounded is not None:
-            self.moving = SegmentMoments(bounded[0], units, center)
-            self.spectrum = self.moving.spectrum(directions, *bounded[1:], held)
-        self.shares = self.plain.shares
-
-    def _changes(self, moments: SegmentMoments, spectrum: Spectrum, number: int) -> Doubles:
-        """Return (C_s - C) v_j for the components that are read, (d, read)."""
-        changes = moments.times(number, self.directions) - moments.mean_times(self.directions)
-        changes *= moments.shares[number] / self.shares[number]  # bounded rows weigh less
-        changes = spectrum.informed(changes)
-        if self.is_scaled:  # C changes by -(E C + C E) / 2
-            average = np.maximum(self.plain.mean_columns, TINY)
-            relative = (self.plain.columns[number] / average - 1.0)[:, None]
-            columns = self.directions.T
-            changes -= 0.5 * (
-                relative * spectrum.times(columns) + spectrum.times(relative * columns)
-            )
-        return changes
-
-    def result(self) -> StandardErrors:
-        """Return everything that is read from the segments."""
-        k, read, first = self.k, self.read, self.directions
-        turns = Turns(self.spectrum, k, read)
-        images = self.plain.mean_times(first)
-        squares, variances = np.zeros((self.d, read)), np.zeros(read)
-        pairs, leaks = np.zeros((len(self.spectrum.values), read)), np.zeros(read)
-        gains, owed = [], []
-        for number, share in enumerate(self.shares.tolist()):
-            plain = moving = self._changes(self.plain, self.plain_spectrum, number)
-            if self.moving is not self.plain:
-                moving = self._changes(self.moving, self.spectrum, number)
-            inside, outside = self.spectrum.split(moving)
-            moves = turns.moves(inside, outside)
-            changes = np.einsum("ji,ij->j", first, plain)
-            if moving is not plain:
-                changes = changes + 2.0 * np.einsum("ij,ij->j", images, moves)
-            squares += share**2 * moves**2
-            variances += share**2 * changes**2
-            pairs += share**2 * (inside * turns.inverse) ** 2
-            leaks += share**2 * (outside**2).sum(axis=0) * turns.inverse_outside**2
-            gain = np.einsum("ji,ij->j", first, self.plain.times(number, first) - images)
-            along = float((gain / self.plain_spectrum.held[:read] ** 2).sum())
-            beside = float(
-                (self.plain.columns[number] - self.plain.mean_columns).sum() - gain.sum()
-            )
-            gains.append((along, along + beside / self.plain_spectrum.rest_held))
-            owed.append(2.0 * share / (1.0 - share) * turns.lost(inside, outside, plain))
-        second, third = (float((self.shares**power).sum()) for power in (2, 3))
-        factor = 1.0 / (1.0 - second)
-        freedom = (1.0 - second) ** 2 / (second - 2.0 * third + second**2)
-        pairs, leaks = factor * pairs, factor * leaks
-        pairs[turns.tied], leaks[turns.tied_outside] = np.inf, np.inf
-        shown, dtype = min(read, MOST_COMPONENTS), self.components.dtype
-        errors = np.sqrt(factor * squares).clip(max=1.0)
-        errors[:, turns.tied.any(axis=0) | turns.tied_outside] = 1.0
-        planes, plane_angles = _planes(pairs, leaks, shown)
-        captured, curve, drift = self._captured(np.array(gains), np.array(owed), freedom)
-        angles = _angle(pairs.sum(axis=0) + leaks)
-        # Segments are measured along the frames of their time. On noise, these are far from the
-        # final directions and fit the rows that they were found from.
-        if not self.plain.segments.is_whole and angles.max() > WELL_DETERMINED:
-            drift = Drift()
-
-        def filled(found: Doubles) -> Doubles:
-            width = [(0, k - shown), *[(0, 0)] * (found.ndim - 1)]
-            return np.pad(found[:shown], width, constant_values=nan)
-
-        return StandardErrors(
-            filled(errors.T).astype(dtype),
-            filled(np.sqrt(factor * variances)).astype(dtype),
-            filled(angles),
-            freedom,
-            np.append(planes, np.arange(shown, k)),
-            filled(plane_angles),
-            captured,
-            curve,
-            drift,
-        )
-
-    def _captured(
-        self, gains: Doubles, owed: Doubles, freedom: float
-    ) -> tuple[Captured, Doubles, Drift]:
-        """Return the share captured of new rows, that of each segment, and its drift.
-
-        `gains` (S, 2) are by how much segments have more energy than all rows, along components and
-        in all.
-        """
-        shares, mean = self.shares, self.total
-        rows = np.cumsum(self.plain.segments.rows)
-        if self.k == self.d:
-            curve = np.column_stack([rows, np.ones_like(rows), np.zeros_like(rows)])
-            return Captured(1.0, 0.0), curve, Drift()
-        if not mean > 0.0:
-            return unknown("the rows do not vary"), np.zeros((0, 3)), Drift()
-        got, energy = (gains + [self.variances.sum(), mean]).T
-        less = float(shares @ owed) / mean
-        new = got - owed
-        terms = (new - float(shares @ new) / mean * energy) / mean
-        spread = float((shares**2 * terms**2).sum()) / (1.0 - float((shares**2).sum()))
-        error = float(np.hypot(np.sqrt(spread), TAKEN_OFF_ERROR * less))
-        single = np.sqrt(spread / np.maximum(shares, TINY))
-        share = np.clip(got / np.maximum(energy, TINY), 0.0, 1.0)
-        curve = np.column_stack([rows, share, single * mean / np.maximum(energy, TINY)])
-        drift = _drift(share, shares * energy)
-        if self.read < self.k:
-            captured = unknown(f"it is estimated for at most {self.read} components")
-        else:
-            seen = float(self.variances.sum()) / mean
-            captured = Captured(float(np.clip(seen - less, 0.0, 1.0)), error, "", freedom)
-        return captured, curve, drift
+    `energies` (S, 2) are those of segments along components and in all, and `owed` (S,) what the
+    components owe to having seen a segment.
+    """
+    got, energy = energies.T
+    less = float(shares @ owed) / total
+    new = got - owed
+    terms = (new - float(shares @ new) / total * energy) / total
+    spread = float((shares**2 * terms**2).sum()) / (1.0 - float((shares**2).sum()))
+    error = float(np.hypot(np.sqrt(spread), TAKEN_OFF_ERROR * less))
+    seen = float(variances.sum()) / total
+    captured = Captured(float(np.clip(seen - less, 0.0, 1.0)), error, "", freedom)
+    energy = np.maximum(energy, TINY)
+    share, single = np.clip(got / energy, 0.0, 1.0), np.sqrt(spread / np.maximum(shares, TINY))
+    return captured, np.column_stack([share, single * total / energy])
 
 
 def _drift(shares: Doubles, weights: Doubles) -> Drift:
