@@ -70,51 +70,19 @@ class Filled:
         complete[holes] = done.rows
         return complete, cls(holes, given, done.variances, model)
 
-    def between(self, start: int, stop: int) -> Filled:
-        """Return what was filled into the rows from one to another."""
+    def __getitem__(self, part: slice) -> Filled:
+        """Return what was filled into some of the rows."""
+        start, stop, _ = part.indices(int(self.holes.max(initial=0)) + 1)
         inside = (self.holes >= start) & (self.holes < stop)
         holes = self.holes[inside] - start
         return Filled(holes, self.given[inside], self.variances[inside], self.model)
 
 
 class CompletedChunk(DenseChunk):
-    """Chunk with conditional means in their gaps, whose squares include the covariances of these.
+    """Rows with conditional means in their gaps, whose squares include the covariances of these."""
 
-    Parameters
-    ----------
-    values, weights, origin, scale
-        As for a `Chunk`; the gaps of the values are filled.
-    filled : Filled
-        What was filled in.
-    """
-
-    is_completed = True
-
-    def __init__(
-        self,
-        values: NDArray[np.floating],
-        weights: Doubles,
-        origin: Doubles,
-        scale: Scale = None,
-        *,
-        filled: Filled,
-    ) -> None:
-        super().__init__(values, weights, origin, scale)
-        self.filled = filled
-
-    def __getitem__(self, part: slice) -> CompletedChunk:
-        start, stop, _ = part.indices(len(self))
-        filled = self.filled.between(start, stop)
-        values, weights = self.values[part], self.weights[part]
-        return CompletedChunk(values, weights, self.origin, self.scale, filled=filled)
-
-    def scaled(self, scale: Doubles) -> CompletedChunk:
-        values, weights, origin = self.values, self.weights, self.origin
-        return CompletedChunk(values, weights, origin, scale, filled=self.filled)
-
-    @property
+    @cached_property
     def energies(self) -> Doubles:
-        """The expected squared norms of the rows, shape (r,)."""
         energies = super().energies.copy()
         energies[self.filled.holes] += self._unseen
         return energies

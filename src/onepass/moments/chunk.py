@@ -22,8 +22,8 @@ OUTER_BYTES = 2**20  # of rows whose outer products are added at a time, as much
 # Sums over tiles are taken in so many accumulators and then added: a fixed number, so that the bits
 # do not depend on the number of threads. It is also the number of threads that narrow rows can use.
 ACCUMULATORS = 4
-# From so many columns on a second moment is split by blocks of its columns instead: accumulators of
-# this size would take more memory than the matrix is worth, and blocks are large enough for BLAS.
+# From so many columns on a second moment is split by blocks of its columns instead: accumulators
+# would take too much memory, and blocks are large enough for BLAS.
 SPLIT_COLUMNS = 1024
 SPLIT_BLOCKS = 8  # of columns of the output; a fixed number, so fixed bits
 # The largest entry of rows whose squares are summed in single precision: the sum of 8,192 x 4,096
@@ -68,40 +68,41 @@ class Chunk(ABC):
         A point near the rows, so that sums of squares lose no digits to their mean.
     scale : ndarray of shape (d,), optional
         What the columns are divided by.
+    filled : Filled, optional
+        What was filled into the gaps of the values.
     """
 
-    is_completed = False  # whether entries of some rows were missing
     # Whether outer products of sparse rows may be summed in single precision, if there are columns
     # enough for that to matter.
     sums_single = False
 
-    def __init__(self, values: Any, weights: Doubles, origin: Doubles, scale: Scale = None) -> None:
+    def __init__(
+        self,
+        values: Any,
+        weights: Doubles,
+        origin: Doubles,
+        scale: Scale = None,
+        filled: Any = None,
+    ) -> None:
         self.values, self.weights, self.origin, self.scale = values, weights, origin, scale
-        self.d = int(values.shape[1])
+        self.d, self.filled = int(values.shape[1]), filled
 
     def __len__(self) -> int:
         return len(self.weights)
 
     def __getitem__(self, part: slice) -> Self:
         """Return some of the rows."""
-        return type(self)(self.values[part], self.weights[part], self.origin, self.scale)
+        filled = None if self.filled is None else self.filled[part]
+        return type(self)(self.values[part], self.weights[part], self.origin, self.scale, filled)
 
     def scaled(self, scale: Doubles) -> Self:
         """Return the rows with their columns divided by a scale (d,)."""
-        return type(self)(self.values, self.weights, self.origin, scale)
+        return type(self)(self.values, self.weights, self.origin, scale, self.filled)
 
     def at(self, point: Doubles) -> Doubles:
         """Return a point (d,) of the space of x in the coordinates of these rows."""
         moved = point - self.origin
         return moved if self.scale is None else moved / self.scale
-
-    def distances(self, points: Doubles, inner: Doubles) -> Doubles:
-        """Return the squared distances (r, m) from points (m, d), with products (r, m) with them.
-
-        The points are in the coordinates of these rows.
-        """
-        squares = np.einsum("ij,ij->i", points, points)
-        return np.maximum(self.energies[:, None] - 2.0 * inner + squares, 0.0)
 
     @cached_property
     @abstractmethod
@@ -130,30 +131,18 @@ class Chunk(ABC):
                 distances[part] = np.einsum("ij,ij->i", rest, rest)
         return inner, distances
 
-    def observed_errors(self, errors: Doubles, point: Doubles, directions: Doubles) -> Doubles:
-        """Return errors (r,) in which observed entries of the rows count alone.
-
-        `errors` (r,) are squared distances from the point (d,), in the coordinates of these rows,
-        plus the span of the directions (k, d), over all entries.
-        """
-        return errors
-
+    @abstractmethod
     def measure(self, point: Doubles, directions: Doubles | None = None) -> tuple[Doubles, Doubles]:
         """Return squared distances (r,) from a point, and from it plus the span of directions (r,).
 
-        Parameters
-        ----------
-        point : ndarray of shape (d,)
-            In the coordinates of these rows.
-        directions : ndarray of shape (k, d), optional
-            Orthonormal. Without them both distances are the same. From their span, observed entries
-            of rows with gaps count alone.
+        The point (d,) is in the coordinates of these rows. Without directions (k, d), orthonormal,
+        both distances are the same. From their span, observed entries of rows with gaps count
+        alone.
         """
-        directions = np.zeros((0, self.d)) if directions is None else directions
-        inner = self.inner(np.vstack([point, directions]))
-        along = inner[:, 1:] - directions @ point
-        distances = self.distances(point[None], inner[:, :1])[:, 0]
-        return distances, distances - np.einsum("ij,ij->i", along, along)
+
+    def observed_errors(self, errors: Doubles, point: Doubles, directions: Doubles) -> Doubles:
+        """Return errors (r,) of `measure` over all entries as those over observed entries alone."""
+        return errors
 
     @cached_property
     @abstractmethod
@@ -220,28 +209,23 @@ def fits_single(values: Any, origin: Doubles | None = None) -> bool:
 class DenseChunk(Chunk):
     """Rows of a dense array, centred tile by tile."""
 
-    @property
+    @cached_property
     def _tile_rows(self) -> int:
         """How many rows are worked on at a time."""
         return max(FEW_ROWS, TILE_BYTES // (self.d * self.values.itemsize))
 
-    @cached_property
-    def _tiles(self) -> list[slice]:
-        """Rows that are worked on at a time."""
-        return self._slices(self._tile_rows)
+    def _tiles(self, least: int = 0) -> list[slice]:
+        """Return slices of the rows that are worked on at a time, at least so many of them."""
+        return self._slices(max(self._tile_rows, least))
 
     def _slices(self, length: int) -> list[slice]:
         """Return slices of so many rows."""
         starts = range(0, max(len(self), 1), length)
         return list(map(slice, starts, range(length, starts.stop + length, length)))
 
-    def _tiles_for(self, count: int) -> list[slice]:
-        """Return tiles for products with so many vectors, which are not larger than they are."""
-        return self._tiles if count <= self._tile_rows else self._slices(count)
-
     def _tile(self, part: Any) -> NDArray[np.floating]:
         """Return some of the rows, a slice or by their indices, centred and scaled."""
-        return self._whole[part] if len(self._tiles) == 1 else self._centred(part)
+        return self._whole[part] if len(self) <= self._tile_rows else self._centred(part)
 
     @cached_property
     def _whole(self) -> NDArray[np.floating]:
@@ -256,13 +240,11 @@ class DenseChunk(Chunk):
 
     @cached_property
     def energies(self) -> Doubles:
-        """The squared norms of the rows, shape (r,)."""
-
         def of_tile(part: slice) -> Doubles:
             tile = self._tile(part)
             return np.einsum("ij,ij->i", tile, tile).astype(np.float64, copy=False)
 
-        return np.concatenate(run_all(of_tile, self._tiles))
+        return np.concatenate(run_all(of_tile, self._tiles()))
 
     @cached_property
     def _about(self) -> tuple[NDArray[np.floating], NDArray[np.floating] | None]:
@@ -294,7 +276,7 @@ class DenseChunk(Chunk):
         def of_tile(part: slice) -> NDArray[np.floating]:
             return typed @ self._tile(part).T  # few by many is faster than many by few
 
-        first, *others = run_all(of_tile, self._tiles_for(len(typed)))
+        first, *others = run_all(of_tile, self._tiles(len(typed)))
         products = np.hstack([first, *others]) if others else first
         return products.T.astype(np.float64, copy=False)
 
@@ -304,7 +286,7 @@ class DenseChunk(Chunk):
         def of_tile(part: slice) -> Doubles:
             return (typed[:, part] @ self._tile(part)).astype(np.float64, copy=False)
 
-        tiles = self._tiles_for(len(typed))
+        tiles = self._tiles(len(typed))
         # A single sum waits for memory: threads would wait for each other besides.
         first, *others = run_all(of_tile, tiles) if len(typed) > 1 else map(of_tile, tiles)
         for other in others:
@@ -321,7 +303,7 @@ class DenseChunk(Chunk):
             tile = self._tile(part)
             return np.einsum("ij,ij,i->j", tile, tile, weights[part].astype(tile.dtype))
 
-        return np.sum(run_all(of_tile, self._tiles), axis=0, dtype=np.float64)
+        return np.sum(run_all(of_tile, self._tiles()), axis=0, dtype=np.float64)
 
     def sums_along(self, directions: Doubles, weights: Doubles) -> tuple[Doubles, Doubles, Doubles]:
         dtype = self.values.dtype
@@ -335,7 +317,7 @@ class DenseChunk(Chunk):
             squares = weights[part] @ (tile * tile)
             return sums.astype(np.float64, copy=False), squares.astype(np.float64, copy=False)
 
-        (sums, squares), *others = run_all(of_tile, self._tiles_for(len(typed)))
+        (sums, squares), *others = run_all(of_tile, self._tiles(len(typed)))
         for more, further in others:
             sums, squares = sums + more, squares + further
         return sums[0], squares, sums[1:].T
@@ -384,29 +366,13 @@ class DenseChunk(Chunk):
         return PartSums(heavy, means[parts] + steps, squares, products)
 
     def dense(self) -> Iterator[tuple[slice, Doubles]]:
-        for part in self._tiles:
+        for part in self._tiles():
             values = self.values[part].astype(np.float64) - self.origin
             yield part, values if self.scale is None else values / self.scale
 
     def add_outer(self, weights: Doubles, matrix: Doubles) -> Doubles:
         add = self._add_by_tiles if self.d < SPLIT_COLUMNS else self._add_by_columns
         return add(weights, matrix)
-
-    def _counted(self, weights: Doubles, length: int) -> list[Any]:
-        """Return the rows of positive weight, as slices or indices of at most so many."""
-        counted = np.flatnonzero(weights > 0.0)
-        parts = [slice(start, start + length) for start in range(0, len(counted), length)]
-        return parts if len(counted) == len(weights) else [counted[part] for part in parts]
-
-    def _weighted(
-        self, part: Any, weights: Doubles
-    ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
-        """Return some rows times the roots of their weights, and these roots."""
-        tile = self._tile(part)
-        roots = np.sqrt(weights[part]).astype(tile.dtype, copy=False)
-        if (roots == 1.0).all():
-            return np.ascontiguousarray(tile), roots
-        return roots[:, None] * tile, roots
 
     def _add_by_tiles(self, weights: Doubles, matrix: Doubles) -> Doubles:
         """Add outer products: tile t to accumulator t modulo their number."""
@@ -437,8 +403,13 @@ class DenseChunk(Chunk):
         """Add outer products: each block of columns of the lower triangle by itself."""
         total, upper = np.zeros(self.d), matrix.T
         length = max(FEW_ROWS, SPLIT_BYTES // (self.d * self.values.itemsize))
-        for part in self._counted(weights, length):
-            tile, roots = self._weighted(part, weights)
+        counted = np.flatnonzero(weights > 0.0)
+        for start in range(0, len(counted), length):
+            part: Any = slice(start, start + length)
+            part = part if len(counted) == len(weights) else counted[part]
+            tile = self._tile(part)
+            roots = np.sqrt(weights[part]).astype(tile.dtype, copy=False)
+            tile = np.ascontiguousarray(tile) if (roots == 1.0).all() else roots[:, None] * tile
 
             def add(block: slice, tile: Any = tile, roots: Any = roots) -> None:
                 columns = tile[:, block]
@@ -495,7 +466,6 @@ class SparseChunk(Chunk):
 
     @cached_property
     def energies(self) -> Doubles:
-        """The squared norms of the rows, shape (r,)."""
         stored, offset = self._stored
         squares = np.asarray(self._squares @ np.ones(self.d))
         if offset is not None:
@@ -514,6 +484,14 @@ class SparseChunk(Chunk):
         if offset is not None:
             combined -= np.outer(offset, coefficients.sum(axis=1))
         return combined.T
+
+    def measure(self, point: Doubles, directions: Doubles | None = None) -> tuple[Doubles, Doubles]:
+        directions = np.zeros((0, self.d)) if directions is None else directions
+        inner = self.inner(np.vstack([point, directions]))
+        along = inner[:, 1:] - directions @ point
+        squares = np.einsum("ij,ij->i", point[None], point[None])
+        distances = np.maximum(self.energies - 2.0 * inner[:, 0] + squares, 0.0)
+        return distances, distances - np.einsum("ij,ij->i", along, along)
 
     @cached_property
     def gram(self) -> Doubles:

@@ -107,7 +107,7 @@ class SecondMoment(Moment):
             return found
         by_rows = 4 * len(frame) * rows.values.size  # for CSR arrays, entries that are stored
         by_sums = count * (2 * len(frame) + ADDING) * self.d**2
-        if rows.is_completed or by_rows < by_sums:
+        if rows.filled or by_rows < by_sums:
             self.add(rows, weights)
             return rows.part_sums(weights, edges, frame)
         self.move(rows.origin)

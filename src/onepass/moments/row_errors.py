@@ -190,7 +190,7 @@ def crossed_errors(rows: Chunk, k: int, center: bool) -> Doubles | None:
         coefficients[:, seen] = (roots[:, None] * vectors[:, kept] / np.sqrt(sums[kept])).T
         along = centred @ coefficients.T
         found = np.maximum(centred.diagonal() - np.einsum("ij,ij->i", along, along), 0.0)
-        if rows.is_completed:
+        if rows.filled:
             directions = rows.combine(coefficients - np.outer(coefficients.sum(axis=1), shares))
             found = rows.observed_errors(found, rows.combine(shares[None])[0], directions)
         errors[~seen] = found[~seen]

@@ -191,8 +191,7 @@ class _Stack:
         """Return the sum of the squared norms of the rows."""
         rows = self.chunk.energies
         if self.shares.any():
-            mean = self.chunk.combine(self.shares[None])
-            rows = self.chunk.distances(mean, self.chunk.inner(mean))[:, 0]
+            rows, _ = self.chunk.measure(self.chunk.combine(self.shares[None])[0])
         return float(self.dense.energies.sum() + self.roots**2 @ rows)
 
 

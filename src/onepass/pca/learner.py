@@ -401,9 +401,8 @@ class PCALearner(Learner):
             origin = origin.astype(self.stream.dtype).astype(np.float64)
         if self.is_double or filled is not None:
             values = values.astype(np.float64, copy=False)
-        if filled is None:
-            rows = chunk_about(values, weights, origin)
-        else:
+        rows = chunk_about(values, weights, origin)
+        if filled is not None:
             rows = CompletedChunk(values, weights, origin, filled=filled)
         rows.sums_single = not self.is_double
         return rows
