@@ -58,6 +58,7 @@ CHANGES = {
     "other does not belong to it": (LEARNER, state(other=1.0)),
     "settled.0.squares has a length of 14": (LEARNER, array("settled.0.squares", lambda x: x[1:])),
     "directions has a length of 3": (LEARNER, array("directions", lambda x: x[..., :3].copy())),
+    "lengths.counts has a length of 0": (LEARNER, array("lengths.counts", lambda x: x[:, :0])),
     "bounded.0.centre has entries": (ROBUST, array("bounded.0.centre", lambda x: x + np.nan)),
     "bounded.0.sums": (ROBUST, array("bounded.0.sums", np.negative)),
     "buffer.weights has entries outside": ("waiting", array("buffer.weights", np.zeros_like)),

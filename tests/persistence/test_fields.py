@@ -130,7 +130,7 @@ REFUSED = [
     (MATRIX, np.zeros((2, 2), np.float32), "is of type float32, not float64"),
     (MATRIX, np.zeros(2), "has 1 dimensions, not 2"),
     (MATRIX, np.zeros((2, 3)), "has a length of 3, not 2"),
-    (MATRIX, np.zeros((4, 2)), "has a length of 4, more than 3"),
+    (MATRIX, np.zeros((4, 2)), "has a length of 4, outside of 0 to 3"),
     (MATRIX, np.full((1, 2), 1.5), "has entries outside of -1 to 1"),
     (MATRIX, np.full((1, 2), nan), "has entries outside of -1 to 1"),
     (Array((3,), descending=True), np.array([1.0, 2.0, 0.0]), "not in descending order"),

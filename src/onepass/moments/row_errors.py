@@ -42,7 +42,7 @@ class LogHistogram(State):
         self.counts: Doubles = np.zeros((2, 1))
 
     def fields(self) -> dict[str, Field]:
-        bins = Size(f"bins of {type(self).__name__}", INFINITE_BIN)
+        bins = Size(f"bins of {type(self).__name__}", INFINITE_BIN, least=1)
         counts = Array((2, bins), least=0.0, fades=1)
         return {"low": Number(int, 0, INFINITE_BIN), "counts": counts}
 

@@ -13,7 +13,7 @@ import math
 import os
 import zipfile
 from collections.abc import Mapping
-from typing import IO, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -105,22 +105,19 @@ def _arrays(file: BinaryIO) -> dict[str, NDArray[Any]]:
         for info in members:
             if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
                 raise ModelFileError(f"{info.filename!r} is compressed")
-            with archive.open(info) as member:
-                _check_array(member, info.file_size)
-            with archive.open(info) as member:  # reading to its end checks the CRC
-                array = np.lib.format.read_array(member, allow_pickle=False)
+            data = archive.read(info)  # which checks the CRC
+            member = io.BytesIO(data)
+            version = np.lib.format.read_magic(member)
+            shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(member)
+            if version != (1, 0) or is_fortran or dtype.str not in DTYPES:
+                raise ModelFileError("an array is not of a known type")
+            if min(shape, default=0) < 0 or (
+                math.prod(shape) * dtype.itemsize != len(data) - member.tell()
+            ):
+                raise ModelFileError("an array is not of the size that it claims")
+            array = np.ndarray(shape, dtype, data, member.tell()).copy()
             arrays[info.filename.removesuffix(".npy")] = array
     return arrays
-
-
-def _check_array(member: IO[bytes], size: int) -> None:
-    """Refuse an npy member of `size` bytes that holds anything else than the array it claims."""
-    version = np.lib.format.read_magic(member)
-    shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(member)
-    if version != (1, 0) or is_fortran or dtype.str not in DTYPES or min(shape, default=0) < 0:
-        raise ModelFileError("an array is not of a known type")
-    if math.prod(shape) * dtype.itemsize != size - member.tell():
-        raise ModelFileError("an array is not of the size that it claims")
 
 
 def _header(stored: NDArray[Any]) -> dict[str, Any]:

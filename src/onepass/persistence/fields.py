@@ -1,8 +1,4 @@
-"""State that is declared once.
-
-An object that learns from rows lists what it holds in `State.fields`: for each name the type, the
-shape, the limits, and whether it fades. Copying, fading, saving, restoring and the check of a model
-file are derived from that table.
+"""State that is declared once: copied, faded, saved, restored and checked by its fields.
 
 In a file, entries have dotted names, such as ``solver.basis``: arrays are members of the archive,
 numbers and texts are in the JSON header. Each is compared with its field before it is used.
@@ -12,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import inf, isnan, nan
 from typing import Any, Self
@@ -26,6 +22,8 @@ MOST_ENTRY, MOST_WEIGHT, MOST_SUM = 1e101, 1e70, 1e280
 MOST_ROWS = 2**62  # of a stream: sums of two such numbers still fit 64 bits
 ORTHONORMAL = 1e-3  # deviation from orthonormal rows that no saved model has
 
+Sizes = dict[str, int]  # lengths that a file has chosen, by the names of `Size`
+
 
 @dataclass(frozen=True)
 class Size:
@@ -33,6 +31,7 @@ class Size:
 
     name: str
     most: int
+    least: int = 0
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class Number:
     fades: int = 0
     gaps: bool = False
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Any, sizes: Sizes | None = None) -> Any:
         """Return the number, or refuse it."""
         if self.gaps and value is None:
             return nan
@@ -74,7 +73,7 @@ class String:
 
     most: int = 1000
 
-    def check(self, value: Any) -> str:
+    def check(self, value: Any, sizes: Sizes | None = None) -> str:
         """Return the text, or refuse it."""
         if not isinstance(value, str) or len(value) > self.most:
             raise ValueError(f"is {value!r:.40}, not a text of at most {self.most} letters")
@@ -109,8 +108,9 @@ class Array:
             raise ValueError(f"has {array.ndim} dimensions, not {len(self.shape)}")
         for length, wanted in zip(array.shape, self.shape, strict=True):
             if isinstance(wanted, Size):
-                if length > wanted.most:
-                    raise ValueError(f"has a length of {length}, more than {wanted.most}")
+                if not wanted.least <= length <= wanted.most:
+                    limits = f"{wanted.least} to {wanted.most}"
+                    raise ValueError(f"has a length of {length}, outside of {limits}")
                 wanted = sizes.setdefault(wanted.name, length)
             if length != wanted:
                 raise ValueError(f"has a length of {length}, not {wanted}")
@@ -180,14 +180,6 @@ class Parts:
     least: int
     most: int
 
-    def listed(self, value: Any) -> list[State]:
-        """Return the list of an attribute."""
-        return value
-
-    def held(self, parts: list[State]) -> Any:
-        """Return the attribute of a list."""
-        return parts
-
     @property
     def count(self) -> Number:
         """The field of its length."""
@@ -201,18 +193,9 @@ class Maybe(Parts):
     least: int = 0
     most: int = 1
 
-    def listed(self, value: Any) -> list[State]:
-        """Return the list of an attribute."""
-        return [] if value is None else [value]
-
-    def held(self, parts: list[State]) -> Any:
-        """Return the attribute of a list."""
-        return next(iter(parts), None)
-
 
 Entry = Number | String | Array
 Field = Entry | Part | Parts
-Sizes = dict[str, int]  # lengths that a file has chosen, by the names of `Size`
 
 
 def whole(least: int = 0, most: int = MOST_ROWS) -> Number:
@@ -269,35 +252,13 @@ class State(ABC):
         """Let everything so far count less."""
         for name, field in self.fields().items():
             value = getattr(self, name)
-            if isinstance(field, Part):
-                value.fade(factor)
-            elif isinstance(field, Parts):
-                for part in field.listed(value):
+            if isinstance(field, Part | Parts):
+                for part in _listed(value):
                     part.fade(factor)
             elif isinstance(field, Number) and field.fades:
                 setattr(self, name, value * factor**field.fades)
             elif isinstance(field, Array) and field.fades:
                 setattr(self, name, value * factor ** np.asarray(field.fades, dtype=np.float64))
-
-    def flat(
-        self, prefix: str = "", sizes: Sizes | None = None
-    ) -> Iterator[tuple[str, Entry, Any, Sizes]]:
-        """Yield dotted name, field, value and shared sizes of everything that a file holds.
-
-        Sizes are shared by all fields, but for those in lists of states: each of these has its own.
-        """
-        sizes = {} if sizes is None else sizes
-        for name, field in self.fields().items():
-            value = getattr(self, name)
-            if isinstance(field, Part):
-                yield from value.flat(f"{prefix}{name}.", sizes)
-            elif isinstance(field, Parts):
-                parts = field.listed(value)
-                yield f"{prefix}{name}.count", field.count, len(parts), sizes
-                for number, part in enumerate(parts):
-                    yield from part.flat(f"{prefix}{name}.{number}.")
-            else:
-                yield prefix + name, field, value, sizes
 
     def saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return numbers and arrays by their dotted names.
@@ -305,13 +266,29 @@ class State(ABC):
         What is beyond a limit is stored as the limit, and what a file cannot hold is refused: what
         is saved can be loaded.
         """
-        numbers: dict[str, Any] = {}
-        arrays: dict[str, NDArray[Any]] = {}
-        for path, field, value, sizes in self.flat():
-            stored = field.stored(value)
-            _checked(path, field, stored, sizes)
-            (arrays if isinstance(field, Array) else numbers)[path] = stored
-        return numbers, arrays
+        held: dict[str, Any] = {}
+        self._save(held, "", {})
+        arrays = {name: value for name, value in held.items() if isinstance(value, np.ndarray)}
+        return {name: value for name, value in held.items() if name not in arrays}, arrays
+
+    def _save(self, held: dict[str, Any], prefix: str, sizes: Sizes) -> None:
+        """Put everything into what a file is to hold.
+
+        Sizes are shared by all fields, but for those in lists of states: each of these has its own.
+        """
+        for name, field in self.fields().items():
+            value, path = getattr(self, name), prefix + name
+            if isinstance(field, Part):
+                value._save(held, f"{path}.", sizes)
+            elif isinstance(field, Parts):
+                parts = _listed(value)
+                held[f"{path}.count"] = len(parts)
+                _check(f"{path}.count", field.count, len(parts), sizes)
+                for number, part in enumerate(parts):
+                    part._save(held, f"{path}.{number}.", {})
+            else:
+                held[path] = field.stored(value)
+                _check(path, field, held[path], sizes)
 
     def restore(self, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take over what a file holds, or say what is wrong with it."""
@@ -326,7 +303,7 @@ class State(ABC):
         def entry(path: str, field: Entry) -> Any:
             if path not in held:
                 raise ValueError(f"{path} is missing")
-            value = _checked(path, field, held.pop(path), sizes)
+            value = _check(path, field, held.pop(path), sizes)
             return field.loaded(value) if isinstance(field, Array) else value
 
         content: dict[str, Any] = {}
@@ -338,7 +315,7 @@ class State(ABC):
                 parts = [field.make() for _ in range(entry(f"{path}.count", field.count))]
                 for number, part in enumerate(parts):
                     part._restore(held, f"{path}.{number}.", {})
-                content[name] = field.held(parts)
+                content[name] = next(iter(parts), None) if isinstance(field, Maybe) else parts
             else:
                 content[name] = entry(path, field)
         self.take(content)
@@ -348,9 +325,14 @@ class State(ABC):
         vars(self).update(content)
 
 
-def _checked(path: str, field: Entry, value: Any, sizes: Sizes) -> Any:
+def _listed(value: Any) -> list[State]:
+    """Return the states of an attribute, which is one, a list of them, or None."""
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _check(path: str, field: Entry, value: Any, sizes: Sizes) -> Any:
     """Return the value of a field, or say what is wrong with it."""
     try:
-        return field.check(value, sizes) if isinstance(field, Array) else field.check(value)
+        return field.check(value, sizes)
     except (ValueError, TypeError, AttributeError) as error:
         raise ValueError(f"{path} {error}") from None
