@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg.blas import dsymm, dsyr, dsyr2
 
 from onepass.moments.chunk import Chunk, PartSums, Scale, about_means
-from onepass.moments.krylov import Eigenpairs, decomposed, improved, iterated, iterates
+from onepass.moments.krylov import MANY, Eigenpairs, decomposed, improved, iterated, iterates
 from onepass.moments.moment import Moment, sums_about_mean
 from onepass.persistence.fields import Array, Field, point, triangle, weight
 from onepass.precision import TINY, Doubles
@@ -190,7 +190,7 @@ class SecondMoment(Moment):
         return found[0], found[1] * unit
 
     def improved(self, directions: Doubles, scale: Scale = None) -> Eigenpairs:
-        if not iterates(self.d, len(directions)):
+        if MANY * len(directions) > self.d:
             return self.leading(len(directions), scale)
         return improved(lambda columns: self.times(columns, scale), directions)
 

@@ -21,6 +21,7 @@ SMALL = 256  # columns up to which LAPACK takes no longer than an iteration
 MANY = 12  # columns for each eigenvector below which an iteration takes too long
 BESIDE = 8  # random directions in a block besides those that are known or wanted
 CONVERGED = 1e-10  # of the sum of the eigenvalues: what directions that are found may lack
+LEAST_PRODUCTS = 4  # before it is known how fast an iteration converges
 MOST_PRODUCTS = 40  # LAPACK is faster where a spectrum needs more
 # Smallest pivot of the Gram matrix of unit columns from which its Cholesky factor, used twice,
 # makes them orthonormal to rounding; below, QR does.
@@ -171,17 +172,27 @@ def iterates(d: int, k: int) -> bool:
     return d > SMALL and MANY * k <= d
 
 
-def iterated(times: Times, start: Doubles, k: int, more: int = 0) -> Eigenpairs | None:
+def iterated(
+    times: Times, start: Doubles, k: int, more: int = 0, most: int = MOST_PRODUCTS
+) -> Eigenpairs | None:
     """Return the k leading eigenpairs, from directions (m, d) to start with; None if it fails.
 
-    So many `more` are returned, too, as well as they are known.
+    So many `more` are returned, too, as well as they are known. With fewer products allowed than
+    usual it fails as soon as so many will hardly do.
     """
     d = start.shape[1]
-    krylov = Krylov(with_random(start, min(k + BESIDE, d), d))
-    for _ in range(MOST_PRODUCTS):
+    if most < LEAST_PRODUCTS:
+        return None
+    krylov, lost = Krylov(with_random(start, min(k + BESIDE, d), d)), np.inf
+    for done in range(1, most + 1):
         krylov.add(times(krylov.block))
-        if krylov.lost(k) <= CONVERGED * krylov.captured(k) or not krylov.block.shape[1]:
+        before, lost = lost, krylov.lost(k) / max(krylov.captured(k), TINY)
+        if lost <= CONVERGED or not krylov.block.shape[1]:
             return krylov.directions(k + more), krylov.values[: k + more].clip(min=0.0)
+        # What is lost falls by about the same factor with each product.
+        at_end = lost * (lost / before) ** (most - done)
+        if LEAST_PRODUCTS <= done and most < MOST_PRODUCTS and at_end > CONVERGED:
+            return None
     return None
 
 

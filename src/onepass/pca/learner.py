@@ -25,48 +25,30 @@ from onepass.moments.row_errors import LongRows, crossed_errors
 from onepass.moments.segments import MOST_COMPONENTS, WHOLE_COLUMNS, Segments
 from onepass.moments.sketch import GRAM_ROWS, Sketch, leading_of
 from onepass.pca.bounded import Bounded
-from onepass.pca.few import KeptRows
-from onepass.pca.iteration import learn_whole, next_pass
-from onepass.pca.passes import SINGLE_RANGE, FurtherPass
+from onepass.pca.kept import SINGLE_RANGE, KeptRows, origin_for
+from onepass.pca.passes import FurtherPass, learn_whole, next_pass, pairs_for
 from onepass.pca.reading import count_of, model_of
 from onepass.persistence.fields import Field, Number, Part, Parts, Size, directions, weight, whole
 from onepass.precision import TINY, Doubles, Rows
 from onepass.stream import Stream
 from onepass.threads import one_thread
 
-# A matrix of second moments takes at most so much memory, of dense and of sparse rows: 4,096 and
-# 8,192 columns. Up to there it is exact, and about as fast as a sketch.
-EXACT_BYTES, SPARSE_EXACT_BYTES = 2**27, 2**29
+# Columns up to which the second moment of dense and of sparse rows is a matrix, of 128 and 512 MiB:
+# it is exact, and about as fast as a sketch.
+EXACT_COLUMNS, SPARSE_EXACT_COLUMNS = 4096, 8192
 FIRST_ROWS = 128  # of the first chunk: enough for a centre, a typical length and first directions
 MOST_CHUNK_ROWS = 8192  # of a chunk: sums of so many products keep seven digits in float32
 MOST_CHUNK_BYTES = 3 * 2**23  # of dense rows; from 32 MB on, glibc asks for new memory each time
-# Rows of a chunk before a sketch, dense and sparse ones. Longer chunks need fewer truncations.
-SKETCH_ROWS, SPARSE_SKETCH_ROWS = 512, 8192
 # Before a matrix, the first chunk of sparse rows has a tenth as many rows as columns, and at most
 # so many: finding directions takes as long as learning from them.
 MOST_FIRST_ROWS = 512
-# Before a sketch, the first chunk of sparse rows is short, so that the second one can be evaluated;
-# the others are at least so long, because truncations are what takes the time.
-FIRST_SPARSE_ROWS, LEAST_SPARSE_ROWS = 1024, 4096
+# Rows of the first and of the longest chunk before a sketch. Longer chunks need fewer truncations.
+# The first one of sparse rows is short, so that the second one can be evaluated, and the others are
+# at least so long.
+SKETCH_ROWS, SPARSE_SKETCH_ROWS = (256, 512), (1024, 8192)
+LEAST_SPARSE_ROWS = 4096
 MOST_FOUND = 64  # components of a sketch, where their number is to be found
 DENSE_RANK = 176  # directions that a sketch of dense rows holds at least: they average its noise
-
-
-def exact_columns(is_sparse: bool) -> int:
-    """Return up to how many columns second moments are matrices."""
-    return int(((SPARSE_EXACT_BYTES if is_sparse else EXACT_BYTES) / 8) ** 0.5)
-
-
-def sketch_rank(stream: Stream, n_components: int | float | None) -> int:
-    """Return the rank of the sketches of a stream of many columns.
-
-    Dense rows have noise everywhere, of which the sketch has to hold much to average it. Sparse
-    rows have little, and their sketch is costlier than they are.
-    """
-    d, k = stream.d, n_components if isinstance(n_components, int) else MOST_FOUND
-    if stream.is_sparse:
-        return min(d, 2 * k + 24)
-    return min(d, max(3 * k + 24, DENSE_RANK))
 
 
 class PCALearner(Learner):
@@ -130,7 +112,8 @@ class PCALearner(Learner):
         self.n_components, self.scale = n_components, scale
         self.keep_all = keep_all or n_components is None
         stream = self.stream
-        self.is_exact = always_exact or stream.d <= exact_columns(stream.is_sparse)
+        exact = SPARSE_EXACT_COLUMNS if stream.is_sparse else EXACT_COLUMNS
+        self.is_exact = always_exact or stream.d <= exact
         # The Gram matrix of few rows is read faster than the second moment, unless LAPACK finds the
         # eigenvectors of that one in no time, too.
         keeps = stream.d > SMALL and stream.half_life is None and not robust
@@ -146,11 +129,17 @@ class PCALearner(Learner):
         self.completions: list[Completion] = []
 
     def empty_moment(self) -> Moment:
-        """Return an empty second moment for any number of rows."""
-        d, center = self.stream.d, self.stream.center
+        """Return an empty second moment for any number of rows.
+
+        A sketch of dense rows holds much of their noise, to average it. Sparse rows have little,
+        and their sketch is costlier than they are.
+        """
+        d, center, k = self.stream.d, self.stream.center, self.n_components
         if self.is_exact:
             return SecondMoment(d, center)
-        return Sketch(d, sketch_rank(self.stream, self.n_components), center)
+        k = k if isinstance(k, int) else MOST_FOUND
+        rank = 2 * k + 24 if self.stream.is_sparse else max(pairs_for(k), DENSE_RANK)
+        return Sketch(d, min(d, rank), center)
 
     def _segments(self) -> Segments:
         """Return segments of no rows."""
@@ -213,14 +202,15 @@ class PCALearner(Learner):
 
     def chunk_rows(self, before: float | None = None) -> int:
         """Return the length of a chunk after so many rows, by default all: at most as many."""
-        stream, most = self.stream, MOST_CHUNK_ROWS
-        least = max(FIRST_ROWS, stream.is_sparse * min(stream.d // 10, MOST_FIRST_ROWS))
+        stream = self.stream
         before = self.rows_learned if before is None else before
-        if not self.is_exact:
-            least = 2 * FIRST_ROWS
-            if stream.is_sparse:
-                least = LEAST_SPARSE_ROWS if before >= FIRST_SPARSE_ROWS else FIRST_SPARSE_ROWS
-            most = SPARSE_SKETCH_ROWS if stream.is_sparse else SKETCH_ROWS
+        if self.is_exact:
+            tenth = min(stream.d // 10, MOST_FIRST_ROWS) if stream.is_sparse else 0
+            least, most = max(FIRST_ROWS, tenth), MOST_CHUNK_ROWS
+        else:
+            least, most = SPARSE_SKETCH_ROWS if stream.is_sparse else SKETCH_ROWS
+            if stream.is_sparse and before >= least:
+                least = LEAST_SPARSE_ROWS
         if not stream.is_sparse:
             most = min(most, max(FIRST_ROWS, MOST_CHUNK_BYTES // (8 * stream.d)))
         power_of_two = 1 << (max(int(before), 1).bit_length() - 1)
@@ -246,7 +236,12 @@ class PCALearner(Learner):
             self._settle()
         moment = self.moment
         is_first = not moment.weight > 0.0
-        rows = scaled = self._about(values, filled, weights, is_first)
+        # Only errors of rows need directions where segments have whole second moments: those of the
+        # last rows would be found for nothing.
+        is_late = self.segments.is_whole
+        if is_late and not is_first and self.rows_since >= self.rows_found:
+            self._find_directions()
+        rows = scaled = self._about(values, filled, weights)
         if self.scale:
             scaled = rows.scaled(_deviations_of(rows) if is_first else moment.deviations())
         if not is_first:
@@ -266,7 +261,7 @@ class PCALearner(Learner):
             self._evaluate(scaled)
         self.rows += len(weights)
         self.rows_since += len(weights)
-        if self.rows_since >= self.rows_found:
+        if not is_late and self.rows_since >= self.rows_found:
             self._find_directions(scaled)
         if not is_framed:
             for (_, segments), counts in zip(self.sums, counted, strict=True):
@@ -279,20 +274,12 @@ class PCALearner(Learner):
     def _settle(self) -> None:
         """Learn from the rows that were kept so far, and keep no more."""
         for kept in self.kept:
-            scale = self.scale_of(kept)
             self.kept, self.settled = [], [self.empty_moment()]
-            if not len(kept):
-                return
-            values, weights = kept.together()
-            length = MOST_CHUNK_ROWS if self.is_exact or self.stream.is_sparse else SKETCH_ROWS
-            # As many at first as are decomposed exactly.
-            start, stop = 0, length if self.is_exact else max(length, GRAM_ROWS)
-            while start < len(weights):
-                rows = self._about(values[start:stop], None, weights[start:stop], start == 0)
-                if scale is not None and not self.moment.is_additive:
-                    rows = rows.scaled(scale)
-                self.moment.add(rows, rows.weights)
-                start, stop = stop, stop + length
+            for values, weights in kept.blocks():
+                rows = self._about(values, None, weights)
+                if self.scale and not self.moment.is_additive:
+                    rows = rows.scaled(kept.deviations())
+                self.moment.add(rows, weights)
 
     # -- rows with gaps --------------------------------------------------------------------------
 
@@ -391,14 +378,9 @@ class PCALearner(Learner):
 
     # -- evaluation ------------------------------------------------------------------------------
 
-    def _about(
-        self, values: Rows, filled: Filled | None, weights: Doubles, is_first: bool
-    ) -> Chunk:
-        """Return rows (r, d) about a point near them."""
-        origin = np.zeros(self.stream.d)
-        if self.stream.center:
-            origin = _first_origin(values, weights) if is_first else self.moment.nearer_origin()
-            origin = origin.astype(self.stream.dtype).astype(np.float64)
+    def _about(self, values: Rows, filled: Filled | None, weights: Doubles) -> Chunk:
+        """Return rows (r, d) about a point near them; `filled` says what was filled into them."""
+        origin = origin_for(self.moment, values, weights)
         if self.is_double or filled is not None:
             values = values.astype(np.float64, copy=False)
         rows = chunk_about(values, weights, origin)
@@ -415,11 +397,10 @@ class PCALearner(Learner):
         if len(directions):
             self.errors.add(errors, rows.weights)
 
-    def _find_directions(self, rows: Chunk | None = None) -> None:
-        """Find the directions that further rows are evaluated with.
+    def _find_directions(self, rows: Chunk | None = None, *, merged: bool = False) -> None:
+        """Find the directions that further rows are evaluated with, from previous ones if possible.
 
-        Previous ones are improved if rows are given, the latest. Where these are all there are, and
-        few, directions come from them alone.
+        Where the latest rows (r, d) are all there are, and few, directions come from them alone.
         """
         k, d, moment = count_of(self), self.stream.d, self.leading_moment
         evaluated = k if k < min(self.rows, d) else 0  # all directions capture the same
@@ -429,24 +410,26 @@ class PCALearner(Learner):
         is_all = rows is not None and len(rows) == self.rows and not self.bounded
         if rows is not None and is_all and len(rows) <= min(GRAM_ROWS, d):
             found, sums = leading_of(rows, count, self.stream.center)
-        elif rows is not None and len(self.directions) == count:
+        elif not merged and len(self.directions) == count:
             found, sums = moment.improved(self.directions, self.scale_of(self.moment))
         else:
             found, sums = moment.leading(count, self.scale_of(self.moment))
         if len(found) < evaluated or not len(found):
             return
-        self.take_directions(found, sums, evaluated)
+        self.take_directions(found, sums)
 
     def _framed(self, k: int) -> int:
         """Return how many directions the frame of the segments has for k components."""
         return 0 if self.segments.is_whole else 2 * min(max(k, 1), MOST_COMPONENTS) + 2
 
-    def take_directions(self, found: Doubles, sums: Doubles, evaluated: int) -> None:
-        """Take leading directions (m, d), the sums (m,) along them, and how many to evaluate."""
-        k = max(count_of(self), 1)
+    def take_directions(self, found: Doubles, sums: Doubles) -> None:
+        """Take leading directions (m, d) and the sums (m,) along them."""
+        k = count_of(self)
         framed = self._framed(k)
-        self.is_double = float(sums[min(k, len(found)) - 1]) <= SINGLE_RANGE * float(sums[0])
-        self.directions, self.evaluated = found[: max(evaluated, framed)], evaluated
+        self.evaluated = k if k < min(self.rows, self.stream.d) else 0  # all capture the same
+        last = float(sums[min(max(k, 1), len(found)) - 1])
+        self.is_double = last <= SINGLE_RANGE * float(sums[0])
+        self.directions = found[: max(self.evaluated, framed)]
         self.rows_found, self.rows_since = self.rows, 0.0
         if framed:
             scale = self.scale_of(self.moment)
@@ -512,8 +495,10 @@ class PCALearner(Learner):
 
     def _like(self, other: Self) -> Self:
         """Return another learner that keeps rows if this one does; neither may, if one cannot."""
-        if self.kept and other.kept and self.kept[0].fits(*other.kept[0].values()):
-            return other
+        if self.kept and other.kept:
+            values = [values for values, _ in other.kept[0].blocks()]
+            if self.kept[0].fits(*values):
+                return other
         self._settle()
         return other.finished(hold_rows=False)
 
@@ -541,23 +526,10 @@ class PCALearner(Learner):
             bounded.merge(theirs_bounded, scale)
         self.lengths.merge(other.lengths)
         self.rows += other.rows
-        self._find_directions()
+        self._find_directions(merged=True)
         for gaps in self.completions:
             if gaps.has_started:
                 gaps.model = gaps.model_of(self.moment, self.scale_of(self.moment))
-
-
-def _first_origin(values: Rows, weights: Doubles) -> Doubles:
-    """Return a point (d,) near the first rows: their mean, in columns where it is far from zero.
-
-    Sums are taken about the first row, so that the mean of a constant column is exact.
-    """
-    first = chunk_about(values[:1], weights[:1], np.zeros(values.shape[1])).combine(np.ones((1, 1)))
-    shares = weights / weights.sum()
-    rows = chunk_about(values, weights, first[0])
-    step = rows.combine(shares[None])[0]
-    mean, variances = first[0] + step, rows.column_squares(shares) - step**2
-    return np.where(mean**2 > variances, mean, 0.0)
 
 
 def _deviations_of(rows: Chunk) -> Doubles:
