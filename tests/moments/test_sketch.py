@@ -6,7 +6,7 @@ from scipy import sparse
 
 from onepass.moments import sketch as module
 from onepass.moments.chunk import chunk_about
-from onepass.moments.sketch import Sketch, leading_of
+from onepass.moments.sketch import Sketch
 from tests import reference
 
 N, D = 60, 40
@@ -347,15 +347,3 @@ def test_every_reading_gives_back_what_was_taken_off(rank, unit):
     np.testing.assert_allclose(
         found.compress(outside), level * np.eye(D - rank), atol=1e-12 * values[0]
     )
-
-
-@pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-def test_leading_directions_of_a_few_rows(kind, center):
-    rng = np.random.default_rng(0)
-    X, weights = rng.normal(size=(20, 60)) * (rng.random((20, 60)) < 0.4), rng.random(20) + 0.1
-    directions, sums = leading_of(chunk_about(kind(X), weights, np.zeros(60)), 4, center)
-    near = X - center * weights @ X / weights.sum()
-    values, vectors = np.linalg.eigh((weights[:, None] * near).T @ near)
-    np.testing.assert_allclose(sums, values[::-1][:4])
-    np.testing.assert_allclose(np.abs(np.sum(directions * vectors.T[::-1][:4], axis=1)), 1.0)

@@ -49,10 +49,14 @@ class PartSums(NamedTuple):
 def about_means(
     weights: Doubles, totals: Doubles, squares: Doubles, products: Doubles, frame: Doubles
 ) -> PartSums:
-    """Return sums of parts about their means, from sums of x, of its squares and of x x' frame'."""
+    """Return sums of parts about their means, from sums of x, of its squares and of x x' frame'.
+
+    The last ones are overwritten: they may be large.
+    """
     means = totals / np.maximum(weights, TINY)[:, None]
     squares = (squares - totals * means).clip(min=0.0)
-    products = products - totals[:, :, None] * (means @ frame.T)[:, None, :]
+    for product, total, along in zip(products, totals, means @ frame.T, strict=True):
+        product -= np.outer(total, along)
     return PartSums(weights, means, squares, products)
 
 

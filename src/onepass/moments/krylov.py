@@ -191,7 +191,7 @@ def iterated(
             return krylov.directions(k + more), krylov.values[: k + more].clip(min=0.0)
         # What is lost falls by about the same factor with each product.
         at_end = lost * (lost / before) ** (most - done)
-        if LEAST_PRODUCTS <= done and most < MOST_PRODUCTS and at_end > CONVERGED:
+        if done >= LEAST_PRODUCTS and most < MOST_PRODUCTS and at_end > CONVERGED:
             return None
     return None
 

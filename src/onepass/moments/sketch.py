@@ -195,14 +195,6 @@ class _Stack:
         return float(self.dense.energies.sum() + self.roots**2 @ rows)
 
 
-def leading_of(rows: Chunk, k: int, center: bool) -> Eigenpairs:
-    """Return at most k leading directions (k, d) of a few rows, and the sums (k,) along them."""
-    weights = rows.weights
-    shares = weights / weights.sum() if center else np.zeros(len(weights))
-    none = np.zeros((0, rows.d))
-    return _leading(_Stack(none, rows, np.sqrt(weights), shares, none), k)[:2]
-
-
 def _leading(stack: _Stack, k: int) -> tuple[Doubles, Doubles, float]:
     """Return the k leading right singular vectors (k, d) of a stack and their squares (k,).
 

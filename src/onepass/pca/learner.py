@@ -23,7 +23,7 @@ from onepass.moments.krylov import SMALL
 from onepass.moments.moment import Moment, deviations, sums_about_mean
 from onepass.moments.row_errors import LongRows, crossed_errors
 from onepass.moments.segments import MOST_COMPONENTS, WHOLE_COLUMNS, Segments
-from onepass.moments.sketch import GRAM_ROWS, Sketch, leading_of
+from onepass.moments.sketch import Sketch
 from onepass.pca.bounded import Bounded
 from onepass.pca.kept import SINGLE_RANGE, KeptRows, origin_for
 from onepass.pca.passes import FurtherPass, learn_whole, next_pass, pairs_for
@@ -262,7 +262,7 @@ class PCALearner(Learner):
         self.rows += len(weights)
         self.rows_since += len(weights)
         if not is_late and self.rows_since >= self.rows_found:
-            self._find_directions(scaled)
+            self._find_directions()
         if not is_framed:
             for (_, segments), counts in zip(self.sums, counted, strict=True):
                 segments.add(rows, counts)
@@ -397,26 +397,19 @@ class PCALearner(Learner):
         if len(directions):
             self.errors.add(errors, rows.weights)
 
-    def _find_directions(self, rows: Chunk | None = None, *, merged: bool = False) -> None:
-        """Find the directions that further rows are evaluated with, from previous ones if possible.
-
-        Where the latest rows (r, d) are all there are, and few, directions come from them alone.
-        """
+    def _find_directions(self) -> None:
+        """Find the directions that further rows are evaluated with, from previous ones if any."""
         k, d, moment = count_of(self), self.stream.d, self.leading_moment
         evaluated = k if k < min(self.rows, d) else 0  # all directions capture the same
-        count = min(max(evaluated, self._framed(k)), d)
+        count, scale = min(max(evaluated, self._framed(k)), d), self.scale_of(self.moment)
         if not count:
             return
-        is_all = rows is not None and len(rows) == self.rows and not self.bounded
-        if rows is not None and is_all and len(rows) <= min(GRAM_ROWS, d):
-            found, sums = leading_of(rows, count, self.stream.center)
-        elif not merged and len(self.directions) == count:
-            found, sums = moment.improved(self.directions, self.scale_of(self.moment))
+        if len(self.directions) == count:
+            found, sums = moment.improved(self.directions, scale)
         else:
-            found, sums = moment.leading(count, self.scale_of(self.moment))
-        if len(found) < evaluated or not len(found):
-            return
-        self.take_directions(found, sums)
+            found, sums = moment.leading(count, scale)
+        if len(found) >= max(evaluated, 1):
+            self.take_directions(found, sums)
 
     def _framed(self, k: int) -> int:
         """Return how many directions the frame of the segments has for k components."""
@@ -526,7 +519,8 @@ class PCALearner(Learner):
             bounded.merge(theirs_bounded, scale)
         self.lengths.merge(other.lengths)
         self.rows += other.rows
-        self._find_directions(merged=True)
+        self.directions, self.evaluated = self.directions[:0], 0  # theirs count as much
+        self._find_directions()
         for gaps in self.completions:
             if gaps.has_started:
                 gaps.model = gaps.model_of(self.moment, self.scale_of(self.moment))

@@ -258,7 +258,8 @@ def _second_of_rows(learner: PCALearner, values: Rows, weights: Doubles) -> Furt
     rounding, if that takes little memory or time. There is no such pass for rows that are kept, or
     do not vary.
     """
-    if learner.kept[0].fits(values):
+    has_room = 8 * values.shape[0] ** 2 <= KEPT_BYTES  # for a Gram matrix
+    if has_room and learner.kept[0].fits(values):
         return None
     k, (n, d), sketch = count_of(learner), values.shape, learner.empty_moment()
     assert isinstance(sketch, Sketch)
@@ -276,10 +277,9 @@ def _second_of_rows(learner: PCALearner, values: Rows, weights: Doubles) -> Furt
         return None
     learner.kept, learner.settled = [], [sketch]
     learner.rows_learned, learner.rows = n, float(n)
-    if n < d:
+    if n < d and (has_room or not learner.stream.is_sparse):
         few = RowMatrix([(values, weights)], sketch, first.scale)
         more = pairs_for(k) - k
-        has_room = 8 * n**2 <= KEPT_BYTES
         found = few.leading(k, None, more) if has_room else few.iterated(k, None, more)
         if found is not None:
             return _last(learner, first, *found)
