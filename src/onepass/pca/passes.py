@@ -263,13 +263,15 @@ def _second_of_rows(learner: PCALearner, values: Rows, weights: Doubles) -> Furt
         return None
     k, (n, d), sketch = count_of(learner), values.shape, learner.empty_moment()
     assert isinstance(sketch, Sketch)
+    # More directions make products with sparse rows slower, but hardly those with dense ones.
+    width = k + BESIDE if learner.stream.is_sparse else min(pairs_for(k), d)
     rng = np.random.default_rng(0)
-    mixed, shares = np.zeros((k + BESIDE, d)), np.zeros(k + BESIDE)
+    mixed, shares = np.zeros((width, d)), np.zeros(width)
     for part in slices(values):
         share = weights[part]
         rows = chunk_about(values[part], share, origin_for(sketch, values[part], share))
         sketch.add_columns(rows, share)
-        mixing = rng.normal(size=(len(share), k + BESIDE)).T * np.sqrt(share)
+        mixing = rng.normal(size=(len(share), width)).T * np.sqrt(share)
         mixed += rows.combine(mixing) + np.outer(mixing.sum(axis=1), rows.origin)
         shares += mixing.sum(axis=1)
     first = _first_of(learner, sketch, is_double=False)
