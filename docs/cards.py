@@ -87,12 +87,12 @@ def embeddings(axis: Axes) -> None:
 
 def files(axis: Axes) -> None:
     """Draw the memory of batch PCA and of one pass, as the gallery measures it."""
-    sizes = np.linspace(0, 160, 20)
-    axis.plot(sizes, 2 * sizes, color=GREY, ls="--", lw=2)
-    axis.plot(sizes, np.minimum(sizes, 12.0), color=BLUE, lw=2)
-    axis.text(88, 235, "batch PCA", color=GREY, ha="right", fontsize=11)
-    axis.text(150, 26, "one pass", color=BLUE, ha="right", fontsize=11)
-    axis.set(xlabel="size of the file", ylabel="memory", xlim=(0, 160), ylim=(0, 320))
+    sizes = np.linspace(0, 1000, 200)
+    axis.plot(sizes, sizes, color=GREY, ls="--", lw=2)
+    axis.plot(sizes, np.minimum(sizes, 145.0), color=BLUE, lw=2)
+    axis.text(560, 720, "batch PCA", color=GREY, ha="right", fontsize=11)
+    axis.text(980, 190, "one pass", color=BLUE, ha="right", fontsize=11)
+    axis.set(xlabel="size of the file", ylabel="memory", xlim=(0, 1000), ylim=(0, 1000))
     axis.set(xticks=[], yticks=[])
 
 

@@ -79,6 +79,7 @@ sphinx_gallery_conf = {
 
 # -- look -----------------------------------------------------------------------------------------
 
+smartquotes_action = "qe"  # two hyphens begin an option
 html_theme = "pydata_sphinx_theme"
 html_title = "onepass"
 html_static_path = ["_static"]
@@ -131,7 +132,8 @@ def _epilog(app: Any, ctx: Any, lines: list[str]) -> None:
         if paragraph.startswith("\b"):
             lines += [f"{title.removesuffix(':')}::", "", *(f"   {line}" for line in examples), ""]
         else:
-            lines += [paragraph.replace("\n", " ").replace("*", r"\*"), ""]
+            text = paragraph.replace("\n", " ").replace("*", r"\*").replace("`", "``")
+            lines += [text, ""]
 
 
 def setup(app: Any) -> None:

@@ -27,7 +27,7 @@ def loadings() -> Figure:
     model = PCA(2, scale=True).fit(wine.data)
     width = student_t.ppf(0.975, model.degrees_of_freedom_) * model.components_error_
     names = np.array([name.split("/")[0].replace("_", " ") for name in wine.feature_names])
-    figure, axes = plt.subplots(1, 2, figsize=(9, 4.0), layout="constrained", sharex=True)
+    figure, axes = plt.subplots(1, 2, figsize=(7, 3.7), layout="constrained", sharex=True)
     for j, axis in enumerate(axes):
         order = np.argsort(np.abs(model.components_[j]))
         values, errors = model.components_[j, order], width[j, order]
@@ -35,9 +35,9 @@ def loadings() -> Figure:
         axis.barh(names[order], values, color=colours, height=0.7)
         axis.errorbar(values, names[order], xerr=errors, fmt="none", ecolor="#333333", lw=1.2)
         axis.axvline(0.0, color="#333333", lw=0.8)
-        axis.set_title(f"component {j}, known to {model.angle_[j]:.0f} degrees", fontsize=11)
+        axis.set_title(f"component {j}, known to {model.angle_[j]:.0f}°", fontsize=11, loc="right")
         axis.spines[["top", "right", "left"]].set_visible(False)
-        axis.tick_params(left=False)
+        axis.tick_params(left=False, labelsize=9)
     figure.supxlabel("loading with 95% interval; grey: may be zero", fontsize=10)
     return figure
 
@@ -49,7 +49,7 @@ def components() -> Figure:
     model = PCA(6).fit(rng.normal(size=(2000, 20)) * np.sqrt(variances))
     width = student_t.ppf(0.975, model.degrees_of_freedom_) * model.explained_variance_error_
     numbers = np.arange(6)
-    figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
+    figure, axes = plt.subplots(1, 2, figsize=(7, 2.9), layout="constrained")
     axes[0].errorbar(numbers, model.explained_variance_, yerr=width, fmt="o", color=BLUE, lw=1.5)
     axes[0].set(xlabel="component", ylabel="variance with 95% interval", ylim=(0, None))
     clear = model.angle_ <= 45.0
@@ -73,7 +73,7 @@ def rows() -> Figure:
         seen.append(n)
         said.append(model.angle_)
         true.append(np.degrees(np.arccos(np.abs(model.components_[:, :2].diagonal()))))
-    figure, axis = plt.subplots(figsize=(9, 3.6), layout="constrained")
+    figure, axis = plt.subplots(figsize=(7, 3.2), layout="constrained")
     for j, colour in enumerate((BLUE, ORANGE)):
         axis.plot(seen, np.array(said)[:, j], color=colour, label=f"component {j}: angle_")
         axis.plot(seen, np.array(true)[:, j], "o", color=colour, ms=4, label="true angle")

@@ -2,9 +2,9 @@
 A file larger than memory
 =========================
 
-Memory depends on the number of columns, not on the number of rows. Here a file grows from 20 to
-160 megabytes. Batch PCA has to hold all of it in memory. A model that reads the file in blocks
-needs the same memory for every size.
+Memory depends on the number of columns, not on the number of rows. Here a file grows from 40 to
+320 megabytes. Batch PCA has to hold all of it in memory. A source reads about 64 megabytes at a
+time, so that a fit needs no more than two such parts, however large the file is.
 """
 
 import tempfile
@@ -18,8 +18,7 @@ from onepass import PCA, open_source
 
 folder = tempfile.TemporaryDirectory()
 path = Path(folder.name, "rows.npy")
-rng = np.random.default_rng(0)
-d = 100
+rng, d = np.random.default_rng(0), 100
 
 
 def peak(work):
@@ -40,10 +39,11 @@ def batch():
 
 # %%
 sizes, ours, theirs = [], [], []
-for n in (25_000, 50_000, 100_000, 200_000):
+part = rng.normal(size=(50_000, d)) * 0.95 ** np.arange(d)
+for n in (50_000, 100_000, 200_000, 400_000):
     rows = np.lib.format.open_memmap(path, mode="w+", dtype=np.float64, shape=(n, d))
-    for start in range(0, n, 25_000):  # the file itself is written in pieces, too
-        rows[start : start + 25_000] = rng.normal(size=(25_000, d)) * 0.95 ** np.arange(d)
+    for start in range(0, n, len(part)):  # the file itself is written in parts, too
+        rows[start : start + len(part)] = part
     rows.flush()
     del rows
     sizes.append(path.stat().st_size / 2**20)
