@@ -32,7 +32,7 @@ def assert_scatter(moment, rows, weights, center=True, tolerance=1e-12):
     size = tolerance * np.trace(S)
     np.testing.assert_allclose(moment.mean, mean, rtol=tolerance)
     assert moment.weight == pytest.approx(weights.sum())
-    np.testing.assert_allclose(moment.scatter(), S, rtol=0, atol=size)
+    np.testing.assert_allclose(moment.times(np.eye(D)), S, rtol=0, atol=size)
     np.testing.assert_allclose(moment.column_sums(), np.diag(S), rtol=0, atol=size)
     assert moment.energy() == pytest.approx(np.trace(S), rel=tolerance)
 
@@ -110,7 +110,7 @@ def test_everything_is_read_in_the_units_of_a_scale(center, scale):
     _, S = reference.scatter(divided, WEIGHTS, center=center)
     size = 1e-12 * np.trace(S)
     directions = np.linalg.qr(RNG.normal(size=(D, 3)))[0].T
-    np.testing.assert_allclose(moment.scatter(scale), S, rtol=0, atol=size)
+    np.testing.assert_allclose(moment.times(np.eye(D), scale), S, rtol=0, atol=size)
     np.testing.assert_allclose(
         moment.compress(directions, scale), directions @ S @ directions.T, rtol=0, atol=size
     )
@@ -125,7 +125,7 @@ def test_everything_is_read_in_the_units_of_a_scale(center, scale):
 def test_reading_changes_nothing():
     moment = moment_of(ROWS)
     squares, total = moment.squares.copy(), moment.total.copy()
-    moment.scatter(SCALE)
+    moment.times(np.eye(D), SCALE)
     moment.compress(np.eye(D), SCALE)
     moment.leading(2, SCALE)
     moment.spectrum(SCALE)
@@ -135,7 +135,7 @@ def test_reading_changes_nothing():
 
 def test_rows_that_are_all_the_same_have_none():
     moment = moment_of(np.tile(ROWS[0], (N, 1)), np.ones(N))
-    np.testing.assert_array_equal(moment.scatter(), np.zeros((D, D)))
+    np.testing.assert_array_equal(moment.times(np.eye(D)), np.zeros((D, D)))
     np.testing.assert_array_equal(moment.mean, ROWS[0])
 
 
@@ -167,8 +167,8 @@ def loaded(moment):
 @pytest.mark.parametrize("again", [SecondMoment.copy, loaded])
 def test_copies_and_states_are_the_same_and_independent(again):
     moment = moment_of(ROWS)
-    before, twin = moment.scatter(), again(moment)
-    np.testing.assert_array_equal(twin.scatter(), before)
+    before, twin = moment.times(np.eye(D)), again(moment)
+    np.testing.assert_array_equal(twin.times(np.eye(D)), before)
     twin.add(chunk_about(ROWS, WEIGHTS, ROWS[3]), WEIGHTS)
-    np.testing.assert_array_equal(moment.scatter(), before)
+    np.testing.assert_array_equal(moment.times(np.eye(D)), before)
     assert_scatter(twin, np.vstack([ROWS, ROWS]), np.tile(WEIGHTS, 2))

@@ -77,14 +77,14 @@ def test_each_segment_has_the_sums_of_its_rows(n: int, dtype: Any, is_sparse: bo
     assert len(found) >= min(SEGMENTS // 2, n // LEAST_ROWS)
     tolerance = 1e-4 if dtype == np.float32 else 1e-9
     end = 0
-    for part in found:
-        start, end = end, end + int(part.rows)
+    for number, product_found in enumerate(found.products):
+        start, end = end, end + int(found.rows[number])
         weight, mean, squares, product = naive(X[start:end], weights[start:end], frame)
-        np.testing.assert_allclose(part.weight, weight)
-        np.testing.assert_allclose(part.mean, mean, rtol=tolerance, atol=tolerance)
-        np.testing.assert_allclose(part.squares, squares, rtol=10 * tolerance)
+        np.testing.assert_allclose(found.weights[number], weight)
+        np.testing.assert_allclose(found.means[number], mean, rtol=tolerance, atol=tolerance)
+        np.testing.assert_allclose(found.squares[number], squares, rtol=10 * tolerance)
         np.testing.assert_allclose(
-            part.product * found.unit, product, atol=tolerance * np.abs(product).max()
+            product_found * found.unit, product, atol=tolerance * np.abs(product).max()
         )
 
 
@@ -119,8 +119,8 @@ def test_merged_segments_are_those_of_both_one_after_the_other() -> None:
     both.merge(second)
     assert len(both) == len(first) + len(second)
     np.testing.assert_array_equal(both.weights, [*first.weights, *second.weights])
-    products = [part.product * held.unit for held in (first, second) for part in held]
-    np.testing.assert_allclose(both.products * both.unit, products, rtol=1e-12)
+    products = [held.products * held.unit for held in (first, second)]
+    np.testing.assert_allclose(both.products * both.unit, np.vstack(products), rtol=1e-12)
 
 
 def test_many_merged_parts_are_as_long_as_each_other() -> None:

@@ -13,11 +13,8 @@ LOST = 0.5  # cosine with its past below which a direction counts as a new one
 class DirectionalMoment(State):
     """Shares of variance along the directions that an algorithm holds, from recent rows.
 
-    Each row is measured along the directions held before it was learned from, since directions
-    turn towards the rows that they learn from. What was measured turns with the directions, and
-    only the rows of the last half to three quarters of the stream count, as in `ErrorHistogram`:
-    earlier directions were others. On stationary rows, once the directions have converged, the
-    shares are those of new rows within a few per cent.
+    Rows are measured along the directions held before them. What was measured turns with the
+    directions, and only the rows of the last half to three quarters of the stream count.
 
     Attributes
     ----------
@@ -48,16 +45,9 @@ class DirectionalMoment(State):
         }
 
     def add(self, rotation: Doubles, inner: Doubles, energy: float, weight: float) -> None:
-        """Include rows that turned the directions.
+        """Include rows of an energy and a weight, with sums of x x' along directions (m', m').
 
-        Parameters
-        ----------
-        rotation : ndarray of shape (m', m)
-            The new directions in terms of the old ones; before the first rows, there are none.
-        inner : ndarray of shape (m', m')
-            The sum of x x' along the new directions.
-        energy, weight : float
-            The sum of the squared norms of the rows, and of their weights.
+        `rotation` (m', m) has these in terms of the previous directions.
         """
         self.energy += energy
         self.weight += weight
@@ -68,9 +58,8 @@ class DirectionalMoment(State):
             self.sums = np.stack([self.sums[1], np.zeros_like(self.sums[1])])
             self.energies = np.array([self.energies[1], 0.0])
         if rotation.size:
-            # Directions that fluctuate about their limit would lose a little of what was measured
-            # with every chunk, and their variances would become too small. The closest orthogonal
-            # matrix is taken instead, except for directions that are lost: these shrink.
+            # Directions that fluctuate would lose a little with every chunk. So the closest
+            # orthogonal matrix is taken, except for directions that are lost: these shrink.
             left, cosines, right = np.linalg.svd(rotation, full_matrices=False)
             rotation = (left * np.where(cosines > LOST, 1.0, cosines)) @ right
         older, newer = rotation @ self.sums @ rotation.T
@@ -85,8 +74,7 @@ class DirectionalMoment(State):
     def compress(self, directions: Doubles, held: Doubles) -> Doubles:
         """Return the sum of x x' over all rows along orthonormal directions (k, d).
 
-        `held` (m, d) are the directions that rows were measured along. What lies outside of them
-        is spread evenly.
+        What is outside of `held` (m, d), which rows were measured along, is spread evenly.
         """
         inner, measured = directions @ held.T, self.second()
         outside = max(held.shape[1] - len(held), 1)
@@ -95,10 +83,7 @@ class DirectionalMoment(State):
         return second + spread * np.eye(len(directions))
 
     def gain(self) -> float:
-        """Return by which share the newer rows have more along the directions than the older ones.
-
-        It is near zero once directions have converged, and zero where there is but one window.
-        """
+        """Return by which share newer rows have more along the directions than older ones."""
         if not self.energies.all():
             return 0.0
         older, newer = np.trace(self.sums, axis1=1, axis2=2) / self.energies

@@ -25,24 +25,18 @@ class SecondMoment(Moment):
     The mean is o + t / W and the scatter about it N - t t' / W. Sums about the same point add up,
     whatever rows they are from; about another point they are moved exactly.
 
-    Parameters
-    ----------
-    d : int
-        The number of columns.
-    center : bool
-        Whether the second moment is about the mean or about zero, which then is the point.
+    Where rows are not centred, the point is zero.
 
     Attributes
     ----------
-    origin : ndarray of shape (d,)
-        The point o.
+    origin, total : ndarray of shape (d,)
+        o and t.
     weight : float
-    total : ndarray of shape (d,)
     squares : ndarray of shape (d, d)
         N, of which only the lower triangle counts, in Fortran order.
     """
 
-    is_additive = True  # the sum of two of them is the second moment of the rows of both
+    is_additive = True
 
     def __init__(self, d: int, center: bool = True) -> None:
         self.d, self.center = d, center
@@ -74,11 +68,6 @@ class SecondMoment(Moment):
             return self.origin
         return self.origin + self.total / self.weight
 
-    @property
-    def column_squares(self) -> Doubles:
-        """The sums of the squares of the columns about the point, shape (d,)."""
-        return self.squares.diagonal()
-
     def add(self, rows: Chunk, weights: Doubles) -> None:
         """Include rows with weights (r,); their origin becomes the point."""
         self.move(rows.origin)
@@ -91,10 +80,10 @@ class SecondMoment(Moment):
     ) -> PartSums:
         """Include rows with weights (r,), and return the sums of parts between edges (s + 1,).
 
-        Products with a frame (K, d) come from the scatters of the parts where it is the whole
-        space; from the rows where parts have few of them; and else from what each part adds to the
-        product of all sums with the frame, which takes 2 d^2 K operations instead of 4 K for each
-        entry. They are sums of completed rows, without the covariances of what was filled in.
+        Products with a frame (K, d) come from scatters where it is the whole space, from the rows
+        where parts have few of them, and else from what each part adds to the product of all sums
+        with the frame, which takes 2 d^2 K operations instead of 4 K for each entry. They are sums
+        of completed rows, without the covariances of what was filled in.
         """
         count = len(edges) - 1
         if len(frame) == self.d:
@@ -111,12 +100,12 @@ class SecondMoment(Moment):
             self.add(rows, weights)
             return rows.part_sums(weights, edges, frame)
         self.move(rows.origin)
-        totals, squares = np.empty((count, self.d)), [self.column_squares.copy()]
+        totals, squares = np.empty((count, self.d)), [self.squares.diagonal().copy()]
         images = [self._image(frame)]
         for number, (start, stop) in enumerate(pairwise(edges)):
             part = slice(start, stop)
             totals[number] = rows[part].add_outer(weights[part], self.squares)
-            squares.append(self.column_squares.copy())
+            squares.append(self.squares.diagonal().copy())
             images.append(self._image(frame))
         self._count(totals.sum(axis=0), weights)
         heavy = np.add.reduceat(weights, edges[:-1])
@@ -143,7 +132,7 @@ class SecondMoment(Moment):
 
     def nearer_origin(self) -> Doubles:
         # The mean of columns that have most of their squares from it, and the point elsewhere.
-        far = self.weight * self.column_squares < 2.0 * self.total**2
+        far = self.weight * self.squares.diagonal() < 2.0 * self.total**2
         return np.where(far, self.origin + self.total / self.weight, self.origin)
 
     def merge(self, other: Self, scale: Scale = None) -> None:
@@ -159,16 +148,11 @@ class SecondMoment(Moment):
 
     def column_sums(self) -> Doubles:
         total = self.total if self.center else np.zeros(self.d)
-        return sums_about_mean(self.column_squares, total, self.weight)
+        return sums_about_mean(self.squares.diagonal(), total, self.weight)
 
     def energy(self, scale: Scale = None) -> float:
         sums = self.column_sums()
         return float(sums.sum() if scale is None else (sums / scale**2).sum())
-
-    def scatter(self, scale: Scale = None) -> Doubles:
-        """Return the scatter (d, d), whole, of columns divided by a scale (d,) if there is one."""
-        lower = np.tril(self._triangle(scale))
-        return lower + np.tril(lower, -1).T
 
     def _triangle(self, scale: Scale) -> Doubles:
         """Return the lower triangle of the scatter (d, d), in Fortran order."""

@@ -1,9 +1,8 @@
 """Leading eigenpairs of a symmetric matrix A: by block Krylov iteration, or by LAPACK.
 
 Block Krylov iteration needs products with A alone. From a block V of some directions more than are
-wanted, the best approximations in the span of V, A V, A^2 V, ... are found (Golub and Underwood
-1977; Musco and Musco 2015). A block finds as many equal eigenvalues as it has directions, and a
-start that was found before needs fewer products.
+wanted, it finds the best approximations in the span of V, A V, A^2 V, ... (Golub and Underwood
+1977; Musco and Musco 2015). A start that was found before needs fewer products.
 """
 
 from __future__ import annotations
@@ -31,14 +30,9 @@ Eigenpairs = tuple[Doubles, Doubles]  # directions (k, d), and eigenvalues (k,),
 
 
 class Krylov(State):
-    """A basis of the span of V, A V, A^2 V, ... and A in it.
+    """A basis of the span of V, A V, A^2 V, ... and A in it: ``add(times(block))`` takes a step.
 
-    ``add(times(block))`` takes a step.
-
-    Parameters
-    ----------
-    start : ndarray of shape (m, d)
-        Directions that the first block spans, in any basis.
+    The rows of `start` (m, d) span V.
 
     Attributes
     ----------
@@ -59,8 +53,7 @@ class Krylov(State):
         self.values: Doubles = np.zeros(0)
         self._blocks: list[Doubles] = []
         self._turn: Doubles = np.zeros((0, 0))  # eigenvectors of A in the basis, in columns
-        # The Gram matrix of what the last product has besides.
-        self._rest: Doubles = np.zeros((0, 0))
+        self._rest: Doubles = np.zeros((0, 0))  # Gram matrix of what the last product has besides
 
     def fields(self) -> dict[str, Field]:
         d = len(self.block)
@@ -118,14 +111,10 @@ class Krylov(State):
         An eigenvalue is at most the residual away from its Ritz value, and at most the square of
         the residual over the gap to what is left out.
         """
-        residuals = self.residuals(k)
+        last = self._turn[-len(self._rest) :, :k]
+        residuals = np.sqrt(np.einsum("ij,ij->j", last, self._rest @ last).clip(min=0.0))
         gaps = self.values[:k] - self.values[k : k + 1].sum()
         return float((residuals**2 / np.maximum(gaps, residuals).clip(min=TINY)).sum())
-
-    def residuals(self, k: int) -> Doubles:
-        """Return the lengths (k,) of A v - value v for the k leading pairs."""
-        last = self._turn[-len(self._rest) :, :k]
-        return np.sqrt(np.einsum("ij,ij->j", last, self._rest @ last).clip(min=0.0))
 
     def directions(self, k: int) -> Doubles:
         """Return the directions (k, d) of the k largest Ritz values."""

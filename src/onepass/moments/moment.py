@@ -17,20 +17,11 @@ class Moment(State):
     """Weight, mean and scatter of rows of d columns, about the mean or about zero.
 
     A `scale` (d,) is what columns are divided by when they are read; None where they are not.
-
-    Attributes
-    ----------
-    is_additive : bool
-        Whether the sum of two of them is the second moment of the rows of both.
-    d : int
-    center : bool
-        Whether it is about the mean.
-    weight : float
     """
 
-    is_additive: ClassVar[bool]
+    is_additive: ClassVar[bool]  # whether the sum of two of them is that of the rows of both
     d: int
-    center: bool
+    center: bool  # whether it is about the mean
     weight: float
 
     @property
@@ -71,7 +62,7 @@ class Moment(State):
 
     @abstractmethod
     def leading(self, k: int, scale: Scale = None, start: Doubles | None = None) -> Eigenpairs:
-        """Return at most k leading directions (k, d) of the scatter and the sums along them (k,).
+        """Return at most k leading directions of the scatter and the sums along them (k,).
 
         `start` (m, d) are directions near these, if some are known.
         """
@@ -94,14 +85,7 @@ class Moment(State):
 
 
 class ColumnSums(Moment):
-    """A second moment that keeps the means of the columns, and squares about them, besides.
-
-    Attributes
-    ----------
-    weight : float
-    centre, columns : ndarray of shape (d,)
-        The mean, and the sums of squares about it, of columns as they came.
-    """
+    """A second moment that keeps the `centre` of the columns, and squares about it, besides."""
 
     def __init__(self, d: int, center: bool = True) -> None:
         self.d, self.center = d, center
@@ -131,7 +115,7 @@ class ColumnSums(Moment):
     def add_columns(self, rows: Chunk, weights: Doubles) -> tuple[Doubles, Doubles]:
         """Include the columns of rows with weights (r,), which are not all zero.
 
-        The shares (r,) whose combination of the rows is their mean are returned, zeros if it is not
+        Returns the shares (r,) whose combination of the rows is their mean, zeros if it is not
         subtracted, and what the means have apart (m, d), in the units of the rows: m is 0 or 1.
         """
         added = float(weights.sum())

@@ -8,21 +8,13 @@ import numpy as np
 from scipy.linalg import eigh
 
 from onepass.moments.chunk import Chunk
-from onepass.persistence.fields import (
-    Array,
-    Field,
-    Number,
-    Size,
-    State,
-    weight,
-)
+from onepass.persistence.fields import Array, Field, Number, Size, State, weight
 from onepass.precision import Doubles
 
 # A bin is named by the leading bits of its numbers: the exponent and five bits of the fraction.
 # Bins are the same for all streams, so that histograms add up, and at most 1/32 wide.
 DROPPED_BITS = 47
 LEAST_BIN, INFINITE_BIN = 32, 2047 * 32  # of normal numbers; smaller ones are taken for zero
-
 SAME_SPAN = 1e-6  # relative size of what is taken for rounding: half the digits of float64
 
 
@@ -99,10 +91,9 @@ class LongRows(LogHistogram):
 
 
 class ErrorHistogram(LogHistogram):
-    """Squared distances of rows from the subspace, in fixed logarithmic bins.
+    """Squared distances of rows from the subspace.
 
-    Only the rows of the last half to three quarters of the stream count: earlier models were
-    worse. Histograms of several streams add up exactly.
+    Only the rows of the last half to three quarters of the stream count: earlier models were worse.
 
     Attributes
     ----------
@@ -140,11 +131,9 @@ class ErrorHistogram(LogHistogram):
     def quantile(self, share: float, unit: float = 1.0) -> float:
         """Return an error that at most a share 1 - `share` of new rows exceed; NaN if unknown.
 
-        Of n rows and a new one, in any order alike, the new one is above the r-th smallest error of
-        the others with probability 1 - r / (n + 1). So r is `share` (n + 1), rounded up, and too
-        few rows know nothing if that is above n (split conformal prediction; Vovk, Gammerman and
-        Shafer 2005). The upper edge of its bin is returned. With a share of 1 it is the largest
-        error. `unit` is the weight of a row.
+        It is the r-th smallest of n, r = `share` (n + 1) rounded up (split conformal prediction;
+        Vovk, Gammerman and Shafer 2005), or the upper edge of its bin; with a share of 1 the
+        largest error. `unit` is the weight of a row.
         """
         totals = np.cumsum(self.counts.sum(axis=0))
         total = float(totals[-1])
@@ -164,12 +153,10 @@ class ErrorHistogram(LogHistogram):
 
 
 def crossed_errors(rows: Chunk, k: int, center: bool) -> Doubles | None:
-    """Return errors (r,) of the first rows of a stream, from directions that did not see them.
+    """Return errors (r,) of the first rows of a stream; None where a half has no k directions.
 
-    One of these rows, if it is long enough, turns a direction to itself: along the directions of
-    all of them it has no error. So each half of the rows is measured along the k directions of the
-    other half, about its mean where rows are centred. Later rows are measured along directions from
-    at least half of the rows, too. Where a half has no k directions there are no errors.
+    A long row turns a direction to itself, along which it has no error. So each half of the rows is
+    measured along the k directions of the other half, about its mean where rows are centred.
     """
     gram, weights, count = rows.gram, rows.weights, len(rows)
     first = np.arange(count) < count // 2

@@ -1,13 +1,12 @@
 """Sums over segments of the stream, from which every standard error comes.
 
-A mean over rows that depend on their neighbours, or have heavy tails, has an error that no formula
-for independent Gaussian rows gives. The spread of the means of long segments does (batch means).
-So the sums that components come from are kept for at most 32 segments of the stream as well:
+The spread of the means of long segments gives the error of a mean over rows that depend on their
+neighbours or have heavy tails (batch means). So these sums are kept for at most 32 segments:
 
     P_s = sum over the rows of segment s of  w (x - m_s) (x - m_s)' F',
 
 with m_s the mean of the segment and F (K, d) a frame: directions that nearly span the components.
-`standard_errors` reads them. Narrow streams have F = I, and P_s is a second moment.
+Narrow streams have F = I, and P_s is a second moment.
 
 The components turn while the stream goes on, and the frame follows them. What the old frame F did
 not span of the new one G is not known of a single segment, but of all of them together:
@@ -15,19 +14,17 @@ not span of the new one G is not known of a single segment, but of all of them t
     P_s G' = P_s F' F G' + w_s / w (W - sum of P_s F' F) G',
 
 with W the scatter within the segments. So the sum over segments is exact at any time, and only the
-differences between segments lose what F did not span.
-
-Rows with gaps are those that were completed: the covariances of what was filled in are in the
-second moment of all rows alone, so that `standard_errors` sees what they are of it.
+differences between segments lose what F did not span. Rows with gaps are completed: the covariances
+of what was filled in are in the second moment of all rows alone.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from math import ceil
 from operator import add
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +33,8 @@ from onepass.moments.chunk import Chunk, PartSums
 from onepass.persistence.fields import Array, Field, Number, Size, State
 from onepass.precision import TINY, Doubles
 
-# Segments at most. Student's 95% quantile is 2.04 with 31 degrees of freedom, 2.13 with 15 and 2.57
-# with 5: more segments would gain little, and they could not be as long.
+# Segments at most. Student's 95% quantile is 2.04 with 31 degrees of freedom and 2.13 with 15: more
+# segments would gain little, and they could not be as long.
 SEGMENTS = 32
 LEAST_ROWS = 16  # of a segment that is full: no single row follows from its sums
 # Components that have errors: the frame has 2 k + 2 directions, and 32 segments of more of them
@@ -50,16 +47,6 @@ MUCH_LARGER = 1e12  # times the unit: products of so large rows still fit in sin
 SAME_DIRECTION = 1e-6  # singular value of unit rows below which one of them is among the others
 
 
-class Segment(NamedTuple):
-    """Sums over the rows of one segment; `product` is in the unit of its `Segments`."""
-
-    rows: float
-    weight: float
-    mean: Doubles  # (d,)
-    squares: Doubles  # (d,), of the columns about the mean
-    product: NDArray[np.floating]  # (d, K), the scatter about the mean times the frame
-
-
 class Segments(State):
     """Sums over at most 32 segments of a stream, in its order.
 
@@ -70,13 +57,10 @@ class Segments(State):
     Parameters
     ----------
     d : int
-        The number of columns.
     dtype : dtype
         Of the rows, in which products are kept.
     whole : bool
         Whether the frame is the identity.
-    most : int
-        How many segments there may be.
 
     Attributes
     ----------
@@ -93,11 +77,8 @@ class Segments(State):
         share them.
     """
 
-    def __init__(
-        self, d: int, dtype: Any = np.float64, *, whole: bool = False, most: int = SEGMENTS
-    ) -> None:
-        self.d, self.dtype, self.most = d, np.dtype(dtype), most
-        self.unit = 0.0
+    def __init__(self, d: int, dtype: Any = np.float64, *, whole: bool = False) -> None:
+        self.d, self.dtype, self.unit = d, np.dtype(dtype), 0.0
         self.frame: Doubles = np.eye(d) if whole else np.zeros((0, d))
         self.rows: Doubles = np.zeros(0)
         self.weights: Doubles = np.zeros(0)
@@ -129,10 +110,6 @@ class Segments(State):
 
     def __len__(self) -> int:
         return len(self.parts)
-
-    def __iter__(self) -> Iterator[Segment]:
-        both = self.rows.tolist(), self.weights.tolist()
-        return map(Segment, *both, self.means, self.squares, self.parts)
 
     def take(self, content: dict[str, Any]) -> None:
         """Take over checked sums from a file."""
@@ -168,7 +145,7 @@ class Segments(State):
         if not count:
             return
         # Rows that fill a segment when so many have come: 16 times a power of two.
-        shortest = 2.0 * (count + float(self.rows.sum())) / self.most
+        shortest = 2.0 * (count + float(self.rows.sum())) / SEGMENTS
         full = LEAST_ROWS << (int(max(shortest / LEAST_ROWS, 1.0)).bit_length() - 1)
         last = float(self.rows[-1]) if self.parts else 0.0
         joins = 0.0 < last < full
@@ -223,7 +200,7 @@ class Segments(State):
                 first, joins = len(self.parts) - 1, False
             elif min(rows) < min(LEAST_ROWS, max(rows)):
                 first = max(rows.index(min(rows)) - 1, 0)
-            elif len(rows) > self.most:
+            elif len(rows) > SEGMENTS:
                 pairs = list(map(add, rows, rows[1:]))
                 first = pairs.index(min(pairs))
             else:
@@ -250,8 +227,8 @@ class Segments(State):
     ) -> None:
         """Take another frame (K, d), orthonormal.
 
-        ``times(columns)`` returns the scatter of all rows, about their mean or about zero, times
-        columns (d, m); where rows had gaps, with the covariances of what was filled in.
+        ``times(columns)`` returns the scatter of all rows times columns (d, m); where rows had
+        gaps, with the covariances of what was filled in.
         """
         if self.parts:
             along, weights = self.frame @ frame.T, self.weights

@@ -23,8 +23,7 @@ TAKEN_OFF = 1.25  # times what a discarded direction received; measured, see doc
 GRAM_ROWS = 768  # up to which [sketch; chunk] is decomposed by its Gram matrix, exactly
 BESIDE = 8  # beyond: directions beside those wanted; steps of the iteration for them are below
 # On 20 newsgroups (tf-idf, natural order, k = 50, rank 124) one, two and three steps lose 3.9%,
-# 1.2% and 0.8% of what exact PCA captures; one step at rank 200 and 300 loses 2.6% and 1.8%, and
-# takes longer. So the rank stays, and three steps are what loses at most 1%.
+# 1.2% and 0.8% of what exact PCA captures; one step at rank 300 loses 1.8% and takes longer.
 POWER_STEPS, FIRST_POWER_STEPS = 3, 4
 SKEW = 1e-6  # ratio of eigenvalues below which directions are no longer orthonormal enough
 # Smallest pivot of the Gram matrix of unit rows, above which one Cholesky factor makes them
@@ -35,15 +34,8 @@ ONE_FACTOR, TWO_FACTORS = 1e-2, 1e-7
 class Sketch(ColumnSums):
     """``basis' diag(values) basis + level I``, of a fixed rank.
 
-    It is read as a `SecondMoment` is. Columns were divided by a scale before they came, so that the
-    `scale` of these methods has no effect.
-
-    Parameters
-    ----------
-    d, rank : int
-        The numbers of columns and of directions kept.
-    center : bool
-        Whether the second moment is about the mean or about zero.
+    Columns were divided by a scale before they came, so that the `scale` of its methods has no
+    effect.
 
     Attributes
     ----------
@@ -54,7 +46,7 @@ class Sketch(ColumnSums):
     basis, values : ndarray of shape (m, d) and (m,)
     """
 
-    is_additive = False  # a sketch of the rows of two of them is not their sum
+    is_additive = False
 
     def __init__(self, d: int, rank: int, center: bool = True) -> None:
         super().__init__(d, center)
@@ -102,10 +94,10 @@ class Sketch(ColumnSums):
         self.level += taken
 
     def become(self, directions: Doubles, values: Doubles, energy: float, least: int) -> None:
-        """Take over directions (m, d), orthonormal, and the sums of squares along them (m,).
+        """Take over orthonormal directions (m, d), and descending sums of squares along them (m,).
 
-        They come in descending order, and `energy` is the sum of all squares. Beyond the `least`
-        leading ones, those are left out along which rows vary less than in what is not spanned.
+        `energy` is the sum of all squares. Beyond the `least` leading ones, those are left out
+        along which rows vary less than in what is not spanned.
         """
         count = min(len(values), self.rank)
         rest = (energy - float(values[:count].sum())) / max(self.d - count, 1)
@@ -138,16 +130,8 @@ class Sketch(ColumnSums):
 class _Stack:
     """The rows [factor; extra; roots * (chunk - its mean)], of which nothing is formed.
 
-    Parameters
-    ----------
-    factor : ndarray of shape (m, d)
-    chunk : Chunk
-        Of r rows.
-    roots : ndarray of shape (r,)
-        Roots of the weights of its rows.
-    shares : ndarray of shape (r,)
-        Their mean is ``shares @ rows``; zeros where it is not subtracted.
-    extra : ndarray of shape (0 or 1, d)
+    The mean of the chunk is ``shares @ rows``, with shares (r,) that are zero where it is not
+    subtracted.
     """
 
     def __init__(
@@ -196,12 +180,11 @@ class _Stack:
 
 
 def _leading(stack: _Stack, k: int) -> tuple[Doubles, Doubles, float]:
-    """Return the k leading right singular vectors (k, d) of a stack and their squares (k,).
+    """Return the k leading right singular vectors (k, d) of a stack, and squared singular values.
 
-    The last of the three is the sum of all squared singular values.
-
-    From the Gram matrix where there are not too many rows; otherwise by subspace iteration, which
-    starts from the directions of the sketch and some random ones.
+    These are the leading ones (k,), and the sum of all. They come from the Gram matrix where there
+    are not too many rows; otherwise from subspace iteration, which starts from the directions of
+    the sketch and some random ones.
     """
     if len(stack) <= GRAM_ROWS:
         gram = stack.gram()
@@ -231,7 +214,7 @@ def _leading(stack: _Stack, k: int) -> tuple[Doubles, Doubles, float]:
 def _whitened(rows: Doubles) -> tuple[Doubles, Doubles]:
     """Return rows (m, d) of the same span, and W (m, m) with ``W @ rows`` orthonormal.
 
-    W comes from a Cholesky factor of the Gram matrix of unit rows. Chunk that are close to each
+    W comes from a Cholesky factor of the Gram matrix of unit rows. Rows that are close to each
     other are made orthonormal by another one first, or by QR. Deviations are at most 1e-11.
     """
     for _ in range(2):
