@@ -39,23 +39,11 @@ MOST_KEPT_ROWS = 2**24  # in a model file
 
 @dataclass(frozen=True)
 class Filled:
-    """What was filled into the gaps of rows (r, d).
+    """What a model filled into the gaps of rows (r, d)."""
 
-    Attributes
-    ----------
-    holes : ndarray of shape (m,)
-        Which rows had gaps.
-    given : ndarray of shape (m, d)
-        These rows as they came, with NaN.
-    variances : ndarray of shape (m, d)
-        Conditional variances of their entries, zero where these were observed.
-    model : FactorModel
-        That they were completed by.
-    """
-
-    holes: NDArray[np.intp]
-    given: NDArray[np.floating]
-    variances: NDArray[np.floating]
+    holes: NDArray[np.intp]  # which rows had gaps, (m,)
+    given: NDArray[np.floating]  # these as they came, with NaN, (m, d)
+    variances: NDArray[np.floating]  # conditional ones, zero where entries were observed, (m, d)
     model: FactorModel
 
     @classmethod
@@ -133,16 +121,7 @@ class CompletedChunk(DenseChunk):
 
 
 class Completion(State):
-    """The model that completes rows of a stream, and how it is learned.
-
-    Parameters
-    ----------
-    d, k : int
-        The numbers of columns and of components.
-    dtype : dtype
-        Of the rows.
-    rows : float
-        Complete rows that came before the first one with gaps.
+    """The model that completes rows of a stream, after `rows` without gaps, for k components.
 
     Attributes
     ----------
@@ -150,9 +129,9 @@ class Completion(State):
     model : FactorModel
         Without loadings while rows are kept for batch EM for the first time.
     late : ndarray of shape (d,)
-        Which columns no row had an entry in that was learned from. Sums know nothing of them yet.
+        Which columns no row had an entry in that was learned from.
     kept, kept_weights : ndarray of shape (m, d) and (m,)
-        Chunk that the model is going to be found from.
+        Rows that the model is going to be found from.
     """
 
     def __init__(self, d: int, k: int, dtype: np.dtype, rows: float = 0.0) -> None:
@@ -179,10 +158,7 @@ class Completion(State):
         return self.model.loadings.shape[1] > 0
 
     def keeps(self, values: Any) -> bool:
-        """Return whether rows (r, d) are to be kept for batch EM.
-
-        They are until the model has been found, and again from the first entry of a late column on.
-        """
+        """Return whether rows (r, d) are kept for batch EM: at first, and from late entries on."""
         if not self.has_started or len(self.kept):
             return True
         return bool(self.late.any() and not np.isnan(values[:, self.late]).all())
@@ -200,8 +176,7 @@ class Completion(State):
     def start(self, base: Any, scale_of: Callable[[Any], Scale]) -> None:
         """Find the model by batch EM on the rows kept, and on those with second moment `base`.
 
-        `scale_of` gives what columns are divided by for a second moment. EM begins with independent
-        columns.
+        EM begins with independent columns. They are divided by ``scale_of(moment)``.
         """
         counts, model = self.counts, FactorModel.of_columns(self.kept, center=base.center)
         elsewhere = np.isnan(self.kept).all(axis=0)
@@ -236,8 +211,7 @@ class Completion(State):
     def fill_late(self, moment: Any, model: FactorModel) -> None:
         """Write what a model expects of late columns into a second moment of rows without them.
 
-        Given all other columns, those of a row are linear in them plus noise, so that their sums
-        follow from the sums of the others: the E-step of EM for all these rows at once.
+        They are linear in the others plus noise: the E-step of EM for all these rows at once.
         """
         late, others = self.late, ~self.late
         if not late.any() or not moment.weight > 0.0:
@@ -266,7 +240,8 @@ class Completion(State):
 
 def _change(before: Doubles, after: Doubles) -> float:
     """Return |A A' - B B'| / |B B'| in the Frobenius norm, for loadings A and B of (d, r)."""
-    squares = [float(np.sum((left.T @ right) ** 2)) for left, right in (
-        (before, before), (after, after), (before, after))]  # fmt: skip
-    difference = max(squares[0] + squares[1] - 2.0 * squares[2], 0.0)
-    return float(np.sqrt(difference / max(squares[1], TINY)))
+    old, new, across = (
+        float(np.sum((left.T @ right) ** 2))
+        for left, right in ((before, before), (after, after), (before, after))
+    )
+    return float(np.sqrt(max(old + new - 2.0 * across, 0.0) / max(new, TINY)))

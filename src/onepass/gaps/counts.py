@@ -39,29 +39,16 @@ def rows_with_gaps(values: Any) -> NDArray[np.bool_]:
 
 
 def tiles_with_gaps(values: Any) -> Iterator[tuple[NDArray[np.intp], NDArray[np.floating]]]:
-    """Yield the rows with gaps of rows (r, d), dense or CSR, a few at a time.
-
-    Yields which rows they are, and the rows as an array.
-    """
-    holes, length = (
-        np.flatnonzero(rows_with_gaps(values)),
-        max(1, TILE_BYTES // (8 * values.shape[1])),
-    )
+    """Yield which rows of rows (r, d), dense or CSR, have gaps, and these as arrays, in tiles."""
+    holes, length = np.flatnonzero(rows_with_gaps(values)), TILE_BYTES // (8 * values.shape[1])
+    length = max(1, length)
     for start in range(0, len(holes), length):
         rows = holes[start : start + length]
         yield rows, values[rows].toarray() if sparse.issparse(values) else values[rows]
 
 
-def fill_gaps(
-    values: Any,
-    rows: NDArray[np.intp],
-    given: NDArray[np.floating],
-    filled: NDArray[np.floating],
-) -> None:
-    """Write the entries of filled rows (m, d) into the gaps of rows (r, d), dense or CSR.
-
-    `rows` and `given` (m, d) are one of `tiles_with_gaps`: no row between them has gaps.
-    """
+def fill_gaps(values: Any, rows: NDArray[np.intp], given: Any, filled: Any) -> None:
+    """Write entries of filled rows (m, d) into the gaps of a tile of `tiles_with_gaps`."""
     if not sparse.issparse(values):
         values[rows] = filled
         return
@@ -70,24 +57,16 @@ def fill_gaps(
 
 
 class MissingCounts(State):
-    """How much of a stream is missing where.
-
-    Parameters
-    ----------
-    d : int
-        The number of columns.
-    rows : float
-        Complete rows that came before the first one with gaps.
+    """How much of a stream is missing where, after `rows` without gaps.
 
     Attributes
     ----------
     rows, incomplete, empty : float, int and int
-        Rows so far with an entry, those of them with gaps, and those without any entry, which are
-        left out.
+        Rows with an entry, those of them with gaps, and those left out, without any entry.
     observed : ndarray of shape (d,)
         How many of the rows have an entry in each column.
     together : ndarray of shape (d, d) or (0, 0)
-        Which columns were observed in the same row; not known beyond 2,048 columns, nor in a model.
+        Which columns were observed in the same row; not beyond 2,048 columns, nor in a model.
     apart : ndarray of shape (2,) or (0,)
         Two columns that were never observed in the same row, if there are such.
     least, most : ndarray of shape (d,)
@@ -133,10 +112,7 @@ class MissingCounts(State):
         return self.rows * self.share**2
 
     def rank(self, k: int, varying: int) -> int:
-        """Return the rank of the model that completes rows, for k components.
-
-        `varying` columns are not constant.
-        """
+        """Return the rank of the model for k components, if so many columns are not constant."""
         most = min(RANK_FACTOR * k + RANK_MORE, varying - 1)
         return int(max(1, min(most, self.rows * self.share / ROWS_PER_DIRECTION)))
 
@@ -181,10 +157,7 @@ class MissingCounts(State):
         return np.where(np.isnan(reach), np.inf, reach**2)
 
     def far(self, filled: Any) -> NDArray[np.intp]:
-        """Return how many entries of each column of rows (r, d) are far from all observed ones.
-
-        They are beyond the range by more than its width.
-        """
+        """Return how many entries of columns (d,) are beyond the range by more than its width."""
         width = self.most - self.least
         is_far = (filled < self.least - width) | (filled > self.most + width)
         return np.asarray(np.count_nonzero(is_far, axis=0))

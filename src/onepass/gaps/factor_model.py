@@ -29,10 +29,7 @@ LEAST_REST = 1e-9  # of a variance: what is left out at least, so that nothing d
 
 
 def squared_residuals(rows: Doubles, given: NDArray[np.floating], directions: Doubles) -> Doubles:
-    """Return squared distances (r,) from the span of directions (k, d), over observed entries.
-
-    The rows (r, d) are completed, and `given` (r, d) has NaN in their gaps.
-    """
+    """Return squared distances (r,) of completed rows from a span, where `given` is not NaN."""
     rest = rows - (rows @ directions.T) @ directions
     rest[np.isnan(given)] = 0.0
     return np.einsum("ij,ij->i", rest, rest)
@@ -66,7 +63,7 @@ class FactorModel(State):
     def of(cls, moment: Moment, counts: MissingCounts, k: int, scale: Scale) -> FactorModel:
         """Return the model of a second moment, in units of a scale (d,) if there is one.
 
-        The variance of a column is at most what the range of its observed entries allows.
+        Variances are at most what the ranges of observed entries allow.
         """
         d, total, constant = moment.d, max(moment.weight, TINY), counts.is_constant
         varying = d - int(np.count_nonzero(constant))
@@ -96,9 +93,8 @@ class FactorModel(State):
         """Return the model with variances (d,) of columns that were found from rows (d,).
 
         Loadings explain at most n / (n + 1) of a variance found from n rows: one more row may break
-        what all of them have in common (Laplace's rule of succession). Otherwise a column that
-        others nearly determine has next to no noise, and a row off that pattern is extrapolated
-        without limit.
+        what all of them have in common (Laplace's rule of succession). Otherwise a row off the
+        pattern of columns that nearly determine another is extrapolated without limit.
         """
         explained = np.einsum("ij,ij->i", self.loadings, self.loadings)
         most = variances * (rows / (rows + 1.0))
@@ -109,13 +105,12 @@ class FactorModel(State):
     def shrunk(self, rows: float) -> FactorModel:
         """Return the model that predicts new entries best, if it was found from so many rows.
 
-        Directions found from few rows take up noise. In units of the noise, a true variance 1 + t
-        shows up as 1 + t + g + g / t, with g = d / rows; the direction found has the squared cosine
-        c = (1 - g / t^2) / (1 + g / t) with the true one, so that new rows vary by 1 + t c along
-        it; and below t = sqrt(g) there is nothing to be found (Paul 2007). The noise is the mean of
-        the variances left out after s directions, with rows - s degrees of freedom; directions
-        count if they are above its edge (Kritchman and Nadler 2008). The variances of columns stay:
-        what directions lose is noise.
+        In units of the noise, a true variance 1 + t shows up as 1 + t + g + g / t, g = d / rows;
+        the direction found has the squared cosine c = (1 - g / t^2) / (1 + g / t) with the true
+        one, so that new rows vary by 1 + t c along it; and below t = sqrt(g) there is nothing to be
+        found (Paul 2007). The noise is the mean of the variances left out after s directions, with
+        rows - s degrees of freedom; directions count above its edge (Kritchman and Nadler 2008).
+        The variances of columns stay: what directions lose is noise.
         """
         root, d = np.sqrt(self.noise), max(int(np.count_nonzero(self.noise)), 1)
         inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0.0)
@@ -147,14 +142,13 @@ class FactorModel(State):
 
     def complete(self, rows: NDArray[np.floating], **options: Any) -> Any:
         """Return what the core's `complete` does with rows (n, d) that have gaps."""
-        return _core.complete(
-            np.ascontiguousarray(rows), self.mean, self.loadings, self.noise, **options
-        )
+        rows = np.ascontiguousarray(rows)
+        return _core.complete(rows, self.mean, self.loadings, self.noise, **options)
 
     def filled(self, values: Any) -> tuple[Any, Any]:
         """Return rows (n, d), dense or CSR, with conditional means in their gaps.
 
-        Returns the conditional standard deviations (n, d) of filled entries, too; zero elsewhere.
+        The conditional standard deviations (n, d) come with them, zero elsewhere.
         """
         filled, is_sparse = values.copy(), sparse.issparse(values)
         deviations = values.copy() if is_sparse else np.zeros_like(values)
@@ -170,9 +164,8 @@ class FactorModel(State):
     def drawn(self, values: Any, seed: int) -> Any:
         """Return rows (n, d) with random draws of their conditional distribution in their gaps.
 
-        The second moment of such rows is right on average, without a matrix of covariances. A draw
-        is a row of the model, plus the conditional mean of what the observed entries differ from it
-        (Matheron's rule).
+        Their second moment is right on average. A draw is a row of the model, plus the conditional
+        mean of what the observed entries differ from it (Matheron's rule).
         """
         rng, drawn = np.random.default_rng(seed), values.copy()
         for rows, given in tiles_with_gaps(values):
