@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from onepass.moments import chunk as module
-from onepass.moments.chunk import DenseChunk, SparseChunk, chunk_about, sparse_gram
+from onepass.moments.chunk import chunk_about, sparse_gram
 
 R, D = 23, 7
 RNG = np.random.default_rng(0)
@@ -93,11 +93,6 @@ def test_outer_products_are_added(made):
     close(np.tril(outer(rows, WEIGHTS, start)), wanted)
 
 
-def test_rows_of_no_weight_add_nothing(made):
-    rows, _ = made
-    np.testing.assert_array_equal(outer(rows, np.zeros(R)), np.zeros((D, D)))
-
-
 def test_measures(made):
     """Distances from a point, and from it plus the span of directions."""
     rows, plain = made
@@ -156,11 +151,6 @@ def test_a_few_rows_at_a_time_are_all_rows(made):
     close(found, plain)
 
 
-def test_points_in_the_coordinates_of_the_rows(made):
-    rows, plain = made
-    np.testing.assert_allclose(rows.at(VALUES[3]), plain[3], atol=1e-12)
-
-
 def test_scaled_rows(hold):
     rows = chunk_about(hold(VALUES), WEIGHTS, ORIGIN)
     scaled = rows.scaled(SCALE)
@@ -168,11 +158,6 @@ def test_scaled_rows(hold):
     assert scaled.weights is WEIGHTS
     assert_products(scaled, (VALUES - ORIGIN) / SCALE)
     assert_products(rows, VALUES - ORIGIN)
-
-
-def test_dense_stays_dense_and_sparse_stays_sparse():
-    assert type(chunk_about(VALUES, WEIGHTS, ORIGIN)) is DenseChunk
-    assert type(chunk_about(sparse.csr_array(VALUES), WEIGHTS, ORIGIN)) is SparseChunk
 
 
 def test_what_is_given_stays_as_it_is(made, hold):
@@ -262,11 +247,3 @@ def test_products_of_any_number_of_sparse_rows(shape):
     found = sparse_gram(rows)
     np.testing.assert_allclose(found, (rows @ rows.T).toarray(), rtol=1e-13, atol=1e-15)
     np.testing.assert_array_equal(found, found.T)
-
-
-def test_no_rows():
-    """As a sketch has before its first rows."""
-    rows = DenseChunk(np.zeros((0, D)), np.zeros(0), np.zeros(D))
-    assert rows.energies.shape == (0,)
-    assert rows.inner(DIRECTIONS).shape == (0, len(DIRECTIONS))
-    np.testing.assert_array_equal(rows.combine(np.zeros((2, 0))), np.zeros((2, D)))

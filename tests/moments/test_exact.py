@@ -68,13 +68,6 @@ def test_moved_to_another_point_it_is_the_same(step):
     assert_scatter(moment, ROWS, WEIGHTS, tolerance=1e-12 * max(1.0, step**2))
 
 
-def test_an_empty_one_moves():
-    moment = SecondMoment(D)
-    moment.move(ROWS[0])
-    np.testing.assert_array_equal(moment.mean, ROWS[0])
-    np.testing.assert_array_equal(moment.squares, np.zeros((D, D)))
-
-
 @CENTER
 def test_merged_moments_are_that_of_all_rows(center):
     one, other = (
@@ -122,17 +115,6 @@ def test_everything_is_read_in_the_units_of_a_scale(center, scale):
     np.testing.assert_allclose(np.abs(found @ vectors[:, :-3:-1]), np.eye(2), atol=1e-6)
 
 
-def test_reading_changes_nothing():
-    moment = moment_of(ROWS)
-    squares, total = moment.squares.copy(), moment.total.copy()
-    moment.times(np.eye(D), SCALE)
-    moment.compress(np.eye(D), SCALE)
-    moment.leading(2, SCALE)
-    moment.spectrum(SCALE)
-    np.testing.assert_array_equal(moment.squares, squares)
-    np.testing.assert_array_equal(moment.total, total)
-
-
 def test_rows_that_are_all_the_same_have_none():
     moment = moment_of(np.tile(ROWS[0], (N, 1)), np.ones(N))
     np.testing.assert_array_equal(moment.times(np.eye(D)), np.zeros((D, D)))
@@ -148,27 +130,3 @@ def test_columns_that_are_constant_to_rounding_have_no_squares():
     assert (np.delete(moment.column_sums(), 2) > 0.0).all()
     sums = sums_about_mean(np.array([1.0, 1.0]), np.array([1.0, 0.5]), 1.0)
     np.testing.assert_array_equal(sums, [0.0, 0.75])
-
-
-def test_what_fades_counts_less():
-    moment = moment_of(ROWS[:20], WEIGHTS[:20])
-    moment.fade(0.25)
-    moment.add(chunk_about(ROWS[20:], WEIGHTS[20:], ROWS[0]), WEIGHTS[20:])
-    counted = WEIGHTS * np.where(np.arange(N) < 20, 0.25, 1.0)
-    assert_scatter(moment, ROWS, counted)
-
-
-def loaded(moment):
-    again = SecondMoment(D)
-    again.restore(*moment.saved())
-    return again
-
-
-@pytest.mark.parametrize("again", [SecondMoment.copy, loaded])
-def test_copies_and_states_are_the_same_and_independent(again):
-    moment = moment_of(ROWS)
-    before, twin = moment.times(np.eye(D)), again(moment)
-    np.testing.assert_array_equal(twin.times(np.eye(D)), before)
-    twin.add(chunk_about(ROWS, WEIGHTS, ROWS[3]), WEIGHTS)
-    np.testing.assert_array_equal(moment.times(np.eye(D)), before)
-    assert_scatter(twin, np.vstack([ROWS, ROWS]), np.tile(WEIGHTS, 2))

@@ -104,14 +104,6 @@ def test_a_frame_that_turns_loses_nothing_of_the_sum_of_all_segments(center: boo
     )
 
 
-def test_turning_to_a_part_of_the_frame_changes_nothing() -> None:
-    X, frame = stream(), frame_of(12, 6)
-    found, fewer = segments_of(X, frame), segments_of(X, frame[:4])
-    scatter = naive(X, np.ones(len(X)), np.eye(12))[3]
-    found.turn(frame[:4], lambda columns: scatter @ columns)
-    assert_same(found, fewer)
-
-
 def test_merged_segments_are_those_of_both_one_after_the_other() -> None:
     X, frame = stream(400), frame_of(12, 4)
     first, second = segments_of(X[:200], frame), segments_of(X[200:] * 1e3, frame)

@@ -66,16 +66,6 @@ def test_no_energy_is_lost_beyond_that():
     assert found.level > 0
 
 
-def test_what_the_others_received_is_taken_off_and_given_back():
-    found = sketch_of(FULL, WEIGHTS, 8, parts=1)
-    _, S = reference.scatter(FULL, WEIGHTS, center=True)
-    values = np.linalg.eigvalsh(S)[::-1]
-    level = module.TAKEN_OFF * values[8:].sum() / (D - 8)
-    assert found.level == pytest.approx(level)
-    np.testing.assert_allclose(found.values, values[:8] - level)
-    np.testing.assert_allclose(found.leading(8)[1], values[:8])
-
-
 def test_columns_may_be_divided():
     scale = RNG.uniform(0.5, 2, D)
     found = sketch_of(LOW_RANK, WEIGHTS, 12, scale=scale)
@@ -124,18 +114,6 @@ def test_what_fades_counts_less():
     after = found.compress(np.eye(D)), found.columns, found.trace, found.weight
     for one, other in zip(after, before, strict=True):
         np.testing.assert_allclose(one, 0.25 * np.asarray(other))
-
-
-def test_copies_and_states():
-    found = sketch_of(FULL, WEIGHTS, 8)
-    before, twin = found.compress(np.eye(D)), found.copy()
-    np.testing.assert_array_equal(twin.compress(np.eye(D)), before)
-    twin.add(chunk_about(FULL, WEIGHTS, np.zeros(D)), WEIGHTS)
-    twin.fade(0.5)
-    np.testing.assert_array_equal(found.compress(np.eye(D)), before)
-    other = Sketch(D, 8, True)
-    other.restore(*found.saved())
-    np.testing.assert_array_equal(other.compress(np.eye(D)), before)
 
 
 def test_the_leading_directions_survive_a_long_stream():
@@ -203,27 +181,6 @@ def test_one_step_of_the_iteration_goes_on_from_the_sketch(monkeypatch):
     assert errors[0] < 1e-3 < errors[1]
 
 
-def test_a_cold_start_takes_more_steps(monkeypatch):
-    monkeypatch.setattr(module, "GRAM_ROWS", 0)
-    rows = np.random.default_rng(1).normal(size=(400, D)) * 0.9 ** np.arange(D)
-    _, _, wanted = np.linalg.svd(rows)
-    stack, _ = stack_of(rows, np.zeros((0, D)), center=False)
-    errors = []
-    for steps in (1, 4, 8):
-        monkeypatch.setattr(module, "FIRST_POWER_STEPS", steps)
-        errors.append(subspace_error(module._leading(stack, 4)[0], wanted[:4]))
-    assert errors[0] > 2 * errors[1] > 8 * errors[2]
-    monkeypatch.undo()
-    monkeypatch.setattr(module, "GRAM_ROWS", 0)
-    assert subspace_error(module._leading(stack, 4)[0], wanted[:4]) == errors[1]
-
-
-def test_the_same_stack_gives_the_same_bits(monkeypatch):
-    monkeypatch.setattr(module, "GRAM_ROWS", 0)
-    stack, _ = stack_of(FULL, np.zeros((0, D)))
-    np.testing.assert_array_equal(*(module._leading(stack, 4)[0] for _ in range(2)))
-
-
 @pytest.mark.parametrize("size", [1e-200, 1e-6, 1.0, 1e6])
 @pytest.mark.parametrize("skew", [1.0, 0.02, 1e-3, 1e-5, 3e-7, 1e-9, 0.0])
 def test_whitened_rows_are_orthonormal_and_span_those_given(skew, size):
@@ -268,56 +225,12 @@ def test_products_with_a_stack_are_those_with_its_rows(held, extra, center):
     assert stack.energy() == pytest.approx(np.sum(matrix**2))
 
 
-@pytest.mark.usefixtures("way")
-@pytest.mark.parametrize("k", [1, 2])
-def test_few_directions_of_few_rows(k):
-    stack, matrix = stack_of(FULL[:3], 0.1 * FULL[3:5])
-    basis, values, _ = module._leading(stack, k)
-    _, singular, wanted = np.linalg.svd(matrix)
-    np.testing.assert_allclose(values, singular[:k] ** 2)
-    assert subspace_error(basis, wanted[:k]) < 1e-6
-
-
-@pytest.mark.parametrize("held", [0, 3])
-def test_the_iteration_takes_as_many_steps_as_it_says(held, monkeypatch):
-    """Each is two products with all rows, and the values are one more."""
-    monkeypatch.setattr(module, "GRAM_ROWS", 0)
-    stack, _ = stack_of(FULL, FULL[:held])
-    products, inner = [], stack.inner
-    stack.inner = lambda directions: products.append(len(directions)) or inner(directions)
-    module._leading(stack, 4)
-    steps = module.POWER_STEPS if held else module.FIRST_POWER_STEPS
-    assert products == [4 + module.BESIDE] * (steps + 1)
-
-
-@pytest.mark.parametrize("held", [0, 3])
-def test_one_step_is_orthonormal_too(held, monkeypatch):
-    """Chunk of uneven sizes, which a single Cholesky factor of them would leave skew."""
-    monkeypatch.setattr(module, "GRAM_ROWS", 0)
-    monkeypatch.setattr(module, "FIRST_POWER_STEPS", 1)
-    sizes = np.geomspace(1, 0.03, D)
-    stack, _ = stack_of(np.random.default_rng(1).normal(size=(400, D)) * sizes, np.eye(held, D))
-    basis, _, _ = module._leading(stack, 4)
-    np.testing.assert_allclose(basis @ basis.T, np.eye(4), atol=1e-14)
-
-
 def test_directions_that_hold_nothing_are_no_start(monkeypatch):
     monkeypatch.setattr(module, "GRAM_ROWS", 0)
     stack, _ = stack_of(FULL, np.zeros((2, D)))
     basis, values, _ = module._leading(stack, 4)
     assert np.isfinite(basis).all()
     assert np.isfinite(values).all()
-
-
-@pytest.mark.parametrize("unit", [1e-6, 1.0])
-def test_weights_and_rows_may_be_small(unit):
-    rows, weights = unit * LOW_RANK, 1e-3 * WEIGHTS
-    one, other = (sketch_of(rows[p], weights[p], 12) for p in (slice(0, 20), slice(20, N)))
-    one.merge(other)
-    mean, S = reference.scatter(rows, weights, center=True)
-    np.testing.assert_allclose(one.mean, mean)
-    np.testing.assert_allclose(one.columns, np.diag(S))
-    np.testing.assert_allclose(one.compress(np.eye(D)) / np.trace(S), S / np.trace(S), atol=1e-8)
 
 
 def test_constant_columns_have_no_squares():
