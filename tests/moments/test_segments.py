@@ -187,3 +187,17 @@ def test_a_second_moment_gives_the_sums_of_parts_as_rows_do(chunk: int, K: int) 
     _, mean, _, scatter = naive(X, np.ones(1500), frame)
     np.testing.assert_allclose(moment.mean, mean)
     np.testing.assert_allclose(moment.times(frame.T), scatter, rtol=1e-9, atol=1e-9)
+
+
+def test_a_joint_frame_that_spans_everything_takes_sums_of_further_rows() -> None:
+    X, frames = stream(1200), (frame_of(12, 6), frame_of(12, 8, seed=8))
+    first, second = (segments_of(X[:600], frame) for frame in frames)
+    moment = SecondMoment(12)
+    moment.add(chunk_about(X[:600], np.ones(600), np.ones(12)), np.ones(600))
+    first.turn(first.joint_frame(second), moment.times)
+    rows = chunk_about(X[600:], np.ones(600), np.ones(12))
+    first.add(rows, rows.weights, moment.add_parts)
+    apart = first.means - X.mean(axis=0)
+    between = (apart * first.weights[:, None]).T @ apart
+    sums = first.products.sum(axis=0) * first.unit @ first.frame + between
+    np.testing.assert_allclose(sums, naive(X, np.ones(1200), np.eye(12))[3], atol=1e-6)

@@ -255,12 +255,13 @@ class Segments(State):
         self.squares = np.where(columns, np.outer(self.weights, variances), self.squares)
 
     def joint_frame(self, other: Self) -> Doubles:
-        """Return a frame (K, d) that spans those of both."""
+        """Return a frame (K, d) that spans those of both; the identity if that is everything."""
         if self.is_whole:
             return self.frame
         both = np.vstack([self.frame, other.frame])
         _, sizes, directions = np.linalg.svd(both, full_matrices=False)
-        return directions[sizes > SAME_DIRECTION]
+        found = directions[sizes > SAME_DIRECTION]
+        return found if len(found) < self.d else np.eye(self.d)
 
     def merge(self, other: Self) -> None:
         """Include the segments of another stream with the same frame, after these."""
