@@ -16,7 +16,6 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 DISTRIBUTIONS = {"sklearn": "scikit-learn"}
 # Imported when a file of their kind is opened, which then says what is missing.
 ON_DEMAND = (
-    "onepass.cli.kept",
     "onepass.sources.arrow",
     "onepass.sources.csv",
 )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import onepass
-from onepass.cli.options import ALGORITHMS
+from onepass.cli.commands import ALGORITHMS
 from onepass.progress import Progress
 from tests.cli.commands import onepass as run
 from tests.cli.commands import parts, rows

@@ -14,7 +14,7 @@ import pyarrow.parquet
 import pytest
 
 from onepass import load
-from onepass.cli.memory import parse_size
+from onepass.cli.program import parse_size
 from tests.cli.commands import onepass as run
 from tests.cli.commands import rows
 from tests.sources.files.written import arrow_table, csv_text, write_csv_gz
@@ -164,7 +164,7 @@ def test_bugs_and_broken_libraries_are_no_mistakes_of_the_user(tmp_path, monkeyp
     def failing(*given, **params):
         raise error
 
-    monkeypatch.setattr("onepass.cli.options.make_estimator", failing)
+    monkeypatch.setattr("onepass.cli.fit.make_estimator", failing)
     np.save(tmp_path / "a.npy", rows())
     said = run("fit", tmp_path / "a.npy", "-k", 1, code=code, bug=True).stderr
     assert len(said.splitlines()) == 1
@@ -176,7 +176,7 @@ def test_an_interrupted_report_leaves_a_model(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     np.save(tmp_path / "a.npy", rows())
-    monkeypatch.setattr("onepass.cli.page.model_page", interrupted)
+    monkeypatch.setattr("onepass.cli.models.model_page", interrupted)
     words = ("-k", 1, "-o", tmp_path / "m", "--report", tmp_path / "r.html")
     said = run("fit", tmp_path / "a.npy", *words, code=130).stderr
     assert f"{tmp_path / 'm'} is complete, {tmp_path / 'r.html'} is missing" in said

@@ -6,6 +6,7 @@ import os
 import numpy as np
 import pytest
 
+import onepass
 from onepass.persistence import archive, atomic
 from tests.cli.commands import onepass as run
 from tests.cli.commands import parts
@@ -87,3 +88,4 @@ def test_a_disk_that_is_full_in_the_end(tmp_path, monkeypatch):
     monkeypatch.undo()
     again = run(*words, "-o", tmp_path / "n.onepass", "--resume")
     assert "continuing after 180 rows" in again.stderr
+    assert onepass.load(tmp_path / "n.onepass").n_samples_seen_ == 180

@@ -8,8 +8,9 @@ import pytest
 import scipy.sparse
 
 import onepass
+from onepass.cli.commands import ALGORITHMS
 from onepass.cli.data import expected_rows
-from onepass.cli.options import ALGORITHMS, make_estimator
+from onepass.cli.fit import make_estimator
 from tests.cli.commands import onepass as run
 from tests.cli.commands import parts, rows
 from tests.sources.files.written import WRITERS

@@ -51,7 +51,7 @@ FORK = """
 import os, sys
 import onepass.cli.fit, onepass.progress, onepass.algorithms.capped_msg
 import onepass.sources.arrays, onepass.sources.arrow, onepass.sources.csv
-import onepass.cli.kept, onepass.cli.models, onepass.cli.rows, onepass.report.charts
+import onepass.cli.models, onepass.cli.rows, onepass.report.charts
 from onepass.cli import main
 for line in sys.stdin:
     child = os.fork()

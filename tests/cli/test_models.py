@@ -5,7 +5,6 @@ import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,8 @@ import pytest
 
 import onepass
 from onepass.cli import main
-from onepass.cli.options import ALGORITHMS, make_estimator
+from onepass.cli.commands import ALGORITHMS
+from onepass.cli.fit import make_estimator
 from tests.cli.commands import onepass as run
 from tests.cli.commands import rows
 
@@ -111,16 +111,6 @@ def test_components_that_cannot_be_told_apart(tmp_path):
     onepass.PCA(3).fit(X * [9, 4, 4, 1, 1]).save(tmp_path / "m")
     said = run("info", tmp_path / "m").stdout
     assert re.search(r"Components 1 and 2 cannot be told apart; .* known to \d+ degrees?", said)
-
-
-def test_the_paper_is_cited():
-    said = run("info", "--cite").stdout
-    assert "10.48550/arXiv.1307.1674" in said
-    entry = said[said.index("@inproceedings{") :].strip()
-    root = Path(__file__).parents[2]
-    for page in ("README.md", "docs/the-paper.md"):
-        assert f"```bibtex\n{entry}\n```" in (root / page).read_text("utf-8")
-    assert "MODEL" in run("info", code=2).stderr
 
 
 def test_report(tmp_path):

@@ -9,41 +9,60 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from multiprocessing import active_children, get_context, parent_process
 from typing import Any
 
 import click
+import numpy as np
+import scipy.sparse
 
-from onepass import open_source
-from onepass.cli import messages, options
+import onepass
+from onepass.cli.commands import ALGORITHMS
 from onepass.cli.data import (
-    empty_columns,
+    Points,
     expected_rows,
     prepare_output,
     progress_over,
     warn_of_repeats,
 )
-from onepass.cli.errors import (
+from onepass.cli.models import (
+    check_page,
+    facts,
+    print_components,
+    print_json,
+    write_page,
+)
+from onepass.cli.program import (
+    BROKEN,
     Failure,
-    MachineFailure,
     hiding_interrupts,
     in_a_line,
+    is_quiet,
+    note,
     noting_signals,
     say,
+    warn,
 )
-from onepass.cli.page import Points, check_page, write_page
 from onepass.distributed import fit as fit_on_shards
 from onepass.estimators.checkpoint import Checkpoint, describe_run, rows_in
 from onepass.extras import require
 from onepass.persistence.archive import ModelFileError
 from onepass.progress import pass_label
-from onepass.report.summary import describe, expectation, missing_entries, remarks
+from onepass.report.summary import (
+    counted,
+    describe,
+    expectation,
+    missing_entries,
+    remarks,
+    shortened,
+)
 from onepass.sources import Position
 from onepass.sources.files import FileSource
 
 MOST_COMPONENTS = 10  # if their number is not given
-LEAST_ROWS = 1000.0  # with fewer, angles are rough themselves
+LEAST_ROWS = 1000  # with fewer, angles are rough themselves
+_PARAMS = ("center", "scale", "robust", "half_life", "passes")  # of estimators
 
 
 class Stopped(KeyboardInterrupt):
@@ -54,16 +73,10 @@ class Stopped(KeyboardInterrupt):
 
 
 def fit(
-    ctx: click.Context,
     data: tuple[str, ...],
-    n_components: int | float | None,
+    components: int | float | None,
     output: str,
     algorithm: str,
-    center: bool,
-    scale: bool,
-    robust: bool,
-    half_life: float | None,
-    passes: int | None,
     skip_empty: bool,
     until_angle: float | None,
     seed: int,
@@ -74,25 +87,28 @@ def fit(
     report: str | None,
     color: str | None,
     label: str | None,
-    as_json: bool,
+    json: bool,
     **reading: Any,
 ) -> None:
     """Learn from rows and write a model."""
+    ctx = click.get_current_context()
+    params = {name: reading.pop(name) or None for name in _PARAMS[1:]}
+    params["center"] = reading.pop("center")
     on_workers = dask is not None or workers is not None
-    if "-" in data and (resume or on_workers or skip_empty or (passes or 1) > 1):
+    if "-" in data and (resume or on_workers or skip_empty or (params["passes"] or 1) > 1):
         raise Failure(
             "standard input can be read only once: --resume, --workers, --skip-empty and --passes "
             "need files"
         )
     if until_angle is not None and (on_workers or algorithm not in ("pca", "erm")):
         raise Failure("--until-angle needs --algorithm pca or erm, in one process")
-    source = open_source(data, **reading)
+    source = onepass.open_source(data, **reading)
     if skip_empty and (empty := empty_columns(source)):
-        messages.note(f"left out columns without entries: {', '.join(map(repr, empty))}")
+        note(f"left out columns without entries: {', '.join(map(repr, empty))}")
         reading["exclude"] = [*(reading["exclude"] or ()), *empty]
-        source = open_source(data, **reading)
+        source = onepass.open_source(data, **reading)
     for message in source.notes:
-        messages.note(message)
+        note(message)
     warn_of_repeats(source.paths)
     checkpoint = f"{output}.checkpoint"
     for path in (output, checkpoint):
@@ -102,50 +118,52 @@ def fit(
     elif color or label:
         raise Failure("--color and --label are about the page that --report writes")
     points = Points(source, color, label)
-    if not as_json:
-        messages.describe_source(source, expected_rows(source))
-    k = n_components
+    if not (json or is_quiet()):
+        say(f"reading {source_words(source)}")
+    k = components
     if k is None:
         k = min(MOST_COMPONENTS, source.n_features)
-        messages.note(
+        note(
             f"keeping {k} of {source.n_features} components (-k); the page of --report has a curve "
             "of variances to choose by"
         )
-    params: dict[str, Any] = {"center": center, "half_life": half_life}
-    params |= {"scale": scale or None, "robust": robust or None, "passes": passes}
-    model = options.make_estimator(algorithm, k, seed, **params)
-    asked = {"algorithm": algorithm, "components": n_components, "seed": seed, **params, **reading}
-    asked["until-angle"] = until_angle
-    asked = {name.replace("_", "-"): value for name, value in asked.items()}
-    resume = _resumes(checkpoint, resume)
+    model = make_estimator(algorithm, k, seed, **params)
+    asked = {"algorithm": algorithm, "components": components, "seed": seed, **params, **reading}
+    asked["until_angle"] = until_angle
+    is_there = os.path.exists(checkpoint)
+    if resume and not is_there:
+        note(f"there is no {checkpoint}: starting at the first row")
+    if is_there and not resume:
+        warn(f"{checkpoint} of an interrupted run is replaced; --resume would have continued it")
+    resume &= is_there
     replaced = 0 if resume else _written(checkpoint)
-    words = [word for word in ctx.meta["onepass.words"] if word != "--resume"]
+    words = [word for word in ctx.obj if word != "--resume"]
     begin = time.monotonic()
     try:
         if on_workers:
             with _connected(dask, workers, model) as client:
-                model = _fit_on_workers(
-                    model, source, output, client, checkpoint, checkpoint_every, resume
-                )
+                options = {"checkpoint": checkpoint, "checkpoint_every": checkpoint_every}
+                model = _fit_on_workers(model, source, client, **options, resume=resume)
+                _save(model, output)
         else:
             kept = None
-            if "standard input" not in source.paths:
+            if not source.once:
                 columns: list[Any] = source.feature_names or [source.n_features]
+                asked = {name.replace("_", "-"): value for name, value in asked.items()}
                 run = describe_run("in one process", asked, source.paths, columns=columns)
                 kept = Checkpoint(checkpoint, run, checkpoint_every)
             model = _fit_here(model, source, output, kept, resume, until_angle)
     except Stopped as stopped:
         rest = ", and nothing is saved"
         if rows := _saved_rows(checkpoint, replaced):
-            again = shlex.join([*words, "--resume"])
-            rest = f"; {rows:,} rows are saved. To continue:\n  {again}"
+            rest = f"; {rows:,} rows are saved. To continue:\n  {shlex.join([*words, '--resume'])}"
         say(f"onepass: stopped{rest}", err=True)
         ctx.exit(128 + stopped.number)
-    except (ValueError, OSError) as error:
-        failure = in_a_line(error)
+    except Exception as error:
+        failure = in_a_line(error, ctx.obj)
         if rows := _saved_rows(checkpoint, replaced):
             safe = f"{rows:,} rows are safe in {checkpoint}, and --resume continues from there"
-            failure = type(failure)(f"{failure.message}; {safe}")
+            failure = Failure(f"{failure.message}; {safe}", failure.exit_code)
         raise failure from error
     seconds = time.monotonic() - begin
     if report is not None:
@@ -155,54 +173,63 @@ def fit(
             say(f"onepass: {output} is complete, {report} is missing", err=True)
             raise
     if until_angle is not None and model.origin_.rows_there is None:
-        messages.note(
+        note(
             f"all rows were read, but the largest angle is {model.angle_.max():.2g} degrees, not "
             f"{until_angle:g} (--until-angle)"
         )
     for doubt in model.doubts():
-        messages.warn(doubt.replace("n_components=", "-k "))
-    found = messages.facts(model, output)
+        warn(doubt.replace("n_components=", "-k "))
+    found = facts(model, output)
     found |= {"seconds": round(seconds, 3), "rows_per_second": round(found["rows"] / seconds)}
-    if as_json:
-        messages.print_json(found)
-    elif not messages.is_quiet():
+    if json:
+        print_json(found)
+    elif not is_quiet():
         say(f"{output}: {describe(model)}")
-        messages.print_components(model)
+        print_components(model)
         say(f"captures {expectation(model)}")
-        for remark in remarks(model):
-            say(remark)
-        if missing := missing_entries(model):
-            say(missing)
+        for remark in [*remarks(model), missing_entries(model)]:
+            if remark:
+                say(remark)
         say(f"took {seconds:.1f} s ({found['rows_per_second']:,} rows/s)")
         if report is not None:
             say(f"{report}: a page with pictures of the model")
 
 
-def _resumes(path: str, wanted: bool) -> bool:
-    """Return whether there is a checkpoint to continue from; say what is done."""
-    is_there = os.path.exists(path)
-    if wanted and not is_there:
-        messages.note(f"there is no {path}: starting at the first row")
-    if is_there and not wanted:
-        messages.warn(f"{path} of an interrupted run is replaced; --resume would have continued it")
-    return wanted and is_there
+def make_estimator(algorithm: str, n_components: int | float, seed: int = 0, **params: Any) -> Any:
+    """Return a new estimator; parameters that are None keep the algorithm's own default."""
+    made = getattr(onepass, ALGORITHMS[algorithm])(n_components)
+    if made.is_random and hasattr(made, "random_state"):
+        params["random_state"] = seed
+    return made.set_params(**{name: value for name, value in params.items() if value is not None})
 
 
-class Angles:
-    """Says when all components are known to an angle in degrees; without one, never.
+def empty_columns(source: FileSource) -> list[str]:
+    """Return the columns in which fewer than two rows have an entry, by name or number.
 
-    They are read whenever the stream has grown by a quarter.
+    Reading ends as soon as there are none.
     """
+    first, counts = source.tables[0], np.zeros(source.n_features, dtype=np.int64)
+    for block in source:
+        counts += block.shape[0] if scipy.sparse.issparse(block) else (~np.isnan(block)).sum(axis=0)
+        if (counts > 1).all():
+            break
+    chosen = first.chosen()
+    return [str(first.column(chosen[j])) for j in np.flatnonzero(counts < 2).tolist()]
 
-    def __init__(self, wanted: float | None) -> None:
-        self._wanted, self._next = wanted, LEAST_ROWS
 
-    def are_enough(self, model: Any) -> bool:
-        """Return whether a model of more rows has components that are known well enough."""
-        if self._wanted is None or model.n_samples_seen_ < self._next:
-            return False
-        self._next = 1.25 * model.n_samples_seen_
-        return bool((model.angle_ <= self._wanted).all())
+def source_words(source: FileSource) -> str:
+    """Return what is going to be read: files, rows, and columns with their names."""
+    paths, names, rows = source.paths, source.feature_names or [], expected_rows(source)
+    files = paths[0] if len(paths) == 1 else f"{len(paths):,} files, {paths[0]} to {paths[-1]}"
+    count = "rows" if rows is None else counted(rows, "row")
+    if rows is not None and source.n_rows is None:
+        count = f"about {float(f'{rows:.2g}'):,.0f} rows"
+    columns = counted(source.n_features, "column")
+    if source.named:
+        columns += f" with the names {shortened(names)}"
+    else:
+        columns += " without names" + (f", numbers {shortened(names)}" if names else "")
+    return f"{files}: {count} of {columns}"
 
 
 def _fit_here(
@@ -221,16 +248,16 @@ def _fit_here(
             position = progress["position"] and Position(*progress["position"])
         except (KeyError, TypeError) as error:
             raise ModelFileError(f"{kept.path}: not a valid checkpoint: {error!r}") from error
-        messages.note(f"continuing after {(further or model.learner_).rows_seen:,} rows")
-    angles, goes_on = Angles(until_angle), True
-
+        note(f"continuing after {(further or model.learner_).rows_seen:,} rows")
+    done, look_at = False, LEAST_ROWS
     # Without a checkpoint a signal ends the work at once: the next row may never come.
-    with noting_signals(active=kept is not None) as signals:
-        while goes_on:
-            number, done = (further.number, further.rows_seen) if further else (1, 0)
-            done = done if further or kept is None else kept.rows
+    heard: Any = nullcontext([]) if kept is None else noting_signals()
+    with heard as signals:
+        while not done:
+            number, before = (further.number, further.rows_seen) if further else (1, 0)
+            before = kept.rows if kept is not None and not further else before
             with (
-                progress_over(pass_label("fit", number, model.passes), source, done) as line,
+                progress_over(pass_label("fit", number, model.passes), source, before) as line,
                 closing(model.learn_blocks(source, position, further)) as blocks,
             ):
                 for position, rows in blocks:
@@ -241,14 +268,16 @@ def _fit_here(
                         raise Stopped(signals[0])
                     if line.wants_captured():
                         line.captured(model.captured_.mean)
-                    if angles.are_enough(model):
+                    if until_angle is not None and model.n_samples_seen_ >= look_at:
+                        look_at = round(1.25 * model.n_samples_seen_)
+                        done = bool((model.angle_ <= until_angle).all())
+                    if done:
                         model.stopped_before(expected_rows(source))
-                        goes_on = False
                         break
-            if goes_on:
+            if not done:
                 further = model.next_pass(further)
-                goes_on = further is not None
-                position = None if goes_on else position  # of the checkpoint, if saving fails
+                done = further is None
+                position = position if done else None
         model.finish()  # in place: a copy of wide second moments takes much memory
         try:  # a signal that comes now is too late: there is nothing left to stop
             _save(model, output)
@@ -259,20 +288,12 @@ def _fit_here(
     return model
 
 
-def _fit_on_workers(
-    model: Any,
-    source: FileSource,
-    output: str,
-    client: Any,
-    checkpoint: str,
-    every: float,
-    resume: bool,
-) -> Any:
-    """Return the model of all rows, learned by other processes, and saved."""
-    done = rows_in(checkpoint) if resume else 0
-    # The first signal ends the waiting at once; what the workers were working on is lost.
+def _fit_on_workers(model: Any, source: FileSource, client: Any, **options: Any) -> Any:
+    """Return the model of all rows, learned by other processes."""
+    done = rows_in(options["checkpoint"]) if options["resume"] else 0
     if done:
-        messages.note(f"continuing after {done:,} rows")
+        note(f"continuing after {done:,} rows")
+    # The first signal ends the waiting at once; what the workers were working on is lost.
     with noting_signals(patience=0) as signals, progress_over("fit", source, done) as line:
 
         def advance(rows: int) -> None:
@@ -281,19 +302,9 @@ def _fit_on_workers(
                 raise KeyboardInterrupt
 
         try:
-            learned = fit_on_shards(
-                model,
-                source,
-                client,
-                checkpoint=checkpoint,
-                checkpoint_every=every,
-                resume=resume,
-                progress=advance,
-            )
-            _save(learned, output)
+            return fit_on_shards(model, source, client, progress=advance, **options)
         except KeyboardInterrupt as error:
             raise Stopped(signals[0] if signals else signal.SIGINT) from error
-    return learned
 
 
 def _save(model: Any, output: str) -> None:
@@ -351,7 +362,7 @@ def _pool(workers: int | None, model: Any) -> Iterator[ProcessPoolExecutor]:
                 for started in [pool.submit(type, model) for _ in range(workers or 1)]:
                     started.result()
         except (OSError, BrokenExecutor) as error:  # too few files or processes are allowed
-            raise MachineFailure(f"the workers could not be started: {error}") from error
+            raise Failure(f"the workers could not be started: {error}", BROKEN) from error
         yield pool
     except BaseException:
         for process in active_children():

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from onepass.cli.kept import Beside, joined
+from onepass.cli.outputs import Columns
 from onepass.sources import SourceError, csv, open_source
 from onepass.warning import OnepassWarning
 
@@ -546,9 +546,9 @@ def test_rows_are_numbered_as_an_editor_numbers_lines(tmp_path, batch_rows):
     (tmp_path / "1.csv").write_text('a,b\n\n1,x\n2,"y\n\n"\n' + "3,z\n" * 9)
     (tmp_path / "2.csv").write_text("# a note\na,b\n4,x\n")
     source = open_source(tmp_path, columns=["a"], comment="#", batch_rows=batch_rows)
-    numbers = Beside(source, [], numbered=True)
-    taken = [joined(numbers.take(end, len(block))) for end, block in source.blocks()]
-    assert numbers.names == ["file", "line"]
+    numbers = Columns(source, [], ["a"], numbered=True)
+    taken = [numbers.add(end, block) for end, block in source.blocks()]
+    assert numbers.numbering == ["file", "line"]
     assert pa.concat_tables(taken)["line"].to_pylist() == [3, 4, *range(7, 16), 3]
 
 
@@ -556,9 +556,9 @@ def test_rows_without_lines_are_counted_from_one(tmp_path):
     for name in "ab":
         np.save(tmp_path / f"{name}.npy", np.eye(4))
     source = open_source(tmp_path, batch_rows=3)
-    numbers = Beside(source, [], numbered=True)
-    taken = [joined(numbers.take(end, len(block))) for end, block in source.blocks()]
-    assert numbers.names == ["file", "row"]
+    numbers = Columns(source, [], [*"wxyz"], numbered=True)
+    taken = [numbers.add(end, block) for end, block in source.blocks()]
+    assert numbers.numbering == ["file", "row"]
     assert pa.concat_tables(taken)["row"].to_pylist() == [1, 2, 3, 4, 1, 2, 3, 4]
 
 
