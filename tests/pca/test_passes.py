@@ -7,6 +7,8 @@ import pytest
 from scipy import sparse
 
 from onepass import PCA, from_bytes, load, open_source
+from onepass.distributed import fit as fit_on_shards
+from onepass.distributed import fitting
 from onepass.estimators.checkpoint import Checkpoint
 from onepass.moments.chunk import chunk_about
 from onepass.moments.sketch import GRAM_ROWS
@@ -137,6 +139,37 @@ def test_a_source_is_read_as_often_as_asked(wide):
         assert len(read) == passes
     assert found[3] < found[1] < found[0]
     assert found[3] < 1e-4
+
+
+def test_shards_are_read_as_often_as_asked(wide, tmp_path, monkeypatch):
+    X, inside, frame = wide
+    shards, path = blocks_of(X, [2100] * 4), tmp_path / "checkpoint"
+    model = fit_on_shards(PCA(K, passes=4), shards, checkpoint=path, checkpoint_every=0.0)
+    assert lost(model, inside, frame) < 1e-4
+    assert model.n_samples_seen_ == N
+    errors = np.square(inside - inside.mean(axis=0)).sum(axis=1)
+    errors -= np.square(model.transform(X)).sum(axis=1)
+    assert model.error_threshold(0.9) == pytest.approx(np.quantile(errors, 0.9), rel=0.1)
+    again = fit_on_shards(PCA(K, passes=4), shards, checkpoint=path, resume=True)
+    np.testing.assert_array_equal(again.components_, model.components_)
+    for stop in (3, 6, 15):
+        reads = iter(range(stop))
+
+        def interrupted(learned=fitting.learn, reads=reads):
+            def learn(*arguments):
+                if next(reads, None) is None:
+                    raise KeyboardInterrupt
+                return learned(*arguments)
+
+            return learn
+
+        path.unlink()
+        with monkeypatch.context() as patch:
+            patch.setattr(fitting, "learn", interrupted())
+            with pytest.raises(KeyboardInterrupt):
+                fit_on_shards(PCA(K, passes=4), shards, checkpoint=path)
+        again = fit_on_shards(PCA(K, passes=4), shards, checkpoint=path, resume=True)
+        np.testing.assert_array_equal(again.components_, model.components_)
 
 
 def test_what_is_not_in_memory_is_read_once(tmp_path):

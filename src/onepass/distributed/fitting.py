@@ -66,7 +66,8 @@ def fit(
     resume : bool, default=False
         Whether to continue from the checkpoint, if the file exists.
     progress : callable, optional
-        Called in this process with the number of rows of each shard that is merged.
+        Called in this process with the number of rows of each shard that is merged in the first
+        pass.
 
     Returns
     -------
@@ -106,7 +107,8 @@ def fit(
         # All tasks have the same seed: one that is repeated must draw the same random numbers.
         seed = check_random_state(estimator.random_state).randint(2**31)
         template.set_params(random_state=int(seed))
-    state: tuple[int, Any] = 0, None  # how many shards are merged, and into what; changes at once
+    # How many shards are merged, into which model, and in which further pass; changes at once.
+    state: tuple[int, Any, Any] = 0, None, None
     kept = None
     if checkpoint is not None:
         kept = Checkpoint(os.fspath(checkpoint), _run(estimator, shards), checkpoint_every)
@@ -115,15 +117,24 @@ def fit(
             seed = getattr(state[1], "random_state", None)
             if isinstance(seed, int):
                 template.set_params(random_state=seed)
-    left = shards[state[0] :]
     try:
-        with closing(results(client, partial(learn, template), left)) as models:
-            for shard, model in zip(left, models, strict=True):
-                state = state[0] + 1, _joined(state[1], model, shard)
-                if progress is not None and model is not None:
-                    progress(model.n_samples_seen_)
-                if kept is not None and kept.is_due:
-                    _save(kept, state)
+        while True:
+            done, model, further = state
+            work = partial(learn, template, None)
+            if further is not None:
+                work = partial(learn, model.for_transform(), further.fresh())
+            with closing(results(client, work, shards[done:])) as found:
+                for shard, part in zip(shards[done:], found, strict=True):
+                    state = _joined(state, part, shard)
+                    if progress is not None and part is not None and further is None:
+                        progress(part.n_samples_seen_)
+                    if kept is not None and kept.is_due:
+                        _save(kept, state)
+            further = state[1] and state[1].next_pass(state[2])
+            if further is None:
+                state = len(shards), state[1], None
+                break
+            state = 0, state[1], further
     finally:
         if kept is not None:
             _save(kept, state)
@@ -194,13 +205,16 @@ def _submitted(client: Any, work: Callable[[Shard], Any], shards: Sequence[Shard
     return list(client.compute([task(shard) for shard in held]))
 
 
-def _joined(whole: Any, model: Any, shard: Shard) -> Any:
-    """Return the model of all shards so far with that of the next one; None is of no rows."""
-    if whole is None or model is None:
-        return model if whole is None else whole
+def _joined(state: tuple[int, Any, Any], part: Any, shard: Shard) -> tuple[int, Any, Any]:
+    """Return the state after another shard; None is of no rows."""
+    done, model, further = state
+    if part is None:
+        return done + 1, model, further
     try:
         with one_thread():
-            return merge(whole, model)
+            if further is not None:
+                return done + 1, model, further.joined(part)
+            return done + 1, part if model is None else merge(model, part), None
     except ValueError as error:
         raise ShardError(f"{shard.label}: {error}") from error
 
@@ -216,17 +230,17 @@ def _run(estimator: Any, shards: Sequence[Shard]) -> dict[str, Any]:
     return describe_run("on shards (--dask or --workers)", options, seen, shards=labels)
 
 
-def _save(checkpoint: Checkpoint, state: tuple[int, Any]) -> None:
+def _save(checkpoint: Checkpoint, state: tuple[int, Any, Any]) -> None:
     """Write a checkpoint, unless there was no row yet."""
-    shards, model = state
+    shards, model, further = state
     if model is not None:
-        checkpoint.write(model, {"shards": shards})
+        checkpoint.write(model, {"shards": shards}, further)
 
 
-def _resumed(checkpoint: Checkpoint, count: int) -> tuple[int, Any]:
-    """Return how many shards the model of a checkpoint is of, and the model."""
-    model, progress, _ = checkpoint.read()
+def _resumed(checkpoint: Checkpoint, count: int) -> tuple[int, Any, Any]:
+    """Return how many shards a checkpoint is of, its model, and the pass if it is a further one."""
+    model, progress, further = checkpoint.read()
     shards = progress.get("shards")
-    if not (isinstance(shards, int) and 0 < shards <= count):
+    if not (isinstance(shards, int) and 0 <= shards <= count):
         raise ModelFileError(f"{checkpoint.path}: not a valid checkpoint: {shards!r} shards")
-    return shards, model
+    return shards, model, further

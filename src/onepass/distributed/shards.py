@@ -108,8 +108,11 @@ def parts(item: Any, most: int | None) -> list[Shard]:
     return found
 
 
-def learn(estimator: Any, shard: Shard) -> Any:
-    """Return a model of a shard, in which no row waits, or None if the shard has no rows."""
+def learn(estimator: Any, further: Any, shard: Shard) -> Any:
+    """Return a model of a shard, in which no row waits, or None if the shard has no rows.
+
+    If `further` is another pass over all rows, it is returned with those of the shard.
+    """
     try:
         with one_thread():
             rows = shard.content
@@ -122,6 +125,12 @@ def learn(estimator: Any, shard: Shard) -> Any:
                 rows = rows[Position(shard.file, shard.start) : Position(*end)]
             elif getattr(rows, "shape", (1,))[0] == 0:
                 return None
+            if further is not None:
+                taken = further.fresh()
+                for block in estimator.checked(rows):
+                    taken.push(taken.stream.convert(block), has_gaps=True)
+                taken.finish()
+                return taken
             model = clone(estimator).partial_fit(rows)
             found = shard.start + int(model.n_samples_seen_)
             if shard.stop is not None and found != shard.stop:

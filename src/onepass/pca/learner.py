@@ -26,7 +26,7 @@ from onepass.moments.segments import MOST_COMPONENTS, WHOLE_COLUMNS, Segments
 from onepass.moments.sketch import Sketch
 from onepass.pca.bounded import Bounded
 from onepass.pca.kept import SINGLE_RANGE, KeptRows, origin_for
-from onepass.pca.passes import FurtherPass, learn_whole, next_pass, pairs_for
+from onepass.pca.passes import FurtherPass, next_pass, pairs_for, second_of_rows
 from onepass.pca.reading import count_of, model_of
 from onepass.persistence.fields import Field, Number, Part, Parts, Size, directions, weight, whole
 from onepass.precision import TINY, Doubles, Rows
@@ -57,13 +57,8 @@ class PCALearner(Learner):
     Parameters
     ----------
     stream : Stream
-        What all rows have in common.
-    n_components : int, float or None
-        Their number, the share of the variance to capture, or None for all there are.
-    robust : bool
-        Whether directions are those of rows with bounded energies.
-    scale : bool
-        Whether columns are divided by their deviations.
+    n_components, robust, scale
+        As in `PCA`.
     keep_all : bool
         Whether components along which rows do not vary are kept, too.
     always_exact : bool
@@ -454,7 +449,17 @@ class PCALearner(Learner):
         passes: int | None = 1,
     ) -> None:
         weights = np.ones(values.shape[0]) if weights is None else weights
-        learn_whole(self, values, weights, has_gaps, passes)
+        if not weights.all():
+            values, weights = values[weights > 0.0], weights[weights > 0.0]
+        with one_thread():
+            may_iterate = passes is None and not has_gaps
+            further = second_of_rows(self, values, weights) if may_iterate else None
+            if further is None:
+                self.push(values, weights, has_gaps=has_gaps)
+                further = self.next_pass(None, passes)
+            while further is not None:
+                further.push(values, weights)
+                further = self.next_pass(further, passes)
 
     def next_pass(self, done: FurtherPass | None, passes: int | None) -> FurtherPass | None:
         return next_pass(self, done, passes)
@@ -486,27 +491,21 @@ class PCALearner(Learner):
             return gaps.model
         return gaps.model_of(self.moment, self.scale_of(self.moment))
 
-    def _like(self, other: Self) -> Self:
-        """Return another learner that keeps rows if this one does; neither may, if one cannot."""
-        if self.kept and other.kept:
-            values = [values for values, _ in other.kept[0].blocks()]
-            if self.kept[0].fits(*values):
-                return other
-        self._settle()
-        return other.finished(hold_rows=False)
-
     def include(self, other: Self) -> None:
         """Include another stream: all sums add up, and directions are found again from them."""
-        other = self._like(other)
+        theirs = [values for kept in other.kept for values, _ in kept.blocks()]
+        if not (self.kept and other.kept and self.kept[0].fits(*theirs)):
+            self._settle()
+            other = other.finished(hold_rows=False)
         self.counted = 0
         if self.completions or other.completions:
             other = other.copy()
-            ours, theirs = (one.completions or [one._completion()] for one in (self, other))
-            models = self.filling(ours[0]), other.filling(theirs[0])
-            self._fill_late(ours[0], models[1])
-            other._fill_late(theirs[0], models[0])
-            ours[0].merge(theirs[0])
-            self.completions = ours
+            (ours,), (gaps,) = (one.completions or [one._completion()] for one in (self, other))
+            models = self.filling(ours), other.filling(gaps)
+            self._fill_late(ours, models[1])
+            other._fill_late(gaps, models[0])
+            ours.merge(gaps)
+            self.completions = [ours]
         scale = self.scale_of(self.moment) if self.moment.weight > 0.0 else None
         if not self.segments.is_whole:
             frame = self.segments.joint_frame(other.segments)
@@ -515,8 +514,8 @@ class PCALearner(Learner):
             other._take_frame(frame)
         self.moment.merge(other.moment, scale)
         self.segments.merge(other.segments)
-        for bounded, theirs_bounded in zip(self.bounded, other.bounded, strict=True):
-            bounded.merge(theirs_bounded, scale)
+        for bounded, its in zip(self.bounded, other.bounded, strict=True):
+            bounded.merge(its, scale)
         self.lengths.merge(other.lengths)
         self.rows += other.rows
         self.directions, self.evaluated = self.directions[:0], 0  # theirs count as much

@@ -37,7 +37,6 @@ from onepass.pca.reading import count_of
 from onepass.persistence.fields import Array, Field, Number, Part, Size, directions, point, whole
 from onepass.precision import TINY, Doubles, Rows
 from onepass.stream import Stream
-from onepass.threads import one_thread
 
 if TYPE_CHECKING:
     from onepass.pca.learner import PCALearner
@@ -140,6 +139,25 @@ class FurtherPass(ChunkTaker):
         made.along = np.zeros(krylov.block.shape[1])
         return made
 
+    def fresh(self) -> Self:
+        """Return this pass without any row, for a part of them that is read elsewhere."""
+        made = self.following()
+        made.number, made.measures = self.number, self.measures
+        made.directions, made.energies = self.directions, self.energies
+        made.segments.frame, made.krylov.block = self.segments.frame, self.krylov.block
+        made.product, made.along = np.zeros_like(self.product), np.zeros_like(self.along)
+        return made
+
+    def joined(self, other: Self) -> Self:
+        """Return this pass with the rows that were read elsewhere; no row waits in either."""
+        both = self.copy()
+        both.product, both.along = both.product + other.product, both.along + other.along
+        both.segments.merge(other.segments)
+        both.errors.merge(other.errors)
+        both.lengths.merge(other.lengths)
+        both.rows_learned += other.rows_learned
+        return both
+
     def chunk_rows(self) -> int:
         if self.stream.is_sparse:
             return SPARSE_ROWS
@@ -196,25 +214,6 @@ class FurtherPass(ChunkTaker):
         return self.krylov.directions(len(values)), values * self.unit, is_enough
 
 
-def learn_whole(
-    learner: PCALearner, values: Rows, weights: Doubles, has_gaps: bool, passes: int | None
-) -> None:
-    """Learn from all rows (n, d) in memory and their weights (n,), as often as it takes."""
-    if not weights.all():
-        values, weights = values[weights > 0.0], weights[weights > 0.0]
-    further = None
-    with one_thread():
-        needs_no_sketch = learner.kept and isinstance(learner.n_components, int)
-        if passes is None and needs_no_sketch and not (has_gaps or learner.is_exact):
-            further = _second_of_rows(learner, values, weights)
-        if further is None:
-            learner.push(values, weights, has_gaps=has_gaps)
-            further = next_pass(learner, None, passes)
-        while further is not None:
-            further.push(values, weights)
-            further = next_pass(learner, further, passes)
-
-
 def next_pass(
     learner: PCALearner, done: FurtherPass | None, passes: int | None
 ) -> FurtherPass | None:
@@ -251,13 +250,15 @@ def _first_of(learner: PCALearner, sums: ColumnSums, is_double: bool) -> Further
     return made if TINY < made.unit < np.inf else None
 
 
-def _second_of_rows(learner: PCALearner, values: Rows, weights: Doubles) -> FurtherPass | None:
+def second_of_rows(learner: PCALearner, values: Rows, weights: Doubles) -> FurtherPass | None:
     """Find the mean of rows in memory, and what to start from; return the second pass.
 
     Where there are fewer rows than columns, their leading directions are found at once, to
-    rounding, if that takes little memory or time. There is no such pass for rows that are kept, or
-    do not vary.
+    rounding, if that takes little memory or time. Nothing is done where a matrix or the rows can be
+    kept, nor where rows do not vary.
     """
+    if learner.is_exact or not learner.kept or not isinstance(learner.n_components, int):
+        return None
     has_room = 8 * values.shape[0] ** 2 <= KEPT_BYTES  # for a Gram matrix
     if has_room and learner.kept[0].fits(values):
         return None
@@ -293,6 +294,8 @@ def _second_of_rows(learner: PCALearner, values: Rows, weights: Doubles) -> Furt
 def _second_of_sketch(learner: PCALearner) -> FurtherPass | None:
     """Return the second pass, which starts from the sketch of the first; None if there is none."""
     if learner.is_exact or learner.bounded or learner.completions or learner.stream.half_life:
+        return None
+    if learner.counted:  # the passes are done
         return None
     learner.finish()
     if learner.kept or learner.completions:
