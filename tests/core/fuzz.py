@@ -1,4 +1,4 @@
-"""Call bindings of the core with random arguments: ``python -m tests.core.fuzz NAME CALLS SEED``.
+"""Call bindings of the core with random arguments: ``python tests/core/fuzz.py NAME CALLS SEED``.
 
 Most calls fit; others get arguments of a wrong type, shape, layout or range. A call must end in a
 result or in one of the exceptions that are promised; anything else, a crash above all, ends the

@@ -130,19 +130,10 @@ def test_a_model_with_little_noise(noise):
     ("changes", "message"),
     [
         ({"mean": np.zeros(4)}, "mean has 4 entries, but 5 are needed"),
-        ({"mean": np.full(5, np.nan)}, r"mean\[0\] is nan"),
         ({"loadings": np.zeros((4, 2))}, "loadings have 4 rows, and the rows 5 columns"),
-        ({"loadings": np.full((5, 2), np.inf)}, "loadings are not finite"),
-        ({"loadings": np.full((5, 2), 1e300)}, "loadings are so large"),
-        ({"noise": -np.ones(5)}, r"noise\[0\] is -1; it must be finite and not negative"),
         ({"noise": np.ones(6)}, "noise has 6 entries, but 5 are needed"),
         ({"weights": np.ones(2)}, "weights has 2 entries, but 3 are needed"),
-        ({"weights": -np.ones(3)}, "not negative"),
         ({"covariance": np.zeros((5, 4))}, "a row and a column for each column"),
-        (
-            {"rows": np.array([[1.0, np.inf, np.nan, 1.0, 1.0]])},
-            "row 0 has entries that are infinite",
-        ),
     ],
 )
 def test_arguments_that_do_not_fit(changes, message):

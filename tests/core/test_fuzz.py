@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from onepass import _core
-from tests.core.fuzz import BINDINGS
+from tests.core import fuzz
 
 NO_ARGUMENTS = {"isa", "supported_isas"}
 CALLS = [600, pytest.param(100_000, marks=pytest.mark.long)]
@@ -15,22 +15,22 @@ CALLS = [600, pytest.param(100_000, marks=pytest.mark.long)]
 
 def test_every_binding_is_called():
     public = {name for name in dir(_core) if not name.startswith("_")}
-    assert set(BINDINGS) == public - NO_ARGUMENTS - {"Advanced", "Completion"}
+    assert set(fuzz.BINDINGS) == public - NO_ARGUMENTS - {"Advanced", "Completion"}
 
 
 @pytest.mark.parametrize("calls", CALLS)
-@pytest.mark.parametrize("name", BINDINGS)
+@pytest.mark.parametrize("name", fuzz.BINDINGS)
 def test_random_calls(name, calls, isa):
     """Test in another process, which a wild pointer may end; the calls are shared by the sets."""
     sets = _core.supported_isas()
     share = -(-calls // len(sets))
     ran = subprocess.run(
-        [sys.executable, "-m", "tests.core.fuzz", name, str(share), str(sets.index(isa))],
+        [sys.executable, fuzz.__file__, name, str(share), str(sets.index(isa))],
         env={
             **os.environ,
             "ONEPASS_ISA": isa,
             "OPENBLAS_NUM_THREADS": "1",
-            "PYTHONPATH": os.pathsep.join(["."] + sys.path),
+            "PYTHONPATH": os.pathsep.join(sys.path),
         },
         capture_output=True,
         text=True,

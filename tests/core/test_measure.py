@@ -51,8 +51,8 @@ def test_distances_are_not_negative():
 @pytest.mark.parametrize(
     ("place", "bad", "message"),
     [
-        (1, np.zeros(3), "origin has 3 entries, and the rows 4 columns"),
-        (2, np.zeros(3), "a scale for each column"),
+        (1, np.zeros(3), "origin has 3 entries, but 4"),
+        (2, np.zeros(3), "scale has . entries, but 4"),
         (3, np.zeros(3), "must have 4 columns, as the rows do"),
         (4, np.zeros((2, 5)), "must have 4 columns, as the rows do"),
     ],

@@ -57,9 +57,9 @@ def test_any_order_in_memory(turn):
     [
         ({"out": np.zeros((3, 4))}, "for each column of the rows"),
         ({"out": np.zeros((3, 3))}, "for each column of the rows"),
-        ({"origin": np.zeros(3)}, "origin has 3 entries, and the rows 4 columns"),
-        ({"scale": np.ones(5)}, "a scale for each column"),
-        ({"weights": np.ones(4)}, "a weight for each row"),
+        ({"origin": np.zeros(3)}, "origin has 3 entries, but 4"),
+        ({"scale": np.ones(5)}, "scale has . entries, but 4"),
+        ({"weights": np.ones(4)}, "weights has 4 entries, but 5"),
         ({"rows": np.ones((5, 0)), "origin": np.zeros(0)}, "at least one column"),
         ({"tile": 0}, "no such tile"),
         ({"first": 1}, "no such tile"),

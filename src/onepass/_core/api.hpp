@@ -14,17 +14,10 @@ struct RowError {      // a row is not finite, or its squared norm is not
     ptrdiff_t row;
 };
 struct IterateError {};  // the iterate is not finite
-struct ModelError {};    // a covariance of the model is not finite
-
-struct Algorithm {
-    const char* name;            // how Python knows it
-    bool fixed_rank = false;     // whether its basis always has k rows
-    bool infinite_rest = false;  // whether the eigenvalue of the complement is infinite for k = d
-};
 
 // An algorithm with its parameters, and numbers that it remembers from step to step.
 struct Rule {
-    ptrdiff_t algorithm;  // its number in Kernels::algorithms
+    ptrdiff_t algorithm;  // its number in RuleKernels::names
     ptrdiff_t k, max_rank;
     bool exact_trace;
     std::array<double, 3> memory;
@@ -141,7 +134,6 @@ struct IndexedKernels {
 
 template <class T>
 struct TypedKernels : IndexedKernels<T, int32_t>, IndexedKernels<T, int64_t> {
-    void (*advance)(Task<T>&);
     void (*centre)(CentreTask<T>&);
     void (*complete)(CompletionTask<T>&);
     void (*measure)(const MeasureTask<T>&);
@@ -149,11 +141,18 @@ struct TypedKernels : IndexedKernels<T, int32_t>, IndexedKernels<T, int64_t> {
                       double* total);
 };
 
-struct Kernels : TypedKernels<double>, TypedKernels<float> {
+struct RowKernels : TypedKernels<double>, TypedKernels<float> {};
+
+template <class T>
+struct AdvanceKernel {
+    void (*advance)(Task<T>&);
+};
+
+struct RuleKernels : AdvanceKernel<double>, AdvanceKernel<float> {
     void (*advance_gram)(Task<double>&);
     void (*map_spectrum)(Rule&, Eigenvalues&);
-    const Algorithm* algorithms;  // the same for every instruction set
-    ptrdiff_t algorithm_count;
+    const char* const* names;  // of the rules, the same for every instruction set
+    ptrdiff_t count;
 };
 
 }  // namespace onepass

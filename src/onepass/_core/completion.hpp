@@ -11,8 +11,6 @@
 // B' B + diag(psi). R and B depend on where the gaps are only: rows with the same gaps share them.
 // A column without noise is constant, and has no loadings.
 #pragma once
-#include <float.h>
-
 #include <algorithm>
 
 #include "api.hpp"
@@ -102,27 +100,21 @@ public:
                 const double entry = b[i * width + c];
                 variance[c] += entry * entry;
             }
-        double trace = 0.0;
-        for (Index c = 0; c < gaps.missing_count; c++)
-            trace += variance[c] += model.noise[gaps.missing[c]];
-        if (!(trace <= DBL_MAX)) throw onepass::ModelError{};
+        for (Index c = 0; c < gaps.missing_count; c++) variance[c] += model.noise[gaps.missing[c]];
     }
 
-    // Copies a row and writes conditional means into its gaps; returns whether they are finite.
+    // Copies a row and writes conditional means into its gaps.
     template <class T>
-    bool complete(const GapPattern& gaps, const T* row, T* completed) {
+    void complete(const GapPattern& gaps, const T* row, T* completed) {
         project(gaps, row);
         double* __restrict means = fill.zeros(width);
-        double length = 0.0;
         for (Index i = 0; i < r; i++) {
             const double factor = y.get()[i], *__restrict line = B.get() + i * width;
-            length += factor * factor;
             for (Index c = 0; c < width; c++) means[c] += factor * line[c];
         }
         std::memcpy(completed, row, std::size_t(d) * sizeof(T));
         for (Index c = 0; c < gaps.missing_count; c++)
             completed[gaps.missing[c]] = T(model.mean[gaps.missing[c]] + means[c]);
-        return length <= DBL_MAX;
     }
 
     // Adds the covariance of the missing entries, times a weight, to an upper triangle (d, d).
@@ -281,7 +273,7 @@ void complete(onepass::CompletionTask<T>& task) {
             model.condition(gaps);
         }
         weight += task.weights ? task.weights[t] : 1.0;
-        if (!model.complete(gaps, row, task.completed + t * d)) throw onepass::RowError{t};
+        model.complete(gaps, row, task.completed + t * d);
         if (task.variances) {
             T* variances = task.variances + t * d;
             for (Index j = 0; j < d; j++) variances[j] = T(0);

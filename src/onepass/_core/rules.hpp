@@ -95,7 +95,7 @@ inline void drop_complement(Eigenvalues& e) {
 // sigma' = eig(diag(sigma) + z z'), z = sqrt(eta) [U x; r] (Algorithm 1), keep the K largest, then
 // sigma = clip(sigma' + S, 0, 1) (Algorithm 2). `rest` is not zero only for tr M = k without a cap.
 struct Msg : AnyRule {
-    static constexpr onepass::Algorithm algorithm{"msg"};
+    static constexpr const char* name = "msg";
 
     void step(Iterate& M, const SplitRow& row, Workspace& w) const {
         rank_one_step(*this, M, row, w);
@@ -140,7 +140,7 @@ struct Msg : AnyRule {
 //
 // No step, no shift, no clip. Without truncation M is the second moment of the rows.
 struct Incremental : AnyRule {
-    static constexpr onepass::Algorithm algorithm{"incremental"};
+    static constexpr const char* name = "incremental";
 
     void step(Iterate& M, const SplitRow& row, Workspace& w) const {
         rank_one_step(*this, M, {row.residual, row.inside, 1.0}, w);
@@ -163,7 +163,7 @@ struct Incremental : AnyRule {
 // The complement reaches W = 1, a = 0, and from then on the rank is finite: directions with the a of
 // the complement are dropped. M has the weights 1 - exp(-a).
 struct Meg : AnyRule {
-    static constexpr onepass::Algorithm algorithm{"meg", false, true};
+    static constexpr const char* name = "meg";
 
     static double primal(double weight) { return -expm1(-weight); }
 
@@ -194,7 +194,7 @@ struct Meg : AnyRule {
 // along w, p/|p|, becomes (1 + eta |w|^2) p/|p| + eta |w| r, normalised: P_orth is a rotation in the
 // plane of p and r by the angle phi, tan phi = eta |w| |r| / (1 + eta |w|^2). All weights are 1.
 struct Oja : AnyRule {
-    static constexpr onepass::Algorithm algorithm{"oja", true};
+    static constexpr const char* name = "oja";
 
     void step(Iterate& M, const SplitRow& row, Workspace& w) const {
         turn(M, row, 1.0 / row.step, w);
@@ -214,7 +214,7 @@ struct Oja : AnyRule {
 //
 // The rule remembers the root of the sum.
 struct AdaOja : AnyRule {
-    static constexpr onepass::Algorithm algorithm{"ada_oja", true};
+    static constexpr const char* name = "ada_oja";
 
     void step(Iterate& M, const SplitRow& row, Workspace& w) const {
         double& gradients = rule.memory[0];
@@ -228,7 +228,7 @@ struct AdaOja : AnyRule {
 // A step along the geodesic of the Grassmannian, without missing entries. With w = U' x, p = U w,
 // r = x - p and theta = eta |r| |p|: U(t+1) = U + [(cos theta - 1) p/|p| + sin theta r/|r|] w'/|w|.
 struct Grouse : AnyRule {
-    static constexpr onepass::Algorithm algorithm{"grouse", true};
+    static constexpr const char* name = "grouse";
 
     void step(Iterate& M, const SplitRow& row, Workspace& w) const {
         const double length = sqrt(row.inside);
@@ -296,7 +296,7 @@ void map_spectrum(onepass::Rule& given, Eigenvalues& values, const MapScratch& s
 template <class... Rules>
 struct RuleList {
     static constexpr Index count = sizeof...(Rules);
-    static constexpr onepass::Algorithm names[] = {Rules::algorithm...};
+    static constexpr const char* names[] = {Rules::name...};
     static constexpr decltype(&take_rows<Msg>) loops[] = {take_rows<Rules>...};
     static constexpr decltype(&map_spectrum<Msg>) maps[] = {map_spectrum<Rules>...};
 };

@@ -10,8 +10,10 @@ namespace {
 
 using Index = std::ptrdiff_t;
 
-// A register of AVX, or of SSE2 and NEON.
-#ifdef __AVX__
+// A register of AVX-512, of AVX, or of SSE2 and NEON.
+#ifdef __AVX512F__
+constexpr int REGISTER_BYTES = 64;
+#elif defined(__AVX__)
 constexpr int REGISTER_BYTES = 32;
 #else
 constexpr int REGISTER_BYTES = 16;

@@ -1,18 +1,10 @@
-// All kernels, compiled once per instruction set: ONEPASS_ISA is the name of the namespace.
-// Everything but `kernels` is in unnamed namespaces, so that the linker mixes nothing.
-#include "advance.hpp"
+// Kernels over rows, compiled once per instruction set: ONEPASS_ISA is the name of the namespace.
+// Everything but `row_kernels` is in unnamed namespaces, so that the linker mixes nothing.
 #include "completion.hpp"
 #include "dense_rows.hpp"
 #include "sparse_outer.hpp"
 
 namespace {
-
-template <class T>
-void advance(onepass::Task<T>& task) {
-    DenseAdvance<T>(task).run();
-}
-
-void advance_gram(onepass::Task<double>& task) { GramAdvance(task).run(); }
 
 // Rows centred as they come: sqrt(w W / (W + w)) (x - mean of the rows before), W their weight.
 // Their second moments add up to the scatter of all rows about the final mean.
@@ -41,17 +33,9 @@ void centre(onepass::CentreTask<T>& task) {
     for (Index c = 0; c < d; c++) task.mean[c] += moved[c];
 }
 
-// What a rule makes of eigenvalues, for steps with batches.
-void map_values(onepass::Rule& rule, Eigenvalues& values) {
-    Buffer<double> multiplicities(values.size + 1);
-    Buffer<Index> order(values.size + 1);
-    Algorithms::maps[rule.algorithm](rule, values, {multiplicities.get(), order.get()});
-}
-
 template <class T>
 constexpr onepass::TypedKernels<T> typed{{add_sparse_outer<T, int32_t>},
                                          {add_sparse_outer<T, int64_t>},
-                                         advance<T>,
                                          centre<T>,
                                          complete<T>,
                                          measure<T>,
@@ -59,10 +43,7 @@ constexpr onepass::TypedKernels<T> typed{{add_sparse_outer<T, int32_t>},
 
 }  // namespace
 
-namespace onepass {
-namespace ONEPASS_ISA {
-extern const Kernels kernels;
-const Kernels kernels{typed<double>, typed<float>,      advance_gram,
-                      map_values,    Algorithms::names, Algorithms::count};
-}  // namespace ONEPASS_ISA
-}  // namespace onepass
+namespace onepass::ONEPASS_ISA {
+extern const RowKernels row_kernels;
+const RowKernels row_kernels{typed<double>, typed<float>};
+}  // namespace onepass::ONEPASS_ISA
