@@ -18,6 +18,7 @@ from onepass.sources.base import (
     first_beyond,
 )
 
+ONE_THREAD = 10_000  # entries from which on BLAS may add up squares on several threads
 LEAST_WEIGHT = 1e-50  # and its inverse the largest: products of weights and squares stay in range
 
 
@@ -77,6 +78,16 @@ def check_names(ours: Sequence[Any] | None, theirs: Sequence[Any] | None) -> Non
         )
 
 
+@np.errstate(over="ignore", invalid="ignore", under="ignore")
+def _sum_of_squares(flat: NDArray[np.floating]) -> float:
+    """Return the sum of squares (n,), the fastest way to read all entries on one thread.
+
+    For many entries BLAS starts threads, which then wait for more work on cores that rows are
+    learned on.
+    """
+    return float(flat.dot(flat) if len(flat) < ONE_THREAD else np.einsum("i,i->", flat, flat))
+
+
 def has_missing(
     X: Any, columns: Any = None, name: str = "X", dtype: np.dtype | None = None
 ) -> bool:
@@ -86,11 +97,7 @@ def has_missing(
     """
     flat = (X.data if sparse.issparse(X) else X).ravel("K")  # no copy, whichever order it has
     limit = LARGEST if (dtype or flat.dtype) == np.float64 else LARGEST_SINGLE
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        # The fastest way to read every entry on one thread. Those of BLAS would wait for more work
-        # for a while, and keep the cores busy that rows are learned on.
-        energy = float(np.einsum("i,i->", flat, flat))
-    if energy <= limit**2:  # which NaN is not
+    if _sum_of_squares(flat) <= limit**2:  # which NaN is not
         return False
     if found := first_beyond(X, limit):
         row, column, value = found
