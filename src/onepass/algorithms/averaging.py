@@ -21,17 +21,9 @@ FIRST_PASSES, LARGE_PART = 3, 1 / 8
 class Average(State):
     """The average of all iterates added.
 
-    It is kept as rows F with ``F.T @ F`` the sum of the iterates, without their rests. Further rows
-    wait until there are enough for a truncation. The sum is exact where d is at most `max_rank`.
-
-    Parameters
-    ----------
-    d : int
-        The dimension of the iterates.
-    max_rank : int
-        The number of directions kept.
-    dtype : dtype
-        Of the rows F.
+    It is kept as `max_rank` rows F with ``F.T @ F`` the sum of the iterates, without their rests.
+    Further rows wait until there are enough for a truncation. The sum is exact where d is at most
+    `max_rank`.
     """
 
     def __init__(self, d: int, max_rank: int, dtype: np.dtype) -> None:

@@ -1,4 +1,4 @@
-"""Chunk for algorithms that take them one by one: each weighted, and about the mean before it."""
+"""Rows for algorithms that take them one by one: each weighted, and about the mean before it."""
 
 from __future__ import annotations
 
@@ -19,17 +19,10 @@ ENERGY_LEFT = 1e-4
 
 
 class Mean(State):
-    """The weighted mean of the rows so far.
-
-    Attributes
-    ----------
-    weight : float
-        The sum of the weights; the number of rows where these have none.
-    vector : ndarray of shape (d,)
-    """
+    """The weighted mean of the rows so far."""
 
     def __init__(self, d: int) -> None:
-        self.weight = 0.0
+        self.weight = 0.0  # the sum of the weights; the number of rows where these have none
         self.vector: Doubles = np.zeros(d)
 
     def fields(self) -> dict[str, Field]:
@@ -54,19 +47,8 @@ def centred(rows: Any, weights: Doubles, mean: Mean, center: bool) -> Any:
 
     A row of weight w counts as sqrt(w) x. Centred, it counts as sqrt(w W / (W + w)) (x - mean),
     with the mean and the weight W of the rows before it: the second moment of these rows is the
-    scatter of the rows about their mean, exactly.
-
-    Parameters
-    ----------
-    rows : ndarray or csr_array of shape (r, d)
-    weights : ndarray of shape (r,)
-    mean : Mean
-        Of the rows before; afterwards that of these as well.
-    center : bool
-
-    Returns
-    -------
-    ndarray of shape (r, d), or MixedRows
+    scatter of the rows about their mean, exactly. The rows (r, d) are an array, or CSR, which
+    becomes `MixedRows`.
     """
     if center and not sparse.issparse(rows):
         # At first the first row stands for the mean: then identical rows have it to the last bit.
@@ -107,16 +89,9 @@ def _centred_sparse(rows: Any, weights: Doubles, mean: Mean) -> MixedRows:
 class MixedRows:
     """The rows ``mixing @ [dense; rows]``, or ``rows`` themselves, without a dense copy.
 
-    They are multiplied with arrays as an array (r, d) is.
-
-    Parameters
-    ----------
-    rows : csr_array of shape (s, d), or other mixed rows
-    mixing : ndarray of shape (r, m + s), optional
-    dense : ndarray of shape (m, d), optional
-        A few rows, such as the mean or a basis.
-    dtype : dtype
-        Of products.
+    They are multiplied with arrays as an array (r, d) is, and products have the `dtype`. `rows`
+    (s, d) are CSR or other mixed rows, `dense` (m, d) a few rows such as the mean or a basis, and
+    `mixing` is (r, m + s).
     """
 
     __array_ufunc__ = None  # so that products with arrays come here

@@ -43,22 +43,12 @@ FADING_POWERS = (1, 1, 1, 1, 2, 2, 2)
 
 
 class HeldOut(State):
-    """Shares captured of rows by directions that had not learned from them.
-
-    Attributes
-    ----------
-    unit : float
-        Energies are kept relative to this one.
-    table : ndarray of shape (parts, 7)
-        Sums over the rows of each part of the stream, in its order.
-    full : float
-        The number of rows from which on a part is full.
-    """
+    """Shares captured of rows by directions that had not learned from them."""
 
     def __init__(self) -> None:
-        self.unit = 0.0
-        self.table: Doubles = np.zeros((0, len(FADING_POWERS)))
-        self.full = 1.0
+        self.unit = 0.0  # energies are kept relative to this one
+        self.table: Doubles = np.zeros((0, len(FADING_POWERS)))  # a part of the stream in each row
+        self.full = 1.0  # the number of rows from which on a part is full
 
     def fields(self) -> dict[str, Field]:
         shape = (Size("parts of held-out rows", PARTS), len(FADING_POWERS))
@@ -69,7 +59,7 @@ class HeldOut(State):
         }
 
     def add(self, captured: Doubles, energies: Doubles, learned: float | Doubles) -> None:
-        """Include rows with these captured and whole energies, both of shape (r,).
+        """Include rows with these captured and whole energies (r,).
 
         `learned` is the number of rows that the directions of each row are from.
         """
@@ -99,10 +89,7 @@ class HeldOut(State):
             self.full = 2.0 * max(self.full, float(head[:, 0].min()))
 
     def _latest(self, rows: float, share: float) -> Doubles:
-        """Return the parts (s, 7) that hold the last share of so many rows.
-
-        The first of them may begin before. Rows that are in no part came first.
-        """
+        """Return the parts (s, 7) that hold the last share of so many rows, and perhaps more."""
         held = np.cumsum(self.table[::-1, 0])
         return self.table[::-1][: 1 + int(np.searchsorted(held, share * rows * (1.0 - 1e-12)))]
 
@@ -138,8 +125,7 @@ class HeldOut(State):
     def merge(self, other: HeldOut) -> None:
         """Include the rows of another stream, as if both had come alternately.
 
-        Rows at the same place of their streams come into one part, wherever they are from: what
-        the streams differ in is no difference between earlier and later rows.
+        What the streams differ in is then no difference between earlier and later rows.
         """
         if not other.unit:
             return

@@ -35,24 +35,7 @@ SPARSE_CHUNK_ROWS = 1024  # of sparse rows: what is done once per chunk, with d 
 
 
 class SolverLearner(Learner):
-    """A solver at work on a stream.
-
-    Parameters
-    ----------
-    stream : Stream
-        What all rows have in common.
-    solver : Solver
-        At its beginning.
-    rounding : {"top", "sample"}
-        From the iterate or average to k directions.
-    seed : int
-        For sampled directions.
-
-    Attributes
-    ----------
-    held_out : HeldOut
-        How much of the rows was captured, measured before learning from them.
-    """
+    """A solver at work on a stream; `rounding` and `seed` lead from an iterate to k directions."""
 
     # A step costs K d operations even for a sparse row, and the dense way is 70 times as fast at 30
     # columns and 1.4 times at 2,000.
@@ -132,11 +115,10 @@ class SolverLearner(Learner):
     ) -> None:
         """Learn from dense rows (r, d) with gaps, which have numbers (r,) in the stream.
 
-        The solver completes each row by its iterate, by least squares on the observed entries.
-        Such a row lies in the iterate's own span as far as it was missing, so that nothing can be
-        measured of it. For the mean, the variances and what is captured, random draws take the
-        place of gaps: their second moment is right on average. Errors are those of observed
-        entries, as `Model.reconstruction_error` measures them.
+        The solver completes each row by its iterate, so that the row lies in the iterate's span as
+        far as it was missing, and nothing can be measured of it. For the mean, the variances and
+        what is captured, random draws take the place of gaps: their second moment is right on
+        average. Errors are those of observed entries, as in `Model.reconstruction_error`.
         """
         before, held, k = self.mean.weight, self._held(), self.solver.rule.k
         # Without directions before, rows are measured along those learned, and do not count.
@@ -174,15 +156,8 @@ class SolverLearner(Learner):
     def _learn_from(self, values: Any, weights: Doubles, learned: Any, before: float) -> None:
         """Let the solver advance, and measure what its directions capture.
 
-        Parameters
-        ----------
-        values : ndarray or csr_array of shape (r, d)
-            The rows as they came.
-        weights : ndarray of shape (r,)
-        learned : ndarray or MixedRows of shape (r, d)
-            The rows weighted and centred.
-        before : float
-            The weight of the rows before.
+        `values` (r, d) are the rows as they came, `learned` the same ones weighted and centred, and
+        `before` is the weight of the rows before them.
         """
         center, held = self.stream.center, self._held()
         captured, energy, rotation, inner = self.solver.advance(learned)

@@ -1,9 +1,8 @@
 """What every rule can do, and the step that most of them share.
 
-A rule says where it starts, which iterate its state stands for, how far iterates can be apart, and
-how to take one step with the gradient of a batch. Steps with single rows, which are the paper's
-algorithms, are taken by `onepass._core`, which knows a rule by its name. What both ways have in
-common, the map of the eigenvalues, is there too, and exists once.
+Steps with single rows, which are the paper's algorithms, are taken by `onepass._core`, which knows
+a rule by its name. A rule itself steps with the gradients of batches; the map of the eigenvalues,
+which both ways have in common, is in the core.
 """
 
 from __future__ import annotations
@@ -25,25 +24,17 @@ GRAM_ACCURATE = 1e-4  # of the largest eigenvalue: eigenvectors lose four of six
 
 @dataclass
 class Rule(ABC):
-    """An algorithm for k directions in d dimensions.
-
-    Attributes
-    ----------
-    name : str
-        How the core calls it.
-    max_rank : int
-        The largest rank of an iterate.
-    memory : sequence of 3 floats
-        What the rule remembers from step to step. It is replaced, never changed in place.
-    """
+    """An algorithm for k directions in d dimensions."""
 
     k: int
     d: int
-    name: ClassVar[str]
+    name: ClassVar[str]  # in the core
     largest_weight: ClassVar[float] = 1.0  # of an iterate or its dual
     fixed_rank: ClassVar[bool] = False  # whether the rank of the state is always k
     exact_trace: bool = field(default=False, kw_only=True)
-    max_rank: int = field(default=0, kw_only=True)  # 0 is d, or k where the rank is fixed
+    # The largest rank of an iterate; 0 is d, or k where the rank is fixed.
+    max_rank: int = field(default=0, kw_only=True)
+    # What it remembers from step to step, three numbers; replaced, never changed in place.
     memory: Sequence[float] = field(default=(0.0, 0.0, 0.0), init=False)
 
     def __post_init__(self) -> None:
@@ -68,12 +59,9 @@ class Rule(ABC):
 
     def for_core(self) -> _core.Rule:
         """Return the rule as the core knows it."""
+        exact, memory = self.exact_trace, self.memory
         return _core.Rule(
-            self.name,
-            self.k,
-            max_rank=self.max_rank,
-            exact_trace=self.exact_trace,
-            memory=self.memory,
+            self.name, self.k, max_rank=self.max_rank, exact_trace=exact, memory=memory
         )
 
     def remember(self, rule: _core.Rule) -> None:

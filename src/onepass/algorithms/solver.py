@@ -25,42 +25,16 @@ TRUSTED_ROWS = 1024  # after which the core makes the basis orthonormal again
 
 
 class ChunkResult(NamedTuple):
-    """What came of a chunk.
+    """What came of the r rows of a chunk, which turned a basis of m directions into one of m'."""
 
-    Attributes
-    ----------
-    captured : ndarray of shape (r,)
-        The energy of each row in the k leading directions, before it was learned from.
-    energy : ndarray of shape (r,)
-        The squared norm of each row.
-    rotation : ndarray of shape (m', m)
-        The new basis in terms of the old one.
-    inner : ndarray of shape (m', m')
-        The second moment of the rows, each measured along the basis held before it.
-    """
-
-    captured: Doubles
-    energy: Doubles
-    rotation: Doubles
-    inner: Doubles
+    captured: Doubles  # (r,), energy of each row in the k leading directions held before it
+    energy: Doubles  # (r,), squared norms of the rows
+    rotation: Doubles  # (m', m), the new basis in terms of the old one
+    inner: Doubles  # (m', m'), second moment of the rows, each along the basis held before it
 
 
 class Solver(State):
-    """The iterate of a rule, the steps that led to it, and the average of the iterates.
-
-    Parameters
-    ----------
-    rule : Rule
-        The algorithm.
-    schedule : Schedule
-        Its step sizes.
-    dtype : dtype
-        Of the rows.
-    batch_size : int
-        Chunk of one gradient step.
-    average : Average or None
-        Empty, where the iterates are to be averaged.
-    """
+    """The iterate of a rule, the steps that led to it, and the average of the iterates, if any."""
 
     def __init__(
         self,
@@ -144,24 +118,29 @@ class Solver(State):
 
     def _advance_rows(self, rows: NDArray[np.floating]) -> ChunkResult:
         """Learn from dense rows one by one."""
-        state, rule = self.state, self.rule
+        rule, state, trusted = self.rule.for_core(), self.state, self._is_trusted()
+        steps = self._steps(rows)
         done = _core.advance(
-            rule.for_core(),
+            rule,
             state.basis,
             state.weights,
             state.rest,
             rows,
-            None if self._numerator else self._steps(rows),
-            scale=self._numerator,
-            seen=self.gradients,
-            trusted=self._is_trusted(),
-            sums=self.average is not None,
+            steps,
+            trusted=trusted,
+            **self._so_far,
         )
         return self._move_on(done, done.basis, done.sums)
 
+    @property
+    def _so_far(self) -> dict[str, Any]:
+        """What the core needs to know for its own steps and for averages."""
+        sums = self.average is not None
+        return {"scale": self._numerator, "seen": self.gradients, "sums": sums}
+
     def _advance_sparse(self, rows: MixedRows) -> ChunkResult:
         """Learn from the first sparse rows, as many as their Gram matrix determines."""
-        state, rule, m = self.state, self.rule, self.state.rank
+        state, m = self.state, self.state.rank
         products = rows.gram()
         count = rows.count_accurate(products.diagonal())
         if count < len(rows):  # a slice is a copy
@@ -169,17 +148,9 @@ class Solver(State):
         gram = np.empty((m + count, m + count))  # of which only the lower triangle is read
         gram[:m, :m] = np.eye(m) if self._is_trusted() else state.basis @ state.basis.T
         gram[m:, :m], gram[m:, m:] = rows @ state.basis.T, products
+        rule, d, steps = self.rule.for_core(), self.rule.d, self._steps(rows)
         done = _core.advance_gram(
-            rule.for_core(),
-            gram,
-            m,
-            rule.d,
-            state.weights,
-            state.rest,
-            None if self._numerator else self._steps(rows),
-            scale=self._numerator,
-            seen=self.gradients,
-            sums=self.average is not None,
+            rule, gram, m, d, state.weights, state.rest, steps, **self._so_far
         )
         combined = partial(MixedRows, rows, dense=state.basis, dtype=state.basis.dtype)
         sums = None if done.sums is None else combined(done.sums)
@@ -230,8 +201,10 @@ class Solver(State):
             captured = energy
         return ChunkResult(captured, energy, rotation, rotation @ (inside.T @ inside) @ rotation.T)
 
-    def _steps(self, rows: Any) -> Doubles:
-        """Return the step sizes of rows, by a schedule that the core does not know."""
+    def _steps(self, rows: Any) -> Doubles | None:
+        """Return the step sizes of rows, or None where the core finds them."""
+        if self._numerator:
+            return None
         if not self.schedule.needs_norms:
             return self._schedule(np.zeros(len(rows)))[0]
         if not isinstance(rows, np.ndarray):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -19,25 +18,14 @@ from onepass.precision import Doubles
 Held = tuple[Doubles, Doubles, Doubles]
 
 
-class Variances(State):
-    """The second moment of all rows along the directions of a solver."""
-
-    def fields(self) -> dict[str, Field]:
-        return {"moment": Part()}
-
-    @abstractmethod
-    def add(self, values: Any, weights: Doubles, result: ChunkResult) -> None:
-        """Include the rows (r, d) of a chunk, as they came, with weights (r,), and what they did.
-
-        Where there are few columns, the rows are dense.
-        """
-
-
-class ExactVariances(Variances):
+class ExactVariances(State):
     """The second moment of all rows as a matrix, for few columns."""
 
     def __init__(self, d: int, center: bool) -> None:
         self.moment = SecondMoment(d, center)
+
+    def fields(self) -> dict[str, Field]:
+        return {"moment": Part()}
 
     @property
     def energy(self) -> float:
@@ -45,6 +33,7 @@ class ExactVariances(Variances):
         return self.moment.energy()
 
     def add(self, values: Any, weights: Doubles, result: ChunkResult) -> None:
+        """Include the dense rows (r, d) of a chunk, as they came, with weights (r,)."""
         moment = self.moment
         origin = moment.origin
         if moment.center and not moment.weight > 0.0:
@@ -53,8 +42,7 @@ class ExactVariances(Variances):
             first = values[0].astype(np.float64)
             mean = first + np.average(values - first, axis=0, weights=weights)
             origin = mean.astype(values.dtype).astype(np.float64)
-        rows = chunk_about(values, weights, origin)
-        moment.add(rows, weights)
+        moment.add(chunk_about(values, weights, origin), weights)
         if moment.center:
             moment.move(moment.nearer_origin().astype(values.dtype).astype(np.float64))
 
@@ -67,7 +55,7 @@ class ExactVariances(Variances):
         return self.moment.spectrum()
 
     def still_moving(self) -> float:
-        """Return how much newer rows have more along the directions: nothing that matters here."""
+        """Return how much newer rows have more along the directions: it does not matter here."""
         return 0.0
 
     def merge(self, other: Self, means: tuple[Mean, Mean], held: Held) -> None:
@@ -75,11 +63,14 @@ class ExactVariances(Variances):
         self.moment.merge(other.moment)
 
 
-class TrackedVariances(Variances):
+class TrackedVariances(State):
     """The second moment along directions that move, from recent rows, for many columns."""
 
     def __init__(self, d: int) -> None:
         self.moment = DirectionalMoment(d)
+
+    def fields(self) -> dict[str, Field]:
+        return {"moment": Part()}
 
     @property
     def energy(self) -> float:
@@ -87,6 +78,7 @@ class TrackedVariances(Variances):
         return self.moment.energy
 
     def add(self, values: Any, weights: Doubles, result: ChunkResult) -> None:
+        """Include rows with weights (r,), by what they did."""
         energy, weight = float(result.energy.sum()), float(weights.sum())
         self.moment.add(result.rotation, result.inner, energy, weight)
 
