@@ -31,31 +31,12 @@ struct Level {
 // The projection onto {0 <= sigma <= 1, sum sigma = k}: Algorithm 2 of the paper, corrected.
 //
 // By Lemma 3.2 the projection of M' keeps its eigenvectors and maps its eigenvalues sigma' to
-// clip(sigma' + S, 0, 1). In the paper (sigma' ascending, with multiplicities kappa' that sum to d):
-//
-//     project(d, k, n, sigma', kappa')
-//      1  sigma', kappa' <- sort(sigma', kappa')
-//      2  i <- 1; j <- 1; s_i <- 0; s_j <- 0; c_i <- 0; c_j <- 0
-//      3  while i <= n
-//      4    if i < j
-//      5      S <- (k - (s_j - s_i) - (d - c_j)) / (c_j - c_i)
-//      6      b <- (
-//      7        (sigma'_i + S >= 0) and (sigma'_{j-1} + S <= 1)
-//      8        and ((i <= 1) or (sigma'_{i-1} + S <= 0))
-//      9        and ((j >= n) or (sigma'_{j+1} >= 1))
-//     10      )
-//     11      return S if b
-//     12    if (j <= n) and (sigma'_j - sigma'_i <= 1)
-//     13      s_j <- s_j + kappa'_j sigma'_j; c_j <- c_j + kappa'_j; j <- j + 1
-//     14    else
-//     15      s_i <- s_i + kappa'_i sigma'_i; c_i <- c_i + kappa'_i; i <- i + 1
-//     16  return error
-//
-// What is different here:
+// clip(sigma' + S, 0, 1). The paper's loop moves two ends i and j through the ascending sigma', and
+// tests whether exactly those from i to j - 1 are unclipped. What is different here:
 // - Line 9 is misprinted. j is one past the last eigenvalue that is not clipped, so it must read
 //   ((j > n) or (sigma'_j + S >= 1)).
-// - Sums are of sigma' - sigma'_i over the unclipped i..j-1 only, all of it in [0, 1], and the
-//   unknown is the level sigma'_i + S: an eigenvalue of 1e300 costs the others no digit.
+// - Sums are of sigma' - sigma'_i over the unclipped ones only, all of it in [0, 1], and the unknown
+//   is the level sigma'_i + S: an eigenvalue of 1e300 costs the others no digit.
 // - The tests of lines 7 to 9 allow for rounding, are repeated with a newly computed sum, and
 //   bisection stands behind line 16.
 // - Eigenvalues may be repeated, and a target that all ones cannot reach gives all ones.
