@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 T = TypeVar("T", np.float32, np.float64)
-I = TypeVar("I", np.int32, np.int64)
+Integers = NDArray[np.int32]
 Doubles = NDArray[np.float64]
 
 class Rule:
@@ -98,8 +98,8 @@ def measure(
 def add_sparse_outer(
     out: Doubles,
     data: NDArray[T],
-    indices: NDArray[I],
-    starts: NDArray[I],
+    indices: Integers,
+    starts: Integers,
     weights: Doubles,
     *,
     single: bool = False,

@@ -158,10 +158,10 @@ def measure(a):
 
 
 def add_sparse_outer(a):
-    r, d, index = a.size(), a.size(90), a.rng.choice([np.int32, np.int64])
+    r, d = a.size(), a.size(90)
     rows = sparse.random_array((r, d), density=a.rng.random(), format="csr", random_state=a.rng)
     rows.sort_indices()
-    indices, starts = rows.indices.astype(index), rows.indptr.astype(index)
+    indices, starts = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)
     if a.rng.random() < 0.3:
         array = starts if a.rng.random() < 0.5 or not len(indices) else indices
         wild = a.rng.choice([-(2**31), -1, 1, 5, r, d, 2**31 - 1])

@@ -78,10 +78,10 @@ struct Stack {
 
 // Sparse rows with their weights: row i has data[starts[i]:starts[i + 1]] in the columns `indices` of
 // the same places, ascending.
-template <class T, class I>
+template <class T>
 struct WeightedCsr {
     ptrdiff_t rows, columns;
-    const I *starts, *indices;
+    const int32_t *starts, *indices;
     const T* data;
     const double* weights;  // (rows,)
 };
@@ -126,14 +126,10 @@ struct CompletionTask {
     double* covariance;  // (d, d): to its upper triangle that of the missing entries is added
 };
 
-template <class T, class I>
-struct IndexedKernels {
-    void (*add_sparse_outer)(const WeightedCsr<T, I>&, bool single, ptrdiff_t part, ptrdiff_t parts,
-                             double* out);
-};
-
 template <class T>
-struct TypedKernels : IndexedKernels<T, int32_t>, IndexedKernels<T, int64_t> {
+struct TypedKernels {
+    void (*add_sparse_outer)(const WeightedCsr<T>&, bool single, ptrdiff_t part, ptrdiff_t parts,
+                             double* out);
     void (*centre)(CentreTask<T>&);
     void (*complete)(CompletionTask<T>&);
     void (*measure)(const MeasureTask<T>&);

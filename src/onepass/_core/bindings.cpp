@@ -309,17 +309,17 @@ Advanced advance_gram(const Rule& rule, Squares gram, Index m, Index d, Numbers 
 }
 
 // Checks rows in the compressed format: where they start, and that columns are ascending.
-template <class I>
-void check_csr(const Vector<I>& starts, const Vector<I>& indices, Index entries, Index columns) {
+void check_csr(const Vector<int32_t>& starts, const Vector<int32_t>& indices, Index entries,
+               Index columns) {
     const Index rows = length(starts) - 1;
-    const I *start = starts.data(), *index = indices.data();
+    const int32_t *start = starts.data(), *index = indices.data();
     check(rows >= 0 && start[0] == 0 && Index(start[rows]) == entries,
           "starts must lead from 0 to the number of entries");
     check(length(indices) == entries, "there must be an index for each entry");
     for (Index row = 0; row < rows; row++) {
         check(start[row] <= start[row + 1] && Index(start[row + 1]) <= entries,
               "starts are not ascending");
-        I last = -1;
+        int32_t last = -1;
         for (Index p = Index(start[row]); p < Index(start[row + 1]); last = index[p++])
             check(last < index[p] && Index(index[p]) < columns, "the columns of row ", row,
                   " are not ascending, or not below ", columns);
@@ -377,9 +377,10 @@ std::tuple<nb::object, nb::object> measure(Rows2<T> rows, Vector<T> origin, Vect
     return {distances.array, captured.array};
 }
 
-template <class T, class I>
-void add_sparse_outer(MutableSquares out, Vector<T> data, Vector<I> indices, Vector<I> starts,
-                      Numbers weights, bool single, Index part, Index parts) {
+template <class T>
+void add_sparse_outer(MutableSquares out, Vector<T> data, Vector<int32_t> indices,
+                      Vector<int32_t> starts, Numbers weights, bool single, Index part,
+                      Index parts) {
     const Index d = length(out), rows = length(starts) - 1;
     check(length(out, 1) == d, "the matrix is not square");
     check_size(d, "the number of columns");
@@ -387,9 +388,9 @@ void add_sparse_outer(MutableSquares out, Vector<T> data, Vector<I> indices, Vec
     check_csr(starts, indices, length(data), d);
     check_length(weights, rows, "weights");
     nb::gil_scoped_release unlocked;
-    const onepass::IndexedKernels<T, I>& kernels = row_kernels<T>();
-    kernels.add_sparse_outer({rows, d, starts.data(), indices.data(), data.data(), weights.data()},
-                             single, part, parts, out.data());
+    row_kernels<T>().add_sparse_outer(
+        {rows, d, starts.data(), indices.data(), data.data(), weights.data()}, single, part, parts,
+        out.data());
 }
 
 // -- rows with gaps ------------------------------------------------------------------------------
@@ -480,17 +481,11 @@ void find_blas(nb::handle table, const char* name, F*& pointer) {
 // An array that is taken as it is: never copied, never converted.
 auto array(const char* name) { return nb::arg(name).noconvert(); }
 
-template <class T, class I>
-void define_indexed(nb::module_& m) {
-    m.def("add_sparse_outer", &add_sparse_outer<T, I>, array("out"), array("data"),
-          array("indices"), array("starts"), array("weights"), nb::kw_only(), "single"_a = false,
-          "part"_a = 0, "parts"_a = 1);
-}
-
 template <class T>
 void define_typed(nb::module_& m) {
-    define_indexed<T, int32_t>(m);
-    define_indexed<T, int64_t>(m);
+    m.def("add_sparse_outer", &add_sparse_outer<T>, array("out"), array("data"), array("indices"),
+          array("starts"), array("weights"), nb::kw_only(), "single"_a = false, "part"_a = 0,
+          "parts"_a = 1);
     m.def("add_outer", &add_outer<T>, array("out"), array("rows"), array("origin"),
           array("scale").none(), array("weights"), "tile_rows"_a, "first"_a, "step"_a);
     m.def("measure", &measure<T>, array("rows"), array("origin"), array("scale").none(),

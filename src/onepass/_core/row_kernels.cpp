@@ -34,11 +34,7 @@ void centre(onepass::CentreTask<T>& task) {
 }
 
 template <class T>
-constexpr onepass::TypedKernels<T> typed{{add_sparse_outer<T, int32_t>},
-                                         {add_sparse_outer<T, int64_t>},
-                                         centre<T>,
-                                         complete<T>,
-                                         measure<T>,
+constexpr onepass::TypedKernels<T> typed{add_sparse_outer<T>, centre<T>, complete<T>, measure<T>,
                                          add_outer<T>};
 
 }  // namespace

@@ -31,8 +31,8 @@ constexpr int CROSS_REGISTERS = 8;    // of products of a sparse column with den
 // Which columns of sparse rows are dense, and where these are in the dense block.
 class Columns {
 public:
-    template <class T, class I>
-    explicit Columns(const WeightedCsr<T, I>& x) {
+    template <class T>
+    explicit Columns(const WeightedCsr<T>& x) {
         slot = slots.reserve(x.columns);
         dense = numbers.reserve(x.columns);
         Index* counts = dense;
@@ -72,8 +72,8 @@ public:
     }
 
     // Returns how many rows of x from the first on make a block.
-    template <class T, class I>
-    Index length(const WeightedCsr<T, I>& x, Index first) const {
+    template <class T>
+    Index length(const WeightedCsr<T>& x, Index first) const {
         const Index fit = stride ? max(DENSE_BYTES / Index(sizeof(F)) / stride, 64) : OUTER_ROWS;
         const Index most = min(first + min(OUTER_ROWS, fit), x.rows);
         auto entries = [&](Index last) {
@@ -84,8 +84,8 @@ public:
         return last - first;
     }
 
-    template <class T, class I>
-    void fill(const WeightedCsr<T, I>& x, Index first, Index rows) {
+    template <class T>
+    void fill(const WeightedCsr<T>& x, Index first, Index rows) {
         const Index most = Index(x.starts[first + rows]) - Index(x.starts[first]);
         height = rows;
         F* block = dense.zeros(rows * stride);
@@ -214,8 +214,8 @@ void add_dense(const SplitRows<F>& x, Index first, Index step, Buffer<F>& scratc
     }
 }
 
-template <class F, class T, class I>
-void add_split(const WeightedCsr<T, I>& x, Index part, Index parts, double* out) {
+template <class F, class T>
+void add_split(const WeightedCsr<T>& x, Index part, Index parts, double* out) {
     const Columns columns(x);
     SplitRows<F> rows(columns, x.columns);
     Buffer<F> scratch;
@@ -230,9 +230,8 @@ void add_split(const WeightedCsr<T, I>& x, Index part, Index parts, double* out)
 
 // Adds one of several parts of all products to the matrix `out` (columns, columns). Sums over the
 // rows of a block that are of dense columns are in single precision if that is enough.
-template <class T, class I>
-void add_sparse_outer(const WeightedCsr<T, I>& x, bool single, Index part, Index parts,
-                      double* out) {
+template <class T>
+void add_sparse_outer(const WeightedCsr<T>& x, bool single, Index part, Index parts, double* out) {
     if (single)
         add_split<float>(x, part, parts, out);
     else

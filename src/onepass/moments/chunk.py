@@ -519,9 +519,9 @@ class SparseChunk(Chunk):
 
         parts = thread_count()
         single = self.sums_single and self.d >= SPLIT_COLUMNS and fits_single(stored)
+        arrays = *csr_arrays(stored), weights
 
         def add(part: int) -> None:
-            arrays = stored.data, stored.indices, stored.indptr, weights
             _core.add_sparse_outer(matrix.T, *arrays, single=single, part=part, parts=parts)
 
         run_all(add, range(parts))  # any number of parts gives the same bits
@@ -550,12 +550,17 @@ def column_blocks(d: int) -> list[slice]:
     return [slice(first, last) for first, last in pairwise(edges)]
 
 
+def csr_arrays(rows: Any) -> tuple[NDArray[np.floating], NDArray[np.int32], NDArray[np.int32]]:
+    """Return the arrays of a csr_array as the core takes them."""
+    indices, starts = (a.astype(np.int32, copy=False) for a in (rows.indices, rows.indptr))
+    return rows.data, indices, starts
+
+
 def sparse_gram(rows: Any) -> Doubles:
     """Return the products (r, r) of rows of a csr_array (r, d) with each other."""
     columns = sparse.csr_array(rows.T)  # the products are the sum of their outer products
     gram, weights = np.zeros((rows.shape[0],) * 2), np.ones(rows.shape[1])
-    parts = columns.data, columns.indices, columns.indptr
-    _core.add_sparse_outer(gram, *parts, weights)
+    _core.add_sparse_outer(gram, *csr_arrays(columns), weights)
     both = gram + gram.T  # the lower triangle was zero
     both.flat[:: len(gram) + 1] = gram.diagonal()
     return both
