@@ -15,7 +15,7 @@ RNG = np.random.default_rng(0)
 
 
 def heavy(n, seed=0):
-    """Chunk whose lengths differ by orders of magnitude, about a far point."""
+    """Rows whose lengths differ by orders of magnitude, about a far point."""
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(n, D)) * np.linspace(3, 0.5, D)
     return rows * rng.standard_t(1.5, (n, 1)) + 20

@@ -5,7 +5,7 @@ second moment no row counts more than a typical one, of energy tau: a row has th
 
     1 / max(e, tau),
 
-so that its energy there is at most one. The typical energy is that of the rows so far. Chunk that
+so that its energy there is at most one. The typical energy is that of the rows so far. Rows that
 came while it was larger than in the end, because of outliers among the first rows, count less for
 it, not more. Its directions are near those of the spatial-sign covariance matrix (Visuri, Koivunen
 and Oja 2000), which for elliptical rows are the principal ones, whatever the tails.
@@ -28,8 +28,7 @@ from onepass.precision import LARGEST_RATIO, TINY, Doubles
 # (1 + s (E/e)^p)^(1/p), for energies E.
 TYPICAL_POWER = 0.25
 WEISZFELD_STEPS = 30  # for the centre of the first rows, which later rows improve
-# Part of the typical length. Chunk that are nearer to the centre do not pull it more.
-LEAST_LENGTH = 0.1
+LEAST_LENGTH = 0.1  # of the typical one: rows that are nearer to the centre do not pull it more
 
 
 class Bounded(State):
@@ -41,9 +40,7 @@ class Bounded(State):
 
     Parameters
     ----------
-    moment : Moment
-        Of no rows yet.
-    segments : Segments
+    moment, segments
         Of no rows yet; the learner adds rows to both.
 
     Attributes
@@ -61,8 +58,7 @@ class Bounded(State):
     def __init__(self, moment: Moment, segments: Segments) -> None:
         self.moment, self.segments = moment, segments
         self.centre: Doubles = np.zeros(moment.d)
-        self.pull = 0.0
-        self.unit = 0.0
+        self.pull = self.unit = 0.0
         self.sums: Doubles = np.zeros(2)
 
     def fields(self) -> dict[str, Field]:

@@ -6,7 +6,6 @@ A chunk is evaluated with the directions that were found before it, and then it 
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -68,23 +67,19 @@ class PCALearner(Learner):
     ----------
     kept, settled : list of KeptRows, list of SecondMoment or Sketch
         One of them has one element, of all rows as they came: the first one while they are few.
-    bounded : list of Bounded
-        One if the learner is robust.
     segments : Segments
         Sums over parts of the stream, of all rows as they came.
+    bounded : list of Bounded
+        One if the learner is robust.
     directions : ndarray of shape (m, d)
-        The leading ones when the stream had doubled; none before there are any.
-    evaluated : int
-        How many of them errors of rows are measured with.
-    rows : float
-        That were learned from, with a half-life in units of rows that count fully.
-    rows_found, rows_since : float
-        Of these, when the directions were found, and since then.
+        The leading ones when the stream had doubled, of which `evaluated` measure errors of rows.
+    rows, rows_found, rows_since : float
+        All that were learned from, those before the directions and those since, in units of rows
+        that count fully.
     counted : int
         How many components further passes were for, until more rows come; 0 if there were none.
     is_double : bool
-        Whether float32 rows are multiplied in double precision: while it is not known whether
-        single precision is enough.
+        Whether float32 rows are multiplied in double precision, until single is known to do.
     lengths : LongRows
         Squared distances of rows from the mean.
     completions : list of Completion
@@ -280,8 +275,11 @@ class PCALearner(Learner):
 
     def learn_with_gaps(self, values: Rows, weights: Doubles) -> None:
         self._settle()
-        values, weights = self._without_empty(values, weights)
+        self.completions = self.completions or [self._completion()]
         gaps = self.completions[0]
+        if isinstance(values, np.ndarray) and (empty := np.isnan(values).all(axis=1)).any():
+            gaps.counts.empty += int(empty.sum())
+            values, weights = values[~empty], weights[~empty]
         if not gaps.keeps(values):
             self._forget(weights)
             gaps.counts.count(values)
@@ -296,17 +294,6 @@ class PCALearner(Learner):
         kept = kept if isinstance(kept, np.ndarray) else kept.toarray()
         if gaps.keep(kept, weights[holes]):
             self._learn_kept()
-
-    def _without_empty(self, values: Rows, weights: Doubles) -> tuple[Rows, Doubles]:
-        """Return rows that have an entry, and their weights; count the others."""
-        self.completions = self.completions or [self._completion()]
-        if not isinstance(values, np.ndarray):
-            return values, weights
-        empty = np.isnan(values).all(axis=1)
-        if not empty.any():
-            return values, weights
-        self.completions[0].counts.empty += int(empty.sum())
-        return values[~empty], weights[~empty]
 
     def _completion(self) -> Completion:
         """Return a model of gaps, after rows that had none."""
@@ -426,17 +413,16 @@ class PCALearner(Learner):
 
     def _take_frame(self, frame: Doubles) -> None:
         """Let all segments have an orthonormal frame (K, d)."""
+        has_gaps = bool(self.completions) and self.adds_covariances
         for moment, segments in self.sums:
-            times = partial(self._scatter_times, moment)
-            has_gaps = bool(self.completions) and self.adds_covariances
-            segments.turn(frame, times, center=self.stream.center, has_gaps=has_gaps)
+            units: Any = 1.0  # of a second moment that is not one of rows as they came
+            if self.scale and not moment.is_additive:
+                units = self.moment.deviations()[:, None]
 
-    def _scatter_times(self, moment: Moment, columns: Doubles) -> Doubles:
-        """Return the scatter of rows as they came times columns (d, m)."""
-        scale = self.scale_of(self.moment)
-        if moment.is_additive or scale is None:
-            return moment.times(columns)
-        return scale[:, None] * moment.times(scale[:, None] * columns)
+            def times(columns: Doubles, moment: Any = moment, units: Any = units) -> Doubles:
+                return np.asarray(units * moment.times(units * columns))
+
+            segments.turn(frame, times, center=self.stream.center, has_gaps=has_gaps)
 
     # -- further passes --------------------------------------------------------------------------
 
