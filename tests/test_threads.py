@@ -36,14 +36,6 @@ def test_jobs_run_side_by_side_in_threads_that_stay_until_the_end():
     assert not other.is_alive()
 
 
-def test_with_one_thread_jobs_run_one_after_the_other():
-    here = threading.current_thread()
-    with threadpool_limits(1), one_thread():
-        assert run_all(lambda _: threading.current_thread(), range(3)) == [here] * 3
-    with threadpool_limits(2):  # nothing is learned
-        assert run_all(lambda _: threading.current_thread(), range(3)) == [here] * 3
-
-
 @pytest.mark.parametrize("robust", [True, False])
 @pytest.mark.parametrize(
     ("kind", "type_", "split", "exact"),

@@ -1,13 +1,10 @@
 """How good directions are: captured variance, suboptimality, principal angles.
 
-Directions are rows, and only their span counts: they need not be orthonormal. What they are
-measured on is one of
+Directions are rows, and only their span counts: they need not be orthonormal. They are measured on
 
 - rows: an array or a scipy sparse matrix of shape (n, d), for the second moment X'X / n;
-- a second moment itself: a `Subspace`. For estimators that centre, pass a covariance.
-
-A dense second moment becomes a `Subspace` with `from_dense`; it is not taken as it is, because
-nothing tells a d x d matrix from d rows.
+- or a second moment itself: a `Subspace`, as `from_dense` makes it. For estimators that centre,
+  pass a covariance.
 """
 
 from __future__ import annotations
@@ -63,7 +60,7 @@ def captured(directions: ArrayLike, data: Any, *, mean: ArrayLike | None = None)
 def captured_share(directions: ArrayLike, data: Any, *, mean: ArrayLike | None = None) -> float:
     """Return `captured` as a share of the total variance, between 0 and 1.
 
-    Chunk without any variance have a share of 1: there is nothing that is not captured.
+    Rows without any variance have a share of 1: there is nothing that is not captured.
 
     Parameters
     ----------

@@ -1,8 +1,7 @@
 """From a feasible matrix M to k directions (Lemma 3.1; Warmuth and Kuzmin, Algorithm 4.1).
 
 M is feasible if its eigenvalues are between 0 and 1 and sum to at most k. The paper's experiments
-take the k top eigenvectors; its theorem is about sampling, where the projection onto the sampled
-directions equals M in expectation.
+take the k top eigenvectors; its theorem is about sampling.
 """
 
 from __future__ import annotations

@@ -109,14 +109,6 @@ def test_errors_name_shard_and_row(client, pool, paths, tmp_path):
         fit(PCA(3), [dask.delayed(X), dask.delayed(_fails)()], client)
 
 
-def test_nothing_is_left_on_the_cluster(client, paths):
-    fit(PCA(3), paths, client)
-    deadline = time.monotonic() + 60
-    while any(client.has_what().values()) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not any(client.has_what().values())
-
-
 def test_losing_the_scheduler_costs_what_was_being_done(tmp_path):
     path = tmp_path / "run.onepass"
     cluster = distributed.LocalCluster(

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onepass import ERM, MEG, MSG, PCA, CappedMSG, Grouse, Incremental, Oja, ShardError, open_source
+from onepass import ERM, PCA, ShardError, open_source
 from onepass.distributed import fit
 from onepass.sources import ArraySource
 from tests.distributed.models import made_rows, same_bits
@@ -19,11 +18,6 @@ dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 
 X = made_rows(900)
-ESTIMATORS = [
-    CappedMSG(3, average=True), CappedMSG(3, max_rank="auto"), MSG(3, trace="exact"),
-    MEG(3), Oja(3, random_state=1), Grouse(3, random_state=1),
-    Incremental(3), ERM(3, center=True), PCA(3), PCA(0.9),
-]  # fmt: skip
 
 
 @settings(max_examples=15)
@@ -39,16 +33,6 @@ def test_moments_are_those_of_all_rows_each_counted_once(sizes):
         if len(wanted) == len(found.explained_variance_):
             np.testing.assert_allclose(found.explained_variance_, wanted, rtol=1e-9, atol=1e-9)
     assert told == 2 * [size for size in sizes if size]  # shards without rows are passed over
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
-def test_merged_iterates_are_as_good_as_one_pass(estimator):
-    X = made_rows(4000) - made_rows(4000).mean(axis=0)
-    best = ERM(3).fit(X).score(X)
-    found = fit(estimator, np.array_split(X, 8))
-    assert found.score(X) > best - 0.03
-    span = found.components_ @ found.components_.T
-    np.testing.assert_allclose(span, np.eye(len(span)), atol=1e-10)
 
 
 def test_the_given_estimator_stays_as_it_is():
@@ -159,11 +143,3 @@ def test_paths_need_no_dask(tmp_path):
     command = [sys.executable, "-c", script, tmp_path / "rows.npy"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("900\n", "")
-
-
-def test_the_example_with_a_pool_of_processes():
-    folder = Path(__file__).parents[2] / "examples" / "engines"
-    command = [sys.executable, folder / "compare.py", sys.executable, folder / "process_pool.py"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "200,000 rows; differs by" in done.stdout

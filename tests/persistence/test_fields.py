@@ -69,26 +69,6 @@ def content(state):
     return numbers, {name: array.tolist() for name, array in arrays.items()}
 
 
-def test_a_copy_goes_on_by_itself():
-    state = Holder(2)
-    before, twin = content(state), state.copy()
-    assert content(twin) == before
-    for leaf in (twin.leaf, *twin.leaves):
-        leaf.matrix = leaf.matrix + 1.0
-        leaf.table = leaf.table + 1.0
-        leaf.count += 1
-    twin.leaves.append(Leaf())
-    assert content(state) == before
-
-
-def test_a_copy_shares_arrays_and_what_it_is_told_to_share():
-    state = Holder(2)
-    twin = state.copy()
-    assert twin.leaf.table is state.leaf.table
-    assert twin.leaf is not state.leaf
-    assert state.copy(shared=("leaf",)).leaf is state.leaf
-
-
 def test_sums_fade_by_their_powers():
     state = Holder(2)
     kept = state.copy()

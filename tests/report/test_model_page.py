@@ -20,42 +20,32 @@ from tests.cli.commands import rows
 
 
 class Elements(HTMLParser):
-    """All tags with their attributes, and whether every one is closed."""
+    """Marks with the classes of what is around them, and whether every tag is closed."""
 
     VOID = ("meta", "link", "img", "br")
 
     def __init__(self, text):
         super().__init__()
-        self.found, self.open, self.uses = [], [], []
+        self.open, self.uses = [], []
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
-        self.found.append((tag, dict(attrs)))
         if tag not in self.VOID:
             self.open.append((tag, dict(attrs).get("class")))
 
     def handle_startendtag(self, tag, attrs):
-        self.found.append((tag, dict(attrs)))
         if tag == "use":
             self.uses.append({kind for _, kind in self.open})
 
     def handle_endtag(self, tag):
         assert self.open.pop()[0] == tag
 
-    def all(self, tag, **wanted):
-        return [
-            attrs
-            for name, attrs in self.found
-            if name == tag and all(attrs.get(key.strip("_")) == v for key, v in wanted.items())
-        ]
-
 
 def page(model, tmp_path, X=None, **kwargs):
     model_page(model, tmp_path / "page.html", X, **{"title": "t", **kwargs})
     text = (tmp_path / "page.html").read_text()
-    elements = Elements(text)
-    assert not elements.open
-    return text, elements
+    assert not Elements(text).open
+    return text
 
 
 def marks(text, name):
@@ -71,14 +61,14 @@ def broken(n=2000, d=6, row=1500):
 
 def test_a_page_holds_all_of_it(tmp_path):
     model = CappedMSG(3).fit(rows())
-    text, elements = page(model, tmp_path, title="<digits>", data=["a.npy"], command="onepass <x>")
+    text = page(model, tmp_path, title="<digits>", data=["a.npy"], command="onepass <x>")
     assert "&lt;digits&gt;" in text
     assert "onepass &lt;x&gt;" in text
     assert "3 components of 6 columns" in text
     assert "300 rows (a.npy)" in text
     for share in model.explained_variance_ratio_:
         assert f"{share:.2%}" in text
-    assert len(elements.all("svg")) >= 2
+    assert text.count("<svg") >= 2
     assert not re.search(r"(src|href)=.(http|/)|@import|url\((?!#)", text)
 
 
@@ -99,7 +89,7 @@ def test_outliers_are_measured_with_the_final_model(tmp_path, kind, scale):
     X[1500, 4] = 4.0
     X[1700, 5], X[1700, 3], X[1700, 0] = 3.0, 2.0, np.nan
     model = kind(2).partial_fit(X * scale)
-    text, _ = page(model, tmp_path, X=X * scale)
+    text = page(model, tmp_path, X=X * scale)
     listed = LISTED.findall(text)
     assert [row[0] for row in listed[:2]] == ["1,501", "1,701"]  # counted from 1
     errors = np.sort(model.reconstruction_error(X * scale))[::-1][:12]
@@ -114,7 +104,7 @@ def test_outliers_are_measured_with_the_final_model(tmp_path, kind, scale):
 
 
 def test_without_rows_there_are_no_points_and_no_outliers(tmp_path):
-    text, _ = page(PCA(2).partial_fit(broken()), tmp_path)
+    text = page(PCA(2).partial_fit(broken()), tmp_path)
     assert "Rows with the largest errors" not in text
     assert "onepass report MODEL DATA" in text
     assert not marks(text, "points")
@@ -123,17 +113,17 @@ def test_without_rows_there_are_no_points_and_no_outliers(tmp_path):
 def test_what_is_drawn_depends_on_positions_alone(tmp_path):
     X = broken()
     model = PCA(2).partial_fit(X)
-    blocks = page(model, tmp_path, X=np.array_split(X, 37))[0]
-    assert blocks == page(model, tmp_path, X=X)[0]
+    blocks = page(model, tmp_path, X=np.array_split(X, 37))
+    assert blocks == page(model, tmp_path, X=X)
 
 
 def test_what_fit_warns_of_is_on_the_page(tmp_path):
     X = rows(n=2000, d=5)
-    assert "<strong>Note." not in page(PCA(2).fit(X), tmp_path)[0]
+    assert "<strong>Note." not in page(PCA(2).fit(X), tmp_path)
     X[:, 3] *= 100.0
     with pytest.warns(OnepassWarning, match="column 3 has"):
         dominated = PCA(2).fit(X)
-    assert "leave it out (--exclude 3)" in page(dominated, tmp_path)[0]
+    assert "leave it out (--exclude 3)" in page(dominated, tmp_path)
 
 
 def drawn_bars(text, component):
@@ -149,7 +139,7 @@ def test_weights_are_bars_by_size_and_grey_where_they_may_be_zero(tmp_path):
     rng = np.random.default_rng(0)
     X = 3.0 * rng.normal(size=(3000, 1)) * [0, 0.2, 0, 0, -1, 0.5] + rng.normal(size=(3000, 6))
     model = PCA(2).fit(X)
-    text, _ = page(model, tmp_path)
+    text = page(model, tmp_path)
     bars = drawn_bars(text, 0)
     assert list(bars)[:3] == ["column 4", "column 5", "column 1"]
     assert [bars[f"column {j}"] for j in (4, 5, 1)] == [False, False, False]
@@ -168,7 +158,7 @@ def test_weights_are_bars_by_size_and_grey_where_they_may_be_zero(tmp_path):
 
 def test_what_decides_how_far_components_can_be_trusted(tmp_path):
     X = broken()
-    plain, robust = (page(PCA(2, robust=robust).fit(X), tmp_path)[0] for robust in (False, True))
+    plain, robust = (page(PCA(2, robust=robust).fit(X), tmp_path) for robust in (False, True))
     assert "The longest 1% of the rows hold" in plain
     assert "The longest 1%" not in robust
     assert "F = " in plain
@@ -183,14 +173,14 @@ def test_components_of_images_are_images(tmp_path):
         (rows(n=500, d=64), None, False),
         (rows(n=500, d=15), (3, 5), True),
     ):
-        text, elements = page(PCA(4).fit(X), tmp_path, grid=grid)
-        assert bool(elements.all("image")) == has_images
+        text = page(PCA(4).fit(X), tmp_path, grid=grid)
+        assert ("<image" in text) == has_images
         assert ("Components as images" in text) == has_images
 
 
 def test_the_longest_arrows_have_names_in_every_picture(tmp_path):
     X = rows(d=20)
-    text = page(PCA(3).fit(X), tmp_path, X)[0]
+    text = page(PCA(3).fit(X), tmp_path, X)
     pictures = re.findall(r'<svg[^>]*aria-label="Rows along[^>]*>.*?</svg>', text, re.DOTALL)
     assert len(pictures) == 3  # two of three components each
     for picture in pictures:
@@ -232,13 +222,13 @@ def test_any_shape(tmp_path, n, d, k, estimator):
 
 def test_sparse_rows(tmp_path):
     X = sparse.random_array((600, 40), density=0.2, random_state=0, format="csr")
-    assert marks(page(PCA(2).fit(X), tmp_path, X)[0], "points") >= 400
+    assert marks(page(PCA(2).fit(X), tmp_path, X), "points") >= 400
 
 
 def test_names_that_look_like_formulas_or_tags(tmp_path):
     table = pd.DataFrame(rows(d=3), columns=["$\\frac{", "</script>", "<b>&"])
     model = ERM(2).fit(table)
-    text, _ = page(model, tmp_path, table, title="names")
+    text = page(model, tmp_path, table, title="names")
     assert "<b>&" not in text
     model.plot(table)
 
@@ -301,7 +291,7 @@ needs_chromium = pytest.mark.skipif(shutil.which("chromium") is None, reason="ne
 @pytest.mark.long
 @needs_chromium
 def test_scripts_run_without_an_error(tmp_path):
-    text, _ = page(PCA(3).fit(broken()), tmp_path, broken())
+    text = page(PCA(3).fit(broken()), tmp_path, broken())
     script = """
     const pair = document.getElementById("pair");
     pair.selectedIndex = 2; pair.dispatchEvent(new Event("change"));
@@ -349,7 +339,7 @@ return [least, document.documentElement.scrollWidth - innerWidth].join(" ");
 @pytest.mark.parametrize("width", [500, 1400])  # it makes no narrower window
 @pytest.mark.parametrize("is_dark", [False, True])
 def test_text_is_readable_and_fits(tmp_path, width, is_dark):
-    text, _ = page(PCA(12).fit(load_digits().data), tmp_path)
+    text = page(PCA(12).fit(load_digits().data), tmp_path)
     options = [f"--window-size={width},900", f"--blink-settings=preferredColorScheme={1 - is_dark}"]
     found, console = in_chromium(tmp_path, text, MEASURED, *options)
     contrast, excess = map(float, found.split())
@@ -361,7 +351,7 @@ def test_text_is_readable_and_fits(tmp_path, width, is_dark):
 @pytest.mark.long
 @needs_chromium
 def test_it_is_readable_without_scripts(tmp_path):
-    text, _ = page(PCA(3).fit(broken()), tmp_path, broken())
+    text = page(PCA(3).fit(broken()), tmp_path, broken())
     own = text.rindex("<script>")
     text = text[:own] + text[text.index("</script>", own) + len("</script>") :]
     script = """const shown = name => getComputedStyle(document.querySelector(name)).display;
@@ -371,23 +361,23 @@ def test_it_is_readable_without_scripts(tmp_path):
 
 def test_the_scree_chart_has_all_variances_and_marks_k(tmp_path):
     model = PCA(2).fit(rows(n=500, d=7))
-    text, _ = page(model, tmp_path)
+    text = page(model, tmp_path)
     assert "How many components?" in text
     assert marks(text, "scree") == 7
     assert "k = 2" in text
-    small, _ = page(model.for_transform(), tmp_path)
+    small = page(model.for_transform(), tmp_path)
     assert marks(small, "scree") == 2  # what else there was is not known any more
 
 
 def test_what_is_missing_is_said(tmp_path):
     X = rows(n=500, d=5)
-    assert "What is missing" not in page(PCA(2).fit(X), tmp_path)[0]
+    assert "What is missing" not in page(PCA(2).fit(X), tmp_path)
     X[:50, 3] = np.nan
-    text, _ = page(PCA(2).fit(X), tmp_path)
+    text = page(PCA(2).fit(X), tmp_path)
     assert "50 of 2,500 entries are missing (2.00%), in 50 of 500 rows and 1 of 5 columns" in text
     assert "<tr><td>column 3</td><td>10.00%</td></tr>" in text
 
 
 def test_why_nothing_is_known_of_new_rows(tmp_path):
-    text, _ = page(PCA(2).fit(rows(n=20, d=5)), tmp_path)
+    text = page(PCA(2).fit(rows(n=20, d=5)), tmp_path)
     assert "They capture an unknown share of the variance of new rows: " in text

@@ -174,11 +174,10 @@ def results(
                 yield waiting.popleft().result()
             except (ShardError, futures.BrokenExecutor):
                 raise
-            except futures.CancelledError as error:
-                message = "the work was cancelled, or the scheduler is gone"
-                raise ShardError(f"{shard.label}: {message}") from error
             except Exception as error:  # such as that every worker which tried it died
                 message = str(error) or type(error).__name__
+                if isinstance(error, futures.CancelledError):
+                    message = "the work was cancelled, or the scheduler is gone"
                 raise ShardError(f"{shard.label}: {message}") from error
     except futures.BrokenExecutor as error:
         raise ShardError("a worker died, most often for lack of memory") from error
