@@ -109,7 +109,7 @@ def test_sums_of_parts_are_about_the_means_of_the_parts(made, length):
     rows, plain = made
     weights = np.random.default_rng(3).uniform(0.5, 2.0, R)
     edges, frame = [0, *range(2, R, length), R], DIRECTIONS
-    whole, framed = rows.scatters(weights, edges), rows.part_sums(weights, edges, frame)
+    whole, framed = (rows.part_sums(weights, edges, each) for each in (np.eye(D), frame))
     for i, part in enumerate(map(slice, edges[:-1], edges[1:])):
         mean = np.average(plain[part], axis=0, weights=weights[part])
         centred = plain[part] - mean

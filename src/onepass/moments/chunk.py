@@ -124,7 +124,7 @@ class Chunk(ABC):
     def outside(self, directions: Doubles) -> tuple[Doubles, Doubles]:
         """Return coordinates (r, m) along orthonormal directions, and squared distances (r,).
 
-        The distances from the span are those of explicit residuals: small ones are accurate too.
+        Small distances from the span are accurate, too.
         """
         inner = np.empty((len(self), len(directions)))
         distances = np.zeros(len(self))
@@ -139,9 +139,8 @@ class Chunk(ABC):
     def measure(self, point: Doubles, directions: Doubles | None = None) -> tuple[Doubles, Doubles]:
         """Return squared distances (r,) from a point, and from it plus the span of directions (r,).
 
-        The point (d,) is in the coordinates of these rows. Without directions (k, d), orthonormal,
-        both distances are the same. From their span, observed entries of rows with gaps count
-        alone.
+        The point (d,) is in the coordinates of these rows, and directions (k, d) are orthonormal.
+        From their span, only observed entries of rows with gaps count.
         """
 
     def observed_errors(self, errors: Doubles, point: Doubles, directions: Doubles) -> Doubles:
@@ -158,16 +157,16 @@ class Chunk(ABC):
         """Return the weighted sums of the squares of the columns, shape (d,)."""
 
     def sums_along(self, directions: Doubles, weights: Doubles) -> tuple[Doubles, Doubles, Doubles]:
-        """Return the weighted sums of x (d,), of its squares (d,), and of x x' times directions.
-
-        The last ones, for directions (m, d), have the shape (d, m).
-        """
+        """Return sums of w x (d,), of w x^2 (d,), and of w x x' times directions, (d, m)."""
         coefficients = np.vstack([np.ones(len(self)), self.inner(directions).T]) * weights
         found = self.combine(coefficients)
         return found[0], self.column_squares(weights), found[1:].T
 
     def part_sums(self, weights: Doubles, edges: list[int], frame: Doubles) -> PartSums:
-        """Return sums of parts of the rows, each from one of the edges (s + 1,) to the next."""
+        """Return sums of parts of the rows, each from one of the edges (s + 1,) to the next.
+
+        The frame is the identity where it has as many directions as there are columns.
+        """
         parts = [slice(*pair) for pair in pairwise(edges)]
         found = [self[part].sums_along(frame, weights[part]) for part in parts]
         totals, squares, products = map(np.array, zip(*found, strict=True))
@@ -175,18 +174,14 @@ class Chunk(ABC):
         return about_means(heavy, totals, squares, products, frame)
 
     @abstractmethod
-    def scatters(self, weights: Doubles, edges: list[int]) -> PartSums:
-        """Return `part_sums` with the whole space as their frame."""
-
-    @abstractmethod
     def dense(self) -> Iterator[tuple[slice, Doubles]]:
         """Yield the rows a few at a time, as float64 arrays, and which ones they are."""
 
     @abstractmethod
     def add_outer(self, weights: Doubles, matrix: Doubles) -> Doubles:
-        """Add the sum of w x x' over the rows to the lower triangle of a matrix (d, d), in place.
+        """Add the sum of w x x' to the lower triangle of a matrix (d, d); return that of w x (d,).
 
-        The matrix is in Fortran order. The sum of w x is returned, shape (d,).
+        The matrix is in Fortran order.
         """
 
     def add_covariances(self, weights: Doubles, matrix: Doubles) -> None:  # noqa: B027
@@ -219,7 +214,7 @@ class DenseChunk(Chunk):
         return max(FEW_ROWS, TILE_BYTES // (self.d * self.values.itemsize))
 
     def _tiles(self, least: int = 0) -> list[slice]:
-        """Return slices of the rows that are worked on at a time, at least so many of them."""
+        """Return slices of rows that are worked on at a time, of at least so many."""
         return self._slices(max(self._tile_rows, least))
 
     def _slices(self, length: int) -> list[slice]:
@@ -260,10 +255,7 @@ class DenseChunk(Chunk):
     def measure(self, point: Doubles, directions: Doubles | None = None) -> tuple[Doubles, Doubles]:
         dtype, about = self.values.dtype, self._about
         directions = np.zeros((0, self.d)) if directions is None else directions
-        factors = (
-            np.ascontiguousarray(point, dtype),
-            np.ascontiguousarray(directions, dtype),
-        )
+        factors = np.ascontiguousarray(point, dtype), np.ascontiguousarray(directions, dtype)
 
         def of_part(part: slice) -> tuple[Doubles, Doubles]:
             return _core.measure(self.values[part], *about, *factors)
@@ -326,7 +318,9 @@ class DenseChunk(Chunk):
             sums, squares = sums + more, squares + further
         return sums[0], squares, sums[1:].T
 
-    def scatters(self, weights: Doubles, edges: list[int]) -> PartSums:
+    def part_sums(self, weights: Doubles, edges: list[int], frame: Doubles) -> PartSums:
+        if len(frame) < self.d:
+            return super().part_sums(weights, edges, frame)
         inner = max(FEW_ROWS, OUTER_BYTES // (self.d * self.values.itemsize))
         length = 2 * inner  # of a tile, which one thread works on
         starts: list[int] = []  # of tiles
@@ -429,8 +423,8 @@ class SparseChunk(Chunk):
     """Rows of a CSR array.
 
     The origin is subtracted from the entries of columns that most rows store. Elsewhere it is
-    subtracted from products, so that rows stay sparse; no digits are lost there, since a column
-    that few rows store has a mean that is small beside its deviation.
+    subtracted from products: a column that few rows store has a mean that is small beside its
+    deviation, so that no digits are lost.
     """
 
     @cached_property
@@ -529,9 +523,6 @@ class SparseChunk(Chunk):
             half = 0.5 * float(weights.sum()) * offset - stored.T @ weights
             dsyr2(1.0, offset, half, lower=1, a=matrix, overwrite_a=1)
         return self.combine(weights[None])[0]
-
-    def scatters(self, weights: Doubles, edges: list[int]) -> PartSums:
-        return self.part_sums(weights, edges, np.eye(self.d))
 
     def dense(self) -> Iterator[tuple[slice, Doubles]]:
         stored, offset = self._stored

@@ -88,7 +88,7 @@ class SecondMoment(Moment):
         count = len(edges) - 1
         if len(frame) == self.d:
             self.move(rows.origin)
-            found = rows.scatters(weights, edges)
+            found = rows.part_sums(weights, edges, frame)
             totals = found.weights[:, None] * found.means
             self.squares += found.products.sum(axis=0) + found.means.T @ totals
             rows.add_covariances(weights, self.squares)

@@ -65,11 +65,9 @@ class Captured(State):
 
     Attributes
     ----------
-    mean : float
-        Captured energy over energy; NaN where it is not known.
-    standard_error : float
+    mean, standard_error : float
+        NaN where they are not known, for a `reason`.
     reason : str
-        Why there is no number; empty where there is one.
     degrees_of_freedom : float
         Of Student's t, for an interval.
     """
@@ -96,10 +94,7 @@ class Captured(State):
 
 @dataclass(frozen=True)
 class Drift(State):
-    """Whether the share captured drifts: an analysis of variance of four parts of the stream.
-
-    Both numbers are NaN where there are too few segments.
-    """
+    """Whether the share captured drifts: an F test of four parts of the stream; NaN if unknown."""
 
     statistic: float = nan
     probability: float = nan
@@ -121,7 +116,7 @@ def unknown(reason: str) -> Captured:
 
 @dataclass(frozen=True, eq=False)
 class StandardErrors(State):
-    """What segments of the stream say about components (k, d); NaN where there is a reason.
+    """What segments of the stream say about components (k, d); NaN where there is a `reason`.
 
     Attributes
     ----------
@@ -139,7 +134,6 @@ class StandardErrors(State):
         Rows up to the end of each segment, the share captured of it, and its standard error.
     drift : Drift
     reason : str
-        Why nothing is known.
     """
 
     components: NDArray[np.floating]
@@ -201,10 +195,7 @@ class StandardErrors(State):
         return found
 
     def may_be_zero(self, components: NDArray[np.floating]) -> NDArray[np.bool_]:
-        """Return which entries of components (k, d) cannot be told from zero.
-
-        Their 95% interval holds zero, or their component is not determined.
-        """
+        """Return which entries (k, d) have 0 in their 95% interval, or are not determined."""
         close = np.abs(components) <= self.quantile * self.components
         return close | (self.angles > DETERMINED)[:, None]
 
@@ -289,18 +280,8 @@ def _inverse(gaps: Doubles, least: float) -> Doubles:
 class SegmentMoments:
     """The second moments C_s of segments about the mean of all, in units of a scale (d,).
 
-    Parameters
-    ----------
-    segments : Segments
-    units : ndarray of shape (d,)
-    center : bool
-        Whether they are about the mean or about zero.
-    directions, values : ndarray of shape (k, d) and (k,)
-        The leading eigenpairs of the mean C.
-    total : float
-        The sum of all eigenvalues.
-    held : float or None
-        The part of all variances that completed rows hold; None where segments tell it.
+    Their mean C has leading eigenpairs (k, d) and (k,) and a trace `total`; `held` is the part of
+    all variances that completed rows hold, and None where segments tell it.
     """
 
     def __init__(
@@ -344,10 +325,7 @@ class SegmentMoments:
         return np.asarray(product @ along / self.units[:, None])
 
     def change(self, first: Doubles, number: int, plain: SegmentMoments, scale: Scale) -> Doubles:
-        """Return (C_s - C) v_j for the first components (m, d), shape (d, m).
-
-        `plain` are the moments of rows as they came, of which bounded ones have other shares.
-        """
+        """Return (C_s - C) v_j for the first components (m, d), times w_s over that of `plain`."""
         changes = self.times(number, first) - self.mean_times(first)
         changes *= self.shares[number] / plain.shares[number]
         changes = self.spectrum.informed(changes)
@@ -533,8 +511,7 @@ def _captured(
 ) -> tuple[Captured, Doubles]:
     """Return the share captured of new rows, and those of segments with their errors (S, 2).
 
-    `energies` (S, 2) are those of segments along components and in all, and `owed` (S,) what the
-    components owe to having seen a segment.
+    Segments have energies (S, 2) along components and in all, and are `owed` (S,) of the first.
     """
     got, energy = energies.T
     less = float(shares @ owed) / total
@@ -575,16 +552,8 @@ def _angle(squares: Doubles) -> Doubles:
 def _planes(pairs: Doubles, leaks: Doubles, shown: int) -> tuple[NDArray[np.int64], Doubles]:
     """Return the first component (shown,) of the plane of each one, and the angles of planes.
 
-    A component that is not determined is in one plane with the one that it shares most with.
-
-    Parameters
-    ----------
-    pairs : ndarray of shape (q, read)
-        Squared angles by which each known direction turns each component.
-    leaks : ndarray of shape (read,)
-        The same for everything else.
-    shown : int
-        How many components planes are made of.
+    A component that is not determined is in one plane with the one that it shares most with. It is
+    turned by known directions with squared angles `pairs` (q, read), by others with `leaks`.
     """
     angles = _angle(pairs.sum(axis=0) + leaks)[:shown]
     planes, turned = np.arange(shown), np.zeros(shown)
