@@ -250,7 +250,7 @@ class Turns:
 
     def __init__(self, spectrum: Spectrum, k: int, read: int) -> None:
         self.spectrum, self.k, values = spectrum, k, spectrum.values
-        least = TIED * max(float(values[0]), TINY)
+        least = max(TIED * float(values[0]), TINY)
         gaps, outside = values[:read] - values[:, None], values[:read] - spectrum.rest
         has_rest = len(values) < spectrum.directions.shape[1]
         self.tied = (np.abs(gaps) <= least) & ~np.eye(len(values), read, dtype=bool)
