@@ -85,15 +85,19 @@ class ChunkTaker(State):
             length = min(length, int(self.stream.half_life / CHUNKS_IN_HALF_LIFE))
         return max(1, length // self.batch_size) * self.batch_size
 
-    def push(self, rows: Rows, weights: Doubles | None = None, *, has_gaps: bool = False) -> None:
-        """Add checked rows (r, d) of the stream's type, and their weights (r,).
+    def push(
+        self,
+        rows: Rows,
+        weights: Doubles | None = None,
+        *,
+        has_gaps: bool = False,
+        copies: bool = False,
+    ) -> Self:
+        """Return the learner of more checked rows (r, d) of the stream's type, weights (r,).
 
-        `has_gaps` says whether entries of them are missing.
+        `has_gaps` says whether entries of them are missing. With `copies`, a copy learns if they
+        fill a chunk: other threads can read this one, as it only gets more rows in its buffer.
         """
-        self._push(rows, weights, has_gaps, copies=False)
-
-    def _push(self, rows: Rows, weights: Doubles | None, has_gaps: bool, copies: bool) -> Self:
-        """Add rows, to a copy if they fill a chunk and a copy is wanted; return the learner."""
         if weights is not None and not weights.all():
             rows, weights = rows[weights > 0.0], weights[weights > 0.0]
         length = self.next_chunk_rows()
@@ -178,13 +182,6 @@ class Learner(ChunkTaker):
 
         No row waits in the learner.
         """
-
-    def pushed(self, rows: Rows, weights: Doubles | None = None, *, has_gaps: bool = False) -> Self:
-        """Return the learner of more rows: this one if they only wait, else a copy.
-
-        So other threads can read this one, as it only gets more rows in its buffer.
-        """
-        return self._push(rows, weights, has_gaps, copies=self.rows_learned > 0)
 
     def learn_whole(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, nan
 from typing import Any, Self
@@ -16,7 +16,7 @@ from onepass.gaps.counts import MissingCounts, any_gap, tiles_with_gaps
 from onepass.gaps.factor_model import FactorModel, squared_residuals
 from onepass.moments.chunk import Chunk, chunk_about
 from onepass.moments.row_errors import ErrorHistogram
-from onepass.moments.standard_errors import Captured, StandardErrors, nothing
+from onepass.moments.standard_errors import StandardErrors, nothing
 from onepass.persistence.fields import (
     MOST_ENTRY,
     Array,
@@ -29,8 +29,6 @@ from onepass.persistence.fields import (
     whole,
 )
 from onepass.precision import ROUNDING, TINY, Doubles
-
-DOMINANT = 0.8  # of all variance in one column: it is then nearly the first component by itself
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +57,8 @@ class Model(State):
         They are found when they are read, which takes as long as finding the components.
     rows : int
         The number of rows learned from.
-    center, whiten : bool
-        Whether the mean is subtracted; whether coordinates are divided by their deviations.
+    center : bool
+        Whether the mean is subtracted.
     errors : ErrorHistogram
         Squared distances of rows from the subspace before they were learned from.
     long_rows : float
@@ -86,7 +84,6 @@ class Model(State):
     long_rows: float = nan
     missing: MissingCounts | None = None
     factors: FactorModel | None = None
-    whiten: bool = field(default=False)
 
     @classmethod
     def empty(cls, d: int, dtype: np.dtype, *, center: bool) -> Self:
@@ -127,16 +124,6 @@ class Model(State):
         return self.how_sure if isinstance(self.how_sure, StandardErrors) else self.how_sure()
 
     @property
-    def captured(self) -> Captured:
-        """The share of variance that the components capture of new rows."""
-        return self.standard_errors.captured
-
-    @property
-    def curve(self) -> Doubles:
-        """Rows up to the end of each segment, the share captured of it, its error, (S, 3)."""
-        return self.standard_errors.curve
-
-    @property
     def k(self) -> int:
         """The number of components."""
         return len(self.components)
@@ -146,16 +133,7 @@ class Model(State):
         """The number of columns."""
         return self.components.shape[1]
 
-    def dominant(self) -> tuple[int, float] | None:
-        """Return the column that hides the others, which scaling would show, and its share."""
-        variances = self.column_variances
-        if variances is None or self.scale is not None or self.d == 1 or not variances.any():
-            return None
-        column = int(variances.argmax())
-        share = float(variances[column] / variances.sum())
-        return (column, share) if share > DOMINANT else None
-
-    def deviations(self) -> NDArray[np.floating]:
+    def _deviations(self) -> NDArray[np.floating]:
         """Return the standard deviations (k,) along the components, one where there is none."""
         deviation = np.sqrt(self.explained_variance)
         return np.where(deviation > 0.0, deviation, 1.0).astype(deviation.dtype)
@@ -193,10 +171,6 @@ class Model(State):
         """Return checked rows (n, d) with conditional means in their gaps, if they have any."""
         return self.filling.filled(values)[0] if any_gap(values) else values
 
-    def impute(self, values: Any) -> tuple[Any, Any]:
-        """Return completed rows (n, d), and the standard deviations (n, d) of filled entries."""
-        return self.filling.filled(values)
-
     def far_fills(self, values: Any, filled: Any) -> NDArray[np.intp]:
         """Return how many gaps of each column of rows (n, d) were filled far from the others.
 
@@ -211,19 +185,17 @@ class Model(State):
             far += ranges.far(np.where(np.isnan(given), complete, np.nan))
         return far
 
-    def transform(self, values: Any) -> NDArray[np.floating]:
+    def transform(self, values: Any, *, whiten: bool = False) -> NDArray[np.floating]:
         """Return the coordinates (n, k) of checked rows (n, d)."""
         values = self.filled(values)
         coordinates = self._about_mean(values).inner(self.components)
-        if self.whiten:
-            coordinates = coordinates / self.deviations()
+        if whiten:
+            coordinates = coordinates / self._deviations()
         return np.ascontiguousarray(coordinates, np.result_type(values.dtype, self.mean.dtype))
 
-    def inverse_transform(self, coordinates: NDArray[np.floating]) -> NDArray[np.floating]:
+    def inverse_transform(self, coordinates: Any, *, whiten: bool = False) -> NDArray[np.floating]:
         """Return the rows (n, d) of coordinates (n, k), in the original columns."""
-        axes = self.components
-        if self.whiten:
-            axes = self.deviations()[:, None] * axes
+        axes = self._deviations()[:, None] * self.components if whiten else self.components
         rows = np.asarray(coordinates @ axes)
         if self.scale is not None:
             rows *= self.scale.astype(rows.dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Self
 
 import numpy as np
@@ -102,7 +103,7 @@ class RowBuffer(State):
         else:
             if len(self._room) < stop:
                 self._room = _lengthened(self._room, start, max(stop, min(room, 2 * stop)))
-            self._room[start:stop] = self.stream.chunk(rows)
+            self._room[start:stop] = rows if isinstance(rows, np.ndarray) else rows.toarray()
         self._weights[start:stop] = 1.0 if weights is None else weights
         self.count = stop  # last: from now on the rows are there for other threads
 
@@ -139,35 +140,12 @@ class RowBuffer(State):
             twin._room = rows.copy()
         return twin
 
-    @property
-    def rows(self) -> NDArray[np.floating]:
-        """The dense rows that wait, shape (count, d)."""
-        return np.asarray(self.content()[0])
-
-    @property
-    def weights(self) -> Doubles:
-        """Their weights, shape (count,)."""
-        return self.content()[1]
-
-    @property
-    def _csr(self) -> sparse.csr_array:
-        """The sparse rows that wait."""
-        return self.content()[0]
-
-    @property
-    def data(self) -> NDArray[np.floating]:
-        """The stored entries of the sparse rows that wait."""
-        return self._csr.data
-
-    @property
-    def indices(self) -> NDArray[np.integer]:
-        """The columns of these entries."""
-        return self._csr.indices
-
-    @property
-    def indptr(self) -> NDArray[np.integer]:
-        """Where the entries of each row begin, shape (count + 1,)."""
-        return self._csr.indptr
+    # The fields of a file.
+    rows = property(lambda self: self.content()[0])
+    weights = property(lambda self: self.content()[1])
+    data, indices, indptr = (
+        property(attrgetter(f"rows.{name}")) for name in ("data", "indices", "indptr")
+    )
 
     def take(self, content: dict[str, Any]) -> None:
         """Take over rows from a file."""

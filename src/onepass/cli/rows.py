@@ -204,7 +204,7 @@ def impute(model: str, data: tuple[str, ...], output: str, **reading: Any) -> No
     def compute(end: Position, rows: Any) -> Any:
         nonlocal gaps, incomplete, without, far
         dense = rows.toarray() if hasattr(rows, "toarray") else rows
-        filled = fitted.model_.impute(dense)[0]
+        filled = fitted.model_.filling.filled(dense)[0]
         far = far + fitted.model_.far_fills(dense, filled)
         empty = np.isnan(dense).all(axis=1)
         filled[empty] = np.nan

@@ -26,19 +26,18 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from onepass.estimators import saving
-from onepass.estimators.attributes import NO_LEARNER, Attributes
 from onepass.estimators.containers import Columns, is_mapped, opened
 from onepass.estimators.doubts import arbitrary_components, doubtful_gaps
 from onepass.estimators.entries import (
     check_names,
     check_weights,
     checked_blocks,
+    converted,
     has_missing,
     is_plain,
 )
-from onepass.estimators.input import converted
+from onepass.estimators.fitted import NO_LEARNER, Attributes, Origin
 from onepass.estimators.merging import merge
-from onepass.estimators.origin import Origin
 from onepass.estimators.parameters import (
     check_bool,
     check_component_count,
@@ -55,6 +54,9 @@ from onepass.warning import OnepassWarning
 
 # What a call that learns may change: all at once, and nothing else of an estimator.
 LEARNED = ("_learner", "_snapshot", "_params", "_origin", "n_features_in_", "feature_names_in_")
+# What an estimator has in common with scikit-learn's PCA.
+SHARED = ["components_", "explained_variance_", "explained_variance_ratio_", "singular_values_"]
+SHARED += ["noise_variance_", "mean_", "n_components_", "n_features_in_"]
 
 
 class Turn:
@@ -65,16 +67,8 @@ class Turn:
 
 
 _turns: WeakKeyDictionary[Estimator, Turn] = WeakKeyDictionary()
-
-
-def _forget_turns() -> None:
-    """Start with locks that nobody holds: a fork copies those that other threads hold."""
-    global _turns
-    _turns = WeakKeyDictionary()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_turns)
+if hasattr(os, "register_at_fork"):  # a fork copies locks that other threads hold
+    os.register_at_fork(after_in_child=lambda: _turns.clear())
 
 
 class Estimator(Attributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -170,43 +164,45 @@ class Estimator(Attributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             turn.is_taken = True
             try:
                 learner = self._learner
-                if whole or learner is None:
-                    if not whole and self._snapshot is not None:
-                        raise ValueError(NO_LEARNER.format("learn more rows"))
-                    self._learn_checked(X, sample_weight, fresh=True, whole=whole)
-                    return self
-                self._check_unchanged()
-                has_names = "feature_names_in_" in self.__dict__
-                if sample_weight is None and not has_names and _is_of(X, learner.stream):
-                    self._learner = learner.pushed(X, has_gaps=has_missing(X))
-                else:
-                    self._learn_checked(X, sample_weight, fresh=False, whole=whole)
+                if not whole and learner is not None:
+                    self._check_unchanged()
+                    if (
+                        sample_weight is None
+                        and "feature_names_in_" not in self.__dict__
+                        and is_plain(X)
+                        and X.shape[1] == learner.stream.d
+                        and X.dtype == learner.stream.dtype
+                        and not learner.stream.is_sparse
+                    ):
+                        self._learner = learner.push(X, has_gaps=has_missing(X), copies=True)
+                        return self
+                self._learn_checked(X, sample_weight, whole=whole)
                 return self
             finally:
                 turn.is_taken = False
 
-    def _learn_checked(self, X: Any, sample_weight: Any, *, fresh: bool, whole: bool) -> None:
-        """Learn from rows of any kind, forgetting what was learned before if `fresh`."""
+    def _learn_checked(self, X: Any, sample_weight: Any, *, whole: bool) -> None:
+        """Learn from rows of any kind; a `whole` stream replaces what was learned before."""
         twin = object.__new__(type(self))  # everything happens to a copy of the attributes
         twin.__dict__ = dict(self.__dict__)
-        if fresh:
-            twin._check_parameters()
-            twin._params = twin.get_params(deep=False)
-            twin._learner = twin._snapshot = None
-        X = opened(X, None if fresh else getattr(self, "feature_names_in_", None))
+        if whole or self._learner is None:
+            if not whole and self._snapshot is not None:
+                raise ValueError(NO_LEARNER.format("learn more rows"))
+            twin._begin()
+        X = opened(X, getattr(twin, "feature_names_in_", None))
         try:
-            if isinstance(X, Source):
-                if sample_weight is not None:
-                    raise ValueError(
-                        "sample_weight needs rows, and X is read in blocks: call partial_fit with "
-                        "each block and its weights"
-                    )
-                twin._learn_blocks(X, whole=whole)
+            if not isinstance(X, Source):
+                twin._learn_rows(X, sample_weight, whole=whole)
+            elif sample_weight is None:
+                twin._learn_source(X, whole=whole)
             else:
-                twin._learn_rows(X, sample_weight, fresh=fresh, whole=whole)
+                raise ValueError(
+                    "sample_weight needs rows, and X is read in blocks: call partial_fit with "
+                    "each block and its weights"
+                )
         except KeyboardInterrupt as interrupt:
-            rows = twin._learner.rows_seen if twin._learner is not None else 0
             if whole:
+                rows = twin._learner.rows_seen if twin._learner is not None else 0
                 interrupt.add_note(
                     f"fit was interrupted after {rows:,} rows, and the estimator is as it was. A "
                     "loop keeps them: for block in source: model.partial_fit(block)"
@@ -215,31 +211,36 @@ class Estimator(Attributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         if whole:
             for message in twin.doubts():
                 warnings.warn(message, OnepassWarning, stacklevel=4)
-        learned = {name: twin.__dict__[name] for name in LEARNED if name in twin.__dict__}
-        if "feature_names_in_" not in learned:
+        if "feature_names_in_" not in twin.__dict__:
             self.__dict__.pop("feature_names_in_", None)
-        self.__dict__.update(learned)
+        self.__dict__.update({k: v for k, v in twin.__dict__.items() if k in LEARNED})
 
-    def _learn_rows(self, X: Any, sample_weight: Any, *, fresh: bool, whole: bool) -> None:
+    def _begin(self) -> None:
+        """Forget what was learned, and remember the parameters."""
+        self._check_parameters()
+        self._params = self.get_params(deep=False)
+        self._learner, self._snapshot, self._origin = None, None, Origin()
+        self.__dict__.pop("feature_names_in_", None)
+
+    def _learn_rows(self, X: Any, sample_weight: Any, *, whole: bool) -> None:
         """Learn from rows in memory."""
-        if fresh:
-            self._origin = Origin()
-        rows, has_gaps = self._rows_in_memory(X, fresh=fresh)
+        rows, has_gaps = self._rows_in_memory(X)
         weights = check_weights(sample_weight, rows, whole=whole)
-        if self._learner is None:
-            self._learner = self._start(rows)
-        rows = self._learner.stream.convert(rows)
+        is_first = self._learner is None
+        learner = self._start(rows) if self._learner is None else self._learner
+        rows = learner.stream.convert(rows)
         if whole:
             passes = 1 if self.passes is None and is_mapped(X) else self.passes
-            self._learner.learn_whole(rows, weights, has_gaps=has_gaps, passes=passes)
+            learner.learn_whole(rows, weights, has_gaps=has_gaps, passes=passes)
         else:
-            self._learner = self._learner.pushed(rows, weights, has_gaps=has_gaps)
+            learner = learner.push(rows, weights, has_gaps=has_gaps, copies=not is_first)
+        self._learner = learner
 
-    def _learn_blocks(self, X: Source, *, whole: bool) -> None:
+    def _learn_source(self, X: Source, *, whole: bool) -> None:
         """Learn from blocks, of which a later one may be refused."""
         self._learner = None if self._learner is None else self._learner.copy()
-        if whole:
-            self.check_passes(X)
+        if whole and X.once and (self.passes or 1) > 1:
+            raise ValueError(f"passes={self.passes}, but X can be read only once")
         further: Any = None
         while True:
             label = pass_label("fit", 1 if further is None else further.number, self.passes)
@@ -252,21 +253,11 @@ class Estimator(Attributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             if further is None:
                 return
 
-    def check_passes(self, source: Source) -> None:
-        """Refuse several passes over a source that can be read once."""
-        if source.once and (self.passes or 1) > 1:
-            raise ValueError(f"passes={self.passes}, but X can be read only once")
-
     def next_pass(self, done: Any = None) -> Any:
         """Return what `learn_blocks` needs to read a source again; None if that is done.
 
-        The learner itself changes: no other thread may read meanwhile. Between two passes, the
-        model can be read and saved.
-
-        Parameters
-        ----------
-        done : object, optional
-            What this method returned before, once all rows were read with it.
+        `done` is what this method returned before, once all rows were read with it. The learner
+        itself changes: no other thread may read meanwhile.
         """
         assert self._learner is not None
         self._snapshot = None
@@ -290,27 +281,22 @@ class Estimator(Attributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             What `next_pass` returned, for another pass over the same rows.
         """
         if self._learner is None:
-            self._check_parameters()
-            self._params = self.get_params(deep=False)
+            self._begin()
         yield from self._blocks_learned(source, start, further)
 
     def _blocks_learned(
         self, source: Source, start: Position | None = None, further: Any = None
     ) -> Iterator[tuple[Position, int]]:
         """Learn from blocks, and yield position and number of rows after each."""
-        learner = self._learner
-        if learner is None:
-            blocks = checked_blocks(source, start=start)
-        else:
+        learner, d, dtype = self._learner, None, None
+        if learner is not None:
             self._origin.check_prepared(source)
-            names = getattr(self, "feature_names_in_", None)
             d, dtype = self.n_features_in_, learner.stream.dtype
-            blocks = checked_blocks(source, names, d, dtype, start)
-        for end, rows, has_gaps in blocks:
+        names = getattr(self, "feature_names_in_", None)
+        for end, rows, has_gaps in checked_blocks(source, names, d, dtype, start):
             if learner is None:
                 self._learner = learner = self._start(rows)
                 self._origin, self.n_features_in_ = Origin.of(source), rows.shape[1]
-                self.__dict__.pop("feature_names_in_", None)
                 if source.feature_names is not None:
                     self.feature_names_in_ = np.asarray(source.feature_names, dtype=object)
             (further or learner).push(learner.stream.convert(rows), has_gaps=has_gaps)
@@ -318,7 +304,7 @@ class Estimator(Attributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
     def _start(self, rows: Any) -> Learner:
         """Return the learner for a stream that begins with these rows."""
-        is_sparse = not hasattr(rows, "ndim") or hasattr(rows, "indptr")
+        is_sparse = not isinstance(rows, np.ndarray)
         stream = Stream(rows.shape[1], rows.dtype, is_sparse, bool(self.center), self.half_life)
         return self._learner_for(stream)
 
@@ -327,33 +313,32 @@ class Estimator(Attributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         for name, value in self._params.items():
             now = getattr(self, name)
             if now is not value and name != "verbose" and not is_same(now, value):
-                self._check_parameters()
                 raise ValueError(
                     f"{name} was {value!r} when learning began and is {now!r} now; partial_fit "
                     "cannot go on with it, fit starts again"
                 )
 
-    def _rows_in_memory(self, X: Any, *, fresh: bool) -> tuple[Any, bool]:
+    def _rows_in_memory(self, X: Any) -> tuple[Any, bool]:
         """Return rows in memory as a float array or CSR, and whether entries are missing.
 
-        If learning begins, `fresh`, the estimator remembers the columns, else it compares them.
+        If learning begins, the estimator remembers the columns, else it compares them.
         """
-        ours = None if fresh else getattr(self, "feature_names_in_", None)
-        names = ours
+        begins = self._learner is None and self._snapshot is None
+        names = getattr(self, "feature_names_in_", None)
         if isinstance(X, Columns):
-            X = X.ordered(ours)
-            names, rows = X.names, converted(X.rows, "X")
+            X = X.ordered(names)
+            rows = converted(X.rows, "X")
             if X.table is not None:
-                validate_data(self, X.table, reset=fresh, skip_check_array=True)
-            elif fresh:
-                self.feature_names_in_ = np.asarray(names, dtype=object)
-            else:
-                check_names(ours, names)
-        elif not fresh and self._origin.names_are_made:  # arrays need not have such names
-            rows = converted(X, "X")
+                validate_data(self, X.table, reset=begins, skip_check_array=True)
+            elif begins:
+                self.feature_names_in_ = np.asarray(X.names, dtype=object)
+            check_names(names, X.names)
+            names = X.names
         else:
-            rows = converted(X, "X", partial(validate_data, self, reset=fresh))
-        if fresh:
+            check = partial(validate_data, self, reset=begins)
+            # Arrays need not have names that were made for the numbers of lists.
+            rows = converted(X, "X", None if self._origin.names_are_made else check)
+        if begins:
             self.n_features_in_ = rows.shape[1]
         elif rows.shape[1] != self.n_features_in_:
             raise ValueError(
@@ -374,7 +359,7 @@ class Estimator(Attributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         if isinstance(X, Source):
             yield from super().checked(X)
         else:
-            yield self._rows_in_memory(X, fresh=False)[0]
+            yield self._rows_in_memory(X)[0]
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Learn from X alone, and return the coordinates of its rows, shape (n, k).
@@ -391,7 +376,9 @@ class Estimator(Attributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     def transform(self, X: Any) -> NDArray[np.floating]:
         """Return the coordinates of the rows of X in the components, shape (n, k)."""
         model = self.model_
-        return np.vstack([model.transform(rows) for rows in self.checked(X)])
+        return np.vstack(
+            [model.transform(rows, whiten=bool(self.whiten)) for rows in self.checked(X)]
+        )
 
     def inverse_transform(self, X: Any) -> NDArray[np.floating]:
         """Return rows (n, d) in the original columns from coordinates X of shape (n, k)."""
@@ -404,7 +391,7 @@ class Estimator(Attributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
                 f"X has shape {X.shape}, and there are {model.k} components: pass coordinates of "
                 f"shape (n, {model.k}), as transform returns them"
             )
-        return model.inverse_transform(X)
+        return model.inverse_transform(X, whiten=bool(self.whiten))
 
     def plot(self, X: Any = None, *, grid: tuple[int, int] | None = None) -> Any:
         """Draw variances, learning curve, some rows of X and the loadings.
@@ -565,28 +552,16 @@ class Estimator(Attributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         True
         """
         model = self.model_
-        found = PCA(model.k, whiten=model.whiten)
-        found.n_features_in_, found.n_samples_ = model.d, model.rows
-        found.components_, found.n_components_ = self.components_, model.k
-        found.explained_variance_ = self.explained_variance_
-        found.explained_variance_ratio_ = self.explained_variance_ratio_
-        found.singular_values_ = self.singular_values_
-        found.noise_variance_ = self.noise_variance_
-        found.mean_ = self.mean_
+        found = PCA(model.k, whiten=bool(self.whiten))
+        for name in SHARED:
+            setattr(found, name, getattr(self, name))
+        found.n_samples_ = model.rows
         first: Any = found
         if model.scale is not None:
             first = StandardScaler(with_mean=model.center)
             first.n_features_in_, first.n_samples_seen_ = model.d, model.rows
-            first.mean_, first.var_ = self.mean_, model.column_variances
-            first.scale_ = model.scale.astype(model.components.dtype)
+            first.mean_, first.var_, first.scale_ = self.mean_, model.column_variances, self.scale_
             found.mean_ = np.zeros_like(self.mean_)
         if hasattr(self, "feature_names_in_"):
             first.feature_names_in_ = self.feature_names_in_
         return found if first is found else Pipeline([("scale", first), ("pca", found)])
-
-
-def _is_of(X: Any, stream: Stream) -> bool:
-    """Return whether X is an array of rows of a stream that needs no conversion."""
-    return (
-        is_plain(X) and X.shape[1] == stream.d and X.dtype == stream.dtype and not stream.is_sparse
-    )

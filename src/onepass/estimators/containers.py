@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from onepass.estimators.entries import is_plain
-from onepass.estimators.input import converted
+from onepass.estimators.entries import converted, is_plain
 from onepass.sources import ArraySource, BlockSource, Source
 from onepass.sources.base import BLOCK_TARGET_BYTES, rows_per_block, unmasked
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from onepass.model import Model
 
 MUCH_MISSING = 0.3  # of the entries, above which completing them makes errors several times larger
+DOMINANT = 0.8  # of all variance in one column: it is then nearly the first component by itself
 NOTHING_VARIES = "nothing varies, so components are arbitrary"
 
 
@@ -44,10 +45,13 @@ def one_column(model: Model, names: Sequence[str | int]) -> str:
 
     Columns that count the rows are named, too: they are likely to be the next one.
     """
-    dominant = model.dominant()
-    if dominant is None:
+    variances = model.column_variances
+    if variances is None or model.scale is not None or model.d == 1 or not variances.any():
         return ""
-    column, share = dominant
+    column = int(variances.argmax())
+    share = float(variances[column] / variances.sum())
+    if share <= DOMINANT:
+        return ""
     counting = row_numbers(model)
     others = [j for j in counting if j != column]
     exclude = shlex.quote(",".join(str(names[j]) for j in (column, *others)))

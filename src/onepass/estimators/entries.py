@@ -1,8 +1,9 @@
-"""The one check of entries, blocks and weights; errors say what is wrong and where."""
+"""The one check of rows, blocks and weights; errors say what is wrong and where."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,15 @@ from onepass.sources.base import (
     LARGEST_SINGLE,
     EntryError,
     as_block,
+    canonical,
     first_beyond,
+    unmasked,
 )
 
 ONE_THREAD = 10_000  # entries from which on BLAS may add up squares on several threads
 LEAST_WEIGHT = 1e-50  # and its inverse the largest: products of weights and squares stay in range
+# What NumPy and scikit-learn say of objects that are no numbers.
+NOT_CONVERTED = re.compile(r"could not convert string|must be a string or a real number")
 
 
 def is_plain(X: Any) -> bool:
@@ -33,6 +38,64 @@ def is_plain(X: Any) -> bool:
     )
 
 
+def converted(X: Any, name: str, convert: Callable[..., Any] | None = None) -> Any:
+    """Return X as a C-contiguous float array or canonical CSR array, by a check of scikit-learn.
+
+    float32 stays float32, float16 becomes float32, and all other numbers float64.
+    """
+    from sklearn.utils.validation import check_array  # takes long, and reading files needs none
+
+    X = unmasked(X)
+    if isinstance(X, np.ndarray) and X.dtype.kind not in "biufcO":
+        raise ValueError(f"{name} holds values of type {X.dtype}, not numbers")
+    if getattr(X, "dtype", None) == np.float16:
+        X = X.astype(np.float32)
+    try:
+        rows = (convert or check_array)(
+            _valid(X) if sparse.issparse(X) else X,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            ensure_all_finite=False,
+        )
+    except (ValueError, TypeError, OverflowError) as error:
+        if isinstance(error, OverflowError) or NOT_CONVERTED.search(str(error)):
+            _name_entry(X, name, error)
+        raise
+    return canonical(rows) if sparse.issparse(rows) else rows
+
+
+def _name_entry(X: Any, name: str, error: Exception) -> None:
+    """Say where an entry is that cannot become a float, if there is one."""
+    for (row, column), value in np.ndenumerate(np.atleast_2d(np.asarray(X, dtype=object))):
+        try:
+            float(value)
+        except (ValueError, TypeError, OverflowError):
+            what = "text" if isinstance(value, str | bytes) else type(value).__name__
+            kind = TypeError if isinstance(error, TypeError) else ValueError  # as scikit-learn's
+            raise kind(
+                f"{name} contains {what} ({str(value)[:20]!r}) at row {row}, column {column}; "
+                f"choose columns of numbers ({error})"
+            ) from None
+
+
+def _valid(X: Any) -> Any:
+    """Return a sparse matrix with valid indices and entries: compiled code follows them."""
+    try:
+        if X.dtype.kind not in "biufc":
+            raise ValueError(f"it contains values of type {X.dtype}, not numbers")
+        if X.format in ("csr", "csc", "bsr"):
+            if not {X.indices.dtype.kind, X.indptr.dtype.kind} <= {"i", "u"}:
+                raise ValueError("its indices are not whole numbers")
+            X = X.copy()  # checking may sort out unused space in place
+            X.check_format(full_check=True)
+        elif X.format == "coo":
+            X = sparse.coo_array((X.data, X.coords), shape=X.shape)  # which checks them
+    except (ValueError, IndexError, TypeError) as error:
+        raise ValueError(f"X is not a valid {X.format} matrix: {error}") from error
+    return X
+
+
 def checked_blocks(
     source: Source,
     names: Sequence[Any] | None = None,
@@ -42,15 +105,7 @@ def checked_blocks(
 ) -> Iterator[tuple[Position, Any, bool]]:
     """Yield position, rows as a float array or CSR, and whether entries are missing, by blocks.
 
-    Parameters
-    ----------
-    source : Source
-    names, n_features
-        Of the columns of a model, with which the source is compared; None if learning begins.
-    dtype : dtype, optional
-        The type that rows are going to have; by default their own, or that of the first block.
-    start : Position, optional
-        Where to begin, instead of the first row.
+    Names, number and type of the columns are those of a model; None if learning begins.
     """
     before = 0
     for end, block in source.blocks(start):
@@ -126,27 +181,19 @@ def check_weights(sample_weight: Any, rows: Any, *, whole: bool) -> NDArray[np.f
     """
     if sample_weight is None:
         return None
-    if np.ma.is_masked(sample_weight):
-        row = int(np.flatnonzero(np.ma.getmaskarray(sample_weight).ravel())[0])
-        raise ValueError(
-            f"sample_weight is masked at row {row}: a weight cannot be missing; rows of weight 0 "
-            "are left out"
-        )
-    n, weights = rows.shape[0], np.asarray(sample_weight)
-    if weights.ndim == 0:
-        weights = np.full(n, weights)
+    n = rows.shape[0]
     try:
-        weights = weights.astype(np.float64)
+        weights = np.asarray(unmasked(sample_weight), dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"sample_weight must be numbers: {error}") from None
+    weights = np.full(n, weights) if weights.ndim == 0 else weights.copy()
     if weights.shape != (n,):
         raise ValueError(
             f"sample_weight has shape {weights.shape}, expected ({n},): one weight per row"
         )
-    positive = (weights >= LEAST_WEIGHT) & (weights <= 1.0 / LEAST_WEIGHT)
-    bad = ~(positive | (weights == 0.0))
+    bad = ~((weights >= LEAST_WEIGHT) & (weights <= 1.0 / LEAST_WEIGHT) | (weights == 0.0))
     if bad.any():
-        row = int(np.flatnonzero(bad)[0])
+        row = int(bad.argmax())
         raise ValueError(
             f"sample_weight is {weights[row]} at row {row}; weights must be finite and not "
             f"negative, and between {LEAST_WEIGHT:g} and {1 / LEAST_WEIGHT:g} where not zero"

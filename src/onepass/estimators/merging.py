@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from onepass.estimators.attributes import NO_LEARNER
+from onepass.estimators.fitted import NO_LEARNER
 from onepass.estimators.parameters import is_same
 from onepass.learner import Learner
 

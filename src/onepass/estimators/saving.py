@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 import onepass
 from onepass import ESTIMATORS, schedules
-from onepass.estimators.fitted import MOMENTS, FittedModel
-from onepass.estimators.origin import Origin
+from onepass.estimators.fitted import MOMENTS, FittedModel, Origin
 from onepass.model import Model
 from onepass.moments.standard_errors import MOST_FEATURES
 from onepass.persistence import archive
