@@ -159,4 +159,4 @@ def test_a_share_that_a_sketch_does_not_reach_says_what_to_write():
     wide = RNG.normal(size=(300, 4100)).astype(np.float32)
     model = onepass.PCA(0.99).fit(wide)
     (message,) = onepass.from_bytes(model.to_bytes()).doubts()
-    assert "less than n_components=0.99: say with a whole number" in message
+    assert "less than n_components=0.99: pass a whole number" in message
