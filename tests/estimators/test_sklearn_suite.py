@@ -129,14 +129,14 @@ def adapted(name, test):
 
 
 INCREMENTAL = suite("test_incremental_pca", IncrementalPCA=onepass.IncrementalPCA)
+# Rows that span fewer directions than there are components.
+FEWER = pytest.mark.filterwarnings("ignore:.* rows? spans? .* directions? only")
 # As many rows as components cannot determine the last one.
 ARBITRARY = pytest.mark.filterwarnings("ignore:.* can only determine .* of n_components")
 for _name, _test in INCREMENTAL.items():
-    globals()[f"test_of_incremental_pca__{_name}"] = ARBITRARY(adapted(_name, _test))
+    globals()[f"test_of_incremental_pca__{_name}"] = FEWER(ARBITRARY(adapted(_name, _test)))
 
 BATCH = suite("test_pca", PCA=pca)
-# PCA has no components without variance unless it is asked for all, and says so.
-FEWER = pytest.mark.filterwarnings("ignore:.* rows? spans? .* directions? only")
 for _name in sorted(BATCH.keys() - LEFT_OUT.keys()):
     globals()[f"test_of_pca__{_name}"] = FEWER(adapted(_name, with_one_solver(BATCH[_name])))
 

@@ -160,3 +160,11 @@ def test_a_share_that_a_sketch_does_not_reach_says_what_to_write():
     model = onepass.PCA(0.99).fit(wide)
     (message,) = onepass.from_bytes(model.to_bytes()).doubts()
     assert "less than n_components=0.99: pass a whole number" in message
+
+
+@pytest.mark.parametrize("kind", [onepass.PCA, onepass.IncrementalPCA, onepass.ERM])
+def test_directions_of_too_little_variance_are_described_as_that(kind):
+    """The rows are of full rank, and rounding hides four directions."""
+    rows = RNG.normal(size=(500, 6)) * [1, 1, 1e-9, 1e-9, 1e-10, 1e-10]
+    with pytest.warns(OnepassWarning, match="2 directions only, or .* below what 16 digits can"):
+        kind(4).fit(rows)

@@ -27,7 +27,17 @@ def arbitrary_components(model: Model, k: int, *, center: bool) -> str:
         )
     if model.total_variance > 0.0:
         return ""
-    return f"{spanned_directions(rows, 0)}: {NOTHING_VARIES}"
+    return f"{spanned_directions(model, 0)}: {NOTHING_VARIES}"
+
+
+def without_variance(model: Model) -> str:
+    """Return that some components have no variance; an empty string if all have."""
+    found = int(np.count_nonzero(model.explained_variance))
+    if found == model.k:
+        return ""
+    return (
+        f"{spanned_directions(model, found)}: {model.k - found} of {model.k} components have none"
+    )
 
 
 def fewer_components(model: Model, *, center: bool) -> str:
@@ -74,12 +84,14 @@ def row_numbers(model: Model) -> list[int]:
     return [int(j) for j in np.flatnonzero(counts)]
 
 
-def spanned_directions(rows: int, directions: int) -> str:
-    """Return how many directions so many rows span, in words."""
-    return (
-        f"{rows} row{' spans' if rows == 1 else 's span'} {directions} "
-        f"direction{'s' * (directions != 1)} only"
-    )
+def spanned_directions(model: Model, directions: int) -> str:
+    """Return how many directions the rows span, in words, as far as can be told."""
+    rows, most = model.rows, min(model.rows - int(model.center), model.d)
+    words = f"{rows} row{' spans' if rows == 1 else 's span'} {directions} "
+    words += f"direction{'s' * (directions != 1)} only"
+    if 0 < directions < most:
+        words += ", or variance along others is below what 16 digits can tell from the first"
+    return words
 
 
 def doubtful_gaps(model: Model, names: Sequence[str | int]) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from onepass.estimators.calls import Estimator
+from onepass.estimators.doubts import without_variance
 from onepass.estimators.fitted import moment_learner
 from onepass.estimators.parameters import component_count
+from onepass.model import Model
 from onepass.pca.learner import PCALearner
 from onepass.schedules import check_positive
 from onepass.stream import Stream
@@ -62,6 +64,9 @@ class ERM(Estimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_positive("max_memory", self.max_memory)
+
+    def _warning_message(self, model: Model) -> str:
+        return super()._warning_message(model) or without_variance(model)
 
     def _learner_for(self, stream: Stream) -> PCALearner:
         d, k = stream.d, component_count(self.n_components, stream.d)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from onepass.estimators.calls import Estimator
-from onepass.estimators.doubts import arbitrary_components, fewer_components
+from onepass.estimators.doubts import arbitrary_components, fewer_components, without_variance
 from onepass.estimators.fitted import moment_learner
 from onepass.estimators.parameters import check_bool, check_component_count, check_whole
 from onepass.model import Model
@@ -110,10 +110,11 @@ class IncrementalPCA(Estimator):
         return moment_learner("IncrementalPCA", self.get_params(deep=False), stream)
 
     def _warning_message(self, model: Model) -> str:
-        message = arbitrary_components(model, self.n_components or 0, center=True)
-        if not message and self.n_components is None:
-            message = fewer_components(model, center=True)
-        return message
+        if self.n_components is None:
+            return arbitrary_components(model, 0, center=True) or fewer_components(
+                model, center=True
+            )
+        return super()._warning_message(model) or without_variance(model)
 
     @property
     def batch_size_(self) -> int:

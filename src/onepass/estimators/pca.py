@@ -175,10 +175,10 @@ class PCA(Estimator):
         k, found = self.n_components, model.k
         captured = float(model.explained_variance.sum()) / (model.total_variance or 1.0)
         if model.explained_variance[0] == 0.0:
-            return f"{spanned_directions(model.rows, 0)}: {NOTHING_VARIES}"
+            return f"{spanned_directions(model, 0)}: {NOTHING_VARIES}"
         if is_whole(k) and found < k:
             there = "is 1 component" if found == 1 else f"are {found} components"
-            return f"{spanned_directions(model.rows, found)}: there {there}, not n_components={k}"
+            return f"{spanned_directions(model, found)}: there {there}, not n_components={k}"
         if k is not None and not is_whole(k) and captured < k - 1e-9:
             return (
                 f"only {found} components are kept of {model.d:,} columns, and they capture "
