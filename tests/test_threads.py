@@ -55,8 +55,8 @@ def test_any_number_of_threads_gives_the_same_bits(kind, type_, split, exact, ro
     monkeypatch.setattr(rows_module, "TILE_BYTES", 2**14)
     monkeypatch.setattr(rows_module, "OUTER_BYTES", 2**14)
     monkeypatch.setattr(rows_module, "SPLIT_COLUMNS", split)
-    monkeypatch.setattr(learner, "EXACT_BYTES", 8 * exact**2)
-    monkeypatch.setattr(learner, "SPARSE_EXACT_BYTES", 8 * exact**2)
+    monkeypatch.setattr(learner, "EXACT_COLUMNS", exact)
+    monkeypatch.setattr(learner, "SPARSE_EXACT_COLUMNS", exact)
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(3000, 60)) * rng.standard_t(2, (3000, 1)) * 0.9 ** np.arange(60)
     if kind is not np.asarray:

@@ -14,8 +14,8 @@ from onepass.pca import learner
 @pytest.fixture
 def sketched(monkeypatch):
     """Have a sketch instead of the exact matrix from 101 columns on."""
-    monkeypatch.setattr(learner, "EXACT_BYTES", 8 * 100**2)
-    monkeypatch.setattr(learner, "SPARSE_EXACT_BYTES", 8 * 100**2)
+    monkeypatch.setattr(learner, "EXACT_COLUMNS", 100)
+    monkeypatch.setattr(learner, "SPARSE_EXACT_COLUMNS", 100)
 
 
 def _batch(X, k):

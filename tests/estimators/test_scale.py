@@ -93,7 +93,7 @@ def test_equals_a_scaler_and_batch_pca(shape, way, tmp_path):
 
 
 def test_as_many_columns_as_the_exact_matrix_has(tmp_path, monkeypatch):
-    monkeypatch.setattr(learner, "EXACT_BYTES", 8 * 150**2)
+    monkeypatch.setattr(learner, "EXACT_COLUMNS", 150)
     X = make(300, 150)
     assert_equal(merged(X, tmp_path / "model.onepass"), X)
 
@@ -125,7 +125,7 @@ def test_constant_columns_stay_constant(constant, kind, robust, weighted):
 
 @pytest.mark.parametrize("d", [6, 150])
 def test_about_zero_or_beyond_the_exact_matrix_units_do_not_matter(d, monkeypatch):
-    monkeypatch.setattr(learner, "EXACT_BYTES", 8 * 100**2)
+    monkeypatch.setattr(learner, "EXACT_COLUMNS", 100)
     X = make(500, d) if d == 6 else np.random.default_rng(0).normal(size=(400, d)) * 3 + 1
     units = 10.0 ** np.random.default_rng(2).uniform(-3, 3, size=d)
     for center in (True, False):
