@@ -6,7 +6,7 @@ Write ``onepass.anndata.pca(adata)``: the full name does not hide the library ``
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum
+from types import EllipsisType
 from typing import Any
 
 import numpy as np
@@ -19,12 +19,6 @@ from onepass.sources.single_cells import AnnDataSource
 __all__ = ["pca"]
 
 MOST_COMPONENTS = 50  # if their number is not given, as in scanpy
-
-
-class Genes(Enum):
-    """The genes that are used if none are chosen."""
-
-    HIGHLY_VARIABLE = "those of the column highly_variable, if there is one"
 
 
 Mask = str | Sequence[str] | NDArray[np.bool_] | None
@@ -40,7 +34,7 @@ def pca(
     svd_solver: str | None = None,
     random_state: Any = 0,
     return_info: bool = False,
-    mask_var: Mask | Genes = Genes.HIGHLY_VARIABLE,
+    mask_var: Mask | EllipsisType = ...,
     dtype: DTypeLike = "float32",
     key_added: str | None = None,
     copy: bool = False,
@@ -148,10 +142,10 @@ def pca(
 
 
 def _mask(
-    adata: Any, mask_var: Mask | Genes, obsm: str | None
+    adata: Any, mask_var: Mask | EllipsisType, obsm: str | None
 ) -> tuple[NDArray[np.bool_] | None, str | NDArray[np.bool_] | None]:
     """Return the genes that are meant, shape (n_vars,), and what to remember of them."""
-    if mask_var is Genes.HIGHLY_VARIABLE:
+    if mask_var is ...:
         is_there = obsm is None and "highly_variable" in adata.var
         mask_var = "highly_variable" if is_there else None
     if mask_var is None:

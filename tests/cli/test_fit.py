@@ -5,30 +5,14 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse
 
 import onepass
 from onepass.cli.commands import ALGORITHMS
 from onepass.cli.data import expected_rows
 from onepass.cli.fit import make_estimator
 from tests.cli.commands import onepass as run
-from tests.cli.commands import parts, rows
+from tests.cli.commands import rows
 from tests.sources.files.written import WRITERS
-
-
-@pytest.mark.parametrize("name", WRITERS)
-def test_every_format_gives_the_model_of_the_rows_in_memory(tmp_path, name):
-    X = rows()
-    X[:, 5] = np.where(X[:, 5] > 1.0, X[:, 5], 0.0)
-    WRITERS[name](tmp_path / name, X)
-    run("fit", tmp_path / name, "-k", 2, "--algorithm", "capped-msg", "-o", tmp_path / "m")
-    is_sparse = "svmlight" in name or "sparse" in name
-    expected = onepass.CappedMSG(2).fit(scipy.sparse.csr_array(X) if is_sparse else X)
-    model = onepass.load(tmp_path / "m")
-    np.testing.assert_array_equal(model.components_, expected.components_)
-    np.testing.assert_array_equal(model.explained_variance_, expected.explained_variance_)
-    assert model.captured_ == expected.captured_
-    assert model.n_samples_seen_ == len(X)
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -96,15 +80,6 @@ def test_what_is_unknown_of_a_single_row(tmp_path, algorithm):
     assert found["captured"]["reason"]
 
 
-def test_the_table_names_columns_and_no_markup(tmp_path):
-    (tmp_path / "a.csv").write_text("[bold],[/x]\n" + "9,1\n-8,0\n7,1\n" * 20)
-    result = run("fit", tmp_path / "a.csv", "-k", 1, "--algorithm", "erm", "-o", tmp_path / "m")
-    assert "1 component of 2 columns from 60 rows" in result.stdout
-    assert "[bold]\n" in result.stdout
-    assert result.stderr == ""
-    assert "[bold], [/x]" in run("info", tmp_path / "m").stdout
-
-
 def test_columns_without_names_keep_their_numbers(tmp_path):
     (tmp_path / "a.csv").write_text("0.5,Oslo,9,1\n" + "0.5,Rome,-9,1.5\n2.5,Bonn,8,0\n" * 5)
     words = ["fit", tmp_path / "a.csv", "-k", 1, "--algorithm", "erm", "-o", tmp_path / "m"]
@@ -155,20 +130,6 @@ def test_standard_input(tmp_path):
     np.testing.assert_array_equal(model.components_, onepass.CappedMSG(2).fit(X).components_)
     for option in (["--resume"], ["--workers", 2]):
         assert "standard input" in run(*words, *option, given=text, code=2).stderr
-
-
-def test_files_folders_and_patterns_are_one_stream(tmp_path):
-    folder = tmp_path / "data"
-    folder.mkdir()
-    paths = parts(folder)
-    models = []
-    for data in (paths, [folder], [folder / "*.npy"]):
-        run("fit", *data, "-k", 2, "--algorithm", "msg", "-o", tmp_path / "m")
-        models.append((tmp_path / "m").read_bytes())
-    assert models[0] == models[1] == models[2]
-    assert onepass.load(tmp_path / "m").n_samples_seen_ == 300
-    result = run("fit", paths[0], folder, "-k", 2, "-o", tmp_path / "m")
-    assert f"warning: {paths[0]} is given more than once" in result.stderr
 
 
 @pytest.mark.parametrize("more", [[], ["--workers", 1]])

@@ -291,13 +291,3 @@ def test_impute_of_standard_input_keeps_other_columns(tmp_path, table, model):
     said = run("impute", model, "-", "-o", tmp_path / "no" / "b.csv", given="x,y,z\n", code=2)
     assert "there is no folder" in said.stderr
     assert {found.name for found in tmp_path.iterdir()} == names
-
-
-def test_a_small_model_fills_gaps_in_the_same_way(tmp_path, model, table):
-    onepass.load(model).for_transform().save(tmp_path / "small")
-    whole, small = onepass.load(model), onepass.load(tmp_path / "small")
-    assert np.array_equal(small.impute([table[1]]), whole.impute([table[1]]))
-    assert np.array_equal(small.missing_share_, whole.missing_share_)
-    assert "of 400 rows and 3 of 3 columns" in " ".join(
-        run("info", tmp_path / "small").stdout.split()
-    )

@@ -77,14 +77,6 @@ def test_long_names_of_models(tmp_path, letter):
     assert sorted(os.listdir(tmp_path)) == sorted(["a.npy", output.name])
 
 
-def test_a_folder_in_the_place_of_the_checkpoint(tmp_path):
-    np.save(tmp_path / "a.npy", rows())
-    (tmp_path / "m.checkpoint").mkdir()
-    result = run("fit", tmp_path / "a.npy", "-k", 2, "-o", tmp_path / "m", code=2)
-    assert "m.checkpoint is not a file that can be written" in result.stderr
-    assert not (tmp_path / "m").exists()  # and nothing was learned for nothing
-
-
 def test_orders_to_a_terminal_are_escaped(tmp_path):
     (tmp_path / "a.csv").write_text("\x1b[31mred,b\x07\n" + "9,1\n-8,0\n7,1\n" * 40)
     fitted = run("fit", tmp_path / "a.csv", "-k", 1, "-o", tmp_path / "m")

@@ -143,7 +143,7 @@ _reading = _together(
         "--header/--no-header",
         default=None,
         callback=lambda ctx, param, given: "auto" if given is None else given,
-        help="Whether csv files begin with a row of column names.  [default: rows decide]",
+        help="Whether csv files begin with column names.  [default: the first rows decide]",
     ),
     _option(
         "--delimiter CHARACTER",
@@ -224,7 +224,7 @@ The same command with --resume continues from there and gives exactly the model 
 run.
 
 Entries may be missing: empty cells, NA, NaN, null. Memory does not grow with the number of rows.
-The model file works with the other commands, and with onepass.load in Python.""",
+The model file works with the other commands, and with onepass.load in Python."""
 )
 @_data
 @_option(
@@ -302,7 +302,7 @@ are taken in order. The output file appears only when it is complete. With --kee
 first copied to a temporary file next to it.
 
 An .h5ad output has the coordinates in obsm["X_pca"], the components in varm["PCs"], and the obs of
-DATA.""",
+DATA."""
 )
 @_model
 @_data
@@ -331,7 +331,7 @@ No k directions capture more of DATA than batch PCA fitted on DATA itself.
 --rows writes the error of each row (its squared distance from the subspace) and its log-likelihood,
 and counts the outliers. In csv and parquet output, each row also has its line number in DATA or, if
 DATA is not text, its row number, counted from 1. Output in csv always has commas and decimal
-points. With --keep, standard input is first copied to a temporary file next to the output.""",
+points. With --keep, standard input is first copied to a temporary file next to the output."""
 )
 @_model
 @_data
@@ -358,7 +358,7 @@ Examples:
 Each gap gets its expected value given the other entries of its row. All other cells and columns
 stay as they are, except that True and False become 1 and 0. Text is written as UTF-8. The output
 file appears only when it is complete. Standard input is first copied to a temporary file next to
-it.""",
+it."""
 )
 @_model
 @_data
@@ -380,7 +380,7 @@ Examples:
   onepass info model.onepass --components 3      the first three of them
   onepass info model.onepass --loadings 5        the 5 largest weights of each
   onepass info model.onepass --loadings 5 --csv > weights.csv
-  onepass info model.onepass.checkpoint          how far a run has come""",
+  onepass info model.onepass.checkpoint          how far a run has come"""
 )
 @_model
 @_option("--components NUMBER", "Show only this many of the components.", _COUNT)
@@ -407,7 +407,7 @@ Examples:
   onepass report model.onepass                   the model alone
 
 `onepass fit --report` writes the same page after a fit. It reads DATA once more, to draw rows and
-to list those with the largest errors. Standard input cannot be read again.""",
+to list those with the largest errors. Standard input cannot be read again."""
 )
 @_model
 @click.argument("data", nargs=-1, type=click.Path(), metavar="[DATA]...")
@@ -430,7 +430,7 @@ Examples:
   onepass merge 1.onepass 2.onepass -o both.onepass
 
 The models must have been fitted on different rows: rows that two models have seen count twice.
-Their columns, their algorithm and its parameters must be the same.""",
+Their columns, their algorithm and its parameters must be the same."""
 )
 @click.argument("models", nargs=-1, required=True, type=_MODEL, metavar="MODEL...")
 @_option("-o --output FILE", "The model file.", _FILE, required=True)

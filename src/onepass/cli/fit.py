@@ -18,32 +18,10 @@ import numpy as np
 import scipy.sparse
 
 import onepass
+from onepass.cli import models, program
 from onepass.cli.commands import ALGORITHMS
-from onepass.cli.data import (
-    Points,
-    expected_rows,
-    prepare_output,
-    progress_over,
-    warn_of_repeats,
-)
-from onepass.cli.models import (
-    check_page,
-    facts,
-    print_components,
-    print_json,
-    write_page,
-)
-from onepass.cli.program import (
-    BROKEN,
-    Failure,
-    hiding_interrupts,
-    in_a_line,
-    is_quiet,
-    note,
-    noting_signals,
-    say,
-    warn,
-)
+from onepass.cli.data import Points, expected_rows, prepare_output, progress_over, warn_of_repeats
+from onepass.cli.program import Failure, hiding_interrupts, note, noting_signals, say, warn
 from onepass.distributed import fit as fit_on_shards
 from onepass.estimators.checkpoint import Checkpoint, describe_run, rows_in
 from onepass.extras import require
@@ -114,11 +92,11 @@ def fit(
     for path in (output, checkpoint):
         prepare_output(path, source.paths)
     if report is not None:
-        check_page(report, [*source.paths, output, checkpoint])
+        models.check_page(report, [*source.paths, output, checkpoint])
     elif color or label:
         raise Failure("--color and --label are about the page that --report writes")
     points = Points(source, color, label)
-    if not (json or is_quiet()):
+    if not (json or program.is_quiet()):
         say(f"reading {source_words(source)}")
     k = components
     if k is None:
@@ -160,7 +138,7 @@ def fit(
         say(f"onepass: stopped{rest}", err=True)
         ctx.exit(128 + stopped.number)
     except Exception as error:
-        failure = in_a_line(error, ctx.obj)
+        failure = program.in_a_line(error, ctx.obj)
         if rows := _saved_rows(checkpoint, replaced):
             safe = f"{rows:,} rows are safe in {checkpoint}, and --resume continues from there"
             failure = Failure(f"{failure.message}; {safe}", failure.exit_code)
@@ -168,7 +146,9 @@ def fit(
     seconds = time.monotonic() - begin
     if report is not None:
         try:
-            write_page(model, report, source, points, title=output, command=shlex.join(words))
+            models.write_page(
+                model, report, source, points, title=output, command=shlex.join(words)
+            )
         except BaseException:
             say(f"onepass: {output} is complete, {report} is missing", err=True)
             raise
@@ -179,13 +159,13 @@ def fit(
         )
     for doubt in model.doubts():
         warn(doubt.replace("n_components=", "-k "))
-    found = facts(model, output)
+    found = models.facts(model, output)
     found |= {"seconds": round(seconds, 3), "rows_per_second": round(found["rows"] / seconds)}
     if json:
-        print_json(found)
-    elif not is_quiet():
+        program.print_json(found)
+    elif not program.is_quiet():
         say(f"{output}: {describe(model)}")
-        print_components(model)
+        models.print_components(model)
         say(f"captures {expectation(model)}")
         for remark in [*remarks(model), missing_entries(model)]:
             if remark:
@@ -362,7 +342,7 @@ def _pool(workers: int | None, model: Any) -> Iterator[ProcessPoolExecutor]:
                 for started in [pool.submit(type, model) for _ in range(workers or 1)]:
                     started.result()
         except (OSError, BrokenExecutor) as error:  # too few files or processes are allowed
-            raise Failure(f"the workers could not be started: {error}", BROKEN) from error
+            raise Failure(f"the workers could not be started: {error}", program.BROKEN) from error
         yield pool
     except BaseException:
         for process in active_children():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 import os
 import re
@@ -25,7 +24,7 @@ from onepass.cli.data import (
     progress_over,
     warn_of_repeats,
 )
-from onepass.cli.program import Failure, printable, say
+from onepass.cli.program import Failure, plain, print_json, printable, say
 from onepass.estimators.saving import open_model
 from onepass.moments.standard_errors import degrees
 from onepass.report import model_page, require_report
@@ -50,13 +49,7 @@ from onepass.sources.files import FileSource
 MOST_COMPONENTS = 20  # that are listed one by one
 
 
-def info(
-    model: str,
-    components: int | None,
-    loadings: int | None,
-    csv: bool,
-    json: bool,
-) -> None:
+def info(model: str, components: int | None, loadings: int | None, csv: bool, json: bool) -> None:
     """Show what a model is."""
     fitted = open_model(model)
     most = components or MOST_COMPONENTS
@@ -302,20 +295,3 @@ def print_csv(rows: Sequence[dict[str, Any]]) -> None:
     writer.writeheader()
     writer.writerows(plain(list(rows)))
     click.echo(text.getvalue(), nl=False)
-
-
-def print_json(found: dict[str, Any]) -> None:
-    """Print results for programs."""
-    say(json.dumps(plain(found)))
-
-
-def plain(value: Any) -> Any:
-    """Return a value as JSON holds it: arrays as lists, None for numbers that are not finite."""
-    value = getattr(value, "tolist", lambda: value)()
-    if isinstance(value, dict):
-        return {name: plain(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if isinstance(value, str | int | float | None) else repr(value)

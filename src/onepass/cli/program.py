@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import json
+import math
 import os
 import re
 import shlex
@@ -99,6 +101,23 @@ def warn(message: Any, category: type[Warning] = OnepassWarning, *place: Any) ->
         say(f"onepass: warning: {message}", err=True)
 
 
+def print_json(found: dict[str, Any]) -> None:
+    """Print results for programs."""
+    say(json.dumps(plain(found)))
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON holds it: arrays as lists, None for numbers that are not finite."""
+    value = getattr(value, "tolist", lambda: value)()
+    if isinstance(value, dict):
+        return {name: plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, str | int | float | None) else repr(value)
+
+
 # -- errors ----------------------------------------------------------------------------------------
 
 
@@ -152,7 +171,13 @@ class GuardedGroup(click.Group):
         extra |= {"standalone_mode": False, "obj": words}
         try:
             # Signals end like an exception, so that unfinished files are removed on the way out.
-            with noting_signals(patience=0) as signals, stopped_by(signals), _warnings_in_a_line():
+            with (
+                noting_signals(patience=0) as signals,
+                stopped_by(signals),
+                warnings.catch_warnings(),
+            ):
+                warnings.showwarning = warn  # type: ignore[assignment]
+                warnings.simplefilter("always", OnepassWarning)
                 code = super().main(args, *more, **extra)
         except (click.Abort, KeyboardInterrupt):
             signals = signals or [signal.SIGINT]
@@ -174,15 +199,6 @@ class GuardedGroup(click.Group):
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
             raise click.Abort from error
-
-
-@contextmanager
-def _warnings_in_a_line() -> Iterator[None]:
-    """Show warnings without their places in the code."""
-    with warnings.catch_warnings():
-        warnings.showwarning = warn  # type: ignore[assignment]
-        warnings.simplefilter("always", OnepassWarning)
-        yield
 
 
 # -- signals ---------------------------------------------------------------------------------------

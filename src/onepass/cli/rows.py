@@ -10,18 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onepass.cli import outputs
 from onepass.cli.data import on_disk, open_for, prepare_output, progress_over, table_of_cells
-from onepass.cli.models import print_json
-from onepass.cli.outputs import (
-    OUTLIER,
-    POINTS,
-    Columns,
-    Write,
-    check_format,
-    writing,
-    writing_cells,
-)
-from onepass.cli.program import Failure, is_quiet, note, say, warn
+from onepass.cli.outputs import OUTLIER, POINTS, Columns, Write, check_format
+from onepass.cli.program import Failure, is_quiet, note, print_json, say, warn
 from onepass.estimators.doubts import far_fills
 from onepass.estimators.entries import checked_blocks
 from onepass.estimators.saving import open_model
@@ -83,9 +75,9 @@ def transform(
             points = np.column_stack([points, learned.reconstruction_error(rows) > threshold])
         return columns.add(end, points)
 
-    writer: Any = writing(output, columns.names)
+    writer: Any = outputs.writing(output, columns.names)
     if in_anndata:
-        writer = writing_cells(output, fitted, source, columns)
+        writer = outputs.writing_cells(output, fitted, source, columns)
     with writer as write:
         count = each_block("transform", fitted, source, compute, write)
     if not is_quiet():
@@ -122,7 +114,7 @@ def score(
         columns = Columns(source, keep or [], heads, numbered=suffix != ".npy")
         wanted = "--flag" if flag else "--only-outliers" if only_outliers else ""
         threshold = _threshold(learned, quantile, wanted)
-        writer = writing(rows, columns.names)
+        writer = outputs.writing(rows, columns.names)
 
     def compute(end: Position, block: Any) -> Any:
         nonlocal above, inside, energy
@@ -216,7 +208,7 @@ def impute(model: str, data: tuple[str, ...], output: str, **reading: Any) -> No
             return filled
         return filled_cells(columns.beside(end, len(dense)), names, used, dense, filled, decimal)
 
-    with writing(output, names, **options) as write:
+    with outputs.writing(output, names, **options) as write:
         count = each_block("impute", fitted, source, compute, write)
     if without:
         note(f"{counted(without, 'row')} without any entry not filled")

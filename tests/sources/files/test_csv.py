@@ -552,16 +552,6 @@ def test_rows_are_numbered_as_an_editor_numbers_lines(tmp_path, batch_rows):
     assert pa.concat_tables(taken)["line"].to_pylist() == [3, 4, *range(7, 16), 3]
 
 
-def test_rows_without_lines_are_counted_from_one(tmp_path):
-    for name in "ab":
-        np.save(tmp_path / f"{name}.npy", np.eye(4))
-    source = open_source(tmp_path, batch_rows=3)
-    numbers = Columns(source, [], [*"wxyz"], numbered=True)
-    taken = [numbers.add(end, block) for end, block in source.blocks()]
-    assert numbers.numbering == ["file", "row"]
-    assert pa.concat_tables(taken)["row"].to_pylist() == [1, 2, 3, 4, 1, 2, 3, 4]
-
-
 def test_the_names_of_folders_are_said_to_be_no_columns(tmp_path):
     for year in (2024, 2025):
         (tmp_path / f"year={year}" / "month=1").mkdir(parents=True)
