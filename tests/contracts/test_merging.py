@@ -163,7 +163,7 @@ def test_what_differs_is_refused(algorithm, rows):
     other = "ERM" if algorithm != "ERM" else "CappedMSG"
     for theirs, message in (
         (build(algorithm, 3, random_state=0).fit(rows), "n_components"),
-        (build(algorithm, 2, random_state=0).fit(rows[:, :9]), "9 features"),
+        (build(algorithm, 2, random_state=0).fit(rows[:, :9]), "features=9"),
         (build(algorithm, 2, random_state=0).fit(np.float32(rows)), "float32"),
         (build(other, 2).fit(rows), other),
     ):

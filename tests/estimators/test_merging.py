@@ -51,12 +51,6 @@ def test_a_model_of_another_library_is_named():
         PCA(2).fit(X).merge(decomposition.PCA(2).fit(X))
 
 
-def test_a_list_of_models_is_refused():
-    model = onepass.PCA(2).fit(np.eye(4) + np.arange(16.0).reshape(4, 4) ** 2)
-    with pytest.raises(ValueError, match=r"not a list of them: write merge\(\*models\)"):
-        onepass.merge([model, model])
-
-
 def test_the_same_rows_do_not_count_twice():
     X = np.random.default_rng(0).normal(size=(30, 3))
     one, other = PCA(2).fit(X), PCA(2).fit(X)

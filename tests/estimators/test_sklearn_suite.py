@@ -38,7 +38,7 @@ DIFFERENT = {
     ),
 }
 
-NO_MLE = "n_components='mle' is refused, with advice"
+NO_MLE = "n_components='mle' is refused: a share of the variance takes its place"
 SOLVER = "about the choice of svd_solver, of which there is none"
 SHARE = "score is the share of the variance that is captured; score_samples has likelihoods"
 PRIVATE = "about private functions of scikit-learn alone"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from copy import copy
 from typing import Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from onepass.estimators.fitted import NO_LEARNER
@@ -45,11 +43,6 @@ def merge(*estimators: Any) -> Any:
     if not estimators:
         raise ValueError("There is nothing to merge")
     first = estimators[0]
-    if isinstance(first, Iterable):
-        raise ValueError(
-            f"merge takes models one by one, not a {type(first).__name__} of them: "
-            "write merge(*models)"
-        )
     learner = _learner(first).finished().copy()
     for number, other in enumerate(estimators[1:], start=2):
         same = 1 + [model is other for model in estimators].index(True)
@@ -76,29 +69,24 @@ def _learner(estimator: Any) -> Learner:
 
 def _check_alike(first: Any, other: Any, which: str) -> None:
     """Raise where two estimators cannot be merged, and say why."""
-    if type(other) is not type(first):
-        theirs, ours = (
-            f"{type(e).__module__.split('.')[0]}'s {type(e).__name__}" for e in (other, first)
-        )
-        raise ValueError(f"{which} is {theirs}, the first is {ours}")
-    check_is_fitted(other)
-    if other.n_features_in_ != first.n_features_in_:
-        raise ValueError(
-            f"{which} has {other.n_features_in_} features, the first {first.n_features_in_}"
-        )
-    ours, theirs = (getattr(e, "feature_names_in_", first.n_features_in_) for e in (first, other))
-    if not np.array_equal(ours, theirs):
-        raise ValueError(f"{which} has other feature names than the first")
-    for name, value in first._params.items():
-        theirs = other._params[name]
-        if name not in MAY_DIFFER and not is_same(theirs, value):
-            raise ValueError(f"{which} has {name}={theirs!r}, the first {name}={value!r}")
-    before, after = first._origin.options(), other._origin.options()
-    if before != after:
-        raise ValueError(f"{which} has learned from rows prepared by {after}, the first {before}")
     ours, theirs = (
-        f"{'sparse' if stream.is_sparse else 'dense'} {stream.dtype} rows"
-        for stream in (_learner(first).stream, _learner(other).stream)
+        f"{type(e).__module__.split('.')[0]}'s {type(e).__name__}" for e in (first, other)
     )
-    if theirs != ours:
-        raise ValueError(f"{which} has learned from {theirs}, the first from {ours}")
+    if type(other) is not type(first):
+        raise ValueError(f"{which} is {theirs}, the first is {ours}")
+    facts, given = _facts(first), _facts(other)
+    for name, value in facts.items():
+        if not is_same(given[name], value):
+            raise ValueError(f"{which} has {name}={given[name]!r}, the first {name}={value!r}")
+
+
+def _facts(estimator: Any) -> dict[str, Any]:
+    """Return what models that are merged must have in common, by name."""
+    stream, names = _learner(estimator).stream, getattr(estimator, "feature_names_in_", None)
+    return {
+        "features": stream.d,
+        "feature names": None if names is None else list(names),
+        **{name: v for name, v in estimator._params.items() if name not in MAY_DIFFER},
+        "prepared rows": estimator._origin.options(),
+        "rows": f"{'sparse' if stream.is_sparse else 'dense'} {stream.dtype}",
+    }

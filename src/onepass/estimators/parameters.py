@@ -55,12 +55,7 @@ def check_component_count(value: Any, *, shares: bool, none: bool) -> None:
     wanted = "a whole number of at least 1"
     wanted += ", a share of the variance between 0 and 1" * shares
     wanted += ", or None for as many as there are" * none
-    hint = ""
-    if isinstance(value, str) and value == "mle":
-        hint = "; instead of 'mle', pass a share such as 0.95 to onepass.PCA"
-    elif not shares and (value is None or is_share):
-        hint = "; onepass.PCA takes shares of the variance and None"
-    raise ValueError(f"n_components must be {wanted}{hint}; got {value!r}")
+    raise ValueError(f"n_components must be {wanted}; got {value!r}")
 
 
 def is_same(ours: Any, theirs: Any) -> bool:
