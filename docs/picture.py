@@ -39,19 +39,17 @@ def draw() -> Figure:
     rows = spoiled(X)
     filled = np.where(np.isnan(rows), np.nanmean(rows, axis=0), rows)
     panels = {
-        "rows: gaps in orange, outliers": rows[:SHOWN],
-        "onepass.PCA(robust=True)": PCA(SHOWN, robust=True).fit(rows).components_,
-        "IncrementalPCA, means in gaps": decomposition.IncrementalPCA(SHOWN)
-        .fit(filled)
-        .components_,
-        "PCA of clean rows": IncrementalPCA(SHOWN).fit(X).components_,
+        "images: gaps in orange": rows[:SHOWN],
+        "PCA(robust=True)": PCA(SHOWN, robust=True).fit(rows).components_,
+        "IncrementalPCA": decomposition.IncrementalPCA(SHOWN).fit(filled).components_,
+        "PCA of clean images": IncrementalPCA(SHOWN).fit(X).components_,
     }
-    clean = panels["PCA of clean rows"]
-    figure, axes = plt.subplots(4, SHOWN, figsize=(8.4, 3.7), layout="constrained")
+    clean = panels["PCA of clean images"]
+    figure, axes = plt.subplots(4, SHOWN, figsize=(7.2, 3.4), layout="constrained")
     for line, (name, images) in zip(axes, panels.items(), strict=True):
-        line[0].set_ylabel(name, rotation=0, ha="right", va="center", fontsize=10)
+        line[0].set_ylabel(name, rotation=0, ha="right", va="center", fontsize=11)
         for j, (axis, image) in enumerate(zip(line, images, strict=True)):
-            is_row = images is panels["rows: gaps in orange, outliers"]
+            is_row = images is panels["images: gaps in orange"]
             colours = plt.get_cmap("gray_r" if is_row else "RdBu").with_extremes(bad="#e8b04b")
             largest = 16.0 if is_row else np.abs(image).max()
             sign = 1.0 if is_row else np.sign(image @ clean[j])
