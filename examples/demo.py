@@ -64,7 +64,7 @@ def main(folder: Path) -> None:
         f"{HELD_OUT} hours after that, all in order."
     )
     run(folder, "onepass fit plant.csv -k 3 --exclude hour -o plant.onepass")
-    print("\nA few rows are long. They decide where ordinary components point. How good are these?")
+    print("\nA few long rows hold most of the variance. Do these components describe new rows?")
     run(folder, "onepass score plant.onepass next.csv")
     print("\nBound the influence of long rows, and write a page with pictures:")
     run(
@@ -80,7 +80,7 @@ def main(folder: Path) -> None:
         "--quantile 0.98",
     )
     hours = np.loadtxt(folder / "broken.csv", delimiter=",", skiprows=1, usecols=1, dtype=int)
-    print(f"{broken[hours].sum()} of these {len(hours)} hours are among the {broken.sum()}.")
+    print(f"{broken[hours].sum()} of the {broken.sum()} are among these {len(hours)} hours.")
     print("\nWhat was in the gaps?")
     run(folder, "onepass impute robust.onepass plant.csv -o whole.csv")
     filled = np.loadtxt(folder / "whole.csv", delimiter=",", skiprows=1)[:, 1:]
