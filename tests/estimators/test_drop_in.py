@@ -61,13 +61,6 @@ def test_the_page_names_only_what_exists():
         assert hasattr(model, name)
 
 
-@pytest.mark.parametrize("value", ["mle", 0, -1, 1.0, 1.5, "two", True, float("nan")])
-def test_numbers_of_components_that_are_none(value):
-    for kind in (PCA, CappedMSG):
-        with pytest.raises(ValueError, match="n_components must be a whole number"):
-            kind(value).fit(X)
-
-
 def test_no_number_of_components_is_as_many_as_there_are():
     for kind in (PCA, onepass.IncrementalPCA):
         assert kind().fit(X).n_components_ == kind(None).fit(X).n_components_ == 6
