@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from onepass.algorithms.averaging import PENDING, Average
+from onepass.algorithms.averaging import Average
 from onepass.subspace import Subspace
 
 D = 12
@@ -42,19 +42,6 @@ def test_it_is_the_mean_of_all_iterates(count, together):
     np.testing.assert_allclose(average.value().to_dense(), mean(found), atol=1e-12)
 
 
-def test_rows_wait_until_they_are_worth_a_truncation():
-    average = Average(D, 2, DTYPE)
-    rows = np.random.default_rng(0).normal(size=(2 * PENDING + 1, D))
-    average.add(rows[:1], 0.0, 1)  # the first ones do not: there are leading directions at once
-    assert (len(average.factor), len(average.pending)) == (1, 0)
-    average.add(rows[1:-1], 0.0, 1)
-    assert (len(average.factor), len(average.pending)) == (1, 2 * PENDING - 1)
-    average.add(rows[-1:], 0.0, 1)
-    assert (len(average.factor), len(average.pending)) == (2, 0)
-    values = np.linalg.svd(rows, compute_uv=False)[:2]
-    np.testing.assert_allclose(np.linalg.norm(average.factor, axis=1), values)
-
-
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("together", [1, 16, 150])
 def test_truncation_of_many_rows_keeps_what_matters(dtype, together):
@@ -77,29 +64,6 @@ def test_truncation_of_many_rows_keeps_what_matters(dtype, together):
     assert (weights > 0.9 * values[::-1][:k]).all()
 
 
-@pytest.mark.parametrize("count", [40, 300])
-def test_rows_of_low_rank_are_summed_exactly(count):
-    rng = np.random.default_rng(1)
-    frame = rng.normal(size=(6, 50))
-    average, total = Average(50, 10, DTYPE), np.zeros((50, 50))
-    for _ in range(3):
-        rows = rng.normal(size=(count, 6)) @ frame
-        average.add(rows, 0.0, 1)
-        total += rows.T @ rows
-    np.testing.assert_allclose(3 * average.value().to_dense(), total, atol=1e-8)
-
-
-def test_truncation_keeps_the_leading_directions():
-    found = iterates(1, 200, rest=0.0)
-    for each in found:
-        each.basis[0] = np.eye(D)[3]  # in all of them
-    average = averaged(found, rank=4)
-    value = average.value()
-    assert value.rank == 4
-    assert abs(value.top(1)[0, 3]) > 0.99
-    np.testing.assert_allclose(value.basis @ value.basis.T, np.eye(4), atol=1e-12)
-
-
 @pytest.mark.parametrize("counts", [(30, 20), (3, 90), (0, 5), (5, 0)])
 def test_a_merged_average_is_that_of_all_iterates(counts):
     ours, theirs = iterates(0, counts[0]), iterates(1, counts[1], rest=0.3)
@@ -109,20 +73,6 @@ def test_a_merged_average_is_that_of_all_iterates(counts):
     assert average.count == sum(counts)
     np.testing.assert_allclose(average.value().to_dense(), mean(ours + theirs), atol=1e-12)
     np.testing.assert_array_equal(other.value().to_dense(), before)
-
-
-@pytest.mark.parametrize("count", [5, 40])
-def test_copies_and_states_are_the_same_and_independent(count):
-    average = averaged(iterates(4, count))
-    other = Average(D, D, DTYPE)
-    other.restore(*average.saved())
-    before = average.value().to_dense()
-    for twin in (average.copy(), other):
-        np.testing.assert_array_equal(twin.value().to_dense(), before)
-        twin.add(np.eye(D), 0.5, 1)
-        twin.merge(averaged(iterates(5, 50)))
-        np.testing.assert_array_equal(average.value().to_dense(), before)
-        assert not np.allclose(twin.value().to_dense(), before)
 
 
 # The ways in which rows are truncated: few rows, few columns, and many of both.
@@ -143,22 +93,6 @@ def test_rows_of_any_size(count, d, scale, rank):
     found = 3 * average.value().to_dense()
     np.testing.assert_allclose(found / np.trace(total), total / np.trace(total), atol=1e-10)
     assert average.value().rank == rank
-
-
-@pytest.mark.parametrize(("count", "d"), WAYS)
-def test_every_way_is_repeatable_and_keeps_the_type(count, d):
-    found = []
-    for _ in range(2):
-        average, rng = Average(d, 5, np.dtype(np.float32)), np.random.default_rng(0)
-        assert average.pending.shape == (0, d)
-        for _ in range(3):
-            average.add(rng.normal(size=(count, d)).astype(np.float32), 0.0, 1)
-        average.add(rng.normal(size=(1, d)).astype(np.float32), 0.0, 1)
-        assert average.pending.dtype == average.factor.dtype == np.float32
-        value = average.value()
-        assert (value.basis.dtype, value.weights.dtype) == (np.float32, np.float64)
-        found.append(average.factor)
-    np.testing.assert_array_equal(*found)
 
 
 def test_one_pass_finds_new_directions():

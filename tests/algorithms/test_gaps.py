@@ -54,20 +54,6 @@ def test_every_rule_completes_rows_by_the_iterate_before_their_step(name, batch_
     np.testing.assert_allclose(progress.energy, energy, rtol=1e-7)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_completed_rows_keep_what_is_observed(dtype):
-    rows = rows_with_gaps().astype(dtype)
-    rule = GrouseRule(K, D, init=INIT)
-    state = rule.start(rows.dtype)
-    for row in rows[:20]:
-        observed = ~np.isnan(row)
-        completed = rule.completed(state, row)
-        assert completed.dtype == dtype
-        np.testing.assert_array_equal(completed[observed], row[observed])
-        residual = completed - (state.basis @ completed) @ state.basis
-        np.testing.assert_allclose(residual[~observed], 0.0, atol=1e-5)
-
-
 def test_without_directions_gaps_are_zero():
     row = np.full(D, np.nan)
     row[0] = 3.0
