@@ -15,9 +15,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from onepass.algorithms.estimator import start_directions
 from onepass.algorithms.oja import Oja, OjaRule
-from onepass.algorithms.rule import Rule
 from onepass.precision import Doubles
 from onepass.schedules import Constant, Schedule
 from onepass.subspace import Subspace
@@ -71,6 +69,7 @@ class AdaOja(Oja):
     True
     """
 
+    _rule_type = AdaOjaRule
     averaged_scale: ClassVar[float] = 4.0
 
     def _schedule(self) -> Schedule:
@@ -79,7 +78,3 @@ class AdaOja(Oja):
         if isinstance(self.step_size, str):
             return Constant(self.averaged_scale if self.average else 1.0)
         return Constant(float(self.step_size))
-
-    def _rule(self, d: int, rng: np.random.Generator) -> Rule:
-        k = self.n_components
-        return AdaOjaRule(k, d, init=start_directions(self.init, k, d, rng))

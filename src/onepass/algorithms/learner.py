@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -65,8 +66,7 @@ class SolverLearner(Learner):
         """Return counts of gaps, after rows that had none."""
         counts, weight = MissingCounts(self.stream.d, float(self.rows_learned)), self.mean.weight
         if weight > 0.0:
-            exact = isinstance(self.variances, ExactVariances)
-            variances = self.variances.moment.column_sums() / weight if exact else None
+            variances = self.variances.moment.column_sums() / weight if self.is_exact else None
             counts.count_before(self.mean.vector, variances)
         return counts
 
@@ -82,18 +82,26 @@ class SolverLearner(Learner):
         # What iterates capture is measured row by row. What averages capture is measured a part at
         # a time, along the average before it. Tracked variances are measured along the directions
         # after a part, so that the first one has to be long.
-        in_parts = self.solver.average is not None and isinstance(self.variances, ExactVariances)
-        start, rows = 0, len(weights)
-        while start < rows:
-            longest = max(PART_GROWTH * (self.rows_learned + start), FIRST_PART_ROWS)
-            part = slice(start, start + self._in_batches(longest) if in_parts else rows)
-            before, start = self.mean.weight, part.stop
+        in_parts = self.solver.average is not None and self.is_exact
+        before = self.rows_learned + np.arange(len(weights))
+        longest = np.maximum(PART_GROWTH * before, FIRST_PART_ROWS)
+        for part in self._parts(longest) if in_parts else [slice(None)]:
+            weight = self.mean.weight
             learned = centred(values[part], weights[part], self.mean, self.stream.center)
-            self._learn_from(values[part], weights[part], learned, before)
+            self._learn_from(values[part], weights[part], learned, weight)
 
-    def _in_batches(self, rows: int) -> int:
-        """Return a number of rows rounded up to whole batches."""
-        return -(-rows // self.batch_size) * self.batch_size
+    def _parts(self, longest: NDArray[np.int64]) -> Iterator[slice]:
+        """Yield parts of r rows, in whole batches; `longest` (r,) is the most from each row on."""
+        start = 0
+        while start < len(longest):
+            length = -(-int(longest[start]) // self.batch_size) * self.batch_size
+            yield slice(start, start + length)
+            start += length
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether variances come from the second moment as a matrix."""
+        return isinstance(self.variances, ExactVariances)
 
     def learn_with_gaps(self, values: Any, weights: Doubles) -> None:
         """Learn from rows with gaps, a part at a time: at most as many as came before."""
@@ -103,12 +111,8 @@ class SolverLearner(Learner):
         self.missing[0].empty += len(weights) - len(some)
         dense, weights, numbers = dense[some], weights[some], self.rows_learned + some
         self.missing[0].count(dense)
-        start = 0
-        while start < len(weights):
-            longest = max(int(numbers[start]), self.solver.rule.k + 1)
-            part = slice(start, start + self._in_batches(longest))
+        for part in self._parts(np.maximum(numbers, self.solver.rule.k + 1)):
             self._learn_incomplete(dense[part], weights[part], numbers[part])
-            start = part.stop
 
     def _learn_incomplete(
         self, values: NDArray[np.floating], weights: Doubles, numbers: NDArray[np.int64]
@@ -127,7 +131,7 @@ class SolverLearner(Learner):
             model = self._model_of_gaps()
         else:
             model = FactorModel.of_columns(values, center=self.stream.center)
-        by_column = is_new and not isinstance(self.variances, ExactVariances)
+        by_column = is_new and not self.is_exact
         drawing = self._with_column_noise(model, values) if by_column else model
         drawn = drawing.drawn(values, int(numbers[0]))
         measured = centred(drawn, weights, self.mean, self.stream.center)
@@ -185,7 +189,7 @@ class SolverLearner(Learner):
         variances found along the solver's directions, and their mean everywhere else.
         """
         d, k, weight = self.stream.d, self.solver.rule.k, self.mean.weight
-        if isinstance(self.variances, ExactVariances):
+        if self.is_exact:
             return FactorModel.of(self.variances.moment, self.missing[0], k, None)
         held = self._held().astype(np.float64)
         wide = np.asarray(orthonormal(held[:k]), np.float64)
@@ -252,8 +256,7 @@ class SolverLearner(Learner):
         )
         if not self.missing:
             return found
-        exact = isinstance(self.variances, ExactVariances)
-        model = self._model_of_gaps() if exact else found.gap_model()
+        model = self._model_of_gaps() if self.is_exact else found.gap_model()
         return replace(found, missing=self.missing[0].summary(), factors=model)
 
     def known_variances(self) -> NDArray[np.floating]:

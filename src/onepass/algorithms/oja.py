@@ -11,7 +11,7 @@ U' is the `basis` of the state (its k rows are the columns of U), eta is `size`.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -81,6 +81,8 @@ class Oja(Iterative):
     True
     """
 
+    _rule_type: ClassVar[type[OjaRule]] = OjaRule
+
     def __init__(
         self,
         n_components: int = 2,
@@ -104,4 +106,4 @@ class Oja(Iterative):
 
     def _rule(self, d: int, rng: np.random.Generator) -> Rule:
         k = self.n_components
-        return OjaRule(k, d, init=start_directions(self.init, k, d, rng))
+        return self._rule_type(k, d, init=start_directions(self.init, k, d, rng))
