@@ -47,23 +47,13 @@ def assert_numbers_of_all_rows(model, X):
     assert model.noise_variance_ == pytest.approx(noise, rel=1e-6, abs=1e-10 * total)
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("scale", [False, True])
-@pytest.mark.parametrize("name", DATA)
-def test_they_are_those_of_all_rows(name, scale, seed):
-    X = np.random.default_rng(seed).permutation(DATA[name])
-    for k in COMPONENTS:
-        assert_numbers_of_all_rows(PCA(k, scale=scale).partial_fit(X), X)
-
-
 @pytest.mark.parametrize("robust", [False, True])
 @pytest.mark.parametrize("scale", [False, True])
 @pytest.mark.parametrize("name", DATA)
-def test_they_do_not_depend_on_robust(name, scale, robust):
-    X = DATA[name]
-    for k in (1, 4):
-        model = PCA(k, scale=scale, robust=robust).partial_fit(X)
-        assert_numbers_of_all_rows(model, X)
+def test_they_are_those_of_all_rows(name, scale, robust):
+    X = np.random.default_rng(0).permutation(DATA[name])
+    for k in COMPONENTS:
+        assert_numbers_of_all_rows(PCA(k, scale=scale, robust=robust).partial_fit(X), X)
 
 
 def test_a_robust_answer_orders_components_by_robust_variances():

@@ -98,15 +98,6 @@ def test_as_many_columns_as_the_exact_matrix_has(tmp_path, monkeypatch):
     assert_equal(merged(X, tmp_path / "model.onepass"), X)
 
 
-def test_weights_are_rows_that_come_again():
-    X = make(300, 8)
-    weights = np.random.default_rng(1).integers(0, 3, size=300)
-    weighted = PCA(K, scale=True, robust=False).fit(X, sample_weight=weights)
-    repeated = PCA(K, scale=True, robust=False).fit(np.repeat(X, weights, axis=0))
-    np.testing.assert_allclose(weighted.scale_, repeated.scale_, rtol=1e-10)
-    np.testing.assert_allclose(weighted.components_, repeated.components_, atol=1e-9)
-
-
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("constant", [0.0, 7.0, 1e6 / 3, 0.1])
 @pytest.mark.parametrize("robust", [False, True])
