@@ -20,10 +20,7 @@ from onepass.model import Model
 from onepass.moments.standard_errors import MOST_FEATURES
 from onepass.persistence import archive
 from onepass.persistence.archive import ModelFileError
-from onepass.persistence.fields import (
-    Number,
-    State,
-)
+from onepass.persistence.fields import Number, State
 from onepass.sources.preparation import Preparation
 from onepass.sources.tables import ReadOptions
 from onepass.stream import Stream
@@ -68,12 +65,8 @@ def pack(
         "feature_names": [str(name) for name in getattr(estimator, "feature_names_in_", [])],
         "dtype": dtype.name,
         "sparse": is_sparse,
-        "preparation": asdict(origin.preparation),
-        "mapped": origin.mapped,
+        **asdict(origin),
         "na": list(origin.na) if len(origin.na) <= MOST_MARKS else [],
-        "reading": dict(origin.reading),
-        "names_are_made": origin.names_are_made,
-        "rows_there": origin.rows_there,
         "params": {name: _encode(name, value, arrays) for name, value in params.items()},
         "state": numbers,
     }
