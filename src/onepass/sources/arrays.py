@@ -23,8 +23,12 @@ from onepass.sources.tables import ReadOptions, Table
 _SPARSE_BLOCK_ROWS = 4096
 _SPARSE_BLOCK_BYTES = 1 << 24  # Sorting and checking a block takes about four times as much.
 _CHUNKS_AT_ONCE = 1 << 14  # Zarr opens all chunks of a slice at once, at a few kilobytes each.
-_DEPTH = 8  # of groups in a Zarr store; links may lead in circles
+_DEPTH = 8  # of groups in a file; links may lead in circles
 _SPARSE = ("data", "indices", "indptr", "shape")
+# The attributes that change the meaning of numbers.
+_ATTRIBUTES = (
+    *("scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned", "MATLAB_class"),
+)
 
 
 class ArrayTable(Table):
@@ -41,7 +45,8 @@ class ArrayTable(Table):
 
     def opened(self) -> AbstractContextManager[Any]:
         """Open the array: it has a shape and a type, and gives rows as an array or as CSR."""
-        return _OPENED_BY.get(str(suffix_of(self.path)), _open_hdf5)(self.path)
+        opens = {".npy": _open_npy, ".npz": _open_npz}
+        return opens.get(str(suffix_of(self.path)), _open_stored)(self.path)
 
     def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Any]:
         """Yield all columns of the rows from number `start` on."""
@@ -61,8 +66,7 @@ def _rows_at_once(array: Any) -> int:
     chunk = getattr(array, "chunks", None)
     if chunk is None:
         return rows
-    if hasattr(array, "metadata"):  # of Zarr
-        rows = min(rows, chunk[0] * max(1, _CHUNKS_AT_ONCE // -(-width // chunk[1])))
+    rows = min(rows, chunk[0] * max(1, _CHUNKS_AT_ONCE // -(-width // chunk[1])))
     return max(min(chunk[0], n), rows - rows % chunk[0])
 
 
@@ -74,16 +78,15 @@ class NpyArray:
         if np.lib.format.read_magic(file) == (1, 0):
             reads = np.lib.format.read_array_header_1_0
         self.shape, self.in_fortran_order, self.dtype = reads(file)
-        if min(self.shape, default=0) < 0:
-            raise ValueError(f"its header is damaged: a shape of {self.shape}")
         self._file, self._offset = file, file.tell()
-        if size < self._offset + math.prod(self.shape) * self.dtype.itemsize:
-            raise ValueError("it is cut off: its array does not end in it")
+        n_bytes = math.prod(self.shape) * self.dtype.itemsize
+        if min(self.shape, default=0) < 0 or size < self._offset + n_bytes:
+            raise ValueError(f"it is damaged or cut off: no array of shape {self.shape}")
+        if self.dtype.hasobject:
+            raise ValueError(f"contains values of type {self.dtype}, not numbers")
 
     def _numbers(self, begin: int, end: int) -> NDArray[Any]:
         """Return numbers in the order of the file, shape (end - begin,)."""
-        if self.dtype.hasobject:
-            raise ValueError(f"contains values of type {self.dtype}, not numbers")
         array = np.empty(end - begin, dtype=self.dtype)
         self._file.seek(self._offset + begin * self.dtype.itemsize)
         if self._file.readinto(array.view(np.uint8)) < array.nbytes:
@@ -130,9 +133,7 @@ class _Forward:
 class SparseArray:
     """A CSR matrix that is stored as three arrays, of which only slices are read."""
 
-    format = "csr"
-
-    def __init__(self, data: Any, indices: Any, indptr: Any, shape: tuple[int, ...]) -> None:
+    def __init__(self, shape: tuple[int, ...], data: Any, indices: Any, indptr: Any) -> None:
         self._data, self._indices, self._indptr = data, indices, indptr
         _check(indices.dtype.kind in "iu" and indptr.dtype.kind in "iu" and len(shape) == 2)
         _check(len(data.shape) == 1 and data.shape == indices.shape and shape[1] < 2**31)
@@ -167,32 +168,14 @@ def _check(is_sound: bool) -> None:
 class StoredArray:
     """An array of HDF5 or Zarr in the meaning that its attributes give to its numbers.
 
-    netCDF and xarray write ``scale_factor``, ``add_offset``, and what stands for missing entries;
-    MATLAB writes arrays transposed.
-
-    Parameters
-    ----------
-    array : h5py.Dataset or zarr.Array
-        What is stored.
-    attributes : mapping
-        Its attributes.
-    missing : number, optional
-        One more number that stands for a missing entry, beside those that attributes name.
-    chunks : tuple of int, optional
-        The shape of the parts that are expanded as a whole.
+    netCDF and xarray write ``scale_factor``, ``add_offset``, and what stands for missing entries,
+    which may also be the number that stands where nothing was written; MATLAB writes arrays
+    transposed. `chunks` is the shape of the parts that are expanded as a whole.
     """
 
-    def __init__(
-        self,
-        array: Any,
-        attributes: Mapping[str, Any],
-        missing: Any = None,
-        chunks: tuple[int, ...] | None = None,
-    ) -> None:
+    def __init__(self, array: Any, attributes: Mapping[str, Any], missing: Any, chunks: Any):
         self._array, self.dtype, self.shape, self.chunks = array, array.dtype, array.shape, chunks
         self.notes: list[str] = []
-        if hasattr(array, "metadata"):
-            self.metadata = array.metadata
         self._is_transposed = "MATLAB_class" in attributes and len(self.shape) == 2
         if self._is_transposed:
             self.shape, self.chunks = self.shape[::-1], chunks and chunks[::-1]
@@ -201,30 +184,25 @@ class StoredArray:
         if self._is_unsigned:
             self.dtype = np.dtype(f"u{self.dtype.itemsize}")
         self._missing = np.array([] if missing is None else [missing], array.dtype)
-        for name in ("_FillValue", "missing_value"):
-            if name in attributes:
-                values = _numbers(name, attributes[name], array.dtype)
-                self._missing = np.append(self._missing, values)
-        self._factor, self._offset = (
-            float(_numbers(name, attributes.get(name, default), np.dtype(np.float64))[0])
-            for name, default in (("scale_factor", 1.0), ("add_offset", 0.0))
-        )
-        self._is_packed = (self._factor, self._offset) != (1.0, 0.0)
-        if self._is_packed or (len(self._missing) and self.dtype.kind in "iu"):
+        for name in {"_FillValue", "missing_value"} & {*attributes}:
+            found = _numbers(name, attributes[name], array.dtype)
+            self._missing = np.append(self._missing, found)
+        factor = _numbers("scale_factor", attributes.get("scale_factor", 1), np.dtype(float))
+        offset = _numbers("add_offset", attributes.get("add_offset", 0), np.dtype(float))
+        self._packed = float(factor[0]), float(offset[0])
+        if self._packed != (1, 0) or (len(self._missing) and self.dtype.kind in "iu"):
             self.dtype = np.dtype(np.float64)
 
     def __getitem__(self, rows: slice) -> NDArray[Any]:
         """Return some rows, missing entries as NaN."""
         values = self._array[:, rows].T if self._is_transposed else self._array[rows]
-        gaps = np.isin(values, self._missing) if len(self._missing) else None
+        gaps = np.isin(values, self._missing) if len(self._missing) else np.False_
         if self._is_unsigned:
             values = values.view(f"u{values.dtype.itemsize}")
         values = values.astype(self.dtype, copy=False)
-        if self._is_packed:
-            values = values * self._factor + self._offset
-        if gaps is not None and gaps.any():
-            values = np.where(gaps, self.dtype.type(np.nan), values)
-        return values
+        if self._packed != (1, 0):
+            values = values * self._packed[0] + self._packed[1]
+        return np.where(gaps, self.dtype.type(np.nan), values) if gaps.any() else values
 
 
 def _numbers(name: str, value: Any, dtype: np.dtype) -> NDArray[Any]:
@@ -249,7 +227,7 @@ def _open_npy(path: str) -> Iterator[NpyArray]:
 
 @contextmanager
 def _open_npz(path: str) -> Iterator[Any]:
-    """Open one array of an npz file, or the sparse matrix that its arrays make up."""
+    """Open one array of an npz file, or the CSR matrix that `scipy.sparse.save_npz` has written."""
     path, name = split(path)
     with open_file(path) as file, zipfile.ZipFile(file) as archive:
         members = {
@@ -258,27 +236,21 @@ def _open_npz(path: str) -> Iterator[Any]:
         }
         # All sparse formats of scipy, so that none is taken for a dense array.
         is_sparse = {"data", "shape", "format"} <= members.keys() or set(_SPARSE) <= members.keys()
-        if is_sparse and name is None:
-            yield _sparse_of(path, members)
+        if name is not None or not is_sparse:
+            array = members[_choose(path, name, members)]
+            # Going back in what is compressed takes too long.
+            yield array.whole() if array.in_fortran_order else array
             return
-        array = members[_choose(path, name, members)]
-        # Going back in what is compressed takes too long.
-        yield array.whole() if array.in_fortran_order else array
-
-
-def _sparse_of(path: str, members: dict[str, NpyArray]) -> SparseArray:
-    """Return the matrix of a file that ``scipy.sparse.save_npz`` has written, if it is CSR."""
-    form: Any = members["format"].whole().item() if "format" in members else "csr"
-    form = form.decode() if isinstance(form, bytes) else form
-    if form != "csr":
-        raise SourceError(
-            f"a sparse matrix of format {form!r}: save it as csr, "
-            f"scipy.sparse.save_npz('csr.npz', scipy.sparse.load_npz({path!r}).tocsr())",
-            path,
-        )
-    data, indices, indptr, shape = (members[name] for name in _SPARSE)
-    _check(shape.dtype.kind in "iu" and shape.shape == (2,))
-    return SparseArray(data, indices, indptr, tuple(shape.whole().tolist()))
+        form = str(members["format"].whole().astype("U")) if "format" in members else "csr"
+        if form != "csr":
+            raise SourceError(
+                f"a sparse matrix of format {form!r}: save it as csr, "
+                f"scipy.sparse.save_npz('csr.npz', scipy.sparse.load_npz({path!r}).tocsr())",
+                path,
+            )
+        data, indices, indptr, shape = (members[name] for name in _SPARSE)
+        _check(shape.dtype.kind in "iu" and shape.shape == (2,))
+        yield SparseArray(tuple(shape.whole().tolist()), data, indices, indptr)
 
 
 @contextmanager
@@ -288,8 +260,7 @@ def opened_root(path: str) -> Iterator[Any]:
     if suffix_of(path) == ".zarr":
         import zarr
 
-        remote = is_remote(path)
-        store = zarr.storage.FsspecStore.from_url(path, read_only=True) if remote else path
+        store = zarr.storage.FsspecStore.from_url(path, read_only=True) if is_remote(path) else path
         yield zarr.open(store, mode="r")
         return
     import h5py
@@ -301,72 +272,77 @@ def opened_root(path: str) -> Iterator[Any]:
 
 
 @contextmanager
-def _open_hdf5(path: str) -> Iterator[StoredArray]:
-    """Open a data set of an HDF5 file."""
-    path, name = split(path)
+def _open_stored(path: str) -> Iterator[StoredArray]:
+    """Open an array of an HDF5 file or a Zarr store."""
+    file, name = split(path)
     with opened_root(path) as root:
-        arrays: dict[str, Any] = {}
-
-        def note(key: str, node: Any) -> None:
-            if "pandas_type" in node.attrs and name is None:
-                raise SourceError(
-                    f"{key!r} is a table of pandas; convert it once: "
-                    f"pandas.read_hdf({path!r}, {key!r}).to_parquet('table.parquet')",
-                    path,
-                )
-            # A group has no shape, and that of an empty data set is None. MATLAB stores text as
-            # numbers, and keeps parts of its cells in "#refs#".
-            is_text = _text(node.attrs.get("MATLAB_class")) == "char" or key.startswith("#")
-            if getattr(node, "shape", None) is not None and not is_text:
-                arrays[key] = node
-
-        root.visititems(note)
-        # Links within the file, or to another one, which visititems does not follow.
-        for key in [name] if name else [] if _matrices(arrays) else list(root):
-            if key not in arrays and hasattr(root.get(key), "shape"):
-                arrays[key] = root[key]
-        yield stored_hdf5(arrays[_choose(path, name, arrays)], path)
+        if hasattr(root, "shape"):
+            yield stored(root, file)
+            return
+        named = None if name is None else root.get(name)
+        arrays = {str(name): named} if hasattr(named, "shape") else _arrays(root, file)
+        yield stored(arrays[_choose(file, name, arrays)], file)
 
 
-def stored_hdf5(data: Any, path: str) -> StoredArray:
-    """Return a data set as its attributes say, after loading the plug-ins that it needs."""
-    import h5py
+def _arrays(group: Any, path: str, above: str = "", depth: int = _DEPTH) -> dict[str, Any]:
+    """Return the arrays in a group and in those below it, each by its first name."""
+    if "pandas_type" in group.attrs:
+        key = above.strip("/")
+        raise SourceError(
+            f"{key!r} is a table of pandas; convert it once: "
+            f"pandas.read_hdf({path!r}, {key!r}).to_parquet('table.parquet')",
+            path,
+        )
+    found: dict[str, Any] = {}
+    for name in group:
+        node = group.get(name)  # None for a link that leads nowhere
+        if hasattr(node, "shape"):
+            # MATLAB stores text as numbers. The shape of an empty data set is None.
+            if node.shape is not None and _text(node.attrs.get("MATLAB_class")) != "char":
+                found[f"{above}{name}"] = node
+        elif node is not None and depth and not name.startswith("#"):  # MATLAB's parts of cells
+            found |= _arrays(node, path, f"{above}{name}/", depth - 1)
+    # Links of HDF5 lead to the same array.
+    first = {getattr(node, "id", key): key for key, node in reversed(found.items())}
+    return {key: found[key] for key in reversed(first.values())}
 
-    for _, file, *_ in data.virtual_sources() if data.is_virtual else ():
+
+def stored(array: Any, path: str) -> StoredArray:
+    """Return a data set of HDF5 or an array of Zarr as its attributes say."""
+    if hasattr(array, "metadata"):
+        refuse_pickles(array)
+        # Of xarray; shards are read by the chunks in them.
+        is_marked = array.metadata.zarr_format == 2 and "_ARRAY_DIMENSIONS" in array.attrs
+        missing = array.fill_value if is_marked else None
+        return StoredArray(array, array.attrs, missing, array.chunks)
+    for _, file, *_ in array.virtual_sources() if array.is_virtual else ():
         found = os.path.join(os.path.dirname(path), file)
         if file != "." and "%" not in file and not (os.path.exists(file) or os.path.exists(found)):
             raise SourceError(f"its rows lie in {file!r}, which is not there", path)
+    filters = _filters(array, path)
+    attributes = {name: _text(array.attrs[name]) for name in _ATTRIBUTES if name in array.attrs}
+    is_number = array.dtype.kind in "iuf" and array.dtype.itemsize > 1
+    # What netCDF writes where nothing was written; others leave it 0.
+    missing = array.fillvalue or None if "_NCProperties" in array.file.attrs and is_number else None
+    # Parts of chunks that no filter has changed can be read by themselves.
+    return StoredArray(array, attributes, missing, array.chunks if filters else None)
+
+
+def _filters(data: Any, path: str) -> list[int]:
+    """Return the numbers of the filters of a data set, after loading the plug-ins that it needs."""
+    from h5py.h5z import filter_avail
+
     settings = data.id.get_create_plist()
     filters = [settings.get_filter(number) for number in range(settings.get_nfilters())]
-    for number, _, values, label in filters:
-        # HDF5 unpacks as many numbers as these values say, beyond the end of the chunk, too.
-        is_packed = number in (h5py.h5z.FILTER_NBIT, h5py.h5z.FILTER_SCALEOFFSET)
-        n_bytes = math.prod(data.chunks) * data.dtype.itemsize
-        if is_packed and (len(values) < 5 or values[2] * values[4] > n_bytes):
-            raise SourceError("its chunks are packed to another size than they have", path)
-        if not h5py.h5z.filter_avail(number):
-            with suppress(ImportError):
-                importlib.import_module("hdf5plugin")
-        if not h5py.h5z.filter_avail(number):
+    if not all(filter_avail(number) for number, *_ in filters):
+        with suppress(ImportError):
+            importlib.import_module("hdf5plugin")
+    for number, _, _, label in filters:
+        if not filter_avail(number):
             called = label.decode(errors="replace") or "a filter without a name"
-            raise SourceError(
-                f"its chunks are compressed with {called} (number {number}), which HDF5 does not "
-                "have: pip install hdf5plugin",
-                path,
-            )
-    attributes = {name: _text(data.attrs[name]) for name in _ATTRIBUTES if name in data.attrs}
-    missing = None
-    if "_NCProperties" in data.file.attrs and data.dtype.kind in "iuf" and data.dtype.itemsize > 1:
-        # What netCDF writes where nothing was written; others leave it 0.
-        missing = data.fillvalue or None
-    # Parts of chunks that no filter has changed can be read by themselves.
-    return StoredArray(data, attributes, missing, data.chunks if filters else None)
-
-
-# The attributes that change the meaning of numbers.
-_ATTRIBUTES = (
-    *("scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned", "MATLAB_class"),
-)
+            message = f"its chunks are compressed with {called} (number {number}), which HDF5 does "
+            raise SourceError(f"{message}not have: pip install hdf5plugin", path)
+    return [number for number, *_ in filters]
 
 
 def _text(value: Any) -> Any:
@@ -374,43 +350,13 @@ def _text(value: Any) -> Any:
     return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
-@contextmanager
-def _open_zarr(path: str) -> Iterator[StoredArray]:
-    """Open a Zarr array, or one of a group."""
-    path, name = split(path)
-    with opened_root(path) as node:
-        if not hasattr(node, "shape"):
-            arrays = {key: part for key, part in node.members(_DEPTH) if hasattr(part, "shape")}
-            node = arrays[_choose(path, name, arrays)]
-        yield stored_zarr(node)
-
-
-def stored_zarr(array: Any) -> StoredArray:
-    """Return a Zarr array as its attributes say, unless reading it could execute code."""
-    refuse_pickles(array)
-    missing = None
-    if array.metadata.zarr_format == 2 and "_ARRAY_DIMENSIONS" in array.attrs:  # of xarray
-        missing = array.fill_value
-    # Shards are read by the chunks in them.
-    return StoredArray(array, array.attrs, missing, array.chunks)
-
-
 def refuse_pickles(node: Any) -> None:
     """Refuse arrays that are pickled, which older versions of numcodecs would execute."""
-    arrays = [node]
-    if not hasattr(node, "shape"):
-        arrays = [part for _, part in node.members(_DEPTH) if hasattr(part, "shape")]
-    for array in arrays:
-        if any("pickle" in str(codec).lower() for codec in (*array.filters, *array.compressors)):
+    nodes = [node] if hasattr(node, "shape") else [part for _, part in node.members(_DEPTH)]
+    for array in nodes:
+        codecs = (*array.filters, *array.compressors) if hasattr(array, "shape") else ()
+        if any("pickle" in str(codec).lower() for codec in codecs):
             raise ValueError(f"{array.name} is pickled, and reading it could execute code")
-
-
-_OPENED_BY = {".npy": _open_npy, ".npz": _open_npz, ".zarr": _open_zarr}
-
-
-def _matrices(arrays: Mapping[str, Any]) -> list[str]:
-    """Return the names of arrays of two dimensions."""
-    return [key for key, array in arrays.items() if len(getattr(array, "shape", ())) == 2]
 
 
 def _choose(path: str, name: str | None, arrays: dict[str, Any]) -> str:
@@ -418,17 +364,16 @@ def _choose(path: str, name: str | None, arrays: dict[str, Any]) -> str:
 
     Vectors beside it are labels and the like; an array of three dimensions is not passed over.
     """
-    candidates = _matrices(arrays)
-    larger = [key for key, array in arrays.items() if len(getattr(array, "shape", ())) > 2]
-    if name in candidates:
+    dimensions = {key: len(getattr(array, "shape", ())) for key, array in arrays.items()}
+    matrices = [key for key, count in dimensions.items() if count == 2]
+    larger = [key for key, count in dimensions.items() if count > 2]
+    if name in matrices:
         return str(name)
-    if name is None and len(candidates) == 1 and not larger:
-        return candidates[0]
-    listed = ", ".join(map(repr, candidates)) or "none"
+    if name is None and len(matrices) == 1 and not larger:
+        return matrices[0]
+    listed = ", ".join(map(repr, matrices)) or "none"
     if name is not None:
         raise SourceError(f"there is no 2-D array {name!r} in it, only {listed}", path)
-    if not candidates and not larger:
-        raise SourceError("there is no array of two dimensions in it", path)
     message = f"it is not clear which of its arrays is meant: two dimensions have {listed}"
     if larger:
         message += f", more dimensions have {', '.join(map(repr, larger))}"

@@ -14,11 +14,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from onepass.sources.base import READ_BYTES, Block, rows_per_block
+from onepass.sources.base import READ_BYTES, rows_per_block
 from onepass.sources.paths import is_remote, open_file
 from onepass.sources.tables import ReadOptions, Table
 
-_MAGIC = b"ARROW1"  # with which an Arrow file begins; a stream does not
 # Of parquet files: without a buffer, in bytes for each column, all of a row group is read at once.
 _IN_PARTS: dict[str, Any] = {"pre_buffer": False, "buffer_size": 1 << 18}
 _MOST_ROWS = 1 << 16  # of a batch of parquet files: longer ones are not read any faster
@@ -31,8 +30,6 @@ class ColumnTable(Table):
     A column of lists that are equally long counts as that many columns: ``embedding_0`` and so on.
     """
 
-    chooses = True
-
     def __init__(self, path: str, schema: pa.Schema, n_rows: int | None) -> None:
         self.path, self.n_rows = path, n_rows
         # A schema would make new lists of all of them each time.
@@ -40,32 +37,30 @@ class ColumnTable(Table):
         if len(set(self._labels)) < len(self._labels):
             name = next(name for name in self._labels if self._labels.count(name) > 1)
             raise self.error("two columns have this name: give one of them another", column=name)
-        self.names, self.not_numeric, self.index = [], {}, []
-        self._lists: dict[str, range] = {}  # the columns that the numbers of a list are
+        self.names, self.not_numeric, self.index, self.made = [], {}, [], []
         self._fields: list[int] = []  # the number of the field in the file that a column is in
+        self._lists: dict[str, range] = {}  # the columns that the numbers of a list are
         self.pandas = (schema.metadata or {}).get(b"pandas")
         index = _pandas_index(self.pandas)
         for number, (name, kind) in enumerate(zip(self._labels, self._kinds, strict=True)):
             first = len(self.names)
-            length = self._length(number) if _is_list_of_numbers(kind) else 0
+            length = self._length(number) if _is(kind, *_LISTS) and _is_number(kind) else 0
+            columns = range(first, first + (length or 1))
+            self.names += [f"{name}_{j}" for j in range(length)] or [name]
             if length:
-                self._lists[name] = range(first, first + length)
-                self.names += [f"{name}_{j}" for j in range(length)]
-            else:
-                self.names.append(name)
-                if not _is_number(kind):
-                    self.not_numeric[first] = f"values of type {kind}"
+                self._lists[name] = columns
+                self.made += columns
+            elif _is(kind, *_LISTS) or not _is_number(kind):
+                self.not_numeric[first] = f"values of type {kind}"
             if name in index:
-                self.index += range(first, len(self.names))
-            self._fields += [number] * (len(self.names) - first)
-        self.made = [j for numbers in self._lists.values() for j in numbers]
+                self.index += columns
+            self._fields += [number] * len(columns)
         self.width = len(self.names)
 
     def _length(self, number: int) -> int:
         """Return how long the lists of a field are: as the first one, 0 if there is none."""
-        kind = self._kinds[number]
-        if pa.types.is_fixed_size_list(kind):
-            return int(kind.list_size)
+        if pa.types.is_fixed_size_list(self._kinds[number]):
+            return int(self._kinds[number].list_size)
         for batch in self.record_batches([number], 0, _FIRST_ROWS):
             lengths = pc.list_value_length(_decoded(batch[1].column(0))).drop_null()
             if len(lengths):
@@ -74,9 +69,7 @@ class ColumnTable(Table):
 
     def _several(self, column: str | int) -> Sequence[int] | None:
         """Return the columns that the numbers of lists are, for the name of a column of lists."""
-        if isinstance(column, str) and column in self._lists:
-            return self._lists[column]
-        return super()._several(column)
+        return self._lists.get(str(column)) or super()._several(column)
 
     def float_type(self) -> np.dtype:
         """Return float32 if no chosen column is more precise, or float64."""
@@ -86,7 +79,20 @@ class ColumnTable(Table):
 
     def fields(self) -> list[int]:
         """Return the numbers of the fields of the file that hold the chosen columns."""
-        return sorted({self._fields[j] for j in self.chosen()})
+        return list(dict.fromkeys(self._fields[j] for j in self.chosen()))
+
+    def taken(self) -> NDArray[np.intp] | None:
+        """Return the places of the chosen columns among all columns of their fields."""
+        chosen = self.chosen()
+        if not self._lists:
+            return None
+        read = [j for number in self.fields() for j in self._columns_of(number)]
+        places = {j: place for place, j in enumerate(read)}
+        return None if read == list(chosen) else np.array([places[j] for j in chosen], np.intp)
+
+    def _columns_of(self, number: int) -> Sequence[int]:
+        """Return the columns that a field is."""
+        return self._lists.get(self._labels[number]) or [self._fields.index(number)]
 
     @abstractmethod
     def record_batches(
@@ -99,54 +105,44 @@ class ColumnTable(Table):
 
     def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Any]:
         """Yield the rows from number `start` on, missing values as NaN."""
+        kind, names = pa.from_numpy_dtype(dtype), [self._labels[j] for j in self.fields()]
         most = block_rows  # Lists take several times their size while they are read.
         if not self._lists:
-            most = max(most, min(_MOST_ROWS, READ_BYTES // (8 * len(self.chosen()))))
+            most = max(most, min(_MOST_ROWS, READ_BYTES // (8 * len(names))))
         for row, batch in self.record_batches(self.fields(), start, most):
+            batch = batch.select(names)
             for begin in range(max(start - row, 0), batch.num_rows, most):
-                yield self._block(batch.slice(begin, most), row + begin, dtype)
+                part = batch.slice(begin, most)
+                if not self._lists:
+                    yield as_rows(part, kind)
+                    continue
+                parts = [
+                    self._numbers(part.column(name), row + begin, name, kind) for name in names
+                ]
+                yield parts[0] if len(parts) == 1 else np.hstack(parts)
 
     def cells(self, columns: Sequence[int]) -> Iterator[list[Any]]:
         """Yield some columns in the types that they have in the file."""
         twin = copy(self)
         twin.columns = np.array(columns, dtype=np.intp)
         for _, batch in self.record_batches(twin.fields(), 0, rows_per_block(len(columns))):
-            yield [self._cells(batch, j) for j in columns]
+            cells = []
+            for j in columns:
+                name = self._labels[self._fields[j]]
+                column = batch.column(name)
+                if name in self._lists:
+                    column = pc.list_element(_decoded(column), j - self._lists[name].start)
+                cells.append(column)
+            yield cells
 
-    def _cells(self, batch: pa.RecordBatch, j: int) -> pa.Array:
-        """Return a column of a batch, or a number of each of its lists."""
-        name = self._labels[self._fields[j]]
+    def _numbers(self, column: pa.Array, row: int, name: str, kind: pa.DataType) -> NDArray[Any]:
+        """Return a column of numbers or lists as rows, shape (n, length).
+
+        `row` rows came before. A missing list is a row of NaN.
+        """
         if name not in self._lists:
-            return batch.column(name)
-        return pc.list_element(_decoded(batch.column(name)), j - self._lists[name].start)
-
-    def _block(self, part: pa.RecordBatch, row: int, dtype: np.dtype) -> Block:
-        """Return the chosen columns of a few rows, before which `row` rows came."""
-        kind = pa.from_numpy_dtype(dtype)
-        chosen = np.array(self.chosen())
-        if not self._lists:
-            names = [self._labels[self._fields[j]] for j in chosen]
-            arrays = [_as_float(part.column(name), kind) for name in names]
-            rows = pa.RecordBatch.from_arrays(arrays, names)
-            return rows.to_tensor(null_to_nan=True, row_major=True).to_numpy()
-        block = np.empty((part.num_rows, len(chosen)), dtype=dtype)
-        numbers = np.array(self._fields)[chosen]
-        for number in np.unique(numbers).tolist():
-            name, places = self._labels[number], np.flatnonzero(numbers == number)
-            if name in self._lists:
-                lists = self._lists[name]
-                rows = self._numbers(part.column(name), len(lists), row, name, kind)
-                block[:, places] = rows[:, chosen[places] - lists.start]
-            else:
-                column = _as_float(part.column(name), kind)
-                block[:, places[0]] = column.to_numpy(zero_copy_only=False)
-        return block
-
-    def _numbers(
-        self, lists: pa.Array, length: int, row: int, name: str, kind: pa.DataType
-    ) -> NDArray[Any]:
-        """Return lists of numbers as rows, shape (n, length); a missing list is a row of NaN."""
-        lists = _decoded(lists)
+            return as_rows(pa.record_batch([column], [name]), kind)
+        length, lists = len(self._lists[name]), _decoded(column)
         lengths = pc.list_value_length(lists).fill_null(length).to_numpy()
         if (lengths != length).any():
             at = int((lengths != length).argmax())
@@ -162,15 +158,27 @@ class ColumnTable(Table):
         return all_rows
 
 
+def as_rows(batch: pa.RecordBatch, kind: pa.DataType) -> NDArray[Any]:
+    """Return columns of numbers as rows, missing values as NaN."""
+    columns = [c if c.type == kind else _as_float(c, kind) for c in batch.columns]
+    batch = pa.RecordBatch.from_arrays(columns, batch.schema.names)
+    return batch.to_tensor(null_to_nan=True, row_major=True).to_numpy()
+
+
+def _as_float(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return an Arrow array as floating-point numbers, correctly rounded."""
+    column = _decoded(column)
+    if pa.types.is_decimal(column.type):  # a direct cast is not correctly rounded
+        column = column.cast(pa.string())
+    return column.cast(kind, safe=False)
+
+
 def _plain(kind: pa.DataType) -> pa.DataType:
     """Return the type of the values that a type stores in another way: tensors, runs, indices."""
     if isinstance(kind, pa.BaseExtensionType):
         return _plain(kind.storage_type)
-    if pa.types.is_run_end_encoded(kind) or (
-        pa.types.is_dictionary(kind) and _is_number(kind.value_type)
-    ):
-        return kind.value_type
-    return kind
+    is_coded = _is(kind, "run_end_encoded", "dictionary")
+    return kind.value_type if is_coded and _is_number(kind) else kind
 
 
 def _decoded(column: pa.Array) -> pa.Array:
@@ -182,12 +190,7 @@ def _decoded(column: pa.Array) -> pa.Array:
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
-def _as_float(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return an Arrow array as floating-point numbers, correctly rounded."""
-    column = _decoded(column)
-    if pa.types.is_decimal(column.type):  # a direct cast is not correctly rounded
-        column = column.cast(pa.string())
-    return column.cast(kind, safe=False)
+_LISTS = ("list", "large_list", "fixed_size_list")
 
 
 def _is(kind: pa.DataType, *names: str) -> bool:
@@ -195,14 +198,9 @@ def _is(kind: pa.DataType, *names: str) -> bool:
     return any(getattr(pa.types, f"is_{name}")(kind) for name in names)
 
 
-def _is_list_of_numbers(kind: pa.DataType) -> bool:
-    """Return whether an Arrow type is one of lists of numbers."""
-    return _is(kind, "list", "large_list", "fixed_size_list") and _is_number(kind.value_type)
-
-
 def _is_number(kind: pa.DataType) -> bool:
-    """Return whether an Arrow type is one of numbers."""
-    return _is(kind, "integer", "floating", "boolean", "decimal")
+    """Return whether an Arrow type is one of numbers, or of several of them."""
+    return _is(getattr(kind, "value_type", kind), "integer", "floating", "boolean", "decimal")
 
 
 def _pandas_index(metadata: bytes | None) -> list[str]:
@@ -250,14 +248,14 @@ class ArrowTable(ColumnTable):
     def __init__(self, path: str, options: ReadOptions) -> None:
         self.path = path
         with _opened(path) as content:
-            start = content.read(len(_MAGIC))
+            magic = content.read(6)
             content.seek(0)
-            if start.startswith(b"FEA1"):
+            if magic.startswith(b"FEA1"):
                 raise ValueError(
                     "Feather files of version 1 are not read; convert it once: "
                     f"pyarrow.feather.write_feather(pyarrow.feather.read_table({path!r}), {path!r})"
                 )
-            self._is_stream = start != _MAGIC
+            self._is_stream = magic != b"ARROW1"
             if self._is_stream:
                 super().__init__(path, pa.ipc.open_stream(content).schema, None)
                 return

@@ -118,11 +118,9 @@ class Source(ABC):
 
     def first_row(self, start: Position | None) -> int:
         """Return the first row to read, for a source that is one piece."""
-        if start is None:
-            return 0
-        file, row = start
+        file, row = (0, 0) if start is None else start
         if file != 0 or row < 0 or (self.n_rows is not None and row > self.n_rows):
-            raise SourceError(f"there is no position {tuple(start)} in these rows")
+            raise SourceError(f"there is no position {(file, row)} in these rows")
         return row
 
     def error(self, message: str, position: Position, column: int | None = None) -> SourceError:
@@ -130,20 +128,13 @@ class Source(ABC):
 
         The column is given by its index in a block.
         """
-        return SourceError(message, row=position.row + 1, column=self._label(column))
-
-    def _label(self, column: int | None) -> str | int | None:
-        """Return the name of a column, or its index if it has none."""
-        if column is None or self.feature_names is None:
-            return column
-        return self.feature_names[column]
+        names = self.feature_names
+        label = column if column is None or names is None else names[column]
+        return SourceError(message, row=position.row + 1, column=label)
 
     @contextmanager
     def naming_places(self, end: Position, block: Block) -> Iterator[None]:
-        """Let errors about entries of a block name their place in this source.
-
-        `end` is the position after the block.
-        """
+        """Let errors about entries of the block that ends at a position name their place here."""
         try:
             yield
         except EntryError as error:
@@ -222,6 +213,11 @@ class Source(ABC):
         for _, block in self.blocks():
             yield block
 
+    def _read_like(self, source: Source) -> None:
+        """Take over how the rows of another source are read."""
+        for name in ("na", "reading", "preparation", "is_mapped", "names_are_made", "once"):
+            setattr(self, name, getattr(source, name))
+
 
 class Excerpt(Source):
     """Some blocks of another source, with its columns.
@@ -241,10 +237,9 @@ class Excerpt(Source):
         read: Callable[[Position | None], Iterator[tuple[Position, Block]]],
         n_rows: int | None = None,
     ) -> None:
+        self._read_like(source)
         self.n_features, self.feature_names = source.n_features, source.feature_names
-        self.na, self.reading, self.preparation = source.na, source.reading, source.preparation
-        self.is_mapped, self.names_are_made = source.is_mapped, source.names_are_made
-        self.once, self.n_rows, self._source, self._read = source.once, n_rows, source, read
+        self.n_rows, self._source, self._read = n_rows, source, read
 
     def blocks(self, start: Position | None = None) -> Iterator[tuple[Position, Block]]:
         """Yield (position after the block in the other source, block)."""
@@ -256,53 +251,39 @@ class Excerpt(Source):
 
 
 class MappedSource(Source):
-    """What a function makes of the blocks of a source; `Source.map` makes it."""
+    """What a function makes of the blocks of a source; `Source.map` makes it.
 
-    is_mapped = True
+    Positions are those of the source, and rows may be left out: errors name a place in a block.
+    """
 
     def __init__(self, source: Source, function: Callable[[Block], Any]) -> None:
         if source.once:
             raise SourceError("it can be read only once: map its blocks before a source is made")
+        self._read_like(source)
+        self.is_mapped, self.n_rows = True, None
         self._source, self._function = source, function
-        self._keeps_rows = True  # so far, so that the place of an entry can be named
-        with closing(self._mapped(source.blocks())) as blocks:
+        with closing(self.blocks()) as blocks:
             first = next(blocks, None)
         if first is None:
             raise SourceError("the function left out all rows")
         self.n_features = first[1].shape[1]
         is_same = self.n_features == source.n_features
         self.feature_names = source.feature_names if is_same else None
-        self.n_rows, self.na, self.reading = None, source.na, source.reading
-        self.preparation = source.preparation
 
-    def blocks(self, start: Position | None = None) -> Iterator[tuple[Position, Block]]:
-        """Yield (position after the block in the source that is mapped, block)."""
-        for position, block in self._mapped(self._source.blocks(start)):
-            if block.shape[1] != self.n_features:
-                raise self.error(
-                    f"{block.shape[1]} columns here, and {self.n_features} before",
-                    Position(position.file, position.row - block.shape[0]),
-                )
-            yield position, block
-
-    def _mapped(
-        self, blocks: Iterator[tuple[Position, Block]]
+    def blocks(
+        self, start: Position | None = None
     ) -> Generator[tuple[Position, Block], None, None]:
-        """Yield the positions of blocks and what the function makes of each."""
-        for position, given in blocks:
+        """Yield (position after the block in the source that is mapped, block)."""
+        for position, given in self._source.blocks(start):
             # A copy, as the block may be a view of the caller's array.
             block = as_block(self._function(given.copy()), "what the function of map returned")
-            self._keeps_rows &= block.shape[0] == given.shape[0]
             if block.shape[0] > 0:
                 yield position, block
 
-    def error(self, message: str, position: Position, column: int | None = None) -> SourceError:
-        """Return an error that names a row of the source that is mapped, and a column after it."""
-        label = self._label(column)
-        if label is not None:
-            message = f"column {called(label)}: {message}"
-        message = f"what the function of map returned: {message}"
-        return self._source.error(message, position) if self._keeps_rows else SourceError(message)
+    @contextmanager
+    def naming_places(self, end: Position, block: Block) -> Iterator[None]:
+        """Leave errors as they are."""
+        yield
 
 
 def float_type(dtype: np.dtype, file: str | None = None) -> np.dtype:

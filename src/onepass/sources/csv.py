@@ -14,15 +14,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 from numpy.typing import NDArray
 
 from onepass.sources import plain_text
+from onepass.sources.arrow import as_rows
 from onepass.sources.base import SourceError
 from onepass.sources.paths import open_content, suffix_of
 from onepass.sources.plain_text import StandardInput, Text, squeezed, whole_lines
@@ -41,23 +41,40 @@ MISSING = (
 # with fewer in wide files, as each text takes pyarrow 400 bytes per column.
 _PADDING, _MISSING_BYTES, _ALL_MISSING_BYTES = 8, 400, 1 << 26
 _DELIMITERS = ",\t;|"  # in the order of preference; a blank comes after them
-_NUMBER = re.compile(
-    r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|infinity)", re.IGNORECASE | re.ASCII
-)
-# A number with the other decimal point, maybe with groups of digits.
-_OTHER_NUMBER = re.compile(r"[+-]?(?:\d[\d.]*,\d[\d,.]*|,\d+)(?:e[+-]?\d+)?", re.I | re.ASCII)
-_EXCHANGED = str.maketrans(",.", ".,")
 # What people read as a number, whether it can be read here or not: with groups of digits, other
 # signs, in parentheses.
 _VALUE = re.compile(
     r"(?=\D*\d)[-+(\u2212\u2013]?[\d.,'\u2019\u00a0\u202f]+(?:e[+-]?\d+)?\)?|[+-]?inf(?:inity)?",
     re.IGNORECASE | re.ASCII,
 )
+# Numbers with each decimal point.
+_NUMBERS = {
+    point: re.compile(
+        rf"[+-]?(?:(?:\d+[{point}]?\d*|[{point}]\d+)(?:e[+-]?\d+)?|inf|infinity)", re.I | re.ASCII
+    )
+    for point in ".,"
+}
 # What pyarrow says of rows, which it counts from 1.
-_OTHER_LENGTH = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
+_OTHER_LENGTH = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)(?:: (#|%|//))?")
 _NOT_A_NUMBER = re.compile(r"column #(\d+): Row #(\d+): .*?invalid value '(.*)'", re.DOTALL)
-_MARK = re.compile(r": (#|%|//)")  # with which a row of another length begins
 _OPEN = "a quotation mark is never closed"
+_PASS_AN_ENCODING = "not UTF-8: pass encoding='latin-1' (--encoding), or the encoding that it has"
+
+
+class _Rows(NamedTuple):
+    """The first rows of a text, the lines, from 0, in which they begin, and where the first ends.
+
+    That is how many characters there are up to its end.
+    """
+
+    cells: list[list[str]]
+    lines: list[int]
+    end: int
+
+    @property
+    def width(self) -> int:
+        """How many values most rows have."""
+        return Counter(map(len, self.cells)).most_common(1)[0][0]
 
 
 class CsvTable(Table):
@@ -67,16 +84,17 @@ class CsvTable(Table):
     a column of numbers is an error.
     """
 
-    chooses = True
     takes = ("header", "delimiter", "decimal", "encoding", "skip_lines", "comment", "na")
 
     def __init__(self, path: str, options: ReadOptions) -> None:
         self.path = "standard input" if path == "-" else path
-        self._options = options
-        self._input = StandardInput() if path == "-" else None
-        self._input_text = None if self._input is None else Text(self._input, options)
         self.once, self._is_used_up = path == "-", False
+        self._options = options
+        self._input = StandardInput() if self.once else None
+        self._input_text = None if self._input is None else Text(self._input, options)
         self._missing = {*MISSING, *(text for text in options.na if isinstance(text, str))}
+        self._number = _NUMBERS[options.decimal].fullmatch
+        self._other_number = _NUMBERS["," if options.decimal == "." else "."].fullmatch
         self.delimiter = options.delimiter or ""
         self.notes: list[str] = []
         expected = "\t" if suffix_of(path) == ".tsv" else "," if options.decimal == "." else ";"
@@ -90,24 +108,24 @@ class CsvTable(Table):
                 head, whole = _head(text)
         if given is None and self.delimiter != expected:
             self.notes.append(f"{self.path}: values are separated by {self.delimiter!r}")
-        rows, lines, header_end = _rows(head, self.delimiter, whole)
-        if not rows:
+        rows = _first_rows(head, self.delimiter, whole)
+        if not rows.cells:
             raise self.error("there are no rows")
         is_header = options.header
         if is_header == "auto":
-            is_header = self._has_names(rows[:_SNIFFED_ROWS], is_alone=given is None)
-        self._header = head[:header_end].encode("utf-8", "surrogateescape") if is_header else b""
+            is_header = self._has_names(rows.cells[:_SNIFFED_ROWS])
+        self._header = head[: rows.end].encode("utf-8", "surrogateescape") if is_header else b""
         mark = f"[{re.escape(self.delimiter)}\r\n]"
         is_padded = re.search(f"(?:^|{mark}) | (?:{mark}|$)", head) is not None
         self._padding = _PADDING if is_padded else 0
         if is_header:
-            self.names = self._names(rows, lines)
-            rows, lines = rows[1:], lines[1:]
-        self.width = _usual_width(rows)
-        self._sort_columns(rows, lines)
-        longest = max([sum(map(len, row)) for row in rows]) + 3 * self.width  # quotation marks
+            self.names = self._names(rows)
+            rows = _Rows(rows.cells[1:], rows.lines[1:], 0)
+        self.width = rows.width
+        self._sort_columns(rows)
+        longest = max([sum(map(len, row)) for row in rows.cells]) + 3 * self.width  # with quotes
         # A row at the end: it is missing if a quotation mark before it is never closed.
-        self._last = "\n" + self.delimiter.join(["NA"] * self.width) + "\n"
+        self._last = b"\n" + self.delimiter.join(["NA"] * self.width).encode() + b"\n"
         self._block_bytes = max(plain_text.BLOCK_BYTES, 4 * longest, 2 * len(self._last))
 
     def _sniff(self, head: str, whole: bool, expected: str) -> str:
@@ -119,87 +137,73 @@ class CsvTable(Table):
         for delimiter in (expected, *_DELIMITERS.replace(expected, ""), " "):
             if delimiter == self._options.decimal or (delimiter == " " and best_score[0]):
                 continue
-            tried = squeezed(head.encode("utf-8", "surrogateescape")) if delimiter == " " else b""
-            trial = tried.decode("utf-8", "surrogateescape") if tried else head
+            if delimiter == " ":
+                text = squeezed(head.encode("utf-8", "surrogateescape"))
+                head = text.decode("utf-8", "surrogateescape")
             try:
-                rows = _rows(trial, delimiter, whole, _SNIFFED_ROWS)[0]
+                rows = _first_rows(head, delimiter, whole, _SNIFFED_ROWS)
             except ValueError:  # without a delimiter a row may be too long for a value
                 continue
-            width = _usual_width(rows[1:] or rows) if rows else 0
-            if width == 0 or (width == 1 and delimiter != expected):
+            if not rows.cells:
+                continue
+            below = rows._replace(cells=rows.cells[1:] or rows.cells)
+            width = below.width
+            if width == 1 and delimiter != expected:
                 continue
             # The first row may have one name fewer.
-            lengths = [len(row) for row in rows]
+            lengths = [len(row) for row in rows.cells]
             alike = lengths.count(width) + (lengths[0] == width - 1)
-            is_equal = width > 1 and alike == len(rows)
+            is_equal = width > 1 and alike == len(lengths)
             if delimiter == " " and best_score[2] and not is_equal:
                 continue
             # Without a delimiter 1,5 may as well be two numbers.
-            number = _VALUE.fullmatch if width > 1 else self._is_number
-            cells = [cell for row in rows[1:] or rows for cell in row]
+            number = _VALUE.fullmatch if width > 1 else self._number
+            cells = [*itertools.chain(*below.cells)]
             numbers = [cell in self._missing or cell in BOOLEANS or number(cell) for cell in cells]
-            share = sum(map(bool, numbers)) / len(cells) * alike / len(rows)
+            share = sum(map(bool, numbers)) / len(cells) * alike / len(lengths)
             score = (is_equal, share, width > 1)
             if score > best_score:
                 best, best_score = delimiter, score
         return best
 
-    def _is_number(self, text: str, pattern: re.Pattern[str] = _NUMBER) -> bool:
-        """Return whether a text is a number of this file."""
-        comma = self._options.decimal == ","
-        return pattern.fullmatch(text.translate(_EXCHANGED) if comma else text) is not None
-
-    def _has_names(self, rows: list[list[str]], *, is_alone: bool) -> bool:
-        """Return whether the first row is a header; refuse one that may be, and may not.
-
-        A single column of which no delimiter is given, `is_alone`, may be several.
-        """
+    def _has_names(self, rows: list[list[str]]) -> bool:
+        """Return whether the first row is a header; refuse one that may be, and may not."""
         first, below = rows[0], rows[1:]
         missing = {text.casefold() for text in (*self._missing, "?", "nil")}
         is_missing = {text.casefold() for text in first} <= missing
-        parts = re.split(r"[,\t;| ]", first[0])
-        is_other = is_alone and max(map(len, rows)) == 1 < len(parts)
-        is_other = is_other and any(map(_VALUE.fullmatch, parts))
-        values = [text in BOOLEANS or _VALUE.fullmatch(text) for text in first]
-        if not is_missing and not is_other and not any(values):
+        if not is_missing and not any(text in BOOLEANS or _VALUE.fullmatch(text) for text in first):
             return True
         counted = bool(below) and [row[0] for row in below] == [*map(str, range(len(below)))]
         if counted and first[0] == "" and "" not in first[1:]:
             return True  # pandas' index has no name, and everything else does
-        if is_missing or is_other or _may_be_names(first, below, self._missing):
+        if is_missing or _may_be_names(first, below, self._missing):
             shown = self.delimiter.join(first)
             shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
             message = f"the first row may be names or data: {shown!r}. Say which: "
             raise self.error(message + "header=True (--header) or header=False (--no-header)")
         return False
 
-    def _names(self, rows: list[list[str]], lines: list[int]) -> list[str]:
+    def _names(self, rows: _Rows) -> list[str]:
         """Return the names of the columns, all different; decide which columns are no data."""
-        names, *below = rows
+        names, *below = rows.cells
         if any(map(re.compile("[\ud800-\udfff]").search, names)):
-            raise self.error(
-                "the names of its columns are not UTF-8: pass encoding='latin-1' (--encoding), or "
-                "the encoding that it has"
-            )
+            raise self.error(f"the names of its columns are {_PASS_AN_ENCODING}")
         if not below:
             raise self.error("there is a header but there are no rows")
-        width = _usual_width(below)
+        width = _Rows(below, [], 0).width
         ends_empty = {row[-1] for row in below} == {""}
-        are_even = {len(row) for row in below} == {len(names) + 1}
-        if are_even and not ends_empty and _are_labels([row[0] for row in below]):
+        if {len(row) for row in below} == {len(names) + 1} and not ends_empty:
             names = ["", *names]  # R's write.table gives no name to the names of rows
         if len(names) != width:
             message = f"there are {width} values, and {len(names)} names in the header"
             if len(names) == width - 1 and ends_empty:
-                message += f"; rows end with {self.delimiter!r}: add one to the header, too, and "
-                message += "the empty column is left out"
+                message += f"; rows end with {self.delimiter!r}: add one to the header, too"
             elif mark := re.match("#|%|//", names[0]):
                 message += _comment_with(mark[0])
             else:
-                message += "; lines that come before the header are left out by skip_lines="
-                message += " (--skip-lines)"
-            first = [len(row) for row in below].index(width)
-            raise self._refusal(message, lines[1 + first])
+                message += "; skip_lines= (--skip-lines) leaves out lines before the header"
+            line = self._first_line + rows.lines[1 + [len(row) for row in below].index(width)]
+            raise SourceError(message, self.path, line=None if self.once else line)
         if width > 1 and names[-1] == "" and ends_empty:  # each line ends with a delimiter
             self.left_out = [width - 1]
             self.notes.append(f"{self.path}: left out the last column, which is empty")
@@ -212,58 +216,45 @@ class CsvTable(Table):
             self.notes.append(f"{self.path}: names that come twice are numbered: {shown}")
         return different
 
-    def _sort_columns(self, rows: list[list[str]], lines: list[int]) -> None:
+    def _sort_columns(self, rows: _Rows) -> None:
         """Find out which columns hold numbers, True and False, text, or numbers and text."""
         self.not_numeric, self.mixed, self._booleans = {}, {}, set[int]()
-        whole = [
-            (row, line) for row, line in zip(rows, lines, strict=True) if len(row) == self.width
-        ]
+        whole = [at for at, row in enumerate(rows.cells) if len(row) == self.width]
         for j in range(self.width):
-            cells = {row[j] for row, _ in whole} - self._missing
-            texts = {text for text in cells if not self._is_number(text)}
-            if not texts:
-                continue
-            if cells <= BOOLEANS.keys():
+            column = [rows.cells[at][j] for at in whole]
+            cells = {*column} - self._missing
+            texts = {text for text in cells if not self._number(text)}
+            if texts and cells <= BOOLEANS.keys():
                 self._booleans.add(j)
-                continue
-            first, line = next((row[j], line) for row, line in whole if row[j] in texts)
-            place = "" if self.once else f" in line {self._first_line + line}"
-            if texts == cells and not any(self._is_number(text, _OTHER_NUMBER) for text in texts):
-                self.not_numeric[j] = f"text ({first[:40]!r}{place})"
-            else:
-                remedy = self._remedy(first)
-                self.mixed[j] = f"contains text ({first[:40]!r}{place}) among numbers{remedy}"
+            elif texts:
+                place = next(place for place, text in enumerate(column) if text in texts)
+                first, line = column[place], self._first_line + rows.lines[whole[place]]
+                found = f"text ({first[:40]!r}{'' if self.once else f' in line {line}'})"
+                if texts == cells and not any(map(self._other_number, texts)):
+                    self.not_numeric[j] = found
+                else:
+                    self.mixed[j] = f"contains {found} among numbers{self._remedy(first)}"
 
     def _remedy(self, text: str) -> str:
         """Return which options may read a text in a column of numbers."""
-        if not self._is_number(text.strip(), _OTHER_NUMBER):
+        if not self._other_number(text.strip()):
             return "; text for missing values is named by na= (--na)"
         if self._options.decimal == ",":
             return "; if it has a decimal point, do not pass decimal=',' (--decimal ,)"
         return "; if it has a decimal comma, pass decimal=',' (--decimal ,)"
 
+    def taken(self) -> None:
+        """Return that `read` gives the chosen columns."""
+        return
+
     def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Any]:
         """Yield the rows from number `start` on."""
-        if self._is_used_up:
-            raise self.error("it can be read only once")
-        self._is_used_up = self.once
+        kinds = {j: pa.bool_() if j in self._booleans else pa.float64() for j in self.chosen()}
         row = 0
-        held: NDArray[np.float64] | None = None  # until it is known whether the last row is ours
-        try:
-            for batch in self._batches(self._kinds(), as_text=False):
-                if batch.num_rows == 0:
-                    continue
-                if held is not None and len(held):
-                    yield held
-                rows = self._as_rows(batch)
-                held = rows[max(start - row, 0) :]
-                row += len(rows)
-        except pa.ArrowInvalid as error:
-            raise self._located(error, row) from error
-        if held is None or not np.isnan(rows[-1]).all():
-            raise self.error(_OPEN, row=row)
-        if len(held) > 1:
-            yield held[:-1]
+        for batch in self._batches(kinds):
+            if row + batch.num_rows > start:
+                yield as_rows(batch.slice(max(start - row, 0)), pa.float64())
+            row += batch.num_rows
 
     def cells(self, columns: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Yield some columns as text."""
@@ -271,27 +262,15 @@ class CsvTable(Table):
             raise self.error(
                 "it can be read only once: write it to a file first, to keep other columns"
             )
-        waiting: list[pa.Array] = []
-        try:
-            for batch in self._batches({str(j): pa.string() for j in columns}, as_text=True):
-                if waiting and batch.num_rows:
-                    yield waiting
-                if batch.num_rows:
-                    waiting = [batch.column(str(j)) for j in columns]
-        except pa.ArrowInvalid as error:
-            if "UTF8" not in str(error):
-                raise self._located(error, 0) from error
-            remedy = "pass encoding='latin-1' (--encoding), or the encoding that it has"
-            raise self.error(f"its text is not UTF-8: {remedy}") from error
-        yield [column[:-1] for column in waiting]  # a row was added
+        for batch in self._batches(dict.fromkeys(columns, pa.string())):
+            yield [batch.column(str(j)) for j in columns]
 
-    def _kinds(self) -> dict[str, pa.DataType]:
-        """Return the types of the chosen columns, which are called by their numbers."""
-        flags, number = self._booleans, pa.float64()
-        return {str(j): pa.bool_() if j in flags else number for j in self.chosen()}
-
-    def _batches(self, kinds: dict[str, pa.DataType], *, as_text: bool) -> Iterator[pa.RecordBatch]:
-        """Yield record batches of some columns; a row is added at the end."""
+    def _batches(self, kinds: dict[int, pa.DataType]) -> Iterator[pa.RecordBatch]:
+        """Yield record batches of some columns, which are called by their numbers."""
+        if self._is_used_up:
+            raise self.error("it can be read only once")
+        self._is_used_up = self.once
+        as_text = pa.string() in kinds.values()
         # With one thread pyarrow counts the rows.
         reading = pa.csv.ReadOptions(
             use_threads=False,
@@ -300,8 +279,8 @@ class CsvTable(Table):
         )
         parsing = pa.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
         converting = pa.csv.ConvertOptions(
-            column_types=kinds,
-            include_columns=list(kinds),
+            column_types={str(j): kind for j, kind in kinds.items()},
+            include_columns=[*map(str, kinds)],
             null_values=self._with_blanks(self._missing),
             true_values=self._with_blanks({text for text, value in BOOLEANS.items() if value}),
             false_values=self._with_blanks({text for text, value in BOOLEANS.items() if not value}),
@@ -309,19 +288,23 @@ class CsvTable(Table):
             check_utf8=as_text,
             decimal_point=self._options.decimal,
         )
-        with self._text() as text:
-            text.read(len(self._header))
-            text.chunks = itertools.chain(text.chunks, [self._last.encode()])
-            yield from pa.csv.open_csv(text, reading, parsing, converting)
-
-    def _as_rows(self, batch: pa.RecordBatch) -> NDArray[np.float64]:
-        """Return a batch as rows, missing values as NaN."""
-        for place, j in enumerate(self.chosen() if self._booleans else ()):
-            if j in self._booleans:
-                column = pc.cast(batch.column(place), pa.float64())
-                batch = batch.set_column(place, batch.schema.names[place], column)
-        rows: NDArray[np.float64] = batch.to_tensor(null_to_nan=True, row_major=True).to_numpy()
-        return rows
+        held, row = None, 0  # until it is known whether the last row is ours
+        try:
+            with self._text() as text:
+                text.read(len(self._header))
+                text.chunks = itertools.chain(text.chunks, [self._last])
+                for batch in pa.csv.open_csv(text, reading, parsing, converting):
+                    if batch.num_rows:
+                        if held is not None:
+                            yield held
+                        held, row = batch, row + batch.num_rows
+        except pa.ArrowInvalid as error:
+            raise self._located(error, row) from error
+        ours = [] if held is None else held.slice(held.num_rows - 1).columns
+        if {column[0].as_py() for column in ours} - {None, "NA"} or held is None:
+            raise self.error(_OPEN, row=row)
+        if held.num_rows > 1:
+            yield held.slice(0, held.num_rows - 1)
 
     @contextmanager
     def _text(self) -> Iterator[Text]:
@@ -356,19 +339,11 @@ class CsvTable(Table):
             while numbers := [*itertools.islice(starts, 1 << 12)]:
                 yield self._first_line + np.array(numbers)
 
-    def _refusal(self, message: str, line: int) -> SourceError:
-        """Return an error that names a line of the first rows, counted from 0."""
-        if self.once:
-            return self.error(message)
-        return SourceError(message, self.path, line=self._first_line + line)
-
     def _located(self, error: Exception, row: int) -> SourceError:
         """Return the error that says where pyarrow failed, after `row` rows."""
         if match := _OTHER_LENGTH.search(str(error)):
-            number, expected, found = match.groups()
-            message = f"{found} values, not {expected}"
-            if mark := _MARK.search(str(error), match.end()):
-                message += _comment_with(mark[1])
+            number, expected, found, mark = match.groups()
+            message = f"{found} values, not {expected}{_comment_with(mark) if mark else ''}"
             return self.error(message, row=int(number))
         if match := _NOT_A_NUMBER.search(str(error)):
             index, number, text = match.groups()
@@ -378,6 +353,8 @@ class CsvTable(Table):
             if "\n" in text:
                 message = _OPEN
             return self.error(message, row=int(number), column=self.column(int(index)))
+        if "UTF8" in str(error):
+            return self.error(f"its text is {_PASS_AN_ENCODING}")
         message = f"cannot be read on: {error}"
         if "straddl" in message:
             size = self._block_bytes >> 20
@@ -393,7 +370,8 @@ class CsvTable(Table):
 
 def _comment_with(mark: str) -> str:
     """Return how to leave out lines that begin with a mark."""
-    return f"; if lines that begin with {mark!r} are no rows, pass comment={mark!r} " + (
+    return (
+        f"; if lines that begin with {mark!r} are no rows, pass comment={mark!r} "
         f"(--comment {mark!r})"
     )
 
@@ -412,52 +390,35 @@ def _head(text: Text) -> tuple[str, bool]:
         size *= 4
 
 
-def _rows(
-    text: str, delimiter: str, whole: bool, most: int | None = None
-) -> tuple[list[list[str]], list[int], int]:
-    """Return the first rows of a text, the lines, from 0, in which they begin, and an end.
-
-    That is how many characters there are up to the end of the first row. The last row counts only
-    if it is whole.
-    """
+def _first_rows(text: str, delimiter: str, whole: bool, most: int | None = None) -> _Rows:
+    """Return the first rows of a text; the last one counts only if it is whole."""
     lines = io.StringIO(text, newline="")
-    reader = csv.reader(lines, delimiter=delimiter)
     rows: list[list[str]] = []
     starts: list[int] = []
-    end = line = 0
+    end, reader = 0, csv.reader(lines, delimiter=delimiter)
     try:
+        before = 0
         for row in reader:
             if row:
                 end = end or lines.tell()
                 rows.append([*map(str.strip, row)])
-                starts.append(line)
+                starts.append(before)
                 if len(rows) == most:
-                    return rows, starts, end
-            line = reader.line_num
+                    return _Rows(rows, starts, end)
+            before = reader.line_num
     except csv.Error as error:  # a value is longer than the module reads
         raise ValueError(f"{_OPEN}, or a value is far too long ({error})") from error
     last = len(rows) if whole else -1
-    return rows[:last], starts[:last], end
+    return _Rows(rows[:last], starts[:last], end)
 
 
 def _starts(reader: Any) -> Iterator[int]:
-    """Yield the lines, from 0, in which the rows of a reader begin."""
+    """Yield the lines, from 0, in which the rows of a reader begin that are not empty."""
     before = 0
     for row in reader:
         if row:
             yield before
         before = reader.line_num
-
-
-def _usual_width(rows: list[list[str]]) -> int:
-    """Return how many values most rows have."""
-    return Counter(map(len, rows)).most_common(1)[0][0]
-
-
-def _are_labels(texts: list[str]) -> bool:
-    """Return whether texts may be names of rows: all different, and words or counted."""
-    are_words = all(text.isdigit() or not _VALUE.fullmatch(text) for text in texts)
-    return are_words and len(set(texts)) == len(texts)
 
 
 def _may_be_names(first: list[str], below: list[list[str]], missing: set[str]) -> bool:
@@ -466,21 +427,20 @@ def _may_be_names(first: list[str], below: list[list[str]], missing: set[str]) -
     So it is if there is text above numbers, if its numbers are whole and all different, if they
     increase or decrease, or if they are whole above fractions.
     """
+    number = _NUMBERS["."].fullmatch
     rows = [first, *(row for row in below if len(row) == len(first))]
-    texts = [[text.replace(",", ".", 1) for text in row] for row in rows]
     values = np.array(
         [
-            [BOOLEANS.get(text, float(text) if _NUMBER.fullmatch(text) else np.nan) for text in row]
-            for row in texts
+            [BOOLEANS.get(text, float(text) if number(text) else np.nan) for text in texts]
+            for texts in ([text.replace(",", ".", 1) for text in row] for row in rows)
         ]
     )
-    row, others = values[0], values[1:]
+    row, others = np.clip(values[0], -1e300, 1e300), np.clip(values[1:], -1e300, 1e300)
     is_text = np.array([text not in missing for text in first])
     is_number = ~np.isnan(row)
     if (is_text & ~is_number & ~np.isnan(others).all(axis=0)).any():
         return True
     row, others = row[is_number], others[:, is_number]
-    row, others = np.clip(row, -1e300, 1e300), np.clip(others, -1e300, 1e300)
     whole, distinct = bool((row % 1 == 0).all()), len(set(row)) == len(row)
     steps = np.diff(row)
     # Two numbers always increase or decrease: they count only if they increase.

@@ -16,23 +16,8 @@ import numpy as np
 import scipy.sparse
 
 from onepass.extras import how_to_install
-from onepass.sources.base import (
-    Block,
-    Position,
-    Source,
-    SourceError,
-    rows_per_block,
-)
-from onepass.sources.paths import (
-    FORMATS,
-    check_file,
-    expand,
-    is_remote,
-    partitions_of,
-    reason,
-    split,
-    suffix_of,
-)
+from onepass.sources.base import Block, Position, Source, SourceError, rows_per_block
+from onepass.sources.paths import FORMATS, check_file, expand, reason, split, suffix_of
 from onepass.sources.preparation import Preparation
 from onepass.sources.tables import ReadOptions, Table, listed
 from onepass.warning import OnepassWarning
@@ -155,19 +140,9 @@ def open_source(
     """
     if batch_rows is not None and batch_rows < 1:
         raise ValueError(f"batch_rows={batch_rows} must be at least 1")
-    _check_columns("columns", columns)
-    _check_columns("exclude", exclude)
+    marks = tuple(na) if isinstance(na, Sequence) and not isinstance(na, str) else (na,)
     options = ReadOptions(
-        format=format,
-        header=header,
-        delimiter=delimiter,
-        decimal=decimal,
-        encoding=encoding,
-        skip_lines=skip_lines,
-        comment=comment,
-        na=tuple(na) if isinstance(na, Sequence) and not isinstance(na, str) else (na,),
-        layer=layer,
-        mask_var=mask_var,
+        format, header, delimiter, decimal, encoding, skip_lines, comment, marks, layer, mask_var
     )
     return FileSource(
         open_tables(path, options),
@@ -199,12 +174,11 @@ def open_tables(
         raise SourceError("standard input is given twice, and can be read only once")
     every = replace(options, na=(*options.na, *also_na), **also)
     tables = [_open(file, every) for file in files]
+    known = {"format", *(name for table in tables for name in table.takes)}
+    if len(options.na_values()) == len(options.na):
+        known.add("na")  # numbers can be missing in every format
     for name in options.given():
-        if name == "format":
-            continue
-        if name == "na" and len(options.na_values()) == len(options.na):
-            continue  # numbers can be missing in every format
-        if not any(name in table.takes for table in tables):
+        if name not in known:
             raise ValueError(f"{name} does not apply to {suffix_of(files[0])} files ({files[0]})")
     return tables
 
@@ -212,20 +186,16 @@ def open_tables(
 def _open(path: str, options: ReadOptions) -> Table:
     """Return what is in one file, every error turned into a SourceError."""
     suffix = suffix_of(path) if options.format is None else f".{options.format}"
-    if suffix is None:
-        if not is_remote(path) and not os.path.exists(split(path)[0]):
-            raise SourceError(reason(path), path)
-        message = f"the format is unknown; known suffixes are {', '.join(FORMATS)}; for text, pass "
-        raise SourceError(message + "format='csv' (--format csv)", path)
-    module, kind = FORMATS[suffix]
     try:
         check_file(split(path)[0])
+        if suffix is None:
+            message = (
+                f"the format is unknown; known suffixes are {', '.join(FORMATS)}; for text, pass "
+            )
+            raise SourceError(message + "format='csv' (--format csv)", path)
+        module, kind = FORMATS[suffix]
         make = getattr(importlib.import_module(f"onepass.sources.{module}"), kind)
         table: Table = make(path, options)
-        table.na, table.na_values = options.na, options.na_values()
-        given = options.remembered()
-        table.reading = {name: value for name, value in given.items() if name in table.takes}
-        return table
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         extra = "anndata" if package == "anndata" else "files"
@@ -234,10 +204,14 @@ def _open(path: str, options: ReadOptions) -> Table:
     except (SourceError, ImportError):
         raise
     except FileNotFoundError as error:
-        raise SourceError(reason(path, error), path) from error
+        raise SourceError(reason(error), path) from error
     except Exception as error:  # the libraries that read formats raise anything
         message = str(error) or type(error).__name__
-        raise SourceError(f"not a sound {suffix[1:]} file: {message}", path) from error
+        raise SourceError(f"not a sound {str(suffix)[1:]} file: {message}", path) from error
+    table.na, table.na_values = options.na, options.na_values()
+    given = options.remembered()
+    table.reading = {name: value for name, value in given.items() if name in table.takes}
+    return table
 
 
 class FileSource(Source):
@@ -256,8 +230,6 @@ class FileSource(Source):
         The files in the order in which they are read: path, and number of rows where it is known.
     notes : list of str
         What was decided about the files without having been asked for, one line each.
-    index : list of str or int
-        The columns of pandas' index that are left out, by name or by number.
     named : bool
         Whether the columns have names in the files.
     preparation : Preparation
@@ -275,28 +247,27 @@ class FileSource(Source):
         keep_index: bool = False,
         preparation: Preparation = Preparation(),  # noqa: B008, nothing in it ever changes
     ) -> None:
+        _check_columns("columns", columns)
+        _check_columns("exclude", exclude)
         self.tables, first = tables, tables[0]
         self.preparation = preparation
         for table in tables:
             table.settle(tables, columns)
         self.notes = list(dict.fromkeys(note for table in tables for note in table.notes))
-        partitions = sorted({name for table in tables for name in partitions_of(table.path)})
-        if partitions:
-            names = ", ".join(map(repr, partitions))
-            self.notes.append(f"the names of folders are not read as columns: {names}")
-        index = [] if keep_index or columns is not None else first.index
-        self.index = [first.column(j) for j in index]
-        outside = set(partitions) - set(first.names or ())
-        inside = [name for name in exclude or () if name not in outside]
-        left_out = set(first.find_all(inside))
+        left_out = {*first.left_out, *first.find_all(exclude or ())}
         if columns is None:
-            left_out.update(index, first.left_out)
-            texts = first.without_numbers(mixed_too=skip_non_numeric)
-            texts = [j for j in texts if j not in left_out]
-            left_out.update(texts)
+            index = [] if keep_index else [j for j in first.index if j not in left_out]
+            if index:
+                shown = listed([first.column(j) for j in index])
+                message = f"{first.path}: left out the index of pandas or R, column {shown}; "
+                message += "keep_index=True (--keep-index) keeps it"
+                warnings.warn(message, OnepassWarning, stacklevel=3)
+            left_out.update(index)
+            texts = {*first.not_numeric, *(first.mixed if skip_non_numeric else ())} - left_out
             if texts:
-                names = listed([first.column(j) for j in texts])
-                self.notes.append(f"{first.path}: left out columns that are not numbers: {names}")
+                shown = listed([first.column(j) for j in sorted(texts)])
+                self.notes.append(f"{first.path}: left out columns that are not numbers: {shown}")
+            left_out |= texts
         chosen: list[int] | None = None
         if columns is not None or left_out:
             several = range(first.width) if columns is None else first.find_all(columns)
@@ -326,10 +297,6 @@ class FileSource(Source):
         self.n_rows = sum(counts) if len(counts) == len(tables) else None
         if self.n_rows == 0:
             raise first.error("there are no rows")
-        if self.index:
-            message = f"{first.path}: left out the index of pandas or R, column "
-            message += f"{listed(self.index)}; keep_index=True (--keep-index) keeps it"
-            warnings.warn(message, OnepassWarning, stacklevel=3)
 
     @property
     def paths(self) -> list[str]:

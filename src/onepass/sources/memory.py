@@ -43,11 +43,9 @@ class BlockSource(Source):
         n_rows: int | None = None,
     ) -> None:
         self._given = blocks
-        self._peeked: Iterator[Any] | None = None  # an iterator and what was taken from it
         self._is_used_up = False
         self.once = isinstance(blocks, Iterator)
-        self.feature_names = feature_names
-        self.n_rows = n_rows
+        self.feature_names, self.n_rows = feature_names, n_rows
         if n_rows is None and isinstance(blocks, list | tuple):
             self.n_rows = sum(np.shape(block)[0] for block in blocks)
 
@@ -59,20 +57,12 @@ class BlockSource(Source):
         if first is None:
             raise SourceError("there is not a single block")
         if self.once:
-            self._peeked = itertools.chain([first], iterator)
+            self._given = itertools.chain([first], iterator)
         return int(next(self.assemble(iter([first]))).shape[1])
 
     def assemble(self, given: Iterable[Any]) -> Iterator[Any]:
-        """Yield blocks of what an iterable gives: arrays and sparse matrices, equally wide."""
-        row, width = 0, None
-        for each in given:
-            block = base.as_block(each)
-            width = width or block.shape[1]
-            if block.shape[1] != width:
-                message = f"a block has the shape {block.shape}, not (rows, {width})"
-                raise SourceError(message, row=row + 1)
-            yield block
-            row += block.shape[0]
+        """Yield blocks of what an iterable gives: arrays and sparse matrices."""
+        return map(base.as_block, given)
 
     def blocks(self, start: Position | None = None) -> Iterator[tuple[Position, Block]]:
         """Yield (position after the block, block)."""
@@ -83,15 +73,14 @@ class BlockSource(Source):
                 "returns a new generator"
             )
         self._is_used_up = self.once
-        given = self._given() if callable(self._given) else self._peeked or self._given
-        for block in self.assemble(given):
+        for block in self.assemble(self._given() if callable(self._given) else self._given):
             shape = getattr(block, "shape", ()) or (1,)  # what is no block is refused by others
             begin, row = row, row + shape[0]
             if row > max(skip, begin):
                 yield Position(0, row), block[skip - begin :] if skip > begin else block
 
 
-class ArraySource(BlockSource):
+class ArraySource(Source):
     """The rows of a 2-D array or of a sparse matrix; a ``numpy.memmap`` is read block by block.
 
     Parameters
@@ -109,14 +98,25 @@ class ArraySource(BlockSource):
     [(2, 3), (2, 3), (1, 3)]
     """
 
+    feature_names: list[str] | None = None
+
     def __init__(self, array: Any, block_rows: int | None = None) -> None:
         is_sparse = scipy.sparse.issparse(array)
         rows: Any = scipy.sparse.csr_array(array) if is_sparse else np.asanyarray(array)
         if rows.ndim != 2 or 0 in rows.shape:
             raise SourceError(f"an array of shape {rows.shape} has no rows and columns")
-        most = block_rows or (4096 if is_sparse else base.rows_per_block(rows.shape[1]))
-        starts = range(0, rows.shape[0], most)
         base.float_type(rows.dtype)  # which has to be one of numbers
-        super().__init__(
-            lambda: (rows[start : start + most] for start in starts), n_rows=rows.shape[0]
-        )
+        self.n_rows, self.n_features = rows.shape
+        self._array = rows
+        self._rows = block_rows or (4096 if is_sparse else base.rows_per_block(self.n_features))
+
+    def blocks(self, start: Position | None = None) -> Iterator[tuple[Position, Block]]:
+        """Yield (position after the block, block)."""
+        n = self._array.shape[0]
+        for begin in range(self.first_row(start), n, self._rows):
+            end = min(begin + self._rows, n)
+            yield Position(0, end), self._between(begin, end)
+
+    def _between(self, begin: int, end: int) -> Block:
+        """Return some rows."""
+        return base.as_block(self._array[begin:end])

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import bz2
-import difflib
 import glob
 import gzip
 import io
 import lzma
 import os
-import re
 import stat
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import IO, Any
 
 from onepass.extras import how_to_install
 from onepass.sources.base import SourceError
 
-TEXT = (".csv", ".tsv", ".txt", ".text", ".dat", ".data")
+_MAY_BE_NOTES = (".txt", ".text", ".dat", ".data")  # not read from folders unless they are named
+TEXT = (".csv", ".tsv", *_MAY_BE_NOTES)
 # Suffix -> module and what opens a file in it; imported for a file only.
 FORMATS = {
     **dict.fromkeys((".npy", ".npz"), ("arrays", "ArrayTable")),
@@ -29,24 +28,18 @@ FORMATS = {
     **dict.fromkeys((".h5", ".hdf5", ".mat", ".nc", ".zarr"), ("single_cells", "open_stored")),
     ".h5ad": ("single_cells", "AnnDataTable"),
 }
-_MAY_BE_NOTES = (".txt", ".text", ".dat", ".data")  # not read from folders unless they are named
 _OPENS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _COMPRESSED = (*_OPENS, ".zst")  # of text and svmlight
 # What describes a Zarr store; its chunks may be millions of files.
 _ZARR_METADATA = ("zarr.json", ".zgroup", ".zarray", ".zattrs", ".zmetadata")
 # What file systems of fsspec call the time of the last change.
-_REMOTE_TIMES = ("mtime", "LastModified", "last_modified", "updated", "created", "ETag")
+_TIMES = ("mtime", "LastModified", "last_modified", "updated", "created", "ETag")
 
 
 def split(path: str) -> tuple[str, str | None]:
     """Return the file and the name in ``"file::name"``."""
     file, mark, name = path.partition("::")
     return file, name if mark else None
-
-
-def partitions_of(path: str) -> list[str]:
-    """Return the names in folders such as ``year=2024``, as Spark and Hive write them."""
-    return re.findall(r"(?:^|[/\\])([^/\\=]+)=[^/\\]*(?=[/\\])", path)
 
 
 def is_remote(path: str) -> bool:
@@ -113,36 +106,26 @@ def expand(path: str, given: str | None = None) -> list[str]:
 
     The format of all of them may be `given`.
     """
+    is_far = is_remote(path)
+    is_folder = given is None and suffix_of(path) is None if is_far else os.path.isdir(path)
     # In an address, ? begins a query.
-    is_pattern = "*" in path if is_remote(path) else glob.has_magic(path)
-    is_folder = os.path.isdir(path)
-    if is_remote(path):
-        is_folder = given is None and suffix_of(path) is None
-    if is_pattern and not os.path.exists(path):
-        files = _without_repeats(file for name in _matching(path) for file in expand(name, given))
-        if not files:
+    if ("*" in path if is_far else glob.has_magic(path)) and not os.path.exists(path):
+        found = [file for name in _matching(path) for file in expand(name, given)]
+        if not found:
             raise SourceError("no file matches", file=path)
-        return files
-    if not is_folder or suffix_of(path) == ".zarr":
-        return [path]
-    found = _matching(f"{path.rstrip('/')}/**") if is_remote(path) else sorted(_below(path))
-    files = _without_repeats(file for file in found if _is_data(file, path, given))
-    suffixes = sorted({str(suffix_of(file)) for file in files})
-    if not files:
-        message = "there is no file of a known format in this folder; .txt files have to be named, "
-        raise SourceError(f"{message}as in '{path}/*.txt'", file=path)
-    if len(suffixes) > 1 and given is None:
-        message = f"there are files of several formats in this folder: {', '.join(suffixes)}"
-        raise SourceError(message, file=path)
-    return files
-
-
-def _without_repeats(files: Iterable[str]) -> list[str]:
-    """Return files without those that a pattern or a link leads to once more."""
-    found: dict[str, str] = {}
-    for file in files:
-        found.setdefault(file if is_remote(file) else os.path.realpath(file), file)
-    return list(found.values())
+    elif is_folder and suffix_of(path) != ".zarr":
+        inside = _matching(f"{path.rstrip('/')}/**") if is_far else sorted(_below(path))
+        found = [file for file in inside if _is_data(file, path, given)]
+        if not found:
+            message = "no file of a known format in this folder; .txt files have to be named, as in"
+            raise SourceError(f"{message} '{path}/*.txt'", file=path)
+        suffixes = sorted({str(suffix_of(file)) for file in found})
+        if len(suffixes) > 1 and given is None:
+            message = f"there are files of several formats in this folder: {', '.join(suffixes)}"
+            raise SourceError(message, file=path)
+    else:
+        found = [path]
+    return list(dict.fromkeys(found))
 
 
 def _matching(pattern: str) -> list[str]:
@@ -154,13 +137,8 @@ def _matching(pattern: str) -> list[str]:
 
 
 def _below(folder: str) -> Iterator[str]:
-    """Yield what is in a folder and in those below it, each once: links may lead in circles."""
-    seen = set[str]()
-    for place, folders, files in os.walk(folder, followlinks=True):
-        if os.path.realpath(place) in seen:
-            folders.clear()
-            continue
-        seen.add(os.path.realpath(place))
+    """Yield what is in a folder and in those below it, but not in Zarr stores."""
+    for place, folders, files in os.walk(folder):
         yield from (os.path.join(place, name) for name in (*folders, *files))
         folders[:] = [name for name in folders if suffix_of(name) != ".zarr"]
 
@@ -168,32 +146,24 @@ def _below(folder: str) -> Iterator[str]:
 def _is_data(file: str, folder: str, given: str | None) -> bool:
     """Return whether a file in a folder has data: a known format, not hidden, no notes."""
     inside = file.partition(folder.rpartition("://")[2])[2].replace(os.sep, "/")
-    if any(part.startswith((".", "_")) for part in inside.split("/")):
-        return False
     suffix = suffix_of(file)
     is_known = given is not None or suffix not in (None, *_MAY_BE_NOTES)
-    return suffix == ".zarr" or (is_known and not os.path.isdir(file))
+    is_file = suffix == ".zarr" or (is_known and not os.path.isdir(file))
+    return is_file and not any(part.startswith((".", "_")) for part in inside.split("/"))
 
 
-def reason(path: str, error: BaseException | None = None) -> str:
-    """Return why a file cannot be opened: it is not there, or a server says something else.
-
-    A file that is there and has nearly the same name is named.
-    """
+def reason(error: BaseException | None) -> str:
+    """Return why a file cannot be opened: it is not there, or a server says something else."""
     while error is not None:
         status = getattr(error, "status", None)  # of an answer over HTTP
         if isinstance(status, int) and status not in (404, 410):
             return f"the server answers with an error, HTTP status {status}"
         error = error.__cause__ or error.__context__
-    folder, name = os.path.split(split(path)[0])
-    near: list[str] = []
-    with suppress(OSError):  # of a folder that is not there either, or is remote
-        near = difflib.get_close_matches(name, os.listdir(folder or "."), 1)
-    return "there is no such file" + "".join(f", but {other!r}" for other in near)
+    return "there is no such file"
 
 
 def check_file(path: str) -> None:
-    """Refuse a local file that is empty, or can be read only once."""
+    """Refuse a local file that is not there or empty, or can be read only once."""
     if path == "-" or is_remote(path) or os.path.isdir(path):
         return
     if not stat.S_ISREG(os.stat(path).st_mode):
@@ -208,22 +178,19 @@ def fingerprint(path: str) -> dict[str, Any]:
     Of a Zarr store these are the sizes and times of its metadata.
     """
     path, array = split(path)
-    system, name = remote(path) if is_remote(path) else (None, os.path.abspath(path))
-    is_folder = system.isdir if system else os.path.isdir
+    system, name = remote(path) if is_remote(path) else (os.path, os.path.abspath(path))
     files = [name]
-    if is_folder(name):
+    if system.isdir(name):
         places = [name, *([f"{name}/{array.strip('/')}"] if array else [])]
         inside = [f"{place}/{metadata}" for place in places for metadata in _ZARR_METADATA]
-        files = [file for file in inside if (system or os.path).exists(file)]
+        files = [file for file in inside if system.exists(file)]
     size, times = 0, []
     for file in files:
-        if system:
-            info = system.info(file)
-            size += info.get("size") or 0
-            times.append(str([info.get(time) for time in _REMOTE_TIMES]))
+        if system is os.path:
+            info = {"size": os.stat(file).st_size, "mtime": os.stat(file).st_mtime_ns}
         else:
-            status = os.stat(file)
-            size += status.st_size
-            times.append(str(status.st_mtime_ns))
-    name = path if system else name
+            info = system.info(file)
+        size += info.get("size") or 0
+        times.append(str([info[time] for time in _TIMES if time in info]))
+    name = path if is_remote(path) else name
     return {"path": f"{name}::{array}" if array else name, "size": size, "modified": times}

@@ -61,8 +61,8 @@ class Text:
         if start.startswith(_COMPRESSED):
             message = "it is compressed, and its name does not end in .gz, .bz2, .xz or .zst"
             raise ValueError(message)
-        found = (name for mark, name in _ENCODINGS.items() if start.startswith(mark))
-        encoding = next(found, options.encoding)
+        marked = [name for mark, name in _ENCODINGS.items() if start.startswith(mark)]
+        encoding = marked[0] if marked else options.encoding
         if start.startswith(codecs.BOM_UTF8):
             self.read(len(codecs.BOM_UTF8))
         elif encoding is not None:

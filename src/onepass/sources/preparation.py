@@ -45,22 +45,9 @@ class Preparation:
         return self.normalize is not None or self.log1p
 
     def apply(self, block: Any) -> Block:
-        """Return prepared rows of the same shape and type; sparse rows stay sparse.
+        """Return prepared rows, array (b, d) or CSR, as a new block of the same shape and type.
 
-        Parameters
-        ----------
-        block : array of shape (b, d), or CSR
-            Entries that are not negative; NaN is a missing entry.
-
-        Returns
-        -------
-        array of shape (b, d), or CSR
-            A new block, unless there is nothing to do.
-
-        Raises
-        ------
-        EntryError
-            If an entry is negative; `row` and `column` are its place, from 0.
+        A negative entry raises an `EntryError`; NaN is a missing entry.
         """
         if not self:
             return block

@@ -32,22 +32,18 @@ class SvmlightTable(Table):
     """
 
     def __init__(self, path: str, options: ReadOptions) -> None:
-        self.path = path
-        self.n_rows = 0
+        self.path, self.n_rows = path, 0
         self.smallest, self.largest = _MOST_COLUMNS, -1
-        for lines in self._pieces():
-            self.n_rows += len(_rows(lines))
-            if indices := [*map(int, _INDEX.findall(lines))]:
-                self.smallest = min(self.smallest, *indices)
-                self.largest = max(self.largest, *indices)
+        for lines, rows in self._pieces():
+            self.n_rows += len(rows)
+            indices = [*map(int, _INDEX.findall(lines))]
+            self.smallest = min(self.smallest, *indices, _MOST_COLUMNS)
+            self.largest = max(self.largest, *indices, -1)
         if self.n_rows == 0:
             raise self.error("there are no rows")
-        if self.largest < 0:
-            raise self.error("there is no index:value in it")
-        if self.largest >= _MOST_COLUMNS:
-            raise self.error(
-                f"an index of {self.largest:,} is too large, the limit is {_MOST_COLUMNS:,}"
-            )
+        if not 0 <= self.largest < _MOST_COLUMNS:
+            found = "no index:value" if self.largest < 0 else f"an index of {self.largest:,}"
+            raise self.error(f"there is {found} in it, the limit is {_MOST_COLUMNS:,}")
 
     def settle(self, tables: Sequence[Table], wanted: Sequence[str | int] | None) -> None:
         """Count the columns as in the other svmlight files, and have as many as are wanted."""
@@ -55,38 +51,46 @@ class SvmlightTable(Table):
         self._base = 0 if min(table.smallest for table in alike) == 0 else 1
         self.width = max(1, max(table.largest for table in alike) + 1 - self._base)
         if self._base == 1:
-            self.notes = [
-                f"{self.path}: columns are counted from 1, since the index 0 is not there"
-            ]
-        for column in map(str, wanted or ()):
-            if match := _NUMBER_OR_RANGE.fullmatch(column):
-                self.width = max(self.width, min(int(match[1]) + 1, _MOST_COLUMNS))
+            note = "columns are counted from 1, since the index 0 is not there"
+            self.notes = [f"{self.path}: {note}"]
+        for match in filter(None, map(_NUMBER_OR_RANGE.fullmatch, map(str, wanted or ()))):
+            self.width = max(self.width, min(int(match[1]) + 1, _MOST_COLUMNS))
 
     def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Any]:
         """Yield the rows from number `start` on, as CSR."""
         row = 0
-        for lines in self._pieces():
-            begin, row = row, row + len(_rows(lines))
+        for lines, rows in self._pieces():
+            begin, row = row, row + len(rows)
             if row <= max(start, begin):
                 continue
             try:
                 block = self._parsed(lines)
-            except ValueError as error:
-                raise self._located(lines, begin, error) from error
+            except ValueError:
+                texts = lines.split(b"\n")
+                for number, at in enumerate(rows, begin + 1):
+                    try:
+                        self._parsed(texts[at])
+                    except ValueError as error:
+                        shown = texts[at].decode("utf-8", "replace").strip()[:40]
+                        message = f"{shown!r} is not label index:value ... ({error})"
+                        raise self.error(message, number) from error
+                raise
             yield block[max(start - begin, 0) :]
 
     def lines(self) -> Iterator[NDArray[np.int64]]:
         """Yield the numbers of the lines that are rows, counted from 1, some at a time."""
         line = 1
-        for lines in self._pieces():
-            yield line + np.array(_rows(lines), dtype=np.int64)
+        for lines, rows in self._pieces():
+            yield line + np.array(rows, dtype=np.int64)
             line += lines.count(b"\n")
 
-    def _pieces(self) -> Iterator[bytes]:
-        """Yield whole lines, some at a time, with empty ones in place of notes."""
+    def _pieces(self) -> Iterator[tuple[bytes, list[int]]]:
+        """Yield whole lines without notes, some at a time, and which of them are rows, from 0."""
         with open_content(self.path) as file:
             for lines in whole_lines(iter(partial(file.read, plain_text.BLOCK_BYTES), b"")):
-                yield _NOTE.sub(b"", lines) if b"#" in lines else lines
+                lines = _NOTE.sub(b"", lines) if b"#" in lines else lines
+                rows = [at for at, line in enumerate(lines.split(b"\n")) if _ROW.search(line)]
+                yield lines, rows
 
     def _parsed(self, lines: bytes) -> Any:
         """Return lines as a CSR array."""
@@ -94,19 +98,3 @@ class SvmlightTable(Table):
             BytesIO(lines), n_features=self.width, multilabel=True, zero_based=self._base == 0
         )
         return scipy.sparse.csr_array(block)
-
-    def _located(self, lines: bytes, row: int, error: Exception) -> Exception:
-        """Return the error that names the first row that cannot be read; `row` rows came before."""
-        texts = lines.split(b"\n")
-        for number, at in enumerate(_rows(lines), row + 1):
-            try:
-                self._parsed(texts[at])
-            except ValueError as found:
-                shown = texts[at].decode("utf-8", "replace").strip()
-                return self.error(f"{shown[:40]!r} is not label index:value ... ({found})", number)
-        return error
-
-
-def _rows(lines: bytes) -> list[int]:
-    """Return which of some lines are rows, counted from 0."""
-    return [at for at, line in enumerate(lines.split(b"\n")) if _ROW.search(line)]

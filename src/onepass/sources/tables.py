@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from onepass.sources import base
 from onepass.sources.base import Block, EntryError, SourceError, rows_per_block
-from onepass.sources.paths import partitions_of
 from onepass.sources.preparation import Preparation
 
 # What stands for True and False in files of text, and what it is as a number.
@@ -29,8 +28,7 @@ BOOLEANS = {
     **dict.fromkeys(("False", "false", "FALSE", "0"), 0.0),
     **dict.fromkeys(("True", "true", "TRUE", "1"), 1.0),
 }
-
-LONGEST_COMMENT = 8  # characters: it is a mark rather than a line
+_NOT_REMEMBERED = ("format", "na", "mask_var")
 
 
 @dataclass(frozen=True)
@@ -53,27 +51,22 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         """Refuse values that no file could be read with."""
-        comment, delimiter = self.comment, self.delimiter
-        is_count = isinstance(self.skip_lines, int) and self.skip_lines >= 0
-        is_mark = comment is None or (comment.strip() and len(comment) <= LONGEST_COMMENT)
-        for name, is_right, wanted in (
-            ("format", self.format in (None, "csv", "svmlight"), "'csv' or 'svmlight'"),
-            ("header", self.header in (True, False, "auto"), "True, False or 'auto'"),
-            ("delimiter", delimiter is None or len(delimiter.encode()) == 1, "an ASCII character"),
-            ("decimal", self.decimal in (".", ","), "'.' or ','"),
-            ("decimal", self.decimal != delimiter, "another character than the delimiter"),
-            ("skip_lines", is_count, "a whole number from 0 on"),
-            ("comment", is_mark, "one to eight characters"),
+        marks = [self.delimiter or ",", self.comment or "#"]
+        for name, is_right in (
+            ("format", self.format in (None, "csv", "svmlight")),
+            ("header", self.header in (True, False, "auto")),
+            ("delimiter", len(marks[0].encode()) == 1),
+            ("decimal", self.decimal in (".", ",") and self.decimal != self.delimiter),
+            ("skip_lines", isinstance(self.skip_lines, int) and self.skip_lines >= 0),
+            ("comment", self.comment != "" and len(marks[1]) <= 8),
+            ("na", all(isinstance(value, str | int | float | np.number) for value in self.na)),
         ):
             if not is_right:
-                raise ValueError(f"{name}={getattr(self, name)!r} must be {wanted}")
+                raise ValueError(f"{name}={getattr(self, name)!r} is not possible")
         try:
             codecs.lookup(self.encoding or "utf-8")
         except LookupError as error:
             raise ValueError(f"encoding={self.encoding!r} is not known") from error
-        for value in self.na:
-            if isinstance(value, bool) or not isinstance(value, str | int | float | np.number):
-                raise ValueError(f"na has {value!r}, neither a text nor a number")
 
     def na_values(self) -> tuple[float, ...]:
         """Return the numbers that stand for missing entries, also those that are given as text."""
@@ -91,18 +84,12 @@ class ReadOptions:
         return options, {name: value for name, value in given.items() if name not in names}
 
     def remembered(self) -> dict[str, Any]:
-        """Return how to read files of the same kind again, without marks of missing entries.
-
-        What it holds can be written as JSON. Columns of a mask are found by name.
-        """
+        """Return how to read files of the same kind again, as JSON, without missing-value marks."""
         return {name: getattr(self, name) for name in self.given() if name not in _NOT_REMEMBERED}
 
     def given(self) -> list[str]:
         """Return the names of the options that differ from their defaults."""
         return [field.name for field in fields(self) if getattr(self, field.name) != field.default]
-
-
-_NOT_REMEMBERED = ("format", "na", "mask_var")
 
 
 class Table(ABC):
@@ -112,6 +99,8 @@ class Table(ABC):
     """
 
     takes: ClassVar[tuple[str, ...]] = ()  # the options that the format knows
+    once: bool = False  # whether it can be read only once
+    by_row: ClassVar[bool] = False  # whether rows are prepared before columns are chosen
     path: str
     width: int  # the number of columns
     names: list[str] | None = None  # of all columns, if the format has names
@@ -121,7 +110,7 @@ class Table(ABC):
     made: Sequence[int] = ()  # the columns whose names were made, for the numbers of lists
     index: Sequence[int] = ()  # the columns in which pandas or R has written an index
     pandas: bytes | None = None  # what pandas has written about index and types, as JSON
-    left_out: Sequence[int] = ()  # columns that are no data
+    left_out: Sequence[int] = ()  # columns that are no data, or not wanted
     na: Sequence[str | float] = ()  # what else stands for missing entries
     na_values: Sequence[float] = ()  # the numbers among them
     reading: Mapping[str, Any] = MappingProxyType({})  # the other options that it was read with
@@ -129,8 +118,6 @@ class Table(ABC):
     notes: Sequence[str] = ()  # what was decided without having been asked for, one line each
     columns: NDArray[np.intp] | None = None  # that are read, in this order; None is all
     preparation = Preparation()  # of the rows that are read
-    chooses: ClassVar[bool] = False  # whether `read` gives the chosen columns, and not all
-    once: bool = False  # whether it can be read only once
 
     @abstractmethod
     def read(self, start: int, block_rows: int, dtype: np.dtype) -> Iterator[Any]:
@@ -141,22 +128,21 @@ class Table(ABC):
 
     def taken(self) -> NDArray[np.intp] | None:
         """Return which columns are taken of what `read` gives, in this order; None is all."""
-        return None if self.chooses else self.columns
+        return self.columns
 
     def block(self, rows: Any, row: int, dtype: np.dtype) -> Block:
-        """Return rows as a block of a type, prepared, with missing entries as NaN.
-
-        `row` rows came before.
-        """
-        return self.prepared(base.take(rows, self.taken(), dtype), row)
-
-    def prepared(self, block: Block, row: int, labels: Sequence[str | int] = ()) -> Block:
-        """Return rows prepared, with missing entries as NaN; errors use the labels of columns."""
+        """Return rows, before which `row` rows came, as a block: prepared, missing entries NaN."""
+        taken, labels = self.taken(), self.chosen()
+        if self.by_row and self.preparation:
+            block, labels = base.take(rows, None, dtype), range(self.width)
+        else:
+            block, taken = base.take(rows, taken, dtype), None
         try:
-            return self.preparation.apply(_with_missing(block, self.na_values))
+            block = self.preparation.apply(_with_missing(block, self.na_values))
         except EntryError as error:
-            label = (labels or [self.column(j) for j in self.chosen()])[error.column]
+            label = self.column(labels[error.column])
             raise self.error(error.what, row + error.row + 1, label) from error
+        return block if taken is None else base.take(block, taken, dtype)
 
     def float_type(self) -> np.dtype:
         """Return the type of blocks of the chosen columns: float32 if all are, or float64."""
@@ -227,12 +213,10 @@ class Table(ABC):
         for column in columns:
             several = self._several(column)
             if several is None:
-                j = self.find(column)
-                if j in found:
+                several = [self.find(column)]
+                if several[0] in found:
                     raise SourceError(f"a column is chosen twice: {', '.join(map(str, columns))}")
-                found.append(j)
-            else:
-                found = list(dict.fromkeys([*found, *several]))
+            found = list(dict.fromkeys([*found, *several]))
         return found
 
     def _several(self, column: str | int) -> Sequence[int] | None:
@@ -259,59 +243,41 @@ class Table(ABC):
         is_number = not isinstance(column, str) or (column.isascii() and column.isdigit())
         if is_number and 0 <= int(column) < self.width:
             return int(column)
-        if column in partitions_of(self.path):
-            message = "it is part of a folder name, which is not read as a column; in Python, "
-            message += "fit(pyarrow.dataset.dataset(folder, partitioning='hive')) takes it"
-            raise self.error(message, column=column)
         message = f"there is no such column: columns have the numbers 0 to {self.width - 1} and "
         message += "no names" if self.names is None else f"the names {listed(self.names)}"
         raise self.error(message, column=int(column) if is_number else column)
 
     def choose_like(self, first: Table, chosen: list[int] | None, *, exact: bool) -> None:
-        """Choose the columns that are those of the first file; `exact` allows no others."""
+        """Choose the columns that are those of the first file, which have to hold numbers.
+
+        `exact` allows no others.
+        """
         if first.names != self.names or first.width != self.width:
             wanted = [first.column(j) for j in (range(first.width) if chosen is None else chosen)]
             self.compare(first, wanted, exact=exact)
             chosen = [self.find(column) for column in wanted]
         self.columns = None if chosen is None else np.array(chosen, dtype=np.intp)
-        self._check_columns()
-
-    def compare(self, first: Table, wanted: Sequence[str | int], *, exact: bool) -> None:
-        """Refuse columns that are not those of the first file; `exact` allows no others."""
-        if first.names is None:
-            if exact and first.width != self.width:
-                raise self.error(
-                    f"there are {self.width} columns, and {first.width} in {first.path}"
-                )
-            return
-        if self.names is None:
-            raise self.error(f"its columns have no names, but those of {first.path} do")
-        missing = [name for name in wanted if name not in self._places]
-        no_data = {self.names[j] for j in (*self.index, *self.left_out, *self.not_numeric)}
-        extra = set(self.names) - set(first.names) - no_data
-        differences = [f"is missing {listed(missing)}"] if missing else []
-        if exact and extra:
-            differences.append(f"has also {listed(sorted(extra))}")
-        if differences:
-            raise self.error(f"compared with {first.path}, it {' and '.join(differences)}")
-
-    def without_numbers(self, *, mixed_too: bool) -> list[int]:
-        """Return the columns to leave out: those without a number, and those that are mixed."""
-        return sorted({*self.not_numeric, *(self.mixed if mixed_too else ())})
-
-    def _check_columns(self) -> None:
-        """Refuse chosen columns that hold anything but numbers."""
-        chosen = set(self.chosen())
-        bad = [j for j in sorted({**self.not_numeric, **self.mixed}) if j in chosen]
+        bad = sorted({*self.not_numeric, *self.mixed}.intersection(self.chosen()))
         if not bad:
             return
         found = self.mixed.get(bad[0]) or f"contains {self.not_numeric[bad[0]]}"
         if len(bad) > 1:
             found += f"; the same is true of {listed([self.column(j) for j in bad[1:]])}"
-        options = "leave out columns with exclude= (--exclude)"
+        found += "; leave out columns with exclude= (--exclude)"
         if bad[0] in self.mixed:
-            options += " or skip_non_numeric=True (--skip-non-numeric)"
-        raise self.error(f"{found}; {options}", column=self.column(bad[0]))
+            found += " or skip_non_numeric=True (--skip-non-numeric)"
+        raise self.error(found, column=self.column(bad[0]))
+
+    def compare(self, first: Table, wanted: Sequence[str | int], *, exact: bool) -> None:
+        """Refuse columns that are not those of the first file; `exact` allows no others."""
+        ours, theirs = ({each.column(j) for j in range(each.width)} for each in (self, first))
+        no_data = {self.column(j) for j in (*self.index, *self.left_out, *self.not_numeric)}
+        missing = [column for column in wanted if column not in ours]
+        extra = sorted(ours - theirs - no_data, key=str) if exact else []
+        differences = [f"is missing {listed(missing)}"] if missing else []
+        differences += [f"has also {listed(extra)}"] if extra else []
+        if differences:
+            raise self.error(f"compared with {first.path}, it {' and '.join(differences)}")
 
 
 def numbered_names(names: Sequence[str], mark: str = ".") -> list[str]:

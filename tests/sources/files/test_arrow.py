@@ -8,7 +8,6 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-import onepass
 from onepass.sources import SourceError, open_source
 from onepass.warning import OnepassWarning
 from tests.sources.files.written import arrow_table
@@ -210,21 +209,3 @@ def test_no_index_is_said_where_there_is_none(tmp_path):
     odd = arrow_table(NUMBERS).replace_schema_metadata({"pandas": "[1"})
     pa.parquet.write_table(odd, tmp_path / "b.parquet")
     assert open_source(tmp_path / "b.parquet").n_features == 4
-
-
-def test_names_of_folders_are_left_out_and_pyarrow_takes_them(tmp_path):
-    rng = np.random.default_rng(0)
-    x, year = rng.normal(size=400), np.repeat([2023, 2024], 200)
-    table = pa.table({"x": x, "y": x + rng.normal(size=400), "year": year})
-    folder = str(tmp_path / "events")
-    parts = {"partitioning": ["year"], "partitioning_flavor": "hive"}
-    pyarrow.dataset.write_dataset(table, folder, format="parquet", **parts)
-    for exclude in (None, ["year"]):
-        source = open_source(folder, exclude=exclude)
-        assert source.feature_names == ["x", "y"]
-        assert source.notes == ["the names of folders are not read as columns: 'year'"]
-    with pytest.raises(SourceError, match="column 'year': it is part of a folder name"):
-        open_source(folder, columns=["x", "year"])
-    model = onepass.PCA(2).fit(pyarrow.dataset.dataset(folder, partitioning="hive"))
-    assert model.feature_names_in_.tolist() == ["x", "y", "year"]
-    np.testing.assert_allclose(model.mean_[2], 2023.5)

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 
-import h5py
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -87,16 +86,3 @@ def test_arrow_offsets_that_lead_outside(tmp_path, make, kind):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "ArrowInvalid" in done.stderr or "ArrowIndexError" in done.stderr
-
-
-def test_hdf5_chunks_that_claim_to_be_packed_to_another_size(tmp_path):
-    """HDF5 would write beyond the end of the chunk, and crash."""
-    with h5py.File(tmp_path / "a.h5", "w") as file:
-        file.create_dataset("a", data=np.ones((1234, 2), int), chunks=(1234, 2), scaleoffset=0)
-    assert sum(map(len, open_source(tmp_path / "a.h5"))) == 1234
-    count = (2468).to_bytes(4, "little") + bytes(4) + (8).to_bytes(4, "little")
-    content = (tmp_path / "a.h5").read_bytes()
-    assert content.count(count) == 1
-    (tmp_path / "a.h5").write_bytes(content.replace(count, b"\xff\xff\xff\x0f" + count[4:]))
-    with pytest.raises(SourceError, match="packed to another size"):
-        open_source(tmp_path / "a.h5")

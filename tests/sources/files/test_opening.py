@@ -64,18 +64,6 @@ def test_nothing_to_open(tmp_path, monkeypatch, path, message):
         open_source(path)
 
 
-@pytest.mark.parametrize("name", ["gaps.cvs", "gap.csv", "gaps.csv.gz"])
-def test_a_file_of_nearly_the_same_name_is_suggested(tmp_path, monkeypatch, name):
-    (tmp_path / "gaps.csv").write_text("1,2")
-    with pytest.raises(SourceError, match=rf"{name}: there is no such file, but 'gaps\.csv'$"):
-        open_source(tmp_path / name)
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(SourceError, match=r"but 'gaps\.csv'$"):
-        open_source(name)
-    with pytest.raises(SourceError, match=r"there is no such file$"):
-        open_source("other.csv")
-
-
 def test_columns_are_matched_by_name(tmp_path):
     pa.parquet.write_table(arrow_table(ROWS, ["x", "y"]), tmp_path / "1.parquet")
     pa.parquet.write_table(arrow_table(ROWS[:, ::-1], ["y", "x"]), tmp_path / "2.parquet")
@@ -101,7 +89,7 @@ def test_other_columns_are_refused(tmp_path):
 def test_other_widths_are_refused(tmp_path):
     np.save(tmp_path / "1.npy", ROWS)
     np.save(tmp_path / "2.npy", np.ones((2, 3)))
-    with pytest.raises(SourceError, match=r"2\.npy: there are 3 columns, and 2 in"):
+    with pytest.raises(SourceError, match=r"2\.npy: compared with .*1\.npy, it has also \[2\]"):
         open_source(tmp_path)
     assert len(rows(open_source(tmp_path, columns=[1]))) == 8
 
@@ -196,7 +184,7 @@ def test_negative_lengths_in_a_header(tmp_path, shape):
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
         archive.write(tmp_path / "a.npy", "a.npy")
     for name in ("a.npy", "a.npz"):
-        with pytest.raises(SourceError, match=r"its header is damaged: a shape of \(-?3,"):
+        with pytest.raises(SourceError, match=r"damaged or cut off: no array of shape \(-?3,"):
             open_source(tmp_path / name)
 
 
@@ -294,31 +282,6 @@ def test_a_recursive_pattern_reads_every_file_once(folder):
         assert rows(open_source(folder / pattern)) == ROWS.tolist()
 
 
-@pytest.mark.skipif(os.name == "nt", reason="symbolic links")
-def test_a_link_leads_to_no_file_twice(folder):
-    (folder / "loop").symlink_to(folder)
-    (folder / "same.parquet").symlink_to(folder / "a.parquet")
-    assert rows(open_source(folder)) == ROWS.tolist()
-    twice = [folder / "a.parquet", folder / "a.parquet"]  # which was asked for
-    assert rows(open_source(twice)) == [*ROWS[:2].tolist()] * 2
-
-
-@pytest.mark.skipif(os.name == "nt", reason="symbolic links")
-def test_links_that_lead_in_circles(folder):
-    """Two of them make 2^40 paths."""
-    for name in ("x", "y"):
-        (folder / name).symlink_to(folder)
-    assert rows(open_source(folder)) == ROWS.tolist()
-
-
-@pytest.mark.skipif(os.name == "nt", reason="symbolic links")
-def test_a_link_leads_to_a_folder_elsewhere(folder, tmp_path_factory):
-    other = tmp_path_factory.mktemp("other")
-    (other / "link").symlink_to(folder)
-    assert rows(open_source(other)) == ROWS.tolist()
-    assert rows(open_source(other / "**" / "*.parquet")) == ROWS.tolist()
-
-
 def test_text_of_a_folder_has_to_be_named(tmp_path):
     (tmp_path / "a.txt").write_text("x,y\n1,2\n")
     with pytest.raises(SourceError, match=r"\.txt files have to be named, as in"):
@@ -353,7 +316,7 @@ def test_two_arrow_columns_of_one_name_are_refused(tmp_path, kind):
 
 def test_vectors_alone_are_no_rows(tmp_path):
     np.savez(tmp_path / "a.npz", x=np.ones(3), y=np.ones(4))
-    with pytest.raises(SourceError, match="there is no array of two dimensions in it"):
+    with pytest.raises(SourceError, match="two dimensions have none"):
         open_source(tmp_path / "a.npz")
 
 

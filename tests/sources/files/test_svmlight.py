@@ -39,7 +39,7 @@ def test_good(tmp_path, content, expected):
         ("1 1:2\na 2:3\n", "line 2: 'a 2:3' is not label"),
         (
             "1 999999999999:1\n",
-            "an index of 999,999,999,999 is too large, the limit is 2,147,483,647",
+            "an index of 999,999,999,999 in it, the limit is 2,147,483,647",
         ),
         ("# nothing\n\n", "no rows"),
         ("a,b\n1,2\n", "there is no index:value in it"),
