@@ -47,13 +47,17 @@ _VALUE = re.compile(
     r"(?=\D*\d)[-+(\u2212\u2013]?[\d.,'\u2019\u00a0\u202f]+(?:e[+-]?\d+)?\)?|[+-]?inf(?:inity)?",
     re.IGNORECASE | re.ASCII,
 )
-# Numbers with each decimal point.
-_NUMBERS = {
-    point: re.compile(
-        rf"[+-]?(?:(?:\d+[{point}]?\d*|[{point}]\d+)(?:e[+-]?\d+)?|inf|infinity)", re.I | re.ASCII
+# Numbers by their decimal point, and those that have the other one, maybe with groups of digits.
+_NUMBERS, _OTHER_NUMBERS = (
+    {
+        point: re.compile(pattern.replace("P", point).replace("C", comma), re.I | re.ASCII)
+        for point, comma in (".,", ",.")
+    }
+    for pattern in (
+        r"[+-]?(?:(?:\d+[P]?\d*|[P]\d+)(?:e[+-]?\d+)?|inf|infinity)",
+        r"[+-]?(?:\d[\dP]*[C]\d[\d.,]*|[C]\d+)(?:e[+-]?\d+)?",
     )
-    for point in ".,"
-}
+)
 # What pyarrow says of rows, which it counts from 1.
 _OTHER_LENGTH = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)(?:: (#|%|//))?")
 _NOT_A_NUMBER = re.compile(r"column #(\d+): Row #(\d+): .*?invalid value '(.*)'", re.DOTALL)
@@ -94,7 +98,7 @@ class CsvTable(Table):
         self._input_text = None if self._input is None else Text(self._input, options)
         self._missing = {*MISSING, *(text for text in options.na if isinstance(text, str))}
         self._number = _NUMBERS[options.decimal].fullmatch
-        self._other_number = _NUMBERS["," if options.decimal == "." else "."].fullmatch
+        self._other_number = _OTHER_NUMBERS[options.decimal].fullmatch
         self.delimiter = options.delimiter or ""
         self.notes: list[str] = []
         expected = "\t" if suffix_of(path) == ".tsv" else "," if options.decimal == "." else ";"
