@@ -2,15 +2,15 @@
 All algorithms of the paper on one stream
 =========================================
 
-MSG, Capped MSG, MEG, the incremental algorithm, Oja's algorithm and Grouse see the same rows, one
-by one. The picture shows how much variance each of them misses, compared with the best four
-directions.
+MSG, Capped MSG, MEG, the incremental algorithm, Oja's algorithm, AdaOja and Grouse learn from the
+same rows, one by one. The picture shows how much variance each of them misses, compared with the
+best four directions.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from onepass import ERM, MEG, MSG, PCA, CappedMSG, Grouse, Incremental, Oja, metrics
+from onepass import ERM, MEG, MSG, PCA, AdaOja, CappedMSG, Grouse, Incremental, Oja, metrics
 
 spectrum = 0.8 ** np.arange(32)
 k, n = 4, 8_000
@@ -22,6 +22,7 @@ models = {
     "MEG": (MEG(k, average=True), "#E69F00", "-."),
     "Incremental": (Incremental(k), "#009E73", "--"),
     "Oja": (Oja(k, average=True, random_state=0), "#CC79A7", ":"),
+    "AdaOja": (AdaOja(k, average=True, random_state=0), "#7F7F7F", "-"),
     "Grouse": (Grouse(k, average=True, random_state=0), "#CC79A7", "-"),
     "ERM": (ERM(k), "#000000", ":"),
     "PCA": (PCA(k, center=False), "#56B4E9", "-"),

@@ -3,8 +3,8 @@ Types of cells
 ==============
 
 A file of single cells holds counts: how often each gene was seen in each cell. Most counts are
-zero, and some cells are read ten times as deeply as others. The counts are generated here: five
-types of cells, each with a few dozen genes that it uses more than the others do.
+zero, and some cells are sequenced ten times as deeply as others. The counts are generated here:
+five types of cells, each with a few dozen genes that it uses more than the others do.
 """
 
 import tempfile
@@ -45,8 +45,8 @@ print(
 )
 
 # %%
-# The file is read in parts, and rows stay sparse. Raw counts are prepared on the way: each cell is
-# divided by its sum, multiplied by 10,000, and logarithms are taken.
+# The file is read in parts, and rows stay sparse. Raw counts are prepared while they are read: each
+# cell is divided by its sum and multiplied by 10,000, and logarithms are taken.
 
 raw = open_source(path)
 prepared = open_source(path, normalize=1e4, log1p=True)
@@ -54,8 +54,8 @@ on_counts = PCA(4).fit(raw)
 on_logs = PCA(4).fit(prepared)
 
 # %%
-# Without preparation the components say mostly how deeply a cell was read, and types lie on top of
-# each other. With it, each type of cells has its own place.
+# Without preparation, the components mostly show how deeply a cell was sequenced, and the types
+# overlap. With it, the types are separated.
 
 colours = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00")
 fig, axes = plt.subplots(1, 3, figsize=(12, 4.2), layout="constrained")
@@ -73,8 +73,7 @@ axes[2].legend(frameon=False, markerscale=3)
 plt.show()
 
 # %%
-# The genes with the largest weights are those that tell the types apart. ``explained_variance_``
-# and the rest are those of ordinary PCA.
+# The genes with the largest weights are those that separate the types.
 
 largest = np.abs(on_logs.components_[0]).argsort()[::-1][:5]
 print("component 0:", ", ".join(on_logs.feature_names_in_[largest]))

@@ -3,9 +3,9 @@ Sensors that drop out
 =====================
 
 Thirty sensors on a line hear the same three waves. Each of them is silent for hours at a time, and
-on a cold day a whole group of them is. Almost no row is complete. ``onepass.PCA`` takes NaN for a
-missing entry: it learns from what was measured, and fills each gap with its expected value and a
-standard deviation.
+on cold days a whole group of them is. Almost no row is complete. ``onepass.PCA`` reads NaN as a
+missing entry: it learns from the observed entries, and fills each gap with its expected value and
+a standard deviation.
 """
 
 import matplotlib.pyplot as plt
@@ -36,8 +36,8 @@ print(
 )
 
 # %%
-# Three ways to learn the components. PCA of scikit-learn cannot have gaps: they get the means of
-# their columns, or every row with a gap is left out.
+# Three ways to learn the components. scikit-learn's PCA refuses gaps: fill them with column means,
+# or leave out every row with a gap.
 model = PCA(k).fit(observed)
 means = decomposition.PCA(k).fit(np.where(gaps, np.nanmean(observed, axis=0), X))
 rows = decomposition.PCA(k).fit(X[complete])
@@ -58,7 +58,7 @@ angles = {
 print({name: round(float(value), 1) for name, value in angles.items()})
 
 # %%
-# What the model says about the gaps: values, and how sure it is of them.
+# Values for the gaps, with standard deviations.
 filled, deviations = model.impute(observed, return_std=True)
 inside = np.abs(filled - X)[gaps] < 1.645 * deviations[gaps]
 print(f"intervals of 90% hold {inside.mean():.0%} of what was hidden")

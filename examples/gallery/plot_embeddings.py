@@ -2,9 +2,9 @@
 Embeddings in a parquet file
 ============================
 
-Embeddings of texts or images are usually kept in a column of lists, beside an id and the text. Here
-they are generated: 20,000 rows of 384 numbers in single precision that vary along few directions,
-as embeddings do, with documents of six subjects.
+Embeddings of texts or images are usually stored in a list column, next to an id and the text. Here
+they are generated: 20,000 documents on six subjects, as rows of 384 numbers in single precision
+that vary along few directions, as real embeddings do.
 """
 
 import tempfile
@@ -33,8 +33,7 @@ lists = pa.FixedSizeListArray.from_arrays(rows.astype(np.float32).ravel(), width
 pq.write_table(pa.table({"id": range(n_rows), "embedding": lists}), path)
 
 # %%
-# ``columns=["embedding"]`` is all 384 numbers. They stay in single precision, and are read in
-# parts.
+# ``columns=["embedding"]`` reads all 384 numbers, in parts and in single precision.
 
 source = open_source(path, columns=["embedding"])
 model = PCA(64).fit(source)
@@ -43,8 +42,8 @@ coordinates = model.transform(source)
 print(coordinates.shape, coordinates.dtype)
 
 # %%
-# How many numbers are needed? The nearest neighbours of a document, by its first k components, are
-# compared with those by all numbers.
+# How many numbers are needed? The nearest neighbours of a document in its first k components are
+# compared with those in all numbers.
 
 
 def neighbours(points, count=10):

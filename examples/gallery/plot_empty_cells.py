@@ -28,8 +28,7 @@ path.write_text("\n".join(",".join(row) for row in [data.feature_names, *cells])
 print(path.read_text().splitlines()[1][:80], "...")
 
 # %%
-# From the shell it would be ``onepass fit tumours.csv -k 2 --scale``: ordinary PCA, to
-# compare it with that of scikit-learn.
+# From the shell: ``onepass fit tumours.csv -k 2 --scale``.
 source = open_source(path)
 model = PCA(2, scale=True).fit(source)
 missing = model.missing_share_
@@ -44,9 +43,8 @@ means = decomposition.PCA(2).fit(standard.transform(with_means))
 print(f"complete rows: {(~lost.any(axis=1)).sum()} of {len(table)}")
 
 # %%
-# Coordinates of the tumours in each pair of components. Filling with column means pulls every row
-# towards the middle, and the two groups into each other. There are too few complete rows for
-# a picture.
+# Coordinates of the tumours. Filling with column means pulls every row towards the middle, so that
+# the two groups overlap. There are too few complete rows for a picture.
 panels = {
     "without gaps": best.transform(full),
     "onepass.PCA": model.transform(source),
@@ -64,7 +62,7 @@ axes[0].legend(["malignant", "benign"], frameon=False)
 plt.show()
 
 # %%
-# The cells themselves: how far the filled values are from the lost ones, in standard deviations.
+# How far the filled values are from the lost ones.
 filled, deviations = model.impute(source, return_std=True)
 for name, values in (("onepass.PCA", filled), ("column means", with_means)):
     error = ((values - table) / table.std(axis=0))[lost]

@@ -3,8 +3,8 @@ Heavy tails against batch PCA
 =============================
 
 A Student t distribution with few degrees of freedom has rare, huge values. They pull the
-components of ordinary PCA away from the true ones. With ``robust=True``, ``onepass.PCA`` sees the
-same rows in one pass and shortens the huge ones to a typical length.
+components of ordinary PCA away from the true ones. With ``robust=True``, ``onepass.PCA`` bounds
+their influence, in one pass over the same rows.
 """
 
 import matplotlib.pyplot as plt

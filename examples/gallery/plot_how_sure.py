@@ -2,9 +2,9 @@
 Which loadings are real?
 ========================
 
-Which loadings of thirty measurements of 569 tumours would be there in another sample? Standard
-errors come from the same pass. On the right they are compared with a bootstrap, which fits a
-hundred samples of all rows in memory.
+Which loadings of thirty measurements of 569 tumours would reappear in another sample? Standard
+errors come from the same pass as the components. On the right, they are compared with a bootstrap,
+which fits a hundred samples of all rows in memory.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +22,7 @@ for j, angle in enumerate(model.angle_):
     print(f"component {j} is known to {angle:.0f} degrees")
 
 # %%
-# The bootstrap: what becomes of the components in other samples.
+# The bootstrap: components of other samples.
 samples = []
 for _ in range(100):
     components = PCA(3, scale=True).fit(X[rng.integers(len(X), size=len(X))]).components_
@@ -31,7 +31,7 @@ for _ in range(100):
 spread = np.std(samples, axis=0)
 
 # %%
-# Grey loadings may be zero: their 95% interval says so.
+# Grey loadings may be zero: their 95% interval contains zero.
 j = 2
 width = t.ppf(0.975, model.degrees_of_freedom_) * model.components_error_[j]
 order = np.argsort(np.abs(model.components_[j]))

@@ -3,8 +3,8 @@ How sure, when rows depend on their neighbours?
 ===============================================
 
 Twelve sensors are read every minute, and each minute is much like the one before. Two thousand such
-rows say less than two thousand independent ones. Standard errors from segments of the stream notice
-it. A bootstrap of single rows does not: its intervals are too short.
+rows carry less information than two thousand independent ones. Standard errors from segments of the
+stream account for it. A bootstrap of single rows does not: its intervals are too short.
 """
 
 import matplotlib.pyplot as plt
@@ -54,7 +54,7 @@ axis.legend(frameon=False, ncols=3)
 plt.show()
 
 # %%
-# Forty more series: how often do the intervals hold the truth?
+# Forty more series: how often do the intervals contain the truth?
 held = {"onepass": [], "bootstrap": []}
 for seed in range(40):
     X = series(100 + seed)

@@ -2,8 +2,8 @@
 Merging across machines
 =======================
 
-Each of eight machines learns from its own rows. Only models are sent between machines, never rows.
-The merged model is as good as that of one machine with all rows. Here the "machines" are a loop;
+Each of eight machines learns from its own rows. Machines exchange models, never rows. The merged
+model is as good as that of one machine with all rows. Here the "machines" are a loop;
 ``onepass.distributed.fit`` does the same on a Dask cluster.
 """
 

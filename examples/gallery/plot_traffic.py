@@ -34,9 +34,9 @@ for sensor, drop in zip(range(40, 52), np.linspace(60, 20, 12), strict=True):
     speed[start + delay : start + delay + 36, sensor] -= drop * jam
 
 # %%
-# The model learns from the first three weeks what is normal. After that, every row is first
-# compared with the model. The model learns only from rows below ``error_threshold``, so that an
-# accident does not become normal.
+# The model learns what is normal from the first three weeks. After that, every row is compared with
+# the model first, and learned from only if it is below ``error_threshold``, so that an accident
+# does not become normal.
 
 model = PCA(2).fit(speed[: 21 * per_day])
 limit = model.error_threshold(0.999)  # 999 of 1000 normal rows stay below
