@@ -22,7 +22,6 @@ import pyarrow.csv
 from numpy.typing import NDArray
 
 from onepass.sources import plain_text
-from onepass.sources.arrow import as_rows
 from onepass.sources.base import SourceError
 from onepass.sources.paths import open_content, suffix_of
 from onepass.sources.plain_text import StandardInput, Text, squeezed, whole_lines
@@ -257,7 +256,10 @@ class CsvTable(Table):
         row = 0
         for batch in self._batches(kinds):
             if row + batch.num_rows > start:
-                yield as_rows(batch.slice(max(start - row, 0)), pa.float64())
+                part, kind = batch.slice(max(start - row, 0)), pa.float64()
+                columns = [c if c.type == kind else c.cast(kind) for c in part.columns]
+                part = pa.RecordBatch.from_arrays(columns, part.schema.names)
+                yield part.to_tensor(null_to_nan=True, row_major=True).to_numpy()
             row += batch.num_rows
 
     def cells(self, columns: Sequence[int]) -> Iterator[list[pa.Array]]:
