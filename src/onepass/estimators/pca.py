@@ -27,9 +27,9 @@ from onepass.stream import Stream
 class PCA(Estimator):
     """Principal components in one pass, with nothing to tune.
 
-    Ordinary PCA from rows that are seen once and need not fit in memory. Up to 4,096 columns, 8,192
-    of sparse rows, the second moment of the rows is kept exactly, so that the result is that of
-    batch PCA, in any order of the rows; beyond that, the leading part of it is kept.
+    Ordinary PCA from rows that are read once and need not fit in memory. Up to 4,096 columns (8,192
+    if sparse), the second moment of the rows is kept exactly, and the result is that of batch PCA,
+    in any order of the rows. With more columns, the leading part of it is kept.
 
     Parameters
     ----------
@@ -44,14 +44,13 @@ class PCA(Estimator):
         moment is exact, else that of the rows so far. Constant columns stay as they are. Components
         and variances are then those of the scaled columns.
     robust : bool, default=False
-        False is ordinary PCA: components have the most variance, wherever it comes from. With True
-        each row counts with at most a typical length, so that a few long rows cannot turn the
-        components. It changes `components_`, their span, rotation and order, and no other number.
+        False is ordinary PCA. True bounds the influence of long rows, so that a few of them cannot
+        turn the components. It changes `components_` (span, rotation and order) and nothing else.
     whiten : bool, default=False
         Whether `transform` gives every component unit variance.
     half_life : float or None, default=None
-        A row counts half as much after this many more rows, in means and second moments. In the
-        long run the model is based on about 1.44 times as many rows. With None all rows count the
+        After this many more rows, a row counts half as much in means and second moments. In the
+        long run the model rests on about 1.44 times as many rows. With None all rows count the
         same.
     passes : int or None, default=None
         How often `fit` may read X where no exact second moment is kept: beyond 4,096 columns, 8,192
@@ -74,6 +73,12 @@ class PCA(Estimator):
         the rows seen, unless `robust` bounds them.
     explained_variance_, explained_variance_ratio_, singular_values_ : ndarray of shape (k,)
         Of the rows seen, along the components.
+    components_error_ : ndarray of shape (k, d)
+        The standard error of each entry of `components_`.
+    explained_variance_error_ : ndarray of shape (k,)
+        The standard error of each variance.
+    angle_ : ndarray of shape (k,)
+        The expected angle between each component and that of the whole population, in degrees.
     noise_variance_ : float
         Mean variance of the directions left out.
     mean_ : ndarray of shape (d,)
@@ -96,9 +101,9 @@ class PCA(Estimator):
 
     Notes
     -----
-    With `robust=True` too, `mean_`, `var_`, `scale_`, `explained_variance_`, whitening,
-    `get_covariance` and `score_samples` are those of all rows as they came: coordinates have mean
-    zero and the variances `explained_variance_`. Components are ordered by the variances of the
+    Also with `robust=True`, `mean_`, `var_`, `scale_`, `explained_variance_`, whitening,
+    `get_covariance` and `score_samples` are those of all rows: coordinates have mean zero and the
+    variances `explained_variance_`. Components are ordered by the variances of the
     bounded rows, so that `explained_variance_` need not descend, and coordinates may be correlated.
 
     Models merge as sums over rows do: second moments are moved to a common point and added, robust

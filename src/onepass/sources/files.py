@@ -50,7 +50,7 @@ def open_source(
 ) -> FileSource:
     r"""Return a source: the rows of one file or of many.
 
-    The suffix says the format: npy, npz (one 2-D array, or a scipy sparse matrix), csv, tsv, txt,
+    The suffix gives the format: npy, npz (one 2-D array, or a scipy sparse matrix), csv, tsv, txt,
     text, dat and data (all read as csv), svmlight (these also with .gz, .bz2 or .zst), parquet,
     arrow and feather, h5 (10x files, too), zarr, h5ad (AnnData, also in zarr stores).
     ``"-"`` is csv on standard input, which can be read only once.
@@ -73,7 +73,7 @@ def open_source(
     exclude : sequence of str or int, optional
         Columns to leave out, given as for `columns`.
     format : {"csv", "svmlight"}, optional
-        The format of files of text, whatever their names end with.
+        Read text files in this format, whatever their names end with.
     header : bool or "auto"
         Whether the first row of a csv file has the names of the columns. "auto" looks at the first
         rows, and refuses a first row of numbers that may be names. If there is one name fewer than
@@ -88,20 +88,19 @@ def open_source(
         The encoding of a csv file, such as "latin-1". By default it is UTF-8, or UTF-16 or UTF-32
         if there is a byte order mark.
     skip_lines : int
-        How many lines of a csv file come before its header or first row.
+        The number of lines to skip before the header of a csv file.
     comment : str, optional
         Lines of a csv file that begin with this text are left out.
     na : sequence of str or float
-        What stands for a missing entry, such as -999 or "?". A number is compared as a number, in
-        every format; of sparse rows, stored entries are compared. Other text is compared with the
-        cells of csv files. An empty cell, ``NA``, ``N/A``, ``null``, ``NaN``, ``-`` and what else
-        pandas takes for missing is missing without being named.
+        Additional missing-value markers, such as -999 or "?". Numbers apply to every format (of
+        sparse rows, to stored entries), text to csv files. Empty cells, ``NA``, ``N/A``, ``null``,
+        ``NaN``, ``-`` and the other default markers of pandas are always missing.
     skip_non_numeric : bool
         Also leave out columns that hold both numbers and text, which are refused otherwise. Columns
         without any number, such as text and dates, are always left out. `notes` names them.
     keep_index : bool
-        Keep the columns in which pandas or R has written the index of a table (parquet and arrow
-        files say which they are; in a csv file it is a first column without name).
+        Keep index columns written by pandas or R (parquet and arrow files name them; in a csv file
+        it is a first column without a name).
     layer : str, optional
         The layer of an AnnData file that is read instead of its ``X``.
     mask_var : str or sequence of str, optional
