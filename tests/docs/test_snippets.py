@@ -19,8 +19,8 @@ def snippets(page):
     ]
 
 
-# Warnings that pages are about: one column hides the others, and robust components.
-@pytest.mark.filterwarnings("ignore:column .* of the variance", "ignore:Some rows are longer")
+# A page is about this warning: one column hides the others.
+@pytest.mark.filterwarnings("ignore:column .* of the variance")
 @pytest.mark.parametrize("page", [page for page in PAGES if snippets(page)])
 def test_snippets_run_and_print_what_the_page_shows(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
