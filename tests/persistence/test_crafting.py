@@ -99,6 +99,14 @@ def test_what_cannot_be_is_refused_by_its_name(message):
     assert message in str(caught.value)
 
 
+def test_variances_along_other_directions_than_those_held_are_refused():
+    model = onepass.CappedMSG(2).partial_fit(np.random.default_rng(0).normal(size=(20, 300)))
+    header, arrays = pack(model)
+    arrays["variances.moment.sums"] = np.zeros((2, 0, 0))
+    with pytest.raises(onepass.ModelFileError, match="not along the directions"):
+        onepass.from_bytes(archive.to_bytes(header, arrays))
+
+
 def test_a_far_origin_of_float32_rows_does_no_harm():
     header, arrays = pack(onepass.CappedMSG(2).partial_fit(X.astype(np.float32)))
     arrays["variances.moment.origin"] = np.array([1e9, 64.0, 255.0, 1e9, 2.0**63])

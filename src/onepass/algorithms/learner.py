@@ -62,6 +62,14 @@ class SolverLearner(Learner):
         own["missing"] = Parts(self._missing_counts, 0, 1)
         return {**super().fields(), **own, "seed": whole(0, 2**31)}
 
+    def take(self, content: dict[str, Any]) -> None:
+        super().take(content)
+        if self.is_exact:
+            return
+        measured = self.variances.moment.sums.shape[1]
+        if (measured or self.mean.weight > 0.0) and measured != len(self._held()):
+            raise ValueError("variances are not along the directions that are held")
+
     def _missing_counts(self) -> MissingCounts:
         """Return counts of gaps, after rows that had none."""
         counts, weight = MissingCounts(self.stream.d, float(self.rows_learned)), self.mean.weight
