@@ -141,5 +141,5 @@ def test_merge(tmp_path):
     (tmp_path / "m").unlink()
     onepass.PCA(2).fit(rows(d=5)).save(tmp_path / "3")
     said = run("merge", *paths, tmp_path / "3", "-o", tmp_path / "m", code=2).stderr
-    assert f"{tmp_path / '3'} has 5 features" in said
+    assert f"{tmp_path / '3'} has features=5" in said
     assert not (tmp_path / "m").exists()
