@@ -49,7 +49,7 @@ def test_equals_the_reference(method, name):
 
 
 @pytest.mark.parametrize("method", METHODS, ids=str)
-@pytest.mark.parametrize("scale", [1e-150, 1e-80, 1e80, 1e150])
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
 def test_rows_of_any_scale(method, scale):
     for name in ("gaussian", "duplicated", "with_zeros"):
         for d, k in ((9, 2), (70, 4)):
@@ -59,40 +59,6 @@ def test_rows_of_any_scale(method, scale):
             if method.rule == "incremental":  # it sums
                 iterate = iterate / scale / scale
             assert_close(iterate, wanted)
-
-
-@pytest.mark.parametrize("method", METHODS, ids=str)
-def test_given_steps(method):
-    d, k = 50, 4
-    rows = some(d, k, N)
-    steps = 0.7 / np.sqrt(np.arange(1.0, N + 1))
-    wanted = method.expected(rows, k, reference.inverse_sqrt(0.7))
-    state, out = advance(method.start(d, k), rows, steps)
-    assert_close(state.iterate(), wanted.last)
-    assert out.seen == pytest.approx(np.hypot.reduce(out.energy))
-
-
-@pytest.mark.parametrize("method", METHODS, ids=str)
-@pytest.mark.parametrize("name", ["gaussian", "duplicated", "nearly_in_span"])
-def test_any_split_into_calls_gives_the_same(method, name):
-    rng = np.random.default_rng(0)
-    for d, k in ((12, 3), (70, 4)):
-        if not well_posed(method, name, d, k):
-            continue
-        rows = make(name, 150, d, k)
-        whole, out = advance(method.start(d, k), rows, scale=method.scale(d, k))
-        state, captured, start = method.start(d, k), [], 0
-        while start < len(rows):
-            stop = start + int(rng.integers(0, 40))
-            trusted = bool(rng.random() < 0.5)
-            state, part = advance(
-                state, rows[start:stop], scale=method.scale(d, k), trusted=trusted and start > 0
-            )
-            captured.append(part.captured)
-            start = stop
-        assert_close(state.iterate(), whole.iterate(), 1e-9 if name != "gaussian" else 1e-11)
-        assert state.seen == pytest.approx(whole.seen, rel=1e-12)
-        np.testing.assert_allclose(np.concatenate(captured), out.captured, atol=1e-7)
 
 
 @pytest.mark.parametrize("method", METHODS, ids=str)
@@ -120,48 +86,33 @@ def test_turn_and_inner_follow_the_second_moment_along_the_basis(method):
 
 
 @pytest.mark.parametrize("method", METHODS, ids=str)
-@pytest.mark.parametrize("name", ["gaussian", "one_hot", "duplicated", "in_span", "with_zeros"])
-def test_single_precision_stays_near_double_precision(method, name):
-    d, k = 70, 4
-    rows = make(name, N, d, k)
-    rows = rows.astype(np.float32)
-    if not well_posed(method, name, d, k) or method.name == "capped-exact":
-        pytest.skip("ties, or directions of rounding")
-    scale = method.scale(d, k)
-    wanted, _ = advance(method.start(d, k), rows.astype(float), scale=scale)
-    state, out = advance(method.start(d, k, np.float32), rows, scale=scale, sums=True)
-    assert state.basis.dtype == out.sums.dtype == np.float32
-    assert_close(state.iterate(), wanted.iterate(), 2e-5)
-    assert_orthonormal(state.basis, 2e-6)
-    np.testing.assert_allclose(out.energy, (rows.astype(float) ** 2).sum(axis=1), rtol=1e-5)
+@pytest.mark.parametrize("scale", [1e-25, 1.0, 1e25])
+def test_single_precision_stays_near_double_precision(method, scale):
+    if method.name == "capped-exact" or (method.rule == "incremental" and scale != 1.0):
+        pytest.skip("ties, or directions of rounding; it sums")
+    for name in ("gaussian", "one_hot", "duplicated", "in_span", "with_zeros"):
+        for d, k in ((9, 2), (70, 4)):
+            if not well_posed(method, name, d, k):
+                continue
+            rows, numerator = (make(name, N, d, k) * scale).astype(np.float32), method.scale(d, k)
+            wanted, _ = advance(method.start(d, k), rows.astype(float), scale=numerator)
+            state, out = advance(method.start(d, k, np.float32), rows, scale=numerator, sums=True)
+            assert state.basis.dtype == out.sums.dtype == np.float32
+            assert_close(state.iterate(), wanted.iterate(), 5e-5)
+            assert_orthonormal(state.basis, 2e-6)
+            np.testing.assert_allclose(out.energy, (rows.astype(float) ** 2).sum(axis=1), rtol=1e-5)
 
 
-@pytest.mark.parametrize("d", [9, 60, 70])
-@pytest.mark.parametrize("scale", [1e-25, 1e-15, 1e15, 1e25])
-def test_single_precision_rows_of_any_scale(scale, d):
-    for method in METHODS:
-        if method.rule == "incremental":
-            continue
-        k = 4
-        rows = (some(d, k, N) * scale).astype(np.float32)
-        wanted, _ = advance(method.start(d, k), rows.astype(float), scale=method.scale(d, k))
-        state, out = advance(method.start(d, k, np.float32), rows, scale=method.scale(d, k))
-        assert_close(state.iterate(), wanted.iterate(), 5e-5)
-        np.testing.assert_allclose(out.energy, (rows.astype(float) ** 2).sum(axis=1), rtol=1e-5)
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(("d", "k"), [(20, 6), (100, 5)])
-def test_the_basis_stays_orthonormal_over_200_000_rows(d, k, dtype):
-    tolerance = 1e-13 if dtype == np.float64 else 2e-6
-    rows = some(d, k, 20_000, dtype=dtype)
+def test_a_basis_in_single_precision_stays_orthonormal_over_200_000_rows(d, k):
+    rows = some(d, k, 20_000, dtype=np.float32)
     for method in METHODS:
         if method.name not in ("capped", "oja"):
             continue
-        state = method.start(d, k, dtype)
+        state = method.start(d, k, np.float32)
         for _ in range(10):
             state, _ = advance(state, rows, scale=1.0, trusted=True)
-        assert_orthonormal(state.basis, tolerance)
+        assert_orthonormal(state.basis, 2e-6)
 
 
 def test_a_basis_that_is_not_trusted_is_made_orthonormal():
@@ -186,27 +137,16 @@ def test_a_basis_far_from_orthonormal_is_refused(d):
             _core.advance(rule, basis, np.ones(3), 0.0, rows, None, scale=1.0)
 
 
-@pytest.mark.parametrize("d", [6, 60])
-@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
-def test_a_row_that_is_not_finite_or_too_large_is_refused(d, bad):
-    rows = some(d, 3)
-    rows[37, 2] = bad
-    for method in METHODS:
-        with pytest.raises(ValueError, match="row 37 is not finite"):
-            advance(method.start(d, 3), rows, scale=1.0)
-
-
 def test_steps_that_are_too_large_are_refused():
     rows = some(60, 3)
     with pytest.raises(OverflowError, match="no longer finite"):
         advance(METHODS[-1].start(60, 3), 1e10 * rows, np.full(len(rows), 1e300))
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_no_rows_change_nothing(dtype):
+def test_no_rows_change_nothing():
     for method in METHODS:
-        state, _ = advance(method.start(40, 3, dtype), some(40, 3, dtype=dtype), scale=1.0)
-        again, out = advance(state, np.zeros((0, 40), dtype), scale=1.0, sums=True)
+        state, _ = advance(method.start(40, 3), some(40, 3), scale=1.0)
+        again, out = advance(state, np.zeros((0, 40)), scale=1.0, sums=True)
         assert np.array_equal(again.basis, state.basis)
         assert not np.may_share_memory(again.basis, state.basis)
         assert np.array_equal(again.weights, state.weights)
@@ -215,29 +155,6 @@ def test_no_rows_change_nothing(dtype):
         assert not out.inner.any()
         assert (out.captured.shape, out.energy.shape, out.sums.shape) == ((0,), (0,), (0, 40))
         assert out.rests == 0
-
-
-def test_arguments_are_left_alone():
-    d, k = 50, 4
-    for method in METHODS:
-        state, _ = advance(method.start(d, k), some(d, k), scale=1.0)
-        rows, steps = some(d, k, seed=2), np.full(200, 0.1)
-        arrays = [state.basis, state.weights, rows, steps]
-        before = [array.copy() for array in arrays]
-        for array in arrays:
-            array.flags.writeable = False
-        rule = state.rule
-        known = rule.max_rank, rule.memory
-        _, out = advance(state, rows, steps)
-        for array, copy in zip(arrays, before, strict=True):
-            assert np.array_equal(array, copy)
-        assert (rule.max_rank, rule.memory) == known
-        for name in ("basis", "weights", "captured", "energy", "rotation", "inner"):
-            array = getattr(out, name)
-            assert array.flags.c_contiguous
-            assert array.flags.writeable
-        with pytest.raises(AttributeError):
-            out.rest = 1.0
 
 
 @pytest.mark.parametrize("deficient_rows", [0, 200, 700])
@@ -261,22 +178,6 @@ def test_the_rank_test_raises_the_cap(deficient_rows):
     whole, _ = advance(state, rows, scale=0.3)
     assert whole.rule.max_rank == cap
     assert_close(whole.iterate(), one_by_one.iterate(), 1e-11)
-
-
-def test_meg_with_all_directions_learns_nothing():
-    state = METHODS[4].start(6, 6)
-    rows = some(6, 6)
-    after, out = advance(state, rows, scale=1.0, sums=True)
-    assert after.rest == np.inf
-    assert len(after.basis) == 0
-    assert np.array_equal(out.captured, out.energy)
-    np.testing.assert_allclose(out.energy, (rows**2).sum(axis=1))
-    assert out.rests == len(rows)
-    assert out.sums.shape == (0, 6)
-    state.basis, state.weights = np.eye(2, 6), np.array([3.0, 2.0])
-    after, _ = advance(state, rows, scale=1.0)
-    np.testing.assert_array_equal(after.basis, state.basis)
-    np.testing.assert_array_equal(after.weights, state.weights)
 
 
 def test_memory_grows_with_the_rank_that_is_reached_and_not_with_the_one_allowed():

@@ -9,81 +9,94 @@ import pytest
 
 from onepass import _core
 
-D = 6
 RULE = _core.Rule("msg", 2, max_rank=3)
-BASIS, WEIGHTS, ROWS = np.eye(2, D), np.ones(2), np.ones((4, D))
+POINT, INTS = np.ones(6), np.int32
+FITTING = {
+    "advance": [RULE, np.eye(2, 6), np.ones(2), 0.0, np.ones((4, 6)), np.ones(4)],
+    "advance_gram": [RULE, np.eye(6), 2, 9, np.ones(2), 0.0, np.ones(4)],
+    "add_outer": [np.eye(6), np.ones((4, 6)), POINT, POINT, np.ones(4), 2, 0, 1],
+    "add_sparse_outer": [
+        np.eye(6), np.ones(3), np.array([0, 2, 1], INTS), np.array([0, 2, 3], INTS), np.ones(2),
+    ],
+    "measure": [np.ones((4, 6)), POINT, POINT, POINT, np.ones((2, 6))],
+    "centre": [np.ones((4, 6)), np.ones(4), POINT, 1.0],
+    "complete": [
+        np.ones((4, 6)), POINT, np.ones((6, 2)), POINT, np.ones(4), np.eye(6),
+    ],
+}  # fmt: skip
+NAMES = ["rows", "mean", "loadings", "noise", "weights", "covariance"]  # of `complete`
+# (function, place, axis) of sizes that nothing else has to have.
+FREE = {("measure", 0, 0), ("measure", 4, 0), ("complete", 2, 1)}
+ANY_ORDER = {("measure", 0), ("add_outer", 1)}  # (function, place)
+ARRAYS = [
+    (name, place)
+    for name, fitting in FITTING.items()
+    for place, value in enumerate(fitting)
+    if isinstance(value, np.ndarray)
+]
 
 
-def call(rule=RULE, basis=BASIS, weights=WEIGHTS, rest=0.0, rows=ROWS, steps=None, **options):
-    return _core.advance(rule, basis, weights, rest, rows, steps, **options)
+def call(name, place=None, value=None):
+    """Call a function with arguments that fit, but for one."""
+    given = list(FITTING[name])
+    if place is not None:
+        given[place] = value
+    if name == "complete":
+        return _core.complete(**dict(zip(NAMES, given, strict=True)))
+    return getattr(_core, name)(*given)
+
+
+@pytest.mark.parametrize(("name", "place"), ARRAYS)
+def test_arrays_that_do_not_fit(name, place):
+    call(name)
+    value = FITTING[name][place]
+    for axis in range(value.ndim):
+        for more in (-1, 1):
+            shape = list(value.shape)
+            shape[axis] += more
+            if (name, place, axis) not in FREE:
+                with pytest.raises(ValueError):
+                    call(name, place, np.resize(value, shape))
+    wide = np.repeat(value, 2, axis=-1)[..., ::2]
+    others = [value[None], value.tolist(), value.astype(np.int64), value.astype("f2"), "much", 0.1]
+    for other in others + ([] if (name, place) in ANY_ORDER else [wide, wide.T]):
+        with pytest.raises(TypeError):
+            call(name, place, other)
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("name", "place", "value"),
     [
-        ({"weights": np.ones(3)}, "weights has 3 entries, but 2 are needed"),
-        ({"rows": np.ones((4, 5))}, "rows have 5 columns and the basis 6"),
-        ({"steps": np.ones(3)}, "steps has 3 entries, but 4 are needed"),
-        ({"basis": np.zeros((7, D)), "weights": np.ones(7)}, "basis has 7 rows and 6 columns"),
-        ({"basis": np.zeros((0, 0)), "weights": np.ones(0), "rows": np.zeros((1, 0))}, "column"),
+        ("advance", 4, np.ones((4, 6), np.float32)),  # of another type than the basis
+        ("advance", 3, "much"),
+        ("advance", 0, "msg"),
+        ("advance_gram", 2, 7),
+        ("advance_gram", 2, -1),
+        ("advance_gram", 3, 1),
+        ("advance_gram", 3, 2**40),
+        ("add_outer", 5, 0),
+        ("add_outer", 6, 1),
+        ("add_outer", 6, -1),
+        ("add_outer", 5, 2**31),
+        ("add_sparse_outer", 2, np.array([2, 0, 1], INTS)),
+        ("add_sparse_outer", 2, np.array([1, 1, 1], INTS)),
+        ("add_sparse_outer", 2, np.array([0, 2, 6], INTS)),
+        ("add_sparse_outer", 2, np.array([0, 2, -1], INTS)),
+        ("add_sparse_outer", 3, np.array([1, 2, 3], INTS)),
+        ("add_sparse_outer", 3, np.array([0, 4, 3], INTS)),
+        ("add_sparse_outer", 3, np.array([0, -1, 3], INTS)),
+        ("add_sparse_outer", 3, np.array([], INTS)),
     ],
 )
-def test_values_that_do_not_fit(changes, message):
-    with pytest.raises(ValueError, match=message):
-        call(**changes)
+def test_values_that_do_not_fit(name, place, value):
+    with pytest.raises((TypeError, ValueError)):
+        call(name, place, value)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"rows": ROWS.astype(np.float32)},  # of another type than the basis
-        {"basis": BASIS.astype(np.float32)},
-        {"rows": ROWS.astype(np.int64), "basis": BASIS.astype(np.int64)},
-        {"rows": np.ones((D, 4)).T},  # columns lie side by side
-        {"rows": np.ones((4, 2 * D))[:, ::2]},
-        {"basis": np.eye(D)[:, :2].T},
-        {"rows": ROWS[0]},
-        {"rows": ROWS[None]},
-        {"rows": ROWS.tolist()},
-        {"rows": None},
-        {"weights": WEIGHTS.astype(np.float32)},
-        {"weights": [1.0, 1.0]},
-        {"steps": np.ones(4, np.float32)},
-        {"steps": np.ones((4, 1))},
-        {"steps": 0.1},
-        {"rest": "much"},
-        {"rule": "msg"},
-        {"rows": ROWS.astype(">f8")},
-    ],
-)
-def test_types_that_do_not_fit(changes):
-    with pytest.raises(TypeError):
-        call(**changes)
-
-
-@pytest.mark.parametrize(
-    ("name", "k", "max_rank", "message"),
-    [("pca", 2, 3, "the rule 'pca' is not known"), ("msg", 0, 3, "k is 0"), ("msg", 2, 0, "0")],
-)
-def test_rules_that_make_no_sense(name, k, max_rank, message):
-    with pytest.raises(ValueError, match=message):
+@pytest.mark.parametrize(("name", "k", "max_rank"), [("pca", 2, 3), ("msg", 0, 3), ("msg", 2, 0)])
+def test_rules_that_make_no_sense(name, k, max_rank):
+    with pytest.raises(ValueError):
         _core.Rule(name, k, max_rank=max_rank)
-
-
-@pytest.mark.parametrize(
-    ("gram", "m", "d", "message"),
-    [
-        (np.eye(3, 4), 0, 9, "not square"),
-        (np.eye(3), 4, 9, "fewer than m"),
-        (np.eye(3), -1, 9, "fewer than m"),
-        (np.eye(3), 2, 1, "no more rows than columns"),
-        (np.eye(3), 2, 2**40, "too large"),
-        (np.eye(3), 1, 9, "weights has 2 entries, but 1 are needed"),
-    ],
-)
-def test_gram_matrices_that_do_not_fit(gram, m, d, message):
-    with pytest.raises(ValueError, match=message):
-        _core.advance_gram(_core.Rule("msg", 1, max_rank=3), gram, m, d, WEIGHTS, 0.0, None)
 
 
 LITTLE_MEMORY = """

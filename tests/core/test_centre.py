@@ -40,17 +40,3 @@ def test_a_mean_far_away_costs_no_digits():
     near, near_mean, _ = _core.centre(deviations, np.ones(200), np.zeros(5), 0.0)
     np.testing.assert_allclose(centred, near, atol=1e-12)
     np.testing.assert_allclose(mean - 2.0**40, near_mean, atol=2e-4)
-
-
-def test_no_rows():
-    centred, mean, weight = _core.centre(np.zeros((0, 3)), np.zeros(0), np.arange(3.0), 2.0)
-    assert centred.shape == (0, 3)
-    assert mean.tolist() == [0, 1, 2]
-    assert weight == 2
-
-
-def test_arguments_that_do_not_fit():
-    rows, two, three = np.ones((2, 2)), np.ones(2), np.ones(3)
-    for weights, mean in ((three, two), (two, three)):
-        with pytest.raises(ValueError, match="3 entries, but 2 are needed"):
-            _core.centre(rows, weights, mean, 0.0)

@@ -46,19 +46,3 @@ def test_other_rows_and_their_order_in_memory_change_no_bit(d):
 def test_distances_are_not_negative():
     points = 1e8 + RNG.normal(size=(2, 3))
     assert (_core.measure(points, np.zeros(3), None, points[0], np.zeros((1, 3)))[0] >= 0.0).all()
-
-
-@pytest.mark.parametrize(
-    ("place", "bad", "message"),
-    [
-        (1, np.zeros(3), "origin has 3 entries, but 4"),
-        (2, np.zeros(3), "scale has . entries, but 4"),
-        (3, np.zeros(3), "must have 4 columns, as the rows do"),
-        (4, np.zeros((2, 5)), "must have 4 columns, as the rows do"),
-    ],
-)
-def test_what_does_not_fit(place, bad, message):
-    given = list(problem(5, 4, 2))
-    given[place] = bad
-    with pytest.raises(ValueError, match=message):
-        _core.measure(*given)

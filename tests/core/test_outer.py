@@ -52,27 +52,6 @@ def test_any_order_in_memory(turn):
     np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"out": np.zeros((3, 4))}, "for each column of the rows"),
-        ({"out": np.zeros((3, 3))}, "for each column of the rows"),
-        ({"origin": np.zeros(3)}, "origin has 3 entries, but 4"),
-        ({"scale": np.ones(5)}, "scale has . entries, but 4"),
-        ({"weights": np.ones(4)}, "weights has 4 entries, but 5"),
-        ({"rows": np.ones((5, 0)), "origin": np.zeros(0)}, "at least one column"),
-        ({"tile": 0}, "no such tile"),
-        ({"first": 1}, "no such tile"),
-        ({"first": -1}, "no such tile"),
-        ({"tile": 2**31}, "too large"),
-    ],
-)
-def test_what_does_not_fit(changes, message):
-    given = {"out": np.zeros((4, 4)), "rows": np.ones((5, 4)), "weights": np.ones(5)}
-    with pytest.raises(ValueError, match=message):
-        add(**given | changes)
-
-
 def test_other_threads_go_on_meanwhile():
     rows, out, ended = np.ones((20_000, 400)), np.zeros((400, 400)), threading.Event()
 
