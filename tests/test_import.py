@@ -1,12 +1,12 @@
-"""`import onepass` brings in nothing that it does not need."""
+"""`import onepass` and the help bring in nothing that they do not need."""
 
 import subprocess
 import sys
 
 LOOK = """
 import sys
-import onepass
-names = "sklearn", "scipy", "dask", "pandas", "pyarrow", "matplotlib"
+import onepass.cli
+names = "numpy", "scipy", "sklearn", "dask", "pandas", "pyarrow", "matplotlib", "rich"
 print(*(name in sys.modules for name in names))
 """
 

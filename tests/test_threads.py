@@ -121,25 +121,3 @@ def test_the_limit_holds_whichever_thread_sets_and_lifts_it():
             found.append(blas_threads())
         found.append(blas_threads())
     assert found == [{1}, {1}, before]
-
-
-def test_threads_that_fit_at_once_leave_the_number_of_threads_as_it_was():
-    X = np.random.default_rng(0).normal(size=(3000, 70)) * 0.9 ** np.arange(70)
-
-    def run(found):
-        model = PCA(3)
-        for start in range(0, 3000, 300):
-            model.partial_fit(X[start : start + 300])
-        found.append(model.components_)
-
-    with threadpool_limits(limits=2, user_api="blas"):
-        before, found = blas_threads(), []
-        run(found)
-        threads = [threading.Thread(target=run, args=(found,)) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert blas_threads() == before
-        for components in found:
-            np.testing.assert_array_equal(components, found[0])

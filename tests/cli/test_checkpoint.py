@@ -93,17 +93,6 @@ def test_signals(tmp_path, interrupt, blocks, number):
     assert (tmp_path / "m.onepass").read_bytes() == (tmp_path / "whole").read_bytes()
 
 
-def test_interrupted_again_and_again(tmp_path, interrupt):
-    data = parts(tmp_path)
-    run(*command(tmp_path, data, output="whole"))
-    for done in range(1, 6):
-        interrupt(1)
-        result = run(*command(tmp_path, data, "--resume"), code=130)
-        assert f"{60 * done} rows are saved" in result.stderr
-    run(*command(tmp_path, data, "--resume"))
-    assert (tmp_path / "m.onepass").read_bytes() == (tmp_path / "whole").read_bytes()
-
-
 def test_a_signal_while_the_model_is_written_is_too_late(tmp_path, monkeypatch):
     data = parts(tmp_path)
     save = onepass.CappedMSG.save

@@ -70,16 +70,6 @@ def test_a_column_without_entries_is_named_and_nothing_is_written(tmp_path, more
     assert onepass.load(tmp_path / "m").feature_names_in_.tolist() == ["x", "y"]
 
 
-def test_what_an_error_proposes_can_be_pasted(tmp_path):
-    columns = [f"a{j}" for j in range(8)]
-    lines = [",".join([*columns, "x", "y"]), *("," * 8 + f"{i % 7},{i % 5}" for i in range(200))]
-    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
-    words = ("fit", tmp_path / "a.csv", "-k", 1, "-o", tmp_path / "m")
-    said = run(*words, code=2).stderr
-    assert f"--exclude {','.join(columns)})" in said
-    run(*words, "--exclude", ",".join(columns))
-
-
 @pytest.mark.parametrize("more", [[], ["--workers", 1]])
 def test_a_model_remembers_what_stands_for_missing_entries(tmp_path, more):
     lines = ["x,y", *(f"{i},{i % 7}" for i in range(200)), "?,3", "5,-999"]
@@ -196,21 +186,6 @@ def test_impute_drops_no_column_of_a_later_file(tmp_path, model, table):
     assert f"{second}: compared with {first}, it has also 'more'" in said
     assert not output.exists()
     run("impute", model, first, second, "-o", tmp_path / "out.npy")
-
-
-def test_impute_keeps_decimal_commas(tmp_path):
-    rng = np.random.default_rng(0)
-    lines = ["x;y;city"]
-    for i, value in enumerate(rng.normal(size=200)):
-        x, y = (f"{number:.3f}".replace(".", ",") for number in (value, 2 * value))
-        lines.append(f"{x};{'' if i == 3 else y};Rome")
-    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
-    reading = ("--decimal", ",", "--delimiter", ";")
-    run("fit", tmp_path / "a.csv", "-k", 1, "--exclude", "city", *reading, "-o", tmp_path / "m")
-    run("impute", tmp_path / "m", tmp_path / "a.csv", *reading, "-o", tmp_path / "out.csv")
-    rows = list(onepass.open_source(tmp_path / "out.csv", ["x", "y"], decimal=","))
-    assert not np.isnan(rows[0]).any()
-    assert rows[0][3, 1] == pytest.approx(2 * rows[0][3, 0], abs=0.2)
 
 
 @pytest.mark.parametrize("output", ["out.csv", "out.parquet"])

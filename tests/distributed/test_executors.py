@@ -133,19 +133,3 @@ def test_losing_the_scheduler_costs_what_was_being_done(tmp_path):
     found = fit(PCA(3), parts, checkpoint=path, resume=True, progress=again.append)
     assert sum(again) == 1000 - saved
     assert same_bits(found, fit(PCA(3), parts))
-
-
-def test_a_client_without_a_scheduler(client, paths):
-    with pytest.raises(ValueError, match="unknown address scheme"):
-        distributed.Client("nonsense://x")
-    unconnected = distributed.default_client()  # it stays the default one
-    try:
-        with pytest.raises(ConnectionError, match="connecting"):
-            fit(PCA(2), paths)
-    finally:
-        unconnected.close()
-    assert fit(PCA(2), paths).n_samples_seen_ == 2000
-    other = distributed.Client(client.scheduler.address, set_as_default=False)
-    other.close()
-    with pytest.raises(ConnectionError, match="closed"):
-        fit(PCA(2), paths, other)

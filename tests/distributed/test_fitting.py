@@ -1,17 +1,13 @@
 """One model of all shards."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onepass import ERM, PCA, ShardError, open_source
+from onepass import ERM, PCA, open_source
 from onepass.distributed import fit
-from onepass.sources import ArraySource
 from tests.distributed.models import made_rows, same_bits
 
 dask = pytest.importorskip("dask")
@@ -102,44 +98,3 @@ def test_files_are_split_alike_whatever_the_format(tmp_path):
             found = fit(PCA(3), given_as, shard_rows=250)
             np.testing.assert_array_equal(found.components_, expected.components_)
     assert same_bits(fit(PCA(3), tmp_path / "rows.npy", shard_rows=None), fit(PCA(3), [X]))
-
-
-def test_a_shard_lies_in_one_file(tmp_path):
-    for number, part in enumerate(np.split(X, [250, 280, 280])):
-        np.save(tmp_path / f"{number}.npy", part)
-    np.savetxt(tmp_path / "9.csv", X[:40], delimiter=",")
-    source = open_source([*sorted(tmp_path.glob("*.npy")), tmp_path / "9.csv"])
-    expected = fit(PCA(3), [*np.split(X, [250, 280, 486, 693]), X[:40]])
-    assert same_bits(fit(PCA(3), source, shard_rows=250), expected)
-
-
-class Counting(ArraySource):
-    """Says how many rows were read, and may promise more than there are."""
-
-    read = 0
-
-    def blocks(self, start=None):
-        for position, block in super().blocks(start):
-            self.read += len(block)
-            yield position, block
-
-
-def test_no_other_rows_are_read():
-    source = Counting(X, block_rows=10)
-    fit(PCA(3), source, shard_rows=30)
-    assert source.read == 900
-    source.n_rows = 950
-    with pytest.raises(ShardError, match="there are 900 rows, but there were 920"):
-        fit(PCA(3), source, shard_rows=30)
-
-
-def test_paths_need_no_dask(tmp_path):
-    np.save(tmp_path / "rows.npy", X)
-    script = (
-        "import sys; sys.modules['dask'] = sys.modules['distributed'] = None\n"
-        "from onepass import PCA, distributed\n"
-        "print(distributed.fit(PCA(3), sys.argv[1:]).n_samples_seen_)"
-    )
-    command = [sys.executable, "-c", script, tmp_path / "rows.npy"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert (done.stdout, done.stderr) == ("900\n", "")

@@ -66,15 +66,6 @@ def test_tiny_suboptimality_keeps_its_digits(angle, rotation):
     assert metrics.suboptimality(mixed, moment) == pytest.approx(expected, rel=10 * rel)
 
 
-def test_dependent_and_zero_directions_count_as_fewer():
-    moment = Subspace(np.eye(3), np.array([3.0, 2.0, 1.0]))
-    twice = [[1.0, 0.0, 0.0], [2.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
-    assert metrics.captured(twice, moment) == pytest.approx(3)
-    assert metrics.suboptimality(twice, moment) == pytest.approx(3)
-    assert metrics.suboptimality(twice, moment, k=1) == pytest.approx(0)
-    assert metrics.suboptimality(np.zeros((1, 3)), moment) == pytest.approx(3)
-
-
 @pytest.mark.parametrize("shape", [(40, 6), (5, 9)])
 @pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix, scipy.sparse.coo_array])
 def test_rows(shape, kind):
@@ -112,7 +103,6 @@ def test_large_sparse_rows():
     [
         ([[1.0, 0.0, 0.0]], MOMENT, {}),
         ([[np.nan, 0.0]], MOMENT, {}),
-        ([[1.0, 0.0]], np.zeros(2), {}),
         ([[1.0, 0.0]], np.zeros((0, 2)), {}),
         ([[1.0, 0.0]], np.eye(2), {"mean": [0.0]}),
         ([[1.0, 0.0]], MOMENT, {"mean": [0.0, 0.0]}),
@@ -134,11 +124,9 @@ def test_sparse_rows_about_a_far_mean_lose_no_digits(far):
 
 def test_a_model_is_not_its_directions():
     model = PCA(1).fit(np.random.default_rng(0).normal(size=(50, 3)))
-    for measure in (metrics.suboptimality, metrics.captured, metrics.captured_share):
-        with pytest.raises(ValueError, match="directions are a PCA: pass its components_"):
+    for measure in (metrics.suboptimality, metrics.captured, metrics.principal_angles):
+        with pytest.raises(ValueError, match="pass its components_"):
             measure(model, np.eye(3))
-    with pytest.raises(ValueError, match="pass its components_"):
-        metrics.principal_angles(model, np.eye(3))
 
 
 @pytest.mark.parametrize(

@@ -9,48 +9,12 @@ from onepass.persistence.fields import (
     MOST_SUM,
     Array,
     Number,
-    Part,
-    Parts,
     Size,
     State,
     String,
     triangle,
-    weight,
     whole,
 )
-
-D = 4
-
-
-class Leaf(State):
-    """A state of each kind of array."""
-
-    def __init__(self):
-        self.count = 3
-        self.sum = 8.0
-        self.square = 8.0
-        self.table = np.full((2, 3), 8.0)
-        self.matrix = np.asfortranarray(np.tril(np.arange(16.0).reshape(D, D)))
-
-    def fields(self):
-        return {
-            "count": whole(),
-            "sum": weight(),
-            "square": Number(fades=2),
-            "table": Array((Size("rows", 5), 3), least=0.0, fades=(0, 1, 2)),
-            "matrix": triangle(D),
-        }
-
-
-class Holder(State):
-    """A state with others inside."""
-
-    def __init__(self, leaves=1):
-        self.leaf = Leaf()
-        self.leaves = [Leaf() for _ in range(leaves)]
-
-    def fields(self):
-        return {"leaf": Part(), "leaves": Parts(Leaf, 1, 3)}
 
 
 class One(State):
@@ -61,39 +25,6 @@ class One(State):
 
     def fields(self):
         return {"value": self.field}
-
-
-def content(state):
-    """Return everything that a state holds."""
-    numbers, arrays = state.saved()
-    return numbers, {name: array.tolist() for name, array in arrays.items()}
-
-
-def test_sums_fade_by_their_powers():
-    state = Holder(2)
-    kept = state.copy()
-    state.fade(0.5)
-    for leaf, old in zip((state.leaf, *state.leaves), (kept.leaf, *kept.leaves), strict=True):
-        assert (leaf.count, leaf.sum, leaf.square) == (3, 4.0, 2.0)
-        assert type(leaf.sum) is float  # a number of NumPy would decide the type of results
-        np.testing.assert_array_equal(leaf.table, [[8.0, 4.0, 2.0]] * 2)
-        np.testing.assert_array_equal(leaf.matrix, 0.5 * old.matrix)
-
-
-def test_what_is_saved_is_restored():
-    state = Holder(3)
-    state.leaf.count = 7
-    state.leaves[1].table = np.ones((4, 3))  # each in a list has its own sizes
-    numbers, arrays = state.saved()
-    assert numbers["leaves.count"] == 3
-    assert arrays["leaf.matrix"].shape == (D * (D + 1) // 2,)
-    again = Holder()
-    again.restore(numbers, arrays)
-    assert content(again) == content(state)
-    numbers.pop("leaves.0.sum")
-    with pytest.raises(ValueError, match=r"leaves\.0\.sum is missing"):
-        again.restore(numbers, arrays)
-    assert again.leaf.matrix.flags.f_contiguous
 
 
 MATRIX = Array((Size("rows", 3), 2), least=-1.0, most=1.0)

@@ -14,9 +14,7 @@ FEW, MANY = RNG.normal(size=(43, 6)), RNG.normal(size=(43, 300))
 GAPS = FEW.copy()
 GAPS[::3, 4] = np.nan
 ROWS = {
-    "few columns": FEW,
     "many columns": MANY,
-    "far from zero": FEW + 1e4,
     "single precision": FEW.astype(np.float32),
     "sparse": sparse.csr_array(FEW),
     "gaps": GAPS,

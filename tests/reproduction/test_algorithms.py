@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 
 from onepass.schedules import InverseSqrt
-from onepass.subspace import Subspace
 from reproduction.algorithms import (
     EXPONENTS,
     RULES,
     WIDER,
-    Checkpoint,
     HeldOut,
     Training,
     checkpoints,
@@ -74,13 +72,6 @@ def test_iterates_on_the_orthogonal_distribution_are_those_of_the_naive_run(name
         np.testing.assert_allclose(at.iterate.to_dense(), iterates[at.rows], atol=1e-8)
 
 
-def test_the_cost_counts_every_row():
-    variances = np.r_[2.0, 1.0, np.full(28, 0.2)]
-    rows = np.random.default_rng(2).normal(size=(ROWS, 30)) * np.sqrt(variances)
-    *_, last = trajectory(RULES["Capped MSG"](2, 30, 0), rows, InverseSqrt(C), MARKS)
-    assert 9 * (ROWS - 24) <= last.cost <= 9 * ROWS  # rank 3 = k + 1 soon, read at chunk ends
-
-
 def test_a_cut_rank_is_admitted():
     rows = np.random.default_rng(3).normal(size=(ROWS, 30))
     runs = {
@@ -92,15 +83,6 @@ def test_a_cut_rank_is_admitted():
     assert [at.limited for at in runs[5]] == [False, False, True, True, True, True, True]
     assert not any(at.limited for at in runs[30])
     assert runs[5][-1].iterate.rank == 5
-
-
-def test_checkpoints_end_with_the_run_and_weigh_one():
-    marks = checkpoints(10, 1000, 30)
-    assert marks[0] == 10
-    assert marks[-1] == 1000
-    assert (np.diff(marks) > 0).all()
-    assert run_weights(marks).sum() == pytest.approx(1)
-    assert run_weights(np.array([1, 4])).tolist() == [0.25, 0.75]
 
 
 D, TRAIN_ROWS = 12, 300
@@ -145,16 +127,3 @@ def test_small_steps_are_shared_only_where_no_bound_is_met(training):
         (at,) = trajectory(RULES["MSG"](1, D, 0), TRAIN, InverseSqrt(2.0**exponent), [TRAIN_ROWS])
         unbounded = 2.0**exponent * training.small_steps[-1].iterate.trace
         assert (at.iterate.trace == pytest.approx(unbounded)) == free
-
-
-def test_suboptimality_is_the_share_that_is_missed():
-    vectors = np.linalg.eigh(HELD_OUT.moment)[1][:, ::-1].T
-
-    def missed(directions, k):
-        iterate = Subspace(directions, np.ones(len(directions)))
-        return HELD_OUT.suboptimality(Checkpoint(1, iterate, 0.0, False), k)
-
-    assert missed(vectors[:3], 3) == pytest.approx(0, abs=1e-12)
-    first, second = HELD_OUT.values[:2]
-    assert missed(vectors[1:2], 1) == pytest.approx((first - second) / first)
-    assert missed(vectors[:1], 2) == pytest.approx(second / (first + second))

@@ -21,30 +21,6 @@ def test_figure_1_follows_the_naive_iterates():
     np.testing.assert_allclose(run["spectrum"], naive, atol=1e-8)
 
 
-def test_a_run_is_stuck_if_worse_than_batch_and_still():
-    marks = np.array([1, 5, 10, 50, 100])
-    curves = np.array(
-        [
-            [0.3, 0.2, 0.1, 0.1, 0.1],  # stuck from the tenth row on
-            [0.3, 0.2, 0.1, 0.1, 0.0],  # optimal at the end
-            [0.3, 0.2, 0.1, 0.2, 0.1],  # moved
-            [0.0, 0.0, 0.0, 0.0, 0.0],  # optimal always
-            [0.3, 0.2, 0.1, 0.1, 0.1],  # as good as these rows allow
-        ]
-    )
-    batch = np.zeros((5, 5))
-    batch[4] = 0.1
-    run = {"marks": marks, "MSG/1": curves, "ERM/1": batch}
-    assert figure2.stuck(run, "MSG", 1).tolist() == [True, False, False, False, False]
-    assert figure2.learned(run, "MSG", 1).tolist() == [False, True, False, True, True]
-
-
-def test_batch_takes_the_most_frequent_axes():
-    rows = -np.eye(3)[[2, 2, 1, 1, 1, 0]]
-    assert figure2.most_frequent(rows, np.array([1, 3, 5]), 1).tolist() == [[2], [2], [1]]
-    assert figure2.most_frequent(rows, np.array([6]), 2).tolist() == [[1, 2]]
-
-
 def test_figure_2_gives_all_algorithms_the_same_rows_and_the_same_numbers_again():
     settings = {"seed": 1, "reading": "steep", "rows": 300, "sequences": 2}
     first, second = (
@@ -66,22 +42,6 @@ def test_the_toy_decides_the_incremental_algorithm_by_two_rows():
         first, second = toy_rows(400, np.random.default_rng([0, i]))[:2]
         assert wrong["Incremental"][i] == (first[0] > 0 or second[0] > 0)
     assert not wrong["Capped MSG"].any()
-
-
-def test_a_plateau_is_left_for_something_better():
-    marks = np.array([10, 100, 150, 200, 300, 400])
-    curves = np.array(
-        [
-            [0.3, 0.2, 0.2, 0.2, 0.1, 0.0],  # still from 100 to 200, then better
-            [0.3, 0.2, 0.2, 0.2, 0.3, 0.2],  # then worse, then better at once
-            [0.3, 0.2, 0.2, 0.1, 0.1, 0.1],  # still from 200 on, to the end
-            [0.3, 0.2, 0.2, 0.1, 0.1, 0.0],  # too short
-        ]
-    )
-    run = {"marks": marks, "MSG/1": curves}
-    assert figure2.plateaued(run, "MSG", 1).tolist() == [
-        True, False, False, False,
-    ]  # fmt: skip
 
 
 def naive_excess(rows, k, p):

@@ -64,10 +64,8 @@ class SolverLearner(Learner):
 
     def take(self, content: dict[str, Any]) -> None:
         super().take(content)
-        if self.is_exact:
-            return
-        measured = self.variances.moment.sums.shape[1]
-        if (measured or self.mean.weight > 0.0) and measured != len(self._held()):
+        held = len(self._held()) if self.mean.weight > 0.0 else 0
+        if not self.is_exact and self.variances.moment.sums.shape[1] != held:
             raise ValueError("variances are not along the directions that are held")
 
     def _missing_counts(self) -> MissingCounts:
