@@ -4,42 +4,8 @@ import numpy as np
 import pytest
 
 from onepass.algorithms.averaging import Average
-from onepass.subspace import Subspace
 
-D = 12
 DTYPE = np.dtype(np.float64)
-
-
-def iterates(seed, count, rest=0.1):
-    """Return random iterates of rank 3."""
-    rng = np.random.default_rng(seed)
-    return [
-        Subspace(np.linalg.qr(rng.normal(size=(D, 3)))[0].T, rng.uniform(0.3, 1.0, 3), rest)
-        for _ in range(count)
-    ]
-
-
-def averaged(found, rank=D, together=1):
-    """Return the average of some iterates, so many added together."""
-    average = Average(D, rank, DTYPE)
-    for start in range(0, len(found), together):
-        some = found[start : start + together]
-        rows = np.vstack([each.factor() for each in some])
-        average.add(rows, sum(each.rest for each in some), len(some))
-    return average
-
-
-def mean(found):
-    return sum(each.to_dense() for each in found) / len(found)
-
-
-@pytest.mark.parametrize("count", [1, 5, 30, 31, 32, 33, 100])
-@pytest.mark.parametrize("together", [1, 7])
-def test_it_is_the_mean_of_all_iterates(count, together):
-    found = iterates(0, count)
-    average = averaged(found, together=together)
-    assert average.count == count
-    np.testing.assert_allclose(average.value().to_dense(), mean(found), atol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -62,17 +28,6 @@ def test_truncation_of_many_rows_keeps_what_matters(dtype, together):
     weights = value.weights[:k]
     assert (weights <= values[::-1][:k] * (1 + 1e-4)).all()  # truncation only takes off
     assert (weights > 0.9 * values[::-1][:k]).all()
-
-
-@pytest.mark.parametrize("counts", [(30, 20), (3, 90), (0, 5), (5, 0)])
-def test_a_merged_average_is_that_of_all_iterates(counts):
-    ours, theirs = iterates(0, counts[0]), iterates(1, counts[1], rest=0.3)
-    average, other = averaged(ours), averaged(theirs)
-    before = other.value().to_dense()
-    average.merge(other)
-    assert average.count == sum(counts)
-    np.testing.assert_allclose(average.value().to_dense(), mean(ours + theirs), atol=1e-12)
-    np.testing.assert_array_equal(other.value().to_dense(), before)
 
 
 # The ways in which rows are truncated: few rows, few columns, and many of both.

@@ -3,11 +3,31 @@
 import numpy as np
 import pytest
 
+from onepass.algorithms.ada_oja import AdaOjaRule
+from onepass.algorithms.capped_msg import CappedMSGRule
 from onepass.algorithms.grouse import GrouseRule
+from onepass.algorithms.incremental import IncrementalRule
+from onepass.algorithms.meg import MEGRule
+from onepass.algorithms.msg import MSGRule
+from onepass.algorithms.oja import OjaRule
 from onepass.algorithms.solver import Solver
 from onepass.schedules import AdaGradNorm, InverseSqrt
+from onepass.subspace import orthonormal
 from tests import reference
-from tests.algorithms.test_rules import INIT, RULES, D, K
+
+D, K = 12, 3
+INIT = orthonormal(np.random.default_rng(5).normal(size=(K, D)))
+RULES = {
+    "msg": lambda: MSGRule(K, D),
+    "msg, exact": lambda: MSGRule(K, D, exact_trace=True),
+    "capped": lambda: CappedMSGRule(K, D, max_rank=K + 1),
+    "capped, exact": lambda: CappedMSGRule(K, D, max_rank=K + 1, exact_trace=True),
+    "growing": lambda: CappedMSGRule(K, D, max_rank=K, grow=True),
+    "meg": lambda: MEGRule(K, D),
+    "incremental": lambda: IncrementalRule(K, D, max_rank=K + 2),
+    "oja": lambda: OjaRule(K, D, init=INIT),
+    "ada oja": lambda: AdaOjaRule(K, D, init=INIT),
+}
 
 
 def rows_with_gaps(n=150, missing=0.3, seed=0):

@@ -8,6 +8,7 @@ from onepass.gaps.counts import MissingCounts
 from onepass.gaps.factor_model import FactorModel
 from onepass.moments.chunk import chunk_about
 from onepass.moments.exact import SecondMoment
+from tests import reference
 
 RNG = np.random.default_rng(0)
 N, D, R = 30, 6, 2
@@ -22,14 +23,7 @@ WEIGHTS[7] = 0.0
 def conditional(row):
     """Return mean and covariance of a row, given what is observed of it."""
     covariance = MODEL.loadings @ MODEL.loadings.T + np.diag(MODEL.noise)
-    seen = ~np.isnan(row)
-    mean, spread = np.where(seen, row, 0.0), np.zeros((D, D))
-    solved = np.linalg.solve(covariance[np.ix_(seen, seen)], covariance[np.ix_(seen, ~seen)])
-    mean[~seen] = MODEL.mean[~seen] + (row - MODEL.mean)[seen] @ solved
-    spread[np.ix_(~seen, ~seen)] = (
-        covariance[np.ix_(~seen, ~seen)] - covariance[np.ix_(~seen, seen)] @ solved
-    )
-    return mean, spread
+    return reference.complete(row, MODEL.mean, covariance)[:2]
 
 
 def completed(scale):

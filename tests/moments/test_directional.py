@@ -43,12 +43,6 @@ def test_a_direction_that_is_another_one_takes_little_along(cosine):
     np.testing.assert_allclose(moment.second(), np.diag([3.0, 2.0 * cosine**2]))
 
 
-def test_directions_may_become_more():
-    moment = started()
-    moment.add(np.eye(3, 2), np.diag([0.0, 0.0, 4.0]), 4.0, 1.0)
-    np.testing.assert_allclose(moment.second(), np.diag([3.0, 2.0, 4.0]))
-
-
 def test_only_recent_rows_count_and_stand_for_all():
     """Rows before the last window but one are forgotten; their energy is not."""
     moment = started(inner=np.diag([100.0, 100.0]), energy=200.0, weight=4.0)
@@ -76,14 +70,3 @@ def test_merged():
     np.testing.assert_allclose(one.second(), wanted)
     assert (one.energy, one.weight, one.next_window) == (22.0, 10.0, 20.0)
     np.testing.assert_allclose(other.second(), np.diag([8.0, 1.0]))
-
-
-def test_what_newer_rows_gain():
-    """The share of their energy that newer rows have along the directions, over that of older."""
-    moment = started(inner=np.diag([3.0, 2.0]), energy=10.0, weight=4.0)
-    assert moment.gain() == 0.0  # there is one window only
-    assert DirectionalMoment(5).gain() == 0.0
-    moment.add(np.eye(2), np.diag([4.0, 4.0]), 10.0, 5.0)
-    assert moment.gain() == pytest.approx(1.0 - 0.5 / 0.8)
-    moment.add(np.eye(2), np.diag([0.0, 2.0]), 10.0, 1.0)
-    assert moment.gain() == pytest.approx(0.0)

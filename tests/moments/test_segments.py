@@ -27,7 +27,6 @@ def segments_of(
     *,
     chunk: int = 128,
     weights: Array | None = None,
-    half_life: float | None = None,
     **params: Any,
 ) -> Segments:
     """Return the segments of rows that come in chunks."""
@@ -36,8 +35,6 @@ def segments_of(
     weights = np.ones(X.shape[0]) if weights is None else weights
     for start in range(0, X.shape[0], chunk):
         part = slice(start, start + chunk)
-        if half_life is not None:
-            found.fade(0.5 ** (chunk / half_life))
         rows = chunk_about(X[part], weights[part], np.full(X.shape[1], 2.0))
         found.add(rows, rows.weights)
     return found
@@ -53,13 +50,6 @@ def naive(X: Array, weights: Array, frame: Array) -> tuple[float, Array, Array, 
     centred = X - mean
     scatter = (centred * weights[:, None]).T @ centred
     return float(weights.sum()), mean, scatter.diagonal(), scatter @ frame.T
-
-
-def assert_same(one: Segments, other: Segments) -> None:
-    for name in ("rows", "weights", "means", "squares"):
-        np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-9)
-    both = [held.products * held.unit for held in (one, other)]
-    np.testing.assert_allclose(*both, rtol=1e-9, atol=1e-9 * np.abs(both[0]).max())
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])
@@ -104,17 +94,6 @@ def test_a_frame_that_turns_loses_nothing_of_the_sum_of_all_segments(center: boo
     )
 
 
-def test_merged_segments_are_those_of_both_one_after_the_other() -> None:
-    X, frame = stream(400), frame_of(12, 4)
-    first, second = segments_of(X[:200], frame), segments_of(X[200:] * 1e3, frame)
-    both = first.copy()
-    both.merge(second)
-    assert len(both) == len(first) + len(second)
-    np.testing.assert_array_equal(both.weights, [*first.weights, *second.weights])
-    products = [held.products * held.unit for held in (first, second)]
-    np.testing.assert_allclose(both.products * both.unit, np.vstack(products), rtol=1e-12)
-
-
 def test_many_merged_parts_are_as_long_as_each_other() -> None:
     X, frame = stream(20 * 500), frame_of(12, 4)
     whole = Segments(12)
@@ -127,14 +106,6 @@ def test_many_merged_parts_are_as_long_as_each_other() -> None:
     apart = mean - weight @ mean / weight.sum()
     between = (apart * weight[:, None]).T @ apart @ frame.T
     np.testing.assert_allclose(product.sum(axis=0) + between, sums[3], atol=1e-6)
-
-
-def test_with_a_half_life_segments_stay_short_and_old_ones_fade() -> None:
-    X, frame = stream(20_000), frame_of(12, 4)
-    found = segments_of(X, frame, chunk=100, half_life=1000)
-    assert found.rows.sum() == pytest.approx(1000 / np.log(2.0), rel=0.1)
-    shares = found.weights / found.weights.sum()
-    assert 1.0 / (shares**2).sum() > 12
 
 
 def test_no_segment_has_few_rows() -> None:
@@ -158,22 +129,6 @@ def test_energies_of_any_size_fit_in_single_precision() -> None:
     )
 
 
-def test_streams_with_different_frames_merge_in_one_that_spans_both() -> None:
-    X, frames = stream(800), (frame_of(12, 3), frame_of(12, 4, seed=8))
-    parts = X[:400], X[400:]
-    first, second = (segments_of(part, frame) for part, frame in zip(parts, frames, strict=True))
-    joint = first.joint_frame(second)
-    assert joint.shape == (7, 12)
-    for found, part in zip((first, second), parts, strict=True):
-        scatter = naive(part, np.ones(400), np.eye(12))[3]
-        found.turn(joint, lambda columns, scatter=scatter: scatter @ columns)
-    kept = first.products @ (joint @ frames[0].T) * first.unit
-    np.testing.assert_allclose(kept, segments_of(parts[0], frames[0]).products * first.unit)
-    first.merge(second)
-    assert len(first) <= SEGMENTS
-    assert first.rows.sum() == 800
-
-
 @pytest.mark.parametrize("K", [4, 12])
 @pytest.mark.parametrize("chunk", [40, 1500])
 def test_a_second_moment_gives_the_sums_of_parts_as_rows_do(chunk: int, K: int) -> None:
@@ -183,7 +138,11 @@ def test_a_second_moment_gives_the_sums_of_parts_as_rows_do(chunk: int, K: int) 
     for start in range(0, len(X), chunk):
         rows = chunk_about(X[start : start + chunk], np.ones(min(chunk, 1500 - start)), np.ones(12))
         found.add(rows, rows.weights, moment.add_parts)
-    assert_same(found, segments_of(X, frame, chunk=chunk))
+    wanted = segments_of(X, frame, chunk=chunk)
+    for name in ("rows", "weights", "means", "squares"):
+        np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), rtol=1e-9)
+    both = [held.products * held.unit for held in (found, wanted)]
+    np.testing.assert_allclose(*both, rtol=1e-9, atol=1e-9 * np.abs(both[0]).max())
     _, mean, _, scatter = naive(X, np.ones(1500), frame)
     np.testing.assert_allclose(moment.mean, mean)
     np.testing.assert_allclose(moment.times(frame.T), scatter, rtol=1e-9, atol=1e-9)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import sparse
 from scipy.signal import lfilter
 from sklearn.datasets import load_wine
 
@@ -78,9 +77,8 @@ def test_the_algorithms_of_the_paper_have_none_and_say_so() -> None:
     assert "paper" in fit.model_.standard_errors.reason
 
 
-@pytest.mark.parametrize("d", [20, 200, 4100])
-def test_they_survive_files(d: int) -> None:
-    fit = PCA(3).fit(rows(600, d))
+def test_they_survive_files_of_many_columns() -> None:
+    fit = PCA(3).fit(rows(600, 4100))
     assert not np.isnan(fit.angle_).any()
     for other in (fit, fit.for_transform()):
         assert_same_errors(onepass.from_bytes(other.to_bytes()), fit, 1e-6)
@@ -98,12 +96,6 @@ def test_merged_streams_have_the_errors_of_one(d: int, robust: bool) -> None:
     assert (more.angle_ < whole.angle_).all()
 
 
-@pytest.mark.parametrize("d", [20, 200])
-def test_sparse_rows_have_the_errors_of_dense_ones(d: int) -> None:
-    X = rows(2000, d) * (np.random.default_rng(1).random((2000, d)) < 0.3)
-    assert_same_errors(PCA(3).fit(sparse.csr_array(X)), PCA(3).fit(X), 0.05)
-
-
 def test_weights_count_as_rows() -> None:
     """Rows of weight two have the errors of half as many rows of the same total weight."""
     X = rows()
@@ -117,17 +109,6 @@ def test_with_a_half_life_fewer_rows_count() -> None:
     # About 2,885 rows count as much as independent ones: 1 / sum of squared weights.
     assert np.median(fading.angle_ / plain.angle_) == pytest.approx((20_000 / 2885) ** 0.5, rel=0.4)
     assert fading.degrees_of_freedom_ > 8
-
-
-@pytest.mark.parametrize("hold", [np.asarray, sparse.csr_array])
-def test_gaps_leave_errors(hold: Any) -> None:
-    X = rows()
-    X[np.random.default_rng(1).random(X.shape) < 0.05] = np.nan
-    gaps, whole = PCA(2).fit(hold(X)), PCA(2).fit(rows())
-    ratio = gaps.angle_ / whole.angle_
-    assert ((ratio > 0.8) & (ratio < 2.0)).all()
-    again = onepass.from_bytes(gaps.to_bytes())
-    assert_same_errors(again, gaps, 1e-9)
 
 
 @pytest.mark.parametrize("n", [3, 60, 127])

@@ -8,23 +8,12 @@ from scipy import sparse
 
 from onepass import PCA, from_bytes, load, open_source
 from onepass.distributed import fit as fit_on_shards
-from onepass.distributed import fitting
 from onepass.estimators.checkpoint import Checkpoint
-from onepass.moments.chunk import chunk_about
-from onepass.moments.sketch import GRAM_ROWS
-from onepass.pca.kept import KeptRows
 from onepass.sources import BlockSource
-from onepass.stream import Stream
 from tests.cli.commands import onepass
 
 K, N, D = 4, 8400, 8300  # sparse rows of so many columns have no exact second moment
 ACTIVE = 60  # columns that are not empty, so that a decomposition takes no time
-
-
-def some_rows(n=240, d=160, seed=0, mean=0.0):
-    rng = np.random.default_rng(seed)
-    spread = np.r_[np.sqrt([9.0, 7.0, 6.0, 5.0, 4.0]), np.full(d - 5, 0.5)]
-    return rng.normal(size=(n, d)) * spread + mean * rng.normal(size=d)
 
 
 def batch(X, weights, *, center=True, scale=False):
@@ -152,24 +141,6 @@ def test_shards_are_read_as_often_as_asked(wide, tmp_path, monkeypatch):
     assert model.error_threshold(0.9) == pytest.approx(np.quantile(errors, 0.9), rel=0.1)
     again = fit_on_shards(PCA(K, passes=4), shards, checkpoint=path, resume=True)
     np.testing.assert_array_equal(again.components_, model.components_)
-    for stop in (3, 6, 15):
-        reads = iter(range(stop))
-
-        def interrupted(learned=fitting.learn, reads=reads):
-            def learn(*arguments):
-                if next(reads, None) is None:
-                    raise KeyboardInterrupt
-                return learned(*arguments)
-
-            return learn
-
-        path.unlink()
-        with monkeypatch.context() as patch:
-            patch.setattr(fitting, "learn", interrupted())
-            with pytest.raises(KeyboardInterrupt):
-                fit_on_shards(PCA(K, passes=4), shards, checkpoint=path)
-        again = fit_on_shards(PCA(K, passes=4), shards, checkpoint=path, resume=True)
-        np.testing.assert_array_equal(again.components_, model.components_)
 
 
 def test_what_is_not_in_memory_is_read_once(tmp_path):
@@ -275,30 +246,3 @@ def test_fewer_rows_than_columns_in_memory_are_exact():
     assert captured >= values[:K].sum() * (1 - 1e-9)
     assert np.isfinite(model.captured_.mean)
     assert model.partial_fit(X[:10]).n_samples_seen_ == 310
-
-
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize(
-    ("n", "options"),
-    [
-        (1, {}),
-        (1, {"scale": True}),
-        (3, {"center": False}),
-        (50, {}),
-        (50, {"scale": True}),
-        (GRAM_ROWS + 1, {}),
-        (GRAM_ROWS + 1, {"center": False}),
-    ],
-)
-def test_few_rows_are_exact(kind, n, options):
-    X, weights = some_rows(n, 300), np.random.default_rng(1).random(n) + 0.5
-    _, deviations, values, vectors = batch(X, weights, **options)
-    kept = KeptRows(Stream(300, X.dtype, kind is not np.asarray, options.get("center", True)))
-    for part in np.array_split(np.arange(n), min(n, 2)):
-        kept.add(chunk_about(kind(X[part]), weights[part], np.zeros(300)), weights[part])
-    directions, found = kept.leading(K, deviations if options.get("scale") else None)
-    k = min(K, n - 1)
-    np.testing.assert_allclose(found[:k], values[:k], rtol=1e-8)
-    captured = np.square(vectors[:k] @ directions[:k].T).sum()
-    assert captured >= k * (1 - 1e-9)
-    np.testing.assert_allclose(directions @ directions.T, np.eye(min(K, n)), atol=1e-9)

@@ -23,21 +23,6 @@ def student(seed, n, degrees):
     return rows / np.sqrt(rng.chisquare(degrees, size=(n, 1)) / degrees)
 
 
-@pytest.mark.parametrize("order", ["as they come", "reversed", "sorted", "shuffled"])
-@pytest.mark.parametrize("degrees", [2.5, 50])
-def test_the_default_is_batch_pca_in_any_order_of_the_rows(order, degrees):
-    X = student(0, 3000, degrees) + 7
-    orders = {
-        "as they come": X,
-        "reversed": X[::-1],
-        "sorted": X[np.argsort((X**2).sum(axis=1))],
-        "shuffled": np.random.default_rng(1).permutation(X),
-    }
-    model, batch = PCA(K).fit(orders[order]), BatchPCA(K).fit(X)
-    np.testing.assert_allclose(model.components_, batch.components_, atol=1e-9)
-    np.testing.assert_allclose(model.explained_variance_, batch.explained_variance_, rtol=1e-10)
-
-
 @pytest.mark.parametrize(("degrees", "share"), [(2.5, 0.3), (3, 0.4), (5, 0.9)])
 def test_robust_components_of_heavy_tailed_rows_are_closer_to_the_truth(degrees, share):
     ratios = []
