@@ -7,18 +7,10 @@ import numpy as np
 import pytest
 
 import onepass
-from onepass.persistence import archive, atomic
+from onepass.persistence import archive
 from tests.cli.commands import onepass as run
 from tests.cli.commands import parts
-from tests.persistence.test_atomic import Faults, FaultyFile
-
-
-def failing_disk(patch, faults):
-    """Let files be written to a disk with faults."""
-    opened = faults.wrap("open", open)
-    patch.setattr(atomic, "open", lambda *given: FaultyFile(opened(*given), faults), raising=False)
-    for name in ("fsync", "replace"):
-        patch.setattr(os, name, faults.wrap(name, getattr(os, name)))
+from tests.persistence.test_atomic import Faults, failing_disk
 
 
 def assert_same_content(path, expected):
@@ -75,7 +67,7 @@ def test_a_disk_that_is_full_in_the_end(tmp_path, monkeypatch):
     """All rows are learned, the model cannot be written: a checkpoint of all rows is kept."""
     data = parts(tmp_path, count=3)
     words = ["fit", *data, "-k", 2, "--algorithm", "msg", "--checkpoint-every", 0]
-    real = atomic.os.replace
+    real = os.replace
 
     def replace(source, target):
         if not str(target).endswith(".checkpoint"):

