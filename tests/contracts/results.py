@@ -113,6 +113,8 @@ def assert_variances_are_those_of(
         per_row = total / (len(rows) - variant.center)
         variances = estimator.explained_variance_ / per_row
         np.testing.assert_allclose(variances, np.diag(shares), rtol=0, atol=tolerance)
+        squares = estimator.singular_values_**2 / total
+        np.testing.assert_allclose(squares, np.diag(shares), rtol=0, atol=tolerance)
         if len(V) < len(S):
             noise = (1 - np.trace(shares)) / (len(S) - len(V))
             assert estimator.noise_variance_ / per_row == pytest.approx(noise, abs=tolerance)

@@ -5,7 +5,6 @@ import pytest
 
 import onepass
 from tests import reference
-from tests.contracts.results import assert_orthonormal, published
 from tests.contracts.rows import make
 from tests.contracts.variants import (
     ALGORITHMS,
@@ -45,48 +44,13 @@ def second_moment(rows, center):
 
 
 @BOTH
-def test_explained_variance_is_honest(algorithm, center):
-    rows = gapped(N, offset=2.0 if center else 0.0)
-    estimator = fitted(algorithm, rows, center)
-    V, variances = estimator.components_, estimator.explained_variance_
-    exact = V @ second_moment(rows, center) @ V.T
-    np.testing.assert_allclose(variances * (N - center) / N, np.diag(exact), rtol=1e-8)
-    total = np.trace(second_moment(rows, center))
-    ratios = estimator.explained_variance_ratio_
-    np.testing.assert_allclose(ratios, np.diag(exact) / total, rtol=1e-8)
-    np.testing.assert_allclose(estimator.singular_values_**2, N * np.diag(exact), rtol=1e-8)
-    rest = (total - np.trace(exact)) / (D - K) * N / (N - center)
-    assert estimator.noise_variance_ == pytest.approx(rest, rel=1e-8)
-
-
-@BOTH
-def test_components_are_ordered_uncorrelated_and_orthonormal(algorithm, center):
-    rows = gapped(N, offset=2.0 if center else 0.0)
-    estimator = fitted(algorithm, rows, center)
-    V = estimator.components_
-    assert V.shape == (K, D)
-    assert_orthonormal(V)
-    assert (np.diff(estimator.explained_variance_) <= 0).all()
-    exact = V @ second_moment(rows, center) @ V.T
-    spread = np.sqrt(np.diag(exact))
-    np.testing.assert_allclose(exact / np.outer(spread, spread), np.eye(K), atol=1e-8)
-
-
-@BOTH
 def test_the_subspace_is_learned(algorithm, center):
     """Nearly all that batch PCA captures: a bound that a wrong sign or order would break."""
     rows = gapped(N, offset=2.0 if center else 0.0)
     estimator = fitted(algorithm, rows, center)
-    S = second_moment(rows, center)
-    best = np.linalg.eigvalsh(S)[-K:].sum()
-    assert np.trace(estimator.components_ @ S @ estimator.components_.T) > 0.95 * best
-
-
-@EVERY
-def test_signs_are_deterministic(algorithm):
-    V = fitted(algorithm, gapped(500), center=True).components_
-    largest = np.abs(V).argmax(axis=1)
-    assert (V[np.arange(K), largest] > 0).all()
+    S, V = second_moment(rows, center), estimator.components_
+    assert np.trace(V @ S @ V.T) > 0.95 * np.linalg.eigvalsh(S)[-K:].sum()
+    assert (V[np.arange(K), np.abs(V).argmax(axis=1)] > 0).all()
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
@@ -134,22 +98,12 @@ def test_captured_scores_each_batch_before_it_is_learned_from(variant):
 
 
 @BOTH
-def test_score_is_the_share_of_variance_captured(algorithm, center):
-    estimator = fitted(algorithm, gapped(500, offset=1.0), center)
-    rows = gapped(300, offset=1.0, seed=1)
-    centred = rows - estimator.mean_
-    share = np.sum((centred @ estimator.components_.T) ** 2) / np.sum(centred**2)
-    assert estimator.score(rows) == pytest.approx(share, rel=1e-9)
-    assert np.array_equal(estimator.mean_, np.zeros(D)) == (not center)
-
-
-@BOTH
-def test_transform_and_back(algorithm, center):
+def test_transform_and_back_and_score(algorithm, center):
     rows = gapped(500, offset=1.0)
     estimator = fitted(algorithm, rows, center)
-    if center:
-        np.testing.assert_allclose(estimator.mean_, rows.mean(axis=0), rtol=1e-10)
     scores = estimator.transform(rows)
+    share = np.sum(scores**2) / np.sum((rows - estimator.mean_) ** 2)
+    assert estimator.score(rows) == pytest.approx(share, rel=1e-9)
     np.testing.assert_allclose(scores, (rows - estimator.mean_) @ estimator.components_.T)
     back = estimator.inverse_transform(scores)
     np.testing.assert_allclose(back, scores @ estimator.components_ + estimator.mean_)
@@ -159,38 +113,7 @@ def test_transform_and_back(algorithm, center):
     assert list(estimator.get_feature_names_out()) == [f"{algorithm.lower()}{i}" for i in range(K)]
 
 
-@EVERY
-def test_covariance_has_the_variances_and_noise(algorithm):
-    estimator = fitted(algorithm, gapped(500), center=True)
-    V, C = estimator.components_, estimator.get_covariance()
-    np.testing.assert_allclose(C, C.T, atol=1e-12)
-    np.testing.assert_allclose(
-        V @ C @ V.T, np.diag(estimator.explained_variance_), rtol=1e-6, atol=1e-9
-    )
-    outside = np.linalg.eigvalsh(C)[: D - K]
-    np.testing.assert_allclose(outside, estimator.noise_variance_, rtol=1e-6)
-
-
-# What so few rows say nothing about.
-UNKNOWN = ("explained_variance_ratio_", "components_error_", "explained_variance_error_")
-UNKNOWN += ("angle_", "degrees_of_freedom_")
-
-
-@pytest.mark.filterwarnings("ignore::onepass.OnepassWarning")
-@pytest.mark.parametrize("n", [1, 2])
-@pytest.mark.parametrize("kind", ["gaussian", "all_zero"])
-@EVERY
-def test_fewer_rows_than_components_can_be_read(algorithm, kind, n):
-    estimator = build(algorithm, 3, random_state=0).fit(make(kind, n, 6, 3))
-    for name, value in published(estimator).items():
-        if name not in UNKNOWN and not name.startswith("captured_"):
-            assert np.isfinite(value).all(), name
-    assert len(estimator.components_) == estimator.n_components_ <= 3
-    assert_orthonormal(estimator.components_)
-    assert np.isfinite(estimator.transform(np.ones((2, 6)))).all()
-
-
-def test_rank_and_rank_deficiency_of_capped_msg():
+def test_rank_and_rank_deficiency():
     variant = Variant("CappedMSG", "auto", extra_rank=2)
     for name in ("gaussian", "in_small_span"):
         rows = make(name, 200, 12, 3)
@@ -198,20 +121,9 @@ def test_rank_and_rank_deficiency_of_capped_msg():
         rank = int((np.linalg.eigvalsh(variant.expected(rows, 3).last) > 1e-9).sum())
         assert estimator.rank_ == estimator.subspace_.rank == rank
         assert estimator.rank_deficient_ is (rank < 5)
-
-
-@pytest.mark.parametrize("kind", [onepass.MSG, onepass.MEG])
-def test_the_rank_of_the_iterate(kind):
-    estimator = kind(2).fit(make("gaussian", 100, 6, 2))
-    assert 2 <= estimator.rank_ == estimator.subspace_.rank <= 6
-
-
-def test_automatic_rank_starts_above_k_and_may_grow():
-    rows = make("unit_one_hot", 3000, 30, 4)
-    estimator = onepass.CappedMSG(4, max_rank="auto").fit(rows)
-    assert 4 <= estimator.rank_ <= 30
-    few = onepass.CappedMSG(4, max_rank="auto").fit(rows[:20])
-    assert few.rank_ <= estimator.rank_ or estimator.rank_deficient_
+    for kind in (onepass.MSG, onepass.MEG):
+        estimator = kind(2).fit(rows)
+        assert 2 <= estimator.rank_ == estimator.subspace_.rank <= 12
 
 
 def test_algorithms_are_all_listed():

@@ -51,9 +51,16 @@ def test_iterates_are_feasible(variant, name):
 
 @pytest.mark.parametrize("variant", [v for v in VARIANTS if v.averages], ids=str)
 def test_averages_are_feasible(variant):
-    """Truncated (d > 2k + 16) or not, an average of feasible matrices is feasible."""
+    """Truncated (d > 2k + 16) or not, an average of feasible matrices is feasible.
+
+    Truncation hardly moves its top.
+    """
     for d, k in [(9, 2), (60, 3)]:
-        average = variant.build(d, k).fit(make("gaussian", 400, d, k)).average_
+        spread = np.r_[np.full(k, 1.0), np.full(d - k, 0.3)]
+        rows = np.random.default_rng(0).normal(size=(400, d)) * spread / 3
+        average = variant.build(d, k).fit(rows).average_
+        wanted = np.linalg.eigh(variant.expected(rows, k).average)[1][:, -k:]
+        assert np.linalg.svd(average.top(k) @ wanted, compute_uv=False).min() > 0.99
         assert_orthonormal(average.basis)
         assert average.rank <= min(d, 2 * k + 16)
         assert average.weights.min() >= 0
@@ -62,29 +69,17 @@ def test_averages_are_feasible(variant):
         assert average.trace <= k + 1e-10
 
 
-def stays_orthonormal(algorithm, kind, n_rows):
-    """Feed many rows, and demand an orthonormal basis to 1e-12."""
-    d, k = 20, 3
-    rng = np.random.default_rng(0)
-    estimator = build(algorithm, k, random_state=0)
-    for _ in range(n_rows // 50_000):
+@pytest.mark.parametrize("blocks", [2, pytest.param(20, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kind", ["gaussian", "one_hot"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_orthonormality_does_not_drift(algorithm, kind, blocks):
+    """Over 50,000 rows a block."""
+    rng, d = np.random.default_rng(0), 20
+    estimator = build(algorithm, 3, random_state=0)
+    for _ in range(blocks):
         if kind == "gaussian":
             estimator.partial_fit(rng.normal(size=(50_000, d)) * np.linspace(1.5, 0.5, d))
         else:
             estimator.partial_fit(np.eye(d)[rng.integers(0, d, 50_000)])
-    assert estimator.n_samples_seen_ == n_rows
     assert_orthonormal(estimator.subspace_.basis)
     assert_orthonormal(estimator.components_)
-
-
-@pytest.mark.parametrize("kind", ["gaussian", "one_hot"])
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_orthonormality_does_not_drift(algorithm, kind):
-    stays_orthonormal(algorithm, kind, n_rows=100_000)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("kind", ["gaussian", "one_hot"])
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_orthonormality_does_not_drift_over_a_million_rows(algorithm, kind):
-    stays_orthonormal(algorithm, kind, n_rows=1_000_000)

@@ -7,7 +7,6 @@ import pytest
 from scipy import sparse
 
 import onepass
-from onepass.schedules import Constant
 from tests import reference
 from tests.contracts.chunks import chunks_of, learn_as_if_wide
 from tests.contracts.results import (
@@ -191,17 +190,3 @@ def test_a_grown_cap_is_kept(rows):
     young = onepass.CappedMSG(2, max_rank="auto").fit(rng.normal(size=(30, 30)))
     assert grown.max_rank_ > young.max_rank_
     assert onepass.merge(young, grown).max_rank_ == grown.max_rank_
-
-
-def test_constant_steps_stay_constant(rows):
-    variant = Variant("MSG", "constant")
-    merged = onepass.merge(*fitted_parts(variant, rows))
-    M = merged.subspace_.to_dense()
-    after = merged.partial_fit(rows[:1]).subspace_.to_dense()
-    step = Constant(0.2).step
-    values, vectors = np.linalg.eigh(M + step * np.outer(rows[0], rows[0]))
-    assert_close(after, reference.compose(reference.project(values, K, "at_most"), vectors), 1e-10)
-
-
-def test_algorithms_are_all_merged():
-    assert {v.algorithm for v in ITERATES} == set(ALGORITHMS)

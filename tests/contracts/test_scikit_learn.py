@@ -1,11 +1,7 @@
 """scikit-learn's own contract, and its tools."""
 
-import functools
-import inspect
-
 import numpy as np
 import pytest
-import scipy.sparse
 import sklearn
 from sklearn.datasets import load_digits
 from sklearn.exceptions import UnsetMetadataPassedError
@@ -15,7 +11,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from sklearn.utils.validation import has_fit_parameter
 
 import onepass
 from tests.contracts.variants import ESTIMATORS, build
@@ -56,15 +51,6 @@ def test_check_estimator(estimator, check):
 
 
 @EVERY
-def test_weights_have_a_name(algorithm):
-    kind = getattr(onepass, algorithm)
-    for method in (kind.fit, kind.partial_fit):
-        names = list(inspect.signature(method).parameters)
-        assert names[:4] == ["self", "X", "y", "sample_weight"]
-    assert has_fit_parameter(kind(2), "sample_weight")
-
-
-@EVERY
 def test_metadata_routing_passes_weights_through_a_pipeline(algorithm):
     rng = np.random.default_rng(0)
     X, weights = rng.normal(size=(300, 5)) + [0, 1, 2, 3, 4], rng.integers(0, 4, size=300)
@@ -77,23 +63,6 @@ def test_metadata_routing_passes_weights_through_a_pipeline(algorithm):
     expected = build(algorithm, 2, random_state=0).fit(X, sample_weight=weights)
     np.testing.assert_array_equal(pipeline[-1].components_, expected.components_)
     assert pipeline[-1].n_samples_seen_ == (weights > 0).sum()
-
-
-@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_array])
-@pytest.mark.parametrize("center", [False, True])
-@pytest.mark.parametrize(("algorithm", "params"), [("ERM", {}), ("PCA", {"robust": False})])
-def test_a_weight_of_two_is_the_row_twice(algorithm, params, center, kind):
-    rng = np.random.default_rng(0)
-    X, weights = rng.normal(size=(200, 6)) * np.arange(1, 7) + 5, rng.integers(0, 4, size=200)
-    make = functools.partial(getattr(onepass, algorithm), 3, center=center, **params)
-    weighted = make().fit(kind(X), sample_weight=weights)
-    repeated = make().fit(kind(np.repeat(X, weights, axis=0)))
-    np.testing.assert_allclose(weighted.mean_, repeated.mean_, atol=1e-12)
-    np.testing.assert_allclose(weighted.components_, repeated.components_, atol=1e-10)
-    np.testing.assert_allclose(
-        weighted.explained_variance_ratio_, repeated.explained_variance_ratio_, rtol=1e-10
-    )
-    np.testing.assert_allclose(weighted.transform(X), repeated.transform(X), atol=1e-9)
 
 
 # Some of these checks fit a table and transform an array, or the other way round.

@@ -1,15 +1,10 @@
 """The paper's algorithms as estimators: steps, batches, and rows that are hard to learn from."""
 
-import warnings
-
 import numpy as np
 import pytest
-from scipy import sparse
 
-import onepass
 from onepass import CappedMSG
 from onepass.schedules import Constant, Schedule
-from tests.contracts.chunks import learn_as_if_wide
 from tests.contracts.variants import ALGORITHMS, Variant, build
 
 RNG = np.random.default_rng(0)
@@ -21,33 +16,6 @@ def test_variances_are_right_where_the_scale_changes():
     model = CappedMSG(2).fit(rows)
     exact = ((rows @ model.components_.T) ** 2).mean(axis=0)
     np.testing.assert_allclose(model.explained_variance_, exact, rtol=0.1)
-
-
-@pytest.mark.parametrize("center", [False, True])
-@pytest.mark.parametrize("name", ["CappedMSG", "MSG", "MEG", "Incremental"])
-def test_wide_rows_that_teach_nothing(name, center):
-    model = getattr(onepass, name)(3, center=center)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert model.partial_fit(
-            np.ones((1, 1025)) if center else np.zeros((1, 1025))
-        ).components_.size
-        model.partial_fit(np.zeros((600, 1025)))
-    model.partial_fit(RNG.normal(size=(100, 1025)))
-    assert np.isfinite(model.components_).all()
-
-
-@pytest.mark.parametrize("offset", [1.0, 1e6])
-@pytest.mark.parametrize("name", ["MSG", "CappedMSG", "MEG", "Incremental"])
-def test_sparse_rows_that_begin_with_the_same_row_twice(name, offset, monkeypatch):
-    learn_as_if_wide(monkeypatch)
-    X = RNG.normal(size=(300, 6)) * [3, 2, 1, 0.5, 0.4, 0.3] + offset
-    X[1] = X[0]
-    dense, thin = (
-        getattr(onepass, name)(2, center=True).fit(rows) for rows in (X, sparse.csr_array(X))
-    )
-    M = dense.subspace_.to_dense()
-    np.testing.assert_allclose(thin.subspace_.to_dense(), M, atol=1e-8 * np.abs(M).max())
 
 
 @pytest.mark.parametrize("name", ["Oja", "Grouse"])

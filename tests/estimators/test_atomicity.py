@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 import onepass
-from onepass import PCA, open_source
 from onepass.schedules import Constant, Schedule
 from tests.contracts.results import assert_identical
 from tests.contracts.variants import build
@@ -60,23 +58,3 @@ def test_an_interrupted_step_changes_nothing(name, before, calls):
     schedule.ends = float("inf")
     assert_identical(model, twin)
     assert_identical(model.partial_fit(X), twin.partial_fit(X))
-
-
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("name", NAMES)
-def test_a_row_that_is_too_large_is_refused_at_once_and_is_not_learned_from(name, kind):
-    rows = RNG.normal(size=(600, 40))
-    model, undisturbed = (build(name, 3, random_state=0).fit(kind(rows)) for _ in range(2))
-    with pytest.raises(ValueError, match="row 1, column 0"):
-        model.partial_fit(kind(np.vstack([rows[:1], np.full((1, 40), 1e153)])))
-    assert_identical(model, undisturbed)
-    more = kind(rows[::-1].copy())
-    assert_identical(model.partial_fit(more), undisturbed.partial_fit(more))
-
-
-def test_a_number_in_a_file_that_is_too_large_is_named(tmp_path):
-    X = np.random.default_rng(0).normal(size=(20_000, 6))
-    X[4096, 3] = 1e200
-    np.save(tmp_path / "a.npy", X)
-    with pytest.raises(ValueError, match=r"a\.npy, row 4097, column \[3\]: 1e\+200"):
-        PCA(2).fit(open_source(tmp_path / "a.npy"))

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from scipy import sparse, stats
-from sklearn.decomposition import PCA as BatchPCA
 
 import onepass
 from tests.contracts.variants import BATCH, ESTIMATORS, build
@@ -24,27 +23,20 @@ def fitted(algorithm, rows=X, **params):
 def test_reconstruction_error_is_the_squared_distance(algorithm):
     model = fitted(algorithm)
     rest = NEW[:50] - model.inverse_transform(model.transform(NEW[:50]))
-    np.testing.assert_allclose(model.reconstruction_error(NEW[:50]), (rest**2).sum(axis=1))
-    found = model.reconstruction_error(sparse.csr_array(NEW[:50]))
-    np.testing.assert_allclose(found, (rest**2).sum(axis=1))
-    found = model.reconstruction_error([NEW[:20], NEW[20:50]])
-    np.testing.assert_allclose(found, (rest**2).sum(axis=1))
+    for given in (NEW[:50], sparse.csr_array(NEW[:50]), [NEW[:20], NEW[20:50]]):
+        found = model.reconstruction_error(given)
+        np.testing.assert_allclose(found, (rest**2).sum(axis=1))
 
 
 @EVERY
 def test_likelihood_is_that_of_the_gaussian_of_the_model(algorithm):
     model = fitted(algorithm)
     gaussian = stats.multivariate_normal(model.mean_, model.get_covariance())
-    np.testing.assert_allclose(model.score_samples(NEW[:50]), gaussian.logpdf(NEW[:50]))
+    for kind in (np.asarray, sparse.csr_array):
+        found = model.score_samples(kind(NEW[:50]))
+        np.testing.assert_allclose(found, gaussian.logpdf(NEW[:50]))
     identity = model.get_covariance() @ model.get_precision()
     np.testing.assert_allclose(identity, np.eye(D), atol=1e-9)
-
-
-def test_likelihood_is_that_of_scikit_learn():
-    batch = BatchPCA(K).fit(X)
-    for kind in (np.asarray, sparse.csr_array):
-        found = onepass.ERM(K, center=True).fit(kind(X)).score_samples(kind(NEW[:100]))
-        np.testing.assert_allclose(found, batch.score_samples(NEW[:100]), rtol=1e-9)
 
 
 def test_likelihood_of_rows_without_variance_in_some_directions():
@@ -76,13 +68,6 @@ def test_the_threshold_is_in_the_units_of_the_answer(robust, kind):
     model = onepass.PCA(K, scale=True, robust=robust).partial_fit(kind(rows[: len(X)]))
     errors = model.reconstruction_error(rows[len(X) :])
     assert (errors > model.error_threshold(0.9)).mean() == pytest.approx(0.1, rel=0.2)
-
-
-@EVERY
-def test_rows_of_another_kind_are_above_the_threshold(algorithm):
-    model = fitted(algorithm)
-    strange = NEW[:200] + 9.0 * np.eye(D)[-1]
-    assert (model.reconstruction_error(strange) > model.error_threshold()).mean() > 0.95
 
 
 @EVERY
@@ -137,15 +122,6 @@ def test_a_threshold_is_known_from_as_many_rows_as_it_takes(algorithm):
 def test_a_threshold_holds_for_new_rows_after_a_short_stream(algorithm):
     assert 0.02 < np.mean(shares_above(algorithm, 250, 0.9)) < 0.12
     assert np.mean(shares_above(algorithm, 250, 0.99)) < 0.02
-
-
-@EVERY
-def test_what_is_captured_is_known_after_a_short_stream(algorithm):
-    """Averages, where these are read, and not the iterates that are further away."""
-    for start in range(0, 1500, 300):
-        model = fitted(algorithm, X[start : start + 300], robust=False)
-        captured = model.captured_
-        assert abs(captured.mean - model.score(NEW)) < 3 * captured.standard_error
 
 
 def test_as_many_components_as_rows_leave_no_errors_to_measure():

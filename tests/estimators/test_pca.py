@@ -1,13 +1,11 @@
 """`PCA`: batch PCA, right without a parameter."""
 
-import warnings
-
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn import decomposition
 
-from onepass import PCA, OnepassWarning
+from onepass import PCA
 from onepass.pca import learner
 
 
@@ -45,25 +43,6 @@ def test_a_share_of_the_variance():
         assert model.explained_variance_ratio_.sum() >= share
 
 
-def test_whitened_rows_have_unit_variance_and_come_back():
-    X = _gapped(2000, 20, 9)
-    model = PCA(20, whiten=True).fit(X)
-    Z = model.transform(X)
-    np.testing.assert_allclose(np.cov(Z.T), np.eye(20), atol=1e-8)
-    np.testing.assert_allclose(model.inverse_transform(Z), X, atol=1e-8)
-
-
-def test_half_life_follows_a_turning_subspace():
-    rng = np.random.default_rng(10)
-    turned = np.linspace(0, np.pi / 2, 12_000)
-    X = rng.normal(size=(12_000, 30))
-    strong = 6 * rng.normal(size=12_000)
-    X[:, 0] += strong * np.cos(turned)
-    X[:, 1] += strong * np.sin(turned)
-    following, remembering = PCA(1, half_life=500).fit(X), PCA(1).fit(X)
-    assert following.score(X[-300:]) > remembering.score(X[-300:]) + 0.2
-
-
 def test_signs_hold_while_the_data_stays_the_same():
     X = _gapped(6000, 40, 11)
     model, flips = PCA(3), 0
@@ -74,46 +53,6 @@ def test_signs_hold_while_the_data_stays_the_same():
             flips += int((np.diag(now @ last.T) < 0).sum())
         last = now
     assert flips == 0
-
-
-@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint16, np.int64, np.float32])
-def test_kinds_of_numbers(dtype):
-    X = np.abs(_gapped(400, 12, 13))
-    X = X > 1 if dtype is bool else (8 * X).astype(dtype)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model = PCA(2).fit(X)
-    exact = np.var(X.astype(float) @ model.components_.T.astype(float), axis=0, ddof=1)
-    np.testing.assert_allclose(model.explained_variance_, exact, rtol=1e-4)
-
-
-@pytest.mark.parametrize("X", [np.ones((10, 4)), np.zeros((10, 4)), np.arange(10.0)[:, None]])
-def test_hardly_any_spread(X):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        model = PCA(1).fit(X)
-    assert np.isfinite(model.components_).all()
-    assert model.explained_variance_[0] == pytest.approx(np.var(X, axis=0, ddof=1).sum())
-
-
-@pytest.mark.usefixtures("sketched")
-@pytest.mark.parametrize("d", [5, 150])
-@pytest.mark.parametrize("n", [1, 7, 300, 700])
-@pytest.mark.parametrize("k", [1, 2])
-def test_rows_that_are_all_the_same_span_nothing(n, d, k):
-    X = np.tile(np.linspace(0.1, 1e8 / 3, d), (n, 1))
-    with pytest.warns(UserWarning, match=f"{n} rows? span.*nothing varies"):
-        model = PCA(k).fit(X)
-    assert model.explained_variance_.tolist() == [0.0]
-
-
-def test_tiny_values_are_accepted_alone_as_among_others():
-    X = np.random.default_rng(0).normal(size=(100, 5))
-    X[3] *= 1e-120
-    model = PCA(2).fit(X).partial_fit(X[3:4])
-    np.testing.assert_allclose(model.transform(X[3:4]), model.transform(X)[3:4], rtol=1e-12)
-    with pytest.warns(OnepassWarning, match="nothing varies"):  # their squares are zero
-        PCA(2).fit(X * 1e-170)
 
 
 @pytest.mark.parametrize("as_sparse", [False, True])
@@ -140,25 +79,17 @@ def test_captured_is_that_of_the_components_where_their_number_is_found():
     assert model.captured_.mean == pytest.approx(model.score(rows), abs=0.03)
 
 
-@pytest.mark.parametrize("n", [1, 5, 600])
 @pytest.mark.usefixtures("sketched")
+@pytest.mark.parametrize("n", [1, 5, 600])
 @pytest.mark.parametrize("d", [40, 150])
 @pytest.mark.parametrize("robust", [False, True])
-@pytest.mark.parametrize("entry", [100.0, np.pi])
-def test_sparse_rows_that_are_all_the_same_have_no_variance(n, d, robust, entry):
-    row = np.zeros(d)
-    row[::7] = entry
-    with pytest.warns(UserWarning, match="nothing varies"):
-        model = PCA(2, robust=robust).fit(sparse.csr_array(np.tile(row, (n, 1))))
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_rows_that_are_all_the_same_have_no_variance(n, d, robust, kind):
+    row = np.linspace(0.1, 1e8 / 3, d)
+    row[1::7] = 0.0
+    with pytest.warns(UserWarning, match=f"{n} rows? span.*nothing varies"):
+        model = PCA(2, robust=robust).fit(kind(np.tile(row, (n, 1))))
     assert model.explained_variance_.max() == 0.0
-
-
-def test_large_sparse_rows_in_single_precision():
-    X = np.random.default_rng(0).normal(size=(1500, 40))
-    X[np.abs(X) < 1] = 0
-    rows = (1e15 * X).astype(np.float32)
-    dense, thin = PCA(3).fit(rows), PCA(3).fit(sparse.csr_array(rows))
-    np.testing.assert_allclose(thin.explained_variance_, dense.explained_variance_, rtol=1e-4)
 
 
 @pytest.mark.parametrize("weight", [1e-3, 0.1, 10.0])

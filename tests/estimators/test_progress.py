@@ -36,11 +36,3 @@ def test_an_error_ends_the_line(capsys):
     with pytest.raises(ValueError, match="inf"):
         ERM(2, verbose=1).fit([X, np.full((3, 5), np.inf)])
     assert capsys.readouterr().err.endswith("\n")
-
-
-def test_verbose_may_change_and_merges(capsys):
-    model = ERM(2).fit(X)
-    model.verbose = 1
-    model.partial_fit([X])
-    assert "fit 600 of 600 rows" in capsys.readouterr().err
-    assert ERM(2).fit(X).merge(ERM(2, verbose=1).fit(X)).n_samples_seen_ == 1200

@@ -10,10 +10,13 @@ import pytest
 from scipy import sparse
 
 import onepass
-from onepass import MSG, OnepassWarning
-from onepass.schedules import Constant
+from onepass import OnepassWarning
+from tests.contracts.results import published
 from tests.contracts.variants import CENTERINGS, ESTIMATORS, build
 
+# What so few rows say nothing about.
+UNKNOWN = ("explained_variance_ratio_", "components_error_", "explained_variance_error_")
+UNKNOWN += ("angle_", "degrees_of_freedom_", "captured_")
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 6)) * [2, 1.9, 1.8, 1.7, 1.6, 1.5]
 
@@ -39,7 +42,8 @@ def test_fewer_rows_than_components(algorithm, center, rows):
             model.fit(X[:rows])
     else:
         model.partial_fit(X[:rows])
-    assert np.isfinite(model.transform(X[:5])).all()
+    for name, value in published(model).items():
+        assert name.startswith(UNKNOWN) or np.isfinite(value).all(), name
     if algorithm != "PCA":  # which has as many components as there are directions
         assert model.components_.shape == (3, 6)
         np.testing.assert_allclose(model.components_ @ model.components_.T, np.eye(3), atol=1e-9)
@@ -75,12 +79,6 @@ def test_a_warning_that_is_an_error_leaves_the_estimator_as_it_was(algorithm):
             model.fit(X[:1])
     np.testing.assert_array_equal(model.components_, before)
     assert model.n_samples_seen_ == len(X)
-
-
-def test_warnings_point_to_the_call():
-    with pytest.warns(OnepassWarning) as caught:
-        onepass.ERM(3).fit(X[:1])
-    assert [warning.filename for warning in caught] == [__file__]
 
 
 @pytest.mark.parametrize(
@@ -131,40 +129,16 @@ def test_variances_of_components_that_still_turn(algorithm):
     assert np.sum(model.explained_variance_) == pytest.approx(exact, rel=0.05)
 
 
-@pytest.mark.filterwarnings("error")
-def test_a_direction_that_was_drawn_may_have_no_variance():
-    """That says nothing of the rows."""
-    X = np.zeros((36, 50))
-    X[np.arange(36), np.arange(36) % 2] = 1.0
-    options = {"center": False, "trace": "exact", "rounding": "sample"}
-    drawn = [
-        MSG(1, step_size=Constant(1 / 6), random_state=seed, **options).fit(X) for seed in range(40)
-    ]
-    assert min(model.explained_variance_[0] for model in drawn) < 1e-9
-
-
 @pytest.mark.parametrize("kind", [onepass.PCA, onepass.IncrementalPCA])
 def test_that_not_all_components_are_kept_of_wide_rows_is_said(kind):
     """Few rows are kept until they are saved: then all components are there."""
     wide = RNG.normal(size=(300, 4100)).astype(np.float32)
     with pytest.warns(OnepassWarning, match="299 (components|of n_components)"):
         kind(300).fit(wide)
-    model = kind().partial_fit(wide)
-    assert not model.doubts()
-    (message,) = onepass.from_bytes(model.to_bytes()).doubts()
-    assert "kept of 4,100 columns: pass n_com" in message
-
-
-def test_a_share_that_a_sketch_does_not_reach_says_what_to_write():
-    wide = RNG.normal(size=(300, 4100)).astype(np.float32)
-    model = onepass.PCA(0.99).fit(wide)
-    (message,) = onepass.from_bytes(model.to_bytes()).doubts()
-    assert "less than n_components=0.99: pass a whole number" in message
-
-
-@pytest.mark.parametrize("kind", [onepass.PCA, onepass.IncrementalPCA, onepass.ERM])
-def test_directions_of_too_little_variance_are_described_as_that(kind):
-    """The rows are of full rank, and rounding hides four directions."""
-    rows = RNG.normal(size=(500, 6)) * [1, 1, 1e-9, 1e-9, 1e-10, 1e-10]
-    with pytest.warns(OnepassWarning, match="2 directions only, or .* below what 16 digits can"):
-        kind(4).fit(rows)
+    for k, said in ((None, "kept of 4,100 columns: pass n_com"), (0.99, "less than n_components")):
+        if k and kind is onepass.IncrementalPCA:
+            continue
+        model = kind(k).partial_fit(wide)
+        assert not model.doubts()
+        (message,) = onepass.from_bytes(model.to_bytes()).doubts()
+        assert said in message
