@@ -31,24 +31,6 @@ SPARSE = {
 }
 
 
-def unsorted_csr(X):
-    """CSR with every entry as two halves, the last column of a row first."""
-    columns = [np.tile(row.nonzero()[0][::-1], 2) for row in X]
-    halves = [row[where] / 2 for row, where in zip(X, columns, strict=True)]
-    starts = np.cumsum([0, *map(len, columns)])
-    return sp.csr_array((np.concatenate(halves), np.concatenate(columns), starts), shape=X.shape)
-
-
-def wide_csr(X):
-    """CSR whose indices are 64-bit, as in matrices with very many entries."""
-    csr = sp.csr_array(X)
-    csr.indices, csr.indptr = csr.indices.astype(np.int64), csr.indptr.astype(np.int64)
-    return csr
-
-
-SPARSE |= {"unsorted halves": unsorted_csr, "int64 indices": wide_csr}
-
-
 @pytest.fixture(autouse=True)
 def short_chunks():
     with chunks_of(16):

@@ -110,16 +110,6 @@ def test_rows_that_stay_sparse(variant, center, monkeypatch):
         assert_close(estimator.subspace_.to_dense(), outcome.last, tolerance)
 
 
-@EVERY
-@pytest.mark.parametrize("k", [1, 2])
-def test_few_dimensions(variant, k):
-    """Down to d = k = 1, where a basis leaves no complement."""
-    for d in range(k, 4):
-        rows = make("gaussian", 60, d, k)
-        with chunks_of(8):
-            assert_equals_reference(variant.build(d, k).fit(rows), variant, rows, k)
-
-
 @settings(max_examples=12)
 @given(data=st.data())
 @EVERY

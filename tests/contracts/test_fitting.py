@@ -68,6 +68,13 @@ def test_rows_and_parameters_are_left_alone(variant, rows):
     assert pickle.dumps(estimator.get_params()) == before
 
 
+@EVERY
+def test_unit_weights_are_no_weights_and_zero_weights_no_rows(variant, rows):
+    plain, estimator = variant.build(D, K).fit(rows), variant.build(D, K)
+    assert_identical(plain, estimator.fit(rows, sample_weight=np.ones(len(rows))))
+    assert_identical(plain, estimator.partial_fit(9 * rows, sample_weight=np.zeros(len(rows))))
+
+
 @pytest.mark.parametrize("algorithm", ["Oja", "Grouse"])
 def test_random_start_is_that_of_random_state(algorithm, rows):
     estimator = getattr(onepass, algorithm)

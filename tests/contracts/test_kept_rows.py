@@ -47,19 +47,6 @@ def test_equals_the_reference(variant, kind, n, rows):
     assert_equals_reference(model, variant, rows[:n], len(model.components_), tolerance=tolerance)
 
 
-@pytest.mark.parametrize("params", [{"scale": True}, {"n_components": 0.9}, {"n_components": None}])
-def test_options_equal_those_of_a_matrix(params, rows):
-    """A matrix is what rows are learned into if some count less."""
-    params = {"n_components": K} | params
-    kept, matrix = PCA(**params).fit(rows[:150]), PCA(**params, half_life=1e15).fit(rows[:150])
-    assert keeps_rows(kept)
-    assert not keeps_rows(matrix)
-    for name in ("components_", "explained_variance_", "mean_", "var_", "scale_"):
-        np.testing.assert_allclose(getattr(kept, name)[:100], getattr(matrix, name)[:100],
-                                   rtol=1e-6, atol=1e-6, err_msg=name)  # fmt: skip
-    assert kept.n_components_ == matrix.n_components_
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("estimator", [PCA(K), PCA(K, scale=True), ERM(K), IncrementalPCA(K)])
 def test_splits_reading_and_copies_change_no_bit(estimator, kind, rows, tmp_path):

@@ -5,8 +5,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import decomposition
 
 import onepass
+from onepass import PCA
 from tests import reference
 from tests.contracts.chunks import chunks_of, learn_as_if_wide
 from tests.contracts.results import (
@@ -190,3 +192,18 @@ def test_a_grown_cap_is_kept(rows):
     young = onepass.CappedMSG(2, max_rank="auto").fit(rng.normal(size=(30, 30)))
     assert grown.max_rank_ > young.max_rank_
     assert onepass.merge(young, grown).max_rank_ == grown.max_rank_
+
+
+def test_a_model_of_another_library_is_named():
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    with pytest.raises(ValueError, match="model 2 is sklearn's PCA, the first is onepass's PCA"):
+        PCA(2).fit(X).merge(decomposition.PCA(2).fit(X))
+
+
+def test_the_same_rows_do_not_count_twice():
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    one, other = PCA(2).fit(X), PCA(2).fit(X)
+    for models in ((one, one), (one, other, one), (one, other, other)):
+        with pytest.raises(ValueError, match=r"is the same object as model.* count twice"):
+            onepass.merge(*models)
+    assert one.merge(other).n_samples_seen_ == 60

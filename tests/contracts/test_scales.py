@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from tests.contracts.chunks import chunks_of
 from tests.contracts.results import assert_orthonormal
@@ -77,12 +78,13 @@ def test_units_may_grow_within_a_stream(variant):
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e17])
-@pytest.mark.parametrize("variant", SCALE_FREE + QUADRATIC, ids=str)
-def test_float32_rows_whose_squares_overflow(variant, scale):
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("variant", [*SCALE_FREE, *QUADRATIC, *BATCH_VARIANTS], ids=str)
+def test_float32_rows_whose_squares_overflow(variant, kind, scale):
     d, k = 12, 3
     rows = make("gaussian", 60, d, k).astype(np.float32)
     wanted = variant.build(d, k).fit(rows).components_
-    scaled = variant.build(d, k).fit(rows * np.float32(scale)).components_
+    scaled = variant.build(d, k).fit(kind(rows * np.float32(scale))).components_
     assert scaled.dtype == np.float32
     np.testing.assert_allclose(scaled.T @ scaled, wanted.T @ wanted, atol=2e-3)
 

@@ -5,10 +5,9 @@ import pytest
 import sklearn
 from sklearn.datasets import load_digits
 from sklearn.exceptions import UnsetMetadataPassedError
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -73,24 +72,10 @@ def test_explicit_checks(algorithm, check):
     getattr(estimator_checks, check)(algorithm, getattr(onepass, algorithm)(2))
 
 
-@pytest.fixture(scope="module")
-def digits():
-    X, y = load_digits(return_X_y=True)
-    return X[:400] / 16, y[:400]
-
-
 @EVERY
-def test_in_a_pipeline(algorithm, digits):
-    X, y = digits
-    learner = build(algorithm, 16, random_state=0, robust=False)
-    pipeline = make_pipeline(StandardScaler(), learner, LogisticRegression(max_iter=2000))
-    assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.5  # chance is 0.1
-
-
-@EVERY
-def test_in_a_grid_search(algorithm, digits):
+def test_in_a_grid_search(algorithm):
     """`score` needs no y, and more components capture more."""
-    X, _ = digits
+    X = load_digits().data[:400] / 16
     grid = {"n_components": [1, 4, 16]}
     search = GridSearchCV(build(algorithm, 2, random_state=0), grid, cv=3).fit(X)
     scores = search.cv_results_["mean_test_score"]

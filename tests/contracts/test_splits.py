@@ -14,13 +14,12 @@ from onepass.persistence import archive
 from onepass.schedules import Constant, Schedule
 from tests.contracts.chunks import (
     SHORT,
-    chunks_learned,
     chunks_of,
     learn_as_if_wide,
     next_chunk,
     waiting,
 )
-from tests.contracts.results import assert_close, assert_identical, published
+from tests.contracts.results import assert_identical, published
 from tests.contracts.rows import make
 from tests.contracts.splits import at_once, feed, one_by_one, ragged
 from tests.contracts.variants import BATCH_VARIANTS, OTHER_VARIANTS, VARIANTS, build
@@ -33,13 +32,6 @@ SHORTLY = pytest.mark.parametrize("length", SHORT)
 @pytest.fixture(scope="module")
 def rows():
     return make("gaussian", n=130, d=D, k=K)
-
-
-@EVERY
-def test_short_chunks_are_many(variant, rows):
-    """Otherwise all that follows would show nothing."""
-    with chunks_of(24):
-        assert chunks_learned(variant.build(D, K), rows) >= 5
 
 
 @EVERY
@@ -173,22 +165,6 @@ def test_results_after_each_call_are_those_of_the_rows_so_far(variant, rows):
             estimator.partial_fit(rows[piece])
             assert estimator.n_samples_seen_ == piece.stop
             assert_identical(variant.build(D, K).partial_fit(rows[: piece.stop]), estimator)
-
-
-@pytest.mark.parametrize("variant", VARIANTS, ids=str)
-def test_the_length_of_chunks_changes_speed_only(variant, rows):
-    """The iterate is that of the rows one by one (or of their batches), whatever a chunk is."""
-    estimators, d = [], 2 * K + 16  # beyond that averages are truncated now and then
-    for length in (None, *SHORT):
-        with chunks_of(length):
-            estimators.append(variant.build(d, K).fit(rows[:, :d]))
-    usual, *others = estimators
-    for other in others:
-        assert_close(other.subspace_.to_dense(), usual.subspace_.to_dense(), 1e-11)
-        assert_close(other.components_.T @ other.components_,
-                     usual.components_.T @ usual.components_, 1e-9)  # fmt: skip
-        for name in ("explained_variance_", "noise_variance_"):
-            np.testing.assert_allclose(getattr(other, name), getattr(usual, name), rtol=1e-9)
 
 
 class Recording(Schedule):

@@ -114,7 +114,7 @@ def test_a_threshold_is_known_from_as_many_rows_as_it_takes(algorithm):
     for count in (50, 98, 130):
         assert 0.06 < np.mean(shares_above(algorithm, count, 0.9)) < 0.11
     assert np.mean(shares_above(algorithm, 99, 0.99)) < 0.02
-    with pytest.warns(onepass.OnepassWarning, match="at least 99 rows .* 98 were measured"):
+    with pytest.warns(onepass.OnepassWarning, match="at least 99 rows .* 98"):
         assert np.isnan(fitted(algorithm, X[:98]).error_threshold(0.99))
 
 
@@ -125,7 +125,7 @@ def test_a_threshold_holds_for_new_rows_after_a_short_stream(algorithm):
 
 
 def test_as_many_components_as_rows_leave_no_errors_to_measure():
-    with pytest.warns(onepass.OnepassWarning, match="0 were measured"):
+    with pytest.warns(onepass.OnepassWarning, match="there are 0"):
         assert np.isnan(onepass.ERM(3).fit(X[:4]).error_threshold(0.5))
 
 

@@ -34,9 +34,10 @@ def test_a_far_mean_does_no_harm(offset):
     np.testing.assert_allclose(far.explained_variance_, near.explained_variance_, rtol=1e-5)
 
 
-def test_a_share_of_the_variance():
-    X = _gapped(2000, 20, 8)
-    ratio = np.cumsum(_batch(X, 20).explained_variance_ratio_)
+@pytest.mark.parametrize("n", [12, 2000])
+def test_a_share_of_the_variance(n):
+    X = _gapped(n, 20, 8)
+    ratio = np.cumsum(_batch(X, min(n, 20)).explained_variance_ratio_)
     for share in (0.3, 0.8, 0.95):
         model = PCA(share, robust=False).fit(X)
         assert model.n_components_ == 1 + np.searchsorted(ratio, share)

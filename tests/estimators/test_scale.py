@@ -92,12 +92,6 @@ def test_equals_a_scaler_and_batch_pca(shape, way, tmp_path):
     assert_equal(way(X, tmp_path / "model.onepass"), X)
 
 
-def test_as_many_columns_as_the_exact_matrix_has(tmp_path, monkeypatch):
-    monkeypatch.setattr(learner, "EXACT_COLUMNS", 150)
-    X = make(300, 150)
-    assert_equal(merged(X, tmp_path / "model.onepass"), X)
-
-
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("constant", [0.0, 7.0, 1e6 / 3, 0.1])
 @pytest.mark.parametrize("robust", [False, True])
