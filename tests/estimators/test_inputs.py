@@ -399,10 +399,10 @@ def test_columns_of_sources_are_known_by_name():
             use(Named(TURNED))
         with pytest.raises(ValueError, match="feature names"):
             use(iter([TURNED]))
-    blocks = PCA(2).fit([TABLE[:300], TABLE[300:]])
+    blocks = PCA(2).fit([TABLE[:200], TABLE[200:]])
     assert list(blocks.feature_names_in_) == NAMES
     with pytest.raises(ValueError, match="feature names"):
-        PCA(2).fit([TABLE[:300], TURNED[300:]])
+        PCA(2).fit([TABLE[:200], TURNED[200:]])
 
 
 def test_an_error_says_after_how_many_rows_its_block_came():
