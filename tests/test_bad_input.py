@@ -69,6 +69,8 @@ BAD_PARAMETERS = {
     "k is a word": (ESTIMATORS, {"n_components": "mle"}, "n_components.*whole number"),
     "k is a bool": (ESTIMATORS, {"n_components": True}, "n_components"),
     "k is NaN": (ESTIMATORS, {"n_components": float("nan")}, "n_components"),
+    "a half-life of no row": (["PCA"], {"half_life": 0.0099}, r"half_life.*at least 0\.01"),
+    "a half-life that is NaN": (["PCA"], {"half_life": float("nan")}, "half_life"),
     "max_rank < k": (["CappedMSG", "Incremental"], {"max_rank": K - 1}, "max_rank"),
     "max_rank is a word": (["CappedMSG"], {"max_rank": "many"}, "max_rank"),
     "a negative step": (STOCHASTIC, {"step_size": -1.0}, "step_size"),

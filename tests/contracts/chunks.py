@@ -35,15 +35,6 @@ def next_chunk(estimator: Any) -> int:
     return estimator._learner.next_chunk_rows()
 
 
-def chunks_learned(estimator: Any, rows: Any) -> int:
-    """Return how many chunks are learned from while rows come one by one, and learn from them."""
-    count = 0
-    for i in range(rows.shape[0]):
-        estimator.partial_fit(rows[i : i + 1])
-        count += waiting(estimator) == 0
-    return count
-
-
 def learn_as_if_wide(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the paper's algorithms learn as from rows of very many columns.
 

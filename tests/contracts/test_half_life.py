@@ -7,7 +7,7 @@ from scipy import sparse
 import onepass
 from tests import reference
 from tests.contracts.chunks import chunks_of
-from tests.contracts.results import assert_identical, assert_leading
+from tests.contracts.results import assert_leading
 from tests.contracts.rows import make
 from tests.contracts.variants import Variant
 
@@ -62,26 +62,3 @@ def test_chunks_are_short_beside_a_half_life():
     rows[:1500] *= [9.0, *np.ones(D - 1)]
     short = onepass.PCA(1, half_life=100.0).fit(rows)
     assert short.explained_variance_[0] < 2 * onepass.PCA(1).fit(rows[1500:]).explained_variance_[0]
-
-
-def test_a_half_life_of_more_rows_than_there_are_hardly_changes_anything():
-    rows = make("gaussian", N, D, K)
-    with chunks_of(LENGTH):
-        lasting, plain = onepass.PCA(K, half_life=1e12).fit(rows), onepass.PCA(K).fit(rows)
-        again = onepass.PCA(K, half_life=1e12).fit(rows)
-    np.testing.assert_allclose(lasting.explained_variance_, plain.explained_variance_, rtol=1e-8)
-    np.testing.assert_allclose(lasting.components_, plain.components_, atol=1e-6)
-    assert_identical(lasting, again)
-
-
-@pytest.mark.parametrize("half_life", [0.0, -1.0, 1e-308, 0.0099, float("nan"), float("inf"), "5"])
-def test_a_half_life_that_leaves_nothing_is_refused(half_life):
-    with pytest.raises(ValueError, match=r"half_life must be a number of rows of at least 0\.01"):
-        onepass.PCA(1, half_life=half_life).fit(make("gaussian", 10, D, K))
-
-
-@pytest.mark.filterwarnings("ignore::onepass.OnepassWarning")  # that nothing varies
-def test_the_shortest_half_life_learns_is_saved_and_learns_on(tmp_path):
-    rows = make("gaussian", 700, D, K)
-    onepass.PCA(1, half_life=0.01).fit(rows[:500]).save(tmp_path / "m")
-    assert onepass.load(tmp_path / "m").partial_fit(rows[500:]).n_samples_seen_ == 700

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from onepass import CappedMSG
-from onepass.schedules import Constant, Schedule
-from tests.contracts.variants import ALGORITHMS, Variant, build
+from tests.contracts.variants import ALGORITHMS, Variant
 
 RNG = np.random.default_rng(0)
 
@@ -16,28 +15,6 @@ def test_variances_are_right_where_the_scale_changes():
     model = CappedMSG(2).fit(rows)
     exact = ((rows @ model.components_.T) ** 2).mean(axis=0)
     np.testing.assert_allclose(model.explained_variance_, exact, rtol=0.1)
-
-
-@pytest.mark.parametrize("name", ["Oja", "Grouse"])
-def test_steps_of_nothing_move_nothing(name):
-    class Still(Schedule):
-        def steps(self, number, gradients, diameter):
-            return np.zeros(len(number))
-
-    init, rows = np.eye(3, 40), RNG.normal(size=(1500, 40))
-    model = build(name, 3, init=init, step_size=Still()).fit(rows)
-    np.testing.assert_allclose(model.subspace_.to_dense(), init.T @ init, atol=1e-12)
-
-
-def test_a_schedule_may_give_one_number():
-    class Fixed(Schedule):
-        def steps(self, number, gradients, diameter):
-            return 0.1
-
-    X = RNG.normal(size=(600, 40))
-    model = CappedMSG(3, step_size=Fixed()).fit(X)
-    other = CappedMSG(3, step_size=Constant(0.1)).fit(X)
-    np.testing.assert_allclose(model.subspace_.to_dense(), other.subspace_.to_dense(), atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

@@ -90,16 +90,12 @@ def test_every_row_fits_components_that_span_all_columns(model):
 
 
 def test_every_argument_of_theirs_is_taken():
-    rows = np.random.default_rng(0).normal(size=(60, 5))
     for name in ("__init__", "fit", "partial_fit", "transform", "inverse_transform"):
         theirs, ours = (
             set(inspect.signature(getattr(kind, name)).parameters)
             for kind in (decomposition.IncrementalPCA, onepass.IncrementalPCA)
         )
         assert theirs <= ours, name
-    model = onepass.IncrementalPCA(2).partial_fit(rows, check_input=False)
-    with pytest.raises(ValueError, match="contains inf"):
-        model.partial_fit(np.full((2, 5), np.inf), check_input=False)
 
 
 @pytest.mark.parametrize("whiten", [False, True])

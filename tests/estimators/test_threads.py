@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import onepass
-from onepass import ERM, PCA, CappedMSG
+from onepass import PCA, CappedMSG
 from tests.contracts.variants import BATCH, ESTIMATORS, build
 
 D = 5
@@ -109,15 +109,6 @@ def test_ten_thousand_calls_see_only_whole_models(kind):
     assert model.transform(point).tobytes() in seen | known
 
 
-def test_a_refused_call_lets_the_next_one_in():
-    model = ERM(2).fit(rows(0))
-    with pytest.raises(ValueError, match="inf"):
-        model.partial_fit(np.full((3, D), np.inf))
-    assert model.partial_fit(rows(1)).n_samples_seen_ == 74
-    with ThreadPoolExecutor(1) as pool:
-        assert pool.submit(model.partial_fit, rows(2)).result().n_samples_seen_ == 111
-
-
 @EVERY
 def test_a_call_from_inside_of_its_own_rows_is_refused(algorithm):
     model = build(algorithm, 2, random_state=0).fit(rows(0))
@@ -131,7 +122,9 @@ def test_a_call_from_inside_of_its_own_rows_is_refused(algorithm):
         with pytest.raises(RuntimeError, match="reads the X of another call"):
             model.partial_fit(blocks(use))
     assert model.n_samples_seen_ == 37
-    assert model.partial_fit(blocks(model.transform)).n_samples_seen_ == 111
+    with ThreadPoolExecutor(1) as pool:  # another thread may call after that
+        pool.submit(model.partial_fit, blocks(model.transform)).result()
+    assert model.n_samples_seen_ == 111
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -64,9 +64,9 @@ def test_rows_that_do_not_vary(algorithm, value, center, d):
 @pytest.mark.parametrize("algorithm", ESTIMATORS)
 def test_rows_one_by_one_do_not_warn(algorithm):
     model = build(algorithm, 3, random_state=0)
-    for row in X[:10]:
+    for row in X[:20] * [1, 1, 1, 100, 1, 1]:
         model.partial_fit(row[None])
-    assert model.n_samples_seen_ == 10
+    assert model.n_samples_seen_ == 20
 
 
 @pytest.mark.parametrize("algorithm", ESTIMATORS)
@@ -94,9 +94,6 @@ def test_a_column_with_nearly_all_of_the_variance(kind):
     onepass.PCA(2, scale=True).fit(kind(rows))
     onepass.PCA(2, robust=False).fit(kind(X * [1, 1, 1, 8, 1, 1]))  # 67%
     onepass.PCA(1).fit(kind(rows[:, 3:4]))  # there is no other column
-    model = onepass.PCA(2)
-    for row in rows[:20]:
-        model.partial_fit(row[None])
 
 
 @pytest.mark.parametrize("first", [0, 1])
@@ -106,14 +103,8 @@ def test_columns_that_count_the_rows_are_named_with_the_one_that_dominates(first
     with pytest.warns(OnepassWarning, match="'rownames' counts the rows and has") as caught:
         onepass.PCA(2).fit(table)
     assert len(caught) == 1
-    table["id"], table["b"] = 1e6 * X[:, 0], table["c"]
-    with pytest.warns(OnepassWarning) as caught:
-        onepass.PCA(4).fit(table)
-    dominated, spanned = (str(warning.message) for warning in caught)
-    assert "column 'id' has" in dominated
-    assert "column 'rownames' counts the rows" in dominated
-    assert "--exclude id,rownames" in dominated
-    assert "directions only" in spanned
+    with pytest.warns(OnepassWarning, match="column 'id' has.*--exclude id,rownames"):
+        onepass.PCA(2).fit(table.assign(id=1e6 * X[:, 0]))
 
 
 @pytest.mark.parametrize("algorithm", ["CappedMSG", "Oja"])
