@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from onepass.gaps.counts import any_gap
 from onepass.model import Model
+from onepass.moments.chunk import rows_in
 from onepass.moments.row_errors import ErrorHistogram
 from onepass.persistence.fields import Field, Part, State, whole
 from onepass.precision import Doubles, Rows
@@ -126,7 +127,7 @@ class ChunkTaker(State):
                 self._learn(*self.buffer.content(), self.buffer.has_gaps)
                 self.buffer.clear()
             else:
-                self._learn(self.stream.chunk(rows[part]), weights[part], has_gaps)
+                self._learn(self.stream.chunk(rows_in(rows, part)), weights[part], has_gaps)
             length = self.next_chunk_rows()
 
     def _learn(self, values: Rows, weights: Doubles, has_gaps: bool) -> None:

@@ -138,11 +138,11 @@ class Attributes:
             rows, found = learner.rows_seen, self._snapshot
             if found is not None and found.learner is learner and found.rows == rows:
                 return found
-            finished = learner.finished()
-            if self._learner is learner:
-                with one_thread():
+            with one_thread():
+                finished = learner.finished()
+                if self._learner is learner:
                     self._snapshot = Snapshot(learner, rows, finished, finished.model())
-                return self._snapshot
+                    return self._snapshot
         assert self._snapshot is not None
         return self._snapshot
 

@@ -43,7 +43,7 @@ class PartSums(NamedTuple):
     weights: Doubles  # (s,)
     means: Doubles  # (s, d)
     squares: Doubles  # (s, d), of the columns about the means of the parts
-    products: Doubles  # (s, d, K), the scatters about these means times a frame (K, d)
+    products: Any  # (s, d, K), the scatters about these means times a frame (K, d)
 
 
 def about_means(
@@ -97,7 +97,8 @@ class Chunk(ABC):
     def __getitem__(self, part: slice) -> Self:
         """Return some of the rows."""
         filled = None if self.filled is None else self.filled[part]
-        return type(self)(self.values[part], self.weights[part], self.origin, self.scale, filled)
+        values = rows_in(self.values, part)
+        return type(self)(values, self.weights[part], self.origin, self.scale, filled)
 
     def scaled(self, scale: Doubles) -> Self:
         """Return the rows with their columns divided by a scale (d,)."""
@@ -143,6 +144,13 @@ class Chunk(ABC):
         From their span, only observed entries of rows with gaps count.
         """
 
+    def measure_along(
+        self, point: Doubles, directions: Doubles
+    ) -> tuple[Doubles, Doubles, Doubles]:
+        """Return what `measure` does, and coordinates (r, k) of the rows from the point."""
+        along = self.inner(directions) - directions @ point
+        return *self.measure(point, directions), along
+
     def observed_errors(self, errors: Doubles, point: Doubles, directions: Doubles) -> Doubles:
         """Return errors (r,) of `measure` over all entries as those over observed entries alone."""
         return errors
@@ -156,22 +164,12 @@ class Chunk(ABC):
     def column_squares(self, weights: Doubles) -> Doubles:
         """Return the weighted sums of the squares of the columns, shape (d,)."""
 
-    def sums_along(self, directions: Doubles, weights: Doubles) -> tuple[Doubles, Doubles, Doubles]:
-        """Return sums of w x (d,), of w x^2 (d,), and of w x x' times directions, (d, m)."""
-        coefficients = np.vstack([np.ones(len(self)), self.inner(directions).T]) * weights
-        found = self.combine(coefficients)
-        return found[0], self.column_squares(weights), found[1:].T
-
+    @abstractmethod
     def part_sums(self, weights: Doubles, edges: list[int], frame: Doubles) -> PartSums:
         """Return sums of parts of the rows, each from one of the edges (s + 1,) to the next.
 
         The frame is the identity where it has as many directions as there are columns.
         """
-        parts = [slice(*pair) for pair in pairwise(edges)]
-        found = [self[part].sums_along(frame, weights[part]) for part in parts]
-        totals, squares, products = map(np.array, zip(*found, strict=True))
-        heavy = np.add.reduceat(weights, edges[:-1])
-        return about_means(heavy, totals, squares, products, frame)
 
     @abstractmethod
     def dense(self) -> Iterator[tuple[slice, Doubles]]:
@@ -194,6 +192,19 @@ def chunk_about(values: Any, weights: Doubles, origin: Doubles, scale: Scale = N
         values = values.astype(np.float64)
     kind = SparseChunk if sparse.issparse(values) else DenseChunk
     return kind(values, weights, origin, scale)
+
+
+def rows_in(values: Any, part: slice) -> Any:
+    """Return some rows of an array or a csr_array, which share its memory."""
+    if isinstance(values, np.ndarray):
+        return values[part]
+    start, stop, _ = part.indices(values.shape[0])
+    starts = values.indptr[start : stop + 1]
+    entries = slice(starts[0], starts[-1])
+    rows = sparse.csr_array((stop - start, values.shape[1]), dtype=values.dtype)
+    rows.data, rows.indices = values.data[entries], values.indices[entries]
+    rows.indptr = starts - starts[0]
+    return rows
 
 
 def fits_single(values: Any, origin: Doubles | None = None) -> bool:
@@ -301,7 +312,10 @@ class DenseChunk(Chunk):
 
         return np.sum(run_all(of_tile, self._tiles()), axis=0, dtype=np.float64)
 
-    def sums_along(self, directions: Doubles, weights: Doubles) -> tuple[Doubles, Doubles, Doubles]:
+    def _sums_along(
+        self, directions: Doubles, weights: Doubles
+    ) -> tuple[Doubles, Doubles, Doubles]:
+        """Return sums of w x (d,), of w x^2 (d,), and of w x x' times directions, (d, m)."""
         dtype = self.values.dtype
         typed, weights = directions.astype(dtype), weights.astype(dtype)
 
@@ -320,7 +334,11 @@ class DenseChunk(Chunk):
 
     def part_sums(self, weights: Doubles, edges: list[int], frame: Doubles) -> PartSums:
         if len(frame) < self.d:
-            return super().part_sums(weights, edges, frame)
+            cuts = [slice(*pair) for pair in pairwise(edges)]
+            found = [self[cut]._sums_along(frame, weights[cut]) for cut in cuts]
+            totals, squares, products = map(np.array, zip(*found, strict=True))
+            heavy = np.add.reduceat(weights, edges[:-1])
+            return about_means(heavy, totals, squares, products, frame)
         inner = max(FEW_ROWS, OUTER_BYTES // (self.d * self.values.itemsize))
         length = 2 * inner  # of a tile, which one thread works on
         starts: list[int] = []  # of tiles
@@ -431,8 +449,10 @@ class SparseChunk(Chunk):
     def _stored(self) -> tuple[Any, Doubles | None]:
         """A CSR array and an offset (d,), or None: the rows are their difference."""
         stored, offset = self.values, self.origin.copy()
-        counts = np.bincount(stored.indices, minlength=self.d)
-        moved = np.flatnonzero((offset != 0.0) & (2 * counts > len(self)))
+        moved = np.flatnonzero(offset)
+        if len(moved):
+            counts = np.bincount(stored.indices, minlength=self.d)
+            moved = moved[2 * counts[moved] > len(self)]
         if len(moved):
             count = len(self)
             parts = (
@@ -452,7 +472,7 @@ class SparseChunk(Chunk):
         some = super().__getitem__(part)
         if "_stored" in self.__dict__:
             stored, offset = self._stored
-            some.__dict__["_stored"] = stored[part], offset
+            some.__dict__["_stored"] = rows_in(stored, part), offset
         return some
 
     @cached_property
@@ -485,11 +505,16 @@ class SparseChunk(Chunk):
 
     def measure(self, point: Doubles, directions: Doubles | None = None) -> tuple[Doubles, Doubles]:
         directions = np.zeros((0, self.d)) if directions is None else directions
+        return self.measure_along(point, directions)[:2]
+
+    def measure_along(
+        self, point: Doubles, directions: Doubles
+    ) -> tuple[Doubles, Doubles, Doubles]:
         inner = self.inner(np.vstack([point, directions]))
         along = inner[:, 1:] - directions @ point
         squares = np.einsum("ij,ij->i", point[None], point[None])
         distances = np.maximum(self.energies - 2.0 * inner[:, 0] + squares, 0.0)
-        return distances, distances - np.einsum("ij,ij->i", along, along)
+        return distances, distances - np.einsum("ij,ij->i", along, along), along
 
     @cached_property
     def gram(self) -> Doubles:
@@ -506,6 +531,23 @@ class SparseChunk(Chunk):
         if offset is not None:
             squares += offset * (weights.sum() * offset - 2.0 * (stored.T @ weights))
         return squares.clip(min=0.0)
+
+    def part_sums(self, weights: Doubles, edges: list[int], frame: Doubles) -> PartSums:
+        stored, offset = self._stored
+        inner, heavy = self.inner(frame), np.add.reduceat(weights, edges[:-1])
+        means, squares = np.empty((len(heavy), self.d)), np.empty((len(heavy), self.d))
+        products = []
+        for number, (start, stop) in enumerate(pairwise(edges)):
+            part = slice(start, stop)
+            columns, shares = rows_in(stored, part).T, weights[part] / max(heavy[number], TINY)
+            # Coordinates about their mean add up to zero, so that no point of the rows matters.
+            apart = inner[part] - shares @ inner[part]
+            products.append(columns @ (weights[part, None] * apart))
+            means[number] = mean = columns @ shares
+            squares[number] = rows_in(self._squares, part).T @ weights[part]
+            squares[number] -= heavy[number] * mean**2
+        means = means if offset is None else means - offset
+        return PartSums(heavy, means, squares.clip(min=0.0), products)
 
     def add_outer(self, weights: Doubles, matrix: Doubles) -> Doubles:
         stored, offset = self._stored

@@ -47,13 +47,14 @@ class Krylov(State):
     """
 
     def __init__(self, start: Doubles) -> None:
-        self.block: Doubles = np.linalg.qr(start.T)[0]
-        self.width = self.block.shape[1]
         self.inner: Doubles = np.zeros((0, 0))
         self.values: Doubles = np.zeros(0)
         self._blocks: list[Doubles] = []
         self._turn: Doubles = np.zeros((0, 0))  # eigenvectors of A in the basis, in columns
         self._rest: Doubles = np.zeros((0, 0))  # Gram matrix of what the last product has besides
+        columns = start.T[:, : start.shape[1]]
+        self.block: Doubles = self._orthonormal(columns) if len(start) else columns
+        self.width = self.block.shape[1]
 
     def fields(self) -> dict[str, Field]:
         d = len(self.block)
@@ -135,7 +136,7 @@ class Krylov(State):
     def _orthonormal(self, columns: Doubles) -> Doubles:
         """Return an orthonormal basis (d, m) of columns (d, m), orthogonal to all blocks."""
         for again in (False, True):
-            if again:
+            if again and self._blocks:
                 self._take_away(columns, self._blocks)
             gram = columns.T @ columns
             norms = np.sqrt(gram.diagonal()).clip(min=1e-300)

@@ -134,12 +134,12 @@ class Segments(State):
         self,
         rows: Chunk,
         weights: Doubles,
-        sums: Callable[[Chunk, Doubles, list[int], Doubles], PartSums] = Chunk.part_sums,
+        sums: Callable[[Chunk, Doubles, list[int], Doubles], PartSums] | None = None,
     ) -> None:
         """Include rows (r, d), as they came, with weights (r,).
 
         ``sums(rows, weights, edges, frame)`` returns the sums of parts of the rows, of which part i
-        goes from edge i to the next.
+        goes from edge i to the next: `Chunk.part_sums`, or what takes its place.
         """
         count = len(weights)
         if not count:
@@ -151,10 +151,13 @@ class Segments(State):
         joins = 0.0 < last < full
         first = ceil(full - last) if joins else full
         edges = [0, *range(first, count, full), count]
+        sums = sums or type(rows).part_sums
         heavy, means, squares, products = sums(rows, weights, edges, self.frame)
         self._raise_unit(_power_of_two(float(squares.sum() / max(heavy.sum(), TINY))))
-        products *= 1.0 / self.unit
-        new = [*products.astype(self.dtype, copy=False)]
+        new = []
+        for product in products:
+            product *= 1.0 / self.unit
+            new.append(product.astype(self.dtype, copy=False))
         self._append(np.diff(edges), heavy, rows.origin + means, squares, new, joins=joins)
 
     def _append(
@@ -188,8 +191,9 @@ class Segments(State):
             apart -= step
             self.means[number] += step
             self.squares[number] = (squares[group] + share * apart**2).sum(axis=0)
-            between = (share * apart).T @ (apart @ frame.T)
-            product = sum(parts[group], between)
+            product = (share * apart).T @ (apart @ frame.T)
+            for part in parts[group]:
+                product += part
             self.parts[number] = product.astype(self.dtype, copy=False)
 
     def _starts(self, rows: list[float], joins: bool) -> list[int]:

@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from onepass.moments.chunk import Chunk, DenseChunk, Scale, SparseChunk, chunk_about
+from onepass.moments.chunk import Chunk, DenseChunk, Scale, SparseChunk, chunk_about, rows_in
 from onepass.moments.krylov import Eigenpairs, decomposed, improved, iterated, iterates
 from onepass.moments.moment import ColumnSums, Moment
 from onepass.moments.sketch import GRAM_ROWS
@@ -83,7 +83,8 @@ def slices(values: Rows) -> Iterator[slice]:
 def parts_of(values: Rows, weights: Doubles, origin: Doubles, is_double: bool) -> Iterator[Chunk]:
     """Yield rows (r, d) a few at a time, about an origin (d,), in double precision if need be."""
     for part in slices(values):
-        rows = values[part].astype(np.float64) if is_double else values[part]
+        rows = rows_in(values, part)
+        rows = rows.astype(np.float64) if is_double else rows
         yield chunk_about(rows, weights[part], origin)
 
 

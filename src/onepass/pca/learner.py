@@ -408,8 +408,10 @@ class PCALearner(Learner):
         self.rows_found, self.rows_since = self.rows, 0.0
         if framed:
             scale = self.scale_of(self.moment)
-            frame = found[:framed] if scale is None else found[:framed] / scale
-            self._take_frame(np.linalg.qr(frame.T)[0].T)
+            frame = found[:framed]
+            if scale is not None:
+                frame = np.linalg.qr((frame / scale).T)[0].T
+            self._take_frame(frame)
 
     def _take_frame(self, frame: Doubles) -> None:
         """Let all segments have an orthonormal frame (K, d)."""

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from onepass.learner import ChunkTaker
-from onepass.moments.chunk import Scale, chunk_about
-from onepass.moments.krylov import Krylov, with_random
+from onepass.moments.chunk import Scale, chunk_about, rows_in
+from onepass.moments.krylov import Eigenpairs, Krylov, with_random
 from onepass.moments.moment import ColumnSums
 from onepass.moments.row_errors import ErrorHistogram, LongRows
 from onepass.moments.segments import Segments
@@ -135,7 +135,10 @@ class FurtherPass(ChunkTaker):
         """Return the next pass, which multiplies the block of an iteration."""
         made = self.following()
         made.krylov = krylov
-        made.product = np.zeros(krylov.block.shape[::-1])
+        # In the order in which products come.
+        made.product = np.zeros(
+            krylov.block.shape[::-1], order="F" if self.stream.is_sparse else "C"
+        )
         made.along = np.zeros(krylov.block.shape[1])
         return made
 
@@ -172,7 +175,7 @@ class FurtherPass(ChunkTaker):
             return
         parts = parts_of(values, weights, self.origin, self.is_double)
         block = self.krylov.block if self.scale is None else self.krylov.block / self.scale[:, None]
-        self.product, self.along = self.product.copy(), self.along.copy()
+        self.product, self.along = self.product.copy(order="K"), self.along.copy()
         add_products(self.product, self.along, parts, block, self.mean - self.origin)
 
     def _measure(self, values: Rows, weights: Doubles) -> None:
@@ -186,19 +189,17 @@ class FurtherPass(ChunkTaker):
         self.segments.add(rows, weights)
         scaled = rows if self.scale is None else rows.scaled(self.scale)
         mean = scaled.at(self.mean)
-        distances, errors = scaled.measure(mean, self.directions)
+        distances, errors, along = scaled.measure_along(mean, self.directions)
         self.lengths.add(distances, weights)
         if len(self.directions):
-            along = scaled.inner(self.directions) - self.directions @ mean
             leverage = weights * (along**2 @ (1.0 / self.energies.clip(min=TINY)))
             self.errors.add(errors / (1.0 - leverage.clip(max=MOST_LEVERAGE)) ** 2, weights)
 
-    def iterated(self, k: int) -> tuple[Doubles, Doubles, bool]:
+    def iterated(self, k: int) -> bool:
         """Take a step of the iteration with the product, after all rows.
 
-        Ritz pairs are returned, orthonormal directions (m, d) and the sums (m,) along them, and
-        whether further passes promise too little. Growth falls by about the same factor in each
-        pass, so that what is left is a geometric series.
+        Whether further passes promise too little is returned. Growth falls by about the same factor
+        in each pass, so that what is left is a geometric series.
         """
         product = self.product - np.outer(self.along, self.mean - self.origin)
         product = product if self.scale is None else product / self.scale
@@ -210,8 +211,12 @@ class FurtherPass(ChunkTaker):
         values = self.krylov.values[: pairs_for(k)].clip(min=0.0)
         are_enough = len(values) == min(pairs_for(k), self.stream.d)
         self.is_double |= float(values[:k].min()) < SINGLE_RANGE * float(values[0])
-        is_enough = are_enough and left <= ENOUGH * self.captured
-        return self.krylov.directions(len(values)), values * self.unit, is_enough
+        return are_enough and left <= ENOUGH * self.captured
+
+    def pairs(self, k: int) -> Eigenpairs:
+        """Return Ritz pairs, orthonormal directions (m, d) and the sums (m,) along them."""
+        values = self.krylov.values[: pairs_for(k)].clip(min=0.0)
+        return self.krylov.directions(len(values)), values * self.unit
 
 
 def next_pass(
@@ -231,13 +236,15 @@ def next_pass(
         learner.segments, learner.errors = done.segments, done.errors
         learner.lengths = done.lengths
         return None
-    directions, values, is_enough = done.iterated(count_of(learner))
+    k = count_of(learner)
+    is_enough = done.iterated(k)
     is_exhausted = not done.krylov.block.shape[1]
     if done.number < most and (
         is_exhausted or done.number + 1 == most or (passes is None and is_enough)
     ):
-        return _last(learner, done, directions, values)
-    _take_pairs(learner, directions, values)
+        return _last(learner, done, *done.pairs(k))
+    if passes is not None:  # a call that reads rows in memory is not seen before its end
+        _take_pairs(learner, *done.pairs(k))
     return done.multiplying(done.krylov) if done.number < most else None
 
 
@@ -270,7 +277,8 @@ def second_of_rows(learner: PCALearner, values: Rows, weights: Doubles) -> Furth
     mixed, shares = np.zeros((width, d)), np.zeros(width)
     for part in slices(values):
         share = weights[part]
-        rows = chunk_about(values[part], share, origin_for(sketch, values[part], share))
+        some = rows_in(values, part)
+        rows = chunk_about(some, share, origin_for(sketch, some, share))
         sketch.add_columns(rows, share)
         mixing = rng.normal(size=(len(share), width)).T * np.sqrt(share)
         mixed += rows.combine(mixing) + np.outer(mixing.sum(axis=1), rows.origin)
