@@ -52,12 +52,14 @@ class Krylov(State):
         self._blocks: list[Doubles] = []
         self._turn: Doubles = np.zeros((0, 0))  # eigenvectors of A in the basis, in columns
         self._rest: Doubles = np.zeros((0, 0))  # Gram matrix of what the last product has besides
-        columns = start.T[:, : start.shape[1]]
-        self.block: Doubles = self._orthonormal(columns) if len(start) else columns
+        self._next: Doubles | None = None  # the span of the next block, until it is read
+        self.d = start.shape[1]
+        columns = start.T[:, : self.d]
+        self.block = self._orthonormal(columns) if len(start) else columns
         self.width = self.block.shape[1]
 
     def fields(self) -> dict[str, Field]:
-        d = len(self.block)
+        d = self.d
         known, more = Size("directions of a basis", d), Size("directions of a block", d)
         return {
             "width": whole(0, d),
@@ -67,9 +69,20 @@ class Krylov(State):
         }
 
     @property
+    def block(self) -> Doubles:
+        """What is to be multiplied next: found when it is read, as the last one never is."""
+        if self._next is not None:
+            self.block = self._orthonormal(self._next)
+        return self._block
+
+    @block.setter
+    def block(self, block: Doubles) -> None:
+        self._block, self._next = block, None
+
+    @property
     def basis(self) -> Doubles:
         """Orthonormal directions, in columns (d, m): all blocks but the next."""
-        return np.hstack([np.zeros((len(self.block), 0)), *self._blocks])
+        return np.hstack([np.zeros((self.d, 0)), *self._blocks])
 
     def take(self, content: dict[str, Any]) -> None:
         """Take over what a file holds."""
@@ -100,7 +113,7 @@ class Krylov(State):
         self._decompose()
         self._rest = product.T @ product
         left = min(width, len(product) - len(inner))
-        self.block = self._orthonormal(product[:, :left])
+        self._next = product[:, :left]
 
     def captured(self, k: int) -> float:
         """Return the sum of the k largest Ritz values."""
@@ -119,7 +132,7 @@ class Krylov(State):
 
     def directions(self, k: int) -> Doubles:
         """Return the directions (k, d) of the k largest Ritz values."""
-        found, first = np.zeros((len(self.block), min(k, len(self.inner)))), 0
+        found, first = np.zeros((self.d, min(k, len(self.inner)))), 0
         for block in self._blocks:
             found += block @ self._turn[first : first + block.shape[1], :k]
             first += block.shape[1]

@@ -237,10 +237,9 @@ def next_pass(
         learner.lengths = done.lengths
         return None
     k = count_of(learner)
-    is_enough = done.iterated(k)
-    is_exhausted = not done.krylov.block.shape[1]
+    is_enough = done.iterated(k) and passes is None
     if done.number < most and (
-        is_exhausted or done.number + 1 == most or (passes is None and is_enough)
+        is_enough or done.number + 1 == most or not done.krylov.block.shape[1]
     ):
         return _last(learner, done, *done.pairs(k))
     if passes is not None:  # a call that reads rows in memory is not seen before its end
