@@ -50,16 +50,6 @@ def test_it_is_the_formula_over_the_last_half(length, first, unit):
     assert (found.mean, found.standard_error) == pytest.approx((mean, error), rel=1e-9)
 
 
-def test_what_is_seen_and_what_is_new_are_weighed_by_how_much_was_learned():
-    """From all rows but one the directions are the final ones: what is new is the answer."""
-    captured, energy = rows(4000)
-    new = captured[2000:].sum() / energy[2000:].sum()
-    late = held(captured, energy, 4000, learned=4000.0).estimate(4000, 0.6)
-    assert late.mean == pytest.approx(new)
-    early = held(captured, energy, 4000, learned=400.0).estimate(4000, 0.6)
-    assert early.mean == pytest.approx((9 * 0.6 + 2 * new) / 11)
-
-
 def test_a_share_that_is_not_known_has_a_reason():
     few = held(*rows(module.LEAST_ROWS - 1), 5).estimate(module.LEAST_ROWS - 1, 0.5)
     energy = np.random.default_rng(0).pareto(0.7, 200)

@@ -36,12 +36,9 @@ class Arguments:
     def array(self, *shape, dtype=np.float64):
         """Return numbers of many kinds, most of them finite."""
         rng = self.rng
-        numbers = rng.normal(size=shape)
-        kind = rng.integers(10)
-        if kind == 0:
-            numbers[...] = 0.0
-        elif kind == 1:
-            numbers = rng.integers(-1, 2, size=shape).astype(float)
+        numbers, kind = rng.normal(size=shape), rng.integers(10)
+        if kind <= 1:
+            numbers = kind * rng.integers(-1, 2, size=shape).astype(float)
         elif kind == 2:
             numbers *= 10.0 ** rng.integers(-320, 300)
         elif kind == 3:
@@ -53,9 +50,6 @@ class Arguments:
             numbers.flat[place] = rng.choice([np.nan, np.inf, -np.inf, 1e308, 5e-324])
         with np.errstate(over="ignore"):
             return np.ascontiguousarray(numbers, dtype)
-
-    def positive(self, n):
-        return np.abs(self.array(n)) + (self.rng.random() < 0.9)
 
     def basis(self, m, d, dtype):
         """Return orthonormal rows (m, d), or sometimes any."""
@@ -70,13 +64,9 @@ class Arguments:
         rng = self.rng
         name, k = str(rng.choice(RULES)), int(rng.integers(1, max(d, 1) + 1))
         memory = np.abs(self.array(3)) if rng.random() < 0.3 else rng.integers(0, 200, 3)
-        return _core.Rule(
-            name,
-            k,
-            max_rank=int(rng.integers(k, k + 6)),
-            exact_trace=bool(rng.integers(2)),
-            memory=np.nan_to_num(memory).tolist(),
-        )
+        rank, exact = int(rng.integers(k, k + 6)), bool(rng.integers(2))
+        memory = np.nan_to_num(memory).tolist()
+        return _core.Rule(name, k, max_rank=rank, exact_trace=exact, memory=memory)
 
     def state(self):
         """Return a rule, the numbers of directions, columns and rows, and the weights."""
@@ -103,20 +93,16 @@ class Arguments:
         rng = self.rng
         if not isinstance(value, np.ndarray):
             return NOT_NUMBERS[rng.integers(len(NOT_NUMBERS))]
-        how = rng.integers(7)
+        how = rng.integers(5)
         if how == 0:
             return NOT_ARRAYS[rng.integers(len(NOT_ARRAYS))]
         if how == 1:
             with np.errstate(all="ignore"):
                 return value.astype(TYPES[rng.integers(len(TYPES))])
         if how == 2:
-            return value.T if value.ndim > 1 else np.repeat(value, 2)[::2]
+            return value[..., None] if rng.integers(2) else value.T
         if how == 3:
-            return value[..., None] if rng.integers(2) else value.ravel()
-        if how == 4:
             return np.resize(value, [max(n + int(rng.integers(-1, 2)), 0) for n in value.shape])
-        if how == 5:
-            return np.asfortranarray(value)
         value = value.copy()
         value.setflags(write=False)
         return value
@@ -178,13 +164,18 @@ def complete(a):
     options = {flag: bool(a.rng.integers(2)) for flag in ("variances", "likelihood")}
     options["weights"] = None if a.rng.integers(2) else np.abs(a.array(n))
     options["covariance"] = None if a.rng.integers(2) else a.array(d, d)
-    return [rows, a.array(d), a.array(d, rank), a.positive(d)], options
+    return [
+        rows,
+        a.array(d),
+        a.array(d, rank),
+        np.abs(a.array(d)) + (a.rng.random() < 0.9),
+    ], options
 
 
 def centre(a):
     r, d = a.size(), a.size()
     rows = a.array(r, d, dtype=a.dtype())
-    return [rows, a.positive(r), a.array(d), float(a.rng.choice([0.0, 1.0, 1e300]))], {}
+    return [rows, np.abs(a.array(r)) + 1.0, a.array(d), float(a.rng.choice([0.0, 1.0, 1e300]))], {}
 
 
 def map_spectrum(a):

@@ -127,11 +127,6 @@ print(failed)
 @pytest.mark.skipif("ASAN_OPTIONS" in os.environ, reason="AddressSanitizer needs all addresses")
 def test_a_call_that_runs_out_of_memory_says_so_and_frees_what_it_had():
     """Test allocations that fail in many places of a call that needs about 30 MB."""
-    ran = subprocess.run(
-        [sys.executable, "-c", LITTLE_MEMORY],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
+    command = [sys.executable, "-c", LITTLE_MEMORY]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     assert int(ran.stdout) > 3

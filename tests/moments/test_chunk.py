@@ -135,16 +135,6 @@ def test_small_distances_from_a_subspace_keep_their_digits(hold, tiles):
     np.testing.assert_allclose(rows.outside(np.eye(2, D))[1], 1e-8, rtol=1e-6)
 
 
-def test_a_few_rows_at_a_time_are_all_rows(made):
-    rows, plain = made
-    found, seen = np.full((R, D), np.nan), np.zeros(R)
-    for part, tile in rows.dense():
-        found[part] = tile
-        seen[part] += 1
-    np.testing.assert_array_equal(seen, np.ones(R))
-    close(found, plain)
-
-
 @pytest.mark.parametrize("d", [module.SPLIT_COLUMNS - 1, module.SPLIT_COLUMNS + 9])
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_many_columns(d, kind):

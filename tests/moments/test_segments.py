@@ -94,20 +94,6 @@ def test_a_frame_that_turns_loses_nothing_of_the_sum_of_all_segments(center: boo
     )
 
 
-def test_many_merged_parts_are_as_long_as_each_other() -> None:
-    X, frame = stream(20 * 500), frame_of(12, 4)
-    whole = Segments(12)
-    for start in range(0, len(X), 500):
-        whole.merge(segments_of(X[start : start + 500], frame))
-    assert SEGMENTS / 2 <= len(whole) <= SEGMENTS
-    assert whole.rows.max() <= 4 * whole.rows.min()
-    sums = naive(X, np.ones(len(X)), frame)
-    weight, mean, product = whole.weights, whole.means, whole.products * whole.unit
-    apart = mean - weight @ mean / weight.sum()
-    between = (apart * weight[:, None]).T @ apart @ frame.T
-    np.testing.assert_allclose(product.sum(axis=0) + between, sums[3], atol=1e-6)
-
-
 def test_no_segment_has_few_rows() -> None:
     found = Segments(12)
     found.frame = frame_of(12, 4)
@@ -118,15 +104,6 @@ def test_no_segment_has_few_rows() -> None:
     found.merge(segments_of(stream(7), frame_of(12, 4)))
     assert found.rows.min() >= LEAST_ROWS
     assert found.rows.sum() == 168
-
-
-def test_energies_of_any_size_fit_in_single_precision() -> None:
-    X, frame = stream(300).astype(np.float32), frame_of(12, 4)
-    found = segments_of(X * np.float32(1e30), frame, dtype=np.float32)
-    ordinary = segments_of(X, frame, dtype=np.float32)
-    np.testing.assert_allclose(
-        found.products * (found.unit / 1e60), ordinary.products * ordinary.unit, rtol=1e-2, atol=0.1
-    )
 
 
 @pytest.mark.parametrize("K", [4, 12])

