@@ -28,9 +28,6 @@ class Outcome(NamedTuple):
     before: list[Array]
 
 
-# -- projections of a spectrum -------------------------------------------------------------------
-
-
 def bisect(excess: Callable[[float], float], low: float, high: float) -> float:
     """Return a zero of an increasing function, to the last bit."""
     while low < (middle := 0.5 * (low + high)) < high:
@@ -58,9 +55,6 @@ def cap_logarithms(logs: Array, total: float) -> Array:
 def compose(values: Array, vectors: Array) -> Array:
     """Return the symmetric matrix with these eigenvalues and eigenvectors (columns)."""
     return (vectors * values) @ vectors.T
-
-
-# -- the algorithms ------------------------------------------------------------------------------
 
 
 def msg(pushes: list[Array], d: int, k: int, trace: str = "at_most") -> Iterator[Array]:
@@ -175,9 +169,6 @@ ALGORITHMS: dict[str, Callable[..., Iterator[Array]]] = {
 }
 
 
-# -- step sizes ----------------------------------------------------------------------------------
-
-
 def inverse_sqrt(c: float) -> StepRule:
     """eta_t = c / sqrt(t)."""
     return lambda norms, diameter: c / np.sqrt(np.arange(1, len(norms) + 1))
@@ -205,9 +196,6 @@ def diameter(algorithm: str, d: int, k: int, trace: str) -> float:
     if algorithm in ("MSG", "CappedMSG") and trace == "at_most":
         return np.sqrt(min(2 * k, d))
     return np.sqrt(2 * min(k, d - k))
-
-
-# -- rows ----------------------------------------------------------------------------------------
 
 
 def weigh(rows: Array, weights: Array, center: bool) -> Array:

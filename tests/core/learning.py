@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -39,7 +38,6 @@ class Method:
     rule: str
     extra_rank: int | None = None
     exact: bool = False
-    options: dict[str, Any] = field(default_factory=dict)
 
     def __str__(self):
         return self.name
@@ -67,21 +65,16 @@ class Method:
         """Return the numerator of the AdaGrad-norm steps."""
         return reference.diameter(self.algorithm, d, k, self.trace) / np.sqrt(2)
 
-    def expected(self, rows, k, step=None):
-        """Return what the reference makes of the rows, by AdaGrad-norm steps or those given."""
-        d = rows.shape[1]
-        options: dict[str, Any] = {}
+    def expected(self, rows, k):
+        """Return what the reference makes of the rows."""
+        d, options = rows.shape[1], {}
         if self.algorithm in ("MSG", "CappedMSG"):
             options["trace"] = self.trace
         if self.algorithm in ("CappedMSG", "Incremental"):
             options["max_rank"] = min(d, k + self.extra_rank)
-        if self.algorithm in ("Oja", "Grouse"):
+        if self.rule in ("oja", "grouse"):
             options["init"] = self.init(d, k)
-        if self.algorithm == "Incremental":
-            step = None
-        elif step is None:
-            step = reference.adagrad_norm()
-        return reference.run(self.algorithm, rows, k, step=step, **options)
+        return reference.run(self.algorithm, rows, k, step=reference.adagrad_norm(), **options)
 
 
 METHODS = [

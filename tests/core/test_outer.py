@@ -45,13 +45,6 @@ def test_every_third_tile():
     np.testing.assert_allclose(total, mine.sum(axis=0), rtol=1e-13)
 
 
-@pytest.mark.parametrize("turn", [np.asfortranarray, lambda a: np.repeat(a, 2, axis=1)[:, ::2]])
-def test_any_order_in_memory(turn):
-    rows, one, other = RNG.normal(size=(20, 6)), np.zeros((6, 6)), np.zeros((6, 6))
-    add(one, rows, np.ones(20)), add(other, turn(rows), np.ones(20))
-    np.testing.assert_array_equal(one, other)
-
-
 def test_other_threads_go_on_meanwhile():
     rows, out, ended = np.ones((20_000, 400)), np.zeros((400, 400)), threading.Event()
 

@@ -135,19 +135,6 @@ def test_small_distances_from_a_subspace_keep_their_digits(hold, tiles):
     np.testing.assert_allclose(rows.outside(np.eye(2, D))[1], 1e-8, rtol=1e-6)
 
 
-@pytest.mark.parametrize("d", [module.SPLIT_COLUMNS - 1, module.SPLIT_COLUMNS + 9])
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-def test_many_columns(d, kind):
-    values = np.where(RNG.random((300, d)) < 0.1, RNG.normal(size=(300, d)), 0.0)
-    values[:, :3] += 5.0
-    weights, origin = RNG.uniform(0.5, 2, 300), np.zeros(d)
-    origin[:5] = [5.0, 5.0, 0.0, 1.0, -1.0]
-    rows, plain = chunk_about(kind(values), weights, origin), values - origin
-    close(np.tril(outer(rows, weights)), np.tril(plain.T @ (weights[:, None] * plain)))
-    close(rows.combine(weights[None]), weights[None] @ plain)
-    close(rows.gram, plain @ plain.T)
-
-
 @pytest.mark.parametrize("d", [9, module.SPLIT_COLUMNS])
 def test_the_number_of_threads_changes_no_bit(monkeypatch, d):
     """Neither do the rows of a tile depend on it."""

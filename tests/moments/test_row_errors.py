@@ -8,12 +8,10 @@ from onepass.moments.chunk import chunk_about
 from onepass.moments.row_errors import ErrorHistogram, crossed_errors
 
 
-def filled(errors, weights=None, chunk=64):
+def filled(errors):
     histogram = ErrorHistogram()
-    weights = np.ones(len(errors)) if weights is None else weights
-    for start in range(0, len(errors), chunk):
-        part = slice(start, start + chunk)
-        histogram.add(errors[part], weights[part])
+    for start in range(0, len(errors), 64):
+        histogram.add(errors[start : start + 64], np.ones(len(errors[start : start + 64])))
     return histogram
 
 

@@ -136,20 +136,6 @@ def subspace_error(found, wanted):
 
 
 @pytest.mark.usefixtures("way")
-@pytest.mark.parametrize("center", [False, True])
-@pytest.mark.parametrize("held", [0, 3, 12])
-def test_leading_directions_of_a_stack(held, center):
-    factor = RNG.normal(size=(held, D)) * 5 * 0.7 ** np.arange(D)
-    stack, matrix = stack_of(FULL, factor, center)
-    basis, values, energy = module._leading(stack, 4)
-    _, singular, wanted = np.linalg.svd(matrix)
-    np.testing.assert_allclose(values, singular[:4] ** 2, rtol=1e-6)
-    np.testing.assert_allclose(basis @ basis.T, np.eye(4), atol=1e-12)
-    assert subspace_error(basis, wanted[:4]) < 1e-3
-    assert energy == pytest.approx(np.sum(matrix**2), rel=1e-12)
-
-
-@pytest.mark.usefixtures("way")
 def test_directions_without_energy_are_left_out():
     factor = 100 * np.eye(3, D)
     factor[2] = 1e-7 * np.eye(D)[2]  # 1e-18 of the energy: rounding

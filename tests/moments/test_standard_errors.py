@@ -92,19 +92,6 @@ def test_errors_equal_those_of_d_x_d_formulas(k: int, is_scaled: bool) -> None:
         assert found.captured.mean == 1.0
 
 
-@pytest.mark.parametrize("is_scaled", [False, True])
-def test_a_frame_of_the_leading_directions_gives_nearly_the_same(is_scaled: bool) -> None:
-    X = stream(3000, 40)
-    scale = X.std(axis=0) * np.linspace(0.9, 1.1, 40) if is_scaled else None
-    exact = errors_of(X, segments_of(X, np.eye(40)), 3, scale)
-    unit = np.ones(40) if scale is None else scale
-    frame = np.linalg.qr((leading(moment(X, scale), 12)[1] / unit).T)[0].T
-    found = errors_of(X, segments_of(X, frame), 3, scale)
-    np.testing.assert_allclose(found.angles, exact.angles, rtol=0.05)
-    np.testing.assert_allclose(found.variances, exact.variances, rtol=0.05)
-    assert found.captured.mean == pytest.approx(exact.captured.mean, abs=2e-3)
-
-
 def test_equal_variances_have_no_direction() -> None:
     corners = np.vstack([np.eye(3)[:2], -np.eye(3)[:2]] * 2) * 4.0
     corners[:, 2] = [1, 1, 1, 1, -1, -1, -1, -1]
